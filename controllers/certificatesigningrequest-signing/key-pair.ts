@@ -33,7 +33,7 @@ export class SigningPair {
     const content = await read(source, environment.files);
     const pair = new SigningPair(source, environment, content, authorityIn(source, content));
     const paths = [source.certificate, source.key];
-    followFiles({...environment, paths, look: () => pair.#look()});
+    followFiles({...environment, paths, check: () => pair.#look()});
     return pair;
   }
 

@@ -1,6 +1,6 @@
 import type {Duplex, Readable, Writable} from 'node:stream';
 import type {Frozen} from './key.js';
-import type {NodeFigures} from './node-figures.js';
+import type {NodeStats} from './node-stats.js';
 import type {Pod} from './pod.js';
 
 /** A container of a pod, as a request to a node's agent names it. */
@@ -36,10 +36,10 @@ export interface CommandStreams {
 }
 
 /** Something in a container that is ready to take its streams. Resolves with an exit code once all output is written; ends soon after the signal aborts. */
-export type Running = (streams: CommandStreams, signal: AbortSignal) => Promise<number>;
+export type RunCommand = (streams: CommandStreams, signal: AbortSignal) => Promise<number>;
 
 /** Something that an agent does not do: with the code and the text of its answer. */
-export class AgentRefusal extends Error {
+export class AgentError extends Error {
   override readonly name = 'AgentRefusal';
   readonly code: number;
 
@@ -54,14 +54,14 @@ export interface NodeAgent {
   /** The text of a log, in pieces; ends soon after the signal aborts. Refuses at once, not when the text is read. */
   logs(of: ContainerAddress, query: LogQuery, signal: AbortSignal): AsyncIterable<string>;
   /** A command in a container. Refuses at once. */
-  exec(of: ContainerAddress, command: readonly string[]): Running;
+  exec(of: ContainerAddress, command: readonly string[]): RunCommand;
   /** What a container runs. Refuses at once; resolves when that has ended, or when there is nothing more to say to it. */
-  attach(of: ContainerAddress): Running;
+  attach(of: ContainerAddress): RunCommand;
   /** Who listens at a port of a pod, to be given connections. Refuses at once. */
   listener(pod: Omit<ContainerAddress, 'container'>, port: number): (connection: Duplex) => void;
   /** The pods of the node, as its agent sees them. */
   pods(): readonly Frozen<Pod>[];
-  figures(): NodeFigures;
+  stats(): NodeStats;
   /** The configuration in effect, by the original's field names. */
   configuration(): Readonly<Record<string, unknown>>;
 }

@@ -39,7 +39,7 @@ const plainGroups = ['', 'apps', 'autoscaling', 'batch', 'policy', 'extensions']
 export type GroupToken = (typeof suffixedGroups)[number] | (typeof plainGroups)[number];
 
 /** What differs between the vocabularies. Everything else on a `Naming` follows from these words. */
-interface Words {
+interface Vocabulary {
   readonly name: NamingName;
   /** Suffix of API groups, and of the few labels and annotations that belong to a group. */
   readonly apiSuffix: string;
@@ -62,7 +62,7 @@ interface Words {
   readonly lastAppliedKey: string;
 }
 
-const words: Record<NamingName, Words> = {
+const vocabularies: Record<NamingName, Vocabulary> = {
   plat: {
     name: 'plat',
     apiSuffix: 'plat.io',
@@ -98,26 +98,26 @@ const words: Record<NamingName, Words> = {
 const suffixed: ReadonlySet<string> = new Set(suffixedGroups);
 
 /** The maker's words in descriptions, and addresses, which stay as they are: nothing lies at others. */
-const fieldWords = /https?:\/\/\S+|kubernetes\.io|k8s\.io|kubernetes|kubelet|\bkube(?=-)|\bk8s\b/gi;
+const kubernetesTerms = /https?:\/\/\S+|kubernetes\.io|k8s\.io|kubernetes|kubelet|\bkube(?=-)|\bk8s\b/gi;
 
-const ownWords = (w: Words, found: string): string => {
-  const word = found.toLowerCase();
-  if (word.startsWith('http')) return found;
-  const own = word.endsWith('.io') ? (word.startsWith('k8s') ? w.apiSuffix : w.domain) : word === 'kubelet' ? w.agent : word === 'kube' ? w.prefix : w.self;
+const platTerm = (vocabulary: Vocabulary, found: string): string => {
+  const term = found.toLowerCase();
+  if (term.startsWith('http')) return found;
+  const own = term.endsWith('.io') ? (term.startsWith('k8s') ? vocabulary.apiSuffix : vocabulary.domain) : term === 'kubelet' ? vocabulary.agent : term === 'kube' ? vocabulary.prefix : vocabulary.self;
   return /^[A-Z]/.test(found) && !found.includes('.') ? `${own.charAt(0).toUpperCase()}${own.slice(1)}` : own;
 };
 
-const derive = (w: Words) => {
+const derive = (vocabulary: Vocabulary) => {
   const tokens = new Map<string, GroupToken>([
-    ...suffixedGroups.map((token): [string, GroupToken] => [`${token}.${w.apiSuffix}`, token]),
+    ...suffixedGroups.map((token): [string, GroupToken] => [`${token}.${vocabulary.apiSuffix}`, token]),
     ...plainGroups.map((token): [string, GroupToken] => [token, token]),
   ]);
-  const group = (token: GroupToken): string => (suffixed.has(token) ? `${token}.${w.apiSuffix}` : token);
-  const key = (name: string): string => `${w.domain}/${name}`;
+  const group = (token: GroupToken): string => (suffixed.has(token) ? `${token}.${vocabulary.apiSuffix}` : token);
+  const key = (name: string): string => `${vocabulary.domain}/${name}`;
   const groupKey = (token: GroupToken, name: string): string => `${group(token)}/${name}`;
-  const systemNamespace = `${w.prefix}-system`;
+  const systemNamespace = `${vocabulary.prefix}-system`;
   return {
-    ...w,
+    ...vocabulary,
     /** The group as it is spelled on the wire. */
     group,
     /** The token of a group on the wire; absent for groups that are not built in. */
@@ -128,9 +128,9 @@ const derive = (w: Words) => {
     hasOwnScheme: (token: GroupToken): boolean => token === 'apiextensions' || token === 'apiregistration',
     /** What the original calls the scheme that reads objects of a group, in its errors. */
     schemeOf: (token: GroupToken | 'options'): string => {
-      if (token === 'apiextensions') return `${w.apiSuffix}/apiextensions-apiserver/pkg/apiserver/apiserver.go:55`;
-      if (token === 'apiregistration') return `${w.apiSuffix}/${w.prefix}-aggregator/pkg/apiserver/scheme/scheme.go:28`;
-      if (token === 'options') return `${w.apiSuffix}/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27`;
+      if (token === 'apiextensions') return `${vocabulary.apiSuffix}/apiextensions-apiserver/pkg/apiserver/apiserver.go:55`;
+      if (token === 'apiregistration') return `${vocabulary.apiSuffix}/${vocabulary.prefix}-aggregator/pkg/apiserver/scheme/scheme.go:28`;
+      if (token === 'options') return `${vocabulary.apiSuffix}/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27`;
       return 'pkg/api/legacyscheme/scheme.go:30';
     },
     /** What the original calls the types of a group that it works with, in its errors. */
@@ -142,26 +142,26 @@ const derive = (w: Words) => {
     /** `<domain>/<name>`: a label, annotation, taint, finalizer, signer or secret type. */
     key,
     /** `<sub>.<domain>/<name>`, for example `node` and `not-ready`. */
-    subKey: (sub: string, name: string): string => `${sub}.${w.domain}/${name}`,
+    subKey: (sub: string, name: string): string => `${sub}.${vocabulary.domain}/${name}`,
     /** `<group>/<name>`: the few keys that belong to an API group. */
     groupKey,
     systemNamespace,
-    publicNamespace: `${w.prefix}-public`,
-    nodeLeaseNamespace: `${w.prefix}-node-lease`,
+    publicNamespace: `${vocabulary.prefix}-public`,
+    nodeLeaseNamespace: `${vocabulary.prefix}-node-lease`,
     /** A component's program name, for example `component('controller-manager')`. */
-    component: (name: string): string => `${w.prefix}-${name}`,
+    component: (name: string): string => `${vocabulary.prefix}-${name}`,
     /** A component's user. */
-    componentUser: (name: string): string => `system:${w.prefix}-${name}`,
+    componentUser: (name: string): string => `system:${vocabulary.prefix}-${name}`,
     serviceAccountUser: (namespace: string, name: string): string => `system:serviceaccount:${namespace}:${name}`,
     signers: {
-      apiserverClient: key(`${w.prefix}-apiserver-client`),
-      apiserverClientAgent: key(`${w.prefix}-apiserver-client-${w.agent}`),
-      agentServing: key(`${w.agent}-serving`),
+      apiserverClient: key(`${vocabulary.prefix}-apiserver-client`),
+      apiserverClientAgent: key(`${vocabulary.prefix}-apiserver-client-${vocabulary.agent}`),
+      agentServing: key(`${vocabulary.agent}-serving`),
       legacyUnknown: key('legacy-unknown'),
-      apiserverServing: key(`${w.prefix}-apiserver-serving`),
+      apiserverServing: key(`${vocabulary.prefix}-apiserver-serving`),
     },
     /** The finalizer in `spec.finalizers` of every namespace, and the name of the self service. */
-    namespaceFinalizer: w.self,
+    namespaceFinalizer: vocabulary.self,
     labels: {
       metadataName: key('metadata.name'),
       bootstrapping: key('bootstrapping'),
@@ -171,59 +171,59 @@ const derive = (w: Words) => {
       aggregateTo: (role: string): string => groupKey('rbac.authorization', `aggregate-to-${role}`),
     },
     annotations: {
-      autoupdate: `rbac.authorization.${w.domain}/autoupdate`,
+      autoupdate: `rbac.authorization.${vocabulary.domain}/autoupdate`,
       /** In both spellings where they differ: generic clients look for theirs. */
-      initialEventsEnd: [...new Set([w.apiSuffix, words.kubernetes.apiSuffix])].map(suffix => `${suffix}/initial-events-end`),
+      initialEventsEnd: [...new Set([vocabulary.apiSuffix, vocabularies.kubernetes.apiSuffix])].map(suffix => `${suffix}/initial-events-end`),
       description: key('description'),
-      lastApplied: w.lastAppliedKey,
+      lastApplied: vocabulary.lastAppliedKey,
       /** Where definitions of APIs in the project's own groups say that it agreed to them. */
-      approved: `api-approved.${w.domain}`,
+      approved: `api-approved.${vocabulary.domain}`,
     },
     extras: {
-      credentialId: `authentication.${w.domain}/credential-id`,
-      podName: `authentication.${w.domain}/pod-name`,
-      podUid: `authentication.${w.domain}/pod-uid`,
-      nodeName: `authentication.${w.domain}/node-name`,
-      nodeUid: `authentication.${w.domain}/node-uid`,
+      credentialId: `authentication.${vocabulary.domain}/credential-id`,
+      podName: `authentication.${vocabulary.domain}/pod-name`,
+      podUid: `authentication.${vocabulary.domain}/pod-uid`,
+      nodeName: `authentication.${vocabulary.domain}/node-name`,
+      nodeUid: `authentication.${vocabulary.domain}/node-uid`,
     },
-    rootCaConfigMap: `${w.prefix}-root-ca.crt`,
+    rootCaConfigMap: `${vocabulary.prefix}-root-ca.crt`,
     /** Says since when uses of tokens in secrets are noted. */
-    legacyTokenTracking: `${w.prefix}-apiserver-legacy-service-account-token-tracking`,
-    protobufMediaType: `application/vnd.${w.self}.protobuf`,
-    issuer: `https://${w.self}.default.svc`,
+    legacyTokenTracking: `${vocabulary.prefix}-apiserver-legacy-service-account-token-tracking`,
+    protobufMediaType: `application/vnd.${vocabulary.self}.protobuf`,
+    issuer: `https://${vocabulary.self}.default.svc`,
     /** The issuer of tokens that are kept in secrets. */
-    secretTokenIssuer: `${w.self}/serviceaccount`,
+    secretTokenIssuer: `${vocabulary.self}/serviceaccount`,
     /** Where containers find the token of their account. */
     /** Where the reviews of webhooks are known, as messages say it. */
-    reviewScheme: `${w.apiSuffix}/apiserver/pkg/util/webhook/client.go:71`,
-    tokenMountPath: `/var/run/secrets/${w.domain}/serviceaccount`,
+    reviewScheme: `${vocabulary.apiSuffix}/apiserver/pkg/util/webhook/client.go:71`,
+    tokenMountPath: `/var/run/secrets/${vocabulary.domain}/serviceaccount`,
     /** The host names of the self service. */
-    selfServiceNames: [w.self, `${w.self}.default`, `${w.self}.default.svc`, `${w.self}.default.svc.cluster.local`] as readonly string[],
-    flowControlHeaders: {flowSchema: `${w.header}-PF-FlowSchema-UID`, priorityLevel: `${w.header}-PF-PriorityLevel-UID`},
+    selfServiceNames: [vocabulary.self, `${vocabulary.self}.default`, `${vocabulary.self}.default.svc`, `${vocabulary.self}.default.svc.cluster.local`] as readonly string[],
+    flowControlHeaders: {flowSchema: `${vocabulary.header}-PF-FlowSchema-UID`, priorityLevel: `${vocabulary.header}-PF-PriorityLevel-UID`},
     /** Name of a type in OpenAPI documents, for example `definition('api', 'core.v1', 'Pod')`. */
-    definition: (path: string): string => `${w.definitionPrefix}.${path}`,
+    definition: (path: string): string => `${vocabulary.definitionPrefix}.${path}`,
     /** A description written for the field, in this vocabulary's words. */
-    inWords: (text: string): string => (w.name === 'kubernetes' ? text : text.replaceAll(fieldWords, word => ownWords(w, word))),
+    inWords: (text: string): string => (vocabulary.name === 'kubernetes' ? text : text.replaceAll(kubernetesTerms, term => platTerm(vocabulary, term))),
   };
 };
 
 /** One vocabulary, resolved: neutral tokens in, wire words out. */
 export type Naming = ReturnType<typeof derive>;
 
-const namings: Record<NamingName, Naming> = {plat: derive(words.plat), kubernetes: derive(words.kubernetes)};
+const namings: Record<NamingName, Naming> = {plat: derive(vocabularies.plat), kubernetes: derive(vocabularies.kubernetes)};
 
 /** The vocabulary of that name. */
 export const naming = (name: NamingName): Naming => namings[name];
 
 /** Schema extensions every server emits in both namings, so that generic clients read them. */
-export const compatibleExtensionPrefix = words.kubernetes.extensionPrefix;
+export const compatibleExtensionPrefix = vocabularies.kubernetes.extensionPrefix;
 
 /** The compatible spelling of a schema extension that is spelled in the plat naming; undefined for other names. */
 export const compatibleExtension = (name: string): string | undefined =>
-  name.startsWith(`${words.plat.extensionPrefix}-`) ? `${compatibleExtensionPrefix}${name.slice(words.plat.extensionPrefix.length)}` : undefined;
+  name.startsWith(`${vocabularies.plat.extensionPrefix}-`) ? `${compatibleExtensionPrefix}${name.slice(vocabularies.plat.extensionPrefix.length)}` : undefined;
 
 /** Group suffixes a client's `Accept` parameters may carry in any naming. */
-export const knownApiSuffixes: readonly string[] = [words.plat.apiSuffix, words.kubernetes.apiSuffix];
+export const knownApiSuffixes: readonly string[] = [vocabularies.plat.apiSuffix, vocabularies.kubernetes.apiSuffix];
 
 /** The naming whose binary form a media type without parameters means. */
 export const namingOfMediaType = (type: string): Naming | undefined => Object.values(namings).find(({protobufMediaType}) => protobufMediaType === type);

@@ -43,15 +43,15 @@ export type ApiBody =
       /** The body as it arrives, for proxies: nothing is read ahead. Used instead of `read`, and only once; absent where bodies are only available whole. */
       stream?(): Readable;
       /** Reports the progress of reading to `reading`. Absent for a body that is complete from the beginning. */
-      follow?(reading: BodyReading): void;
+      observe?(reading: BodyObserver): void;
     };
 
 /** Observes the reading of a body. */
-export interface BodyReading {
+export interface BodyObserver {
   /** Called when the server begins to wait for the body. `stop` ends the wait with an error and releases the received bytes. */
-  begun(stop: (error: Error) => void): void;
+  started(stop: (error: Error) => void): void;
   /** Called with the number of bytes received and buffered. */
-  took(bytes: number): void;
+  received(bytes: number): void;
   /** Called when reading ends. Returns why a request with a complete body cannot continue. */
   ended(isWhole: boolean): Error | undefined;
 }

@@ -1,7 +1,7 @@
 import type {Status} from './status.js';
 
 /** Reason and message where the server sent no `Status`, by code (client-go's words, which people search for). */
-export const genericWords: Readonly<Record<number, readonly [reason: string, message: string]>> = {
+export const genericReasons: Readonly<Record<number, readonly [reason: string, message: string]>> = {
   400: ['BadRequest', 'the server rejected our request for an unknown reason'],
   401: ['Unauthorized', 'the server has asked for the client to provide credentials'],
   404: ['NotFound', 'the server could not find the requested resource'],
@@ -14,35 +14,35 @@ export const genericWords: Readonly<Record<number, readonly [reason: string, mes
 };
 
 /** Codes whose plain body is the message. */
-const spoken: Readonly<Record<number, string>> = {403: 'Forbidden', 406: 'NotAcceptable', 415: 'UnsupportedMediaType'};
+const reasonsWithText: Readonly<Record<number, string>> = {403: 'Forbidden', 406: 'NotAcceptable', 415: 'UnsupportedMediaType'};
 
 /** An answer without a `Status` of its own. */
-export interface PlainAnswer {
+export interface PlainResponse {
   readonly code: number;
   readonly method: string;
   /** What it said. */
   readonly text: string;
   /** What was asked for. */
-  readonly about?: {readonly verb: string; readonly group: string; readonly resource: string; readonly name?: string} | undefined;
+  readonly subject?: {readonly verb: string; readonly group: string; readonly resource: string; readonly name?: string} | undefined;
   readonly retryAfterSeconds?: number;
   /** Whether the status tells that the answer was none that an API gives. */
   readonly unexpected: boolean;
 }
 
 /** The `Status` that stands for a refusal by someone who is no API server. */
-export const statusOfCode = ({code, method, text, about, retryAfterSeconds = 0, unexpected}: PlainAnswer): Status => {
-  const {reason, message} = words(code, method, text);
+export const statusOfCode = ({code, method, text, subject, retryAfterSeconds = 0, unexpected}: PlainResponse): Status => {
+  const {reason, message} = reasonAndMessage(code, method, text);
   return {
     kind: 'Status',
     apiVersion: 'v1',
     metadata: {},
     status: 'Failure',
-    message: about ? `${message} (${aboutText(about)})` : message,
+    message: subject ? `${message} (${subjectText(subject)})` : message,
     ...(reason ? {reason} : {}),
     details: {
-      ...(about?.name ? {name: about.name} : {}),
-      ...(about?.group ? {group: about.group} : {}),
-      ...(about ? {kind: about.resource} : {}),
+      ...(subject?.name ? {name: subject.name} : {}),
+      ...(subject?.group ? {group: subject.group} : {}),
+      ...(subject ? {kind: subject.resource} : {}),
       ...(unexpected ? {causes: [{reason: 'UnexpectedServerResponse', message: text || 'unknown'}]} : {}),
       ...(retryAfterSeconds ? {retryAfterSeconds} : {}),
     },
@@ -50,14 +50,14 @@ export const statusOfCode = ({code, method, text, about, retryAfterSeconds = 0, 
   };
 };
 
-const aboutText = ({verb, group, resource, name}: NonNullable<PlainAnswer['about']>): string =>
+const subjectText = ({verb, group, resource, name}: NonNullable<PlainResponse['subject']>): string =>
   [verb, group ? `${resource}.${group}` : resource, ...(name ? [name] : [])].join(' ');
 
-const words = (code: number, method: string, text: string): {reason: string; message: string} => {
-  if (code === 409 && method === 'POST') return {reason: 'AlreadyExists', message: genericWords[409]![1]};
-  const known = genericWords[code];
+const reasonAndMessage = (code: number, method: string, text: string): {reason: string; message: string} => {
+  if (code === 409 && method === 'POST') return {reason: 'AlreadyExists', message: genericReasons[409]![1]};
+  const known = genericReasons[code];
   if (known) return {reason: known[0], message: known[1]};
-  if (spoken[code]) return {reason: spoken[code], message: text || 'unknown'};
+  if (reasonsWithText[code]) return {reason: reasonsWithText[code], message: text || 'unknown'};
   if (code >= 500) return {reason: 'InternalError', message: `an error on the server (${JSON.stringify(text || 'unknown')}) has prevented the request from succeeding`};
   return {reason: '', message: `the server responded with the status code ${code} but did not return more information`};
 };

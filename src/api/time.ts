@@ -1,11 +1,11 @@
 /** The second that was last told, and how: what a server writes mostly happens in the same one. */
-let told = {second: Number.NaN, text: ''};
+let lastFormatted = {second: Number.NaN, text: ''};
 
 /** RFC 3339 in UTC with whole seconds, as `Time` is on the wire. */
 export const wireTime = (ms: number): string => {
   const second = Math.floor(ms / 1000);
-  if (second !== told.second) told = {second, text: `${new Date(ms).toISOString().slice(0, 19)}Z`};
-  return told.text;
+  if (second !== lastFormatted.second) lastFormatted = {second, text: `${new Date(ms).toISOString().slice(0, 19)}Z`};
+  return lastFormatted.text;
 };
 
 /** RFC 3339 in UTC with six decimals, as `MicroTime` is on the wire. */

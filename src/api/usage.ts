@@ -6,12 +6,12 @@ export interface ResourceUsage {
 }
 
 /** What was measured over `windowMs` up to `timestamp` (ms since the epoch). */
-export interface Measured {
+export interface Measurement {
   readonly timestamp: number;
   readonly windowMs: number;
 }
 
-export interface PodUsage extends Measured {
+export interface PodUsage extends Measurement {
   readonly namespace: string;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export interface PodUsage extends Measured {
   readonly containers: readonly ({readonly name: string} & ResourceUsage)[];
 }
 
-export interface NodeUsage extends Measured, ResourceUsage {
+export interface NodeUsage extends Measurement, ResourceUsage {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
 }

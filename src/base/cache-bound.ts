@@ -1,5 +1,5 @@
 /** What metrics and tests see of a cache. */
-export interface CacheFigures {
+export interface CacheStatistics {
   readonly name: string;
   readonly bytes: number;
   readonly maxBytes: number;
@@ -17,15 +17,15 @@ export interface Share {
   readonly map: WeakRef<Bounded>;
 }
 
-const known = new Map<string, () => CacheFigures>();
+const registered = new Map<string, () => CacheStatistics>();
 
-const register = (name: string, figures: () => CacheFigures): void => {
-  if (known.has(name)) throw new Error(`there is a cache ${name} already`);
-  known.set(name, figures);
+const register = (name: string, statistics: () => CacheStatistics): void => {
+  if (registered.has(name)) throw new Error(`there is a cache ${name} already`);
+  registered.set(name, statistics);
 };
 
 /** Every cache of this process whose module is loaded, in order of name. */
-export const caches = (): CacheFigures[] => [...known.values()].map(figures => figures()).sort((a, b) => (a.name < b.name ? -1 : 1));
+export const caches = (): CacheStatistics[] => [...registered.values()].map(statistics => statistics()).sort((a, b) => (a.name < b.name ? -1 : 1));
 
 /**
  * The bytes that one cache, which may be several maps, takes at most in this process. Beyond it, the map that grew longest ago loses what it did not use for longest.
@@ -90,13 +90,13 @@ export class OwnedCaches<T extends object> {
   readonly #owners = new Set<WeakRef<T>>();
   readonly #gone = new FinalizationRegistry<WeakRef<T>>(owner => void this.#owners.delete(owner));
 
-  constructor(name: string, figures: (owner: T) => Omit<CacheFigures, 'name'>) {
+  constructor(name: string, statistics: (owner: T) => Omit<CacheStatistics, 'name'>) {
     register(name, () => {
       let [bytes, maxBytes] = [0, 0];
       for (const ref of this.#owners) {
         const owner = ref.deref();
         if (!owner) continue;
-        const of = figures(owner);
+        const of = statistics(owner);
         bytes += of.bytes;
         maxBytes += of.maxBytes;
       }

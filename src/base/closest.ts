@@ -1,12 +1,12 @@
 /** The word that was probably meant: the one with the fewest letters to change; undefined where none is close. */
-export const closest = (typed: string, words: readonly string[]): string | undefined => {
-  const most = Math.max(1, Math.floor(typed.length / 3));
-  let best: {readonly word: string; readonly changes: number} | undefined;
-  for (const word of words) {
-    const changes = typed.toLowerCase() === word.toLowerCase() ? 0 : distance(typed, word);
-    if (changes <= most && (!best || changes < best.changes)) best = {word, changes};
+export const closest = (typed: string, candidates: readonly string[]): string | undefined => {
+  const maxChanges = Math.max(1, Math.floor(typed.length / 3));
+  let best: {readonly candidate: string; readonly changes: number} | undefined;
+  for (const candidate of candidates) {
+    const changes = typed.toLowerCase() === candidate.toLowerCase() ? 0 : distance(typed, candidate);
+    if (changes <= maxChanges && (!best || changes < best.changes)) best = {candidate, changes};
   }
-  return best?.word;
+  return best?.candidate;
 };
 
 /** How many letters must be added, dropped, replaced or swapped with their neighbour. */

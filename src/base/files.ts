@@ -16,7 +16,7 @@ export interface Files {
   /** Differs once a file or folder has been replaced or written; empty when there is none. Cheap enough to be asked often; never throws. */
   stamp(path: string): string;
   /** Calls `stirred` when something may have changed in a folder. A hint: it may come late, often, or never. */
-  watch(folder: string, stirred: () => void): Disposable;
+  watch(folder: string, changed: () => void): Disposable;
 }
 
 /** The content of a file that has to be there. Throws one line when it is not. */
@@ -29,7 +29,7 @@ export const contentOf = async (files: Pick<Files, 'read'>, path: string): Promi
 const isMissing = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 /** Never opens what somebody else put there, and never follows a link. */
-const draftFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const exclusiveFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /** Resolves once all that was written is on disk. The handles that Yarn's Plug'n'Play opens have no `sync` of their own. */
 const flushed = promisify(fsync);
@@ -41,8 +41,8 @@ const flushed = promisify(fsync);
 const replace = async (path: string, content: string | Buffer, mode: number): Promise<void> => {
   const folder = dirname(path);
   makeFolder(folder);
-  const draft = join(folder, `.${basename(path)}.${randomBytes(12).toString('hex')}`);
-  const file = await open(draft, draftFlags, mode);
+  const temporary = join(folder, `.${basename(path)}.${randomBytes(12).toString('hex')}`);
+  const file = await open(temporary, exclusiveFlags, mode);
   try {
     try {
       await file.writeFile(content);
@@ -50,9 +50,9 @@ const replace = async (path: string, content: string | Buffer, mode: number): Pr
     } finally {
       await file.close();
     }
-    await rename(draft, path);
+    await rename(temporary, path);
   } catch (error) {
-    await rm(draft, {force: true});
+    await rm(temporary, {force: true});
     throw error;
   }
 };
@@ -60,7 +60,7 @@ const replace = async (path: string, content: string | Buffer, mode: number): Pr
 /** Warns when users other than this process's and root may write to a folder: they can replace the keys in it. */
 export const warnOfSharedFolder = (folder: string, log: Log): void => {
   const found = statsOf(folder);
-  const writableBy = found && othersWhoWrite(found);
+  const writableBy = found && otherWriters(found);
   if (writableBy) log.warn({folder, writableBy}, 'others may write to a folder that holds keys');
 };
 
@@ -72,7 +72,7 @@ const statsOf = (path: string): Stats | undefined => {
   }
 };
 
-const othersWhoWrite = ({uid, gid, mode}: Stats): string | undefined => {
+const otherWriters = ({uid, gid, mode}: Stats): string | undefined => {
   if (!process.getuid || !process.getgid) return undefined; // Windows has no such modes.
   if (uid !== 0 && uid !== process.getuid()) return `user ${uid}`;
   const isSticky = (mode & 0o1000) !== 0; // Everybody may add files, and none may replace another's.
@@ -101,9 +101,9 @@ export const systemFiles: Files = {
       return isMissing(error) ? '' : String((error as NodeJS.ErrnoException).code); // A file that becomes readable is looked at then.
     }
   },
-  watch(folder, stirred) {
+  watch(folder, changed) {
     try {
-      const watcher = watch(folder, {persistent: false}, stirred);
+      const watcher = watch(folder, {persistent: false}, changed);
       watcher.on('error', () => watcher.close());
       return {[Symbol.dispose]: () => watcher.close()};
     } catch {
@@ -120,7 +120,7 @@ export interface FollowFilesOptions {
   readonly signal: AbortSignal;
   readonly periodMs?: number;
   /** Looks whether something changed. Never runs twice at once; one that fails does not keep the next from running. */
-  readonly look: () => void | Promise<void>;
+  readonly check: () => void | Promise<void>;
 }
 
 /** Files are often replaced in pairs: a moment's wait lets both arrive. */
@@ -131,48 +131,48 @@ const settleMs = 100;
  * and links that are swapped are noticed. Watches tell nothing of some file systems, and may be lost: once a minute the files are compared with what
  * they were, and where they differ they are looked at and watched anew.
  */
-export const followFiles = ({files, clock, paths, signal, periodMs = 60_000, look}: FollowFilesOptions): void => {
+export const followFiles = ({files, clock, paths, signal, periodMs = 60_000, check}: FollowFilesOptions): void => {
   const folders = [...new Set(paths.map(dirname))];
   let watches: Disposable[] = [];
-  let soon: Disposable | undefined;
-  let looking = Promise.resolve();
+  let scheduled: Disposable | undefined;
+  let checking = Promise.resolve();
 
-  const lookOnce = async () => {
+  const checkOnce = async () => {
     if (signal.aborted) return;
     const hold = clock.hold();
     try {
-      await look();
+      await check();
     } finally {
       hold[Symbol.dispose]();
     }
   };
-  const lookNext = (): Promise<void> => (looking = looking.catch(() => {}).then(lookOnce));
-  const stirred = () => {
-    soon ??= clock.schedule(settleMs, () => {
-      soon = undefined;
-      return lookNext();
+  const checkNext = (): Promise<void> => (checking = checking.catch(() => {}).then(checkOnce));
+  const changed = () => {
+    scheduled ??= clock.schedule(settleMs, () => {
+      scheduled = undefined;
+      return checkNext();
     });
   };
   const stopWatching = () => {
     for (const each of watches) each[Symbol.dispose]();
   };
-  const watchAnew = () => {
+  const watchAgain = () => {
     stopWatching();
-    watches = signal.aborted ? [] : folders.map(folder => files.watch(folder, stirred));
+    watches = signal.aborted ? [] : folders.map(folder => files.watch(folder, changed));
   };
 
-  watchAnew();
+  watchAgain();
   const stamps = () => [...folders, ...paths].map(path => files.stamp(path)).join();
   let known: string | undefined; // What changed between the first reading and the first look is seen by that.
   every(clock, periodMs, signal, () => {
     const now = stamps();
     if (now === known) return;
     known = now;
-    watchAnew();
-    return lookNext();
+    watchAgain();
+    return checkNext();
   });
   signal.addEventListener('abort', () => {
     stopWatching();
-    soon?.[Symbol.dispose]();
+    scheduled?.[Symbol.dispose]();
   });
 };

@@ -7,7 +7,7 @@ export interface LruOptions<K, V> {
   /** So many entries and no more, where there is a reason besides memory. */
   readonly maxEntries?: number;
   /** Given what is dropped for want of room, or cleared away. */
-  readonly forgotten?: (value: V) => void;
+  readonly onEvict?: (value: V) => void;
 }
 
 interface Entry<V> {
@@ -76,7 +76,7 @@ export class Lru<K, V> implements Bounded {
   dropOldest(): boolean {
     for (const [key, {value}] of this.#entries) {
       this.delete(key);
-      this.#options.forgotten?.(value);
+      this.#options.onEvict?.(value);
       return true;
     }
     return false;
@@ -87,6 +87,6 @@ export class Lru<K, V> implements Bounded {
     const all = [...this.#entries.values()];
     this.#entries.clear();
     this.#bound.account(this.#share, -this.#share.bytes);
-    for (const {value} of all) this.#options.forgotten?.(value);
+    for (const {value} of all) this.#options.onEvict?.(value);
   }
 }

@@ -45,14 +45,14 @@ export interface Meter {
 }
 
 const nothing = (): void => {};
-const deaf = {add: nothing, set: nothing, remove: nothing, observe: nothing, at: () => ({add: nothing, observe: nothing})};
+const noop = {add: nothing, set: nothing, remove: nothing, observe: nothing, at: () => ({add: nothing, observe: nothing})};
 
 /** A meter nobody reads. */
 export const noMeter: Meter = {
-  counter: () => deaf,
-  gauge: () => deaf,
+  counter: () => noop,
+  gauge: () => noop,
   observed: () => ({[Symbol.dispose]: nothing}),
-  histogram: () => deaf,
+  histogram: () => noop,
 };
 
 /** `count` bounds from `start`, each `factor` times the one before. */

@@ -1,24 +1,24 @@
 import {setMaxListeners} from 'node:events';
 
 /** Who waits for a signal to abort, and the one listener of theirs. */
-interface Waiting {
-  readonly runs: Set<() => void>;
+interface AbortCallbacks {
+  readonly callbacks: Set<() => void>;
   readonly listener: () => void;
 }
 
-const waitingFor = new WeakMap<AbortSignal, Waiting>();
+const callbacksBySignal = new WeakMap<AbortSignal, AbortCallbacks>();
 
-const waitingOn = (signal: AbortSignal): Waiting => {
-  const known = waitingFor.get(signal);
+const callbacksOf = (signal: AbortSignal): AbortCallbacks => {
+  const known = callbacksBySignal.get(signal);
   if (known) return known;
-  const runs = new Set<() => void>();
+  const callbacks = new Set<() => void>();
   const listener = () => {
-    for (const run of runs) run();
+    for (const run of callbacks) run();
   };
   signal.addEventListener('abort', listener, {once: true});
-  const waiting = {runs, listener};
-  waitingFor.set(signal, waiting);
-  return waiting;
+  const entry = {callbacks, listener};
+  callbacksBySignal.set(signal, entry);
+  return entry;
 };
 
 /**
@@ -30,14 +30,14 @@ export const onAbort = (signal: AbortSignal, run: () => void): Disposable => {
     run();
     return {[Symbol.dispose]() {}};
   }
-  const {runs, listener} = waitingOn(signal);
+  const {callbacks, listener} = callbacksOf(signal);
   const own = () => run();
-  runs.add(own);
+  callbacks.add(own);
   return {
     [Symbol.dispose]() {
-      if (!runs.delete(own) || runs.size > 0) return;
+      if (!callbacks.delete(own) || callbacks.size > 0) return;
       signal.removeEventListener('abort', listener);
-      waitingFor.delete(signal);
+      callbacksBySignal.delete(signal);
     },
   };
 };

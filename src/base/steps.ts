@@ -4,7 +4,7 @@ import type {Pieces} from './turn.js';
 export type Steps<T> = Generator<undefined, T, undefined>;
 
 /** Does all the work at once. */
-export const atOnce = <T>(work: Steps<T>): T => {
+export const runSteps = <T>(work: Steps<T>): T => {
   for (;;) {
     const {done, value} = work.next();
     if (done) return value;
@@ -12,7 +12,7 @@ export const atOnce = <T>(work: Steps<T>): T => {
 };
 
 /** Does the work in pieces, with a turn of the event loop for everybody else in between. */
-export const inPieces = async <T>(work: Steps<T>, pieces: Pieces): Promise<T> => {
+export const runStepsInPieces = async <T>(work: Steps<T>, pieces: Pieces): Promise<T> => {
   for (;;) {
     const {done, value} = work.next();
     if (done) return value;

@@ -11,21 +11,21 @@ const waiting: (() => void)[] = [];
  */
 export const ownTurn = (): Promise<void> =>
   new Promise(resolve => {
-    if (waiting.push(resolve) === 1) setImmediate(letOneGoOn);
+    if (waiting.push(resolve) === 1) setImmediate(resumeNext);
   });
 
-const letOneGoOn = (): void => {
+const resumeNext = (): void => {
   waiting.shift()!();
-  if (waiting.length > 0) setImmediate(letOneGoOn);
+  if (waiting.length > 0) setImmediate(resumeNext);
 };
 
 /** How long work goes on in one turn of the event loop. */
-const pieceMs = 10;
+const sliceMs = 10;
 
 type Monotonic = Pick<Clock, 'monotonic'>;
 
 /** The time for which work has gone on in the present turn of the event loop. */
-class Spent {
+class TurnBudget {
   readonly #clock: Monotonic;
   #begunAt: number | undefined;
   #turn = 0;
@@ -42,36 +42,36 @@ class Spent {
     });
   }
 
-  get isAll(): boolean {
+  get isExhausted(): boolean {
     if (this.#begunAt === undefined) this.begin();
-    return this.#clock.monotonic() - this.#begunAt! >= pieceMs;
+    return this.#clock.monotonic() - this.#begunAt! >= sliceMs;
   }
 }
 
 /** All work by one clock shares its turns. */
-const spentBy = new WeakMap<Monotonic, Spent>();
+const budgets = new WeakMap<Monotonic, TurnBudget>();
 
-const spentOf = (clock: Monotonic): Spent => {
-  let known = spentBy.get(clock);
-  if (!known) spentBy.set(clock, (known = new Spent(clock)));
+const budgetOf = (clock: Monotonic): TurnBudget => {
+  let known = budgets.get(clock);
+  if (!known) budgets.set(clock, (known = new TurnBudget(clock)));
   return known;
 };
 
 /** Cuts long work into pieces, with a turn for everybody else between them. All hands that share one go on together. */
 export class Pieces {
-  readonly #spent: Spent;
+  readonly #budget: TurnBudget;
   #next: Promise<void> | undefined;
 
   constructor(clock: Monotonic) {
-    this.#spent = spentOf(clock);
+    this.#budget = budgetOf(clock);
   }
 
   /** Returns what is to be waited for before the work goes on, once work by this clock has lasted 10 ms in this turn of the event loop; nothing before. */
   pause(): Promise<void> | undefined {
-    if (this.#next || !this.#spent.isAll) return this.#next;
+    if (this.#next || !this.#budget.isExhausted) return this.#next;
     this.#next = ownTurn().then(() => {
       this.#next = undefined;
-      this.#spent.begin();
+      this.#budget.begin();
     });
     return this.#next;
   }

@@ -12,7 +12,7 @@ import {rateOf} from '#src/client/limits.js';
 import type {GateName} from '#src/options/gate-table.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import type {Allowance, ComponentConnection} from '#src/plane/component/connection.js';
-import {bearing} from '#src/transport/bearing.js';
+import {withBearerToken} from '#src/transport/bearer-token.js';
 import {connect, type HttpConnection} from '#src/transport/http-connection.js';
 import {loadSettings} from '#src/transport/load-settings.js';
 import type {ConnectionSettings} from '#src/transport/settings.js';
@@ -88,7 +88,7 @@ export const openConnection = async ({program, options, version, clock, meter, l
     lockClient: client,
     async accountClient(account, part, allowance) {
       const tokens = accountTokens({client: clientOn(connection, 'tokens'), clock, namespace: naming.systemNamespace, account, signal});
-      return clientOn(bearing(await (bare ??= openBare()), tokens), part, allowance);
+      return clientOn(withBearerToken(await (bare ??= openBare()), tokens), part, allowance);
     },
     async reviewers({authenticationKubeconfig, authorizationKubeconfig}) {
       return {

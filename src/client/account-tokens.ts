@@ -3,15 +3,15 @@ import {isAlreadyExists, isNotFound} from '#src/api/status.js';
 import {parseTime} from '#src/api/time.js';
 import type {KubeObject, TokenRequest} from '#src/api/types.js';
 import {sleep, type Clock} from '#src/base/clock.js';
-import type {TokenSource} from '#src/transport/bearing.js';
+import type {TokenSource} from '#src/transport/bearer-token.js';
 import type {Client} from './client.js';
 
 const lifetimeSeconds = 3600;
 /** A token is used for this part of its life, and for at least so long: clocks differ. */
-const usedPart = 0.8;
+const renewalFraction = 0.8;
 const shortestLifeMs = 600_000;
 /** How long to wait after each attempt that failed. */
-const waitsMs = [500, 1000, 2000];
+const retryDelaysMs = [500, 1000, 2000];
 
 export interface AccountTokenParts {
   /** Creates the account where it is missing, and asks for tokens. */
@@ -46,11 +46,11 @@ export const accountTokens = ({client, clock, namespace, account, signal}: Accou
     const body = {spec: {expirationSeconds: lifetimeSeconds}} as KubeObject;
     const {status} = (await accounts.create(body, {subresource: 'token', name: account, namespace})) as TokenRequest;
     const lifeMs = Math.max((parseTime(status!.expirationTimestamp) ?? 0) - clock.now(), shortestLifeMs);
-    return {token: status!.token, untilMs: clock.monotonic() + lifeMs * usedPart};
+    return {token: status!.token, untilMs: clock.monotonic() + lifeMs * renewalFraction};
   };
 
-  const patiently = async (): Promise<{token: string; untilMs: number}> => {
-    for (const wait of waitsMs) {
+  const requestWithRetries = async (): Promise<{token: string; untilMs: number}> => {
+    for (const wait of retryDelaysMs) {
       try {
         return await request();
       } catch {
@@ -61,19 +61,19 @@ export const accountTokens = ({client, clock, namespace, account, signal}: Accou
   };
 
   let current: {readonly token: string; readonly untilMs: number} | undefined;
-  let asking: Promise<string> | undefined;
+  let pending: Promise<string> | undefined;
   const renew = async (): Promise<string> => {
     try {
-      current = await patiently();
+      current = await requestWithRetries();
       return current.token;
     } catch (cause) {
       throw new Error(`getting a token for service account ${namespace}/${account}: ${(cause as Error).message}`, {cause});
     } finally {
-      asking = undefined;
+      pending = undefined;
     }
   };
   return {
-    token: () => (current && clock.monotonic() < current.untilMs ? Promise.resolve(current.token) : (asking ??= renew())),
+    token: () => (current && clock.monotonic() < current.untilMs ? Promise.resolve(current.token) : (pending ??= renew())),
     reset() {
       current = undefined;
     },

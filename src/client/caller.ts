@@ -16,7 +16,7 @@ export interface Call {
   readonly contentType?: string;
   readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
-  readonly about?: CallSubject;
+  readonly subject?: CallSubject;
 }
 
 /** What the server answered, refusals included. The body is parsed if it is JSON, text otherwise, undefined when empty. */

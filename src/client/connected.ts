@@ -7,7 +7,7 @@ import type {Client} from './client.js';
 import type {ClientContent} from './content.js';
 import {checkNaming, detectNaming} from './detect-naming.js';
 import {httpsCaller} from './https.js';
-import {type RateLimit, limited, repeating} from './limits.js';
+import {type RateLimit, limited, retrying} from './limits.js';
 import {metered} from './metered.js';
 import {clientOver} from './resource-client.js';
 
@@ -32,7 +32,7 @@ const connectedCaller = (connection: HttpConnection, {clock, meter, userAgent, r
   const host = new URL(connection.server).host;
   const context = {clock, meter, host};
   const base = metered(httpsCaller(connection, {userAgent, ...(timeoutMs === undefined ? {} : {timeoutMs}), ...(content ? {content} : {})}), context);
-  return limited(repeating(base, context), rateLimit ?? {qps: -1, burst: 0}, context);
+  return limited(retrying(base, context), rateLimit ?? {qps: -1, burst: 0}, context);
 };
 
 /** Either vocabulary's word for the binary form means that of the server. */
@@ -46,7 +46,7 @@ export const chosenNaming = async (
 ): Promise<Naming> => {
   const caller = connectedCaller(connection, options);
   if (name === 'auto') return detectNaming(caller);
-  const asked = naming(name);
-  await checkNaming(caller, asked);
-  return asked;
+  const requested = naming(name);
+  await checkNaming(caller, requested);
+  return requested;
 };

@@ -55,8 +55,8 @@ export class Content {
   }
 
   /** Whether a call goes in another form than JSON; then the codecs must be loaded first. */
-  isEncoded({about}: Call): boolean {
-    return this.#settings !== undefined && about !== undefined && !this.#plain.has(idOf(about));
+  isEncoded({subject}: Call): boolean {
+    return this.#settings !== undefined && subject !== undefined && !this.#plain.has(idOf(subject));
   }
 
   async load(): Promise<void> {
@@ -66,8 +66,8 @@ export class Content {
   }
 
   /** A resource's server does not take this form: from now on it gets JSON. */
-  refused({about}: Call): void {
-    if (about) this.#plain.add(idOf(about));
+  refused({subject}: Call): void {
+    if (subject) this.#plain.add(idOf(subject));
   }
 
   write(call: Call): Written {
@@ -111,8 +111,8 @@ export class Content {
   #accepting(accept: string): string {
     const {binary, cbor} = this.#codecs!;
     const first = accept.split(',', 1)[0]!;
-    const forms = [...(binary ? [this.#settings!.naming.protobufMediaType] : []), ...(cbor ? [cborMediaType] : [])];
-    return [...forms.map(form => first.replace(json, form)), accept].join(',');
+    const mediaTypes = [...(binary ? [this.#settings!.naming.protobufMediaType] : []), ...(cbor ? [cborMediaType] : [])];
+    return [...mediaTypes.map(mediaType => first.replace(json, mediaType)), accept].join(',');
   }
 
   #encodedBody({body, contentType}: Call): Pick<Written, 'contentType' | 'body'> | undefined {

@@ -1,13 +1,13 @@
 import {type Naming, type NamingName, naming} from '#src/api/naming.js';
 import type {Caller} from './caller.js';
-import {refusal} from './errors.js';
+import {replyError} from './errors.js';
 
 /** The server speaks another vocabulary than the one asked for. The message says what to type. */
 export class NamingMismatch extends Error {
   override readonly name = 'NamingMismatch';
 
-  constructor(asked: Naming, spoken: Naming) {
-    super(`--naming=${asked.name}: the server speaks ${spoken.name}: give --naming=${spoken.name}, or leave the flag out`);
+  constructor(requested: Naming, served: Naming) {
+    super(`--naming=${requested.name}: the server speaks ${served.name}: give --naming=${served.name}, or leave the flag out`);
   }
 }
 
@@ -15,22 +15,22 @@ const all = (['plat', 'kubernetes'] satisfies NamingName[]).map(naming);
 
 /** The vocabulary a server speaks, by the groups it serves. */
 export const detectNaming = async (caller: Caller, signal?: AbortSignal): Promise<Naming> => {
-  const [spoken] = await spokenNamings(caller, signal);
-  if (!spoken) throw new Error('the server serves no group of either vocabulary: is it an API server? (--naming says which one to use)');
-  return spoken;
+  const [served] = await servedNamings(caller, signal);
+  if (!served) throw new Error('the server serves no group of either vocabulary: is it an API server? (--naming says which one to use)');
+  return served;
 };
 
 /** Throws `NamingMismatch` when the server's groups are those of another vocabulary. Does nothing when the server cannot be asked. */
-export const checkNaming = async (caller: Caller, asked: Naming, signal?: AbortSignal): Promise<void> => {
-  const spoken = await spokenNamings(caller, signal).catch((): readonly Naming[] => []);
-  const [other] = spoken;
-  if (other && !spoken.includes(asked)) throw new NamingMismatch(asked, other);
+export const checkNaming = async (caller: Caller, requested: Naming, signal?: AbortSignal): Promise<void> => {
+  const served = await servedNamings(caller, signal).catch((): readonly Naming[] => []);
+  const [other] = served;
+  if (other && !served.includes(requested)) throw new NamingMismatch(requested, other);
 };
 
-const spokenNamings = async (caller: Caller, signal?: AbortSignal): Promise<readonly Naming[]> => {
+const servedNamings = async (caller: Caller, signal?: AbortSignal): Promise<readonly Naming[]> => {
   const call = {method: 'GET', path: '/apis', signal};
   const reply = await caller.call(call);
-  if (reply.status >= 400) throw refusal(reply, call);
+  if (reply.status >= 400) throw replyError(reply, call);
   const groups = new Set(((reply.body as {groups?: {name: string}[]} | undefined)?.groups ?? []).map(({name}) => name));
   return all.filter(({group}) => groups.has(group('authentication')) || groups.has(group('coordination')));
 };

@@ -5,14 +5,14 @@ import type {Call, Reply} from './caller.js';
 const longestBody = 2048;
 
 /** The error a refusal stands for: the server's own `Status`, or one made up from the code when a proxy or a plain handler answered. */
-export const refusal = (reply: Reply, call: Call): StatusError => (isStatus(reply.body) ? new StatusError(reply.body) : new StatusError(genericStatus(reply, call)));
+export const replyError = (reply: Reply, call: Call): StatusError => (isStatus(reply.body) ? new StatusError(reply.body) : new StatusError(genericStatus(reply, call)));
 
 /** Whether a body is a failure told by an API server. */
 export const isStatus = (body: unknown): body is Status =>
   typeof body === 'object' && body !== null && (body as Status).kind === 'Status' && (body as Status).status !== 'Success';
 
-const genericStatus = (reply: Reply, {method, about}: Call): Status =>
-  statusOfCode({code: reply.status, method, text: textOf(reply.body), about, retryAfterSeconds: Number(reply.header('retry-after') ?? 0) || 0, unexpected: true});
+const genericStatus = (reply: Reply, {method, subject}: Call): Status =>
+  statusOfCode({code: reply.status, method, text: textOf(reply.body), subject, retryAfterSeconds: Number(reply.header('retry-after') ?? 0) || 0, unexpected: true});
 
 const textOf = (body: unknown): string =>
   (typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body)).trim().slice(0, longestBody);

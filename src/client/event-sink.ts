@@ -1,4 +1,4 @@
-import type {StreamSink} from '#src/transport/dispatched.js';
+import type {StreamSink} from '#src/transport/dispatch-request.js';
 import type {WatchListener} from './caller.js';
 import type {EventCutter} from './content.js';
 import {Lines} from './lines.js';
@@ -19,15 +19,15 @@ export const eventSink = (listener: WatchListener, signal: AbortSignal, cutterOf
     isOver = true;
     listener.end(error);
   };
-  const tell = (event: unknown) => {
+  const emit = (event: unknown) => {
     if (isOver || signal.aborted) return;
     if (isEvent(event)) listener.event(event.type, event.object);
     else end(new Error('the watch was cut off within an event'));
   };
-  let cutter: EventCutter = new Lines(line => tell(parsed(line)));
+  let cutter: EventCutter = new Lines(line => emit(parsed(line)));
   return {
     begin({header}) {
-      cutter = cutterOf?.(header('content-type') ?? '', tell) ?? cutter;
+      cutter = cutterOf?.(header('content-type') ?? '', emit) ?? cutter;
     },
     data(chunk) {
       try {

@@ -52,28 +52,28 @@ const waitFor = (waitMs: number, call: Call, {clock, waits, host}: {clock: Clock
 };
 
 /** How often a call is repeated at the server's request. */
-const mostRepeats = 10;
+const maxRetries = 10;
 
 /** A caller that does what `Retry-After` asks for: a 429 or 5xx with that header is tried again, after that time, up to ten times. */
-export const repeating = (caller: Caller, {clock, meter = noMeter, host = ''}: LimitOptions): Caller => {
-  const repeats = meter.counter({
+export const retrying = (caller: Caller, {clock, meter = noMeter, host = ''}: LimitOptions): Caller => {
+  const retries = meter.counter({
     name: 'rest_client_request_retries_total',
     help: 'Number of request retries, partitioned by status code, verb, and host.',
     labels: ['code', 'verb', 'host'],
   });
-  const patiently = async <R extends Reply | undefined>(call: Call, attempt: () => Promise<R>): Promise<R> => {
-    for (let repeat = 0; ; repeat++) {
+  const withRetries = async <R extends Reply | undefined>(call: Call, attempt: () => Promise<R>): Promise<R> => {
+    for (let retry = 0; ; retry++) {
       const reply = await attempt();
       const afterSeconds = reply && retryAfter(reply);
-      if (afterSeconds === undefined || repeat === mostRepeats) return reply;
-      repeats.add({code: String(reply!.status), verb: call.method, host});
+      if (afterSeconds === undefined || retry === maxRetries) return reply;
+      retries.add({code: String(reply!.status), verb: call.method, host});
       await sleep(clock, afterSeconds * 1000, call.signal);
     }
   };
   return {
     ...caller,
-    call: call => patiently(call, () => caller.call(call)),
-    watch: (call, listener) => patiently(call, () => caller.watch(call, listener)),
+    call: call => withRetries(call, () => caller.call(call)),
+    watch: (call, listener) => withRetries(call, () => caller.watch(call, listener)),
   };
 };
 

@@ -6,7 +6,7 @@ import type {DeleteOptions, KubeList, KubeObject} from '#src/api/types.js';
 import type {WatchEvent} from '#src/api/watch.js';
 import type {Call, Caller} from './caller.js';
 import type {CallOptions, Client, ListOptions, PatchType, ResourceClient, WatchOptions, WriteOptions} from './client.js';
-import {isStatus, refusal} from './errors.js';
+import {isStatus, replyError} from './errors.js';
 import {withQuery} from './query.js';
 
 const patchTypes: Record<PatchType, string> = {
@@ -42,7 +42,7 @@ const accepting = (accept: string | undefined): {readonly accept?: string} => (a
 /** The body of a successful answer; a refusal rejects. */
 const answered = async (caller: Caller, call: Call): Promise<unknown> => {
   const reply = await caller.call(call);
-  if (reply.status >= 400) throw refusal(reply, call);
+  if (reply.status >= 400) throw replyError(reply, call);
   return reply.body;
 };
 
@@ -74,7 +74,7 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
   watch(options: WatchOptions = {}): Observable<WatchEvent<T>> {
     const query = {...listQuery(options), watch: true, allowWatchBookmarks: options.allowWatchBookmarks, sendInitialEvents: options.sendInitialEvents};
     const path = withQuery(this.#path(options.namespace), query);
-    return watched<T>(this.#caller, {method: 'GET', path, ...accepting(this.#shapes.one), signal: options.signal, about: this.#about('get')});
+    return watched<T>(this.#caller, {method: 'GET', path, ...accepting(this.#shapes.one), signal: options.signal, subject: this.#subject('get')});
   }
 
   async create(object: T, options: WriteOptions & {subresource?: string; name?: string} = {}): Promise<T> {
@@ -87,7 +87,7 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
       body: this.#stamped(object, subresource),
       ...accepting(this.#shapes.one),
       signal: options.signal,
-      about: this.#about('post', name ?? object.metadata?.name),
+      subject: this.#subject('post', name ?? object.metadata?.name),
     };
     return (await answered(this.#caller, call)) as T;
   }
@@ -124,12 +124,12 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
     if (this.#kind.namespaced && !namespace) throw new Error('an empty namespace may not be set when a resource name is provided');
     const {query, subresource, ...content} = rest;
     const path = withQuery(this.#objectPath(namespace, name, subresource), query);
-    return (await answered(this.#caller, {method, path, ...content, ...accepting(this.#shapes.one), signal, about: this.#about(verb, name)})) as T;
+    return (await answered(this.#caller, {method, path, ...content, ...accepting(this.#shapes.one), signal, subject: this.#subject(verb, name)})) as T;
   }
 
   #collection(verb: string, method: string, options: ListOptions, content: {readonly accept?: string; readonly body?: unknown}): Promise<unknown> {
     const path = withQuery(this.#path(options.namespace), listQuery(options));
-    return answered(this.#caller, {method, path, ...content, signal: options.signal, about: this.#about(verb)});
+    return answered(this.#caller, {method, path, ...content, signal: options.signal, subject: this.#subject(verb)});
   }
 
   #path(namespace: string | undefined): string {
@@ -150,17 +150,17 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
 
   /** What says of which kind it is, as far as that is known. */
   #stamped(object: T, subresource?: string): T {
-    if (subresource && !partsOfTheKind.has(subresource)) return object;
+    if (subresource && !ownSubresources.has(subresource)) return object;
     return {...object, apiVersion: object.apiVersion ?? apiVersionOf(this.#naming, this.#kind), kind: object.kind ?? this.#kind.kind};
   }
 
-  #about(verb: string, name?: string): NonNullable<Call['about']> {
+  #subject(verb: string, name?: string): NonNullable<Call['subject']> {
     return {verb, group: this.#group, resource: this.#kind.plural, ...(name ? {name} : {})};
   }
 }
 
 /** Subresources that take and give the object itself. */
-const partsOfTheKind: ReadonlySet<string> = new Set(['status', 'approval', 'finalize', 'resize', 'ephemeralcontainers']);
+const ownSubresources: ReadonlySet<string> = new Set(['status', 'approval', 'finalize', 'resize', 'ephemeralcontainers']);
 
 type Query = Parameters<typeof withQuery>[1];
 
@@ -205,7 +205,7 @@ const watched = <T extends KubeObject>(caller: Caller, call: Call): Observable<W
       end: (error?: unknown) => (error === undefined ? subscriber.complete() : subscriber.error(error)),
     };
     caller.watch({...call, signal: stop.signal}, listener).then(
-      reply => reply && subscriber.error(refusal(reply, call)),
+      reply => reply && subscriber.error(replyError(reply, call)),
       (error: unknown) => subscriber.error(error),
     );
     return () => {

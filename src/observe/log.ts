@@ -59,10 +59,10 @@ export const createLog = ({clock, program, pid = process.pid, verbosity = new Ve
 };
 
 /** How much waits at most for a standard error that takes nothing. */
-const mostWaiting = 1 << 20;
+const maxPending = 1 << 20;
 
 /** A line that cannot be written, because a disk is full or nobody reads any more, is lost, and nothing else with it. */
-const standardError = (): {write(line: string): unknown} => pino.destination({fd: 2, sync: true, maxLength: mostWaiting}).on('error', () => {});
+const standardError = (): {write(line: string): unknown} => pino.destination({fd: 2, sync: true, maxLength: maxPending}).on('error', () => {});
 
 /** A logger of some component is made with its first line: there are many, and most say nothing at a start. */
 const over = (logger: () => Logger, verbosity: Verbosity, source: string): Log => {

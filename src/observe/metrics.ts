@@ -23,7 +23,7 @@ export interface MetricsOptions {
   readonly process?: boolean;
 }
 
-const deaf: Counter & Gauge & Histogram = {add() {}, set() {}, remove() {}, observe() {}, at: () => ({add() {}, observe() {}})};
+const noop: Counter & Gauge & Histogram = {add() {}, set() {}, remove() {}, observe() {}, at: () => ({add() {}, observe() {}})};
 
 /**
  * The figures of one component. Keeping them costs a map entry each; the library that writes the exposition format and knows the
@@ -55,7 +55,7 @@ export class MetricsRegistry implements Meter {
   }
 
   histogram(spec: HistogramSpec): Histogram {
-    if (this.#disabled.has(spec.name)) return deaf;
+    if (this.#disabled.has(spec.name)) return noop;
     return this.#own(spec.name, HistogramSeries, 'histogram', () => new HistogramSeries(spec));
   }
 
@@ -123,7 +123,7 @@ const observeCaches = (meter: Meter): void => {
   meter.observed({name: 'process_cache_limit_bytes', help: 'Bytes that each cache takes at most.', labels}, () => caches().map(({name, maxBytes}) => [{cache: name}, maxBytes] as const));
 };
 
-const silentSeries = {...deaf, observe: () => ({[Symbol.dispose]() {}})};
+const silentSeries = {...noop, observe: () => ({[Symbol.dispose]() {}})};
 
 /** The library asks whatever it has registered by `get`. */
 const register = (registry: import('prom-client').Registry, family: readonly Metric[]): void => {

@@ -45,7 +45,7 @@ export const followedAgentTrust = async (options: AgentOptions, {files, clock, l
       clock,
       paths,
       signal,
-      async look() {
+      async check() {
         try {
           const fresh = await read();
           // The same value stays while nothing changed: connections are kept by it.

@@ -46,7 +46,7 @@ export const proxyClient = async ({options, files, clock, log}: ProxyClientParts
       return pair;
     },
     follow(changed, signal) {
-      const look = async () => {
+      const check = async () => {
         try {
           const fresh = await read();
           if (fresh.cert === pair.cert && fresh.key === pair.key) return;
@@ -56,7 +56,7 @@ export const proxyClient = async ({options, files, clock, log}: ProxyClientParts
           log.warn({file: certFile, err: error}, 'keeping the proxy client certificate in use: the files do not hold one');
         }
       };
-      followFiles({files, clock, paths: [certFile, keyFile], signal, look});
+      followFiles({files, clock, paths: [certFile, keyFile], signal, check});
     },
   };
 };

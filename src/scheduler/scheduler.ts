@@ -9,7 +9,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
-import {inPieces} from '#src/base/steps.js';
+import {runStepsInPieces} from '#src/base/steps.js';
 import {nextTurn, Pieces} from '#src/base/turn.js';
 import type {Client} from '#src/client/client.js';
 import type {EventRecorder} from '#src/runtime/events.js';
@@ -207,9 +207,9 @@ export class Scheduler {
   async #decideOnce(info: PodInfo, profile: Profile, since: number): Promise<Decision> {
     this.cache.hold();
     try {
-      return await inPieces(this.#decider.decide(info, profile, since), this.#pieces);
+      return await runStepsInPieces(this.#decider.decide(info, profile, since), this.#pieces);
     } finally {
-      await inPieces(this.cache.release(), this.#pieces);
+      await runStepsInPieces(this.cache.release(), this.#pieces);
     }
   }
 

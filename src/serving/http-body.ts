@@ -1,5 +1,5 @@
 import type {Readable} from 'node:stream';
-import type {ApiBody, BodyReading} from '#src/api/request.js';
+import type {ApiBody, BodyObserver} from '#src/api/request.js';
 import {badRequest, entityTooLarge} from '#src/api/status.js';
 
 type BytesBody = Extract<ApiBody, {kind: 'bytes'}>;
@@ -10,7 +10,7 @@ export class UnreadBody implements BytesBody {
   readonly #stream: Readable;
   readonly #declared: number;
   #bytes: Promise<Buffer> | undefined;
-  #reading: BodyReading | undefined;
+  #reading: BodyObserver | undefined;
 
   /** `declared` is the length that was announced; NaN when none was. */
   constructor(stream: Readable, declared: number) {
@@ -27,7 +27,7 @@ export class UnreadBody implements BytesBody {
     return this.#stream;
   }
 
-  follow(reading: BodyReading): void {
+  observe(reading: BodyObserver): void {
     this.#reading = reading;
   }
 }
@@ -38,17 +38,17 @@ export const unreadableBody: BytesBody = {kind: 'bytes', read: () => Promise.rej
 const tooLarge = (limit: number): Error => entityTooLarge(`limit is ${limit}`);
 
 /** Tells of a body that is passed on. There is no refusing a request whose body is on its way to somebody else. */
-const passing = (stream: Readable, reading: BodyReading): void => {
+const passing = (stream: Readable, reading: BodyObserver): void => {
   if (stream.destroyed || stream.readableEnded) return;
   const over = () => {
     stream.off('end', over).off('close', over);
     reading.ended(true);
   };
   stream.on('end', over).on('close', over);
-  reading.begun(error => void stream.destroy(error));
+  reading.started(error => void stream.destroy(error));
 };
 
-const collect = (stream: Readable, limit: number, reading: BodyReading | undefined): Promise<Buffer> =>
+const collect = (stream: Readable, limit: number, reading: BodyObserver | undefined): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     let chunks: Buffer[] = [];
     let length = 0;
@@ -66,7 +66,7 @@ const collect = (stream: Readable, limit: number, reading: BodyReading | undefin
       length += chunk.length;
       if (length > limit) return stop(tooLarge(limit));
       chunks.push(chunk);
-      reading?.took(chunk.length);
+      reading?.received(chunk.length);
     };
     const finish = () => {
       const refusal = settle(true);
@@ -79,5 +79,5 @@ const collect = (stream: Readable, limit: number, reading: BodyReading | undefin
     };
     if (stream.destroyed) return fail();
     stream.on('data', take).on('end', finish).on('error', fail).on('close', fail).on('aborted', fail);
-    reading?.begun(stop);
+    reading?.started(stop);
   });

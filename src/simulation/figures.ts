@@ -1,6 +1,6 @@
 import type {AnyContainer} from '#src/api/pod.js';
 import type {Frozen} from '#src/api/key.js';
-import type {Consumption, ContainerFigures, NodeFigures, PodFigures, ProbeFigures} from '#src/api/node-figures.js';
+import type {Consumption, ContainerStats, NodeStats, PodStats, ProbeStats} from '#src/api/node-stats.js';
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 import type {ResourceUsage} from '#src/api/usage.js';
 import {machineIds} from './node/node-object.js';
@@ -38,7 +38,7 @@ const amountOf = (amounts: Readonly<Record<string, string>> | undefined, name: s
   return text === undefined ? undefined : quantityNumber(parseQuantity(text));
 };
 
-const limitsOf = ({resources}: Frozen<AnyContainer>): Pick<ContainerFigures, 'cpuRequestMillis' | 'cpuLimitMillis' | 'memoryLimitBytes'> => {
+const limitsOf = ({resources}: Frozen<AnyContainer>): Pick<ContainerStats, 'cpuRequestMillis' | 'cpuLimitMillis' | 'memoryLimitBytes'> => {
   const [request, cpu, memory] = [amountOf(resources?.requests, 'cpu'), amountOf(resources?.limits, 'cpu'), amountOf(resources?.limits, 'memory')];
   return {
     ...(request === undefined ? {} : {cpuRequestMillis: request * 1000}),
@@ -54,9 +54,9 @@ type Probe = NonNullable<Frozen<AnyContainer>['livenessProbe']>;
 const triesIn = ({periodSeconds = 10}: Probe, from: number, to: number): number => (to < from ? 0 : Math.floor((to - from) / (periodSeconds * 1000)) + 1);
 
 /** Tries fail until what they ask for is so, and succeed from then on; those of a startup probe end with the first success. */
-const probesOf = (container: Frozen<AnyContainer>, {startedAt, startedBy, readyBy}: Running, now: number): ProbeFigures[] => {
+const probesOf = (container: Frozen<AnyContainer>, {startedAt, startedBy, readyBy}: Running, now: number): ProbeStats[] => {
   const {startupProbe, livenessProbe, readinessProbe} = container as {readonly [K in 'startupProbe' | 'livenessProbe' | 'readinessProbe']?: Probe};
-  const figures = (type: ProbeFigures['type'], probe: Probe | undefined, since: number, holdsFrom: number): ProbeFigures[] => {
+  const figures = (type: ProbeStats['type'], probe: Probe | undefined, since: number, holdsFrom: number): ProbeStats[] => {
     if (!probe) return [];
     const first = Math.max(startedAt + (probe.initialDelaySeconds ?? 0) * 1000, since);
     const tries = triesIn(probe, first, now);
@@ -69,12 +69,12 @@ const probesOf = (container: Frozen<AnyContainer>, {startedAt, startedBy, readyB
 };
 
 /** What the agent of a simulated node measures, as rules and pods themselves say. */
-export const figuresOf = (world: SimulationWorld, {behaviors, recordOf}: Pick<PodsKept, 'behaviors' | 'recordOf'>, node: string): (() => NodeFigures) => {
+export const figuresOf = (world: SimulationWorld, {behaviors, recordOf}: Pick<PodsKept, 'behaviors' | 'recordOf'>, node: string): (() => NodeStats) => {
   const {clock} = world;
   const startedAt = clock.now();
   const measure = meterOf();
 
-  const containerFigures = (record: PodRecord, of: SpecContainer, own: ContainerRecord, now: number): ContainerFigures[] => {
+  const containerFigures = (record: PodRecord, of: SpecContainer, own: ContainerRecord, now: number): ContainerStats[] => {
     const {state, id = ''} = own;
     const run = record.runs.get(id);
     if (state.is !== 'running' || !run) return [];
@@ -92,7 +92,7 @@ export const figuresOf = (world: SimulationWorld, {behaviors, recordOf}: Pick<Po
     }];
   };
 
-  const podFigures = (record: PodRecord, now: number): PodFigures[] => {
+  const podFigures = (record: PodRecord, now: number): PodStats[] => {
     const containers = [...specContainers(record.pod.spec!)].flatMap(of => {
       const own = record.containers.find(({name}) => name === of.container.name);
       return own ? containerFigures(record, of, own, now) : [];

@@ -1,7 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
-import type {Measured, NodeUsage, PodUsage, ResourceUsage, UsageReader} from '#src/api/usage.js';
+import type {Measurement, NodeUsage, PodUsage, ResourceUsage, UsageReader} from '#src/api/usage.js';
 import {isOff} from './node/agent.js';
 import {specContainers, type PodRecord} from './pod/record.js';
 import type {UsageFigure} from './rules/behavior.js';
@@ -20,7 +20,7 @@ export const figure = (of: UsageFigure, {resources}: Frozen<AnyContainer>, name:
 /** The figures of use that rules and pods themselves give, of whatever runs now. */
 export const usageReader = (world: SimulationWorld, {behaviors, recordOf}: {readonly behaviors: Behaviors; recordOf(key: string): PodRecord | undefined}): UsageReader => {
   const {clock, naming, agents} = world;
-  const measured = (): Measured => ({timestamp: clock.now(), windowMs});
+  const measured = (): Measurement => ({timestamp: clock.now(), windowMs});
   const reports = (name: string): boolean => {
     const agent = agents.get(name);
     return agent !== undefined && agent.registered && !isOff(naming, agent, world.nodes.get(name), clock.monotonic());

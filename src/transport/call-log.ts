@@ -19,7 +19,7 @@ export interface CallAnswer {
 
 /** What each verbosity adds: calls, their headers, their bodies, the command that repeats them. */
 const [calls, headers, bodies, commands] = [6, 7, 8, 9];
-const mostVerbose = 10;
+const maxVerbosity = 10;
 
 /** Tells of calls that go out to other servers, without secrets, tokens and keys. `--vmodule=roundtrip=6` asks for these lines alone. */
 export class CallLog {
@@ -34,10 +34,10 @@ export class CallLog {
   /** Runs a call and tells of it. What it tells is asked for only where it is told. */
   run<A>(sent: () => SentCall, act: () => Promise<A>, answered: (answer: A) => CallAnswer): Promise<A> {
     const log = this.#log.v(calls);
-    return log === noLog ? act() : this.#told(log, sent(), act, answered);
+    return log === noLog ? act() : this.#logged(log, sent(), act, answered);
   }
 
-  async #told<A>(log: Log, {method, url: target, headers: fields, body}: SentCall, act: () => Promise<A>, answered: (answer: A) => CallAnswer): Promise<A> {
+  async #logged<A>(log: Log, {method, url: target, headers: fields, body}: SentCall, act: () => Promise<A>, answered: (answer: A) => CallAnswer): Promise<A> {
     const url = urlText(target);
     const verbosity = this.#verbosity();
     if (verbosity >= headers) this.#log.v(headers).info({method, url, headers: headersText(fields)}, 'request headers');
@@ -58,7 +58,7 @@ export class CallLog {
   }
 
   #verbosity(): number {
-    for (let level = mostVerbose; level > calls; level -= 1) if (this.#log.v(level) !== noLog) return level;
+    for (let level = maxVerbosity; level > calls; level -= 1) if (this.#log.v(level) !== noLog) return level;
     return calls;
   }
 }

@@ -1,7 +1,7 @@
 import {createSecureContext} from 'node:tls';
 import type {Dispatcher, Pool} from 'undici';
 import type {Clock} from '#src/base/clock.js';
-import {type HttpHead, type StreamSink, dispatched} from './dispatched.js';
+import {type HttpHead, type StreamSink, dispatchRequest} from './dispatch-request.js';
 import {oneLine} from './one-line.js';
 import type {ConnectionSettings} from './settings.js';
 import {NoHttp2, StreamSessions} from './stream-sessions.js';
@@ -58,14 +58,14 @@ export class Channel {
   }
 
   send(request: ChannelRequest, signal: AbortSignal | undefined): Promise<ChannelReply> {
-    return dispatched(this.#pool, this.#optionsOf(request, request.timeoutMs), signal) as Promise<ChannelReply>;
+    return dispatchRequest(this.#pool, this.#optionsOf(request, request.timeoutMs), signal) as Promise<ChannelReply>;
   }
 
   async stream(request: ChannelRequest, signal: AbortSignal | undefined, sink: StreamSink): Promise<ChannelReply | undefined> {
     const {body, timeoutMs} = request;
     const overHttp2 = body === undefined ? await this.#overHttp2(sessions => sessions.open({...request, headersTimeout: timeoutMs}, signal, sink)) : undefined;
     if (overHttp2) return overHttp2.answer;
-    return dispatched(this.#pool, this.#optionsOf(request, 0), signal, sink);
+    return dispatchRequest(this.#pool, this.#optionsOf(request, 0), signal, sink);
   }
 
   /** Whether the connection of streams is asked for signs of life, so that they end in an error when it is dead. Connects to find out. */

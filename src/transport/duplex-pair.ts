@@ -27,12 +27,12 @@ export class PairedEnd extends Duplex {
 
   override _write(chunk: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {
     if (chunk.length === 0) process.nextTick(done);
-    else if (!this.#other || this.#other.#isDeaf) done(Object.assign(new Error('write EPIPE'), {code: 'EPIPE', syscall: 'write'}));
+    else if (!this.#other || this.#other.#isDiscarding) done(Object.assign(new Error('write EPIPE'), {code: 'EPIPE', syscall: 'write'}));
     else this.#other.#receive(chunk, done);
   }
 
   override _final(done: (error?: Error | null) => void): void {
-    if (this.#other) this.#other.#hearEnd();
+    if (this.#other) this.#other.#receiveEnd();
     done();
   }
 
@@ -40,11 +40,11 @@ export class PairedEnd extends Duplex {
     this.#release();
     const other = this.#other;
     this.#other = undefined;
-    if (other) process.nextTick(() => other.#hearEnd());
+    if (other) process.nextTick(() => other.#receiveEnd());
     done(error);
   }
 
-  get #isDeaf(): boolean {
+  get #isDiscarding(): boolean {
     return this.destroyed || this.readableEnded;
   }
 
@@ -53,7 +53,7 @@ export class PairedEnd extends Duplex {
     else this.#taken = done;
   }
 
-  #hearEnd(): void {
+  #receiveEnd(): void {
     if (!this.destroyed && !this.#hasEnd) this.push(null);
     this.#hasEnd = true;
   }

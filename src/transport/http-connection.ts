@@ -4,7 +4,7 @@ import {CallLog} from './call-log.js';
 import {Channel, type ChannelRequest} from './channel.js';
 import {credentialSource} from './credentials.js';
 import type {CredentialSource, Proof} from './proof.js';
-import type {HttpHead, StreamSink} from './dispatched.js';
+import type {HttpHead, StreamSink} from './dispatch-request.js';
 import {oneLine} from './one-line.js';
 import type {ConnectionSettings} from './settings.js';
 import {type TlsMaterial, isReloadable, readMaterial, sameMaterial} from './tls-material.js';

@@ -2,19 +2,19 @@ import {access} from 'node:fs/promises';
 import type {Naming} from '#src/api/naming.js';
 import type {ConnectionSettings} from './settings.js';
 
-export interface Surroundings {
+export interface ClusterEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Prefix of every absolute path: `/` but in tests. */
   readonly root?: string;
 }
 
 /** The settings a pod finds in itself, in the first vocabulary that fits; undefined outside of a pod. */
-export const inClusterSettings = async (namings: readonly Naming[], {env, root = ''}: Surroundings): Promise<ConnectionSettings | undefined> => {
+export const inClusterSettings = async (namings: readonly Naming[], {env, root = ''}: ClusterEnvironment): Promise<ConnectionSettings | undefined> => {
   for (const naming of namings) {
     const directory = `${root}/var/run/secrets/${naming.domain}/serviceaccount`;
-    const words = naming.self.toUpperCase();
-    const host = env[`${words}_SERVICE_HOST`];
-    const port = env[`${words}_SERVICE_PORT`];
+    const prefix = naming.self.toUpperCase();
+    const host = env[`${prefix}_SERVICE_HOST`];
+    const port = env[`${prefix}_SERVICE_PORT`];
     if (!host || !port || !(await exists(`${directory}/token`))) continue;
     return {
       server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,

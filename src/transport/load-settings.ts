@@ -1,9 +1,9 @@
 import {type Naming, naming} from '#src/api/naming.js';
-import {type Surroundings, inClusterSettings} from './in-cluster.js';
+import {type ClusterEnvironment, inClusterSettings} from './in-cluster.js';
 import type {ConnectionSettings} from './settings.js';
 import {checkedServer, readSettingsFile} from './settings-file.js';
 
-export interface SettingsQuestion extends Surroundings {
+export interface SettingsLocation extends ClusterEnvironment {
   /** The settings file, and the flag that names it. */
   readonly file?: string | undefined;
   readonly fileFlag?: string;
@@ -15,12 +15,12 @@ export interface SettingsQuestion extends Surroundings {
 }
 
 /** Finds out which server to talk to: from the file, from the bare address, or from the pod we run in. Every failure is one line that names the flags. */
-export const loadSettings = async (question: SettingsQuestion): Promise<ConnectionSettings> => {
-  const {file, fileFlag = '--platconfig', master, context, namings = [naming('plat'), naming('kubernetes')]} = question;
+export const loadSettings = async (location: SettingsLocation): Promise<ConnectionSettings> => {
+  const {file, fileFlag = '--platconfig', master, context, namings = [naming('plat'), naming('kubernetes')]} = location;
   const server = master ? masterOf(master) : undefined;
   if (file) return readSettingsFile(file, {flag: fileFlag, context, server: master});
   if (server) return {server, trust: {}, identity: {}, source: '--master'};
-  const found = await inClusterSettings(namings, question);
+  const found = await inClusterSettings(namings, location);
   if (!found) throw new Error(`neither ${fileFlag} nor --master was given, and this is not a pod of a cluster: give ${fileFlag}=FILE, a kubeconfig as kubectl reads it`);
   return found;
 };

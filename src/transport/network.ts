@@ -15,7 +15,7 @@ export interface Network {
 
 const dialTimeoutMs = 30_000;
 
-const refusals: Readonly<Record<string, string>> = {
+const dialErrorTexts: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset by peer',
   EHOSTUNREACH: 'no route to host',
@@ -40,7 +40,7 @@ export const dialError = (host: string, port: string, error: DialError): Error =
   const first = error.errors?.[0] ?? error;
   const {code = '', syscall, address, message} = first;
   if (syscall === 'getaddrinfo') return new Error(`dial tcp: ${unresolved(host, first)}`, {cause: error});
-  return new Error(`dial tcp ${endpoint(address ?? host, port)}: connect: ${refusals[code] ?? message}`, {cause: error});
+  return new Error(`dial tcp ${endpoint(address ?? host, port)}: connect: ${dialErrorTexts[code] ?? message}`, {cause: error});
 };
 
 /** The network of this machine. */

@@ -50,10 +50,10 @@ export const readAnchors = (pem: string): TrustAnchors => {
 };
 
 /** Connects and shakes hands, over which only HTTP/1.1 is then spoken. Rejects with why that failed, in the words that clients of the original know; nothing was sent then. */
-export const dialSecurely = async ({host, port, trust}: SecureAddress, clock: Clock): Promise<TLSSocket> => shakeHands(await systemNetwork(clock).dial(host, String(port)), trust, clock);
+export const dialSecurely = async ({host, port, trust}: SecureAddress, clock: Clock): Promise<TLSSocket> => handshake(await systemNetwork(clock).dial(host, String(port)), trust, clock);
 
 /** Shakes hands over a connection. Rejects with why that failed, in the words that clients of the original know, and hangs up then. */
-export const shakeHands = (connection: Socket, trust: BackendTrust, clock: Clock): Promise<TLSSocket> =>
+export const handshake = (connection: Socket, trust: BackendTrust, clock: Clock): Promise<TLSSocket> =>
   new Promise((resolve, reject) => {
     // The certificate is judged below, by the clock that was given.
     const socket = connect({
@@ -93,8 +93,8 @@ const checkServer = (socket: TLSSocket, {anchors, serverName}: BackendTrust, now
   const [leaf, ...intermediates] = peerChain(socket).map(parseCertificate);
   if (!leaf) throw new Error('x509: certificate signed by unknown authority');
   if (anchors) {
-    const verdict = verifyChain(leaf, {anchors, intermediates, usage: 'server auth', now});
-    if (!verdict.verified) throw new Error(verdict.message);
+    const outcome = verifyChain(leaf, {anchors, intermediates, usage: 'server auth', now});
+    if (!outcome.verified) throw new Error(outcome.message);
   } else if (!socket.authorized && platformRefusal(socket) !== 'ERR_TLS_CERT_ALTNAME_INVALID') throw new Error('x509: certificate signed by unknown authority');
   if (leaf.dnsNames.length + leaf.ipAddresses.length === 0 && leaf.subject.commonName && !isAddress(serverName)) throw new Error('x509: certificate relies on legacy Common Name field, use SANs instead');
   if (isAddress(serverName) && leaf.ipAddresses.length === 0) throw new Error(`x509: cannot validate certificate for ${serverName} because it doesn't contain any IP SANs`);

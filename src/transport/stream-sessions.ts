@@ -2,7 +2,7 @@ import http2, {type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHtt
 import {isIP} from 'node:net';
 import {type ConnectionOptions, connect} from 'node:tls';
 import type {Clock} from '#src/base/clock.js';
-import type {HttpHead, StreamSink} from './dispatched.js';
+import type {HttpHead, StreamSink} from './dispatch-request.js';
 
 export interface StreamRequest {
   readonly method: string;
@@ -26,7 +26,7 @@ export class NoHttp2 extends Error {
 }
 
 /** One session, and how many streams are open on it. */
-interface Lane {
+interface PooledSession {
   readonly session: ClientHttp2Session;
   streams: number;
 }
@@ -41,8 +41,8 @@ const windows = {stream: 1 << 20, session: 16 << 20};
 export class StreamSessions {
   readonly #origin: URL;
   readonly #options: SessionOptions;
-  readonly #lanes = new Set<Lane>();
-  #opening: Promise<Lane> | undefined;
+  readonly #lanes = new Set<PooledSession>();
+  #opening: Promise<PooledSession> | undefined;
   #isClosed = false;
 
   constructor(origin: string, options: SessionOptions) {
@@ -78,7 +78,7 @@ export class StreamSessions {
   }
 
   /** A lane with a place on it that is taken already: others wait for one at the same time. */
-  async #place(): Promise<Lane> {
+  async #place(): Promise<PooledSession> {
     for (;;) {
       for (const lane of this.#lanes) if (took(lane)) return lane;
       const lane = await this.#opened();
@@ -87,15 +87,15 @@ export class StreamSessions {
     }
   }
 
-  #opened(): Promise<Lane> {
+  #opened(): Promise<PooledSession> {
     return (this.#opening ??= this.#connect().finally(() => {
       this.#opening = undefined;
     }));
   }
 
-  async #connect(): Promise<Lane> {
+  async #connect(): Promise<PooledSession> {
     const session = await opened(this.#origin, this.#options);
-    const lane: Lane = {session, streams: 0};
+    const lane: PooledSession = {session, streams: 0};
     this.#lanes.add(lane);
     session.setLocalWindowSize(windows.session);
     session.once('goaway', () => this.#lanes.delete(lane));
@@ -106,7 +106,7 @@ export class StreamSessions {
   }
 }
 
-const took = (lane: Lane): boolean => {
+const took = (lane: PooledSession): boolean => {
   const {session, streams} = lane;
   if (session.closed || session.destroyed || streams >= Math.max(1, session.remoteSettings.maxConcurrentStreams ?? 100)) return false;
   lane.streams++;
@@ -114,7 +114,7 @@ const took = (lane: Lane): boolean => {
 };
 
 /** Opens a stream on the place taken, which is free again when the stream is over. */
-const opening = (lane: Lane, open: () => ClientHttp2Stream): ClientHttp2Stream => {
+const opening = (lane: PooledSession, open: () => ClientHttp2Stream): ClientHttp2Stream => {
   try {
     return open().once('close', () => {
       lane.streams--;

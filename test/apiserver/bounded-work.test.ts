@@ -1,5 +1,5 @@
 import test, {type ExecutionContext} from 'ava';
-import {gathered, moreErrors, mostErrors, mostErrorText} from '#src/api/gathered-errors.js';
+import {collectErrors, moreErrors, maxErrors, maxErrorText} from '#src/api/collect-errors.js';
 import type {FieldError} from '#src/api/field-error.js';
 import type {Status} from '#src/api/status.js';
 import type {ConfigMap} from '#src/api/types.js';
@@ -71,14 +71,14 @@ test.serial('errors that each show a long list are told of until their text is t
 
   t.is(refused.status, 422);
   t.true(isCut(refused));
-  t.true(refused.bytes.length < 8 * mostErrorText);
+  t.true(refused.bytes.length < 8 * maxErrorText);
 });
 
 test.serial('a thousand errors are told of, and that there are more', async t => {
   const server = await startWire();
   const refused = await server.post(configMaps, aConfigMap('a', {data: Object.fromEntries(upTo(5000).map(i => [`no key ${i}`, 'x']))}));
 
-  t.is(causes(refused).length, mostErrors + 1);
+  t.is(causes(refused).length, maxErrors + 1);
   t.deepEqual(causes(refused).at(-1), {reason: moreErrors.reason, message: moreErrors.detail, field: moreErrors.path});
   t.true(isCut(refused));
 });
@@ -93,10 +93,10 @@ test.serial('rules are asked no further than errors are taken', t => {
     }
   }
 
-  t.is(gathered([error], endless(), endless()).at(-1), moreErrors);
-  t.is(asked, mostErrors);
-  t.deepEqual(gathered([error], gathered([error])), [error, error]);
-  t.is(gathered(gathered(endless()), [error]).filter(one => one === moreErrors).length, 1);
+  t.is(collectErrors([error], endless(), endless()).at(-1), moreErrors);
+  t.is(asked, maxErrors);
+  t.deepEqual(collectErrors([error], collectErrors([error])), [error, error]);
+  t.is(collectErrors(collectErrors(endless()), [error]).filter(one => one === moreErrors).length, 1);
 });
 
 test.serial('a role is compared with what its author holds without being written out', t => {
@@ -106,7 +106,7 @@ test.serial('a role is compared with what its author holds without being written
 
   t.deepEqual(missing([unnamed], [wanted]), {grants: [], hasMore: false});
   const {grants, hasMore} = missing([{...wanted, verbs: values('verb').slice(1)}], [wanted]);
-  t.is(grants.length, mostErrors);
+  t.is(grants.length, maxErrors);
   t.true(hasMore);
   t.deepEqual(grants[0], {verb: 'verb-0', group: 'group-0', resource: 'resource-0', name: 'name-0'});
 });
@@ -136,7 +136,7 @@ test.serial('topologies of a class are compared with each other by what they say
   const sent = {metadata: {name: 'a'}, provisioner: 'example.com/maker', allowedTopologies: upTo(3000).map(i => ({matchLabelExpressions: [{key: 'zone', values: [`zone-${i}`]}]}))};
   const made = await inProportion(t, sent, () => server.post(classes, sent));
 
-  t.is(causes(empty).length, mostErrors + 1);
+  t.is(causes(empty).length, maxErrors + 1);
   t.is(made.status, 201);
 });
 
@@ -155,7 +155,7 @@ test.serial('an apply counts all conflicts and lists as many as errors are liste
   const refused = await server.patch(`${configMaps}/a?fieldManager=two`, intent('y'), applied);
 
   t.is(refused.status, 409);
-  t.is(causes(refused).length, mostErrors);
+  t.is(causes(refused).length, maxErrors);
   t.regex(refused.json<Status>().message ?? '', /^Apply failed with 4000 conflicts: conflicts with "one":\n- \.data\.key-0\n[^]*\nand 3000 more that are not listed$/);
 });
 
@@ -164,7 +164,7 @@ test.serial('an intent that does not fit is told of until a thousand misfits', a
   const refused = await server.patch(`${configMaps}/a?fieldManager=one`, JSON.stringify(aConfigMap('a', {data: Object.fromEntries(upTo(5000).map(i => [`key-${i}`, 1]))})), applied);
 
   const lines = (refused.json<Status>().message ?? '').split('\n');
-  t.is(lines.length, 1 + mostErrors + 1);
+  t.is(lines.length, 1 + maxErrors + 1);
   t.is(lines.at(-1), '  there are more than these');
 });
 

@@ -480,7 +480,7 @@ for (const [what, link, rewritten] of [
   ['something else altogether', 'mailto:x', 'mailto:x'],
 ] as const) {
   test(`a link to ${what} leads where it should`, t => {
-    t.is(rewriteLink(link, {before: '/before', backend: '10.0.0.1:80', front: 'front:8443'}), rewritten);
+    t.is(rewriteLink(link, {before: '/before', backend: '10.0.0.1:80', proxyHost: 'front:8443'}), rewritten);
   });
 }
 
@@ -511,7 +511,7 @@ for (const [coding, pack, unpack] of [['gzip', gzipSync, gunzipSync], ['deflate'
   test(`a page that is packed (${coding}) is rewritten too`, async t => {
     const answer = rewriteAnswer(
       {status: 200, headers: {'Content-Type': 'text/html; charset=utf-8', 'Content-Encoding': coding, 'Content-Length': '1'}, body: {kind: 'stream', source: Readable.from([pack('<a href="/a">')])}},
-      {before: '/before', backend: 'b', front: 'f'},
+      {before: '/before', backend: 'b', proxyHost: 'f'},
     );
     const {source} = answer.body as {source: Readable};
 

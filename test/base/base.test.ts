@@ -116,10 +116,10 @@ test('files that could not be looked at once are looked at again when they chang
   const stop = new AbortController();
   let stamp = 0;
   let looks = 0;
-  const look = () => {
+  const check = () => {
     if (++looks === 1) throw new Error('unreadable');
   };
-  followFiles({files: {...systemFiles, stamp: () => String(stamp), watch: () => ({[Symbol.dispose]() {}})}, clock, paths: ['/x/y'], signal: stop.signal, look});
+  followFiles({files: {...systemFiles, stamp: () => String(stamp), watch: () => ({[Symbol.dispose]() {}})}, clock, paths: ['/x/y'], signal: stop.signal, check});
   for (stamp of [1, 2, 3]) await of.advance(60_000);
   stop.abort();
 

@@ -18,7 +18,7 @@ const figuresOf = (name: string) => caches().find(cache => cache.name === name);
 test('a cache forgets what was not used for longest once its bytes are used up', t => {
   const bound = new CacheBound('test used', 10_000);
   const dropped: number[] = [];
-  const map = new Lru<string, number>(bound, {...sized, forgotten: value => void dropped.push(value)});
+  const map = new Lru<string, number>(bound, {...sized, onEvict: value => void dropped.push(value)});
   for (let index = 0; index < 10; index++) map.set(String(index), 1000);
   t.is(map.get('0'), 1000);
   t.is(map.peek('1'), 1000);

@@ -10,7 +10,7 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Caller, Reply} from '#src/client/caller.js';
 import type {Client} from '#src/client/client.js';
 import {chosenNaming, connectedClient} from '#src/client/connected.js';
-import {limited, repeating} from '#src/client/limits.js';
+import {limited, retrying} from '#src/client/limits.js';
 import {listAll} from '#src/client/pages.js';
 import {connect} from '#src/transport/http-connection.js';
 import {type TestServer, aWatch, anEvent, answering, json, serve} from '#test/serving/server.js';
@@ -217,7 +217,7 @@ test('a negative rate sets no limit', t => {
 test('a server that asks for patience is asked again after that time, ten times at most', async t => {
   const clock = new VirtualClock();
   const inner = callerOf(() => reply(429, '2'));
-  const result = repeating(inner, {clock}).call(call);
+  const result = retrying(inner, {clock}).call(call);
 
   await clock.advance(3000);
   t.is(inner.calls, 2);
@@ -233,8 +233,8 @@ test('a refusal that asks for nothing, and a wait that is aborted, are not repea
   const forever = callerOf(() => reply(503, '1000'));
   const stop = new AbortController();
 
-  t.is((await repeating(plain, {clock}).call(call)).status, 500);
-  const waiting = repeating(forever, {clock}).call({...call, signal: stop.signal});
+  t.is((await retrying(plain, {clock}).call(call)).status, 500);
+  const waiting = retrying(forever, {clock}).call({...call, signal: stop.signal});
   await clock.drain();
   stop.abort(new Error('enough'));
 

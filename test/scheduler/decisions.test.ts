@@ -6,7 +6,7 @@ import {interPodAffinity} from '#src/scheduler/filters/inter-pod-affinity.js';
 import {podTopologySpread} from '#src/scheduler/filters/pod-topology-spread.js';
 import {fitText} from '#src/scheduler/fit-text.js';
 import {settingsOf} from '#src/scheduler/configuration/settings.js';
-import {atOnce} from '#src/base/steps.js';
+import {runSteps} from '#src/base/steps.js';
 import {findFitting, nodesToFind} from '#src/scheduler/fit.js';
 import type {Score} from '#src/scheduler/plugin.js';
 import {defaultProfile, type Profile} from '#src/scheduler/profile.js';
@@ -370,7 +370,7 @@ for (const [title, profile, plugin, world, pod, expected] of tellings) test(`a p
 test('resources that others see to are not looked at', t => {
   const {filters} = told('NodeResourcesFit', {ignoredResources: ['example.com/one'], ignoredResourceGroups: ['other.com']});
   const pod = (name: string) => read(aPod('p', {containers: [{name: 'c', image: 'i', resources: {requests: {[name]: '1'}}}]}));
-  const fits = (name: string) => atOnce(findFitting(pod(name), {cluster: aWorld({nodes: [aNode('n')]}), filters, promised: () => [], own: undefined, percentage: 0, from: 0})).fitting.length === 1;
+  const fits = (name: string) => runSteps(findFitting(pod(name), {cluster: aWorld({nodes: [aNode('n')]}), filters, promised: () => [], own: undefined, percentage: 0, from: 0})).fitting.length === 1;
 
   t.deepEqual(['example.com/one', 'example.com/two', 'other.com/three'].map(fits), [true, false, true]);
 });
@@ -378,7 +378,7 @@ test('resources that others see to are not looked at', t => {
 test('pods of a service that state nothing are spread as the configuration demands', t => {
   const {filters} = told('PodTopologySpread', {defaultingType: 'List', defaultConstraints: [{maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule'}]});
   const cluster = aWorld({nodes: zones, pods: [onNode('a1', 'x', {}, app('web'))], services: [{metadata: {name: 's', namespace: 'default'}, spec: {selector: {app: 'web'}}} as never]});
-  const {fitting} = atOnce(findFitting(read(aPod('p', {}, app('web'))), {cluster, filters, promised: () => [], own: undefined, percentage: 0, from: 0}));
+  const {fitting} = runSteps(findFitting(read(aPod('p', {}, app('web'))), {cluster, filters, promised: () => [], own: undefined, percentage: 0, from: 0}));
 
   t.deepEqual(fitting.map(({name}) => name), ['b1']);
 });

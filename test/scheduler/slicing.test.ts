@@ -1,7 +1,7 @@
 import test from 'ava';
 import {noMeter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';
-import {atOnce, type Steps} from '#src/base/steps.js';
+import {runSteps, type Steps} from '#src/base/steps.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Cache as ObjectCache} from '#informers/cache.js';
 import {Cache} from '#src/scheduler/cache/cache.js';
@@ -101,7 +101,7 @@ test('nodes that stand still take in afterwards, in order, what happened to them
   const work = cache.release();
   work.next();
   cache.removePod(pod.uid);
-  atOnce(work);
+  runSteps(work);
 
   t.deepEqual(cache.nodes.map(({name}) => name), ['stays', 'comes']);
   t.is(cache.node('stays')?.pods.size, 0);
@@ -118,10 +118,10 @@ const decided = (pods: readonly string[], change: (cache: Cache, chosen: string)
   const decider = new Decider({clock: new VirtualClock(), random: seededRandom(1), cluster, nominated: new Nominated(), metrics, budgets: () => new ObjectCache()});
 
   cache.hold();
-  const decision = atOnce(decider.decide(read(aPod('great', {cpu: '3', priority: 10})), defaultProfile, 0));
+  const decision = runSteps(decider.decide(read(aPod('great', {cpu: '3', priority: 10})), defaultProfile, 0));
   const chosen = decision.type === 'node' ? decision.node.name : decision.type === 'room' ? decision.candidate.node : '';
   change(cache, chosen);
-  atOnce(cache.release());
+  runSteps(cache.release());
   return {type: decision.type, confirmed: decider.confirmed(decision)};
 };
 

@@ -7,7 +7,7 @@ import {naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject, Node} from '#src/api/types.js';
 import {noLog} from '#src/base/log.js';
-import {atOnce, stepping} from '#src/base/steps.js';
+import {runSteps, stepping} from '#src/base/steps.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Cache} from '#src/scheduler/cache/cache.js';
 import {PodCounts} from '#src/scheduler/cache/pod-counts.js';
@@ -58,7 +58,7 @@ export const aWorld = ({nodes, pods = [], ...others}: World, gates: readonly str
 };
 
 /** Looks for nodes that a pod fits on. */
-export const search = (pod: PodInfo, cluster: Cluster): Found => atOnce(findFitting(pod, {cluster, filters, promised: () => [], own: undefined, percentage: 0, from: 0}));
+export const search = (pod: PodInfo, cluster: Cluster): Found => runSteps(findFitting(pod, {cluster, filters, promised: () => [], own: undefined, percentage: 0, from: 0}));
 
 /** What is found wrong with each node; nothing where the pod fits. One answer for all where they are rejected together. */
 export const verdicts = (pod: Pod, cluster: Cluster): Record<string, string> | string => {
@@ -73,7 +73,7 @@ export const mayHelp = ({hints}: Filter, event: EventKind, pod: PodInfo, old: Fr
 
 /** What a score gives to each node. */
 export const scored = ({prepare}: Score, pod: Pod, cluster: Cluster): Record<string, number> | undefined => {
-  const gauge = atOnce(stepping(prepare(read(pod), cluster.nodes, cluster)));
+  const gauge = runSteps(stepping(prepare(read(pod), cluster.nodes, cluster)));
   if (!gauge) return undefined;
   const scores = cluster.nodes.map(node => gauge.score(node));
   gauge.normalize?.(scores, cluster.nodes);

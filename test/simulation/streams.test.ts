@@ -3,7 +3,7 @@ import type {Socket} from 'node:net';
 import {PassThrough} from 'node:stream';
 import test from 'ava';
 import {WebSocket} from 'ws';
-import type {Running} from '#src/api/agent.js';
+import type {RunCommand} from '#src/api/agent.js';
 import type {ApiRequest} from '#src/api/request.js';
 import {kinds} from '#src/api/kinds.js';
 import {systemRandom} from '#src/base/random.js';
@@ -205,7 +205,7 @@ interface Typed {
 }
 
 /** Lets something run with streams of its own, and hears what it says. */
-const heardOf = (running: Running, {stdin, tty = false}: Typed = {}) => {
+const heardOf = (running: RunCommand, {stdin, tty = false}: Typed = {}) => {
   const [input, out, err] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const leaving = new AbortController();
   const heard = {stdout: [] as Buffer[], stderr: ''};

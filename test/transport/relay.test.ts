@@ -10,7 +10,7 @@ import {systemClock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {systemNetwork} from '#src/transport/network.js';
 import {backends, type Backend} from '#src/transport/relay/backends.js';
-import {relayCall, type Relayed} from '#src/transport/relay/call.js';
+import {relayCall, type RelayRequest} from '#src/transport/relay/call.js';
 import {relayUpgrade} from '#src/transport/relay/upgrade.js';
 import {answering, ask1, bothVersions, json, serve} from '#test/serving/server.js';
 import {aBackend, type TestBackend} from './backend.js';
@@ -21,7 +21,7 @@ test.after.always(() => pool[Symbol.dispose]());
 const to = ({port, ca}: TestBackend, more: Partial<Backend> = {}): Backend => ({scheme: ca ? 'https' : 'http', host: '127.0.0.1', port, ...(ca ? {tls: {ca}} : {}), ...more});
 
 /** A server that passes every request on to a backend, at the same path. */
-const relaying = (backend: TestBackend, more: Partial<Relayed> = {}, seen: ApiResponse[] = []) =>
+const relaying = (backend: TestBackend, more: Partial<RelayRequest> = {}, seen: ApiResponse[] = []) =>
   serve(
     answering(async request => {
       const relayed = {request, to: to(backend), path: request.url, ...more};

@@ -5,7 +5,7 @@ import {header, type Handler} from '#src/apiserver/request/context.js';
 import {PlainRefusal} from '#src/apiserver/request/plain-refusal.js';
 import type {ServiceAddress, ServiceResolver} from '#src/apiserver/backends/service-resolver.js';
 import type {Backends} from '#src/transport/relay/backends.js';
-import {relayCall, type Relayed} from '#src/transport/relay/call.js';
+import {relayCall, type RelayRequest} from '#src/transport/relay/call.js';
 import {relayUpgrade} from '#src/transport/relay/upgrade.js';
 import {endpoint} from '#src/transport/network.js';
 import {identityHeaders} from './identity.js';
@@ -41,7 +41,7 @@ export const proxied =
     const {tls} = remote;
     if (tls instanceof Error) throw new PlainRefusal(500, tls.message);
     const {host, port} = await addressOf(remote, parts);
-    const relayed: Relayed = {
+    const relayed: RelayRequest = {
       request,
       to: {scheme: 'https', host, port: String(port), tls},
       path: request.url,

@@ -1,4 +1,4 @@
-import {mostErrors, mostErrorText} from '#src/api/gathered-errors.js';
+import {maxErrors, maxErrorText} from '#src/api/collect-errors.js';
 import type {PolicyRule} from '#src/api/types.js';
 import {grantedPrefix, type Grant} from './rules.js';
 
@@ -162,7 +162,7 @@ export const missing = (held: readonly PolicyRule[], wanted: readonly PolicyRule
       let hasMore = false;
       for (const box of boxes) {
         for (const combination of places(box)) {
-          hasMore = grants.length + found.length >= mostErrors || text > mostErrorText;
+          hasMore = grants.length + found.length >= maxErrors || text > maxErrorText;
           if (hasMore) break;
           found.push(combination);
           for (const [at, place] of combination.entries()) text += lists[at]![place]!.length;

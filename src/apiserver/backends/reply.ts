@@ -1,6 +1,6 @@
-import {genericWords} from '#src/api/status-of-code.js';
+import {genericReasons} from '#src/api/status-of-code.js';
 import {StatusError, type Status} from '#src/api/status.js';
-import type {Answer} from '#src/transport/kept-calls.js';
+import type {Answer} from '#src/transport/keep-alive-calls.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {parseBody} from '#src/schema/decode/document.js';
 
@@ -27,7 +27,7 @@ const refusal = (answer: Answer): StatusError => {
   const {status: code} = answer;
   const text = said(answer);
   const general = code >= 500 ? (['InternalError', `an error on the server (${JSON.stringify(text)}) has prevented the request from succeeding`] as const) : (['', `the server responded with the status code ${code} but did not return more information`] as const);
-  const [reason, words] = refusals[code] ?? genericWords[code] ?? general;
+  const [reason, words] = refusals[code] ?? genericReasons[code] ?? general;
   const message = code === 406 && text && text !== 'unknown' ? text : words === '{}' ? text : words;
   const retryAfter = Number(answer.header('retry-after'));
   return new StatusError({

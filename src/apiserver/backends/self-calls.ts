@@ -1,16 +1,16 @@
 import {pagesOf, type ApiResponse, type ApiHandler} from '#src/api/request.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
-import {CallGivenUp, type Answer, type Call, type KeptCalls} from '#src/transport/kept-calls.js';
+import {CallAborted, type Answer, type Call, type KeepAliveCalls} from '#src/transport/keep-alive-calls.js';
 
 /** Calls of this very server, which need no connection: it knows who calls. */
-export const selfCalls = (handler: () => ApiHandler, user: UserInfo, clock: Clock): KeptCalls => ({
+export const selfCalls = (handler: () => ApiHandler, user: UserInfo, clock: Clock): KeepAliveCalls => ({
   async send(call) {
     const over = new AbortController();
     const signal = call.signal ? AbortSignal.any([call.signal, over.signal]) : over.signal;
     using _ = clock.schedule(call.timeoutMs, () => over.abort());
     const givenUp = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(new CallGivenUp(!over.signal.aborted)), {once: true});
+      signal.addEventListener('abort', () => reject(new CallAborted(!over.signal.aborted)), {once: true});
     });
     return Promise.race([givenUp, answered(call, handler(), user, signal)]);
   },

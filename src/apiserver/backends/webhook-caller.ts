@@ -6,7 +6,7 @@ import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {CallLog} from '#src/transport/call-log.js';
 import {endpoint} from '#src/transport/network.js';
-import {BrokenAnswer, CallGivenUp, keptCalls, type Answer, type KeptCalls} from '#src/transport/kept-calls.js';
+import {BrokenResponse, CallAborted, keepAliveCalls, type Answer, type KeepAliveCalls} from '#src/transport/keep-alive-calls.js';
 import type {ClientPair} from '#src/transport/proof.js';
 import {dialSecurely, readAnchors} from '#src/transport/secure-dial.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
@@ -34,7 +34,7 @@ export class WebhookFailure extends Error {
   constructor(message: string, {cause, status, isMisconfigured = false}: {readonly cause: unknown; readonly status?: StatusError | undefined; readonly isMisconfigured?: boolean}) {
     super(message, {cause});
     this.status = status;
-    this.isCanceled = cause instanceof CallGivenUp && cause.isCanceled;
+    this.isCanceled = cause instanceof CallAborted && cause.isCanceled;
     this.isMisconfigured = isMisconfigured;
   }
 }
@@ -64,7 +64,7 @@ export interface WebhookCallerParts {
   /** How the server proves itself to webhooks, by their host; nothing unless given. */
   readonly users?: WebhookUsers | undefined;
   /** Calls of the service that leads to this very server, and which that is. */
-  readonly self?: {readonly calls: KeptCalls; is(reference: ServiceReference): boolean} | undefined;
+  readonly self?: {readonly calls: KeepAliveCalls; is(reference: ServiceReference): boolean} | undefined;
   /** What the server shows on each new connection to webhooks that ask for a certificate, where no user says otherwise. */
   clientPair?(): ClientPair | undefined;
 }
@@ -80,7 +80,7 @@ const mostRetries = 10;
 
 /** A webhook ready to be called. */
 interface Webhook {
-  readonly calls: KeptCalls;
+  readonly calls: KeepAliveCalls;
   readonly host: string;
   readonly path: string;
   readonly credentials: Credentials;
@@ -93,7 +93,7 @@ export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
   const kept = new Lru<string, Promise<Webhook>>(bound, {
     bytesOf: () => webhookBytes,
     maxEntries: mostWebhooks,
-    forgotten: webhook => void webhook.then(({calls}) => calls.close(), () => undefined),
+    onEvict: webhook => void webhook.then(({calls}) => calls.close(), () => undefined),
   });
   const webhookAt = (location: WebhookLocation): Promise<Webhook> => {
     const key = JSON.stringify([location.url, location.service, location.caBundle]);
@@ -145,7 +145,7 @@ const open = async ({url, service, caBundle}: WebhookLocation, {clock, resolve, 
     if (self?.is({namespace: service.namespace, name: service.name, port})) return {calls: self.calls, host, path: cleanPath(service.path ?? ''), credentials: anonymousCaller};
     const credentials = await (users?.(host) ?? anonymousCaller);
     const trust = () => ({anchors, serverName, pair: credentials.pair ?? clientPair?.()});
-    const calls = keptCalls(async () => dialSecurely({...(await resolve({namespace: service.namespace, name: service.name, port})), trust: trust()}, clock), clock);
+    const calls = keepAliveCalls(async () => dialSecurely({...(await resolve({namespace: service.namespace, name: service.name, port})), trust: trust()}, clock), clock);
     return {calls, host, path: cleanPath(service.path ?? ''), credentials};
   }
   if (!url) throw new Error('webhook configuration must have either service or URL');
@@ -156,7 +156,7 @@ const open = async ({url, service, caBundle}: WebhookLocation, {clock, resolve, 
   const number = Number(port || 443);
   const credentials = await (users?.(endpoint(bare, number)) ?? anonymousCaller);
   const trust = () => ({anchors, serverName: bare, pair: credentials.pair ?? clientPair?.()});
-  return {calls: keptCalls(() => dialSecurely({host: bare, port: number, trust: trust()}, clock), clock), host, path: cleanPath(pathname), credentials};
+  return {calls: keepAliveCalls(() => dialSecurely({host: bare, port: number, trust: trust()}, clock), clock), host, path: cleanPath(pathname), credentials};
 };
 
 /** Posts a review, again after a while where the webhook asks for that. */
@@ -170,11 +170,11 @@ const post = async ({calls, host, path, credentials}: Webhook, review: object, {
       answer = await calls.send({method: 'POST', host, path: target, headers, body, timeoutMs: deadline - clock.monotonic(), signal, maxBytes});
     } catch (cause) {
       const told = (cause as Error).message;
-      throw new WebhookFailure(cause instanceof BrokenAnswer ? told : `Post ${JSON.stringify(`https://${host}${target}`)}: ${told}`, {cause});
+      throw new WebhookFailure(cause instanceof BrokenResponse ? told : `Post ${JSON.stringify(`https://${host}${target}`)}: ${told}`, {cause});
     }
     const waitMs = retries < mostRetries ? patienceAsked(answer) : undefined;
     if (waitMs === undefined) return objectOf(answer);
-    if (clock.monotonic() + waitMs >= deadline) throw new WebhookFailure(`Post ${JSON.stringify(`https://${host}${target}`)}: context deadline exceeded`, {cause: new CallGivenUp(false)});
+    if (clock.monotonic() + waitMs >= deadline) throw new WebhookFailure(`Post ${JSON.stringify(`https://${host}${target}`)}: context deadline exceeded`, {cause: new CallAborted(false)});
     if (waitMs > 0) await sleep(clock, waitMs, signal);
   }
 };

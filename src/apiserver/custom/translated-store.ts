@@ -1,4 +1,4 @@
-import {afterwards} from '#src/base/eventually.js';
+import {andThen} from '#src/base/eventually.js';
 import type {Change, Eventually, Range, Store, StoredRecord, Watcher, WatchQuery} from '#src/storage/store.js';
 
 /** How records that lie in the store become those one version of a kind sees, and back. Both keep revisions and order. */
@@ -42,7 +42,7 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
     return translated;
   };
   const changes = new WeakMap<Change, Eventually<Change>>();
-  const alone = (change: Change): Eventually<Change> => afterwards(seen(recordsOf(change)), records => withRecords(change, records));
+  const alone = (change: Change): Eventually<Change> => andThen(seen(recordsOf(change)), records => withRecords(change, records));
   /** Each change is translated once, whoever hears of it; those that come together are translated together. */
   const translated = (batch: readonly Change[]): readonly Eventually<Change>[] => {
     const fresh = batch.filter(change => !changes.has(change));
@@ -64,15 +64,15 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
   return {
     shared: store.shared,
     revision: () => store.revision(),
-    get: (key, options) => afterwards(store.get(key, options), record => record && afterwards(seen([record]), ([one]) => one)),
+    get: (key, options) => andThen(store.get(key, options), record => record && andThen(seen([record]), ([one]) => one)),
     range: ({filter, ...query}) => {
       // What lies in the store in another version is judged once it is translated.
       const early = filter && {
         known: (key: string, revision: number) => filter.known(key, revision),
         passes: (record: StoredRecord) => !translation.isCurrent(record.value) || filter.passes(record),
       };
-      return afterwards(store.range({...query, filter: early}), range =>
-        afterwards(seen(range.records), (records): Range => {
+      return andThen(store.range({...query, filter: early}), range =>
+        andThen(seen(range.records), (records): Range => {
           if (records === range.records) return range;
           return {...range, records: filter ? records.filter((record, index) => record === range.records[index] || (filter.known(record.key, record.revision) ?? filter.passes(record))) : records};
         }),
@@ -81,7 +81,7 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
     count: (start, end) => store.count(start, end),
     create: async (key, value, options) => store.create(key, await toStore(value), options),
     update: async (key, value, expected, options) => store.update(key, await toStore(value), expected, options),
-    shownAs: (key, written, revision) => afterwards(seen([{key, value: put.get(written) ?? written, revision, created: revision}]), ([record]) => record!.value),
+    shownAs: (key, written, revision) => andThen(seen([{key, value: put.get(written) ?? written, revision, created: revision}]), ([record]) => record!.value),
     delete: (key, expected) => store.delete(key, expected),
     watch: (query, watcher) => new TranslatedWatch(store, query, watcher, {translated, signal}),
     compact: revision => store.compact(revision),

@@ -1,6 +1,6 @@
 import type {ApiResponse} from '#src/api/request.js';
 import {invalidObject} from '#src/api/field-error.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import {badRequest} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Action} from '#src/resources/definition.js';
@@ -72,7 +72,7 @@ export const runAction = async (services: ResourceServices, served: ServedResour
     dryRun: query.dryRun,
     warn: (text: string) => void context.warnings.add(text),
   };
-  const errors = gathered(action.validate?.(object, actionContext) ?? []);
+  const errors = collectErrors(action.validate?.(object, actionContext) ?? []);
   // A review that is refused goes by no kind and no name.
   const [kindName, refused] = definition.review ? ['', ''] : [action.kind.kind, object.metadata?.name ?? ''];
   if (errors.length > 0) throw invalidObject({group: naming.group(action.kind.group), kind: kindName}, refused, errors);

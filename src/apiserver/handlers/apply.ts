@@ -1,7 +1,7 @@
 import type {Kind} from '#src/api/kinds.js';
 import {badRequest, notFound, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import {afterwards} from '#src/base/eventually.js';
+import {andThen} from '#src/base/eventually.js';
 import {own} from '#src/base/own.js';
 import type {Endpoint, View} from '#src/resources/definition.js';
 import {decodeValue} from '#src/schema/decode/decode.js';
@@ -47,7 +47,7 @@ export const applyIntentOf = async (served: ServedResource, context: ResourceCon
   return old => {
     const live = old ? {...(version ? version.fromHub(old, naming) : old), apiVersion, kind: kind.kind} : {apiVersion, kind: kind.kind};
     const application = {live: live as PlainObject, intent: intent.value, node, entries: entriesOf(old), force: query.force};
-    return afterwards(acrossVersions(resource, versions => applyAfterClient(application, applierOf(resource, endpoint, subresource, write, versions), naming.annotations.lastApplied)), applied => {
+    return andThen(acrossVersions(resource, versions => applyAfterClient(application, applierOf(resource, endpoint, subresource, write, versions), naming.annotations.lastApplied)), applied => {
       reportDoubles(body, query, context);
       const object = held(applied.object, node, intent);
       setEntries((object.metadata ??= {}), applied.entries);
@@ -75,7 +75,7 @@ export const applyViewOf = async (view: View<KubeObject>, {resource}: ServedReso
     view.put(shown, intent);
     const application = {live: old as PlainObject, intent: intent as PlainObject, node: schemaOf(schemas, resource.kind), entries: entriesOf(old), force: query.force};
     const writer = (versions: Versions) => applierOf(resource, endpointOf(resource, target.subresource), target.subresource, {...write, served: resource.kind}, versions);
-    return afterwards(acrossVersions(resource, versions => applyAfterClient(application, writer(versions), naming.annotations.lastApplied)), ({entries}) => {
+    return andThen(acrossVersions(resource, versions => applyAfterClient(application, writer(versions), naming.annotations.lastApplied)), ({entries}) => {
       reportDoubles(body, query, context);
       const object = withView(view, shown, old);
       setEntries(object.metadata!, entries);

@@ -40,5 +40,5 @@ export const passCall = async ({backends}: ResourceServices, to: Backend, {befor
     throw serviceUnavailable(`error trying to reach service: ${error.message}`);
   });
   for (const name of removed) delete answer.headers[canonical(name)];
-  return rewriteAnswer(answer, {before, backend: authority(to), front: String(request.headers['host'] ?? '')});
+  return rewriteAnswer(answer, {before, backend: authority(to), proxyHost: String(request.headers['host'] ?? '')});
 };

@@ -51,5 +51,5 @@ const beginning = async (source: Readable): Promise<string> => {
 const refusalOf = (code: number, text: string, {target: {group, resource, subresource, name}}: ResourceContext): StatusError => {
   if (code === 500) return internalError(text);
   if (code === 400) return badRequest(text);
-  return new StatusError(statusOfCode({code, method: '', text, about: {verb: '', group, resource: `${resource}/${subresource}`, name}, unexpected: false}));
+  return new StatusError(statusOfCode({code, method: '', text, subject: {verb: '', group, resource: `${resource}/${subresource}`, name}, unexpected: false}));
 };

@@ -1,7 +1,7 @@
 import {posix} from 'node:path';
 import type {ApiResponse} from '#src/api/request.js';
 import {invalidObject} from '#src/api/field-error.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import {forbidden} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Destination, Passage, PassageOptions} from '#src/resources/definition.js';
@@ -23,7 +23,7 @@ export const pass = async (passage: Passage, services: ResourceServices, served:
   const options = {...passageOptions(passage, context.info.query), ...(path === '' ? {} : {path})};
   if (passage.way !== 'text') await admitted(passage, options, served, context);
   if (passage.way === 'stream' && gate('AuthorizePodWebsocketUpgradeCreatePermission')) await mayStream(services, context);
-  const errors = gathered(passage.validate?.(options, {gate}) ?? []);
+  const errors = collectErrors(passage.validate?.(options, {gate}) ?? []);
   const {namespace, name} = context.target;
   if (errors.length > 0) throw invalidObject({group: '', kind: passage.options.kind}, name, errors);
   const destination = await passage.locate({

@@ -1,6 +1,6 @@
 import type {ApiResponse} from '#src/api/request.js';
 import {invalid, invalidObject, notSupported, type FieldError} from '#src/api/field-error.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import {isNotFound, success} from '#src/api/status.js';
 import type {DeleteOptions} from '#src/api/types.js';
 import {deleteObject, type Deleted} from '#src/apiserver/registry/delete.js';
@@ -20,7 +20,7 @@ import {acceptedShape, isPretty, objectResponse, representationFor, statusKind, 
 const deleteOptions = async ({resource}: ServedResource, context: ResourceContext): Promise<DeleteOptions> => {
   const {naming} = resource.settings;
   const options = (await readDeleteOptions(context.request, resource.settings)) ?? fromQuery(context.info.query);
-  const errors = gathered(problems(options));
+  const errors = collectErrors(problems(options));
   if (errors.length > 0) throw invalidObject({group: naming.group('meta'), kind: 'DeleteOptions'}, '', errors);
   const {silentDeletion} = resource.definition;
   if (silentDeletion && options.propagationPolicy === undefined && options.orphanDependents === undefined) context.warnings.add(silentDeletion);

@@ -1,5 +1,5 @@
 import {invalidObject} from '#src/api/field-error.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import {conflict} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {View} from '#src/resources/definition.js';
@@ -9,7 +9,7 @@ import type {Resource} from '#src/apiserver/registry/registry.js';
 export const checkView = (view: View<KubeObject>, {settings, ref}: Resource, shown: KubeObject, old: Readonly<KubeObject>): void => {
   const {group, kind} = view.shows.kind;
   const name = old.metadata?.name ?? '';
-  const errors = gathered(view.validate?.(shown) ?? []);
+  const errors = collectErrors(view.validate?.(shown) ?? []);
   if (errors.length > 0) throw invalidObject({group: settings.naming.group(group), kind}, name, errors);
   const {uid} = shown.metadata ?? {};
   if (uid && uid !== old.metadata?.uid) {

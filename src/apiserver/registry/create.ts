@@ -1,5 +1,5 @@
 import {invalid, invalidObject, type FieldError} from '#src/api/field-error.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import {alreadyExists, badRequest, forbidden, nameNotGenerated, statusError} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
@@ -113,7 +113,7 @@ const store = async (resource: Resource, object: KubeObject, attributes: Admissi
   const hooks = resource.hooks(context.user, context.warn, context.served);
   definition.main.prepare?.(object, undefined, hooks);
   const isCommon = judgementOf(definition.main, hooks) === 'common';
-  const errors = gathered(
+  const errors = collectErrors(
     isCommon ? [] : validateObjectMeta(object.metadata!, metadataRules(resource, hooks)),
     definition.main.validate?.(object, undefined, hooks) ?? [],
     resource.versionErrors(context.served, object, undefined, hooks),
@@ -121,7 +121,7 @@ const store = async (resource: Resource, object: KubeObject, attributes: Admissi
   );
   // What holds for the metadata of all kinds comes last, so that the kind's own words go before it.
   if (errors.length === 0) {
-    errors.push(...gathered(isCommon ? validateObjectMeta(object.metadata!, {namespaced: resource.kind.namespaced, nameProblems: pathSegmentName}) : validateNames(object.metadata!, pathSegmentName)));
+    errors.push(...collectErrors(isCommon ? validateObjectMeta(object.metadata!, {namespaced: resource.kind.namespaced, nameProblems: pathSegmentName}) : validateNames(object.metadata!, pathSegmentName)));
   }
   if (errors.length === 0) errors.push(...(await judged(resource, definition.main, object, undefined, hooks)));
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, object.metadata!.name ?? '', errors);

@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, invalidObject, notSupported, required, tooLong, type FieldError} from '#src/api/field-error.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import type {Naming} from '#src/api/naming.js';
 import {parseFieldSelector, type FieldSelector} from '#src/api/selectors/field-selector.js';
 import {parseLabelSelector, type LabelSelector} from '#src/api/selectors/label-selector.js';
@@ -48,7 +48,7 @@ const parsedVersion = (text: string | null | undefined, refuse: (error: string) 
 
 /** The 422 for options that do not go together. */
 const optionErrors = (naming: Naming, kind: string, found: Iterable<FieldError>): void => {
-  const errors = gathered(found);
+  const errors = collectErrors(found);
   if (errors.length > 0) throw invalidObject({group: naming.group('meta'), kind}, '', errors);
 };
 

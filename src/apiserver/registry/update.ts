@@ -1,6 +1,6 @@
 import {sameJson} from '#src/api/equal.js';
 import {invalidObject, invalidText} from '#src/api/field-error.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import {badRequest, conflict, isAlreadyExists, notFound} from '#src/api/status.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import {own} from '#src/base/own.js';
@@ -129,7 +129,7 @@ const finishUpdate = async ({resource, name, subresource}: UpdateTarget, {record
   const hooks = resource.hooks(context.user, context.warn, context.served);
   endpoint.prepare?.(object, old, hooks);
   countGeneration(resource, object, old, subresource);
-  const errors = gathered(
+  const errors = collectErrors(
     validateObjectMetaUpdate(object.metadata!, old.metadata!, judgementOf(endpoint, hooks), metadataRules(resource, hooks)),
     endpoint.validate?.(object, old, hooks) ?? [],
     subresource ? [] : resource.versionErrors(context.served, object, old, hooks),

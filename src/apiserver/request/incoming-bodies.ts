@@ -2,7 +2,7 @@
  * Bodies on their way in. A request whose body is not there yet gives up its place among those in flight and takes one again once the body is: callers who send
  * slowly keep nobody else waiting. What has come in of all bodies has a bound in bytes.
  */
-import type {ApiBody, BodyReading} from '#src/api/request.js';
+import type {ApiBody, BodyObserver} from '#src/api/request.js';
 import type {Counter, Meter} from '#src/base/meter.js';
 import {tooManyRequests} from './plain-refusal.js';
 
@@ -40,7 +40,7 @@ export class IncomingBodies {
 
   /** Returns the place of a request in flight, which it leaves while its body comes in. `enter` takes a place anew. */
   follow(body: Bytes, entrance: Entrance): Disposable {
-    return body.follow ? new IncomingBody(this, body, entrance) : entrance.place;
+    return body.observe ? new IncomingBody(this, body, entrance) : entrance.place;
   }
 
   /** For bodies: so many bytes more are kept for a user. Beyond the bound, the user with the most of them loses the request that waits longest. */
@@ -81,7 +81,7 @@ interface Entrance {
 }
 
 /** The place in flight of a request with a body. */
-export class IncomingBody implements BodyReading, Disposable {
+export class IncomingBody implements BodyObserver, Disposable {
   readonly user: string;
   readonly #all: IncomingBodies;
   readonly #enter: () => Disposable | undefined;
@@ -95,16 +95,16 @@ export class IncomingBody implements BodyReading, Disposable {
     this.#all = all;
     this.#place = place;
     this.#enter = enter;
-    body.follow!(this);
+    body.observe!(this);
   }
 
-  begun(stop: (error: Error) => void): void {
+  started(stop: (error: Error) => void): void {
     this.#leave();
     this.#stop = stop;
-    this.took(requestBytes);
+    this.received(requestBytes);
   }
 
-  took(bytes: number): void {
+  received(bytes: number): void {
     if (!this.#stop) return;
     this.#bytes += bytes;
     this.#all.grow(this, bytes);

@@ -107,5 +107,5 @@ const noting = (body: Bytes, note: (content: Buffer) => void): Bytes => ({
     return content;
   },
   ...(body.stream ? {stream: () => body.stream!()} : {}),
-  ...(body.follow ? {follow: reading => body.follow!(reading)} : {}),
+  ...(body.observe ? {observe: reading => body.observe!(reading)} : {}),
 });

@@ -1,5 +1,5 @@
 import {invalid, type FieldError} from '#src/api/field-error.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import {wireTime} from '#src/api/time.js';
@@ -132,7 +132,7 @@ export const customResourceDefinitions = defineResource<Definition>({
       const {spec} = definition;
       if (!hasRules(spec) || sameContent(spec.versions, old?.spec.versions)) return [];
       const {ruleProblems} = await import('./rules.js');
-      return gathered(ruleProblems(spec, old ? unchangedSchemas(definition, old) : new Set()));
+      return collectErrors(ruleProblems(spec, old ? unchangedSchemas(definition, old) : new Set()));
     },
     warn: formatWarnings,
   },

@@ -1,4 +1,4 @@
-import {isWrong} from '#src/api/gathered-errors.js';
+import {isWrong} from '#src/api/collect-errors.js';
 import {sameContent, sameJson} from '#src/api/equal.js';
 import {hasUnknownInDefaults} from '#src/schema/custom/default-rules.js';
 import {itemsOf, someSchema, type JsonSchema} from '#src/schema/custom/json-schema.js';

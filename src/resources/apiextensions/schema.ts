@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, invalidText, type FieldError} from '#src/api/field-error.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import {extensions, type JsonSchema} from '#src/schema/custom/json-schema.js';
 import {validateDefaults} from '#src/schema/custom/default-rules.js';
 import {tooDeep} from '#src/schema/custom/depth.js';
@@ -59,7 +59,7 @@ export interface SchemaContext {
 export function* validateSchema(schema: JsonSchema, {hasStatus, leave, preservesUnknown}: SchemaContext, path: string): Iterable<FieldError> {
   const deep = tooDeep(schema, path);
   if (deep) return yield deep;
-  const found: FieldError[] = hasStatus ? gathered(validateRoot(schema, path)) : [];
+  const found: FieldError[] = hasStatus ? collectErrors(validateRoot(schema, path)) : [];
   if (schema.nullable) found.push(forbiddenField(`${path}.nullable`, 'nullable cannot be true at the root'));
   const mustBeStructural = !leave.unstructured || !preservesUnknown;
   const unstructured = mustBeStructural ? unstructuredBecause(schema) : undefined;

@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
-import {isWrong} from '#src/api/gathered-errors.js';
+import {isWrong} from '#src/api/collect-errors.js';
 import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';
 import {fieldSelector, parseFieldSelector, type FieldRequirement} from '#src/api/selectors/field-selector.js';
 import {labelSelector, parseLabelSelector} from '#src/api/selectors/label-selector.js';

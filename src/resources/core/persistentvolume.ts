@@ -1,4 +1,4 @@
-import {gathered, isWrong} from '#src/api/gathered-errors.js';
+import {collectErrors, isWrong} from '#src/api/collect-errors.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {NodeSelector, NodeSelectorTerm} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
@@ -78,7 +78,7 @@ export const persistentVolumes = defineResource<Volume>({
     },
     *validate(volume, old, context) {
       const {naming} = context;
-      const errors = gathered(validateVolumeSpec(volume.spec!, 'spec', {naming, name: volume.metadata?.name ?? '', inline: false, anyValue: anyLabel(old)}));
+      const errors = collectErrors(validateVolumeSpec(volume.spec!, 'spec', {naming, name: volume.metadata?.name ?? '', inline: false, anyValue: anyLabel(old)}));
       yield* errors;
       yield* validateMountOptions(volume, naming);
       if (!old) return;

@@ -1,5 +1,5 @@
 import {invalid, invalidObject, type FieldError} from '#src/api/field-error.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import {badRequest, conflict, notFound} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
@@ -123,7 +123,7 @@ const run = async (request: TokenRequest, context: ActionContext): Promise<Token
   const account = await existing(context, kinds.serviceAccounts, namespace, name);
   const uid = account.metadata?.uid ?? '';
   judgeUid(request.metadata?.uid ?? uid, uid, context);
-  const errors = gathered(wellFormed(request));
+  const errors = collectErrors(wellFormed(request));
   if (errors.length > 0) throw refusal('', errors);
 
   const bound = await boundTo(request, context);

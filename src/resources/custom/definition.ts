@@ -1,5 +1,5 @@
 import {sameJson} from '#src/api/equal.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import type {Kind} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import {compareVersions} from '#src/api/versions.js';
@@ -57,19 +57,19 @@ export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
     writes: {update: {allBut: hasStatus ? ['status'] : []}},
     warn: finalizerWarnings,
     validate(object, old, {warn}) {
-      const errors = gathered(
+      const errors = collectErrors(
         parts.schema().validate(object as PlainObject, old as PlainObject | undefined),
         paths ? validateScaleSpec(object as PlainObject, paths) : [],
         paths ? validateScaleStatus(object as PlainObject, paths) : [],
       );
-      return gathered(errors, rules.judge(object, old, errors, warn));
+      return collectErrors(errors, rules.judge(object, old, errors, warn));
     },
   };
   const status: Endpoint<KubeObject> = {
     writes: {update: ['status']},
     validate(object, old = {}, {warn}) {
-      const errors = gathered(parts.schema().validateStatus(object as PlainObject, old as PlainObject), paths ? validateScaleStatus(object as PlainObject, paths) : []);
-      return gathered(errors, rules.judge(object, old, errors, warn));
+      const errors = collectErrors(parts.schema().validateStatus(object as PlainObject, old as PlainObject), paths ? validateScaleStatus(object as PlainObject, paths) : []);
+      return collectErrors(errors, rules.judge(object, old, errors, warn));
     },
   };
   const scale = paths && customScale(main, paths);

@@ -3,7 +3,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {addQuantities, formatQuantity, parseQuantity, quantityOf, zeroQuantity} from '#src/api/quantity.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {Measured, NodeUsage, PodUsage, ResourceUsage} from '#src/api/usage.js';
+import type {Measurement, NodeUsage, PodUsage, ResourceUsage} from '#src/api/usage.js';
 import {notFound} from '#src/api/status.js';
 import {nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type VirtualContext} from '#src/resources/definition.js';
@@ -19,7 +19,7 @@ const amounts = ({cpuMillis, memoryBytes}: ResourceUsage): Amounts => ({
   memory: formatQuantity(quantityOf(Math.round(memoryBytes), 'BinarySI')),
 });
 
-const measured = ({timestamp, windowMs}: Measured) => ({timestamp: wireTime(timestamp), window: formatDuration(windowMs)});
+const measured = ({timestamp, windowMs}: Measurement) => ({timestamp: wireTime(timestamp), window: formatDuration(windowMs)});
 
 const nodeMetrics = (node: NodeUsage, {now}: VirtualContext): NodeMetrics => ({
   metadata: {name: node.name, creationTimestamp: wireTime(now), labels: {...node.labels}},

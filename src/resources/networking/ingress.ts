@@ -1,5 +1,5 @@
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
-import {isWrong} from '#src/api/gathered-errors.js';
+import {isWrong} from '#src/api/collect-errors.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {dnsLabel1035Problems, dnsLabelProblems, dnsSubdomainProblems, patternText, tooLongText} from '#src/api/names.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';

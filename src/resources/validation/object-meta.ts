@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import type {ObjectMeta, OwnerReference} from '#src/api/types.js';
@@ -139,9 +139,9 @@ function* validateChange(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, 
 /** What is wrong with the metadata of an object that is being updated: what every kind refuses, and then what this one does, each time its rules come upon it. */
 export function* validateObjectMetaUpdate(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, judgement: MetadataJudgement, rules: ObjectMetaRules): Iterable<FieldError> {
   const path = 'metadata';
-  const beside = gathered(validateBeside(meta, rules.namespaced, path));
-  const change = gathered(validateChange(meta, old, path));
-  const origins = rules.naming ? gathered(validateFinalizerOrigins(meta.finalizers, rules.naming, `${path}.finalizers`)) : [];
+  const beside = collectErrors(validateBeside(meta, rules.namespaced, path));
+  const change = collectErrors(validateChange(meta, old, path));
+  const origins = rules.naming ? collectErrors(validateFinalizerOrigins(meta.finalizers, rules.naming, `${path}.finalizers`)) : [];
   yield* validateNames(meta, pathSegmentName);
   yield* beside;
   yield* change;

@@ -1,4 +1,4 @@
-import {mostErrors, mostErrorText} from '#src/api/gathered-errors.js';
+import {maxErrors, maxErrorText} from '#src/api/collect-errors.js';
 import {StatusError, statusError} from '#src/api/status.js';
 import {countOf, type FieldSet} from './field-set.js';
 import type {ManagedFieldsEntry} from './managers.js';
@@ -39,7 +39,7 @@ const shownOf = (conflicts: readonly Conflict[]): ShownConflict[] => {
   let text = 0;
   for (const {owner, fields} of conflicts) {
     for (const elements of pathsOf(fields)) {
-      if (shown.length >= mostErrors || text >= mostErrorText) return shown;
+      if (shown.length >= maxErrors || text >= maxErrorText) return shown;
       const path = shownPath(elements);
       shown.push({owner, path});
       text += path.length;

@@ -1,4 +1,4 @@
-import {mostErrors, mostErrorText} from '#src/api/gathered-errors.js';
+import {maxErrors, maxErrorText} from '#src/api/collect-errors.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {shownValue} from '#src/schema/patch/errors.js';
@@ -72,7 +72,7 @@ class Fitting {
   }
 
   #add(path: string, text: string): void {
-    this.hasMore ||= this.found.length >= mostErrors || this.#text >= mostErrorText;
+    this.hasMore ||= this.found.length >= maxErrors || this.#text >= maxErrorText;
     if (this.hasMore) return;
     this.#text += path.length + text.length;
     this.found.push({path, text});

@@ -1,5 +1,5 @@
 import {invalid, type FieldError} from '#src/api/field-error.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import {copied, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
@@ -71,7 +71,7 @@ const metadataErrors = (schema: JsonSchema, {whole, around}: Inside, path: strin
   const embedded = {...whole, [extensions.embeddedResource]: true};
   const object = around(copied(schema.default));
   const bad = unreadable(object, embedded, demands);
-  const errors = bad ? [invalidAt(bad)] : gathered(validateEmbedded(object, embedded, demands.validateMetadata));
+  const errors = bad ? [invalidAt(bad)] : collectErrors(validateEmbedded(object, embedded, demands.validateMetadata));
   return errors.length === 0 ? [] : [invalid(path, schema.default, `must result in valid metadata: ${aggregate(errors)}`)];
 };
 
@@ -80,7 +80,7 @@ const invalidAt = ({path, detail}: {path: string; detail: string}): FieldError =
 const embeddedErrors = (schema: JsonSchema, path: string, demands: DefaultDemands): readonly FieldError[] => {
   if (!embeds(schema)) return [];
   const bad = unreadable(asPart(schema.default), partSchema(schema), demands);
-  return bad ? [invalidAt({path: `${path}${bad.path.slice('part'.length)}`, detail: bad.detail})] : gathered(validateEmbedded(schema.default, schema, demands.validateMetadata, path));
+  return bad ? [invalidAt({path: `${path}${bad.path.slice('part'.length)}`, detail: bad.detail})] : collectErrors(validateEmbedded(schema.default, schema, demands.validateMetadata, path));
 };
 
 function* validateDefault(schema: JsonSchema, inside: Inside, path: string, demands: DefaultDemands): Iterable<FieldError> {
@@ -103,4 +103,4 @@ function* walk(given: JsonSchema, outside: Inside, path: string, demands: Defaul
 
 /** Whether the defaults of a structural schema are values of it. In what is said of a map's values there can be none. */
 export const validateDefaults = (schema: JsonSchema, path: string, demands: DefaultDemands): FieldError[] =>
-  gathered(walk({...schema, [extensions.embeddedResource]: true}, {whole: schema, around: anObject, isMeta: false}, path, demands));
+  collectErrors(walk({...schema, [extensions.embeddedResource]: true}, {whole: schema, around: anObject, isMeta: false}, path, demands));

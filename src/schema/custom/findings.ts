@@ -1,5 +1,5 @@
 import {invalid, invalidText, notSupported, required, tooLong, tooMany, typeInvalid, type FieldError} from '#src/api/field-error.js';
-import {moreErrors, mostErrors, mostErrorText} from '#src/api/gathered-errors.js';
+import {moreErrors, maxErrors, maxErrorText} from '#src/api/collect-errors.js';
 import {isWhole, shownFloat} from './numbers.js';
 
 /** Where an error is that belongs to the whole. */
@@ -19,7 +19,7 @@ export class Findings {
 
   /** Whether nothing more would be told of. */
   get isFull(): boolean {
-    return this.#hasMore || this.count >= mostErrors || this.#text >= mostErrorText;
+    return this.#hasMore || this.count >= maxErrors || this.#text >= maxErrorText;
   }
 
   get errors(): readonly FieldError[] {

@@ -1,12 +1,12 @@
 import {duplicate, invalid, type FieldError} from '#src/api/field-error.js';
-import {mostErrors} from '#src/api/gathered-errors.js';
+import {maxErrors} from '#src/api/collect-errors.js';
 import {identity, inKeyOrder} from '#src/base/canonical-json.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {itemsOf, type JsonSchema} from './json-schema.js';
 
 /** Takes down an error, as long as anybody is told of it. */
 const report = (errors: FieldError[], error: () => FieldError): void => {
-  if (errors.length <= mostErrors) errors.push(error());
+  if (errors.length <= maxErrors) errors.push(error());
 };
 
 /** The places of values that were there before: of each value the second one. */

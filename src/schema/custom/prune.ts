@@ -1,4 +1,4 @@
-import {mostErrors, mostErrorText} from '#src/api/gathered-errors.js';
+import {maxErrors, maxErrorText} from '#src/api/collect-errors.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {itemsOf, propertySchema, type JsonSchema} from './json-schema.js';
 
@@ -52,7 +52,7 @@ class Pruner {
 
   /** Paths share what they begin with until they are read: long ones of many fields are not to be written out. */
   #told(path: string): void {
-    if (this.dropped.length >= mostErrors || this.#text >= mostErrorText) return;
+    if (this.dropped.length >= maxErrors || this.#text >= maxErrorText) return;
     this.dropped.push(path);
     this.#text += path.length;
   }

@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, notSupported, type FieldError} from '#src/api/field-error.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import {additionalOf, extensions, itemListOf, itemsOf, propertiesOf, type JsonSchema} from './json-schema.js';
 import {validateIdentity, validateTopology} from './list-rules.js';
 import {validateRuleTexts} from './rule-texts.js';
@@ -125,7 +125,7 @@ function* judge(schema: JsonSchema, path: string, context: Context): Iterable<Fi
 }
 
 /** Everything that is wrong with the schema of a custom resource, besides what keeps it from being structural and what its rules mean. */
-export const schemaProblems = (schema: JsonSchema, path: string, demands: SchemaDemands): FieldError[] => gathered(judge(schema, path, {demands, isRoot: true, place: undefined}));
+export const schemaProblems = (schema: JsonSchema, path: string, demands: SchemaDemands): FieldError[] => collectErrors(judge(schema, path, {demands, isRoot: true, place: undefined}));
 
 const noDemands: SchemaDemands = {validTypes: false, atomicSets: false, identity: false};
 

@@ -1,5 +1,5 @@
 import type {FieldError} from '#src/api/field-error.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {Correlated} from './correlated.js';
@@ -89,7 +89,7 @@ class Schema implements CustomSchema {
     const found = new Findings();
     this.#rule.check(object, '', found, new Reporter(''), old && new Correlated(object, old, this.source));
     const embedded = this.#embedsObjects() ? validateEmbedded(object, this.source, this.#options.validateMetadata) : [];
-    return gathered(found.errors, embedded, this.#repeatedItems(object, old));
+    return collectErrors(found.errors, embedded, this.#repeatedItems(object, old));
   }
 
   validateStatus(object: Readonly<PlainObject>, old: Readonly<PlainObject>): FieldError[] {
@@ -100,7 +100,7 @@ class Schema implements CustomSchema {
       const before = new Correlated(object['status'], Object.hasOwn(old, 'status') ? old['status'] : undefined, schema);
       this.#statusRule.check(object['status'], '', found, new Reporter('status'), before);
     }
-    return gathered(found.errors, this.#repeatedItems(object, old));
+    return collectErrors(found.errors, this.#repeatedItems(object, old));
   }
 
   /** A change may leave lists as they were, even where items are in them twice. */

@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
-import {gathered, moreErrors} from '#src/api/gathered-errors.js';
+import {collectErrors, moreErrors} from '#src/api/collect-errors.js';
 import {messageOf} from '#src/base/message.js';
 import {regexp} from '#src/schema/regexp.js';
 import {additionalOf, extensions, itemsOf, propertiesOf, type JsonSchema} from './json-schema.js';
@@ -144,7 +144,7 @@ const byText = (a: FieldError, b: FieldError): number => Number(a === moreErrors
 
 /** Everything that keeps a schema from being structural, in the order of its texts. To be asked of one that can be looked at so. */
 export const structuralProblems = (schema: JsonSchema, path: string): FieldError[] =>
-  gathered(validateInvariants(schema, 'root', path), validateCompleteness(schema, schema, path, path)).sort(byText);
+  collectErrors(validateInvariants(schema, 'root', path), validateCompleteness(schema, schema, path, path)).sort(byText);
 
 const patternProblem = (pattern: string): string | undefined => {
   try {

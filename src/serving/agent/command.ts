@@ -1,5 +1,5 @@
 import {Writable} from 'node:stream';
-import {AgentRefusal, type CommandStreams, type Running} from '#src/api/agent.js';
+import {AgentError, type CommandStreams, type RunCommand} from '#src/api/agent.js';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
@@ -17,7 +17,7 @@ const truthy = (query: URLSearchParams, ...names: readonly string[]): boolean =>
 export const wantedStreams = (query: URLSearchParams): Wanted => {
   const tty = truthy(query, 'tty');
   const wanted = {stdin: truthy(query, 'input', 'stdin'), stdout: truthy(query, 'output', 'stdout'), stderr: truthy(query, 'error', 'stderr') && !tty, tty};
-  if (!wanted.stdin && !wanted.stdout && !wanted.stderr) throw new AgentRefusal(400, 'you must specify at least 1 of stdin, stdout, stderr');
+  if (!wanted.stdin && !wanted.stdout && !wanted.stderr) throw new AgentError(400, 'you must specify at least 1 of stdin, stdout, stderr');
   return wanted;
 };
 
@@ -39,7 +39,7 @@ const overWebSocket: ReadonlyMap<string, WebSocketForm> = new Map([
 ]);
 
 /** Connects a client with a command, by SPDY or by one of the protocols over WebSocket. */
-export const commandAnswer = (request: ApiRequest, wanted: Wanted, running: Running, clock: Clock): ApiResponse => {
+export const commandAnswer = (request: ApiRequest, wanted: Wanted, running: RunCommand, clock: Clock): ApiResponse => {
   if (wantsWebSocket(request)) return byWebSocket(request, wanted, running, clock);
   const version = spdyVersion(request, ['v5.channel', 'v4.channel', 'v3.channel', 'v2.channel', 'channel']);
   const kinds = ['error', ...(['stdin', 'stdout', 'stderr'] as const).filter(kind => wanted[kind])];
@@ -51,7 +51,7 @@ export const commandAnswer = (request: ApiRequest, wanted: Wanted, running: Runn
   });
 };
 
-const ended = async (running: Running, streams: CommandStreams, signal: AbortSignal): Promise<Ending> => {
+const ended = async (running: RunCommand, streams: CommandStreams, signal: AbortSignal): Promise<Ending> => {
   try {
     return {code: await running(streams, signal)};
   } catch (error) {
@@ -66,7 +66,7 @@ interface Serving {
   hangUp(): void;
 }
 
-const serveSpdy = async (streams: ReadonlyMap<string, SpdyStream>, running: Running, {wanted, version, closed, hangUp}: Serving): Promise<void> => {
+const serveSpdy = async (streams: ReadonlyMap<string, SpdyStream>, running: RunCommand, {wanted, version, closed, hangUp}: Serving): Promise<void> => {
   const leaving = new AbortController();
   void closed.then(() => leaving.abort());
   const [error, stdin, stdout, stderr] = ['error', 'stdin', 'stdout', 'stderr'].map(kind => streams.get(kind));
@@ -77,7 +77,7 @@ const serveSpdy = async (streams: ReadonlyMap<string, SpdyStream>, running: Runn
   hangUp();
 };
 
-const byWebSocket = (request: ApiRequest, wanted: Wanted, running: Running, clock: Clock): ApiResponse => {
+const byWebSocket = (request: ApiRequest, wanted: Wanted, running: RunCommand, clock: Clock): ApiResponse => {
   const protocol = agreed(request, [...overWebSocket.keys()]);
   if (protocol === undefined) return refusedProtocols();
   return upgradeToWebSocket(request, protocol, clock, client => serveWebSocket(client, running, wanted, overWebSocket.get(protocol)!));
@@ -90,7 +90,7 @@ const outlet = (send: (bytes: Buffer) => Promise<void>): Writable =>
     },
   });
 
-const serveWebSocket = async (client: WebSocketClient, running: Running, wanted: Wanted, {version, isText}: WebSocketForm): Promise<void> => {
+const serveWebSocket = async (client: WebSocketClient, running: RunCommand, wanted: Wanted, {version, isText}: WebSocketForm): Promise<void> => {
   const leaving = new AbortController();
   client.onClose(() => leaving.abort());
   const pace = paced(client);

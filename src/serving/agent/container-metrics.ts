@@ -1,4 +1,4 @@
-import type {ContainerFigures, NodeFigures, PodFigures} from '#src/api/node-figures.js';
+import type {ContainerStats, NodeStats, PodStats} from '#src/api/node-stats.js';
 import type {Family, Sample} from './exposition.js';
 
 /** The period of processor quotas, in microseconds. */
@@ -9,13 +9,13 @@ interface Measured {
   readonly startedAt: number;
   readonly cpuSeconds: number;
   readonly memoryBytes: number;
-  readonly container?: ContainerFigures;
+  readonly container?: ContainerStats;
 }
 
 const folder = '/kubepods';
 const labelsOf = (id: string, {container = '', image = '', name = '', namespace = '', pod = ''}: Readonly<Record<string, string>> = {}) => ({container, id, image, name, namespace, pod});
 
-const ofPod = (pod: PodFigures): Measured[] => {
+const ofPod = (pod: PodStats): Measured[] => {
   const {namespace, name, uid} = pod;
   const id = `${folder}/pod${uid}`;
   return [
@@ -29,12 +29,12 @@ const ofPod = (pod: PodFigures): Measured[] => {
 };
 
 /** `/metrics/cadvisor`: the machine, and each group of processes down to single containers, with the labels that rules of dashboards and alerts join by. */
-export const containerMetrics = (node: NodeFigures): Family[] => {
+export const containerMetrics = (node: NodeStats): Family[] => {
   const {time, machine} = node;
   const everything: Measured[] = [{...node, labels: labelsOf('/')}, ...node.pods.flatMap(ofPod)];
   const containers = everything.flatMap(({labels, container}) => (container ? [{labels, container}] : []));
   const each = (value: (of: Measured) => number, more: Readonly<Record<string, string>> = {}) => everything.map((one): Sample => [{...one.labels, ...more}, value(one), time]);
-  const limited = (value: (of: ContainerFigures) => number | undefined) =>
+  const limited = (value: (of: ContainerStats) => number | undefined) =>
     containers.flatMap(({labels, container}): Sample[] => {
       const found = value(container);
       return found === undefined ? [] : [[labels, found, time]];

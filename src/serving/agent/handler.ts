@@ -1,5 +1,5 @@
 import {Readable} from 'node:stream';
-import {AgentRefusal, type ContainerAddress, type NodeAgent} from '#src/api/agent.js';
+import {AgentError, type ContainerAddress, type NodeAgent} from '#src/api/agent.js';
 import type {ApiRequest, ApiResponse, ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
@@ -36,7 +36,7 @@ const logs: Answer = ({agent, clock}, {request, rest, query}) => {
   const [namespace = '', pod = '', container = '', ...more] = rest;
   if (more.length > 0) return notFoundPage();
   if (!namespace || !pod || !container) {
-    throw new AgentRefusal(400, JSON.stringify({message: `Missing ${pod ? (container ? 'podNamespace' : 'container name') : 'podID'}.`}));
+    throw new AgentError(400, JSON.stringify({message: `Missing ${pod ? (container ? 'podNamespace' : 'container name') : 'podID'}.`}));
   }
   const source = agent.logs({namespace, pod, container}, logQueryOf(query, clock.now()), request.signal);
   return {status: 200, headers: {'Content-Type': 'text/plain; charset=utf-8'}, body: {kind: 'stream', source: Readable.from(source, {objectMode: false})}};
@@ -75,7 +75,7 @@ const run: Answer = ({agent}, {request, rest, query}) => {
 
 /** Every pod, or those of which something runs. */
 const podList = ({agent, naming}: AgentHandlerOptions, isRunning: boolean): ApiResponse => {
-  const running = isRunning ? new Set(agent.figures().pods.map(({uid}) => uid)) : undefined;
+  const running = isRunning ? new Set(agent.stats().pods.map(({uid}) => uid)) : undefined;
   const items = agent.pods().filter(({metadata}) => running?.has(metadata?.uid ?? '') ?? true);
   return jsonText({kind: 'PodList', apiVersion: naming.apiVersion('', 'v1'), metadata: {}, items});
 };
@@ -83,16 +83,16 @@ const podList = ({agent, naming}: AgentHandlerOptions, isRunning: boolean): ApiR
 const metrics: Answer = ({agent, naming}, {rest: [which = '', ...more]}) => {
   if (more.length > 0) return notFoundPage();
   switch (which) {
-    case '': return exposition(agentMetrics(agent.figures(), naming));
-    case 'resource': return exposition(resourceMetrics(agent.figures()));
-    case 'cadvisor': return exposition(containerMetrics(agent.figures()));
-    case 'probes': return exposition(probeMetrics(agent.figures()));
+    case '': return exposition(agentMetrics(agent.stats(), naming));
+    case 'resource': return exposition(resourceMetrics(agent.stats()));
+    case 'cadvisor': return exposition(containerMetrics(agent.stats()));
+    case 'probes': return exposition(probeMetrics(agent.stats()));
     default: return notFoundPage();
   }
 };
 
 const stats: Answer = ({agent}, {rest, query}) =>
-  rest.length === 1 && rest[0] === 'summary' ? jsonText(summaryOf(agent.figures(), {onlyCpuAndMemory: ['1', 'true'].includes(query.get('only_cpu_and_memory') ?? '')})) : notFoundPage();
+  rest.length === 1 && rest[0] === 'summary' ? jsonText(summaryOf(agent.stats(), {onlyCpuAndMemory: ['1', 'true'].includes(query.get('only_cpu_and_memory') ?? '')})) : notFoundPage();
 
 const reading = ['GET', 'HEAD'];
 const streamed = ['GET', 'POST'];
@@ -123,7 +123,7 @@ export const agentHandler =
       if (!route.methods.includes(request.method)) return text('405: Method Not Allowed', 405);
       return await route.answer(options, {request, rest, query: new URLSearchParams(search)});
     } catch (error) {
-      if (error instanceof AgentRefusal) return text(error.message, error.code);
+      if (error instanceof AgentError) return text(error.message, error.code);
       if (error instanceof URIError) return text('400: Bad Request', 400);
       options.failed(error);
       return text(messageOf(error), 500);

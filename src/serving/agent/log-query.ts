@@ -1,8 +1,8 @@
-import {AgentRefusal, type LogQuery, type LogStream} from '#src/api/agent.js';
+import {AgentError, type LogQuery, type LogStream} from '#src/api/agent.js';
 import {parseTime} from '#src/api/time.js';
 
-const undecoded = (): AgentRefusal => new AgentRefusal(400, JSON.stringify({message: 'Unable to decode query.'}));
-const invalid = (): AgentRefusal => new AgentRefusal(422, JSON.stringify({message: 'Invalid request.'}));
+const undecoded = (): AgentError => new AgentError(400, JSON.stringify({message: 'Unable to decode query.'}));
+const invalid = (): AgentError => new AgentError(422, JSON.stringify({message: 'Invalid request.'}));
 
 const flag = (query: URLSearchParams, name: string): boolean => {
   const value = query.get(name);

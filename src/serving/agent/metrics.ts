@@ -1,21 +1,21 @@
 import type {Naming} from '#src/api/naming.js';
-import type {ContainerFigures, NodeFigures, PodFigures} from '#src/api/node-figures.js';
+import type {ContainerStats, NodeStats, PodStats} from '#src/api/node-stats.js';
 import type {Family, Sample} from './exposition.js';
 
 type Each<T> = (of: T) => Sample;
 
-const containersOf = ({pods}: NodeFigures): {readonly pod: PodFigures; readonly container: ContainerFigures}[] => pods.flatMap(pod => pod.containers.map(container => ({pod, container})));
+const containersOf = ({pods}: NodeStats): {readonly pod: PodStats; readonly container: ContainerStats}[] => pods.flatMap(pod => pod.containers.map(container => ({pod, container})));
 
 const counter = (name: string, help: string, samples: readonly Sample[]): Family => ({name, help, type: 'counter', samples});
 const gauge = (name: string, help: string, samples: readonly Sample[]): Family => ({name, help, type: 'gauge', samples});
 
 /** `/metrics/resource`: what the node, its pods and their containers use, as metrics servers read it. */
-export const resourceMetrics = (node: NodeFigures): Family[] => {
+export const resourceMetrics = (node: NodeStats): Family[] => {
   const {time} = node;
-  const ofPods = (sample: Each<PodFigures>) => node.pods.map(sample);
-  const ofContainers = (value: (of: ContainerFigures) => number) =>
+  const ofPods = (sample: Each<PodStats>) => node.pods.map(sample);
+  const ofContainers = (value: (of: ContainerStats) => number) =>
     containersOf(node).map(({pod: {name: pod, namespace}, container}): Sample => [{container: container.name, namespace, pod}, value(container), time]);
-  const podLabels = ({name: pod, namespace}: PodFigures) => ({namespace, pod});
+  const podLabels = ({name: pod, namespace}: PodStats) => ({namespace, pod});
   const startTimes = containersOf(node).map(({pod: {name: pod, namespace}, container: {name: container, startedAt}}): Sample => [{container, namespace, pod}, startedAt / 1000]);
   return [
     counter('container_cpu_usage_seconds_total', '[STABLE] Processor time that the container has used, in seconds of a core', ofContainers(({cpuSeconds}) => cpuSeconds)),
@@ -33,7 +33,7 @@ export const resourceMetrics = (node: NodeFigures): Family[] => {
 };
 
 /** `/metrics/probes`: what became of the probes of containers that run. */
-export const probeMetrics = (node: NodeFigures): Family[] => {
+export const probeMetrics = (node: NodeStats): Family[] => {
   const samples = containersOf(node).flatMap(({pod: {name: pod, namespace, uid}, container: {name: container, probes}}) =>
     probes.flatMap(({type, ...counts}) =>
       (['successful', 'failed'] as const).flatMap((result): Sample[] => (counts[result] > 0 ? [[{container, namespace, pod, pod_uid: uid, probe_type: type, result}, counts[result]]] : [])),
@@ -43,7 +43,7 @@ export const probeMetrics = (node: NodeFigures): Family[] => {
 };
 
 /** `/metrics`: what the agent tells of itself. */
-export const agentMetrics = ({name, pods: running, known: {pods, active, containers}}: NodeFigures, {agent}: Naming): Family[] => {
+export const agentMetrics = ({name, pods: running, known: {pods, active, containers}}: NodeStats, {agent}: Naming): Family[] => {
   const of = (metric: string) => `${agent}_${metric}`;
   const states = Object.entries(containers).map(([state, count]): Sample => [{container_state: state}, count]);
   return [

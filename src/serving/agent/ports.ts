@@ -1,5 +1,5 @@
 import {Duplex, type Writable} from 'node:stream';
-import {AgentRefusal, type NodeAgent} from '#src/api/agent.js';
+import {AgentError, type NodeAgent} from '#src/api/agent.js';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
@@ -47,9 +47,9 @@ const forward = (agent: NodeAgent, pod: Pod, port: number, connection: Duplex, e
 
 const portsIn = (query: URLSearchParams): readonly number[] => {
   const ports = query.getAll('port').flatMap(text => text.split(',')).map(text => (/^\d{1,5}$/.test(text) ? Number(text) : 0));
-  if (ports.length === 0) throw new AgentRefusal(400, 'query parameter "port" is required');
-  if (ports.length > mostPorts) throw new AgentRefusal(400, `query parameter "port" has more than ${mostPorts} ports`);
-  if (ports.some(port => port < 1 || port > 65_535)) throw new AgentRefusal(400, `query parameter "port" must be a port number`);
+  if (ports.length === 0) throw new AgentError(400, 'query parameter "port" is required');
+  if (ports.length > mostPorts) throw new AgentError(400, `query parameter "port" has more than ${mostPorts} ports`);
+  if (ports.some(port => port < 1 || port > 65_535)) throw new AgentError(400, `query parameter "port" must be a port number`);
   return ports;
 };
 

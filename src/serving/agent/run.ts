@@ -1,5 +1,5 @@
 import {Writable} from 'node:stream';
-import {AgentRefusal, type ContainerAddress, type NodeAgent} from '#src/api/agent.js';
+import {AgentError, type ContainerAddress, type NodeAgent} from '#src/api/agent.js';
 import type {ApiResponse} from '#src/api/request.js';
 import {text} from '#src/serving/administration/route.js';
 
@@ -28,6 +28,6 @@ export const runAnswer = async (agent: NodeAgent, of: ContainerAddress, cmd: str
   const command = cmd.split(' ');
   const [stdout, stderr] = [new Collected(), new Collected()];
   const code = await agent.exec(of, command)({stdout, stderr, tty: false}, signal);
-  if (code !== 0) throw new AgentRefusal(500, `command '${command.join(' ')}' exited with ${code}: ${stderr.text}`);
+  if (code !== 0) throw new AgentError(500, `command '${command.join(' ')}' exited with ${code}: ${stderr.text}`);
   return text(stdout.text + stderr.text, 200, 'application/json');
 };

@@ -1,5 +1,5 @@
 import type {Duplex} from 'node:stream';
-import {AgentRefusal} from '#src/api/agent.js';
+import {AgentError} from '#src/api/agent.js';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
@@ -11,11 +11,11 @@ const versionHeader = 'x-stream-protocol-version';
 
 /** The first protocol a client offers that is among those of these names, in either vocabulary; the last of them where it offers none. Throws the refusal of one that does not ask for SPDY, or offers others. */
 export const spdyVersion = ({upgradable, headers}: ApiRequest, names: readonly string[]): string => {
-  if (!upgradable || String(headers['upgrade'] ?? '').toLowerCase() !== spdy.toLowerCase()) throw new AgentRefusal(400, 'unable to upgrade: missing upgrade headers in request');
+  if (!upgradable || String(headers['upgrade'] ?? '').toLowerCase() !== spdy.toLowerCase()) throw new AgentError(400, 'unable to upgrade: missing upgrade headers in request');
   const offered = [headers[versionHeader] ?? []].flat().flatMap(text => text.split(',')).map(text => text.trim());
   if (offered.length === 0) return '';
   const found = offered.find(protocol => names.some(name => knownApiSuffixes.some(suffix => protocol === `${name}.${suffix}`)));
-  if (found === undefined) throw new AgentRefusal(403, `unable to upgrade: unable to negotiate protocol: client supports ${JSON.stringify(offered)}, server accepts ${JSON.stringify(names)}`);
+  if (found === undefined) throw new AgentError(403, `unable to upgrade: unable to negotiate protocol: client supports ${JSON.stringify(offered)}, server accepts ${JSON.stringify(names)}`);
   return found;
 };
 

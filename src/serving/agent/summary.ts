@@ -1,4 +1,4 @@
-import type {Consumption, ContainerFigures, NodeFigures, PodFigures} from '#src/api/node-figures.js';
+import type {Consumption, ContainerStats, NodeStats, PodStats} from '#src/api/node-stats.js';
 import {wireTime} from '#src/api/time.js';
 
 const cpuOf = ({cpuMillis, cpuSeconds}: Consumption, time: string) => ({time, usageNanoCores: Math.round(cpuMillis * 1e6), usageCoreNanoSeconds: Math.round(cpuSeconds * 1e9)});
@@ -11,14 +11,14 @@ const memoryOf = ({memoryBytes}: Consumption, time: string, limit?: number) => (
   rssBytes: memoryBytes,
 });
 
-const containerOf = (container: ContainerFigures, time: string) => ({
+const containerOf = (container: ContainerStats, time: string) => ({
   name: container.name,
   startTime: wireTime(container.startedAt),
   cpu: cpuOf(container, time),
   memory: memoryOf(container, time, container.memoryLimitBytes),
 });
 
-const podOf = (pod: PodFigures, time: string) => ({
+const podOf = (pod: PodStats, time: string) => ({
   podRef: {name: pod.name, namespace: pod.namespace, uid: pod.uid},
   startTime: wireTime(pod.startedAt),
   containers: pod.containers.map(container => containerOf(container, time)),
@@ -27,7 +27,7 @@ const podOf = (pod: PodFigures, time: string) => ({
 });
 
 /** `/stats/summary`: what the node and its pods use; without its file system where processor and memory alone are asked for. */
-export const summaryOf = (node: NodeFigures, {onlyCpuAndMemory}: {readonly onlyCpuAndMemory: boolean}): unknown => {
+export const summaryOf = (node: NodeStats, {onlyCpuAndMemory}: {readonly onlyCpuAndMemory: boolean}): unknown => {
   const time = wireTime(node.time);
   const {machine: {memoryBytes, storageBytes: capacityBytes, imageBytes: usedBytes}} = node;
   const fs = {time, availableBytes: Math.max(0, capacityBytes - usedBytes), capacityBytes, usedBytes};

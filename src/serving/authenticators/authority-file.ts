@@ -24,7 +24,7 @@ export const followedAuthorities = async (path: string, {files, clock, log, sign
   let held = await read().catch((cause: Error) => {
     throw new Error(`${flag}: ${path}: ${cause.message}`, {cause});
   });
-  const look = async () => {
+  const check = async () => {
     try {
       const fresh = await read();
       // The same object stays while nothing changed: what was verified against it need not be again.
@@ -33,7 +33,7 @@ export const followedAuthorities = async (path: string, {files, clock, log, sign
       log.warn({file: path, err: error}, 'keeping the certificate authorities in use: the file does not hold any');
     }
   };
-  followFiles({files, clock, paths: [path], signal, look});
+  followFiles({files, clock, paths: [path], signal, check});
   return {
     get current() {
       return held.anchors;

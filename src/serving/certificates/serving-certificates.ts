@@ -121,10 +121,10 @@ export class ServingCertificates {
   follow(signal: AbortSignal, changed: (options: SecureContextOptions) => void): void {
     const {files, clock} = this.#options;
     const paths = this.#pairs.flatMap(({certFile, keyFile}) => [certFile, keyFile]);
-    const look = async () => {
+    const check = async () => {
       if (await this.reload()) changed(this.contextOptions);
     };
-    followFiles({files, clock, paths, signal, look});
+    followFiles({files, clock, paths, signal, check});
   }
 
   /** Reads all pairs again; tells whether one was replaced. */

@@ -3,7 +3,7 @@ import type {ApiResponse} from '#src/api/request.js';
 import {internalError, StatusError, type Status} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import {authority, type Backends} from '#src/transport/relay/backends.js';
-import type {Relayed} from '#src/transport/relay/call.js';
+import type {RelayRequest} from '#src/transport/relay/call.js';
 import {upgraded, UpgradeRefused} from '#src/transport/relay/upgrade.js';
 import {SpdySession} from '#src/transport/spdy/session.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
@@ -13,7 +13,7 @@ import {exited, outcome} from './outcome.js';
 import {spdy} from './protocols.js';
 
 export interface CommandRelay {
-  readonly relayed: Relayed;
+  readonly relayed: RelayRequest;
   readonly wanted: Wanted;
   /** The protocol the client speaks, and those that are offered to the agent in its place, best first. */
   readonly own: string;
@@ -92,7 +92,7 @@ const run = async (backends: Backends, {relayed, wanted, agents}: CommandRelay, 
   }
 };
 
-const connected = async (backends: Backends, relayed: Relayed, agents: readonly string[]) => {
+const connected = async (backends: Backends, relayed: RelayRequest, agents: readonly string[]) => {
   const {to, path, request} = relayed;
   const asked = `error sending request: Post ${JSON.stringify(`${to.scheme}://${authority(to)}${path}`)}: `;
   // The request is this server's own: of the caller's nothing but who he is was to be known, and that is settled.

@@ -1,7 +1,7 @@
 import type {ApiResponse} from '#src/api/request.js';
 import type {Backends} from '#src/transport/relay/backends.js';
-import type {Relayed} from '#src/transport/relay/call.js';
-import {dialled, join, refusal, upgraded, UpgradeRefused, type Upgraded} from '#src/transport/relay/upgrade.js';
+import type {RelayRequest} from '#src/transport/relay/call.js';
+import {dialled, join, refusedResponse, upgraded, UpgradeRefused, type Upgraded} from '#src/transport/relay/upgrade.js';
 import {openWebSocket} from '#src/serving/websocket-server.js';
 import {spdy, tunnelProtocols, withoutWebSocket} from './protocols.js';
 
@@ -12,7 +12,7 @@ const refused = (status: number, text: string): ApiResponse => ({
 });
 
 /** Puts a protocol that a backend speaks through the WebSocket of a client who asked for that, bytes as messages. Rejects when the backend was not reached. */
-export const tunnelled = async (backends: Backends, relayed: Relayed): Promise<ApiResponse> => {
+export const tunnelled = async (backends: Backends, relayed: RelayRequest): Promise<ApiResponse> => {
   try {
     const made = await upgraded(backends, {...relayed, method: 'POST', headers: {...relayed.headers, ...withoutWebSocket, 'x-stream-protocol-version': tunnelProtocols(relayed.request)}}, spdy);
     const {connection = '', upgrade = ''} = made.answer.headers;
@@ -20,12 +20,12 @@ export const tunnelled = async (backends: Backends, relayed: Relayed): Promise<A
     made.socket.destroy();
     return refused(500, 'unable to upgrade: missing upgrade headers in response');
   } catch (error) {
-    if (error instanceof UpgradeRefused) return refusal(error);
+    if (error instanceof UpgradeRefused) return refusedResponse(error);
     throw dialled(error as Error);
   }
 };
 
-const joined = ({clock}: Backends, {request}: Relayed, {socket: backend, head: early, answer}: Upgraded): ApiResponse => {
+const joined = ({clock}: Backends, {request}: RelayRequest, {socket: backend, head: early, answer}: Upgraded): ApiResponse => {
   const chosen = String(answer.headers['x-stream-protocol-version'] ?? '').trim();
   return {
     status: 101,

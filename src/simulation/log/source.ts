@@ -1,4 +1,4 @@
-import {AgentRefusal} from '#src/api/agent.js';
+import {AgentError} from '#src/api/agent.js';
 import type {ContainerRecord, Ended, PodRecord} from '#src/simulation/pod/record.js';
 import type {LogEntry} from './entry.js';
 import type {RunLog} from './lines.js';
@@ -27,15 +27,15 @@ const waitingText = (reason: string): string => {
 const runOf = ({pod: {metadata, spec}}: PodRecord, {name, state, last, id}: ContainerRecord, previous: boolean): Run => {
   const which = `container ${JSON.stringify(name)} in pod ${JSON.stringify(metadata?.name)}`;
   if (previous) {
-    if (!last?.id) throw new AgentRefusal(400, `previous terminated ${which} not found`);
+    if (!last?.id) throw new AgentError(400, `previous terminated ${which} not found`);
     return last;
   }
   if (state.is === 'running') return {startedAt: state.startedAt, ...(id ? {id} : {})};
   const ended = state.is === 'ended' && state.id ? state : last;
   if (ended?.id) return ended;
-  if (state.is === 'ended') throw new AgentRefusal(400, `${which} is terminated`);
+  if (state.is === 'ended') throw new AgentError(400, `${which} is terminated`);
   const {reason = spec?.initContainers?.length ? 'PodInitializing' : 'ContainerCreating'} = state;
-  throw new AgentRefusal(400, `${which} is waiting to start: ${waitingText(reason)}`);
+  throw new AgentError(400, `${which} is waiting to start: ${waitingText(reason)}`);
 };
 
 const endOf = (record: PodRecord, {state, last, id}: ContainerRecord, run: string | undefined): number | undefined => {

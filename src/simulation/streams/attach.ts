@@ -1,4 +1,4 @@
-import type {Running} from '#src/api/agent.js';
+import type {RunCommand} from '#src/api/agent.js';
 import {sleep} from '#src/base/clock.js';
 import type {CommandIo} from '#src/simulation/exec/context.js';
 import {commandIo} from '#src/simulation/exec/io.js';
@@ -51,7 +51,7 @@ const shell = async (world: StreamWorld, pods: PodsKept, place: Place, io: Comma
 const farewellMs = 10;
 
 /** What a container runs, for callers to listen to and to talk to. Throws the refusal of an agent where it does not run. */
-export const attachTo = (world: StreamWorld, pods: PodsKept, place: Place): Running => {
+export const attachTo = (world: StreamWorld, pods: PodsKept, place: Place): RunCommand => {
   goingOn(place);
   const {record, of, own} = place;
   const {stdin: reads} = pods.behaviors.of(record.pod, of);

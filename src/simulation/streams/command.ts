@@ -1,5 +1,5 @@
 import {posix} from 'node:path';
-import {AgentRefusal, type Running} from '#src/api/agent.js';
+import {AgentError, type RunCommand} from '#src/api/agent.js';
 import {surroundings} from '#src/simulation/command/said.js';
 import type {CommandContext, CommandIo} from '#src/simulation/exec/context.js';
 import {commandIo} from '#src/simulation/exec/io.js';
@@ -18,7 +18,7 @@ export type StreamWorld = Pick<SimulationWorld, 'naming' | 'clock' | 'fileBudget
 /** The run of a container that goes on. Throws the refusal of an agent where none does. */
 export const goingOn = ({record, own}: Place): KeptRun => {
   const run = own.state.is === 'running' ? record.runs.get(own.id ?? '') : undefined;
-  if (!run) throw new AgentRefusal(500, `container not found (${JSON.stringify(own.name)})`);
+  if (!run) throw new AgentError(500, `container not found (${JSON.stringify(own.name)})`);
   return run;
 };
 
@@ -78,7 +78,7 @@ const killed = (signal: AbortSignal): Promise<number> =>
   });
 
 /** A command that is executed in a container. Throws the refusal of an agent where the container does not run. */
-export const execIn = (world: StreamWorld, pods: Pick<PodsKept, 'behaviors'>, place: Place, command: readonly string[]): Running => {
+export const execIn = (world: StreamWorld, pods: Pick<PodsKept, 'behaviors'>, place: Place, command: readonly string[]): RunCommand => {
   goingOn(place);
   return (streams, leaving) =>
     whileRunning(place, leaving, signal => {

@@ -1,6 +1,6 @@
 import {createServer} from 'node:http';
 import type {Duplex} from 'node:stream';
-import {AgentRefusal} from '#src/api/agent.js';
+import {AgentError} from '#src/api/agent.js';
 import {filled} from '#src/simulation/pod/environment.js';
 import {specContainers, type PodRecord} from '#src/simulation/pod/record.js';
 import type {PortRule} from '#src/simulation/rules/behavior.js';
@@ -60,10 +60,10 @@ export const listenerAt = (world: StreamWorld, {behaviors}: Pick<PodsKept, 'beha
     return own?.state.is === 'running' ? [{record, of, own}] : [];
   });
   const [first] = places;
-  if (!first) throw new AgentRefusal(500, `pod not found (${JSON.stringify(record.key.replace('/', '_'))})`);
+  if (!first) throw new AgentError(500, `pod not found (${JSON.stringify(record.key.replace('/', '_'))})`);
   for (const place of places) {
     const rule = behaviors.of(record.pod, place.of).ports?.[String(port)];
-    if (rule === 'refuse') throw new AgentRefusal(500, `dial tcp4 127.0.0.1:${port}: connect: connection refused`);
+    if (rule === 'refuse') throw new AgentError(500, `dial tcp4 127.0.0.1:${port}: connect: connection refused`);
     if (rule) return connection => serve(connection, rule, place, port, world);
   }
   return connection => serve(connection, undefined, first, port, world);

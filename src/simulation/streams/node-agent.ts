@@ -22,6 +22,6 @@ export const nodeAgent = (world: SimulationWorld, pods: PodsKept, node: string):
   attach: address => attachTo(world, pods, placeAt(pods.recordOf, node, address)),
   listener: (pod, port) => listenerAt(world, pods, podAt(pods.recordOf, node, pod), port),
   pods: () => recordsOn(world, pods.recordOf, node).map(({pod}) => pod),
-  figures: figuresOf(world, pods, node),
+  stats: figuresOf(world, pods, node),
   configuration: () => configurationOf(world.agents.get(node)!.machine),
 });

@@ -1,4 +1,4 @@
-import {AgentRefusal, type ContainerAddress} from '#src/api/agent.js';
+import {AgentError, type ContainerAddress} from '#src/api/agent.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Behaviors} from '#src/simulation/rules/behaviors.js';
 import {environment} from '#src/simulation/pod/environment.js';
@@ -32,7 +32,7 @@ const quoted = (text: string): string => JSON.stringify(text);
 /** Finds a pod among those of a node. Throws a refusal where it is not. */
 export const podAt = (recordOf: (key: string) => PodRecord | undefined, node: string, {namespace, pod}: Pick<ContainerAddress, 'namespace' | 'pod'>): PodRecord => {
   const record = recordOf(`${namespace}/${pod}`);
-  if (!record || record.nodeName !== node) throw new AgentRefusal(404, `pod ${quoted(pod)} does not exist\n`);
+  if (!record || record.nodeName !== node) throw new AgentError(404, `pod ${quoted(pod)} does not exist\n`);
   return record;
 };
 
@@ -41,9 +41,9 @@ export const placeAt = (recordOf: (key: string) => PodRecord | undefined, node: 
   const record = podAt(recordOf, node, address);
   const {pod, container} = address;
   const of = [...specContainers(record.pod.spec!)].find(one => one.container.name === container);
-  if (!of) throw new AgentRefusal(404, `container ${quoted(container)} not found in pod ${quoted(pod)}\n`);
+  if (!of) throw new AgentError(404, `container ${quoted(container)} not found in pod ${quoted(pod)}\n`);
   const own = record.containers.find(({name}) => name === container);
-  if (!own || record.refused) throw new AgentRefusal(400, `container ${quoted(container)} in pod ${quoted(pod)} is not available`);
+  if (!own || record.refused) throw new AgentError(400, `container ${quoted(container)} in pod ${quoted(pod)} is not available`);
   return {record, of, own};
 };
 

@@ -119,7 +119,7 @@ export class EtcdClient {
 
   /** Goes to another server with the next call. */
   switchServer(): void {
-    this.#channel.turnAway();
+    this.#channel.switchServer();
   }
 
   async close(): Promise<void> {
@@ -135,7 +135,7 @@ export class EtcdClient {
         if (!(error instanceof GrpcError)) throw error;
         if (error.code !== grpcCodes.unavailable) throw storeError(error);
         // A server that is up and yet does not serve may have lost the others.
-        if (!error.unsent) this.#channel.turnAway();
+        if (!error.unsent) this.#channel.switchServer();
         if (!(repeatable || error.unsent) || this.#clock.monotonic() + delay(attempt) >= deadline) throw error;
         await sleep(this.#clock, delay(attempt));
       }

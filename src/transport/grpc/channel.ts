@@ -35,7 +35,7 @@ export interface GrpcSettings {
 }
 
 /** Who hears a stream. `ended` comes once and last. */
-export interface StreamEars {
+export interface StreamListener {
   message(bytes: Buffer): void;
   /** Without an error where the server said that all is well. */
   ended(error?: GrpcError): void;
@@ -83,7 +83,7 @@ export class GrpcChannel implements AsyncDisposable {
         stream.close(constants.NGHTTP2_CANCEL);
       });
       let answer: Buffer | undefined;
-      this.#hear(stream, {
+      this.#listen(stream, {
         message: bytes => void (answer ??= bytes),
         ended: error => {
           timer[Symbol.dispose]();
@@ -97,9 +97,9 @@ export class GrpcChannel implements AsyncDisposable {
   }
 
   /** Opens a stream of messages in both directions. Throws `GrpcError` when there is no server. */
-  async stream(path: string, headers: Readonly<Record<string, string>>, ears: StreamEars): Promise<OpenStream> {
+  async stream(path: string, headers: Readonly<Record<string, string>>, listener: StreamListener): Promise<OpenStream> {
     const stream = this.#open(await this.#connected(), path, headers);
-    this.#hear(stream, ears);
+    this.#listen(stream, listener);
     return {
       send: message => void stream.write(frameOf(message)),
       [Symbol.dispose]: () => stream.close(constants.NGHTTP2_CANCEL),
@@ -107,7 +107,7 @@ export class GrpcChannel implements AsyncDisposable {
   }
 
   /** Leaves the present server: the next call goes to another one. */
-  turnAway(): void {
+  switchServer(): void {
     const session = this.#session;
     this.#session = undefined;
     this.#next += 1;
@@ -130,21 +130,21 @@ export class GrpcChannel implements AsyncDisposable {
     }
   }
 
-  #hear(stream: ClientHttp2Stream, ears: StreamEars): void {
+  #listen(stream: ClientHttp2Stream, listener: StreamListener): void {
     const frames = new Frames();
     let outcome: GrpcError | 'fine' | undefined;
     let failure: unknown;
-    const look = (headers: Readonly<Record<string, unknown>>): void => {
+    const checkStatus = (headers: Readonly<Record<string, unknown>>): void => {
       const status = headers['grpc-status'];
       if (status === '0') outcome = 'fine';
       else if (status !== undefined) outcome = new GrpcError(Number(status), unescaped(String(headers['grpc-message'] ?? '')));
       else if (headers[':status'] !== undefined && headers[':status'] !== 200) outcome = new GrpcError(grpcCodes.unavailable, `the server answered ${String(headers[':status'])}`);
     };
-    stream.on('response', look);
-    stream.on('trailers', look);
+    stream.on('response', checkStatus);
+    stream.on('trailers', checkStatus);
     stream.on('data', (chunk: Buffer) => {
       try {
-        for (const message of frames.push(chunk)) ears.message(message);
+        for (const message of frames.push(chunk)) listener.message(message);
       } catch (error) {
         failure = error;
         stream.close(constants.NGHTTP2_CANCEL);
@@ -152,8 +152,8 @@ export class GrpcChannel implements AsyncDisposable {
     });
     stream.on('error', error => (failure ??= error));
     stream.on('close', () => {
-      if (outcome === 'fine') return ears.ended();
-      ears.ended(outcome ?? new GrpcError(grpcCodes.unavailable, failure ? messageOf(failure) : 'the connection broke', stream.rstCode === constants.NGHTTP2_REFUSED_STREAM));
+      if (outcome === 'fine') return listener.ended();
+      listener.ended(outcome ?? new GrpcError(grpcCodes.unavailable, failure ? messageOf(failure) : 'the connection broke', stream.rstCode === constants.NGHTTP2_REFUSED_STREAM));
     });
   }
 
@@ -218,11 +218,11 @@ export class GrpcChannel implements AsyncDisposable {
     };
     session.once('close', gone);
     session.once('goaway', gone);
-    this.#watchOver(session);
+    this.#keepAlivePing(session);
   }
 
   /** Asks now and then whether the server is still there, and gives the connection up when it is not. */
-  #watchOver(session: ClientHttp2Session): void {
+  #keepAlivePing(session: ClientHttp2Session): void {
     const {clock} = this.#settings;
     this.#keepAlive?.[Symbol.dispose]();
     this.#keepAlive = clock.schedule(keepAliveMs, () => {
@@ -233,7 +233,7 @@ export class GrpcChannel implements AsyncDisposable {
       const answered = (error: Error | null): void => {
         hold[Symbol.dispose]();
         late[Symbol.dispose]();
-        if (!error && this.#session === session) this.#watchOver(session);
+        if (!error && this.#session === session) this.#keepAlivePing(session);
       };
       if (!session.ping(answered)) answered(new Error('the connection is gone'));
     });

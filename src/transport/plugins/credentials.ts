@@ -13,13 +13,13 @@ interface Options {
 
 /** Credentials of a user whom a plugin proves: kept until they expire or the server refuses them. */
 export const pluginCredentials = (plugin: ExecPlugin | OidcProvider, {clock, source, always, environment = {env: process.env, isTerminal: process.stdin.isTTY}}: Options): CredentialSource => {
-  let asking: ((now: number, refused: boolean) => Promise<Answer>) | undefined;
+  let requestCredentials: ((now: number, refused: boolean) => Promise<Answer>) | undefined;
   let known: Promise<Answer> | undefined;
   let isRefused = false;
-  const ask = async (): Promise<Answer> => {
+  const request = async (): Promise<Answer> => {
     try {
-      asking ??= await askerOf(plugin, environment);
-      const {proof, ...rest} = await asking(clock.now(), isRefused);
+      requestCredentials ??= await requesterOf(plugin, environment);
+      const {proof, ...rest} = await requestCredentials(clock.now(), isRefused);
       isRefused = false;
       return {proof: {...proof, headers: [...proof.headers, ...always]}, ...rest};
     } catch (cause) {
@@ -29,11 +29,11 @@ export const pluginCredentials = (plugin: ExecPlugin | OidcProvider, {clock, sou
   };
   return {
     async proof() {
-      const asked = known;
-      const answer = asked && (await asked);
+      const requested = known;
+      const answer = requested && (await requested);
       if (answer && (answer.expiresAt === undefined || clock.now() < answer.expiresAt)) return answer.proof;
-      if (known === asked) known = undefined;
-      return (await (known ??= ask())).proof;
+      if (known === requested) known = undefined;
+      return (await (known ??= request())).proof;
     },
     reset() {
       known = undefined;
@@ -43,7 +43,7 @@ export const pluginCredentials = (plugin: ExecPlugin | OidcProvider, {clock, sou
 };
 
 /** Most settings do without this code. */
-const askerOf = async (plugin: ExecPlugin | OidcProvider, environment: ExecEnvironment): Promise<(now: number, refused: boolean) => Promise<Answer>> => {
+const requesterOf = async (plugin: ExecPlugin | OidcProvider, environment: ExecEnvironment): Promise<(now: number, refused: boolean) => Promise<Answer>> => {
   if (plugin.kind === 'oidc') return (await import('./oidc.js')).oidcUser(plugin);
   const {runExecPlugin} = await import('./exec.js');
   return () => runExecPlugin(plugin, environment);

@@ -13,7 +13,7 @@ interface RawExec {
   readonly interactiveMode?: unknown;
 }
 
-export interface ExecSurroundings {
+export interface ExecContext {
   /** The user's name, for messages. */
   readonly user: string;
   /** Where the file lies: a command with a slash is found from there. */
@@ -36,14 +36,14 @@ const variables = (env: unknown, user: string): (readonly [string, string])[] =>
   });
 
 const interactiveModeOf = (mode: string, apiVersion: string, user: string): ExecPlugin['interactiveMode'] => {
-  const given = mode || (apiVersion.endsWith('/v1beta1') ? 'IfAvailable' : '');
-  if (!given) throw new Error(`interactiveMode must be specified for ${user} to use exec authentication plugin`);
-  if (given !== 'Never' && given !== 'IfAvailable' && given !== 'Always') throw new Error(`invalid interactiveMode for ${user}: ${JSON.stringify(given)}`);
-  return given;
+  const effectiveMode = mode || (apiVersion.endsWith('/v1beta1') ? 'IfAvailable' : '');
+  if (!effectiveMode) throw new Error(`interactiveMode must be specified for ${user} to use exec authentication plugin`);
+  if (effectiveMode !== 'Never' && effectiveMode !== 'IfAvailable' && effectiveMode !== 'Always') throw new Error(`invalid interactiveMode for ${user}: ${JSON.stringify(effectiveMode)}`);
+  return effectiveMode;
 };
 
 /** Reads what a settings file says of a plugin. Throws with the message of the original's clients. */
-export const execPlugin = (raw: RawExec, {user, directory, cluster}: ExecSurroundings): ExecPlugin => {
+export const execPlugin = (raw: RawExec, {user, directory, cluster}: ExecContext): ExecPlugin => {
   const [command, apiVersion] = [text(raw.command), text(raw.apiVersion)];
   if (!command) throw new Error(`command must be specified for ${user} to use exec authentication plugin`);
   if (!apiVersion) throw new Error(`apiVersion must be specified for ${user} to use exec authentication plugin`);

@@ -45,7 +45,7 @@ const clusterInfo = async ({server, trust, proxyUrl, config}: ExecCluster): Prom
 /** What the plugin writes to standard output. What it says on standard error is shown. */
 const output = ({command, args, installHint}: ExecPlugin, env: Readonly<Record<string, string | undefined>>, interactive: boolean): Promise<string> =>
   new Promise((resolve, reject) => {
-    const hinted = (message: string) => reject(new Error(installHint ? `${message}: ${installHint.trim()}` : message));
+    const rejectWithHint = (message: string) => reject(new Error(installHint ? `${message}: ${installHint.trim()}` : message));
     const child = spawn(command, args, {stdio: [interactive ? 'inherit' : 'ignore', 'pipe', 'inherit'], env});
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -56,13 +56,13 @@ const output = ({command, args, installHint}: ExecPlugin, env: Readonly<Record<s
       child.stdout.destroy(); // Others whom it started may hold it open.
     });
     child.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') hinted(`exec: executable ${command} not found`);
+      if (error.code === 'ENOENT') rejectWithHint(`exec: executable ${command} not found`);
       else reject(new Error(`exec: ${messageOf(error)}`, {cause: error}));
     });
     child.once('close', (code, signal) => {
       if (bytes > mostOutput) reject(new Error(`exec: executable ${command} printed more than ${mostOutput} bytes`));
       else if (code === 0) resolve(Buffer.concat(chunks).toString());
-      else hinted(`exec: executable ${command} failed with ${signal ? `signal ${signal}` : `exit code ${code}`}`);
+      else rejectWithHint(`exec: executable ${command} failed with ${signal ? `signal ${signal}` : `exit code ${code}`}`);
     });
   });
 

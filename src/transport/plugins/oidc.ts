@@ -62,14 +62,14 @@ const endOf = (token: string): number => {
 
 const refreshed = async ({issuer, clientId, clientSecret, ca}: OidcProvider, refreshToken: string): Promise<{idToken: string; refreshToken: string}> => {
   const trusted = ca && ('data' in ca ? ca.data : await readFile(ca.file, 'utf8'));
-  const discovery = await ask(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, {ca: trusted});
+  const discovery = await requestJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, {ca: trusted});
   const endpoint = discovery['token_endpoint'];
   if (typeof endpoint !== 'string') throw new Error('provider\'s discovery document names no token_endpoint');
   const form = {grant_type: 'refresh_token', refresh_token: refreshToken};
   const basic = Buffer.from(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`).toString('base64');
   // Providers differ in where they want to find the client: in a header, or else in the form.
-  const byHeader = ask(endpoint, {ca: trusted, form, authorization: `Basic ${basic}`});
-  const tokens = await byHeader.catch(() => ask(endpoint, {ca: trusted, form: {...form, client_id: clientId, ...(clientSecret ? {client_secret: clientSecret} : {})}}));
+  const byHeader = requestJson(endpoint, {ca: trusted, form, authorization: `Basic ${basic}`});
+  const tokens = await byHeader.catch(() => requestJson(endpoint, {ca: trusted, form: {...form, client_id: clientId, ...(clientSecret ? {client_secret: clientSecret} : {})}}));
   const {id_token: idToken, refresh_token: next} = tokens;
   if (typeof idToken !== 'string') {
     throw new Error('token response did not contain an id_token, either the scope "openid" wasn\'t requested upon login, or the provider doesn\'t support id_tokens as part of the refresh response');
@@ -77,7 +77,7 @@ const refreshed = async ({issuer, clientId, clientSecret, ca}: OidcProvider, ref
   return {idToken, refreshToken: typeof next === 'string' ? next : ''};
 };
 
-interface Question {
+interface OidcRequest {
   readonly ca: string | undefined;
   readonly form?: Readonly<Record<string, string>>;
   readonly authorization?: string;
@@ -87,12 +87,12 @@ const maxBytes = 1 << 20;
 const timeoutMs = 30_000;
 
 /** Asks the provider for a JSON object. */
-const ask = (url: string, {ca, form, authorization}: Question): Promise<Record<string, unknown>> =>
+const requestJson = (url: string, {ca, form, authorization}: OidcRequest): Promise<Record<string, unknown>> =>
   new Promise((resolve, reject) => {
     const failed = (cause: unknown) => reject(new Error(`${url}: ${messageOf(cause)}`, {cause}));
     const body = form && new URLSearchParams({...form}).toString();
     const headers = {...(body === undefined ? {} : {'content-type': 'application/x-www-form-urlencoded'}), ...(authorization ? {authorization} : {}), accept: 'application/json'};
-    const asking = request(url, {method: body === undefined ? 'GET' : 'POST', headers, timeout: timeoutMs, ...(ca ? {ca} : {})}, response => {
+    const clientRequest = request(url, {method: body === undefined ? 'GET' : 'POST', headers, timeout: timeoutMs, ...(ca ? {ca} : {})}, response => {
       const chunks: Buffer[] = [];
       let bytes = 0;
       response.on('data', (chunk: Buffer) => {
@@ -110,7 +110,7 @@ const ask = (url: string, {ca, form, authorization}: Question): Promise<Record<s
         }
       });
     });
-    asking.once('timeout', () => asking.destroy(new Error('no answer in time')));
-    asking.once('error', failed);
-    asking.end(body);
+    clientRequest.once('timeout', () => clientRequest.destroy(new Error('no answer in time')));
+    clientRequest.once('error', failed);
+    clientRequest.end(body);
   });

@@ -6,7 +6,7 @@ import {noLog, type Log} from '#src/base/log.js';
 import type {TrustAnchors} from '#src/pki/chain.js';
 import {CallLog} from '#src/transport/call-log.js';
 import {endpoint, type Network} from '#src/transport/network.js';
-import {readAnchors, shakeHands, type BackendTrust} from '#src/transport/secure-dial.js';
+import {readAnchors, handshake, type BackendTrust} from '#src/transport/secure-dial.js';
 
 /** How a backend is trusted, and what proves the caller to it. Held as one value for as long as it stays the same: connections are kept by it. */
 export interface BackendTls {
@@ -55,7 +55,7 @@ const reach = async ({network, clock}: BackendsOptions, {scheme, host, addresses
   if (within) return within;
   const trust = scheme === 'https' ? trustOf(tls, host) : undefined;
   const socket = await dialAny(network, addresses ?? [host], port);
-  return trust ? shakeHands(socket, trust, clock) : socket;
+  return trust ? handshake(socket, trust, clock) : socket;
 };
 
 /** Connects to the first of several addresses that answers. Rejects with why the first did not. */
@@ -143,9 +143,9 @@ export const backends = (options: BackendsOptions): Backends => {
   };
   const agent = (settings: ConstructorParameters<typeof Agent>[0]): Agent =>
     Object.assign(new Agent(settings), {
-      getName: (asked: object) => nameOf((asked as Addressed).backend),
-      createConnection: (asked: object, done: (error: Error | null, socket?: Duplex) => void) => {
-        void open(options, (asked as Addressed).backend).then(socket => done(null, socket), done);
+      getName: (agentOptions: object) => nameOf((agentOptions as Addressed).backend),
+      createConnection: (agentOptions: object, done: (error: Error | null, socket?: Duplex) => void) => {
+        void open(options, (agentOptions as Addressed).backend).then(socket => done(null, socket), done);
       },
     });
   const kept = agent({keepAlive: true, maxFreeSockets: 25, timeout: idleTimeoutMs});

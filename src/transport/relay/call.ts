@@ -7,7 +7,7 @@ import {answerHeaders, requestHeaders, type HeaderRecord} from './headers.js';
 import {requestError} from './errors.js';
 
 /** A request that somebody else answers. */
-export interface Relayed {
+export interface RelayRequest {
   readonly request: ApiRequest;
   readonly to: Backend;
   /** Path and query there. */
@@ -31,12 +31,12 @@ export const maxHeaderBytes = 1 << 20;
  * Passes a request on and its answer back, both as they come. Redirects are the caller's to follow. Rejects when no answer began, with why in the words
  * that clients of the original know; an answer that breaks off later breaks off.
  */
-export const relayCall = async (backends: Backends, relayed: Relayed): Promise<ApiResponse> => {
+export const relayCall = async (backends: Backends, relayed: RelayRequest): Promise<ApiResponse> => {
   using _ = backends.clock.hold();
   const {request, refusesRedirects} = relayed;
   request.signal.throwIfAborted();
   const {body} = request;
-  const answer = await backends.calls.run(() => sentOf(relayed), () => asked(backends, relayed, body ? readableOf(body) : undefined), ({statusCode}) => ({status: statusCode}));
+  const answer = await backends.calls.run(() => sentOf(relayed), () => sendRequest(backends, relayed, body ? readableOf(body) : undefined), ({statusCode}) => ({status: statusCode}));
   if (refusesRedirects && isRedirect(answer)) {
     answer.destroy();
     return {status: 502, headers: {}, body: {kind: 'bytes', bytes: 'the backend attempted to redirect this request, which is not permitted', contentType: 'text/plain; charset=utf-8'}};
@@ -55,13 +55,13 @@ const readableOf = (body: ApiBody): Readable => {
 };
 
 /** What a log may tell of what is sent. Bodies pass through unread. */
-export const sentOf = (relayed: Relayed): SentCall => {
+export const sentOf = (relayed: RelayRequest): SentCall => {
   const {method, headers} = optionsOf(relayed);
   return {method: method ?? '', url: `${relayed.to.scheme}://${authority(relayed.to)}${relayed.path}`, headers: Object.entries(headers as HeaderRecord)};
 };
 
 /** What is sent, as Node takes it; the agent finds the backend among it. */
-export const optionsOf = ({request, to, path, method, host, headers: more}: Relayed): RequestOptions & Addressed => {
+export const optionsOf = ({request, to, path, method, host, headers: more}: RelayRequest): RequestOptions & Addressed => {
   const headers: HeaderRecord = {...requestHeaders(request), host: host ?? String(request.headers['host'] ?? authority(to))};
   for (const [name, value] of Object.entries(more ?? {})) {
     if (value === undefined) delete headers[name];
@@ -79,29 +79,29 @@ export const optionsOf = ({request, to, path, method, host, headers: more}: Rela
 };
 
 /** Methods whose requests tell that they have no body. */
-const bodied = new Set(['POST', 'PUT', 'PATCH']);
+const methodsWithBody = new Set(['POST', 'PUT', 'PATCH']);
 
 /** Methods that may be asked twice. */
-const harmless = new Set(['GET', 'HEAD', 'OPTIONS']);
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-const asked = (backends: Backends, relayed: Relayed, body: Readable | undefined): Promise<IncomingMessage> => {
+const sendRequest = (backends: Backends, relayed: RelayRequest, body: Readable | undefined): Promise<IncomingMessage> => {
   const options = optionsOf(relayed);
   const headers = options.headers as Record<string, string>;
   // The length must be that of what is sent: a backend would take what follows on the connection for the rest.
   if (!body) delete headers['content-length'];
-  if (!body && bodied.has(options.method!)) headers['content-length'] = '0';
+  if (!body && methodsWithBody.has(options.method!)) headers['content-length'] = '0';
   if (body && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked';
-  const ask = (again: boolean) =>
+  const attempt = (again: boolean) =>
     new Promise<IncomingMessage>((resolve, reject) => {
       const sent = begin({...options, agent: backends.kept});
       // The other end may have hung up on a connection that rested.
-      const retries = (error: NodeJS.ErrnoException) => again && !body && sent.reusedSocket && harmless.has(sent.method) && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
+      const retries = (error: NodeJS.ErrnoException) => again && !body && sent.reusedSocket && safeMethods.has(sent.method) && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
       sent.once('response', resolve);
-      sent.on('error', error => (retries(error) ? ask(false).then(resolve, reject) : reject(reasonOf(relayed, error))));
+      sent.on('error', error => (retries(error) ? attempt(false).then(resolve, reject) : reject(reasonOf(relayed, error))));
       // A request that waits for its connection still does not hear that nobody wants it any more.
-      const left = () => reject(reasonOf(relayed, new Error('the caller left')));
-      relayed.request.signal.addEventListener('abort', left, {once: true});
-      sent.once('close', () => relayed.request.signal.removeEventListener('abort', left));
+      const onCallerGone = () => reject(reasonOf(relayed, new Error('the caller left')));
+      relayed.request.signal.addEventListener('abort', onCallerGone, {once: true});
+      sent.once('close', () => relayed.request.signal.removeEventListener('abort', onCallerGone));
       within(backends, relayed, sent);
       if (!body) return sent.end();
       // The other end may answer before any of the body came.
@@ -109,17 +109,17 @@ const asked = (backends: Backends, relayed: Relayed, body: Readable | undefined)
       sent.write(Buffer.alloc(0));
       body.once('error', error => sent.destroy(error)).pipe(sent);
     });
-  return ask(true);
+  return attempt(true);
 };
 
 /** Why a request failed: its caller left, or what happened to it. */
-export const reasonOf = ({request: {signal}}: Relayed, error: Error): Error => {
+export const reasonOf = ({request: {signal}}: RelayRequest, error: Error): Error => {
   if (signal.aborted) return new Error('context canceled', {cause: error});
   return error instanceof Unreached ? error : requestError(error);
 };
 
 /** Keeps the head of an answer to its time. */
-export const within = ({clock}: Backends, {timeoutMs}: Relayed, sent: ClientRequest): void => {
+export const within = ({clock}: Backends, {timeoutMs}: RelayRequest, sent: ClientRequest): void => {
   if (timeoutMs === undefined) return;
   const timer = clock.schedule(timeoutMs, () => sent.destroy(new Error('net/http: timeout awaiting response headers')));
   for (const end of ['response', 'upgrade', 'close']) sent.once(end, () => timer[Symbol.dispose]());

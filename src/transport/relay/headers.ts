@@ -15,7 +15,7 @@ const hopByHop: ReadonlySet<string> = new Set([
 ]);
 
 /** What proved the caller to this server is not the backend's to see, and what this server did already is not to be done again. */
-const ownAffair = (name: string): boolean => name === 'authorization' || name === 'expect' || name.startsWith('impersonate-') || name.startsWith('x-remote-');
+const isForServerOnly = (name: string): boolean => name === 'authorization' || name === 'expect' || name.startsWith('impersonate-') || name.startsWith('x-remote-');
 
 const tokens = (value: string | readonly string[] | undefined): string[] => (value === undefined ? [] : String(value).split(',').map(token => token.trim().toLowerCase()).filter(Boolean));
 
@@ -27,7 +27,7 @@ export const requestHeaders = ({headers, remoteAddress}: ApiRequest): HeaderReco
   const passed: HeaderRecord = {};
   for (const name in headers) {
     const value = headers[name];
-    if (value !== undefined && !hopByHop.has(name) && !named.has(name) && !ownAffair(name)) passed[name] = value;
+    if (value !== undefined && !hopByHop.has(name) && !named.has(name) && !isForServerOnly(name)) passed[name] = value;
   }
   if (tokens(headers['te']).includes('trailers')) passed['te'] = 'trailers';
   const before = headers['x-forwarded-for'];
@@ -55,13 +55,13 @@ const single: ReadonlySet<string> = new Set([
 /** The headers of an answer as the caller gets them. */
 export const answerHeaders = ({rawHeaders, headers}: IncomingMessage): Record<string, string | string[]> => {
   const named = new Set(tokens(headers['connection']));
-  const spelled = new Map<string, string>();
+  const canonicalNames = new Map<string, string>();
   const passed: Record<string, string | string[]> = {};
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const low = rawHeaders[index]!.toLowerCase();
     if (hopByHop.has(low) || named.has(low)) continue;
-    const name = spelled.get(low) ?? canonical(low);
-    spelled.set(low, name);
+    const name = canonicalNames.get(low) ?? canonical(low);
+    canonicalNames.set(low, name);
     const value = rawHeaders[index + 1]!;
     const before = passed[name];
     if (before === undefined) passed[name] = value;

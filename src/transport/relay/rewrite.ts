@@ -4,26 +4,26 @@ import type {ApiResponse} from '#src/api/request.js';
 import {htmlLinks} from './html-links.js';
 
 /** Where an answer comes from and how it is reached from outside. */
-export interface Front {
+export interface ProxyAddress {
   /** The path here that stands for `/` there. */
   readonly before: string;
   /** `host:port` of who answers. */
   readonly backend: string;
   /** The host the caller asked. */
-  readonly front: string;
+  readonly proxyHost: string;
 }
 
 const parts = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?$/;
 
 /** A link as it is reached from outside. Those that are relative, or lead to somebody else, stay. */
-export const rewriteLink = (link: string, {before, backend, front}: Front): string => {
+export const rewriteLink = (link: string, {before, backend, proxyHost}: ProxyAddress): string => {
   const match = parts.exec(link);
   if (!match) return link;
   const [, scheme = '', authority, path = '', query = '', fragment = ''] = match;
   const host = authority?.slice(authority.lastIndexOf('@') + 1) ?? '';
-  const leadsElsewhere = host !== '' && host !== backend && host !== front;
+  const leadsElsewhere = host !== '' && host !== backend && host !== proxyHost;
   if (leadsElsewhere || !path.startsWith('/')) return link;
-  const kept = host !== '' && host === front ? `${scheme ? `${scheme}:` : ''}//${authority}` : '';
+  const kept = host !== '' && host === proxyHost ? `${scheme ? `${scheme}:` : ''}//${authority}` : '';
   return `${kept}${path.startsWith(before) ? path : before + path}${query}${fragment}`;
 };
 
@@ -37,7 +37,7 @@ const codecs: Readonly<Record<string, Codec>> = {
 };
 
 /** An answer whose links lead through here again: where it sends the caller, and what a page of HTML points to. */
-export const rewriteAnswer = (answer: ApiResponse, front: Front): ApiResponse => {
+export const rewriteAnswer = (answer: ApiResponse, front: ProxyAddress): ApiResponse => {
   const {headers, body} = answer;
   if (body.kind !== 'stream') return answer;
   const {Location: location} = headers;

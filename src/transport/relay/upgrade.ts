@@ -3,7 +3,7 @@ import type {Duplex} from 'node:stream';
 import type {ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 import {Unreached, type Backends} from './backends.js';
-import {optionsOf, reasonOf, sentOf, within, type Relayed} from './call.js';
+import {optionsOf, reasonOf, sentOf, within, type RelayRequest} from './call.js';
 import {answerHeaders} from './headers.js';
 
 /** A connection that speaks the protocol that was asked for. */
@@ -27,19 +27,19 @@ export class UpgradeRefused extends Error {
 }
 
 /** Asks a backend to speak another protocol, on a connection of its own. Rejects with `UpgradeRefused` when it will not, or with why it was not reached; no connection is kept then. */
-export const upgraded = (backends: Backends, relayed: Relayed, protocol: string): Promise<Upgraded> =>
-  backends.calls.run(() => sentOf(relayed), () => asked(backends, relayed, protocol), ({answer}) => ({status: answer.statusCode}));
+export const upgraded = (backends: Backends, relayed: RelayRequest, protocol: string): Promise<Upgraded> =>
+  backends.calls.run(() => sentOf(relayed), () => requestUpgrade(backends, relayed, protocol), ({answer}) => ({status: answer.statusCode}));
 
-const asked = (backends: Backends, relayed: Relayed, protocol: string): Promise<Upgraded> => {
+const requestUpgrade = (backends: Backends, relayed: RelayRequest, protocol: string): Promise<Upgraded> => {
   const hold = backends.clock.hold();
-  const asking = new Promise<Upgraded>((resolve, reject) => {
+  const pending = new Promise<Upgraded>((resolve, reject) => {
     relayed.request.signal.throwIfAborted();
     const {headers = {}} = relayed;
     // What follows on this connection is no answer to anybody else: it is never kept.
     const {signal, ...options} = optionsOf({...relayed, headers: {...headers, connection: 'Upgrade', upgrade: protocol, 'content-length': relayed.request.method === 'POST' || relayed.method === 'POST' ? '0' : undefined}});
     const sent = begin({...options, agent: backends.single});
-    const leave = () => sent.destroy();
-    signal?.addEventListener('abort', leave, {once: true});
+    const abort = () => sent.destroy();
+    signal?.addEventListener('abort', abort, {once: true});
     within(backends, relayed, sent);
     sent.on('error', error => reject(reasonOf(relayed, error)));
     sent.once('response', answer => {
@@ -47,25 +47,25 @@ const asked = (backends: Backends, relayed: Relayed, protocol: string): Promise<
       reject(new UpgradeRefused(answer));
     });
     sent.once('upgrade', (answer: IncomingMessage, socket: Duplex, head: Buffer) => {
-      signal?.removeEventListener('abort', leave);
+      signal?.removeEventListener('abort', abort);
       if (signal?.aborted) socket.destroy();
       resolve({socket, head, answer});
     });
     sent.end();
   });
-  return asking.finally(() => hold[Symbol.dispose]());
+  return pending.finally(() => hold[Symbol.dispose]());
 };
 
 /**
  * Passes a request for another protocol on. When the backend agrees its answer goes back as it is and the two connections become one, until either ends; a refusal of the backend is
  * passed on as an answer. Rejects when it was not reached, or answered neither so nor so.
  */
-export const relayUpgrade = async (backends: Backends, relayed: Relayed): Promise<ApiResponse> => {
+export const relayUpgrade = async (backends: Backends, relayed: RelayRequest): Promise<ApiResponse> => {
   const {request} = relayed;
   try {
     return joined(await upgraded(backends, {...relayed, headers: {...handshake(relayed), ...relayed.headers}}, String(request.headers['upgrade'])), backends.clock);
   } catch (error) {
-    if (error instanceof UpgradeRefused) return refusal(error);
+    if (error instanceof UpgradeRefused) return refusedResponse(error);
     throw dialled(error as Error);
   }
 };
@@ -76,11 +76,11 @@ export const dialled = (error: Error): Error => (error instanceof Unreached ? ne
 const ignore = () => {};
 
 /** Headers in which the two ends agree on the protocol's particulars, though one of them may be called a header of the connection. */
-const handshake = ({request: {headers}}: Relayed): Record<string, string | readonly string[]> =>
+const handshake = ({request: {headers}}: RelayRequest): Record<string, string | readonly string[]> =>
   Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value !== undefined && /^(sec-websocket-|x-stream-protocol-version$)/.test(name) ? [[name, value]] : [])));
 
 /** The answer of a backend that will not. Where it is no error the caller would wait for a protocol that does not come. */
-export const refusal = ({answer}: UpgradeRefused): ApiResponse => {
+export const refusedResponse = ({answer}: UpgradeRefused): ApiResponse => {
   const status = answer.statusCode!;
   if (status < 400) {
     answer.destroy();
@@ -111,7 +111,7 @@ const joined = ({socket: backend, head, answer}: Upgraded, clock: Clock): ApiRes
 });
 
 /** How long who is hung up on has to read what was sent to him: hanging up on what he says meanwhile would take it from him. */
-const farewellMs = 5000;
+const closeTimeoutMs = 5000;
 
 /** Makes one connection of two: bytes go both ways no faster than they are taken, and both end when either does, after what was on its way to the other is sent. */
 export const join = (one: Duplex, other: Duplex, clock: Clock): void => {
@@ -127,9 +127,9 @@ export const join = (one: Duplex, other: Duplex, clock: Clock): void => {
       to.unpipe(from);
       from.unpipe(to);
       from.resume();
-      const farewell = clock.schedule(farewellMs, () => from.destroy());
+      const closeTimer = clock.schedule(closeTimeoutMs, () => from.destroy());
       from.once('end', () => from.destroy());
-      from.once('close', () => farewell[Symbol.dispose]());
+      from.once('close', () => closeTimer[Symbol.dispose]());
       if (from.readableEnded) from.destroy();
     });
   }

@@ -76,10 +76,10 @@ export class HeaderUnpacker implements Disposable {
     this.#inflate = createInflate({dictionary: headerDictionary, flush: constants.Z_SYNC_FLUSH});
     this.#inflate.on('data', (chunk: Buffer) => {
       this.#bytes += chunk.length;
-      if (this.#bytes > maxBlockBytes) this.#refuse(new Error('a block of headers is too large'));
+      if (this.#bytes > maxBlockBytes) this.#reject(new Error('a block of headers is too large'));
       else this.#chunks.push(chunk);
     });
-    this.#inflate.on('error', error => this.#refuse(error));
+    this.#inflate.on('error', error => this.#reject(error));
   }
 
   /** Rejects when a block is none, or too large. */
@@ -103,7 +103,7 @@ export class HeaderUnpacker implements Disposable {
     this.#inflate.destroy();
   }
 
-  #refuse(error: Error): void {
+  #reject(error: Error): void {
     this.#fail?.(error);
     this.#inflate.destroy();
   }

@@ -34,7 +34,7 @@ export class SpdySession implements StreamPort {
   readonly #streams = new Map<number, SpdyStream>();
   readonly #grants = new Map<number, Grant>();
   /** Streams whose end was sent. */
-  readonly #said = new WeakSet<SpdyStream>();
+  readonly #endSent = new WeakSet<SpdyStream>();
   readonly #write = frameWriter();
   readonly #settings: SessionSettings;
   readonly #parity: number;
@@ -97,7 +97,7 @@ export class SpdySession implements StreamPort {
   finish(stream: SpdyStream): void {
     if (!this.#streams.has(stream.id)) return;
     this.#send({kind: 'data', id: stream.id, bytes: Buffer.alloc(0), fin: true});
-    this.#said.add(stream);
+    this.#endSent.add(stream);
     this.#forget(stream);
   }
 
@@ -185,7 +185,7 @@ export class SpdySession implements StreamPort {
   /** Lets a stream go of which both halves are over. */
   #forget(stream: SpdyStream): void {
     // What was written before the end may still wait to be sent.
-    if (!stream.isPeerDone || !this.#said.has(stream)) return;
+    if (!stream.isPeerDone || !this.#endSent.has(stream)) return;
     this.#streams.delete(stream.id);
     this.#grants.delete(stream.id);
     if (this.#isLeaving && this.#streams.size === 0) this.#socket.end();

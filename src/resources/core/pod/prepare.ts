@@ -1,5 +1,5 @@
 import type {Container, Pod, PodAffinityTerm, PodSpec} from '#src/api/pod.js';
-import {isWrong} from '#src/api/gathered-errors.js';
+import {isWrong} from '#src/api/collect-errors.js';
 import {wireTime} from '#src/api/time.js';
 import {sameJson} from '#src/api/equal.js';
 import {qualityOf} from '#src/model/pod/quality.js';

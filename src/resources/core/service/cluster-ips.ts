@@ -1,5 +1,5 @@
 import {duplicate, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import {isIpv6, legacyIp} from '#src/resources/validation/ip-fields.js';
 import {headless, isHeadless, type Service, type ServiceSpec} from './traits.js';
 
@@ -39,7 +39,7 @@ export function* validateClusterIps(spec: Readonly<ServiceSpec>, old: Readonly<S
   const {clusterIPs = [], ipFamilies = []} = spec;
   yield* agreement(spec);
   yield* families(spec);
-  const wrong = gathered(addresses(clusterIPs, old?.clusterIPs, strict));
+  const wrong = collectErrors(addresses(clusterIPs, old?.clusterIPs, strict));
   yield* wrong;
   if (clusterIPs.length > 2) yield invalid(path, clusterIPs, 'may only hold up to 2 values');
   // What follows would only repeat in other words that an address is none.

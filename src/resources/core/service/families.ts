@@ -1,5 +1,5 @@
 import {invalid, type FieldError} from '#src/api/field-error.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import {familyOf, otherFamily, type IpFamily} from '#src/resources/ip-family.js';
 import {validateClusterIps} from './cluster-ips.js';
 import {headless, needsClusterIp, sameList, type ServiceSpec} from './traits.js';
@@ -66,15 +66,15 @@ const complete = (spec: ServiceSpec, known: readonly IpFamily[], takesBoth: bool
 export const decideFamilies = (spec: ServiceSpec, old: Readonly<ServiceSpec> | undefined, known: readonly IpFamily[], strict: boolean): FieldError[] => {
   if (!needsClusterIp(spec) || (old && isUnchangedPreference(spec, old))) return [];
   spec.ipFamilyPolicy ??= old?.ipFamilyPolicy ?? (isSelectorlessHeadless(spec) ? 'RequireDualStack' : 'SingleStack');
-  const wrong = gathered(validateClusterIps(spec, old, strict));
+  const wrong = collectErrors(validateClusterIps(spec, old, strict));
   if (wrong.length > 0) return wrong;
-  const errors = gathered(old ? reduce(spec, old) : [], infer(spec, known));
+  const errors = collectErrors(old ? reduce(spec, old) : [], infer(spec, known));
   if (errors.length > 0) return errors;
   if (isSelectorlessHeadless(spec)) {
     complete(spec, known, true);
     return [];
   }
-  const unfit = gathered(conform(spec, known));
+  const unfit = collectErrors(conform(spec, known));
   if (unfit.length === 0) complete(spec, known, known.length === 2);
   return unfit;
 };

@@ -1,5 +1,5 @@
 import {duplicate, forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
-import {isWrong} from '#src/api/gathered-errors.js';
+import {isWrong} from '#src/api/collect-errors.js';
 import type {Naming} from '#src/api/naming.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {endpointIp, legacyIp, legacyRange, type LegacyRules} from '#src/resources/validation/ip-fields.js';

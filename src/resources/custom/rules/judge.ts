@@ -1,5 +1,5 @@
 import {duplicate, duplicateUnshown, forbiddenField, invalid, invalidUnshown, required, type FieldError} from '#src/api/field-error.js';
-import {mostErrors} from '#src/api/gathered-errors.js';
+import {maxErrors} from '#src/api/collect-errors.js';
 import {type Outcome, type Program} from '#src/cel/compile.js';
 import {asRoot} from '#src/cel/schema-types.js';
 import {view} from '#src/cel/schema-values.js';
@@ -93,7 +93,7 @@ export class RuleTree {
     const {value, before} = judged;
     if (value === null || value === undefined) return true;
     // One more than is told of, so that it is seen that there are more.
-    if (session.errors.length > mostErrors) return false;
+    if (session.errors.length > maxErrors) return false;
     if (!this.#judgeOwn(judged, session)) return false;
     for (const tree of this.#allOf()) if (!tree.judge({...judged, standing: {own: undefined, parent: judged.standing.parent}}, session)) return false;
     if (Array.isArray(value)) return this.#judgeItems(judged, value, Array.isArray(before) ? before : undefined, session);

@@ -1,4 +1,4 @@
-import {isWrong} from '#src/api/gathered-errors.js';
+import {isWrong} from '#src/api/collect-errors.js';
 import type {ObjectMeta} from '#src/api/types.js';
 import type {AnyContainer, PodSpec} from '#src/api/pod.js';
 import type {HookContext} from '#src/resources/definition.js';

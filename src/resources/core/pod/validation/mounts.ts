@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, notFoundValue, notSupported, required, type FieldError} from '#src/api/field-error.js';
-import {isWrong} from '#src/api/gathered-errors.js';
+import {isWrong} from '#src/api/collect-errors.js';
 import type {AnyContainer, Volume, VolumeDevice, VolumeMount} from '#src/api/pod.js';
 import {descendingPath, withoutBacksteps} from '#src/resources/validation/paths.js';
 import type {ContainerRules} from './rules.js';

@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import type {Container, Pod, PodSpec, ResourceRequirements} from '#src/api/pod.js';
 import {podQuality, qualityOf} from '#src/model/pod/quality.js';
 import type {HookContext} from '#src/resources/definition.js';
@@ -97,7 +97,7 @@ export function* validateResize(pod: Readonly<Pod>, old: Readonly<Pod>, context:
     }
     yield* wholeAmounts(pod.spec!, old.spec!);
   }
-  const misplaced = gathered(order(pod.spec!, old.spec!));
+  const misplaced = collectErrors(order(pod.spec!, old.spec!));
   yield* misplaced;
   if (misplaced.length === 0) yield* containers(pod.spec!, old.spec!);
 }

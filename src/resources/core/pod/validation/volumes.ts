@@ -1,5 +1,5 @@
 import {duplicate, forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
-import {gathered} from '#src/api/gathered-errors.js';
+import {collectErrors} from '#src/api/collect-errors.js';
 import {dnsSubdomainProblems} from '#src/api/names.js';
 import type {KeyToPath, Volume} from '#src/api/pod.js';
 import {compareQuantities, zeroQuantity} from '#src/api/quantity.js';
@@ -129,7 +129,7 @@ export function* validateVolumes(volumes: readonly Volume[], path: string, rules
   const made = new Set(rules.podName ? volumes.filter(({ephemeral}) => ephemeral).map(({name}) => `${rules.podName}-${name}`) : []);
   for (const [i, volume] of volumes.entries()) {
     const at = `${path}[${i}]`;
-    const errors = gathered(source(volume, at, rules), volume.name ? dnsLabel(`${at}.name`, volume.name) : [required(`${at}.name`)]);
+    const errors = collectErrors(source(volume, at, rules), volume.name ? dnsLabel(`${at}.name`, volume.name) : [required(`${at}.name`)]);
     if (good.has(volume.name)) errors.push(duplicate(`${at}.name`, volume.name));
     if (errors.length === 0) good.set(volume.name, volume);
     yield* errors;

@@ -25,7 +25,7 @@ export interface Answer {
 }
 
 /** A server's connections, kept from call to call. */
-export interface KeptCalls {
+export interface KeepAliveCalls {
   /** Rejects with why there is no answer, in the words that clients of the original know. */
   send(call: Call): Promise<Answer>;
   /** Ends what is under way and closes all connections. */
@@ -33,13 +33,13 @@ export interface KeptCalls {
 }
 
 /** Of a server that is called often by many at once; more than these are opened and closed again. */
-const mostIdle = 25;
+const maxIdle = 25;
 
 class DialingAgent extends Agent {
   readonly #dial: () => Promise<TLSSocket>;
 
   constructor(dial: () => Promise<TLSSocket>) {
-    super({keepAlive: true, maxFreeSockets: mostIdle, timeout: 90_000});
+    super({keepAlive: true, maxFreeSockets: maxIdle, timeout: 90_000});
     this.#dial = dial;
   }
 
@@ -52,7 +52,7 @@ class DialingAgent extends Agent {
 }
 
 /** Why waiting ended. */
-export class CallGivenUp extends Error {
+export class CallAborted extends Error {
   readonly isCanceled: boolean;
 
   constructor(isCanceled: boolean) {
@@ -62,10 +62,10 @@ export class CallGivenUp extends Error {
 }
 
 /** The answer began and then broke off, or was too long. */
-export class BrokenAnswer extends Error {}
+export class BrokenResponse extends Error {}
 
 /** Calls a server over connections that `dial` opens. */
-export const keptCalls = (dial: () => Promise<TLSSocket>, clock: Clock): KeptCalls => {
+export const keepAliveCalls = (dial: () => Promise<TLSSocket>, clock: Clock): KeepAliveCalls => {
   const agent = new DialingAgent(dial);
   return {
     async send(call) {
@@ -88,36 +88,36 @@ class Stale extends Error {}
 const attempt = (agent: Agent, call: Call, leftMs: number, clock: Clock): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const {method, host, path, headers, body, signal} = call;
-    let asked: ClientRequest | undefined;
+    let clientRequest: ClientRequest | undefined;
     let isOver = false;
-    const settle = (act: () => void): void => {
+    const settle = (finish: () => void): void => {
       if (isOver) return;
       isOver = true;
       timer[Symbol.dispose]();
       signal?.removeEventListener('abort', canceled);
-      act();
+      finish();
     };
     const fail = (error: Error): void => settle(() => reject(error));
     let isAnswering = false;
-    const giveUp = (isCanceled: boolean): void => {
-      const cause = new CallGivenUp(isCanceled);
+    const abort = (isCanceled: boolean): void => {
+      const cause = new CallAborted(isCanceled);
       fail(isAnswering ? brokenOff(cause.message, cause) : cause);
-      asked?.destroy();
+      clientRequest?.destroy();
     };
-    const canceled = () => giveUp(true);
-    const timer = clock.schedule(leftMs, () => giveUp(false));
+    const canceled = () => abort(true);
+    const timer = clock.schedule(leftMs, () => abort(false));
     signal?.addEventListener('abort', canceled, {once: true});
     if (signal?.aborted) return canceled();
-    asked = request({agent, method, path, headers: {Host: host, ...headers, 'Content-Length': Buffer.byteLength(body)}});
-    asked.on('error', (error: NodeJS.ErrnoException) => fail(asked!.reusedSocket && error.code === 'ECONNRESET' ? new Stale(error.message, {cause: error}) : requestError(error, asked!)));
-    asked.on('response', response => {
+    clientRequest = request({agent, method, path, headers: {Host: host, ...headers, 'Content-Length': Buffer.byteLength(body)}});
+    clientRequest.on('error', (error: NodeJS.ErrnoException) => fail(clientRequest!.reusedSocket && error.code === 'ECONNRESET' ? new Stale(error.message, {cause: error}) : requestError(error, clientRequest!)));
+    clientRequest.on('response', response => {
       isAnswering = true;
       void read(response, call.maxBytes).then(answer => settle(() => resolve(answer)), fail);
     });
-    asked.end(body);
+    clientRequest.end(body);
   });
 
-const brokenOff = (why: string, cause: unknown): BrokenAnswer => new BrokenAnswer(`unexpected error when reading response body. Please retry. Original error: ${why}`, {cause});
+const brokenOff = (why: string, cause: unknown): BrokenResponse => new BrokenResponse(`unexpected error when reading response body. Please retry. Original error: ${why}`, {cause});
 
 const read = async (response: IncomingMessage, maxBytes: number): Promise<Answer> => {
   const chunks: Buffer[] = [];
@@ -133,7 +133,7 @@ const read = async (response: IncomingMessage, maxBytes: number): Promise<Answer
   }
   if (length > maxBytes) {
     response.destroy();
-    throw new BrokenAnswer(`the response has more than ${maxBytes} bytes`);
+    throw new BrokenResponse(`the response has more than ${maxBytes} bytes`);
   }
   const {headers, statusCode: status = 0} = response;
   return {

@@ -6,14 +6,14 @@ export interface Consumption extends ResourceUsage {
 }
 
 /** How often a probe was tried in the present run of its container, by what came of it. */
-export interface ProbeFigures {
+export interface ProbeStats {
   readonly type: 'Liveness' | 'Readiness' | 'Startup';
   readonly successful: number;
   readonly failed: number;
 }
 
 /** A container that runs. Times in ms since the epoch; limits and requests are absent where the spec has none. */
-export interface ContainerFigures extends Consumption {
+export interface ContainerStats extends Consumption {
   readonly name: string;
   /** Without the runtime's scheme. */
   readonly id: string;
@@ -22,20 +22,20 @@ export interface ContainerFigures extends Consumption {
   readonly cpuRequestMillis?: number;
   readonly cpuLimitMillis?: number;
   readonly memoryLimitBytes?: number;
-  readonly probes: readonly ProbeFigures[];
+  readonly probes: readonly ProbeStats[];
 }
 
 /** A pod of which something runs. */
-export interface PodFigures extends Consumption {
+export interface PodStats extends Consumption {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
   readonly startedAt: number;
-  readonly containers: readonly ContainerFigures[];
+  readonly containers: readonly ContainerStats[];
 }
 
 /** What the agent of a node measures, at one moment. */
-export interface NodeFigures extends Consumption {
+export interface NodeStats extends Consumption {
   readonly name: string;
   readonly time: number;
   readonly startedAt: number;
@@ -49,7 +49,7 @@ export interface NodeFigures extends Consumption {
     /** What its images take of the storage. */
     readonly imageBytes: number;
   };
-  readonly pods: readonly PodFigures[];
+  readonly pods: readonly PodStats[];
   /** How many pods there are, and how many containers by their states. */
   readonly known: {readonly pods: number; readonly active: number; readonly containers: {readonly running: number; readonly exited: number}};
 }

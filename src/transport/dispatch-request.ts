@@ -15,25 +15,25 @@ export interface StreamSink {
 }
 
 /** Runs one request. With a sink the body of a 200 goes there and the promise resolves to undefined at the head; otherwise it resolves to the whole answer. */
-export const dispatched = (
+export const dispatchRequest = (
   pool: Dispatcher,
   options: Dispatcher.DispatchOptions,
   signal: AbortSignal | undefined,
   sink?: StreamSink,
 ): Promise<(HttpHead & {readonly body: Buffer}) | undefined> =>
   new Promise((resolve, reject) => {
-    pool.dispatch(options, new Answer({signal, sink, resolve, reject}));
+    pool.dispatch(options, new ResponseHandler({signal, sink, resolve, reject}));
   });
 
-interface Asker {
+interface Requester {
   readonly signal: AbortSignal | undefined;
   readonly sink: StreamSink | undefined;
   resolve(reply: (HttpHead & {readonly body: Buffer}) | undefined): void;
   reject(error: unknown): void;
 }
 
-class Answer implements Dispatcher.DispatchHandler {
-  readonly #asker: Asker;
+class ResponseHandler implements Dispatcher.DispatchHandler {
+  readonly #requester: Requester;
   readonly #chunks: Buffer[] = [];
   readonly #cancel: () => void;
   #controller: Dispatcher.DispatchController | undefined;
@@ -41,9 +41,9 @@ class Answer implements Dispatcher.DispatchHandler {
   #isStreaming = false;
   #isOver = false;
 
-  constructor(asker: Asker) {
-    this.#asker = asker;
-    const {signal} = asker;
+  constructor(requester: Requester) {
+    this.#requester = requester;
+    const {signal} = requester;
     this.#cancel = () => {
       this.#controller?.abort(signal!.reason as Error);
       this.#fail(signal!.reason);
@@ -66,22 +66,22 @@ class Answer implements Dispatcher.DispatchHandler {
         return Array.isArray(value) ? value.join(', ') : value;
       },
     };
-    if (status !== 200 || !this.#asker.sink) return;
+    if (status !== 200 || !this.#requester.sink) return;
     this.#isStreaming = true;
-    this.#asker.sink.begin?.(this.#head);
-    this.#asker.resolve(undefined);
+    this.#requester.sink.begin?.(this.#head);
+    this.#requester.resolve(undefined);
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return;
-    if (this.#isStreaming) this.#asker.sink!.data(chunk);
+    if (this.#isStreaming) this.#requester.sink!.data(chunk);
     else this.#chunks.push(chunk);
   }
 
   onResponseEnd(): void {
     if (!this.#settle()) return;
-    if (this.#isStreaming) this.#asker.sink!.end();
-    else this.#asker.resolve({...this.#head!, body: this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks)});
+    if (this.#isStreaming) this.#requester.sink!.end();
+    else this.#requester.resolve({...this.#head!, body: this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks)});
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
@@ -92,14 +92,14 @@ class Answer implements Dispatcher.DispatchHandler {
     if (!this.#settle()) return;
     // Whoever aborted a stream need not be told that it is over.
     if (this.#isStreaming) {
-      if (!this.#asker.signal?.aborted) this.#asker.sink!.end(error);
-    } else this.#asker.reject(error);
+      if (!this.#requester.signal?.aborted) this.#requester.sink!.end(error);
+    } else this.#requester.reject(error);
   }
 
   #settle(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;
-    this.#asker.signal?.removeEventListener('abort', this.#cancel);
+    this.#requester.signal?.removeEventListener('abort', this.#cancel);
     return true;
   }
 }

@@ -8,8 +8,8 @@ export interface TokenSource {
 }
 
 /** A connection over which requests prove themselves with a token. The connection is shared and stays its owner's to close. */
-export const bearing = (connection: HttpConnection, source: TokenSource): HttpConnection => {
-  const carried = async <R extends HttpReply | undefined>(request: HttpRequest, run: (request: HttpRequest) => Promise<R>): Promise<R> => {
+export const withBearerToken = (connection: HttpConnection, source: TokenSource): HttpConnection => {
+  const authorized = async <R extends HttpReply | undefined>(request: HttpRequest, run: (request: HttpRequest) => Promise<R>): Promise<R> => {
     const attempt = (token: string) => run({...request, headers: {...request.headers, authorization: `Bearer ${token}`}});
     const token = await source.token();
     const reply = await attempt(token);
@@ -20,8 +20,8 @@ export const bearing = (connection: HttpConnection, source: TokenSource): HttpCo
   };
   return {
     server: connection.server,
-    send: request => carried(request, each => connection.send(each)),
-    stream: (request, sink) => carried(request, each => connection.stream(each, sink)),
+    send: request => authorized(request, each => connection.send(each)),
+    stream: (request, sink) => authorized(request, each => connection.stream(each, sink)),
     isProbed: () => connection.isProbed(),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };

@@ -1,9 +1,9 @@
 import type {FieldError} from './field-error.js';
 
 /** No more errors are taken from the rules of one object: a body of 3 MB can hold a million mistakes. Differs from upstream, which has no limit. */
-export const mostErrors = 1000;
+export const maxErrors = 1000;
 /** No more errors are taken once those there are have so many characters together: each may show a large value. */
-export const mostErrorText = 1024 * 1024;
+export const maxErrorText = 1024 * 1024;
 
 /** Stands behind the errors of an object that has more than are taken. */
 export const moreErrors: FieldError = {path: '', reason: 'FieldValueInvalid', detail: 'there are more errors than these; correct them to be told of the others'};
@@ -12,12 +12,12 @@ export const moreErrors: FieldError = {path: '', reason: 'FieldValueInvalid', de
  * The errors of several sources in order, read only as far as they are taken: `mostErrors` of them or `mostErrorText` characters, and `moreErrors`
  * behind them where there are more. Rules that yield their errors one by one do no work for those that nobody is told of.
  */
-export const gathered = (...sources: readonly Iterable<FieldError>[]): FieldError[] => {
+export const collectErrors = (...sources: readonly Iterable<FieldError>[]): FieldError[] => {
   const errors: FieldError[] = [];
   let text = 0;
   for (const source of sources) {
     for (const error of source) {
-      if (error === moreErrors || errors.length >= mostErrors || text >= mostErrorText) {
+      if (error === moreErrors || errors.length >= maxErrors || text >= maxErrorText) {
         errors.push(moreErrors);
         return errors;
       }
