@@ -10,7 +10,7 @@ import {connectedClient} from '#src/client/connected.js';
 import {HealthChecks} from '#src/observe/health.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import {parseFlags} from '#src/options/parse.js';
-import {gateOf} from '#src/options/parsed.js';
+import {gateOf} from '#src/options/parsed-options.js';
 import {requirementsOf} from '#src/runtime/selection.js';
 import type {Controller} from '#src/runtime/controller.js';
 import {Manager} from '#src/runtime/manager.js';

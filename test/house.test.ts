@@ -45,7 +45,7 @@ for (const controller of controllers) {
   test(`${name} names flags that exist and that have an effect`, t => {
     const named = controller.flags ?? [];
     t.deepEqual(named.filter(flag => !flags[flag]), []);
-    t.deepEqual(named.filter(flag => flags[flag]?.subject === 'pending'), []);
+    t.deepEqual(named.filter(flag => flags[flag]?.implementation === 'pending'), []);
   });
 
   if (serviceAccount) test(`${name} acts under a role that is bound to its account`, t => {

@@ -4,7 +4,7 @@ import {systemRandom as random} from '#src/base/random.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {apiserverFlags} from '#src/options/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
-import {gateOf} from '#src/options/parsed.js';
+import {gateOf} from '#src/options/parsed-options.js';
 import {addBuildMetrics} from '#src/plane/component/metrics.js';
 import {assembleApiServer} from '#src/plane/api-server.js';
 import {hostPort, openSockets} from '#src/plane/sockets.js';

@@ -3,7 +3,7 @@ import {systemRandom as random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {OptionsOf} from '#src/options/flag.js';
-import {gateOf} from '#src/options/parsed.js';
+import {gateOf} from '#src/options/parsed-options.js';
 import {createComponent, type Component, type ComponentOptions, type RunnableComponent} from '#src/plane/component/component.js';
 import {addBuildMetrics} from '#src/plane/component/metrics.js';
 import {openConnection, type ConnectionParts, type ServerConnection} from './connection.js';

@@ -10,7 +10,7 @@ import type {FlagRows, FlagTable} from '#src/options/flag.js';
 import {helpText} from '#src/options/help.js';
 import {OptionError} from '#src/options/option-error.js';
 import {parseFlags, type Parsed} from '#src/options/parse.js';
-import {gateOf, versionOf} from '#src/options/parsed.js';
+import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
 import {givesBackMemory} from './resting.js';
 import type {handleUncaught} from './uncaught.js';
 
@@ -106,7 +106,7 @@ export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readon
   try {
     const parsed = parseFlags(table, argv);
     if (parsed.help) return print(helpText(table as never));
-    const version = versionOf(parsed);
+    const version = versionInfoOf(parsed);
     if (parsed.version === 'line') return print(`${table.program} ${version.gitVersion}`);
     if (parsed.version === 'raw') return print(JSON.stringify(version));
     const {v = 0, vmodule = [], loggingFormat: format = 'text', quiet = false} = parsed.options as CommonOptions;

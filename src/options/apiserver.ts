@@ -1,21 +1,21 @@
 import {dirname, join} from 'node:path';
 import {naming} from '#src/api/naming.js';
 import type {NamingName} from '#src/api/naming.js';
-import {admission, admissionOverlap} from './apiserver/admission.js';
-import {aggregation, coordinationObjection} from './apiserver/aggregation.js';
-import {audit, auditObjection} from './apiserver/audit.js';
-import {authentication, authorization, modeObjection, serviceAccountTokens} from './apiserver/authentication.js';
-import {cluster, clusterObjection} from './apiserver/cluster.js';
+import {admission, validateAdmissionPlugins} from './apiserver/admission.js';
+import {aggregation, validateCoordination} from './apiserver/aggregation.js';
+import {audit, validateAudit} from './apiserver/audit.js';
+import {authentication, authorization, validateAuthorizationModes, serviceAccountTokens} from './apiserver/authentication.js';
+import {cluster, validateServiceRanges} from './apiserver/cluster.js';
 import {limits, serving} from './apiserver/serving.js';
-import {backendObjection, cachedResourceObjection, storage} from './apiserver/storage.js';
+import {validateStorageBackend, validateCachedResources, storage} from './apiserver/storage.js';
 import {flagSection, flagTable} from './flag.js';
 import type {OptionsOf} from './flag.js';
 import {emulation, featureGates, help, logging, metrics, verbosity} from './shared/logging.js';
 import {serverNaming} from './shared/naming.js';
 
-const switchesObjection = (switches: ReadonlyMap<string, string>): string | undefined => {
-  const bad = [...switches].find(([, value]) => !/^(?:|1|t|true|0|f|false)$/i.test(value));
-  return bad && `"${bad.join('=')}" must be true or false`;
+const validateSwitches = (switches: ReadonlyMap<string, string>): string | undefined => {
+  const invalid = [...switches].find(([, value]) => !/^(?:|1|t|true|0|f|false)$/i.test(value));
+  return invalid && `"${invalid.join('=')}" must be true or false`;
 };
 
 const misc = flagSection('Logging, metrics, misc', {
@@ -25,7 +25,7 @@ const misc = flagSection('Logging, metrics, misc', {
   'runtime-config': {
     type: 'switches',
     help: 'Built-in APIs to turn on or off, as <group>/<version>[/<resource>]=true|false pairs; api/all, api/ga, api/beta and api/alpha stand for many.',
-    check: switchesObjection,
+    check: validateSwitches,
   },
   ...featureGates,
   ...serverNaming,
@@ -33,16 +33,16 @@ const misc = flagSection('Logging, metrics, misc', {
 });
 
 /** What the queues' own configuration is served by cannot be turned off while they are on. */
-const flowControlObjection = (options: {
+const validateFlowControl = (options: {
   readonly naming: NamingName;
   readonly enablePriorityAndFairness: boolean;
   readonly runtimeConfig: ReadonlyMap<string, string>;
 }): string | undefined => {
   if (!options.enablePriorityAndFairness) return undefined;
   const keys = [naming(options.naming).apiVersion('flowcontrol.apiserver', 'v1'), 'api/ga', 'api/all'];
-  const said = keys.find(key => options.runtimeConfig.get(key));
-  return said && /^(?:0|f)/i.test(options.runtimeConfig.get(said)!)
-    ? `--runtime-config=${said}=false conflicts with --enable-priority-and-fairness=true`
+  const key = keys.find(key => options.runtimeConfig.get(key));
+  return key && /^(?:0|f)/i.test(options.runtimeConfig.get(key)!)
+    ? `--runtime-config=${key}=false conflicts with --enable-priority-and-fairness=true`
     : undefined;
 };
 
@@ -58,7 +58,7 @@ const versioning = flagSection('Versioning', {
   },
 });
 
-const forwardObjection = (
+const validateForwardCompatibility = (
   options: {readonly emulationForwardCompatible: boolean; readonly runtimeConfigEmulationForwardCompatible: boolean},
   {versions}: {readonly versions: {readonly emulated: string; readonly binary: string}},
 ): string | undefined => {
@@ -75,15 +75,15 @@ export const apiserverFlags = flagTable({
   summary: 'Serves and stores the objects of the API, and is the way through which all other components meet.',
   sections: [serving, admission, storage, cluster, aggregation, misc, authentication, serviceAccountTokens, authorization, audit, limits, versioning],
   rules: [
-    admissionOverlap,
-    backendObjection,
-    cachedResourceObjection,
-    clusterObjection,
-    coordinationObjection,
-    modeObjection,
-    auditObjection,
-    forwardObjection,
-    flowControlObjection,
+    validateAdmissionPlugins,
+    validateStorageBackend,
+    validateCachedResources,
+    validateServiceRanges,
+    validateCoordination,
+    validateAuthorizationModes,
+    validateAudit,
+    validateForwardCompatibility,
+    validateFlowControl,
     options =>
       options.enablePriorityAndFairness && options.maxRequestsInflight + options.maxMutatingRequestsInflight <= 0
         ? '--max-requests-inflight and --max-mutating-requests-inflight must have a positive sum with priority and fairness on'

@@ -1,8 +1,8 @@
-import {cloud, nodeRangesObjection} from './controller-manager/cloud.js';
-import {batching, general, leaderElectionObjection} from './controller-manager/general.js';
+import {cloud, validateNodeRanges} from './controller-manager/cloud.js';
+import {batching, general, validateLeaderElection} from './controller-manager/general.js';
 import {autoscaler, concurrency, rates} from './controller-manager/limits.js';
 import {serving} from './controller-manager/serving.js';
-import {certificateSigning, signingPairsObjection} from './controller-manager/signing.js';
+import {certificateSigning, validateSigningPairs} from './controller-manager/signing.js';
 import {flagSection, flagTable} from './flag.js';
 import type {OptionsOf} from './flag.js';
 import {emulation} from './shared/logging.js';
@@ -16,9 +16,9 @@ export const controllerManagerFlags = flagTable({
   summary: 'Runs the controllers: loops that watch the shared state through the API server and change what differs from the desired state.',
   sections: [cloud, certificateSigning, general, batching, autoscaler, serving, concurrency, rates, versioning],
   rules: [
-    signingPairsObjection,
-    nodeRangesObjection,
-    leaderElectionObjection,
+    validateSigningPairs,
+    validateNodeRanges,
+    validateLeaderElection,
     options =>
       options.attachDetachReconcileSyncPeriod <= second && !options.disableAttachDetachReconcileSync
         ? '--attach-detach-reconcile-sync-period must be greater than 1s'

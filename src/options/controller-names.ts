@@ -68,26 +68,26 @@ export const controllerNames: readonly ControllerName[] = [
   {name: 'volumeattributesclass-protection-controller'},
 ];
 
-const canonical: ReadonlyMap<string, string> = new Map(
+const canonicalNames: ReadonlyMap<string, string> = new Map(
   controllerNames.flatMap(({name, aliases = []}) => [name, ...aliases].map((alias): [string, string] => [alias, name])),
 );
 
 const offByDefault: ReadonlySet<string> = new Set(controllerNames.filter(controller => controller.offByDefault).map(({name}) => name));
 
 /** The canonical name behind a name or alias; undefined for one that does not exist. */
-export const canonicalController = (name: string): string | undefined => canonical.get(name);
+export const canonicalController = (name: string): string | undefined => canonicalNames.get(name);
 
-const bare = (item: string): string => (item.startsWith('-') ? item.slice(1) : item);
+const withoutDash = (item: string): string => (item.startsWith('-') ? item.slice(1) : item);
 
 /** What is wrong with a `--controllers` list: the first item that is neither `*` nor a known name, with or without a dash. */
-export const selectionObjection = (items: readonly string[]): string | undefined => {
-  const unknown = items.map(bare).find(item => item !== '*' && !canonical.has(item));
+export const validateSelection = (items: readonly string[]): string | undefined => {
+  const unknown = items.map(withoutDash).find(item => item !== '*' && !canonicalNames.has(item));
   return unknown === undefined ? undefined : `"${unknown}" is not in the list of known controllers`;
 };
 
 /** The list with every alias replaced by its canonical name. */
 export const canonicalSelection = (items: readonly string[]): readonly string[] =>
-  items.map(item => (item.startsWith('-') ? '-' : '') + (canonical.get(bare(item)) ?? bare(item)));
+  items.map(item => (item.startsWith('-') ? '-' : '') + (canonicalNames.get(withoutDash(item)) ?? withoutDash(item)));
 
 /**
  * Whether a `--controllers` list chooses the controller of this canonical name. The first item that names it decides, by name or

@@ -1,4 +1,4 @@
-import {gateNeeds, gateTable} from './gate-table.js';
+import {gateDependencies, gateTable} from './gate-table.js';
 import type {GateName, GateRow, GateStage, GateState} from './gate-table.js';
 import {OptionError} from './option-error.js';
 import type {Versions} from './versions.js';
@@ -12,17 +12,17 @@ export interface FeatureGates {
 
 const rows: Readonly<Record<string, GateRow>> = gateTable;
 const coreComponent = 'plat';
-const wholeStages = {AllAlpha: 'alpha', AllBeta: 'beta'} as const;
+const stageGates = {AllAlpha: 'alpha', AllBeta: 'beta'} as const;
 
-const isWholeStage = (name: string): name is keyof typeof wholeStages => name in wholeStages;
+const isStageGate = (name: string): name is keyof typeof stageGates => name in stageGates;
 
-const readSwitch = (name: string, text: string): boolean => {
+const parseBoolean = (name: string, text: string): boolean => {
   if (/^(?:1|t|true)$/i.test(text)) return true;
   if (/^(?:0|f|false)$/i.test(text)) return false;
   throw new OptionError(`invalid value for --feature-gates: ${name}=${text} must be true or false`);
 };
 
-const bareName = (key: string): string => {
+const gateNameOf = (key: string): string => {
   const colon = key.indexOf(':');
   if (colon < 0) return key;
   const component = key.slice(0, colon).trim();
@@ -30,16 +30,16 @@ const bareName = (key: string): string => {
   return key.slice(colon + 1).trim();
 };
 
-interface Choice {
+interface GateSetting {
   readonly name: GateName;
   readonly on: boolean;
   readonly state: GateState;
 }
 
-const readChoice = (key: string, text: string, {emulated}: Versions): Choice => {
-  const name = bareName(key);
+const parseSetting = (key: string, text: string, {emulated}: Versions): GateSetting => {
+  const name = gateNameOf(key);
   if (!Object.hasOwn(rows, name)) throw new OptionError(`invalid value for --feature-gates: unrecognized feature gate: ${name}`);
-  const on = readSwitch(name, text);
+  const on = parseBoolean(name, text);
   const state = rows[name]!.at[emulated];
   if (!state) throw new OptionError(`invalid value for --feature-gates: cannot set feature gate ${name}: it does not exist at emulated version ${emulated}`);
   if (state.locked && on !== state.default)
@@ -47,7 +47,7 @@ const readChoice = (key: string, text: string, {emulated}: Versions): Choice => 
   return {name: name as GateName, on, state};
 };
 
-const warningsFor = ({name, on, state}: Choice): string[] => {
+const warningsFor = ({name, on, state}: GateSetting): string[] => {
   const {reason} = rows[name]!;
   const warnings: string[] = [];
   if (state.stage === 'stable') warnings.push(`Setting GA feature gate ${name}=${on}. It will be removed in a future release.`);
@@ -56,9 +56,9 @@ const warningsFor = ({name, on, state}: Choice): string[] => {
   return warnings;
 };
 
-const checkNeeds = (enabled: (name: GateName) => boolean): void => {
-  for (const [name, needs] of Object.entries(gateNeeds) as [GateName, readonly GateName[]][]) {
-    const off = enabled(name) ? needs.filter(needed => !enabled(needed)) : [];
+const checkDependencies = (enabled: (name: GateName) => boolean): void => {
+  for (const [name, dependencies] of Object.entries(gateDependencies) as [GateName, readonly GateName[]][]) {
+    const off = enabled(name) ? dependencies.filter(dependency => !enabled(dependency)) : [];
     if (off.length > 0)
       throw new OptionError(`invalid value for --feature-gates: ${name} is enabled, but depends on features that are disabled: ${off.join(', ')}`);
   }
@@ -73,25 +73,25 @@ export const readGates = (
   pairs: ReadonlyMap<string, string>,
   versions: Versions,
 ): {readonly gates: FeatureGates; readonly warnings: readonly string[]} => {
-  const choices = new Map<GateName, Choice>();
+  const settings = new Map<GateName, GateSetting>();
   for (const [key, text] of pairs) {
-    const choice = readChoice(key, text, versions);
-    choices.set(choice.name, choice);
+    const setting = parseSetting(key, text, versions);
+    settings.set(setting.name, setting);
   }
 
   const {emulated} = versions;
   const enabled = (name: GateName): boolean => {
-    const own = choices.get(name);
+    const own = settings.get(name);
     if (own) return own.on;
     const state = rows[name]!.at[emulated];
     if (!state) return false;
-    const whole = isWholeStage(name) ? undefined : wholeChoice(state.stage);
-    return whole?.on ?? state.default;
+    const byStage = isStageGate(name) ? undefined : stageSetting(state.stage);
+    return byStage?.on ?? state.default;
   };
-  const wholeChoice = (stage: GateStage): Choice | undefined =>
-    stage === 'alpha' ? choices.get('AllAlpha') : stage === 'beta' ? choices.get('AllBeta') : undefined;
+  const stageSetting = (stage: GateStage): GateSetting | undefined =>
+    stage === 'alpha' ? settings.get('AllAlpha') : stage === 'beta' ? settings.get('AllBeta') : undefined;
 
-  checkNeeds(enabled);
+  checkDependencies(enabled);
   const gates: FeatureGates = {
     enabled,
     list: () =>
@@ -100,5 +100,5 @@ export const readGates = (
         .sort()
         .map(name => ({name, stage: rows[name]!.at[emulated]!.stage, enabled: enabled(name)})),
   };
-  return {gates, warnings: [...choices.values()].flatMap(warningsFor)};
+  return {gates, warnings: [...settings.values()].flatMap(warningsFor)};
 };

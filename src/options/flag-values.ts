@@ -13,7 +13,7 @@ const pairs =
       .join(',');
 
 /** How each type of flag shows a value, as command lines of the field do. */
-const writers: {readonly [T in FlagType]: (value: FlagValues[T]) => string} = {
+const formatters: {readonly [T in FlagType]: (value: FlagValues[T]) => string} = {
   bool: String,
   int: String,
   int32: String,
@@ -46,6 +46,6 @@ export const flagValues = <R>(table: Pick<FlagTable<R>, 'rows'>, options: Option
   Object.fromEntries(
     Object.entries<FlagRow>(table.rows as Record<string, FlagRow>).map(([flag, {type}]) => {
       const value = (options as Readonly<Record<string, unknown>>)[optionName(flag)];
-      return [flag, value === undefined ? '' : (writers[type] as (value: unknown) => string)(value)];
+      return [flag, value === undefined ? '' : (formatters[type] as (value: unknown) => string)(value)];
     }),
   );

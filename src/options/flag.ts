@@ -19,9 +19,9 @@ export interface FlagRow {
   /** Values that still work, and what to use instead. */
   readonly deprecatedValues?: Readonly<Record<string, string>>;
   /** Set when nothing reads the flag yet: using it makes one warning line, and the reference marks it. Not for flags that promise safety: those are `refused`. */
-  readonly subject?: 'pending';
+  readonly implementation?: 'pending';
   /** Why nothing here depends on the flag: using it makes one warning line. */
-  readonly idle?: string;
+  readonly withoutEffect?: string;
   /** Set when the flag cannot keep what it promises: anything but its default ends the start with this, said of the flag. */
   readonly refused?: string;
   /** Values that end the start in the same way. */
@@ -131,7 +131,7 @@ export const flagTable = <const S extends readonly FlagSection[]>({rules = [], d
 };
 
 /** What is said of a flag or a value whose work is not built yet. `instead` tells what to do until it is. */
-export const notYet = (instead: string): string => `is not supported yet: ${instead}`;
+export const notSupportedYet = (instead: string): string => `is not supported yet: ${instead}`;
 
 /** `cluster-signing-cert-file` as the name of its option: `clusterSigningCertFile`. */
 export const optionName = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());

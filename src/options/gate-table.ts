@@ -30,15 +30,15 @@ const rowsOf = <K extends string>(cells: Readonly<Record<K, Cells>>, rest: {read
     Object.entries<Cells>(cells).map(([name, [at32, at33, at34, at35]]) => [name, {at: {'1.32': at32, '1.33': at33, '1.34': at34, '1.35': at35}, ...rest}]),
   ) as unknown as Readonly<Record<K, GateRow>>;
 
-const asked = <const K extends string>(cells: Readonly<Record<K, Cells>>) => rowsOf(cells, {});
-const idle = <const K extends string>(reason: string, cells: Readonly<Record<K, Cells>>) => rowsOf(cells, {reason});
+const effective = <const K extends string>(cells: Readonly<Record<K, Cells>>) => rowsOf(cells, {});
+const withoutEffect = <const K extends string>(reason: string, cells: Readonly<Record<K, Cells>>) => rowsOf(cells, {reason});
 
 /**
  * Every feature gate: its stage and default at each release that can be emulated, and, where no code asks for it, the reason.
  * The history is the original's; names that held the maker's name are neutral.
  */
 export const gateTable = {
-  ...asked({
+  ...effective({
     AllAlpha: [alpha, alpha, alpha, alpha],
     AllBeta: [beta, beta, beta, beta],
     AllowInsecurePlatletCertificateSigningRequests: [deprecated, deprecated, deprecated, deprecated],
@@ -120,10 +120,10 @@ export const gateTable = {
     UserNamespacesSupport: [beta, betaOn, betaOn, betaOn],
     WatchList: [betaOn, beta, betaOn, betaOn],
   }),
-  ...idle('certificate admission and the signers judge requests without it', {
+  ...withoutEffect('certificate admission and the signers judge requests without it', {
     AllowDNSOnlyNodeCSR: [deprecated, deprecated, deprecated, deprecated],
   }),
-  ...idle('the part of the API server it governs is not built yet', {
+  ...withoutEffect('the part of the API server it governs is not built yet', {
     AllowUnsafeMalformedObjectDeletion: [alpha, alpha, alpha, alpha],
     ConstrainedImpersonation: [absent, absent, absent, alpha],
     OpenAPIEnums: [betaOn, betaOn, betaOn, betaOn],
@@ -131,54 +131,54 @@ export const gateTable = {
     StructuredAuthenticationConfigurationEgressSelector: [absent, absent, betaOn, betaOn],
     StructuredAuthenticationConfigurationJWKSMetrics: [absent, absent, absent, betaOn],
   }),
-  ...idle('requests for what this server does not know are not passed on to other servers', {
+  ...withoutEffect('requests for what this server does not know are not passed on to other servers', {
     UnknownVersionInteroperabilityProxy: [alpha, alpha, alpha, alpha],
   }),
-  ...idle('answers are always compressed for clients that take gzip', {
+  ...withoutEffect('answers are always compressed for clients that take gzip', {
     APIResponseCompression: [betaOn, betaOn, betaOn, betaOn],
   }),
-  ...idle('lists and watches are answered from the store and a window of its events, not from a copy that could lag behind', {
+  ...withoutEffect('lists and watches are answered from the store and a window of its events, not from a copy that could lag behind', {
     DetectCacheInconsistency: [absent, absent, betaOn, betaOn],
     ListFromCacheSnapshot: [absent, alpha, betaOn, betaOn],
     WatchCacheInitializationPostStartHook: [beta, beta, beta, beta],
   }),
-  ...idle('connections over HTTP/2 are limited in the same way for all clients', {
+  ...withoutEffect('connections over HTTP/2 are limited in the same way for all clients', {
     UnauthenticatedHTTP2DOSMitigation: [betaOn, betaOn, betaOn, betaOn],
   }),
-  ...idle('the clients list before they watch', {
+  ...withoutEffect('the clients list before they watch', {
     WatchListClient: [beta, beta, beta, betaOn],
   }),
-  ...idle('simulated nodes always tell of the condition', {
+  ...withoutEffect('simulated nodes always tell of the condition', {
     PodReadyToStartContainersCondition: [betaOn, betaOn, betaOn, betaOn],
   }),
-  ...idle('pods that nodes mirror are always judged by the same rules', {
+  ...withoutEffect('pods that nodes mirror are always judged by the same rules', {
     PreventStaticPodAPIReferences: [absent, absent, betaOn, betaOn],
   }),
-  ...idle('pods are scheduled one by one, each on its own merits', {
+  ...withoutEffect('pods are scheduled one by one, each on its own merits', {
     GangScheduling: [absent, absent, absent, alpha],
     OpportunisticBatching: [absent, absent, absent, betaOn],
   }),
-  ...idle('the scheduler never waits for what it writes', {
+  ...withoutEffect('the scheduler never waits for what it writes', {
     SchedulerAsyncAPICalls: [absent, absent, beta, beta],
     SchedulerAsyncPreemption: [alpha, betaOn, betaOn, betaOn],
   }),
-  ...idle('the scheduler does not compare nodes by the storage they have left', {
+  ...withoutEffect('the scheduler does not compare nodes by the storage they have left', {
     StorageCapacityScoring: [absent, alpha, alpha, alpha],
   }),
-  ...idle('the scheduler counts volumes on nodes that have not told of their drivers as if there were no limit', {
+  ...withoutEffect('the scheduler counts volumes on nodes that have not told of their drivers as if there were no limit', {
     VolumeLimitScaling: [absent, absent, absent, alpha],
   }),
-  ...idle('the subject comes with dynamic resource allocation', {
+  ...withoutEffect('the subject comes with dynamic resource allocation', {
     DRASchedulerFilterTimeout: [absent, absent, betaOn, betaOn],
   }),
-  ...idle('the subject comes with the storage controllers', {
+  ...withoutEffect('the subject comes with the storage controllers', {
     CSIVolumeHealth: [alpha, alpha, alpha, alpha],
   }),
-  ...idle('the subject comes with the cloud controllers', {
+  ...withoutEffect('the subject comes with the cloud controllers', {
     CloudControllerManagerWatchBasedRoutesReconciliation: [absent, absent, absent, alpha],
     CloudControllerManagerWebhook: [alpha, alpha, alpha, alpha],
   }),
-  ...idle('the subject comes with the node agent', {
+  ...withoutEffect('the subject comes with the node agent', {
     ContainerCheckpoint: [betaOn, betaOn, betaOn, betaOn],
     CPUManagerPolicyAlphaOptions: [alpha, alpha, alpha, alpha],
     CPUManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
@@ -208,25 +208,25 @@ export const gateTable = {
     RuntimeClassInImageCriApi: [alpha, alpha, alpha, alpha],
     TopologyManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
   }),
-  ...idle('the node agent runs on one operating system only', {
+  ...withoutEffect('the node agent runs on one operating system only', {
     AltOSCPUAndMemoryAffinity: [alpha, alpha, alpha, alpha],
     AltOSGracefulNodeShutdown: [alpha, alpha, betaOn, betaOn],
   }),
-  ...idle('there is no plugin of such a vendor to leave out', {
+  ...withoutEffect('there is no plugin of such a vendor to leave out', {
     InTreePluginVendorUnregister: [alpha, alpha, alpha, alpha],
   }),
-  ...idle('requests have no threads of their own in this runtime', {
+  ...withoutEffect('requests have no threads of their own in this runtime', {
     APIServingWithRoutine: [alpha, alpha, alpha, alpha],
     ConcurrentWatchObjectDecode: [beta, beta, beta, beta],
   }),
-  ...idle('log lines always carry their context', {
+  ...withoutEffect('log lines always carry their context', {
     ContextualLogging: [betaOn, betaOn, betaOn, betaOn],
   }),
-  ...idle('validation exists once here; there is no second form to compare it with or to take over', {
+  ...withoutEffect('validation exists once here; there is no second form to compare it with or to take over', {
     DeclarativeValidation: [absent, betaOn, betaOn, betaOn],
     DeclarativeValidationTakeover: [absent, beta, beta, beta],
   }),
-  ...idle('caches always hand out events in the order of the watch', {
+  ...withoutEffect('caches always hand out events in the order of the watch', {
     InOrderInformers: [absent, betaOn, betaOn, betaOn],
     InOrderInformersBatchProcess: [absent, absent, absent, betaOn],
   }),
@@ -235,7 +235,7 @@ export const gateTable = {
 export type GateName = keyof typeof gateTable;
 
 /** Gates that may be on only together with others. */
-export const gateNeeds: Readonly<Partial<Record<GateName, readonly GateName[]>>> = {
+export const gateDependencies: Readonly<Partial<Record<GateName, readonly GateName[]>>> = {
   AltOSGracefulNodeShutdown: ['GracefulNodeShutdown'],
   ClusterTrustBundleProjection: ['ClusterTrustBundle'],
   DeclarativeValidationTakeover: ['DeclarativeValidation'],

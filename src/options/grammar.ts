@@ -9,19 +9,19 @@ export interface Assignment {
 }
 
 /** A command line cut into flags and other arguments. */
-export interface Words {
+export interface ParsedArguments {
   readonly assignments: readonly Assignment[];
   readonly args: readonly string[];
 }
 
-interface Named {
+interface NamedFlag {
   readonly flag: string;
   readonly row: FlagRow;
 }
 
-const named = (table: FlagTable): {long: Map<string, Named>; short: Map<string, Named>} => {
-  const long = new Map<string, Named>();
-  const short = new Map<string, Named>();
+const flagsByName = (table: FlagTable): {long: Map<string, NamedFlag>; short: Map<string, NamedFlag>} => {
+  const long = new Map<string, NamedFlag>();
+  const short = new Map<string, NamedFlag>();
   for (const [flag, row] of Object.entries(table.rows as Record<string, FlagRow>)) {
     for (const name of [flag, ...(row.aliases ?? [])]) long.set(name, {flag, row});
     if (row.shorthand) short.set(row.shorthand, {flag, row});
@@ -33,49 +33,49 @@ const named = (table: FlagTable): {long: Map<string, Named>; short: Map<string, 
  * Cuts a command line by the field's grammar: `--flag value`, `--flag=value`, `--switch`, `-v 4`, `-v=4`, `-v4`; `--` ends the flags.
  * Underscores in names count as dashes. A switch never takes the next word. Knows nothing of what values mean.
  */
-export const cutWords = (table: FlagTable, argv: readonly string[]): Words => {
-  const {long, short} = named(table);
+export const parseArguments = (table: FlagTable, argv: readonly string[]): ParsedArguments => {
+  const {long, short} = flagsByName(table);
   const assignments: Assignment[] = [];
   const args: string[] = [];
   let at = 0;
 
-  const valueFor = ({flag, row}: Named, spelled: string, inline: string | undefined) => {
-    const text = inline ?? flagTypes[row.type].alone ?? argv[at++];
-    if (text === undefined) throw new OptionError(`flag needs an argument: ${spelled}`);
+  const valueFor = ({flag, row}: NamedFlag, flagText: string, inline: string | undefined) => {
+    const text = inline ?? flagTypes[row.type].noOptionDefault ?? argv[at++];
+    if (text === undefined) throw new OptionError(`flag needs an argument: ${flagText}`);
     assignments.push({flag, text});
   };
 
-  const readShort = (word: string) => {
-    for (let letters = word.slice(1); letters; ) {
+  const parseShortFlags = (argument: string) => {
+    for (let letters = argument.slice(1); letters; ) {
       const letter = letters[0]!;
       const found = short.get(letter);
-      if (!found) throw new OptionError(`unknown shorthand flag: '${letter}' in ${word}`);
+      if (!found) throw new OptionError(`unknown shorthand flag: '${letter}' in ${argument}`);
       const rest = letters.slice(1);
-      const takesNone = flagTypes[found.row.type].alone !== undefined;
+      const takesNone = flagTypes[found.row.type].noOptionDefault !== undefined;
       const inline = rest.startsWith('=') ? rest.slice(1) : takesNone || rest === '' ? undefined : rest;
       valueFor(found, `-${letter}`, inline);
       letters = takesNone && !rest.startsWith('=') ? rest : '';
     }
   };
 
-  const readLong = (word: string) => {
-    const equals = word.indexOf('=');
-    const name = (equals < 0 ? word.slice(2) : word.slice(2, equals)).replaceAll('_', '-');
-    if (!name || name.startsWith('-')) throw new OptionError(`bad flag syntax: ${word}`);
+  const parseLongFlag = (argument: string) => {
+    const equals = argument.indexOf('=');
+    const name = (equals < 0 ? argument.slice(2) : argument.slice(2, equals)).replaceAll('_', '-');
+    if (!name || name.startsWith('-')) throw new OptionError(`bad flag syntax: ${argument}`);
     const found = long.get(name);
     if (!found) throw new OptionError(`unknown flag: --${name}`);
-    valueFor(found, `--${name}`, equals < 0 ? undefined : word.slice(equals + 1));
+    valueFor(found, `--${name}`, equals < 0 ? undefined : argument.slice(equals + 1));
   };
 
   while (at < argv.length) {
-    const word = argv[at++]!;
-    if (word === '--') {
+    const argument = argv[at++]!;
+    if (argument === '--') {
       args.push(...argv.slice(at));
       break;
     }
-    if (word.startsWith('--')) readLong(word);
-    else if (word.startsWith('-') && word !== '-') readShort(word);
-    else args.push(word);
+    if (argument.startsWith('--')) parseLongFlag(argument);
+    else if (argument.startsWith('-') && argument !== '-') parseShortFlags(argument);
+    else args.push(argument);
   }
   return {assignments, args};
 };

@@ -19,21 +19,21 @@ const wrap = (text: string): string => {
 };
 
 /** The default as the documents spell it; nothing where they give none. */
-export const spokenDefault = (row: FlagRow): string | undefined => row.shownDefault ?? row.default;
+export const defaultText = (row: FlagRow): string | undefined => row.shownDefault ?? row.default;
 
 /** The type as help and the reference name it; empty for a switch. */
 export const typeLabel = (row: FlagRow): string => row.label ?? flagTypes[row.type].label;
 
 const entry = (flag: string, row: FlagRow): string => {
   const names = row.shorthand && row.shorthand !== flag ? `-${row.shorthand}, --${flag}` : row.shorthand ? `-${flag}, --${flag}` : `    --${flag}`;
-  const shown = spokenDefault(row);
+  const shown = defaultText(row);
   const notes = [
     row.help,
     shown === undefined ? '' : `(default ${shown})`,
     row.aliases ? `(also --${row.aliases.join(', --')})` : '',
     row.deprecated ? `(DEPRECATED: ${row.deprecated})` : '',
-    row.subject === 'pending' ? '(no effect yet)' : '',
-    row.idle ? `(no effect here: ${row.idle})` : '',
+    row.implementation === 'pending' ? '(no effect yet)' : '',
+    row.withoutEffect ? `(no effect here: ${row.withoutEffect})` : '',
     row.refused ? `(refused: it ${row.refused})` : '',
     ...Object.entries(row.refusedValues ?? {}).map(([value, why]) => `(refused: ${value} ${why})`),
   ];

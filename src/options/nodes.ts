@@ -9,7 +9,7 @@ import {tlsFiles, tlsLimits} from './shared/serving.js';
 const {'plat-api-qps': qps, 'plat-api-burst': burst} = rates.rows;
 
 const label = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
-const longestName = 63;
+const maxNameLength = 63;
 
 const nodes = flagSection('Nodes', {
   ...commandConnection,
@@ -20,7 +20,7 @@ const nodes = flagSection('Nodes', {
     type: 'string',
     help: 'What the names of the nodes begin with; their numbers from 0 follow. Programs that run nodes on one cluster need different ones.',
     default: 'sim-node-',
-    check: (prefix: string) => (label.test(`${prefix}0`) && `${prefix}999`.length <= longestName ? undefined : 'must make names of nodes: lower case letters, digits, "-" and ".", 60 characters at most'),
+    check: (prefix: string) => (label.test(`${prefix}0`) && `${prefix}999`.length <= maxNameLength ? undefined : 'must make names of nodes: lower case letters, digits, "-" and ".", 60 characters at most'),
   },
   'node-ip': {
     type: 'ip',

@@ -1,9 +1,9 @@
 import {readGates} from './feature-gates.js';
 import type {FeatureGates} from './feature-gates.js';
 import type {FlagRow, FlagTable, Given, OptionsOf} from './flag.js';
-import {cutWords} from './grammar.js';
+import {parseArguments} from './grammar.js';
 import {OptionError} from './option-error.js';
-import {defaultOf, settle} from './schema.js';
+import {defaultOf, resolveValues} from './schema.js';
 import {flagTypes} from './types.js';
 import type {VersionRequest} from './types.js';
 import {binaryVersion, checkReportedVersion, readVersions} from './versions.js';
@@ -23,7 +23,7 @@ export interface Parsed<R> {
   readonly version: VersionRequest;
 }
 
-const readValues = (table: FlagTable, assignments: ReturnType<typeof cutWords>['assignments']): Map<string, unknown> => {
+const readValues = (table: FlagTable, assignments: ReturnType<typeof parseArguments>['assignments']): Map<string, unknown> => {
   const values = new Map<string, unknown>();
   for (const {flag, text} of assignments) {
     const type = flagTypes[table.rows[flag]!.type];
@@ -37,19 +37,19 @@ const readValues = (table: FlagTable, assignments: ReturnType<typeof cutWords>['
 };
 
 /** Whether a value says something: `--flag=` and `--switch=false` give a flag without giving it anything. */
-const says = (value: unknown): boolean => {
+const isSet = (value: unknown): boolean => {
   if (typeof value === 'string') return value !== '';
   if (Array.isArray(value)) return value.length > 0;
   if (value instanceof Map) return value.size > 0;
   return value !== false;
 };
 
-const checkPartners = (table: FlagTable, values: ReadonlyMap<string, unknown>, given: Given): void => {
+const checkRelatedFlags = (table: FlagTable, values: ReadonlyMap<string, unknown>, given: Given): void => {
   for (const flag of values.keys()) {
     if (!given.has(flag)) continue;
     const row: FlagRow = table.rows[flag]!;
-    const rival = row.excludes?.find(other => given.has(other));
-    if (rival) throw new OptionError(`--${flag} and --${rival} are mutually exclusive`);
+    const excluded = row.excludes?.find(other => given.has(other));
+    if (excluded) throw new OptionError(`--${flag} and --${excluded} are mutually exclusive`);
     const missing = row.requires?.find(other => !given.has(other));
     if (missing) throw new OptionError(`--${flag} requires --${missing}`);
     if (row.gate && !given.gates.enabled(row.gate)) throw new OptionError(`--${flag} requires the feature gate ${row.gate}, which is off`);
@@ -63,49 +63,49 @@ const warningsFor = (table: FlagTable, values: ReadonlyMap<string, unknown>): st
     if (row.deprecated) warnings.push(`Flag --${flag} has been deprecated, ${row.deprecated}`);
     const instead = row.deprecatedValues?.[String(value)];
     if (instead) warnings.push(`Flag --${flag}=${value} has been deprecated, ${instead}`);
-    if (row.idle) warnings.push(`Flag --${flag} has no effect: ${row.idle}`);
-    if (row.subject === 'pending') warnings.push(`Flag --${flag} has no effect: what it governs is not part of this build yet`);
+    if (row.withoutEffect) warnings.push(`Flag --${flag} has no effect: ${row.withoutEffect}`);
+    if (row.implementation === 'pending') warnings.push(`Flag --${flag} has no effect: what it governs is not part of this build yet`);
   }
   return warnings;
 };
 
 /** A flag that cannot keep what it promises must not be taken as if it did. */
-const checkPromises = (table: FlagTable, values: ReadonlyMap<string, unknown>, given: Given): void => {
+const checkRefusedFlags = (table: FlagTable, values: ReadonlyMap<string, unknown>, given: Given): void => {
   for (const [flag, value] of values) {
     if (!given.has(flag)) continue;
     const row: FlagRow = table.rows[flag]!;
     if (row.refused && value !== defaultOf(row)) throw new OptionError(`--${flag} ${row.refused}`);
-    const bad = [value].flat().find(item => row.refusedValues?.[String(item)]);
-    if (bad !== undefined) throw new OptionError(`--${flag}=${String(bad)} ${row.refusedValues![String(bad)]}`);
+    const refused = [value].flat().find(item => row.refusedValues?.[String(item)]);
+    if (refused !== undefined) throw new OptionError(`--${flag}=${String(refused)} ${row.refusedValues![String(refused)]}`);
   }
 };
 
 const checkRules = <R>(table: FlagTable<R>, options: OptionsOf<R>, given: Given): void => {
   for (const rule of table.rules) {
-    const objection = rule(options, given);
-    if (objection) throw new OptionError(objection);
+    const error = rule(options, given);
+    if (error) throw new OptionError(error);
   }
 };
 
 const checkArguments = ({program, positional}: {readonly program: string; readonly positional?: string}, args: readonly string[]): void => {
-  const stray = positional ? undefined : args.find(Boolean);
-  if (stray !== undefined) throw new OptionError(`${program} does not take any arguments, got ${JSON.stringify(stray)}`);
+  const unexpected = positional ? undefined : args.find(Boolean);
+  if (unexpected !== undefined) throw new OptionError(`${program} does not take any arguments, got ${JSON.stringify(unexpected)}`);
 };
 
-const listIn = (values: ReadonlyMap<string, unknown>, flag: string): readonly string[] => (values.get(flag) ?? []) as readonly string[];
-const mapIn = (values: ReadonlyMap<string, unknown>, flag: string): ReadonlyMap<string, string> => (values.get(flag) ?? new Map()) as ReadonlyMap<string, string>;
+const listValue = (values: ReadonlyMap<string, unknown>, flag: string): readonly string[] => (values.get(flag) ?? []) as readonly string[];
+const mapValue = (values: ReadonlyMap<string, unknown>, flag: string): ReadonlyMap<string, string> => (values.get(flag) ?? new Map()) as ReadonlyMap<string, string>;
 
 const versionFlags: ReadonlySet<string> = new Set(['emulated-version', 'min-compatibility-version', 'feature-gates']);
 
-const releaseIn = (values: ReadonlyMap<string, unknown>): {readonly versions: Versions} & ReturnType<typeof readGates> => {
-  const versions = readVersions(listIn(values, 'emulated-version'), listIn(values, 'min-compatibility-version'));
-  return {versions, ...readGates(mapIn(values, 'feature-gates'), versions)};
+const readRelease = (values: ReadonlyMap<string, unknown>): {readonly versions: Versions} & ReturnType<typeof readGates> => {
+  const versions = readVersions(listValue(values, 'emulated-version'), listValue(values, 'min-compatibility-version'));
+  return {versions, ...readGates(mapValue(values, 'feature-gates'), versions)};
 };
 
 /** The gates of a command line whose other flags are not settled yet. Throws as `parseFlags` does for what is wrong with these. */
-export const gatesIn = <R>(table: FlagTable<R>, argv: readonly string[]): FeatureGates => {
+export const readGatesOf = <R>(table: FlagTable<R>, argv: readonly string[]): FeatureGates => {
   const untyped = table as unknown as FlagTable;
-  return releaseIn(readValues(untyped, cutWords(untyped, argv).assignments.filter(({flag}) => versionFlags.has(flag)))).gates;
+  return readRelease(readValues(untyped, parseArguments(untyped, argv).assignments.filter(({flag}) => versionFlags.has(flag)))).gates;
 };
 
 /**
@@ -114,10 +114,10 @@ export const gatesIn = <R>(table: FlagTable<R>, argv: readonly string[]): Featur
  */
 export const parseFlags = <R>(table: FlagTable<R>, argv: readonly string[]): Parsed<R> => {
   const untyped = table as unknown as FlagTable;
-  const {assignments, args} = cutWords(untyped, argv);
+  const {assignments, args} = parseArguments(untyped, argv);
   const values = readValues(untyped, assignments);
-  const options = settle(untyped.rows, values) as OptionsOf<R>;
-  const {versions, gates, warnings} = releaseIn(values);
+  const options = resolveValues(untyped.rows, values) as OptionsOf<R>;
+  const {versions, gates, warnings} = readRelease(values);
   const help = values.get('help') === true;
   const version = (values.get('version') ?? 'none') as VersionRequest;
   const parsed: Parsed<R> = {
@@ -134,9 +134,9 @@ export const parseFlags = <R>(table: FlagTable<R>, argv: readonly string[]): Par
 
   if (version !== 'none') checkReportedVersion(version);
   checkArguments(table, args);
-  const given: Given = {has: flag => values.has(flag) && says(values.get(flag)), gates, versions: {emulated: versions.emulated, binary: binaryVersion}};
-  checkPartners(untyped, values, given);
+  const given: Given = {has: flag => values.has(flag) && isSet(values.get(flag)), gates, versions: {emulated: versions.emulated, binary: binaryVersion}};
+  checkRelatedFlags(untyped, values, given);
   checkRules(table, options, given);
-  checkPromises(untyped, values, given);
+  checkRefusedFlags(untyped, values, given);
   return {...parsed, options: {...options, ...table.derive?.(options, given)}};
 };

@@ -15,7 +15,7 @@ const reservedCgroups = [
 ] as const;
 
 /** What is enforced must have a cgroup to be enforced in, and nothing goes beside `none`. */
-const enforcementObjection = (
+const validateEnforcement = (
   {enforceNodeAllocatable: shares, cgroupsPerQos}: {readonly enforceNodeAllocatable: readonly string[]; readonly cgroupsPerQos: boolean},
   given: Given,
 ): string | undefined => {
@@ -26,19 +26,19 @@ const enforcementObjection = (
   return undefined;
 };
 
-const reservedCpusObjection = (_options: unknown, given: Given): string | undefined => {
+const validateReservedCpus = (_options: unknown, given: Given): string | undefined => {
   if (!given.has('reserved-cpus')) return undefined;
   const cgroup = ['system-reserved-cgroup', 'plat-reserved-cgroup'].find(flag => given.has(flag));
   return cgroup && `--reserved-cpus and --${cgroup} are mutually exclusive`;
 };
 
 /** Every soft threshold needs its grace period. */
-const softEvictionObjection = (options: {readonly evictionSoft: ReadonlyMap<string, string>; readonly evictionSoftGracePeriod: ReadonlyMap<string, string>}): string | undefined => {
+const validateSoftEviction = (options: {readonly evictionSoft: ReadonlyMap<string, string>; readonly evictionSoftGracePeriod: ReadonlyMap<string, string>}): string | undefined => {
   const missing = [...options.evictionSoft.keys()].find(signal => !options.evictionSoftGracePeriod.has(signal));
   return missing && `--eviction-soft=${missing} requires a grace period for it in --eviction-soft-grace-period`;
 };
 
-const usualQuotaPeriod = 100;
+const defaultQuotaPeriod = 100;
 
 /** Everything `platlet` accepts. */
 export const platletFlags = flagTable({
@@ -46,14 +46,14 @@ export const platletFlags = flagTable({
   summary: 'The agent of a node: registers it, and sees to it that the containers of its pods run.',
   sections: [serving, limits, resources, node],
   rules: [
-    enforcementObjection,
-    reservedCpusObjection,
-    softEvictionObjection,
+    validateEnforcement,
+    validateReservedCpus,
+    validateSoftEviction,
     options =>
       options.imageGcLowThreshold >= options.imageGcHighThreshold ? '--image-gc-low-threshold must be less than --image-gc-high-threshold' : undefined,
     (options, given) => (options.runonce && options.enableServer && given.has('enable-server') ? '--runonce and --enable-server are mutually exclusive' : undefined),
     (options, given) =>
-      options.cpuCfsQuotaPeriod !== usualQuotaPeriod && !given.gates.enabled('CustomCPUCFSQuotaPeriod')
+      options.cpuCfsQuotaPeriod !== defaultQuotaPeriod && !given.gates.enabled('CustomCPUCFSQuotaPeriod')
         ? '--cpu-cfs-quota-period requires the feature gate CustomCPUCFSQuotaPeriod, which is off'
         : undefined,
   ],

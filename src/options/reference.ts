@@ -4,9 +4,9 @@ import {controllerManagerFlags} from './controller-manager.js';
 import {controllerNames} from './controller-names.js';
 import {demoFlags} from './demo.js';
 import type {FlagRow, FlagTable} from './flag.js';
-import {gateNeeds, gateTable} from './gate-table.js';
+import {gateDependencies, gateTable} from './gate-table.js';
 import type {GateName, GateRow, GateState} from './gate-table.js';
-import {spokenDefault, typeLabel} from './help.js';
+import {defaultText, typeLabel} from './help.js';
 import {nodesFlags} from './nodes.js';
 import {platletFlags} from './platlet.js';
 import {schedulerFlags} from './scheduler.js';
@@ -21,10 +21,10 @@ const table = (header: readonly string[], rows: readonly (readonly string[])[]):
   [line(header), `|${header.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n');
 
 /** Whether a flag does what is said of it. */
-const effectText = ({subject, idle, refused, refusedValues = {}}: FlagRow): string => {
+const effectText = ({implementation, withoutEffect, refused, refusedValues = {}}: FlagRow): string => {
   if (refused) return `always refused: it ${refused}`;
-  if (idle) return `no effect here, because ${idle}`;
-  if (subject === 'pending') return 'not yet';
+  if (withoutEffect) return `no effect here, because ${withoutEffect}`;
+  if (implementation === 'pending') return 'not yet';
   return ['yes', ...Object.entries(refusedValues).map(([value, why]) => `${value} is always refused: it ${why}`)].join('; ');
 };
 
@@ -34,7 +34,7 @@ const flagCells = ([flag, row]: readonly [string, FlagRow]): readonly string[] =
   return [
     names.filter(Boolean).join(', '),
     typeLabel(row) || 'bool',
-    spokenDefault(row) ?? '-',
+    defaultText(row) ?? '-',
     `${deprecated}${row.help}`,
     effectText(row),
   ];
@@ -51,7 +51,7 @@ const stateText = (state: GateState | undefined): string =>
 const gateCells = ([name, row]: readonly [string, GateRow]): readonly string[] => [
   name,
   ...emulatedVersions.map(version => stateText(row.at[version])),
-  (row.reason === undefined ? 'has an effect' : `no effect: ${row.reason}`) + (gateNeeds[name as GateName] ? `; needs ${gateNeeds[name as GateName]!.join(', ')}` : ''),
+  (row.reason === undefined ? 'has an effect' : `no effect: ${row.reason}`) + (gateDependencies[name as GateName] ? `; needs ${gateDependencies[name as GateName]!.join(', ')}` : ''),
 ];
 
 const controllerCells = ({name, aliases = [], offByDefault, gates = []}: (typeof controllerNames)[number]): readonly string[] => [

@@ -12,18 +12,18 @@ export const bothOrNeither =
   };
 
 /** At most two ranges, and two only of different families. */
-export const dualStackObjection = (flag: string, cidrs: readonly string[]): string | undefined => {
+export const validateDualStack = (flag: string, cidrs: readonly string[]): string | undefined => {
   if (cidrs.length > 2) return `--${flag} must not hold more than two ranges`;
   const [first, second] = cidrs.map(cidr => isIP(cidr.split('/')[0]!));
   return second !== undefined && first === second ? `--${flag} must hold ranges of different IP families` : undefined;
 };
 
-const fewestServiceAddresses = 8n;
+const minServiceAddresses = 8n;
 
 /** A range of service addresses has room for some. */
-export const serviceRangeObjection = (flag: string, cidrs: readonly string[]): string | undefined => {
-  const small = cidrs.find(cidr => rangeSize(parseRange(cidr)!) < fewestServiceAddresses);
-  return small && `--${flag} ${small} must hold at least ${fewestServiceAddresses} IP addresses`;
+export const validateServiceRange = (flag: string, cidrs: readonly string[]): string | undefined => {
+  const small = cidrs.find(cidr => rangeSize(parseRange(cidr)!) < minServiceAddresses);
+  return small && `--${flag} ${small} must hold at least ${minServiceAddresses} IP addresses`;
 };
 
 interface LeaseTimes {
@@ -35,7 +35,7 @@ interface LeaseTimes {
 const jitter = 1.2;
 
 /** The order lease times must have: lease duration > renew deadline > 1.2 × retry period > 0. */
-export const leaseTimesObjection = (prefix: string, {leaseDuration, renewDeadline, retryPeriod}: LeaseTimes): string | undefined => {
+export const validateLeaseTimes = (prefix: string, {leaseDuration, renewDeadline, retryPeriod}: LeaseTimes): string | undefined => {
   if (leaseDuration <= renewDeadline) return `--${prefix}-lease-duration must be greater than --${prefix}-renew-deadline`;
   if (renewDeadline <= jitter * retryPeriod) return `--${prefix}-renew-deadline must be greater than ${jitter} times --${prefix}-retry-period`;
   return undefined;

@@ -1,5 +1,5 @@
 import {naming} from '#src/api/naming.js';
-import {batching, leaderElectionObjection} from './controller-manager/general.js';
+import {batching, validateLeaderElection} from './controller-manager/general.js';
 import {rates} from './controller-manager/limits.js';
 import {serving} from './controller-manager/serving.js';
 import {flagSection, flagTable} from './flag.js';
@@ -57,7 +57,7 @@ export const schedulerFlags = flagTable({
   program: 'plat-scheduler',
   summary: 'Gives pods that wait for a node to one: it finds the nodes a pod fits on, chooses the best, and binds the pod to it.',
   sections: [misc, clients, election, port, flagSection('Versioning', emulation)],
-  rules: [leaderElectionObjection],
+  rules: [validateLeaderElection],
 });
 
 export type SchedulerOptions = OptionsOf<typeof schedulerFlags>;

@@ -7,31 +7,31 @@ import {flagTypes} from './types.js';
 type Value = unknown;
 type Limit = keyof Range;
 
-const spoken: Record<Limit, string> = {min: 'at least', max: 'at most', above: 'greater than'};
+const limitText: Record<Limit, string> = {min: 'at least', max: 'at most', above: 'greater than'};
 
-const keeps: Record<Limit, (value: number, limit: number) => boolean> = {
+const isWithin: Record<Limit, (value: number, limit: number) => boolean> = {
   min: (value, limit) => value >= limit,
   max: (value, limit) => value <= limit,
   above: (value, limit) => value > limit,
 };
 
-const rangeObjection = (row: FlagRow, value: Value): string | undefined => {
+const validateRange = (row: FlagRow, value: Value): string | undefined => {
   for (const limit of ['min', 'max', 'above'] as const) {
     const text = row.range?.[limit];
     if (text === undefined) continue;
-    if (!keeps[limit](value as number, flagTypes[row.type].read(String(text)) as number)) return `must be ${spoken[limit]} ${text}`;
+    if (!isWithin[limit](value as number, flagTypes[row.type].read(String(text)) as number)) return `must be ${limitText[limit]} ${text}`;
   }
   return undefined;
 };
 
-const choiceObjection = ({oneOf}: FlagRow, value: Value): string | undefined => {
-  const bad = oneOf && (Array.isArray(value) ? value : [value]).find(item => !oneOf.includes(item as string));
-  return bad === undefined ? undefined : `"${bad}" is not one of ${oneOf!.filter(Boolean).join(', ')}`;
+const validateChoice = ({oneOf}: FlagRow, value: Value): string | undefined => {
+  const invalid = oneOf && (Array.isArray(value) ? value : [value]).find(item => !oneOf.includes(item as string));
+  return invalid === undefined ? undefined : `"${invalid}" is not one of ${oneOf!.filter(Boolean).join(', ')}`;
 };
 
 /** What is wrong with a value of this flag, in a few words; nothing when it may be used. */
-export const objectionTo = (row: FlagRow, value: Value): string | undefined =>
-  choiceObjection(row, value) ?? rangeObjection(row, value) ?? row.check?.(value as never);
+export const validateValue = (row: FlagRow, value: Value): string | undefined =>
+  validateChoice(row, value) ?? validateRange(row, value) ?? row.check?.(value as never);
 
 /** The value a flag has when it is not given. */
 export const defaultOf = (row: FlagRow): Value => {
@@ -49,8 +49,8 @@ const property = (row: FlagRow, value: Value): convict.SchemaObj<Value> => ({
   doc: row.help,
   default: value,
   format(candidate: Value) {
-    const objection = objectionTo(row, candidate);
-    if (objection) throw new Error(objection);
+    const error = validateValue(row, candidate);
+    if (error) throw new Error(error);
   },
 });
 
@@ -62,7 +62,7 @@ export const convictSchema = (rows: Readonly<Record<string, FlagRow>>): convict.
  * All values of a table: those given, checked by convict against the rows, and the defaults of the rest. Defaults are known to be
  * good (a test checks every one), so only the given flags go through the schema: start-up pays for what was written, not for 250 rows.
  */
-export const settle = (rows: Readonly<Record<string, FlagRow>>, given: ReadonlyMap<string, Value>): Record<string, Value> => {
+export const resolveValues = (rows: Readonly<Record<string, FlagRow>>, given: ReadonlyMap<string, Value>): Record<string, Value> => {
   const options: Record<string, Value> = defaultsOf({rows});
   if (given.size === 0) return options;
 
@@ -71,15 +71,15 @@ export const settle = (rows: Readonly<Record<string, FlagRow>>, given: ReadonlyM
   try {
     config.validate({allowed: 'strict'});
   } catch (cause) {
-    throw firstObjection(rows, given, cause);
+    throw firstValidationError(rows, given, cause);
   }
   return Object.assign(options, config.getProperties());
 };
 
-const firstObjection = (rows: Readonly<Record<string, FlagRow>>, given: ReadonlyMap<string, Value>, cause: unknown): unknown => {
+const firstValidationError = (rows: Readonly<Record<string, FlagRow>>, given: ReadonlyMap<string, Value>, cause: unknown): unknown => {
   for (const [flag, value] of given) {
-    const objection = objectionTo(rows[flag]!, value);
-    if (objection) return new OptionError(`invalid value for --${flag}: ${objection}`, {cause});
+    const error = validateValue(rows[flag]!, value);
+    if (error) return new OptionError(`invalid value for --${flag}: ${error}`, {cause});
   }
   return cause;
 };

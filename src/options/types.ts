@@ -1,7 +1,7 @@
 import {isIP} from 'node:net';
 import {parseDuration} from '#src/api/duration.js';
-import {commaSeparated, isCidr, parseQuantity, parseTaint} from './texts.js';
-import type {Taint} from './texts.js';
+import {commaSeparated, isCidr, parseQuantity, parseTaint} from './value-parsers.js';
+import type {Taint} from './value-parsers.js';
 
 /** A serving pair for given host names (`cert,key:pattern,pattern`). Without patterns the certificate's own names count. */
 export interface SniPair {
@@ -52,83 +52,83 @@ export interface FlagValues {
 
 export type FlagType = keyof FlagValues;
 
-interface TypeOf<V> {
+interface FlagTypeDefinition<V> {
   /** The type as help names it; empty for a switch. */
   readonly label: string;
   readonly zero: V;
   /** The value that stands for the flag written alone. */
-  readonly alone?: string;
+  readonly noOptionDefault?: string;
   /** Reads one text. `before` is what earlier occurrences of the same flag gave. Throws an `Error` that says what is wrong. */
   read(text: string, before?: V): V;
 }
 
-const wrong = (message: string): never => {
+const invalid = (message: string): never => {
   throw new Error(message);
 };
 
 const readBool = (text: string): boolean =>
-  /^(?:1|t|T|true|TRUE|True)$/.test(text) ? true : /^(?:0|f|F|false|FALSE|False)$/.test(text) ? false : wrong('must be true or false');
+  /^(?:1|t|T|true|TRUE|True)$/.test(text) ? true : /^(?:0|f|F|false|FALSE|False)$/.test(text) ? false : invalid('must be true or false');
 
 const readInt = (text: string, bits: 32 | 53): number => {
-  const [, sign, digits = ''] = /^([+-]?)(0[xX][\da-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9]\d*)$/.exec(text) ?? wrong('must be a whole number');
+  const [, sign, digits = ''] = /^([+-]?)(0[xX][\da-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9]\d*)$/.exec(text) ?? invalid('must be a whole number');
   const size = Number(/^0[0-7]/.test(digits) ? `0o${digits.slice(1)}` : digits);
   const limit = bits === 32 ? 2 ** 31 : Number.MAX_SAFE_INTEGER;
   const value = sign === '-' ? -size : size;
-  return value > (bits === 32 ? limit - 1 : limit) || value < -limit ? wrong('value out of range') : value + 0;
+  return value > (bits === 32 ? limit - 1 : limit) || value < -limit ? invalid('value out of range') : value + 0;
 };
 
 const readFloat = (text: string): number => {
-  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)) wrong('must be a number');
-  return Number.isFinite(Number(text)) ? Number(text) : wrong('value out of range');
+  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)) invalid('must be a number');
+  return Number.isFinite(Number(text)) ? Number(text) : invalid('value out of range');
 };
 
 /** In ms: as many nanoseconds as 64 bits count. */
-const longestDuration = 2 ** 63 / 1e6;
+const maxDurationMs = 2 ** 63 / 1e6;
 
 const readDuration = (text: string): number => {
-  const ms = parseDuration(text) ?? wrong('must be a duration such as 1h2m3s');
-  return Math.abs(ms) < longestDuration ? ms : wrong('value out of range, at most 2562047h47m16s');
+  const ms = parseDuration(text) ?? invalid('must be a duration such as 1h2m3s');
+  return Math.abs(ms) < maxDurationMs ? ms : invalid('value out of range, at most 2562047h47m16s');
 };
 
 const readQuantity = (text: string): number => {
-  const amount = parseQuantity(text) ?? wrong('must be a quantity such as 512, 64Ki or 10M');
-  return Math.abs(amount) <= Number.MAX_SAFE_INTEGER ? amount : wrong('value out of range');
+  const amount = parseQuantity(text) ?? invalid('must be a quantity such as 512, 64Ki or 10M');
+  return Math.abs(amount) <= Number.MAX_SAFE_INTEGER ? amount : invalid('value out of range');
 };
 
 const readPort = (text: string): number => {
   const port = readInt(text, 53);
-  return port >= 0 && port <= 65_535 ? port : wrong('must be between 0 and 65535, inclusive');
+  return port >= 0 && port <= 65_535 ? port : invalid('must be between 0 and 65535, inclusive');
 };
 
-const text = (label = 'string'): TypeOf<string> => ({label, zero: '', read: value => value});
+const text = (label = 'string'): FlagTypeDefinition<string> => ({label, zero: '', read: value => value});
 
-const checked = (label: string, isGood: (value: string) => boolean, complaint: string): TypeOf<string> => ({
+const validatedString = (label: string, isValid: (value: string) => boolean, message: string): FlagTypeDefinition<string> => ({
   label,
   zero: '',
-  read: value => (value === '' || isGood(value) ? value : wrong(complaint)),
+  read: value => (value === '' || isValid(value) ? value : invalid(message)),
 });
 
-const list = (label: string, isGood: (item: string) => boolean = () => true, complaint = ''): TypeOf<readonly string[]> => ({
+const list = (label: string, isValid: (item: string) => boolean = () => true, message = ''): FlagTypeDefinition<readonly string[]> => ({
   label,
   zero: [],
-  read: (value, before = []) => [...before, ...commaSeparated(value).map(item => (isGood(item) ? item : wrong(`"${item}" ${complaint}`)))],
+  read: (value, before = []) => [...before, ...commaSeparated(value).map(item => (isValid(item) ? item : invalid(`"${item}" ${message}`)))],
 });
 
 /** Pairs in one text, comma separated, each with a `separator`; a text with a single pair may hold commas in its value. */
-const pairs = (label: string, separator = '='): TypeOf<ReadonlyMap<string, string>> => ({
+const pairs = (label: string, separator = '='): FlagTypeDefinition<ReadonlyMap<string, string>> => ({
   label,
   zero: new Map(),
   read(value, before) {
     const items = value.split(separator).length === 2 ? [value.replace(/^"|"$/g, '')] : commaSeparated(value);
     const split = (item: string): [string, string] => {
       const at = item.indexOf(separator);
-      return at > 0 ? [item.slice(0, at).trim(), item.slice(at + 1).trim()] : wrong(`"${item}" must be formatted as key${separator}value`);
+      return at > 0 ? [item.slice(0, at).trim(), item.slice(at + 1).trim()] : invalid(`"${item}" must be formatted as key${separator}value`);
     };
     return new Map([...(before ?? []), ...items.map(split)]);
   },
 });
 
-const switches: TypeOf<ReadonlyMap<string, string>> = {
+const switches: FlagTypeDefinition<ReadonlyMap<string, string>> = {
   label: 'key=value pairs',
   zero: new Map(),
   read: (value, before) =>
@@ -136,58 +136,58 @@ const switches: TypeOf<ReadonlyMap<string, string>> = {
       ...(before ?? []),
       ...commaSeparated(value).map((item): [string, string] => {
         const [key = '', ...rest] = item.split('=');
-        return key.trim() ? [key.trim(), rest.join('=').trim()] : wrong('a key must not be empty');
+        return key.trim() ? [key.trim(), rest.join('=').trim()] : invalid('a key must not be empty');
       }),
     ]),
 };
 
-const multimap: TypeOf<ReadonlyMap<string, readonly string[]>> = {
+const multimap: FlagTypeDefinition<ReadonlyMap<string, readonly string[]>> = {
   label: 'colon-separated multimap',
   zero: new Map(),
   read(value, before) {
     const all = new Map(before);
     for (const item of value.split(',').filter(Boolean)) {
       const [key = '', ...rest] = item.split(':');
-      if (rest.length === 0) wrong(`"${item}" must be formatted as name:value`);
+      if (rest.length === 0) invalid(`"${item}" must be formatted as name:value`);
       all.set(key.trim(), [...(all.get(key.trim()) ?? []), rest.join(':').trim()]);
     }
     return all;
   },
 };
 
-const sniPairs: TypeOf<readonly SniPair[]> = {
+const sniPairs: FlagTypeDefinition<readonly SniPair[]> = {
   label: 'string',
   zero: [],
   read(value, before = []) {
     const [files = '', ...rest] = value.split(':');
     const [certFile = '', keyFile = '', ...more] = files.split(',').map(file => file.trim());
-    if (!certFile || !keyFile || more.length > 0) wrong('expected a certificate and a key file separated by a comma');
+    if (!certFile || !keyFile || more.length > 0) invalid('expected a certificate and a key file separated by a comma');
     const patterns = rest.join(':').split(',').map(pattern => pattern.trim()).filter(Boolean);
     return [...before, {certFile, keyFile, patterns}];
   },
 };
 
-const portRange: TypeOf<FlagValues['portRange']> = {
+const portRange: FlagTypeDefinition<FlagValues['portRange']> = {
   label: 'N1-N2',
   zero: {from: 0, to: 0},
   read(value) {
-    const [, from, sign, to] = /^(\d+)(?:([-+])(\d+))?$/.exec(value.trim()) ?? wrong('must be a range of ports such as 30000-32767');
+    const [, from, sign, to] = /^(\d+)(?:([-+])(\d+))?$/.exec(value.trim()) ?? invalid('must be a range of ports such as 30000-32767');
     const first = readPort(from!);
     const last = to === undefined ? first : sign === '+' ? first + readPort(to) : readPort(to);
-    return last < first || last > 65_535 ? wrong('must be a range of ports such as 30000-32767') : {from: first, to: last};
+    return last < first || last > 65_535 ? invalid('must be a range of ports such as 30000-32767') : {from: first, to: last};
   },
 };
 
-const version: TypeOf<VersionRequest> = {
+const version: FlagTypeDefinition<VersionRequest> = {
   label: 'version[=true]',
   zero: 'none',
-  alone: 'true',
+  noOptionDefault: 'true',
   read: value => (value === 'raw' ? 'raw' : value.startsWith('v') ? (value as VersionRequest) : readBool(value) ? 'line' : 'none'),
 };
 
 /** Every type a flag can have. */
-export const flagTypes: {readonly [T in FlagType]: TypeOf<FlagValues[T]>} = {
-  bool: {label: '', zero: false, alone: 'true', read: readBool},
+export const flagTypes: {readonly [T in FlagType]: FlagTypeDefinition<FlagValues[T]>} = {
+  bool: {label: '', zero: false, noOptionDefault: 'true', read: readBool},
   int: {label: 'int', zero: 0, read: value => readInt(value, 53)},
   int32: {label: 'int32', zero: 0, read: value => readInt(value, 32)},
   port: {label: 'int', zero: 0, read: readPort},
@@ -196,11 +196,11 @@ export const flagTypes: {readonly [T in FlagType]: TypeOf<FlagValues[T]>} = {
   quantity: {label: 'quantity', zero: 0, read: readQuantity},
   string: text(),
   path: text(),
-  ip: checked('string', value => isIP(value) > 0, 'must be an IP address'),
-  url: checked('string', URL.canParse, 'must be a URL'),
+  ip: validatedString('string', value => isIP(value) > 0, 'must be an IP address'),
+  url: validatedString('string', URL.canParse, 'must be a URL'),
   strings: list('strings'),
   ips: list('strings', item => isIP(item) > 0, 'is not an IP address'),
-  cidr: checked('string', isCidr, 'must be a range such as 10.0.0.0/16'),
+  cidr: validatedString('string', isCidr, 'must be a range such as 10.0.0.0/16'),
   cidrs: {...list('string', isCidr, 'is not a range such as 10.0.0.0/16'), read: value => list('', isCidr, 'is not a range such as 10.0.0.0/16').read(value)},
   each: {label: 'string', zero: [], read: (value, before = []) => [...before, value]},
   map: pairs('key=value pairs'),

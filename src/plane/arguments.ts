@@ -2,7 +2,7 @@ import {join} from 'node:path';
 import {naming as namingOf} from '#src/api/naming.js';
 import {apiserverFlags} from '#src/options/apiserver.js';
 import {OptionError} from '#src/options/option-error.js';
-import {gatesIn} from '#src/options/parse.js';
+import {readGatesOf} from '#src/options/parse.js';
 import type {Versions} from '#src/options/versions.js';
 import {proxyClientName, type PlaneMaterial} from './material.js';
 import type {PlaneOptions} from './options.js';
@@ -46,7 +46,7 @@ export const apiserverArgs = ({naming, dataDir = '.', bindAddress = '127.0.0.1',
     'service-account-key-file': files.serviceAccountPublic,
     'service-account-signing-key-file': files.serviceAccountKey,
     ...(args.some(arg => agentFlag.test(arg)) ? {} : {'platlet-client-certificate': files.agentClient, 'platlet-client-key': files.agentClientKey}),
-    ...(args.some(arg => proxyFlag.test(arg)) ? {} : proxyFlags(files, gatesIn(apiserverFlags, args).enabled('RemoteRequestHeaderUID'))),
+    ...(args.some(arg => proxyFlag.test(arg)) ? {} : proxyFlags(files, readGatesOf(apiserverFlags, args).enabled('RemoteRequestHeaderUID'))),
   }),
 ];
 

@@ -18,7 +18,7 @@ import {flagValues} from '#src/options/flag-values.js';
 import {parseFlags, type Parsed} from '#src/options/parse.js';
 import {planeNaming} from '#src/options/shared/naming.js';
 import {schedulerFlags} from '#src/options/scheduler.js';
-import {gateOf, versionOf} from '#src/options/parsed.js';
+import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
 import {selectControllers} from '#src/runtime/selection.js';
 import type {Manager} from '#src/runtime/manager.js';
 import {unlessAborted} from '#src/runtime/shutdown.js';
@@ -107,7 +107,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     metrics,
     metricsBeside: [managerMetrics, schedulerMetrics],
     store,
-    version: versionOf(apiserver),
+    version: versionInfoOf(apiserver),
     versions: apiserver.versions,
     flags: () => flagValues(apiserverFlags, apiserver.options),
     gate: gateOf(apiserver),
@@ -155,7 +155,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     podRanges: controllers.options.clusterCidr,
     api,
     options: apiserver.options,
-    version: versionOf(apiserver).gitVersion,
+    version: versionInfoOf(apiserver).gitVersion,
     naming,
     clock,
     random,

@@ -1,4 +1,4 @@
-import {controllerNames, isControllerEnabled, isControllerNamed, selectionObjection} from '#src/options/controller-names.js';
+import {controllerNames, isControllerEnabled, isControllerNamed, validateSelection} from '#src/options/controller-names.js';
 import type {GateName} from '#src/options/gate-table.js';
 import type {Controller} from './controller.js';
 
@@ -22,7 +22,7 @@ export const checkNames = (controllers: readonly Controller[]): void => {
 /** Chooses among `built`, in its order. Throws on an unknown name, and on a name asked for that is not built. */
 export const selectControllers = (available: readonly Controller[], items: readonly string[]): ControllerSelection => {
   checkNames(available);
-  const error = selectionObjection(items);
+  const error = validateSelection(items);
   if (error !== undefined) throw new Error(error);
   const has = new Set(available.map(({name}) => name));
   const absent = controllerNames.map(({name}) => name).filter(name => !has.has(name) && isControllerEnabled(name, items));

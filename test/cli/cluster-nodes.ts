@@ -11,7 +11,7 @@ import {UnhandledErrors} from '#src/observe/unhandled.js';
 import {Verbosity} from '#src/observe/verbosity.js';
 import {nodesFlags} from '#src/options/nodes.js';
 import {parseFlags} from '#src/options/parse.js';
-import {versionOf} from '#src/options/parsed.js';
+import {versionInfoOf} from '#src/options/parsed-options.js';
 import type {PlaneOptions} from '#src/plane/options.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {aDirectory} from './programs.js';
@@ -61,7 +61,7 @@ export const startNodes = async (settings: string, args: readonly string[] = [],
       clock: systemClock,
       unhandled: new UnhandledErrors(log),
       verbosity: new Verbosity(),
-      version: versionOf(parsed),
+      version: versionInfoOf(parsed),
       stopping: stopping.signal,
       print: () => {},
       ready: resolve,

@@ -18,7 +18,7 @@ const files = ['src', 'controllers', 'informers']
 const code = files.map(file => (file.startsWith(options) ? readFileSync(file, 'utf8').replaceAll(/\bgate: '\w+'/g, '') : readFileSync(file, 'utf8'))).join('\n');
 
 /** Every way in which code asks for a gate: the calls, and the declarations whose gates one such call goes through. */
-const asks = [
+const gateUses = [
   /\bgate\('(\w+)'\)/g,
   /\bgateOf\(\w+\)\('(\w+)'\)/g,
   /\bgates\.enabled\('(\w+)'\)/g,
@@ -26,25 +26,25 @@ const asks = [
   /\bofSpec\('(\w+)',/g, // Fields of pods.
   /\bgate: '(\w+)'/g, // Fields of pods.
   /\bgates: \[((?:'\w+'(?:, )?)+)\]/g, // Controllers, resources, fields.
-  /\bchoices\.get\('(\w+)'\)/g, // Whole stages.
+  /\bsettings\.get\('(\w+)'\)/g, // AllAlpha and AllBeta.
 ];
 
 /** The gates of flags that do something; the node agent, which has flags of its own, is no program yet. */
 const flags: readonly FlagRow[] = [apiserverFlags, controllerManagerFlags, schedulerFlags].flatMap(({rows: table}) => Object.values<FlagRow>(table));
-const ofFlags = flags.flatMap(({gate, idle, subject}) => (gate && !idle && subject !== 'pending' ? [gate] : []));
+const flagGates = flags.flatMap(({gate, withoutEffect, implementation}) => (gate && !withoutEffect && implementation !== 'pending' ? [gate] : []));
 
-const asked = new Set([...ofFlags, ...asks.flatMap(form => [...code.matchAll(form)].flatMap(([, names]) => names!.match(/\w+/g)!))]);
+const used = new Set([...flagGates, ...gateUses.flatMap(pattern => [...code.matchAll(pattern)].flatMap(([, names]) => names!.match(/\w+/g)!))]);
 
 test('asks only for gates that the table has', t => {
-  t.deepEqual([...asked].filter(name => !Object.hasOwn(gateTable, name)), []);
+  t.deepEqual([...used].filter(name => !Object.hasOwn(gateTable, name)), []);
 });
 
 test('asks for every gate that the table says has an effect', t => {
-  t.deepEqual(rows.filter(([name, {reason}]) => reason === undefined && !asked.has(name)).map(([name]) => name), []);
+  t.deepEqual(rows.filter(([name, {reason}]) => reason === undefined && !used.has(name)).map(([name]) => name), []);
 });
 
 test('asks for no gate that the table says has no effect', t => {
-  t.deepEqual(rows.filter(([name, {reason}]) => reason !== undefined && asked.has(name)).map(([name]) => name), []);
+  t.deepEqual(rows.filter(([name, {reason}]) => reason !== undefined && used.has(name)).map(([name]) => name), []);
 });
 
 test('names a gate without effect nowhere, so that no other way of asking escapes this test', t => {

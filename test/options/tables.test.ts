@@ -6,12 +6,12 @@ import {certificateFlags, versionFlags} from '#src/options/client.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import type {FlagRow, FlagTable} from '#src/options/flag.js';
 import {flagSection, flagTable, optionName} from '#src/options/flag.js';
-import {helpText, spokenDefault} from '#src/options/help.js';
+import {helpText, defaultText} from '#src/options/help.js';
 import {OptionError} from '#src/options/option-error.js';
 import {nodesFlags} from '#src/options/nodes.js';
 import {parseFlags} from '#src/options/parse.js';
 import {platletFlags} from '#src/options/platlet.js';
-import {convictSchema, defaultOf, defaultsOf, objectionTo} from '#src/options/schema.js';
+import {convictSchema, defaultOf, defaultsOf, validateValue} from '#src/options/schema.js';
 import {schedulerFlags} from '#src/options/scheduler.js';
 import {upFlags} from '#src/options/up.js';
 import {documentedFlags} from './documented.js';
@@ -37,14 +37,14 @@ for (const name of ['apiserver', 'controller-manager', 'platlet'] as const) {
 
   test(`${name} prints the documents' default of every flag`, t => {
     for (const [flag, text] of documentedFlags(name)) {
-      if (text && !ownDefault.has(flag)) t.is(spokenDefault(find(flag)!), text, flag);
+      if (text && !ownDefault.has(flag)) t.is(defaultText(find(flag)!), text, flag);
     }
   });
 }
 
 for (const table of all) {
   test(`${table.program} has only defaults that its own rows accept`, t => {
-    for (const [flag, row] of Object.entries(table.rows)) t.is(objectionTo(row, defaultOf(row)), undefined, flag);
+    for (const [flag, row] of Object.entries(table.rows)) t.is(validateValue(row, defaultOf(row)), undefined, flag);
     convict(convictSchema(table.rows)).validate({allowed: 'strict'});
   });
 
@@ -67,7 +67,7 @@ for (const table of all) {
       t.true(text.includes(`\n${title} flags:\n`), title);
       for (const [flag, row] of Object.entries(rows)) {
         t.regex(text, new RegExp(`--${flag}( |\n)`), flag);
-        const shown = spokenDefault(row);
+        const shown = defaultText(row);
         if (shown !== undefined) t.true(text.replace(/\s+/g, ' ').includes(`(default ${shown})`), flag);
       }
     }

@@ -11,7 +11,7 @@ import {systemRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {HealthChecks} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import {versionOf} from '#src/options/parsed.js';
+import {versionInfoOf} from '#src/options/parsed-options.js';
 import {schedulerFlags} from '#src/options/scheduler.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import {parseFlags} from '#src/options/parse.js';
@@ -139,7 +139,7 @@ for (const [program, options] of [
     const port = await openPort({
       program,
       component: program,
-      version: versionOf(parseFlags(schedulerFlags, [])),
+      version: versionInfoOf(parseFlags(schedulerFlags, [])),
       flags: () => ({}),
       options,
       configuration: () => ({}),

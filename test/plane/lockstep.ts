@@ -10,7 +10,7 @@ import {MetricsRegistry} from '#src/observe/metrics.js';
 import {apiserverFlags} from '#src/options/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
 import {parseFlags} from '#src/options/parse.js';
-import {gateOf, versionOf} from '#src/options/parsed.js';
+import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
 import {assembleApiServer, type RunningApiServer} from '#src/plane/api-server.js';
 import {apiserverArgs} from '#src/plane/arguments.js';
 import {planeMaterial, type PlaneMaterial} from '#src/plane/material.js';
@@ -95,7 +95,7 @@ export const startTogether = async ({store, clock, count, args = [], told}: Toge
         log,
         metrics: new MetricsRegistry(),
         store,
-        version: versionOf(parsed),
+        version: versionInfoOf(parsed),
         versions: parsed.versions,
         flags: () => flagValues(apiserverFlags, parsed.options),
         gate: gateOf(parsed),

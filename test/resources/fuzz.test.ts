@@ -6,7 +6,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {seededRandom} from '#src/base/random.js';
 import {createPlugins} from '#src/apiserver/admission/plugins.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
-import {furtherAdmissionPlugins} from '#src/options/apiserver/admission.js';
+import {optionalAdmissionPlugins} from '#src/options/apiserver/admission.js';
 import {escalationCheck} from '#src/apiserver/authorization/escalation.js';
 import {aPluginContext} from '#test/apiserver/admission/context.js';
 import {samples as validSamples} from '#test/apiserver/samples.js';
@@ -86,7 +86,7 @@ test('no object that anyone can write is more than a kind can bear', async t => 
     admission: registry => {
       const reader = registryReader(registry);
       const context = aPluginContext({reader, findNamespace: name => reader.get(kinds.namespaces, '', name), gate: () => true});
-      const enable = furtherAdmissionPlugins.filter(name => name !== 'AlwaysDeny' && name !== 'EventRateLimit');
+      const enable = optionalAdmissionPlugins.filter(name => name !== 'AlwaysDeny' && name !== 'EventRateLimit');
       return [...createPlugins({enable, disable: ['NamespaceLifecycle', 'NamespaceExists']}, context).plugins, check];
     },
   });

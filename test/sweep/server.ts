@@ -9,7 +9,7 @@ import {MetricsRegistry} from '#src/observe/metrics.js';
 import {apiserverFlags} from '#src/options/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
 import {parseFlags} from '#src/options/parse.js';
-import {gateOf, versionOf} from '#src/options/parsed.js';
+import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
 import {assembleApiServer} from '#src/plane/api-server.js';
 import {apiserverArgs} from '#src/plane/arguments.js';
 import {planeMaterial} from '#src/plane/material.js';
@@ -33,7 +33,7 @@ export const sweepServer = async ({thread = true}: {readonly thread?: boolean} =
     log: {...noLog, warn: console.error, error: console.error},
     metrics: new MetricsRegistry(),
     store: memoryStore({clock}),
-    version: versionOf(parsed),
+    version: versionInfoOf(parsed),
     versions: parsed.versions,
     flags: () => flagValues(apiserverFlags, parsed.options),
     gate: gateOf(parsed),

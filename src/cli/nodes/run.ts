@@ -7,7 +7,7 @@ import {systemRandom as random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {nodesFlags} from '#src/options/nodes.js';
-import {gateOf} from '#src/options/parsed.js';
+import {gateOf} from '#src/options/parsed-options.js';
 import {agentSecurity} from '#src/plane/agent-security.js';
 import {componentCertificates} from '#src/plane/component/serving-certificates.js';
 import {openNodeAgents, type NodeAgents} from '#src/plane/node-agents.js';

@@ -1,4 +1,4 @@
-import {flagSection, notYet} from '#src/options/flag.js';
+import {flagSection, notSupportedYet} from '#src/options/flag.js';
 
 /** Admission plugins that are on unless switched off, in the documents' order. */
 export const defaultAdmissionPlugins = [
@@ -28,7 +28,7 @@ export const defaultAdmissionPlugins = [
 ] as const;
 
 /** Plugins that are off unless named. */
-export const furtherAdmissionPlugins = [
+export const optionalAdmissionPlugins = [
   'AlwaysAdmit',
   'AlwaysDeny',
   'AlwaysPullImages',
@@ -46,22 +46,22 @@ export const furtherAdmissionPlugins = [
 ] as const;
 
 /** Every admission plugin by its name. */
-export type AdmissionPlugin = (typeof defaultAdmissionPlugins)[number] | (typeof furtherAdmissionPlugins)[number];
+export type AdmissionPlugin = (typeof defaultAdmissionPlugins)[number] | (typeof optionalAdmissionPlugins)[number];
 
-const plugins = [...defaultAdmissionPlugins, ...furtherAdmissionPlugins] as const;
-const named = `On by default: ${defaultAdmissionPlugins.join(', ')}. Further plugins: ${furtherAdmissionPlugins.join(', ')}. The order of names does not matter.`;
+const plugins = [...defaultAdmissionPlugins, ...optionalAdmissionPlugins] as const;
+const pluginsHelp = `On by default: ${defaultAdmissionPlugins.join(', ')}. Further plugins: ${optionalAdmissionPlugins.join(', ')}. The order of names does not matter.`;
 
-const unbuilt = {ImagePolicyWebhook: notYet('check images with a ValidatingAdmissionPolicy or a ValidatingWebhookConfiguration')};
+const unsupportedPlugins = {ImagePolicyWebhook: notSupportedYet('check images with a ValidatingAdmissionPolicy or a ValidatingWebhookConfiguration')};
 
 /** Which admission plugins see a request. */
 export const admission = flagSection('Admission', {
-  'enable-admission-plugins': {type: 'strings', help: `Plugins that are on in addition to the default set. ${named}`, oneOf: plugins, refusedValues: unbuilt},
-  'disable-admission-plugins': {type: 'strings', help: `Plugins that are off although they are in the default set. ${named}`, oneOf: plugins},
+  'enable-admission-plugins': {type: 'strings', help: `Plugins that are on in addition to the default set. ${pluginsHelp}`, oneOf: plugins, refusedValues: unsupportedPlugins},
+  'disable-admission-plugins': {type: 'strings', help: `Plugins that are off although they are in the default set. ${pluginsHelp}`, oneOf: plugins},
   'admission-control': {
     type: 'strings',
     help: 'Exactly the plugins that are on. The order of names does not matter.',
     oneOf: plugins,
-    refusedValues: unbuilt,
+    refusedValues: unsupportedPlugins,
     deprecated: 'use --enable-admission-plugins or --disable-admission-plugins instead',
     excludes: ['enable-admission-plugins', 'disable-admission-plugins'],
   },
@@ -69,7 +69,7 @@ export const admission = flagSection('Admission', {
 });
 
 /** No plugin may be switched on and off at once. */
-export const admissionOverlap = (options: {readonly enableAdmissionPlugins: readonly string[]; readonly disableAdmissionPlugins: readonly string[]}): string | undefined => {
+export const validateAdmissionPlugins = (options: {readonly enableAdmissionPlugins: readonly string[]; readonly disableAdmissionPlugins: readonly string[]}): string | undefined => {
   const both = options.enableAdmissionPlugins.find(plugin => options.disableAdmissionPlugins.includes(plugin));
   return both && `${both} is named by both --enable-admission-plugins and --disable-admission-plugins`;
 };

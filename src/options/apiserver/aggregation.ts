@@ -1,5 +1,5 @@
 import {flagSection} from '#src/options/flag.js';
-import {leaseTimesObjection} from '#src/options/rules.js';
+import {validateLeaseTimes} from '#src/options/rules.js';
 
 /** How the server calls other servers, and how they choose leaders. */
 export const aggregation = flagSection('Aggregation and proxying', {
@@ -26,40 +26,40 @@ export const aggregation = flagSection('Aggregation and proxying', {
     type: 'ip',
     help: 'The address at which other API servers reach this one to pass on requests they cannot serve themselves. Effective with the gate UnknownVersionInteroperabilityProxy.',
     gate: 'UnknownVersionInteroperabilityProxy',
-    subject: 'pending',
+    implementation: 'pending',
   },
   'peer-advertise-port': {
     type: 'port',
     help: 'The port beside --peer-advertise-ip. Effective with the gate UnknownVersionInteroperabilityProxy.',
     gate: 'UnknownVersionInteroperabilityProxy',
-    subject: 'pending',
+    implementation: 'pending',
   },
   'peer-ca-file': {
     type: 'path',
     help: 'The CA that other API servers\' serving certificates are checked with. Effective with the gate UnknownVersionInteroperabilityProxy.',
     gate: 'UnknownVersionInteroperabilityProxy',
-    subject: 'pending',
+    implementation: 'pending',
   },
   'coordinated-leadership-lease-duration': {
     type: 'duration',
     help: 'The length of a lease in coordinated leader election.',
     default: '15s',
     range: {above: '0'},
-    subject: 'pending',
+    implementation: 'pending',
   },
   'coordinated-leadership-renew-deadline': {
     type: 'duration',
     help: 'Within which time a leader must renew such a lease.',
     default: '10s',
     range: {above: '0'},
-    subject: 'pending',
+    implementation: 'pending',
   },
   'coordinated-leadership-retry-period': {
     type: 'duration',
     help: 'The wait between attempts to get or renew it.',
     default: '2s',
     range: {above: '0'},
-    subject: 'pending',
+    implementation: 'pending',
   },
 });
 
@@ -70,8 +70,8 @@ interface CoordinationOptions {
 }
 
 /** The order of the three times. */
-export const coordinationObjection = (options: CoordinationOptions): string | undefined =>
-  leaseTimesObjection('coordinated-leadership', {
+export const validateCoordination = (options: CoordinationOptions): string | undefined =>
+  validateLeaseTimes('coordinated-leadership', {
     leaseDuration: options.coordinatedLeadershipLeaseDuration,
     renewDeadline: options.coordinatedLeadershipRenewDeadline,
     retryPeriod: options.coordinatedLeadershipRetryPeriod,

@@ -1,145 +1,145 @@
 import {naming} from '#src/api/naming.js';
-import {flagSection, notYet} from '#src/options/flag.js';
+import {flagSection, notSupportedYet} from '#src/options/flag.js';
 import type {Given} from '#src/options/flag.js';
 
 const version = naming('plat').apiVersion('audit', 'v1');
 const modes = ['batch', 'blocking', 'blocking-strict'] as const;
 
-const noAudit = notYet('leave the --audit-* flags out; with -v=3 the log tells of every request and its audit id');
+const auditUnsupported = notSupportedYet('leave the --audit-* flags out; with -v=3 the log tells of every request and its audit id');
 
 /** What the server writes down about the requests it gets, and where. */
 export const audit = flagSection('Audit', {
-  'audit-policy-file': {type: 'path', help: 'The policy that says which events are recorded, and how much of each.', refused: noAudit},
-  'audit-log-path': {type: 'string', help: 'The file events are written to; "-" is standard out. Unset writes none.', refused: noAudit},
+  'audit-policy-file': {type: 'path', help: 'The policy that says which events are recorded, and how much of each.', refused: auditUnsupported},
+  'audit-log-path': {type: 'string', help: 'The file events are written to; "-" is standard out. Unset writes none.', refused: auditUnsupported},
   'audit-log-mode': {
     type: 'string',
     help: 'How the log is written. "batch" buffers and writes later; "blocking" holds a response until its event is written; "blocking-strict" also fails the request when that fails.',
     default: 'blocking',
     oneOf: modes,
-    subject: 'pending',
+    implementation: 'pending',
   },
-  'audit-log-version': {type: 'string', help: 'The API version of events in the log.', default: version, oneOf: [version], subject: 'pending'},
+  'audit-log-version': {type: 'string', help: 'The API version of events in the log.', default: version, oneOf: [version], implementation: 'pending'},
   'audit-log-batch-buffer-size': {
     type: 'int',
     help: 'Events held before they are written (batch mode).',
     default: '10000',
     range: {above: 0},
-    subject: 'pending',
+    implementation: 'pending',
   },
-  'audit-log-batch-max-size': {type: 'int', help: 'Events in one batch at most (batch mode).', default: '1', range: {above: 0}, subject: 'pending'},
+  'audit-log-batch-max-size': {type: 'int', help: 'Events in one batch at most (batch mode).', default: '1', range: {above: 0}, implementation: 'pending'},
   'audit-log-batch-max-wait': {
     type: 'duration',
     help: 'The longest wait for a batch to fill (batch mode).',
     shownDefault: 'unset',
     range: {min: '0'},
-    subject: 'pending',
+    implementation: 'pending',
   },
   'audit-log-batch-throttle-burst': {
     type: 'int',
     help: 'Batches that may be sent at once (batch mode).',
     shownDefault: 'unset',
     range: {min: 0},
-    subject: 'pending',
+    implementation: 'pending',
   },
-  'audit-log-batch-throttle-enable': {type: 'bool', help: 'Limit how many batches are sent a second (batch mode).', shownDefault: 'unset', subject: 'pending'},
+  'audit-log-batch-throttle-enable': {type: 'bool', help: 'Limit how many batches are sent a second (batch mode).', shownDefault: 'unset', implementation: 'pending'},
   'audit-log-batch-throttle-qps': {
     type: 'float',
     help: 'Batches a second on average (batch mode).',
     shownDefault: 'unset',
     range: {min: 0},
-    subject: 'pending',
+    implementation: 'pending',
   },
-  'audit-log-truncate-enabled': {type: 'bool', help: 'Cut events and batches that are too large.', shownDefault: 'unset', subject: 'pending'},
+  'audit-log-truncate-enabled': {type: 'bool', help: 'Cut events and batches that are too large.', shownDefault: 'unset', implementation: 'pending'},
   'audit-log-truncate-max-batch-size': {
     type: 'int',
     help: 'The largest batch in bytes; a larger one is split.',
     default: '10485760',
     range: {above: 0},
-    subject: 'pending',
+    implementation: 'pending',
   },
   'audit-log-truncate-max-event-size': {
     type: 'int',
     help: 'The largest event in bytes; a larger one loses its bodies, and is dropped if that is not enough.',
     default: '102400',
     range: {above: 0},
-    subject: 'pending',
+    implementation: 'pending',
   },
   'audit-log-format': {
     type: 'string',
     help: 'The form of the log: json, or legacy for one line of text an event.',
     default: 'json',
     oneOf: ['json', 'legacy'],
-    subject: 'pending',
+    implementation: 'pending',
   },
-  'audit-log-maxage': {type: 'int', help: 'Days for which old log files are kept. 0 keeps them for ever.', range: {min: 0}, subject: 'pending'},
-  'audit-log-maxbackup': {type: 'int', help: 'Old log files kept. 0 keeps all.', range: {min: 0}, subject: 'pending'},
-  'audit-log-maxsize': {type: 'int', help: 'Megabytes a log file grows to before it is rotated.', range: {min: 0}, subject: 'pending'},
-  'audit-log-compress': {type: 'bool', help: 'Compress old log files.', subject: 'pending'},
-  'audit-webhook-config-file': {type: 'path', help: 'Connection settings of the webhook events are sent to.', refused: noAudit},
+  'audit-log-maxage': {type: 'int', help: 'Days for which old log files are kept. 0 keeps them for ever.', range: {min: 0}, implementation: 'pending'},
+  'audit-log-maxbackup': {type: 'int', help: 'Old log files kept. 0 keeps all.', range: {min: 0}, implementation: 'pending'},
+  'audit-log-maxsize': {type: 'int', help: 'Megabytes a log file grows to before it is rotated.', range: {min: 0}, implementation: 'pending'},
+  'audit-log-compress': {type: 'bool', help: 'Compress old log files.', implementation: 'pending'},
+  'audit-webhook-config-file': {type: 'path', help: 'Connection settings of the webhook events are sent to.', refused: auditUnsupported},
   'audit-webhook-mode': {
     type: 'string',
     help: 'How events are sent; the values of --audit-log-mode.',
     default: 'batch',
     oneOf: modes,
-    subject: 'pending',
+    implementation: 'pending',
   },
-  'audit-webhook-version': {type: 'string', help: 'The API version of events sent.', default: version, oneOf: [version], subject: 'pending'},
+  'audit-webhook-version': {type: 'string', help: 'The API version of events sent.', default: version, oneOf: [version], implementation: 'pending'},
   'audit-webhook-batch-buffer-size': {
     type: 'int',
     help: 'Events held before they are sent (batch mode).',
     default: '10000',
     range: {above: 0},
-    subject: 'pending',
+    implementation: 'pending',
   },
-  'audit-webhook-batch-max-size': {type: 'int', help: 'Events in one batch at most (batch mode).', default: '400', range: {above: 0}, subject: 'pending'},
+  'audit-webhook-batch-max-size': {type: 'int', help: 'Events in one batch at most (batch mode).', default: '400', range: {above: 0}, implementation: 'pending'},
   'audit-webhook-batch-max-wait': {
     type: 'duration',
     help: 'The longest wait for a batch to fill (batch mode).',
     default: '30s',
     range: {min: '0'},
-    subject: 'pending',
+    implementation: 'pending',
   },
   'audit-webhook-batch-throttle-burst': {
     type: 'int',
     help: 'Batches that may be sent at once (batch mode).',
     default: '15',
     range: {min: 0},
-    subject: 'pending',
+    implementation: 'pending',
   },
   'audit-webhook-batch-throttle-enable': {
     type: 'bool',
     help: 'Limit how many batches are sent a second (batch mode).',
     default: 'true',
-    subject: 'pending',
+    implementation: 'pending',
   },
   'audit-webhook-batch-throttle-qps': {
     type: 'float',
     help: 'Batches a second on average (batch mode).',
     default: '10',
     range: {min: 0},
-    subject: 'pending',
+    implementation: 'pending',
   },
-  'audit-webhook-truncate-enabled': {type: 'bool', help: 'Cut events and batches that are too large.', shownDefault: 'unset', subject: 'pending'},
+  'audit-webhook-truncate-enabled': {type: 'bool', help: 'Cut events and batches that are too large.', shownDefault: 'unset', implementation: 'pending'},
   'audit-webhook-truncate-max-batch-size': {
     type: 'int',
     help: 'The largest batch in bytes; a larger one is split.',
     default: '10485760',
     range: {above: 0},
-    subject: 'pending',
+    implementation: 'pending',
   },
   'audit-webhook-truncate-max-event-size': {
     type: 'int',
     help: 'The largest event in bytes; a larger one loses its bodies, and is dropped if that is not enough.',
     default: '102400',
     range: {above: 0},
-    subject: 'pending',
+    implementation: 'pending',
   },
   'audit-webhook-initial-backoff': {
     type: 'duration',
     help: 'How long to wait before the first failed request is sent again.',
     default: '10s',
     range: {above: '0'},
-    subject: 'pending',
+    implementation: 'pending',
   },
 });
 
@@ -155,7 +155,7 @@ interface Backend {
   readonly maxBatch: number;
 }
 
-const backendObjection = (prefix: string, backend: Backend): string | undefined => {
+const validateAuditBackend = (prefix: string, backend: Backend): string | undefined => {
   if (backend.mode === 'batch') {
     if (backend.maxSize > backend.bufferSize) return `--${prefix}-batch-max-size must not exceed --${prefix}-batch-buffer-size`;
     if (backend.throttle && backend.qps <= 0) return `--${prefix}-batch-throttle-qps must be greater than 0 when throttling is on`;
@@ -167,20 +167,20 @@ const backendObjection = (prefix: string, backend: Backend): string | undefined 
 };
 
 /** Batches must fit their buffer and events their batch, in each backend that is used. */
-export const auditObjection = (o: Readonly<Record<string, unknown>>, given: Given): string | undefined => {
+export const validateAudit = (options: Readonly<Record<string, unknown>>, given: Given): string | undefined => {
   const backend = (name: string): Backend => ({
-    mode: o[`${name}Mode`] as string,
-    bufferSize: o[`${name}BatchBufferSize`] as number,
-    maxSize: o[`${name}BatchMaxSize`] as number,
-    throttle: o[`${name}BatchThrottleEnable`] as boolean,
-    qps: o[`${name}BatchThrottleQps`] as number,
-    burst: o[`${name}BatchThrottleBurst`] as number,
-    truncate: o[`${name}TruncateEnabled`] as boolean,
-    maxEvent: o[`${name}TruncateMaxEventSize`] as number,
-    maxBatch: o[`${name}TruncateMaxBatchSize`] as number,
+    mode: options[`${name}Mode`] as string,
+    bufferSize: options[`${name}BatchBufferSize`] as number,
+    maxSize: options[`${name}BatchMaxSize`] as number,
+    throttle: options[`${name}BatchThrottleEnable`] as boolean,
+    qps: options[`${name}BatchThrottleQps`] as number,
+    burst: options[`${name}BatchThrottleBurst`] as number,
+    truncate: options[`${name}TruncateEnabled`] as boolean,
+    maxEvent: options[`${name}TruncateMaxEventSize`] as number,
+    maxBatch: options[`${name}TruncateMaxBatchSize`] as number,
   });
   return (
-    (given.has('audit-log-path') ? backendObjection('audit-log', backend('auditLog')) : undefined) ??
-    (given.has('audit-webhook-config-file') ? backendObjection('audit-webhook', backend('auditWebhook')) : undefined)
+    (given.has('audit-log-path') ? validateAuditBackend('audit-log', backend('auditLog')) : undefined) ??
+    (given.has('audit-webhook-config-file') ? validateAuditBackend('audit-webhook', backend('auditWebhook')) : undefined)
   );
 };

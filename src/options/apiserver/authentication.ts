@@ -1,5 +1,5 @@
 import {naming} from '#src/api/naming.js';
-import {flagSection, notYet} from '#src/options/flag.js';
+import {flagSection, notSupportedYet} from '#src/options/flag.js';
 import type {Given} from '#src/options/flag.js';
 import {requestHeader} from '#src/options/shared/serving.js';
 
@@ -7,8 +7,8 @@ const plat = naming('plat');
 const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'] as const;
 
 /** Who says who a caller is, until others can be asked. */
-const otherCredentials = 'identify callers by --client-ca-file, --token-auth-file, service account tokens or the --requestheader-* flags';
-const noOidc = notYet(otherCredentials);
+const credentialAlternatives = 'identify callers by --client-ca-file, --token-auth-file, service account tokens or the --requestheader-* flags';
+const oidcUnsupported = notSupportedYet(credentialAlternatives);
 
 /** Who a caller is. */
 export const authentication = flagSection('Authentication', {
@@ -21,7 +21,7 @@ export const authentication = flagSection('Authentication', {
     type: 'path',
     help: 'The file that configures JWT authenticators and the anonymous one. Needs the gate StructuredAuthenticationConfiguration; exclusive with the --oidc-* flags if it configures JWT.',
     gate: 'StructuredAuthenticationConfiguration',
-    refused: notYet(otherCredentials),
+    refused: notSupportedYet(credentialAlternatives),
   },
   'client-ca-file': {
     type: 'path',
@@ -31,26 +31,26 @@ export const authentication = flagSection('Authentication', {
   'enable-bootstrap-token-auth': {
     type: 'bool',
     help: `Accept tokens kept in secrets of type ${plat.subKey('bootstrap', 'token')} in the namespace ${plat.systemNamespace}.`,
-    refused: notYet(otherCredentials),
+    refused: notSupportedYet(credentialAlternatives),
   },
   'authentication-token-webhook-config-file': {
     type: 'path',
     help: 'Connection settings of a service that is asked to recognise bearer tokens.',
-    refused: notYet(otherCredentials),
+    refused: notSupportedYet(credentialAlternatives),
   },
   'authentication-token-webhook-version': {
     type: 'string',
     help: 'The API version of the TokenReview exchanged with it.',
     default: 'v1beta1',
     oneOf: ['v1beta1', 'v1'],
-    subject: 'pending',
+    implementation: 'pending',
   },
   'authentication-token-webhook-cache-ttl': {
     type: 'duration',
     help: 'How long its answers are kept.',
     default: '2m0s',
     range: {min: '0'},
-    subject: 'pending',
+    implementation: 'pending',
   },
   'api-audiences': {
     type: 'strings',
@@ -62,35 +62,35 @@ export const authentication = flagSection('Authentication', {
     help: 'The issuer of OpenID Connect tokens; an HTTPS URL.',
     requires: ['oidc-client-id'],
     check: (url: string) => (url === '' || (url.startsWith('https://') && URL.canParse(url)) ? undefined : 'must be an HTTPS URL'),
-    refused: noOidc,
+    refused: oidcUnsupported,
   },
-  'oidc-client-id': {type: 'string', help: 'The client for which tokens must be issued.', requires: ['oidc-issuer-url'], refused: noOidc},
+  'oidc-client-id': {type: 'string', help: 'The client for which tokens must be issued.', requires: ['oidc-issuer-url'], refused: oidcUnsupported},
   'oidc-ca-file': {
     type: 'path',
     help: 'The CA that the issuer\'s certificate is checked with.',
     shownDefault: 'host roots',
     requires: ['oidc-issuer-url'],
-    refused: noOidc,
+    refused: oidcUnsupported,
   },
-  'oidc-username-claim': {type: 'string', help: 'The claim that is the user name.', default: 'sub', requires: ['oidc-issuer-url'], refused: noOidc},
+  'oidc-username-claim': {type: 'string', help: 'The claim that is the user name.', default: 'sub', requires: ['oidc-issuer-url'], refused: oidcUnsupported},
   'oidc-username-prefix': {
     type: 'string',
     help: 'What user names begin with. Unset, names from claims other than email get the issuer URL; "-" adds nothing.',
     requires: ['oidc-issuer-url'],
-    refused: noOidc,
+    refused: oidcUnsupported,
   },
   'oidc-groups-claim': {
     type: 'string',
     help: 'The claim that holds the groups, one or a list.',
     requires: ['oidc-issuer-url'],
-    refused: noOidc,
+    refused: oidcUnsupported,
   },
-  'oidc-groups-prefix': {type: 'string', help: 'What group names begin with.', requires: ['oidc-issuer-url'], refused: noOidc},
+  'oidc-groups-prefix': {type: 'string', help: 'What group names begin with.', requires: ['oidc-issuer-url'], refused: oidcUnsupported},
   'oidc-required-claim': {
     type: 'map',
     help: 'A claim that must be present with this value, as key=value. Repeatable.',
     requires: ['oidc-issuer-url'],
-    refused: noOidc,
+    refused: oidcUnsupported,
   },
   'oidc-signing-algs': {
     type: 'strings',
@@ -98,18 +98,18 @@ export const authentication = flagSection('Authentication', {
     default: 'RS256',
     oneOf: algorithms,
     requires: ['oidc-issuer-url'],
-    refused: noOidc,
+    refused: oidcUnsupported,
   },
   ...requestHeader({}),
 });
 
 const hour = 3_600_000;
-const longestTokenSeconds = 2 ** 32;
+const maxTokenSeconds = 2 ** 32;
 
-const issuerObjection = (issuers: readonly string[]): string | undefined => {
+const validateIssuers = (issuers: readonly string[]): string | undefined => {
   if (issuers.includes('')) return 'an issuer must not be empty';
-  const bad = issuers.find(issuer => issuer.includes(':') && !URL.canParse(issuer));
-  return bad === undefined ? undefined : `"${bad}" contains a colon but is not a URL`;
+  const invalid = issuers.find(issuer => issuer.includes(':') && !URL.canParse(issuer));
+  return invalid === undefined ? undefined : `"${invalid}" contains a colon but is not a URL`;
 };
 
 /** Tokens of service accounts: who issues and who verifies them. */
@@ -117,7 +117,7 @@ export const serviceAccountTokens = flagSection('Service account tokens', {
   'service-account-issuer': {
     type: 'strings',
     help: 'The issuer named in tokens; an HTTPS URL is strongly advised, so that clients can discover the keys. Repeatable: the first issues, all are accepted.',
-    check: issuerObjection,
+    check: validateIssuers,
   },
   'service-account-jwks-uri': {
     type: 'string',
@@ -140,13 +140,13 @@ export const serviceAccountTokens = flagSection('Service account tokens', {
     help: 'The socket of a signer outside the server. Exclusive with the key files; needs the gate ExternalServiceAccountTokenSigner.',
     excludes: ['service-account-key-file', 'service-account-signing-key-file'],
     gate: 'ExternalServiceAccountTokenSigner',
-    refused: notYet('sign with the key of --service-account-signing-key-file'),
+    refused: notSupportedYet('sign with the key of --service-account-signing-key-file'),
   },
   'service-account-lookup': {type: 'bool', help: 'Refuse tokens whose account is no longer in the store.', default: 'true'},
   'service-account-max-token-expiration': {
     type: 'duration',
     help: 'The longest life of a token; who asks for more gets this.',
-    check: (ms: number) => (ms === 0 || (ms >= hour && ms <= longestTokenSeconds * 1000) ? undefined : `must be from 1h to ${longestTokenSeconds}s`),
+    check: (ms: number) => (ms === 0 || (ms >= hour && ms <= maxTokenSeconds * 1000) ? undefined : `must be from 1h to ${maxTokenSeconds}s`),
   },
   'service-account-extend-token-expiration': {
     type: 'bool',
@@ -158,7 +158,7 @@ export const serviceAccountTokens = flagSection('Service account tokens', {
 /** Authorization modes the documents name. */
 export const authorizationModes = ['AlwaysAllow', 'AlwaysDeny', 'ABAC', 'Webhook', 'RBAC', 'Node'] as const;
 
-const otherModes = 'choose from AlwaysAllow, AlwaysDeny, Node and RBAC by --authorization-mode';
+const authorizationAlternatives = 'choose from AlwaysAllow, AlwaysDeny, Node and RBAC by --authorization-mode';
 
 const webhookFlags = [
   'authorization-webhook-config-file',
@@ -175,37 +175,37 @@ export const authorization = flagSection('Authorization', {
     default: 'AlwaysAllow',
     shownDefault: 'AlwaysAllow when no config file',
     oneOf: authorizationModes,
-    refusedValues: {ABAC: notYet('choose from AlwaysAllow, AlwaysDeny, Node and RBAC'), Webhook: notYet('choose from AlwaysAllow, AlwaysDeny, Node and RBAC')},
+    refusedValues: {ABAC: notSupportedYet('choose from AlwaysAllow, AlwaysDeny, Node and RBAC'), Webhook: notSupportedYet('choose from AlwaysAllow, AlwaysDeny, Node and RBAC')},
   },
   'authorization-config': {
     type: 'path',
     help: 'The file that configures the chain of authorizers. Needs the gate StructuredAuthorizationConfiguration; exclusive with --authorization-mode and the --authorization-webhook-* flags.',
     excludes: ['authorization-mode', ...webhookFlags],
     gate: 'StructuredAuthorizationConfiguration',
-    refused: notYet(otherModes),
+    refused: notSupportedYet(authorizationAlternatives),
   },
-  'authorization-policy-file': {type: 'path', help: 'The policy of mode ABAC, a JSON object a line.', refused: notYet(otherModes)},
-  'authorization-webhook-config-file': {type: 'path', help: 'Connection settings for mode Webhook.', refused: notYet(otherModes)},
+  'authorization-policy-file': {type: 'path', help: 'The policy of mode ABAC, a JSON object a line.', refused: notSupportedYet(authorizationAlternatives)},
+  'authorization-webhook-config-file': {type: 'path', help: 'Connection settings for mode Webhook.', refused: notSupportedYet(authorizationAlternatives)},
   'authorization-webhook-version': {
     type: 'string',
     help: 'The API version of the SubjectAccessReview exchanged with the webhook.',
     default: 'v1beta1',
     oneOf: ['v1beta1', 'v1'],
-    subject: 'pending',
+    implementation: 'pending',
   },
   'authorization-webhook-cache-authorized-ttl': {
     type: 'duration',
     help: 'How long an answer that allows is kept.',
     default: '5m0s',
     range: {min: '0'},
-    subject: 'pending',
+    implementation: 'pending',
   },
   'authorization-webhook-cache-unauthorized-ttl': {
     type: 'duration',
     help: 'How long an answer that does not is kept.',
     default: '30s',
     range: {min: '0'},
-    subject: 'pending',
+    implementation: 'pending',
   },
 });
 
@@ -215,10 +215,10 @@ const modeFiles = [
 ] as const;
 
 /** Each mode once, and the modes that need a file with it. */
-export const modeObjection = ({authorizationMode: modes}: {readonly authorizationMode: readonly string[]}, given: Given): string | undefined => {
+export const validateAuthorizationModes = ({authorizationMode: modes}: {readonly authorizationMode: readonly string[]}, given: Given): string | undefined => {
   if (modes.length === 0) return '--authorization-mode must name at least one mode';
-  const twice = modes.find((mode, at) => modes.indexOf(mode) !== at);
-  if (twice) return `--authorization-mode names ${twice} more than once`;
+  const repeated = modes.find((mode, at) => modes.indexOf(mode) !== at);
+  if (repeated) return `--authorization-mode names ${repeated} more than once`;
   for (const [mode, file] of modeFiles) {
     if (modes.includes(mode) && !given.has(file)) return `--authorization-mode=${mode} requires --${file}`;
     if (!modes.includes(mode) && given.has(file)) return `--${file} requires --authorization-mode=${mode}`;

@@ -1,5 +1,5 @@
 import {flagSection} from '#src/options/flag.js';
-import {dualStackObjection, serviceRangeObjection} from '#src/options/rules.js';
+import {validateDualStack, validateServiceRange} from '#src/options/rules.js';
 
 const addressTypes = ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP'] as const;
 
@@ -70,9 +70,9 @@ interface ClusterOptions {
 }
 
 /** Ranges of services must be of two families and large enough, and the master service's port one of the node ports. */
-export const clusterObjection = ({serviceClusterIpRange, serviceNodePortRange: {from, to}, platServiceNodePort: port}: ClusterOptions): string | undefined => {
+export const validateServiceRanges = ({serviceClusterIpRange, serviceNodePortRange: {from, to}, platServiceNodePort: port}: ClusterOptions): string | undefined => {
   const outside = port !== 0 && (port < from || port > to);
   return outside
     ? `--plat-service-node-port ${port} is not in --service-node-port-range ${from}-${to}`
-    : (dualStackObjection('service-cluster-ip-range', serviceClusterIpRange) ?? serviceRangeObjection('service-cluster-ip-range', serviceClusterIpRange));
+    : (validateDualStack('service-cluster-ip-range', serviceClusterIpRange) ?? validateServiceRange('service-cluster-ip-range', serviceClusterIpRange));
 };

@@ -1,11 +1,11 @@
-import {flagSection, notYet} from '#src/options/flag.js';
+import {flagSection, notSupportedYet} from '#src/options/flag.js';
 import {http2Streams, listening, profiling, sniCertificates, tlsFiles, tlsLimits} from '#src/options/shared/serving.js';
 
 const hstsDirective = /^(?:max-age=\d+|includeSubDomains|preload)$/;
 
-const hstsObjection = (directives: readonly string[]): string | undefined => {
-  const bad = directives.find(directive => directive !== '' && !hstsDirective.test(directive));
-  return bad === undefined ? undefined : `"${bad}" is none of max-age=<seconds>, includeSubDomains, preload`;
+const validateHsts = (directives: readonly string[]): string | undefined => {
+  const invalid = directives.find(directive => directive !== '' && !hstsDirective.test(directive));
+  return invalid === undefined ? undefined : `"${invalid}" is none of max-age=<seconds>, includeSubDomains, preload`;
 };
 
 const isPattern = (text: string): boolean => {
@@ -17,7 +17,7 @@ const isPattern = (text: string): boolean => {
 };
 
 /** An origin pattern that is open at an end would match hosts nobody meant. */
-const originObjection = (origins: readonly string[]): string | undefined => {
+const validateOrigins = (origins: readonly string[]): string | undefined => {
   for (const origin of origins) {
     if (!isPattern(origin)) return `"${origin}" is not a regular expression`;
     if (!/\^|\/\//.test(origin)) return `"${origin}" is not anchored at the start of the host`;
@@ -55,22 +55,22 @@ export const serving = flagSection('Serving and network', {
   'strict-transport-security-directives': {
     type: 'strings',
     help: 'Directives of the HSTS header: max-age=<seconds>, includeSubDomains, preload. Empty sends no header.',
-    check: hstsObjection,
+    check: validateHsts,
   },
   'cors-allowed-origins': {
     type: 'strings',
     help: 'Origins that may use the API from a browser, each a regular expression anchored at both ends. Empty turns CORS off.',
-    check: originObjection,
+    check: validateOrigins,
   },
   'debug-socket-path': {
     type: 'path',
     help: 'A Unix socket for profiling, without authentication or authorization.',
   },
-  'enable-logs-handler': {type: 'bool', help: 'Serve the log files under /logs.', deprecated: 'the handler will be removed', subject: 'pending'},
+  'enable-logs-handler': {type: 'bool', help: 'Serve the log files under /logs.', deprecated: 'the handler will be removed', implementation: 'pending'},
   profiling: profiling.profiling,
   'contention-profiling': profiling['contention-profiling'],
-  'egress-selector-config-file': {type: 'path', help: 'The file that says which way outgoing traffic takes.', refused: notYet('leave it out; every connection goes out directly')},
-  'tracing-config-file': {type: 'path', help: 'The file that configures tracing.', refused: notYet('leave it out; with -v=3 the log tells how long requests take')},
+  'egress-selector-config-file': {type: 'path', help: 'The file that says which way outgoing traffic takes.', refused: notSupportedYet('leave it out; every connection goes out directly')},
+  'tracing-config-file': {type: 'path', help: 'The file that configures tracing.', refused: notSupportedYet('leave it out; with -v=3 the log tells how long requests take')},
 });
 
 /** How many requests there may be at once, how long they may take, and how the server ends. */
@@ -109,7 +109,7 @@ export const limits = flagSection('Limits', {
     help: 'If not 0, every connection of a user is slowed to this many bytes a second (long-running requests only).',
     default: '0',
     range: {min: 0},
-    refused: notYet('leave it out, and slow connections down in front of the server'),
+    refused: notSupportedYet('leave it out, and slow connections down in front of the server'),
   },
   'max-waiting-response-bytes': {
     type: 'quantity',

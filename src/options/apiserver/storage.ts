@@ -1,20 +1,20 @@
 import {groupResource, kinds} from '#src/api/kinds.js';
 import {naming, type NamingName} from '#src/api/naming.js';
-import {flagSection, notYet} from '#src/options/flag.js';
+import {flagSection, notSupportedYet} from '#src/options/flag.js';
 import type {Given} from '#src/options/flag.js';
 
 const {protobufMediaType} = naming('plat');
 
 const isServer = (text: string): boolean => /^https?:\/\//.test(text) && URL.canParse(text);
 
-const serverObjection = (servers: readonly string[]): string | undefined => {
+const validateServers = (servers: readonly string[]): string | undefined => {
   // Not repeated in the message: it would end up in logs.
   if (servers.some(server => isServer(server) && (new URL(server).username || new URL(server).password))) return 'must not hold a user or a password: the store\'s servers know this one by --kvstore-certfile';
-  const bad = servers.find(server => !isServer(server));
-  return bad === undefined ? undefined : `"${bad}" must be formatted as scheme://ip:port`;
+  const invalid = servers.find(server => !isServer(server));
+  return invalid === undefined ? undefined : `"${invalid}" must be formatted as scheme://ip:port`;
 };
 
-const overrideObjection = (overrides: readonly string[]): string | undefined => {
+const validateServerOverrides = (overrides: readonly string[]): string | undefined => {
   for (const override of overrides) {
     const [resource = '', servers = '', ...more] = override.split('#');
     if (more.length > 0 || !/^[^/]*\/[^/]+$/.test(resource) || !servers.split(';').every(isServer))
@@ -23,16 +23,16 @@ const overrideObjection = (overrides: readonly string[]): string | undefined => 
   return undefined;
 };
 
-const cacheSizeObjection = (sizes: readonly string[]): string | undefined => {
-  const bad = sizes.find(size => !/^[^#]+#\d+$/.test(size));
-  return bad === undefined ? undefined : `"${bad}" must be formatted as resource[.group]#size`;
+const validateCacheSizes = (sizes: readonly string[]): string | undefined => {
+  const invalid = sizes.find(size => !/^[^#]+#\d+$/.test(size));
+  return invalid === undefined ? undefined : `"${invalid}" must be formatted as resource[.group]#size`;
 };
 
 const second = 1000;
 /** What an etcd server grants at most. */
-const longestLease = 9_000_000_000 * second;
+const maxLeaseMs = 9_000_000_000 * second;
 
-const noEncryption = notYet('encrypt the disk that the store lies on');
+const encryptionUnsupported = notSupportedYet('encrypt the disk that the store lies on');
 
 /** Where objects are kept. */
 export const storage = flagSection('Storage', {
@@ -63,12 +63,12 @@ export const storage = flagSection('Storage', {
   'kvstore-servers': {
     type: 'strings',
     help: 'The store\'s servers, as scheme://ip:port, comma separated. Selects the backend etcd3.',
-    check: serverObjection,
+    check: validateServers,
   },
   'kvstore-servers-overrides': {
     type: 'strings',
     help: 'Other servers for single built-in resources, each as group/resource#servers with servers separated by semicolons.',
-    check: overrideObjection,
+    check: validateServerOverrides,
     requires: ['kvstore-servers'],
     refused: 'is not supported: one revision counts for all resources, so all of them are kept in the servers of --kvstore-servers',
   },
@@ -104,24 +104,24 @@ export const storage = flagSection('Storage', {
   },
   'kvstore-healthcheck-timeout': {type: 'duration', help: 'How long a health check may wait for the store.', default: '2s', range: {above: '0'}},
   'kvstore-readycheck-timeout': {type: 'duration', help: 'How long a readiness check may wait for the store.', default: '2s', range: {above: '0'}},
-  'encryption-provider-config': {type: 'path', help: 'The file that says how secrets are encrypted at rest.', refused: noEncryption},
+  'encryption-provider-config': {type: 'path', help: 'The file that says how secrets are encrypted at rest.', refused: encryptionUnsupported},
   'encryption-provider-config-automatic-reload': {
     type: 'bool',
     help: 'Read that file again when it changes. Health endpoints then cannot tell key-management plugins apart.',
     requires: ['encryption-provider-config'],
-    refused: noEncryption,
+    refused: encryptionUnsupported,
   },
   'watch-cache': {type: 'bool', help: 'Serve lists and watches as from a cache: a list that takes any version is told whole, whatever its limit.', default: 'true'},
   'watch-cache-sizes': {
     type: 'strings',
     help: 'Cache sizes of single built-in resources, each as resource[.group]#size. Only 0 says anything: no cache for that resource.',
-    check: cacheSizeObjection,
+    check: validateCacheSizes,
   },
   'event-ttl': {
     type: 'duration',
     help: 'How long events are kept, from 1s to 2500000h. 0 keeps them for ever.',
     default: '1h0m0s',
-    check: (ms: number) => (ms === 0 || (ms >= second && ms <= longestLease) ? undefined : 'must be 0 or from 1s to 2500000h'),
+    check: (ms: number) => (ms === 0 || (ms >= second && ms <= maxLeaseMs) ? undefined : 'must be 0 or from 1s to 2500000h'),
   },
   'lease-reuse-duration-seconds': {
     type: 'int',
@@ -143,7 +143,7 @@ export const storage = flagSection('Storage', {
 });
 
 /** What the backend needs, and what it cannot use. */
-export const backendObjection = ({storageBackend}: {readonly storageBackend: string}, given: Given): string | undefined => {
+export const validateStorageBackend = ({storageBackend}: {readonly storageBackend: string}, given: Given): string | undefined => {
   if (storageBackend === 'etcd3' && !given.has('kvstore-servers')) return '--storage-backend=etcd3 requires --kvstore-servers';
   if (given.has('storage-backend') && storageBackend !== 'etcd3' && given.has('kvstore-servers'))
     return `--kvstore-servers cannot be used with --storage-backend=${storageBackend}`;
@@ -151,9 +151,9 @@ export const backendObjection = ({storageBackend}: {readonly storageBackend: str
 };
 
 /** Whether every resource whose cache has a size of its own is built in. */
-export const cachedResourceObjection = (options: {readonly naming: NamingName; readonly watchCacheSizes: readonly string[]}): string | undefined => {
+export const validateCachedResources = (options: {readonly naming: NamingName; readonly watchCacheSizes: readonly string[]}): string | undefined => {
   if (options.watchCacheSizes.length === 0) return undefined;
   const known = new Set(Object.values(kinds).map(kind => groupResource(naming(options.naming), kind)));
-  const stray = options.watchCacheSizes.find(entry => !known.has(entry.split('#')[0]!));
-  return stray && `--watch-cache-sizes ${JSON.stringify(stray)} names no built-in resource`;
+  const unknown = options.watchCacheSizes.find(entry => !known.has(entry.split('#')[0]!));
+  return unknown && `--watch-cache-sizes ${JSON.stringify(unknown)} names no built-in resource`;
 };

@@ -1,7 +1,7 @@
 import {isIP} from 'node:net';
 import {flagSection} from '#src/options/flag.js';
 import type {Given} from '#src/options/flag.js';
-import {dualStackObjection} from '#src/options/rules.js';
+import {validateDualStack} from '#src/options/rules.js';
 
 const maskV4 = {type: 'int32', range: {min: 1, max: 32}} as const;
 const maskV6 = {type: 'int32', range: {min: 1, max: 128}} as const;
@@ -40,16 +40,16 @@ export const cloud = flagSection('Cloud, CIDRs, routes', {
     type: 'bool',
     help: 'Set up routes for the ranges of nodes on the cloud provider.',
     default: 'true',
-    subject: 'pending',
+    implementation: 'pending',
   },
-  'cloud-provider': {type: 'string', help: 'The cloud provider; empty means none.', shownDefault: 'empty', subject: 'pending'},
-  'cloud-config': {type: 'path', help: 'The cloud provider\'s configuration file.', shownDefault: 'empty', subject: 'pending'},
+  'cloud-provider': {type: 'string', help: 'The cloud provider; empty means none.', shownDefault: 'empty', implementation: 'pending'},
+  'cloud-config': {type: 'path', help: 'The cloud provider\'s configuration file.', shownDefault: 'empty', implementation: 'pending'},
   'external-cloud-volume-plugin': {
     type: 'string',
     help: 'The provider whose volumes are handled here when the cloud provider is external.',
-    subject: 'pending',
+    implementation: 'pending',
   },
-  'cluster-name': {type: 'string', help: 'The first part of the names of things made on the cloud.', default: 'plat', subject: 'pending'},
+  'cluster-name': {type: 'string', help: 'The first part of the names of things made on the cloud.', default: 'plat', implementation: 'pending'},
 });
 
 interface CloudOptions {
@@ -64,13 +64,13 @@ const familyFlags = [
 ] as const;
 
 /** Mask lengths must suit the families of the cluster's ranges. */
-export const nodeRangesObjection = (options: CloudOptions, given: Given): string | undefined => {
+export const validateNodeRanges = (options: CloudOptions, given: Given): string | undefined => {
   if (!options.allocateNodeCidrs) return undefined;
-  const objection = dualStackObjection('cluster-cidr', options.clusterCidr) ?? dualStackObjection('service-cluster-ip-range', options.serviceClusterIpRange);
-  if (objection) return objection;
+  const error = validateDualStack('cluster-cidr', options.clusterCidr) ?? validateDualStack('service-cluster-ip-range', options.serviceClusterIpRange);
+  if (error) return error;
   if (options.clusterCidr.length > 1)
     return given.has('node-cidr-mask-size') ? '--node-cidr-mask-size cannot be used with two ranges in --cluster-cidr' : undefined;
   const families = options.clusterCidr.map(cidr => isIP(cidr.split('/')[0]!));
-  const stray = familyFlags.find(([family, flag]) => given.has(flag) && !families.includes(family));
-  return stray && `--${stray[1]} cannot be used without an IPv${stray[0]} range in --cluster-cidr`;
+  const unused = familyFlags.find(([family, flag]) => given.has(flag) && !families.includes(family));
+  return unused && `--${unused[1]} cannot be used without an IPv${unused[0]} range in --cluster-cidr`;
 };

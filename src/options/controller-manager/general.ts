@@ -1,7 +1,7 @@
 import {naming} from '#src/api/naming.js';
-import {controllerNames, selectionObjection} from '#src/options/controller-names.js';
+import {controllerNames, validateSelection} from '#src/options/controller-names.js';
 import {flagSection} from '#src/options/flag.js';
-import {leaseTimesObjection} from '#src/options/rules.js';
+import {validateLeaseTimes} from '#src/options/rules.js';
 import {featureGates, help, logging, metrics, verbosity} from '#src/options/shared/logging.js';
 import {clientNaming} from '#src/options/shared/naming.js';
 
@@ -18,7 +18,7 @@ export const general = flagSection('Controller selection and misc', {
     type: 'strings',
     help: `Controllers to run: "*" stands for all that are on by default, "name" turns one on, "-name" turns one off. All controllers: ${all}. Off by default: ${off}.`,
     default: '*',
-    check: selectionObjection,
+    check: validateSelection,
   },
   'controller-shutdown-timeout': {
     type: 'duration',
@@ -27,7 +27,7 @@ export const general = flagSection('Controller selection and misc', {
     range: {min: '0'},
   },
   'controller-start-interval': {type: 'duration', help: 'The time between starts of controllers.', range: {min: '0'}},
-  'enable-dynamic-provisioning': {type: 'bool', help: 'Make volumes for claims as they come.', default: 'true', subject: 'pending'},
+  'enable-dynamic-provisioning': {type: 'bool', help: 'Make volumes for claims as they come.', default: 'true', implementation: 'pending'},
   'enable-garbage-collector': {
     type: 'bool',
     help: 'Run the generic garbage collector. Must be the same as the API server\'s flag of this name.',
@@ -36,7 +36,7 @@ export const general = flagSection('Controller selection and misc', {
   'enable-hostpath-provisioner': {
     type: 'bool',
     help: 'Make host-path volumes where there is no cloud provider. For tests on a single node only.',
-    subject: 'pending',
+    implementation: 'pending',
   },
   'enable-leader-migration': {type: 'bool', help: 'Let controllers move between managers under a second lock.'},
   'leader-migration-config': {
@@ -48,17 +48,17 @@ export const general = flagSection('Controller selection and misc', {
     type: 'path',
     help: 'The directory searched for volume plugins of third parties.',
     default: '/usr/libexec/plat/platlet-plugins/volume/exec/',
-    subject: 'pending',
+    implementation: 'pending',
   },
   'disable-attach-detach-reconcile-sync': {
     type: 'bool',
     help: 'Turn off the periodic sync of attached volumes. May let volumes and pods disagree.',
-    subject: 'pending',
+    implementation: 'pending',
   },
   'disable-force-detach-on-timeout': {
     type: 'bool',
     help: 'Do not detach a volume by force when unmounting takes too long. Recovery then needs the non-graceful node shutdown feature.',
-    subject: 'pending',
+    implementation: 'pending',
   },
   platconfig: {type: 'path', help: 'The file with connection settings: where the API server is, and who calls.'},
   master: {type: 'string', help: 'The address of the API server. Wins over the file.'},
@@ -75,7 +75,7 @@ export const general = flagSection('Controller selection and misc', {
   ...metrics,
 });
 
-const seconds = {type: 'int32', subject: 'pending', range: {min: 0}} as const;
+const seconds = {type: 'int32', implementation: 'pending', range: {min: 0}} as const;
 const batchPeriod = {type: 'duration', range: {min: '0'}} as const;
 
 /** Batches, the lead, and volumes. */
@@ -118,8 +118,8 @@ export const batching = flagSection('Batching, leader election, volumes', {
   'pv-recycler-increment-timeout-nfs': {...seconds, help: 'Seconds added for each Gi to the time an NFS scrubber pod may take.', default: '30'},
   'pv-recycler-minimum-timeout-hostpath': {...seconds, help: 'Seconds a host-path recycler pod may take at least. For tests only.', default: '60'},
   'pv-recycler-minimum-timeout-nfs': {...seconds, help: 'Seconds an NFS recycler pod may take at least.', default: '300'},
-  'pv-recycler-pod-template-filepath-hostpath': {type: 'path', help: 'The pod template for recycling host-path volumes. For tests only.', subject: 'pending'},
-  'pv-recycler-pod-template-filepath-nfs': {type: 'path', help: 'The pod template for recycling NFS volumes.', subject: 'pending'},
+  'pv-recycler-pod-template-filepath-hostpath': {type: 'path', help: 'The pod template for recycling host-path volumes. For tests only.', implementation: 'pending'},
+  'pv-recycler-pod-template-filepath-nfs': {type: 'path', help: 'The pod template for recycling NFS volumes.', implementation: 'pending'},
   'pv-recycler-timeout-increment-hostpath': {
     ...seconds,
     help: 'Seconds added for each Gi to the time a host-path scrubber pod may take. For tests only.',
@@ -129,7 +129,7 @@ export const batching = flagSection('Batching, leader election, volumes', {
     type: 'duration',
     help: 'The time between syncs of attached volumes. Must exceed one second.',
     default: '1m0s',
-    subject: 'pending',
+    implementation: 'pending',
   },
 });
 
@@ -144,10 +144,10 @@ export interface LeaderElectionOptions {
 }
 
 /** A lease object counts its seconds in 32 bits. */
-const mostSeconds = 2 ** 31 - 1;
+const maxLeaseSeconds = 2 ** 31 - 1;
 
 /** A lock needs a name, a namespace, and times in the right order. Nothing is asked when there is no election. */
-export const leaderElectionObjection = (options: LeaderElectionOptions): string | undefined => {
+export const validateLeaderElection = (options: LeaderElectionOptions): string | undefined => {
   if (!options.leaderElect) return undefined;
   const times = {
     'lease-duration': options.leaderElectLeaseDuration,
@@ -156,10 +156,10 @@ export const leaderElectionObjection = (options: LeaderElectionOptions): string 
   };
   for (const [name, ms] of Object.entries(times)) if (ms <= 0) return `--leader-elect-${name} must be greater than 0`;
   if (options.leaderElectLeaseDuration < 1000) return '--leader-elect-lease-duration must be at least one second';
-  if (options.leaderElectLeaseDuration > mostSeconds * 1000) return `--leader-elect-lease-duration must be at most ${mostSeconds}s`;
+  if (options.leaderElectLeaseDuration > maxLeaseSeconds * 1000) return `--leader-elect-lease-duration must be at most ${maxLeaseSeconds}s`;
   if (!options.leaderElectResourceName) return '--leader-elect-resource-name must not be empty';
   if (!options.leaderElectResourceNamespace) return '--leader-elect-resource-namespace must not be empty';
-  return leaseTimesObjection('leader-elect', {
+  return validateLeaseTimes('leader-elect', {
     leaseDuration: options.leaderElectLeaseDuration,
     renewDeadline: options.leaderElectRenewDeadline,
     retryPeriod: options.leaderElectRetryPeriod,

@@ -12,7 +12,7 @@ const workers = <const D extends string>(count: D, of: string, limits: {readonly
   }) as const;
 
 const pendingWorkers = <const D extends string>(count: D, of: string, limits: {readonly max?: number} = {}) =>
-  ({...workers(count, of, limits), subject: 'pending'}) as const;
+  ({...workers(count, of, limits), implementation: 'pending'}) as const;
 
 /** How many keys each controller works on at once. */
 export const concurrency = flagSection('Concurrency', {
@@ -40,7 +40,7 @@ export const concurrency = flagSection('Concurrency', {
 
 const activePeriod = <const D extends string>(text: D, help: string) => ({type: 'duration', help, default: text, range: {above: '0'}}) as const;
 const activeRate = <const D extends string>(text: D, help: string) => ({type: 'float', help, default: text, range: {min: 0}}) as const;
-const period = <const D extends string>(text: D, help: string) => ({type: 'duration', help, default: text, range: {above: '0'}, subject: 'pending'}) as const;
+const period = <const D extends string>(text: D, help: string) => ({type: 'duration', help, default: text, range: {above: '0'}, implementation: 'pending'}) as const;
 
 /** How fast, how often, and from when on. */
 export const rates = flagSection('Rates, periods and thresholds', {

@@ -59,7 +59,7 @@ export const certificateSigning = flagSection('Certificate signing', {
 });
 
 /** A signer's own certificate and key are of use together only. */
-export const signingPairsObjection = (_: unknown, given: Given): string | undefined => {
+export const validateSigningPairs = (_: unknown, given: Given): string | undefined => {
   for (const pair of specificPairs) {
     const [cert, key] = [`${pair}-cert-file`, `${pair}-key-file`];
     if (given.has(cert) && !given.has(key)) return `--${cert} requires --${key}: cannot specify cert without key`;

@@ -2,4 +2,4 @@
 export const inFile = {deprecated: 'set this in the configuration file named by --config instead'} as const;
 
 /** Flags whose subject is not built yet. */
-export const pending = {subject: 'pending'} as const;
+export const pending = {implementation: 'pending'} as const;

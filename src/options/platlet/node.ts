@@ -12,12 +12,12 @@ const plat = naming('plat');
 /** Which vocabulary the server speaks is not known yet. */
 const isAllowed = (label: string): boolean => (['plat', 'kubernetes'] as const).every(name => isNodesOwnLabel(label, naming(name)));
 
-const labelsObjection = (labels: ReadonlyMap<string, string>): string | undefined => {
-  const bad = [...labels.keys()].filter(label => !isAllowed(label));
-  return bad.length === 0 ? undefined : `a node may not give itself the label ${bad.join(', ')}`;
+const validateLabels = (labels: ReadonlyMap<string, string>): string | undefined => {
+  const invalid = [...labels.keys()].filter(label => !isAllowed(label));
+  return invalid.length === 0 ? undefined : `a node may not give itself the label ${invalid.join(', ')}`;
 };
 
-const addressesObjection = (addresses: readonly string[]): string | undefined => {
+const validateAddresses = (addresses: readonly string[]): string | undefined => {
   if (addresses.length > 2) return 'must not hold more than two addresses';
   const [first, second] = addresses.map(address => isIP(address));
   return second !== undefined && first === second ? 'must hold addresses of different IP families' : undefined;
@@ -87,13 +87,13 @@ export const node = flagSection('Remaining node agent options', {
     type: 'ips',
     help: 'The address of the node, or one of each family. Unset takes the host\'s default IPv4 address, else its IPv6 address; "::" prefers IPv6.',
     label: 'string',
-    check: addressesObjection,
+    check: validateAddresses,
   },
   'node-labels': {
     ...pending,
     type: 'map',
     help: `Labels the node registers with. Those of ${plat.domain} must be under ${plat.agent}.${plat.domain} or node.${plat.domain}, or one of ${namedNodeLabels(plat).join(', ')}.`,
-    check: labelsObjection,
+    check: validateLabels,
   },
   'provider-id': {...pending, type: 'string', help: 'What the node is called in a database of machines.'},
   'root-dir': {...pending, type: 'path', help: 'The directory of the agent\'s files, volume mounts among them.', default: '/var/lib/platlet'},

@@ -20,9 +20,9 @@ const enforceable: readonly string[] = [
 
 const memoryReservation = /^\d+:[^=,;]+=[^=,;]+(?:,[^=,;]+=[^=,;]+)*(?:;\d+:[^=,;]+=[^=,;]+(?:,[^=,;]+=[^=,;]+)*)*$/;
 
-const memoryObjection = (items: readonly string[]): string | undefined => {
-  const bad = items.find(item => !memoryReservation.test(item));
-  return bad === undefined ? undefined : `"${bad}" must be formatted as node:type=quantity,...`;
+const validateMemoryReservations = (items: readonly string[]): string | undefined => {
+  const invalid = items.find(item => !memoryReservation.test(item));
+  return invalid === undefined ? undefined : `"${invalid}" must be formatted as node:type=quantity,...`;
 };
 
 /** What of the node's resources goes to pods, and how it is shared out. */
@@ -61,7 +61,7 @@ export const resources = flagSection('Limits, rates, timeouts', {
     type: 'each',
     label: 'list',
     help: 'Memory kept on each NUMA node, as node:type=quantity,...;node:... The sum of a type must be what the reserved flags and the eviction threshold add up to.',
-    check: memoryObjection,
+    check: validateMemoryReservations,
   },
   'qos-reserved': {
     ...row,

@@ -8,7 +8,7 @@ export const help = {
 } as const;
 
 const modulePattern = /^[^=,]+=(\d+)$/;
-const mostVerbose = 2 ** 31 - 1;
+const maxVerbosity = 2 ** 31 - 1;
 
 export const verbosity = {
   v: {type: 'int32', label: 'int', help: 'How much the log tells; higher is more. 1 and 2: what starts and stops; 3: requests; 4: why requests are refused, watches; 5: admission plugins, storage; 6: outgoing calls; 7: their headers; 8: bodies to 1 KiB; 9: to 10 KiB, and calls as commands; 10: to 64 KiB. Secrets, tokens and keys are never told.', shorthand: 'v', range: {min: 0}},
@@ -17,8 +17,8 @@ export const verbosity = {
     label: 'pattern=N,...',
     help: 'Verbosity for single components, as pattern=N,... (text format only). A pattern is the name that stands before the bracket in the header of a line, for example httplog, roundtrip or a controller; * and ? stand for any text and any character. The first that matches decides.',
     check: (items: readonly string[]) => {
-      const bad = items.find(item => item !== '' && !(Number(modulePattern.exec(item)?.[1]) <= mostVerbose));
-      return bad === undefined ? undefined : `"${bad}" must be formatted as pattern=N, with N at most ${mostVerbose}`;
+      const invalid = items.find(item => item !== '' && !(Number(modulePattern.exec(item)?.[1]) <= maxVerbosity));
+      return invalid === undefined ? undefined : `"${invalid}" must be formatted as pattern=N, with N at most ${maxVerbosity}`;
     },
   },
 } as const;
@@ -54,16 +54,16 @@ export const metrics = {
     type: 'map',
     help: 'Values a label of a metric may have, as <MetricName>,<LabelName>=<value>,<value>...; every other value is counted as "unexpected".',
     shownDefault: '[]',
-    subject: 'pending',
+    implementation: 'pending',
     check: (labels: ReadonlyMap<string, string>) => {
-      const bad = [...labels.keys()].find(key => !metricLabel.test(key));
-      return bad === undefined ? undefined : `"${bad}" must be formatted as <MetricName>,<LabelName>`;
+      const invalid = [...labels.keys()].find(key => !metricLabel.test(key));
+      return invalid === undefined ? undefined : `"${invalid}" must be formatted as <MetricName>,<LabelName>`;
     },
   },
   'allow-metric-labels-manifest': {
     type: 'path',
     help: 'A file with such an allow-list. What --allow-metric-labels says wins over it.',
-    subject: 'pending',
+    implementation: 'pending',
   },
   'disabled-metrics': {
     type: 'strings',
@@ -72,7 +72,7 @@ export const metrics = {
   'show-hidden-metrics-for-version': {
     type: 'string',
     help: 'The previous minor release, as <major>.<minor>, whose hidden metrics are shown. Any other release is refused.',
-    subject: 'pending',
+    implementation: 'pending',
     oneOf: ['', '1.34'],
   },
 } as const;

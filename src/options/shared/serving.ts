@@ -33,7 +33,7 @@ export const listening = {
     type: 'bool',
     help: 'Bind the port with SO_REUSEADDR, so that it can be taken while old connections still wait to end, and a wildcard beside a specific address.',
     default: 'false',
-    idle: 'Node.js sets SO_REUSEADDR on every listening socket',
+    withoutEffect: 'Node.js sets SO_REUSEADDR on every listening socket',
   },
   'permit-port-sharing': {
     type: 'bool',
@@ -56,7 +56,7 @@ export const profiling = {
   'contention-profiling': {type: 'bool', help: 'Profile what blocks the process, when profiling is on.'},
 } as const;
 
-const blank = (items: readonly string[]): string | undefined => (items.some(item => item.trim() === '') ? 'must not hold an empty name' : undefined);
+const validateNonBlank = (items: readonly string[]): string | undefined => (items.some(item => item.trim() === '') ? 'must not hold an empty name' : undefined);
 
 /** How identities are taken over from a front proxy. The documents give the programs different defaults for the headers. */
 export const requestHeader = (defaults: {readonly user?: string; readonly group?: string; readonly extra?: string}) =>
@@ -73,24 +73,24 @@ export const requestHeader = (defaults: {readonly user?: string; readonly group?
       type: 'strings',
       help: 'Headers to look in for the user name. X-Remote-User is common.',
       ...(defaults.user && {default: defaults.user}),
-      check: blank,
+      check: validateNonBlank,
     },
     'requestheader-group-headers': {
       type: 'strings',
       help: 'Headers to look in for groups. X-Remote-Group is suggested.',
       ...(defaults.group && {default: defaults.group}),
-      check: blank,
+      check: validateNonBlank,
     },
     'requestheader-extra-headers-prefix': {
       type: 'strings',
       help: 'Prefixes of headers that carry extra attributes of the user. X-Remote-Extra- is suggested.',
       ...(defaults.extra && {default: defaults.extra}),
-      check: blank,
+      check: validateNonBlank,
     },
     'requestheader-uid-headers': {
       type: 'strings',
       help: 'Headers to look in for the UID. X-Remote-Uid is suggested.',
       gate: 'RemoteRequestHeaderUID',
-      check: blank,
+      check: validateNonBlank,
     },
   }) as const;

@@ -10,7 +10,7 @@ import type {FlagTable, OptionsOf} from '#src/options/flag.js';
 import {flagValues} from '#src/options/flag-values.js';
 import type {LeaderElectionOptions} from '#src/options/controller-manager/general.js';
 import type {Parsed} from '#src/options/parse.js';
-import {gateOf, versionOf} from '#src/options/parsed.js';
+import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
 import type {DebugPages} from '#src/runtime/controller.js';
 import {Manager, type RunOutcome, type ManagerOptions} from '#src/runtime/manager.js';
 import {runWithLeaderMigration} from '#src/runtime/leader-migration.js';
@@ -87,7 +87,7 @@ export const createComponent = async <R>(component: Component<R>, parsed: Parsed
   const {program} = component;
   const {clock, random, log, metrics, signal, freeze = false, checks = new HealthChecks(log)} = environment;
   const shared = {clock, random, log};
-  const version = versionOf(parsed);
+  const version = versionInfoOf(parsed);
   const gate = gateOf(parsed);
   const name = naming.component(component.role);
   const debugPages = new Map<string, DebugPages>();

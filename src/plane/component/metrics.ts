@@ -2,13 +2,13 @@ import type {Naming} from '#src/api/naming.js';
 import type {Meter} from '#src/base/meter.js';
 import type {GateStage} from '#src/options/gate-table.js';
 import type {Parsed} from '#src/options/parse.js';
-import {versionOf} from '#src/options/parsed.js';
+import {versionInfoOf} from '#src/options/parsed-options.js';
 
 const stages: Readonly<Record<GateStage, string>> = {alpha: 'ALPHA', beta: 'BETA', stable: '', deprecated: 'DEPRECATED'};
 
 /** Adds the metrics that tell how a component was built and which of its feature gates are on. */
 export const addBuildMetrics = (meter: Meter, parsed: Pick<Parsed<unknown>, 'gates' | 'versions' | 'version'>, naming: Naming): void => {
-  const {major, minor, gitVersion, gitCommit, gitTreeState, buildDate, goVersion, compiler, platform} = versionOf(parsed);
+  const {major, minor, gitVersion, gitCommit, gitTreeState, buildDate, goVersion, compiler, platform} = versionInfoOf(parsed);
   const build = {major, minor, git_version: gitVersion, git_commit: gitCommit, git_tree_state: gitTreeState, build_date: buildDate, go_version: goVersion, compiler, platform};
   const help = "A metric with a constant '1' value, labelled by what the program was built from and what it runs on.";
   meter.gauge({name: `${naming.self}_build_info`, help, labels: Object.keys(build)}).set(1, build);

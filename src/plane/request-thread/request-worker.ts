@@ -11,7 +11,7 @@ import {MetricsRegistry} from '#src/observe/metrics.js';
 import {apiserverFlags} from '#src/options/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
 import {parseFlags} from '#src/options/parse.js';
-import {gateOf, versionOf} from '#src/options/parsed.js';
+import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
 import {assembleApiServer, type RunningApiServer} from '#src/plane/api-server.js';
 import {bufferOf} from '#src/storage/port/messages.js';
 import {PortStore} from '#src/storage/port/store.js';
@@ -43,7 +43,7 @@ const start = async ({args, address}: ThreadStart): Promise<RunningApiServer> =>
     log: logWith({}),
     metrics: new MetricsRegistry(),
     store,
-    version: versionOf(parsed),
+    version: versionInfoOf(parsed),
     versions: parsed.versions,
     flags: () => flagValues(apiserverFlags, parsed.options),
     gate: gateOf(parsed),

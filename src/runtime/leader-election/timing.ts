@@ -1,4 +1,4 @@
-import {leaseTimesObjection} from '#src/options/rules.js';
+import {validateLeaseTimes} from '#src/options/rules.js';
 
 /** How long a lead lasts and how it is kept. */
 export interface LeaseTiming {
@@ -20,7 +20,7 @@ export const validateElection = ({leaseDurationMs, renewDeadlineMs, retryPeriodM
   if (renewDeadlineMs <= 0 || retryPeriodMs <= 0) return 'the times of an election must be greater than 0';
   // A Lease holds whole seconds: less would be written as no time at all.
   if (leaseDurationMs < 1000) return '--leader-elect-lease-duration must be at least one second';
-  return leaseTimesObjection('leader-elect', {leaseDuration: leaseDurationMs, renewDeadline: renewDeadlineMs, retryPeriod: retryPeriodMs});
+  return validateLeaseTimes('leader-elect', {leaseDuration: leaseDurationMs, renewDeadline: renewDeadlineMs, retryPeriod: retryPeriodMs});
 };
 
 /** How long one call about the lock may take. */

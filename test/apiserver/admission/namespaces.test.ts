@@ -4,7 +4,7 @@ import type {Namespace} from '#src/api/types.js';
 import {runPhase, type AdmissionAttributes, type AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {namespaceLifecycle} from '#src/apiserver/admission/namespace-lifecycle.js';
 import {chosenPlugins, createPlugins, pluginOrder} from '#src/apiserver/admission/plugins.js';
-import {defaultAdmissionPlugins, furtherAdmissionPlugins} from '#src/options/apiserver/admission.js';
+import {defaultAdmissionPlugins, optionalAdmissionPlugins} from '#src/options/apiserver/admission.js';
 import {refusal, startWorld, words} from '#test/resources/world.js';
 import {aPluginContext} from './context.js';
 
@@ -59,7 +59,7 @@ test('a phase is over at once when no plugin of it has to wait, and each waits f
 });
 
 test('the order knows every plugin once', t => {
-  t.deepEqual([...pluginOrder].sort(), [...defaultAdmissionPlugins, ...furtherAdmissionPlugins].sort());
+  t.deepEqual([...pluginOrder].sort(), [...defaultAdmissionPlugins, ...optionalAdmissionPlugins].sort());
 });
 
 test('plugins run in their order, whatever the order of the options', t => {

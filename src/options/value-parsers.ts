@@ -51,4 +51,4 @@ export const parseTaint = (text: string): Taint => {
 };
 
 /** Whether two or more items name the same thing; the first that does. */
-export const firstRepeated = (items: readonly string[]): string | undefined => items.find((item, at) => items.indexOf(item) !== at);
+export const firstDuplicate = (items: readonly string[]): string | undefined => items.find((item, at) => items.indexOf(item) !== at);

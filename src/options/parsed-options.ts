@@ -3,7 +3,7 @@ import type {GateName} from './gate-table.js';
 import type {Parsed} from './parse.js';
 
 /** The version a program reports, by its command line. */
-export const versionOf = ({versions, version}: Pick<Parsed<unknown>, 'versions' | 'version'>): VersionInfo =>
+export const versionInfoOf = ({versions, version}: Pick<Parsed<unknown>, 'versions' | 'version'>): VersionInfo =>
   versionInfo({
     emulated: versions.emulated,
     minCompatibility: versions.minCompatibility,
