@@ -44,9 +44,9 @@ const configuration = (options: SchedulerOptions, naming: Naming): Readonly<Reco
   [`${naming.prefix}scheduler.${naming.group('config')}`]: {
     ClientConnection: {Kubeconfig: options.platconfig, ContentType: options.platApiContentType, QPS: options.platApiQps, Burst: options.platApiBurst},
     LeaderElection: {LeaderElect: options.leaderElect, ResourceName: options.leaderElectResourceName, ResourceNamespace: options.leaderElectResourceNamespace},
-    Profiles: [...schedulerSettings(options).profiles].map(([name, {percentage, filters, scores}]) => ({
+    Profiles: [...schedulerSettings(options).profiles].map(([name, {percentageOfNodesToScore, filters, scores}]) => ({
       SchedulerName: name,
-      PercentageOfNodesToScore: percentage,
+      PercentageOfNodesToScore: percentageOfNodesToScore,
       Plugins: {Filter: filters.map(({plugin}) => plugin), Score: scores.map(({plugin, weight}) => ({Name: plugin, Weight: weight}))},
     })),
   },

@@ -3,10 +3,10 @@ import {defineLongRunning, type LongRunningController} from '#src/runtime/contro
 import {defaultSchedulerName} from './profile.js';
 import {Scheduler} from './scheduler.js';
 import {defaultSettings, type Settings} from './settings.js';
-import {follow, followed} from './watch.js';
+import {addEventHandlers, watchedKinds} from './event-handlers.js';
 
 /** What else decisions are made from, which nobody waits for. */
-const looked = [kinds.namespaces, kinds.services, kinds.replicationControllers, kinds.replicaSets, kinds.statefulSets, kinds.podDisruptionBudgets];
+const readKinds = [kinds.namespaces, kinds.services, kinds.replicationControllers, kinds.replicaSets, kinds.statefulSets, kinds.podDisruptionBudgets];
 
 /** A scheduler as a manager runs it. */
 export const schedulerController = (settings: Settings = defaultSettings): LongRunningController =>
@@ -15,10 +15,10 @@ export const schedulerController = (settings: Settings = defaultSettings): LongR
     doc: 'Gives pods that wait for a node to one.',
     serviceAccount: 'scheduler',
     eventSource: defaultSchedulerName,
-    reads: [...followed, ...looked],
+    reads: [...watchedKinds, ...readKinds],
     create({gates, informers, ...context}) {
       const scheduler = new Scheduler({...context, ...settings, gate: name => gates.enabled(name as never)});
-      const listeners = follow(scheduler, informers);
+      const listeners = addEventHandlers(scheduler, informers);
       return async running => {
         await scheduler.run(running);
         for (const listener of listeners) listener[Symbol.dispose]();

@@ -5,28 +5,28 @@ import type {Random} from '#src/base/random.js';
 import type {Steps} from '#src/base/steps.js';
 import type {NodeInfo} from './cache/node-info.js';
 import type {PodInfo} from './cache/pod-info.js';
-import {choose, totalScores} from './choose.js';
-import {findFitting, judgeWithPromised, type Found, type Promised} from './fit.js';
-import {fitText, noClaimsText} from './fit-text.js';
+import {selectNode, totalScores} from './select-node.js';
+import {findFeasibleNodes, runFiltersWithNominatedPods, type FilterResult, type NominatedPods} from './fit.js';
+import {fitErrorMessage, noClaimsText} from './fit-error.js';
 import type {SchedulerMetrics} from './metrics.js';
 import type {Cluster} from './plugin.js';
 import {budgetsOf} from './preemption/budgets.js';
-import {isCandidate, victimsOn, type Candidate} from './preemption/candidates.js';
+import {isCandidate, selectVictims, type Candidate} from './preemption/candidates.js';
 import {findVictims, type PreemptionSearch} from './preemption/search.js';
 import type {Profile} from './profile.js';
-import type {Nominated} from './queue/nominated.js';
+import type {Nominator} from './queue/nominator.js';
 
 /** What is to become of a pod: it gets a node, others leave one for it, or there is none, for which there is a text. */
 export type Decision =
-  | {readonly type: 'node'; readonly node: NodeInfo; readonly found: Found}
-  | {readonly type: 'room'; readonly candidate: Candidate; readonly text: string; readonly found: Found}
-  | {readonly type: 'none'; readonly nominatedNode: '' | undefined; readonly text: string; readonly found: Found};
+  | {readonly type: 'node'; readonly node: NodeInfo; readonly filterResult: FilterResult}
+  | {readonly type: 'preempt'; readonly candidate: Candidate; readonly text: string; readonly filterResult: FilterResult}
+  | {readonly type: 'none'; readonly nominatedNode: '' | undefined; readonly text: string; readonly filterResult: FilterResult};
 
 export interface DeciderParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly cluster: Cluster;
-  readonly nominated: Nominated;
+  readonly nominator: Nominator;
   readonly metrics: SchedulerMetrics;
   budgets(): Lister<PodDisruptionBudget>;
 }
@@ -35,47 +35,47 @@ export interface DeciderParts {
 export class Decider {
   readonly #parts: DeciderParts;
   /** Where in the order of nodes the next search begins. */
-  #from = 0;
+  #startIndex = 0;
 
   constructor(parts: DeciderParts) {
     this.#parts = parts;
   }
 
   /** Finds the best node, or else pods whose leaving makes room. `since` is when the attempt began. There must be a node. */
-  *decide(info: PodInfo, {filters, scores, percentage, preempts}: Profile, since: number): Steps<Decision> {
-    const {clock, random, cluster, nominated, metrics} = this.#parts;
+  *decide(info: PodInfo, {filters, scores, percentageOfNodesToScore, preempts}: Profile, since: number): Steps<Decision> {
+    const {clock, random, cluster, nominator, metrics} = this.#parts;
     const all = cluster.nodes.length;
-    const own = info.pod.status?.nominatedNodeName || nominated.nodeOf(info.uid);
-    const found = yield* findFitting(info, {cluster, filters, promised: this.#promised, own, percentage, from: this.#from});
-    const {fitting, looked} = found;
+    const nominatedNode = info.pod.status?.nominatedNodeName || nominator.nodeOf(info.uid);
+    const filterResult = yield* findFeasibleNodes(info, {cluster, filters, nominatedPods: this.#nominatedPods, nominatedNode, percentageOfNodesToScore, startIndex: this.#startIndex});
+    const {feasible, evaluated} = filterResult;
     const name = info.pod.spec?.schedulerName ?? '';
-    const filtered = clock.monotonic();
-    metrics.took('Filter', fitting.length > 0 ? 'Success' : 'Unschedulable', name, filtered - since);
-    this.#from = (this.#from + looked) % all;
-    const [only] = fitting;
+    const filteredAt = clock.monotonic();
+    metrics.observeExtensionPoint('Filter', feasible.length > 0 ? 'Success' : 'Unschedulable', name, filteredAt - since);
+    this.#startIndex = (this.#startIndex + evaluated) % all;
+    const [only] = feasible;
     if (!only) {
-      metrics.decided(filtered - since);
-      return yield* this.#makeRoom(info, found, {own, preempts});
+      metrics.observeAlgorithm(filteredAt - since);
+      return yield* this.#preempt(info, filterResult, {nominatedNode, preempts});
     }
-    const node = fitting.length === 1 ? only : choose(fitting, yield* totalScores(info, fitting, scores, cluster), random);
-    const chosen = clock.monotonic();
-    metrics.took('Score', 'Success', name, chosen - filtered);
-    metrics.decided(chosen - since);
-    return {type: 'node', node, found};
+    const node = feasible.length === 1 ? only : selectNode(feasible, yield* totalScores(info, feasible, scores, cluster), random);
+    const scoredAt = clock.monotonic();
+    metrics.observeExtensionPoint('Score', 'Success', name, scoredAt - filteredAt);
+    metrics.observeAlgorithm(scoredAt - since);
+    return {type: 'node', node, filterResult};
   }
 
   /** The decision as it holds now that what happened meanwhile is known; undefined where it is to be made again, since what was chosen is not as it was. */
-  confirmed(decision: Decision): Decision | undefined {
+  revalidate(decision: Decision): Decision | undefined {
     const {cluster} = this.#parts;
-    const {checks} = decision.found;
+    const {filterSet} = decision.filterResult;
     switch (decision.type) {
       case 'node': {
         const node = cluster.node(decision.node.name);
-        return node && !judgeWithPromised(checks, node, this.#promised) ? {...decision, node} : undefined;
+        return node && !runFiltersWithNominatedPods(filterSet, node, this.#nominatedPods) ? {...decision, node} : undefined;
       }
-      case 'room': {
+      case 'preempt': {
         const node = cluster.node(decision.candidate.node);
-        const candidate = node && victimsOn(node, checks, this.#search());
+        const candidate = node && selectVictims(node, filterSet, this.#preemptionSearch());
         return candidate && isCandidate(candidate) ? {...decision, candidate} : undefined;
       }
       case 'none':
@@ -83,22 +83,22 @@ export class Decider {
     }
   }
 
-  readonly #promised: Promised = node => this.#parts.nominated.on(node);
+  readonly #nominatedPods: NominatedPods = node => this.#parts.nominator.podsFor(node);
 
-  #search(): PreemptionSearch {
+  #preemptionSearch(): PreemptionSearch {
     const {cluster, random, budgets} = this.#parts;
-    return {cluster, random, promised: this.#promised, budgets: budgetsOf(budgets())};
+    return {cluster, random, nominatedPods: this.#nominatedPods, budgets: budgetsOf(budgets())};
   }
 
-  *#makeRoom(info: PodInfo, found: Found, {own, preempts}: {readonly own: string | undefined; readonly preempts: boolean}): Steps<Decision> {
+  *#preempt(info: PodInfo, filterResult: FilterResult, {nominatedNode, preempts}: {readonly nominatedNode: string | undefined; readonly preempts: boolean}): Steps<Decision> {
     const {clock, cluster, metrics} = this.#parts;
-    const text = (afterwards?: string) => fitText(cluster.nodes.length, found.diagnosis, afterwards);
-    if (!preempts) return {type: 'none', nominatedNode: '', text: text(), found};
-    const begun = clock.monotonic();
-    const outcome = yield* findVictims(info, own, found, this.#search());
-    metrics.took('PostFilter', isCandidate(outcome) ? 'Success' : 'Unschedulable', info.pod.spec?.schedulerName ?? '', clock.monotonic() - begun);
-    metrics.preempted(isCandidate(outcome) ? outcome.victims.length : 0);
-    if (isCandidate(outcome)) return {type: 'room', candidate: outcome, text: text(), found};
-    return {type: 'none', nominatedNode: outcome.forget ? '' : undefined, text: text(`${noClaimsText}, preemption: ${outcome.text}`), found};
+    const text = (afterwards?: string) => fitErrorMessage(cluster.nodes.length, filterResult.diagnosis, afterwards);
+    if (!preempts) return {type: 'none', nominatedNode: '', text: text(), filterResult};
+    const startedAt = clock.monotonic();
+    const outcome = yield* findVictims(info, nominatedNode, filterResult, this.#preemptionSearch());
+    metrics.observeExtensionPoint('PostFilter', isCandidate(outcome) ? 'Success' : 'Unschedulable', info.pod.spec?.schedulerName ?? '', clock.monotonic() - startedAt);
+    metrics.countPreemption(isCandidate(outcome) ? outcome.victims.length : 0);
+    if (isCandidate(outcome)) return {type: 'preempt', candidate: outcome, text: text(), filterResult};
+    return {type: 'none', nominatedNode: outcome.clearNominatedNode ? '' : undefined, text: text(`${noClaimsText}, preemption: ${outcome.text}`), filterResult};
   }
 }

@@ -30,31 +30,31 @@ export class DeviceReserver {
 
   /** Lets a pod use claims that are allocated. */
   reserve(claims: readonly Frozen<DeviceClaim>[]): Reservation {
-    const noted: Frozen<DeviceClaim>[] = [];
+    const reserved: Frozen<DeviceClaim>[] = [];
     return {
-      settle: async pod => {
+      preBind: async pod => {
         for (const claim of claims) {
           if (isReservedFor(claim, pod.uid)) continue;
-          await this.#note(claim, {resource: 'pods', name: pod.pod.metadata?.name, uid: pod.uid});
-          noted.push(claim);
+          await this.#patchReservedFor(claim, {resource: 'pods', name: pod.pod.metadata?.name, uid: pod.uid});
+          reserved.push(claim);
         }
       },
-      undo: pod => void this.#takeBack(noted, pod),
+      unreserve: pod => void this.#release(reserved, pod),
     };
   }
 
-  async #takeBack(claims: readonly Frozen<DeviceClaim>[], {uid, key}: PodInfo): Promise<void> {
+  async #release(claims: readonly Frozen<DeviceClaim>[], {uid, key}: PodInfo): Promise<void> {
     const {log, signal} = this.#parts;
     for (const claim of claims) {
       try {
-        await this.#note(claim, {$patch: 'delete', uid});
+        await this.#patchReservedFor(claim, {$patch: 'delete', uid});
       } catch (error) {
         if (!signal.aborted && !isNotFound(error)) log.error({pod: key, claim: claim.metadata?.name, err: error}, 'the use of a claim could not be taken back');
       }
     }
   }
 
-  async #note({metadata}: Frozen<DeviceClaim>, consumer: object): Promise<void> {
+  async #patchReservedFor({metadata}: Frozen<DeviceClaim>, consumer: object): Promise<void> {
     const {client, clock} = this.#parts;
     const {name = '', namespace = '', uid} = metadata ?? {};
     const hold = clock.hold();

@@ -2,7 +2,7 @@ import {exponentialBuckets, type Labels, type Meter} from '#src/base/meter.js';
 import type {Cache} from './cache/cache.js';
 import type {QueueEvent} from './events.js';
 import type {PluginName} from './plugin.js';
-import type {Place, QueuedPod} from './queue/queued-pod.js';
+import type {SubQueue, QueuedPod} from './queue/queued-pod.js';
 import type {SchedulingQueue} from './queue/queue.js';
 
 export type Result = 'scheduled' | 'unschedulable' | 'error';
@@ -61,7 +61,7 @@ export class SchedulerMetrics {
   /** Shows how full queue and cache are, and how many pods are being bound. */
   watch(queue: SchedulingQueue, cache: Cache, binding: () => number): void {
     const meter = this.#meter;
-    const shown = (values: Readonly<Record<string, number>>, label: string): [Labels, number][] => Object.entries(values).map(([name, value]) => [{[label]: name}, value]);
+    const toSeries = (values: Readonly<Record<string, number>>, label: string): [Labels, number][] => Object.entries(values).map(([name, value]) => [{[label]: name}, value]);
     this.#observed.push(
       meter.observed(
         {
@@ -69,44 +69,44 @@ export class SchedulerMetrics {
           help: "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' means number of pods in backoffQ; 'unschedulable' means number of pods in unschedulablePods that the scheduler attempted to schedule and failed; 'gated' is the number of unschedulable pods that the scheduler never attempted to schedule because they are gated.",
           labels: ['queue'],
         },
-        () => shown({...queue.sizes}, 'queue'),
+        () => toSeries({...queue.sizes}, 'queue'),
       ),
-      meter.observed({name: 'scheduler_cache_size', help: 'Number of nodes, pods, and assumed (bound) pods in the scheduler cache.', labels: ['type']}, () => shown({...cache.sizes}, 'type')),
+      meter.observed({name: 'scheduler_cache_size', help: 'Number of nodes, pods, and assumed (bound) pods in the scheduler cache.', labels: ['type']}, () => toSeries({...cache.sizes}, 'type')),
       meter.observed({name: 'scheduler_goroutines', help: 'Number of running goroutines split by the work they do such as binding.', labels: ['operation']}, () => [[{operation: 'binding'}, binding()]]),
     );
   }
 
   /** Counts an attempt that took so many milliseconds. */
-  attempted(result: Result, profile: string, ms: number): void {
+  countAttempt(result: Result, profile: string, ms: number): void {
     this.#attempts.add({result, profile});
     this.#attemptTime.observe(ms / 1000, {result, profile});
   }
 
-  decided(ms: number): void {
+  observeAlgorithm(ms: number): void {
     this.#algorithmTime.observe(ms / 1000);
   }
 
   /** Tells how long all plugins of a point took with a pod. */
-  took(point: 'Filter' | 'Score' | 'PostFilter' | 'PreBind' | 'Bind', status: 'Success' | 'Unschedulable' | 'Error', profile: string, ms: number): void {
+  observeExtensionPoint(point: 'Filter' | 'Score' | 'PostFilter' | 'PreBind' | 'Bind', status: 'Success' | 'Unschedulable' | 'Error', profile: string, ms: number): void {
     this.#pointTime.observe(ms / 1000, {extension_point: point, status, profile});
   }
 
   /** Counts a pod that got its node, so long after it was first due. */
-  scheduled({attempts}: QueuedPod, ms: number): void {
+  observeScheduled({attempts}: QueuedPod, ms: number): void {
     this.#attemptsOfPod.observe(attempts);
     this.#sinceFirst.observe(ms / 1000, {attempts: attemptsLabel(attempts)});
   }
 
-  came(place: Exclude<Place, 'none'>, event: QueueEvent): void {
-    this.#incoming.add({queue: place, event});
+  countIncoming(subQueue: Exclude<SubQueue, 'none'>, event: QueueEvent): void {
+    this.#incoming.add({queue: subQueue, event});
   }
 
   /** A plugin begins or ceases to stand in the way of a pod. */
-  rejected(plugin: PluginName, profile: string, by: 1 | -1): void {
+  countRejection(plugin: PluginName, profile: string, by: 1 | -1): void {
     if (plugin !== 'NoNodes') this.#rejections.add({plugin, profile}, by);
   }
 
-  preempted(victims: number): void {
+  countPreemption(victims: number): void {
     this.#preemptions.add();
     if (victims > 0) this.#victims.observe(victims);
   }

@@ -43,9 +43,9 @@ export interface Rejection {
 }
 
 /** A rejection that pods leaving the node may lift. */
-export const rejected = (...reasons: string[]): Rejection => ({reasons, unresolvable: false});
+export const unschedulable = (...reasons: string[]): Rejection => ({reasons, unresolvable: false});
 /** A rejection that nothing lifts but a change of the node or the pod. */
-export const ruledOut = (...reasons: string[]): Rejection => ({reasons, unresolvable: true});
+export const unresolvable = (...reasons: string[]): Rejection => ({reasons, unresolvable: true});
 
 /** The state of the world that decisions are made from. Nodes and the pods on them do not change while one is made. */
 export interface Cluster {
@@ -64,11 +64,11 @@ export interface Cluster {
 }
 
 /** What a filter has made ready for one pod. */
-export interface Check {
+export interface PreparedFilter {
   /** The only nodes that can do, where that is known beforehand. */
   readonly nodes?: ReadonlySet<string>;
   /** Judges a node; without it every node, or every one of `nodes`, does. */
-  judge?(node: NodeInfo): Rejection | undefined;
+  filter?(node: NodeInfo): Rejection | undefined;
   /** Takes a pod into account that is not on the node, or leaves out one that is, until the reverse is called. */
   add?(pod: PodInfo, node: NodeInfo): void;
   remove?(pod: PodInfo, node: NodeInfo): void;
@@ -77,22 +77,22 @@ export interface Check {
 }
 
 /** What may have happened to make a pod fit that a plugin rejected. Objects are of the event's kind; `old` is absent for an addition, `now` for a deletion. */
-export interface Hint {
+export interface QueueingHint {
   readonly on: readonly EventKind[];
   /** Whether this event may help this pod; always, unless given. Method syntax: events carry objects of their own kind. */
-  helps?(pod: PodInfo, old: Frozen<KubeObject> | undefined, now: Frozen<KubeObject> | undefined, cluster: Cluster): boolean;
+  shouldQueue?(pod: PodInfo, old: Frozen<KubeObject> | undefined, now: Frozen<KubeObject> | undefined, cluster: Cluster): boolean;
 }
 
 /** Judges nodes, or decides beforehand. A pure function of the pod and the cluster. */
 export interface Filter {
   readonly plugin: PluginName;
   /** Makes ready for one pod: a check, a rejection of every node, or nothing where there is nothing to judge. In steps where it looks at every node. */
-  prepare(pod: PodInfo, cluster: Cluster): Stepwise<Check | Rejection | undefined>;
-  readonly hints: readonly Hint[];
+  prepare(pod: PodInfo, cluster: Cluster): Stepwise<PreparedFilter | Rejection | undefined>;
+  readonly hints: readonly QueueingHint[];
 }
 
 /** What a score has made ready for one pod and the nodes that fit. */
-export interface Gauge {
+export interface NodeScorer {
   /** How well a node does, in units of the plugin's own. */
   score(node: NodeInfo): number;
   /** Brings the scores of all nodes, in the order of the nodes, to 0 to 100; without it they are so already. */
@@ -104,7 +104,7 @@ export interface Score {
   readonly plugin: PluginName;
   readonly weight: number;
   /** Nothing where all nodes do equally well. In steps where it looks at every node. */
-  prepare(pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster): Stepwise<Gauge | undefined>;
+  prepare(pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster): Stepwise<NodeScorer | undefined>;
 }
 
-export const isRejection = (outcome: Check | Rejection | undefined): outcome is Rejection => outcome !== undefined && 'reasons' in outcome;
+export const isRejection = (outcome: PreparedFilter | Rejection | undefined): outcome is Rejection => outcome !== undefined && 'reasons' in outcome;

@@ -1,5 +1,5 @@
 /** What is under way for one pod, and what comes after it. */
-interface Line {
+interface WriteQueue {
   running: Promise<unknown>;
   next: (() => Promise<void>) | undefined;
 }
@@ -9,21 +9,21 @@ interface Line {
  * several reports that wait only the last one is sent.
  */
 export class PodWrites {
-  readonly #lines = new Map<string, Line>();
+  readonly #queues = new Map<string, WriteQueue>();
 
   /** Sends a report as soon as the pod has no other write under way, unless a later one takes its place. `write` must not reject. */
-  report(uid: string, write: () => Promise<void>): void {
-    const line = this.#lines.get(uid);
-    if (line) line.next = write;
+  enqueue(uid: string, write: () => Promise<void>): void {
+    const queue = this.#queues.get(uid);
+    if (queue) queue.next = write;
     else this.#start(uid, write);
   }
 
   /** Runs the last write about a pod, after the one under way and instead of those that wait. */
-  async conclude<T>(uid: string, write: () => Promise<T>): Promise<T> {
-    const line = this.#lines.get(uid);
-    if (line) {
-      line.next = undefined;
-      await line.running;
+  async runLast<T>(uid: string, write: () => Promise<T>): Promise<T> {
+    const queue = this.#queues.get(uid);
+    if (queue) {
+      queue.next = undefined;
+      await queue.running;
     }
     const running = write();
     const settled = running.then(() => {}, () => {});
@@ -32,13 +32,13 @@ export class PodWrites {
   }
 
   #start(uid: string, write: () => Promise<void>): void {
-    const line: Line = {running: write(), next: undefined};
-    this.#lines.set(uid, line);
+    const queue: WriteQueue = {running: write(), next: undefined};
+    this.#queues.set(uid, queue);
     const done = async (): Promise<void> => {
-      await line.running;
-      if (this.#lines.get(uid) !== line) return;
-      if (line.next) this.#start(uid, line.next);
-      else this.#lines.delete(uid);
+      await queue.running;
+      if (this.#queues.get(uid) !== queue) return;
+      if (queue.next) this.#start(uid, queue.next);
+      else this.#queues.delete(uid);
     };
     void done();
   }

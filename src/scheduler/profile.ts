@@ -7,7 +7,7 @@ export interface Profile {
   readonly filters: readonly Filter[];
   readonly scores: readonly Score[];
   /** How many of the nodes are enough to choose well; 0 lets the number of nodes decide. */
-  readonly percentage: number;
+  readonly percentageOfNodesToScore: number;
   /** Whether pods may be made to leave for others that matter more. */
   readonly preempts: boolean;
 }
@@ -15,4 +15,4 @@ export interface Profile {
 /** The name that pods ask for when they ask for none. */
 export const defaultSchedulerName = 'default-scheduler';
 
-export const defaultProfile: Profile = {filters, scores, percentage: 0, preempts: true};
+export const defaultProfile: Profile = {filters, scores, percentageOfNodesToScore: 0, preempts: true};

@@ -8,8 +8,8 @@ import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
 import type {EventRecorder} from '#src/runtime/events.js';
 import type {PodInfo} from './cache/pod-info.js';
-import {asNote} from './fit-text.js';
-import {promisePatch, statusPatch, type Report} from './pod-status.js';
+import {truncateNote} from './fit-error.js';
+import {nominationPatch, statusPatch, type SchedulingFailure} from './pod-status.js';
 import {PodWrites} from './pod-writes.js';
 
 export interface ReporterParts {
@@ -32,14 +32,14 @@ export class Reporter {
   }
 
   /** Tells that a pod was not scheduled, and why. */
-  failed(pod: Frozen<Pod>, report: Report): void {
-    this.#parts.events.warning(pod, 'FailedScheduling', asNote(report.message));
+  reportFailure(pod: Frozen<Pod>, report: SchedulingFailure): void {
+    this.#parts.events.warning(pod, 'FailedScheduling', truncateNote(report.message));
     this.#report(pod, current => statusPatch(current, report, this.#parts.clock.now()));
   }
 
   /** Tells which node a pod will be on once what it needs there is ready. */
-  promised(pod: Frozen<Pod>, node: string): void {
-    this.#report(pod, current => promisePatch(current, node));
+  reportNomination(pod: Frozen<Pod>, node: string): void {
+    this.#report(pod, current => nominationPatch(current, node));
   }
 
   /** Gives a pod to a node. */
@@ -48,14 +48,14 @@ export class Reporter {
     const {name = '', namespace = ''} = pod.metadata ?? {};
     const binding = {metadata: {name, namespace, uid}, target: {kind: 'Node', name: node}};
     // A pod answers to a binding with what is no pod.
-    await this.#writes.conclude(uid, () => client.resource(kinds.pods).create(binding as Pod, {name, subresource: 'binding'}));
+    await this.#writes.runLast(uid, () => client.resource(kinds.pods).create(binding as Pod, {name, subresource: 'binding'}));
     events.normal(pod, 'Scheduled', `Successfully assigned ${key} to ${node}`);
   }
 
   #report({metadata}: Frozen<Pod>, patchFor: (current: Frozen<Pod>) => object | undefined): void {
     const {client, clock, log, signal} = this.#parts;
     const {name = '', namespace = '', uid = ''} = metadata ?? {};
-    this.#writes.report(uid, async () => {
+    this.#writes.enqueue(uid, async () => {
       const hold = clock.hold();
       try {
         const current = this.#parts.pods().get({namespace, name});

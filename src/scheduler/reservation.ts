@@ -3,7 +3,7 @@ import type {PodInfo} from './cache/pod-info.js';
 /** What a pod was given besides a node, before the node itself. */
 export interface Reservation {
   /** Writes down what was given and waits until the pod may use it. */
-  settle(pod: PodInfo, signal: AbortSignal): Promise<void>;
+  preBind(pod: PodInfo, signal: AbortSignal): Promise<void>;
   /** Takes back what was given, as far as it is not written down. */
-  undo(pod: PodInfo): void;
+  unreserve(pod: PodInfo): void;
 }

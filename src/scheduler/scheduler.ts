@@ -19,16 +19,16 @@ import {PodCounts} from './cache/pod-counts.js';
 import {podInfoOf, type PodInfo} from './cache/pod-info.js';
 import {Decider, type Decision} from './decider.js';
 import {DeviceReserver} from './devices.js';
-import {noNodesText} from './fit-text.js';
+import {noNodesText} from './fit-error.js';
 import type {ClusterEvent} from './events.js';
 import {hintsByEvent} from './hints.js';
 import {SchedulerMetrics} from './metrics.js';
-import {Placer} from './placing.js';
+import {PodBinder} from './pod-binder.js';
 import type {Cluster, PluginName} from './plugin.js';
-import type {Report} from './pod-status.js';
+import type {SchedulingFailure} from './pod-status.js';
 import {Preemptor} from './preemption/preemptor.js';
 import type {Profile} from './profile.js';
-import {Nominated} from './queue/nominated.js';
+import {Nominator} from './queue/nominator.js';
 import type {QueuedPod} from './queue/queued-pod.js';
 import {SchedulingQueue} from './queue/queue.js';
 import {Reporter} from './reports.js';
@@ -49,7 +49,7 @@ export interface SchedulerParts extends Settings {
 }
 
 /** So often a pod is decided on anew because of what happened meanwhile. */
-const mostTries = 10;
+const maxAttempts = 10;
 
 interface NoNodes {
   readonly type: 'no nodes';
@@ -59,14 +59,14 @@ interface NoNodes {
 export class Scheduler {
   readonly cache: Cache;
   readonly queue: SchedulingQueue;
-  readonly nominated = new Nominated();
+  readonly nominator = new Nominator();
   readonly volumes: VolumeBinder;
   readonly #parts: SchedulerParts;
   readonly #cluster: Cluster;
   readonly #reporter: Reporter;
   readonly #preemptor: Preemptor;
   readonly #metrics: SchedulerMetrics;
-  readonly #placer: Placer;
+  readonly #binder: PodBinder;
   readonly #decider: Decider;
   readonly #pieces: Pieces;
   #wake: () => void = () => {};
@@ -80,7 +80,7 @@ export class Scheduler {
     const cache = (this.cache = new Cache(naming));
     this.volumes = new VolumeBinder(parts);
     this.#reporter = new Reporter({...parts, pods: () => lister(kinds.pods)});
-    this.#preemptor = new Preemptor({...parts, promised: node => this.nominated.on(node), activate: uid => this.queue.activate(uid)});
+    this.#preemptor = new Preemptor({...parts, nominatedPods: node => this.nominator.podsFor(node), activate: uid => this.queue.activate(uid)});
     this.#metrics = new SchedulerMetrics(meter);
     this.#cluster = {
       naming,
@@ -96,32 +96,32 @@ export class Scheduler {
       lister,
       gate,
     };
-    this.#decider = new Decider({...parts, cluster: this.#cluster, nominated: this.nominated, metrics: this.#metrics, budgets: () => lister(kinds.podDisruptionBudgets)});
+    this.#decider = new Decider({...parts, cluster: this.#cluster, nominator: this.nominator, metrics: this.#metrics, budgets: () => lister(kinds.podDisruptionBudgets)});
     const hints = hintsByEvent([...parts.profiles.values()].flatMap(({filters}) => filters));
     this.queue = new SchedulingQueue({
       ...parts.backoff,
       clock,
-      patienceMs: parts.patienceMs,
-      popsFromBackoff: gate('SchedulerPopFromBackoffQ'),
+      unschedulableTimeoutMs: parts.unschedulableTimeoutMs,
+      popFromBackoff: gate('SchedulerPopFromBackoffQ'),
       gateOf: pod => this.#gateOf(pod),
-      hintsOn: event => (hints.get(event) ?? []).map(({plugin, helps}) => ({plugin, helps: (pod, {old, now}: ClusterEvent) => helps?.(pod, old, now, this.#cluster) ?? true})),
-      ready: () => {
+      hintsOn: event => (hints.get(event) ?? []).map(({plugin, shouldQueue}) => ({plugin, helps: (pod, {old, now}: ClusterEvent) => shouldQueue?.(pod, old, now, this.#cluster) ?? true})),
+      onReady: () => {
         this.#hold ??= clock.hold();
         this.#wake();
       },
-      came: (place, event) => this.#metrics.came(place, event),
-      rejected: (plugin, {pod}, by) => this.#metrics.rejected(plugin, pod.spec?.schedulerName ?? '', by),
+      onIncoming: (subQueue, event) => this.#metrics.countIncoming(subQueue, event),
+      onRejection: (plugin, {pod}, by) => this.#metrics.countRejection(plugin, pod.spec?.schedulerName ?? '', by),
     });
-    this.#placer = new Placer({
+    this.#binder = new PodBinder({
       ...parts,
       cache,
       queue: this.queue,
-      nominated: this.nominated,
+      nominator: this.nominator,
       reporter: this.#reporter,
       metrics: this.#metrics,
-      failed: (queued, message, since) => this.#fail(queued, {reason: 'SchedulerError', message, nominatedNode: ''}, new Set(), since),
+      failed: (queued, message, since) => this.#handleFailure(queued, {reason: 'SchedulerError', message, nominatedNode: ''}, new Set(), since),
     });
-    this.#metrics.watch(this.queue, cache, () => this.#placer.binding);
+    this.#metrics.watch(this.queue, cache, () => this.#binder.binding);
   }
 
   /** Whether the pod asks for this scheduler. */
@@ -140,7 +140,7 @@ export class Scheduler {
       const pod = this.queue.pop();
       if (pod) {
         await this.#schedule(pod, signal);
-        this.queue.decided();
+        this.queue.done();
         await nextTurn(); // Bindings and events of the server get their turn between any two pods.
         continue;
       }
@@ -152,14 +152,14 @@ export class Scheduler {
     }
     this.queue.close();
     this.#hold?.[Symbol.dispose]();
-    await Promise.all([this.#placer.ended(), this.#preemptor.ended()]);
+    await Promise.all([this.#binder.whenIdle(), this.#preemptor.whenIdle()]);
     this.#metrics.stop();
   }
 
   /** Who keeps a pod from being tried at all. */
   #gateOf({pod, uid}: PodInfo): PluginName | undefined {
     if (pod.spec?.schedulingGates?.length) return 'SchedulingGates';
-    return this.#preemptor.isActingFor(uid) ? 'DefaultPreemption' : undefined;
+    return this.#preemptor.isPreemptingFor(uid) ? 'DefaultPreemption' : undefined;
   }
 
   async #schedule(queued: QueuedPod, signal: AbortSignal): Promise<void> {
@@ -171,12 +171,12 @@ export class Scheduler {
     try {
       const decision = await this.#decide(queued, profile, since);
       if (!decision || signal.aborted) return;
-      if (decision.type !== 'no nodes') return this.#act(queued, decision, since);
+      if (decision.type !== 'no nodes') return this.#apply(queued, decision, since);
       // Differs from upstream: the pod waits for a node, where upstream tries again after each backoff.
-      this.#fail(queued, {reason: 'Unschedulable', message: noNodesText, nominatedNode: ''}, new Set<PluginName>(['NoNodes']), since);
+      this.#handleFailure(queued, {reason: 'Unschedulable', message: noNodesText, nominatedNode: ''}, new Set<PluginName>(['NoNodes']), since);
     } catch (error) {
       log.error({pod: key, err: error}, 'a pod could not be scheduled for a fault');
-      this.#fail(queued, {reason: 'SchedulerError', message: messageOf(error), nominatedNode: ''}, new Set(), since);
+      this.#handleFailure(queued, {reason: 'SchedulerError', message: messageOf(error), nominatedNode: ''}, new Set(), since);
     }
   }
 
@@ -193,33 +193,33 @@ export class Scheduler {
   /** What is to become of a pod; nothing where it went, or got a node, meanwhile. What was chosen and has changed since is not acted on: then it is decided again. */
   async #decide(queued: QueuedPod, profile: Profile, since: number): Promise<Decision | NoNodes | undefined> {
     const {uid} = queued.info;
-    for (let tries = 1; tries <= mostTries; tries++) {
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       if (this.#cluster.nodes.length === 0) return {type: 'no nodes'};
       const decision = await this.#decideOnce(queued.info, profile, since);
-      if (this.queue.get(uid) !== queued || queued.place !== 'none' || this.cache.isAssumed(uid) || !this.#profileOf(queued)) return undefined;
-      const confirmed = this.#decider.confirmed(decision);
-      if (confirmed) return confirmed;
+      if (this.queue.get(uid) !== queued || queued.subQueue !== 'none' || this.cache.isAssumed(uid) || !this.#profileOf(queued)) return undefined;
+      const validDecision = this.#decider.revalidate(decision);
+      if (validDecision) return validDecision;
     }
-    throw new Error(`the nodes that were chosen changed ${mostTries} times before anything could be done with them`);
+    throw new Error(`the nodes that were chosen changed ${maxAttempts} times before anything could be done with them`);
   }
 
   /** What is to become of a pod, with nodes as they were at the beginning. */
   async #decideOnce(info: PodInfo, profile: Profile, since: number): Promise<Decision> {
-    this.cache.hold();
+    this.cache.freeze();
     try {
       return await runStepsInPieces(this.#decider.decide(info, profile, since), this.#pieces);
     } finally {
-      await runStepsInPieces(this.cache.release(), this.#pieces);
+      await runStepsInPieces(this.cache.applyDeferred(), this.#pieces);
     }
   }
 
-  #act(queued: QueuedPod, decision: Decision, since: number): void {
-    const fail = (nominatedNode: string | undefined, message: string) => this.#fail(queued, {reason: 'Unschedulable', message, nominatedNode}, decision.found.diagnosis.rejectedBy, since);
+  #apply(queued: QueuedPod, decision: Decision, since: number): void {
+    const fail = (nominatedNode: string | undefined, message: string) => this.#handleFailure(queued, {reason: 'Unschedulable', message, nominatedNode}, decision.filterResult.diagnosis.rejectedBy, since);
     switch (decision.type) {
       case 'node':
-        return this.#placer.place(queued, decision.node, decision.found.checks, since);
-      case 'room':
-        this.#preemptor.act(queued.info, decision.candidate);
+        return this.#binder.assumeAndBind(queued, decision.node, decision.filterResult.filterSet, since);
+      case 'preempt':
+        this.#preemptor.preempt(queued.info, decision.candidate);
         return fail(decision.candidate.node, decision.text);
       case 'none':
         return fail(decision.nominatedNode, decision.text);
@@ -227,14 +227,14 @@ export class Scheduler {
   }
 
   /** Puts a pod back and tells why. */
-  #fail(queued: QueuedPod, report: Report, rejectedBy: ReadonlySet<PluginName>, since: number): void {
+  #handleFailure(queued: QueuedPod, report: SchedulingFailure, rejectedBy: ReadonlySet<PluginName>, since: number): void {
     const {uid, key, pod} = queued.info;
-    this.#metrics.attempted(report.reason === 'Unschedulable' ? 'unschedulable' : 'error', pod.spec?.schedulerName ?? '', this.#parts.clock.monotonic() - since);
+    this.#metrics.countAttempt(report.reason === 'Unschedulable' ? 'unschedulable' : 'error', pod.spec?.schedulerName ?? '', this.#parts.clock.monotonic() - since);
     const known = this.#parts.lister(kinds.pods).get(key);
     if (known?.metadata?.uid !== uid || known.spec?.nodeName) return this.queue.delete(uid);
     queued.info = this.podInfo(known);
-    this.queue.putBack(queued, rejectedBy);
-    if (report.nominatedNode !== undefined) this.nominated.set(queued.info, report.nominatedNode);
-    this.#reporter.failed(known, report);
+    this.queue.addUnschedulable(queued, rejectedBy);
+    if (report.nominatedNode !== undefined) this.nominator.set(queued.info, report.nominatedNode);
+    this.#reporter.reportFailure(known, report);
   }
 }

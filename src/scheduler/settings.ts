@@ -7,11 +7,11 @@ export interface Settings {
   /** The waits between attempts. */
   readonly backoff: {readonly initialMs: number; readonly maxMs: number};
   /** How long a pod that fits nowhere waits before it is tried again, whatever has happened. */
-  readonly patienceMs: number;
+  readonly unschedulableTimeoutMs: number;
 }
 
 export const defaultSettings: Settings = {
   profiles: new Map([[defaultSchedulerName, defaultProfile]]),
   backoff: {initialMs: 1_000, maxMs: 10_000},
-  patienceMs: 300_000,
+  unschedulableTimeoutMs: 300_000,
 };

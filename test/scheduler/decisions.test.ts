@@ -1,13 +1,13 @@
 import test from 'ava';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import {seededRandom} from '#src/base/random.js';
-import {choose} from '#src/scheduler/choose.js';
+import {selectNode} from '#src/scheduler/select-node.js';
 import {interPodAffinity} from '#src/scheduler/filters/inter-pod-affinity.js';
 import {podTopologySpread} from '#src/scheduler/filters/pod-topology-spread.js';
-import {fitText} from '#src/scheduler/fit-text.js';
+import {fitErrorMessage} from '#src/scheduler/fit-error.js';
 import {settingsOf} from '#src/scheduler/configuration/settings.js';
 import {runSteps} from '#src/base/steps.js';
-import {findFitting, nodesToFind} from '#src/scheduler/fit.js';
+import {findFeasibleNodes, numFeasibleNodesToFind} from '#src/scheduler/fit.js';
 import type {Score} from '#src/scheduler/plugin.js';
 import {defaultProfile, type Profile} from '#src/scheduler/profile.js';
 import {balancedAllocation} from '#src/scheduler/scores/balanced-allocation.js';
@@ -18,7 +18,7 @@ import {nodeAffinityScore} from '#src/scheduler/scores/node-affinity.js';
 import {podTopologySpreadScore} from '#src/scheduler/scores/pod-topology-spread.js';
 import {taintTolerationScore} from '#src/scheduler/scores/taint-toleration.js';
 import {aNode, aPod} from './objects.js';
-import {aWorld, mayHelp, plat, read, scored, search, verdicts, type World} from './world.js';
+import {aClusterState, shouldQueue, plat, toPodInfo, scoresOf, search, rejections, type ClusterObjects} from './cluster-state.js';
 
 const onNode = (node: string, name: string, spec: Parameters<typeof aPod>[1] = {}, metadata: object = {}) => aPod(name, {nodeName: node, ...spec}, metadata);
 const app = (name: string) => ({labels: {app: name}});
@@ -56,7 +56,7 @@ for (const [title, filter, spec, kind, old, now, expected] of [
   ['spread: a taint on a node without the key', podTopologySpread, spread(), 'NodeUpdateNodeTaint', nowhere, node({other: 'x'}, bad), false],
 ] as const) {
   test(`a change of a node ${expected ? 'may help' : 'does not help'} a waiting pod: ${title}`, t => {
-    t.is(mayHelp(filter, kind, read(aPod('p', spec)), old, now), expected);
+    t.is(shouldQueue(filter, kind, toPodInfo(aPod('p', spec)), old, now), expected);
   });
 }
 
@@ -66,15 +66,15 @@ for (const [title, spec, isOwn, expected] of [
   ['it is another pod', spread({nodeTaintsPolicy: 'Honor'}), false, false],
 ] as const) {
   test(`a new toleration lets spread constraints be looked at again, or not: ${title}`, t => {
-    const pod = read(aPod('p', {...spec, tolerations: [{key: 'bad', operator: 'Exists'}]}));
+    const pod = toPodInfo(aPod('p', {...spec, tolerations: [{key: 'bad', operator: 'Exists'}]}));
     const own = {...pod.pod, spec: {...pod.pod.spec!, tolerations: []}};
-    const other = read(aPod('other')).pod;
+    const other = toPodInfo(aPod('other')).pod;
 
-    t.is(mayHelp(podTopologySpread, 'UnschedulablePodUpdatePodToleration', pod, isOwn ? own : other, isOwn ? pod.pod : other), expected);
+    t.is(shouldQueue(podTopologySpread, 'UnschedulablePodUpdatePodToleration', pod, isOwn ? own : other, isOwn ? pod.pod : other), expected);
   });
 }
 
-const cases: readonly [title: string, world: World, pod: Pod, expected: ReturnType<typeof verdicts>][] = [
+const cases: readonly [title: string, objects: ClusterObjects, pod: Pod, expected: ReturnType<typeof rejections>][] = [
   ['room is what is not requested', {nodes: [aNode('n', {cpu: '4'})], pods: [onNode('n', 'x', {cpu: '3'})]}, aPod('p', {cpu: '1100m'}), {n: 'Insufficient cpu'}],
   ['every resource that is short is told', {nodes: [aNode('n', {cpu: '1', memory: '1Gi', pods: '0'})]}, aPod('p', {cpu: '2', memory: '2Gi'}), {n: 'Too many pods, Insufficient cpu, Insufficient memory'}],
   ['an extended resource is there or not', {nodes: [aNode('n', {allocatable: {'example.com/gpu': '1'}}), aNode('m')]}, aPod('p', {containers: [{name: 'c', image: 'i', resources: {requests: {'example.com/gpu': '1'}}}]}), {n: '', m: 'Insufficient example.com/gpu'}],
@@ -146,10 +146,10 @@ const cases: readonly [title: string, world: World, pod: Pod, expected: ReturnTy
   ],
 ];
 
-for (const [title, world, pod, expected] of cases) test(`where a pod fits: ${title}`, t => t.deepEqual(verdicts(pod, aWorld(world)), expected));
+for (const [title, objects, pod, expected] of cases) test(`where a pod fits: ${title}`, t => t.deepEqual(rejections(pod, aClusterState(objects)), expected));
 
 test('what does not help is told apart from what pods leaving may help', t => {
-  const {diagnosis} = search(read(aPod('p', {cpu: '3'})), aWorld({nodes: [aNode('small', {cpu: '2'}), aNode('full', {cpu: '4'})], pods: [onNode('full', 'x', {cpu: '2'})]}));
+  const {diagnosis} = search(toPodInfo(aPod('p', {cpu: '3'})), aClusterState({nodes: [aNode('small', {cpu: '2'}), aNode('full', {cpu: '4'})], pods: [onNode('full', 'x', {cpu: '2'})]}));
 
   t.deepEqual([...diagnosis.byNode].map(([name, {unresolvable}]) => [name, unresolvable]), [['small', true], ['full', false]]);
 });
@@ -157,12 +157,12 @@ test('what does not help is told apart from what pods leaving may help', t => {
 test('reasons are counted over nodes and sorted', t => {
   const byNode = new Map([['a', {reasons: ['y', 'x'], unresolvable: false}], ['b', {reasons: ['x'], unresolvable: false}]]);
 
-  t.is(fitText(4, {byNode, rest: {reasons: ['z'], unresolvable: true}, beforehand: undefined}), '0/4 nodes are available: 1 y, 2 x, 2 z.');
-  t.is(fitText(4, {byNode: new Map(), rest: undefined, beforehand: 'no claim'}, 'and so on'), '0/4 nodes are available: no claim. and so on');
+  t.is(fitErrorMessage(4, {byNode, rest: {reasons: ['z'], unresolvable: true}, preFilterMessage: undefined}), '0/4 nodes are available: 1 y, 2 x, 2 z.');
+  t.is(fitErrorMessage(4, {byNode: new Map(), rest: undefined, preFilterMessage: 'no claim'}, 'and so on'), '0/4 nodes are available: no claim. and so on');
 });
 
 test('the search ends sooner the more nodes there are', t => {
-  t.deepEqual([[99, 0], [100, 0], [500, 0], [1000, 0], [5000, 0], [10_000, 0], [1000, 70]].map(([all, percentage]) => nodesToFind(all!, percentage)), [99, 100, 230, 420, 500, 500, 700]);
+  t.deepEqual([[99, 0], [100, 0], [500, 0], [1000, 0], [5000, 0], [10_000, 0], [1000, 70]].map(([all, percentage]) => numFeasibleNodesToFind(all!, percentage)), [99, 100, 230, 420, 500, 500, 700]);
 });
 
 const claim = (name: string, {volumeName, storageClassName = 'slow', modes = ['ReadWriteOnce'], storage = '1Gi', phase, annotations, ...more}: Record<string, unknown> = {}) => ({
@@ -196,7 +196,7 @@ const [unreachable, noVolume, noSpace] = ["node(s) didn't match PersistentVolume
 const zoneLabel = plat.subKey('topology', 'zone');
 const csi = (volumeHandle: string) => ({csi: {driver: 'csi.example.com', volumeHandle}});
 
-const volumeCases: readonly [title: string, world: World, pod: Pod, expected: ReturnType<typeof verdicts>][] = [
+const volumeCases: readonly [title: string, objects: ClusterObjects, pod: Pod, expected: ReturnType<typeof rejections>][] = [
   ['a claim that is not there', {nodes: both}, aPod('p', mounting('data')), 'persistentvolumeclaim "data" not found'],
   ['the claim of an ephemeral volume is waited for', {nodes: both}, aPod('p', {volumes: [{name: 'scratch', ephemeral: {volumeClaimTemplate: {spec: {}}}}]}), 'waiting for ephemeral volume controller to create the persistentvolumeclaim "p-scratch"'],
   ['a claim that has lost its volume', {nodes: both, persistentVolumeClaims: [claim('data', {volumeName: 'gone', phase: 'Lost'})]}, aPod('p', mounting('data')), 'persistentvolumeclaim "data" bound to non-existent persistentvolume "gone"'],
@@ -261,20 +261,20 @@ const volumeCases: readonly [title: string, world: World, pod: Pod, expected: Re
   ],
 ];
 
-for (const [title, world, pod, expected] of volumeCases) test(`what volumes ask of a node: ${title}`, t => t.deepEqual(verdicts(pod, aWorld(world)), expected));
+for (const [title, objects, pod, expected] of volumeCases) test(`what volumes ask of a node: ${title}`, t => t.deepEqual(rejections(pod, aClusterState(objects)), expected));
 
 const device = (name: string, status: object = {}) => ({metadata: {name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '1'}, spec: {devices: {}}, status}) as never;
 const using = (name: string) => aPod('p', {resourceClaims: [{name: 'gpu', resourceClaimName: name}]});
 const inZone = (zone: string) => ({allocation: {nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: 'zone', operator: 'In', values: [zone]}]}]}}});
 
-const deviceCases: readonly [title: string, claims: readonly never[], expected: ReturnType<typeof verdicts>][] = [
+const deviceCases: readonly [title: string, claims: readonly never[], expected: ReturnType<typeof rejections>][] = [
   ['a claim that is not there', [], `resourceclaim.${plat.group('resource')} "gpu" not found`],
   ['a claim that nobody has allocated', [device('gpu')], {a1: 'cannot allocate all claims', b1: 'cannot allocate all claims'}],
   ['devices are where they were allocated', [device('gpu', inZone('b'))], {a1: 'resourceclaim not available on the node', b1: ''}],
   ['a claim that as many use as may', [device('gpu', {...inZone('b'), reservedFor: Array.from({length: 256}, (_, at) => ({resource: 'pods', name: `${at}`, uid: `${at}`}))})], 'resourceclaim in use'],
 ];
 
-for (const [title, claims, expected] of deviceCases) test(`what devices ask of a node: ${title}`, t => t.deepEqual(verdicts(using('gpu'), aWorld({nodes: both, resourceClaims: claims})), expected));
+for (const [title, claims, expected] of deviceCases) test(`what devices ask of a node: ${title}`, t => t.deepEqual(rejections(using('gpu'), aClusterState({nodes: both, resourceClaims: claims})), expected));
 
 const preferring = (...terms: object[]): Partial<PodSpec> => ({affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: terms}}}) as never;
 const weighted = (of: 'podAffinity' | 'podAntiAffinity', ...terms: object[]): Partial<PodSpec> => ({affinity: {[of]: {preferredDuringSchedulingIgnoredDuringExecution: terms}}}) as never;
@@ -282,7 +282,7 @@ const hostname = plat.labels.hostname;
 const named = ['n1', 'n2', 'n3'].map((name, at) => aNode(name, {labels: {[hostname]: name, [zoneLabel]: at < 2 ? 'a' : 'b', zone: at < 2 ? 'a' : 'b'}}));
 const image = (name: string, sizeBytes: number) => ({names: [name], sizeBytes});
 
-const scoreCases: readonly [title: string, score: Score, world: World, pod: Pod, expected: Record<string, number> | undefined][] = [
+const scoreCases: readonly [title: string, score: Score, objects: ClusterObjects, pod: Pod, expected: Record<string, number> | undefined][] = [
   ['room that is left', leastAllocated, {nodes: [aNode('n', {cpu: '4', memory: '4Gi'}), aNode('m', {cpu: '4', memory: '4Gi'})], pods: [onNode('m', 'x', {cpu: '2', memory: '2Gi'})]}, aPod('p', {cpu: '1', memory: '1Gi'}), {n: 75, m: 25}],
   ['pods that ask for nothing take a little', leastAllocated, {nodes: [aNode('n', {cpu: '1', memory: '2000Mi'})], pods: [onNode('n', 'x')]}, aPod('p'), {n: 80}],
   ['even use of cpu and memory', balancedAllocation, {nodes: [aNode('n', {cpu: '4', memory: '4Gi'}), aNode('m', {cpu: '4', memory: '8Gi'})]}, aPod('p', {cpu: '2', memory: '2Gi'}), {n: 100, m: 87}],
@@ -308,11 +308,11 @@ const scoreCases: readonly [title: string, score: Score, world: World, pod: Pod,
   ['nothing where none is', imageLocality, {nodes: [aNode('n')]}, aPod('p'), undefined],
 ];
 
-for (const [title, score, world, pod, expected] of scoreCases) test(`what speaks for a node: ${title}`, t => t.deepEqual(scored(score, pod, aWorld(world)), expected));
+for (const [title, score, objects, pod, expected] of scoreCases) test(`what speaks for a node: ${title}`, t => t.deepEqual(scoresOf(score, pod, aClusterState(objects)), expected));
 
 test('of equally good nodes chance takes one, the same again from the same seed', t => {
-  const {nodes} = aWorld({nodes: named});
-  const draw = (seed: number) => Array.from({length: 20}, (_, at) => choose(nodes, at % 2 ? [1, 5, 5] : [3, 3, 3], seededRandom(seed + at)).name);
+  const {nodes} = aClusterState({nodes: named});
+  const draw = (seed: number) => Array.from({length: 20}, (_, at) => selectNode(nodes, at % 2 ? [1, 5, 5] : [3, 3, 3], seededRandom(seed + at)).name);
 
   t.deepEqual(draw(1), draw(1));
   t.deepEqual([...new Set(draw(1).filter((_, at) => at % 2))].sort(), ['n2', 'n3']);
@@ -320,7 +320,7 @@ test('of equally good nodes chance takes one, the same again from the same seed'
 });
 
 test('nodes are looked at zone by zone in turn', t => {
-  const {nodes} = aWorld({nodes: ['a1', 'a2', 'a3', 'b1', 'c1', 'c2'].map(name => aNode(name, {labels: {[zoneLabel]: name.charAt(0)}}))});
+  const {nodes} = aClusterState({nodes: ['a1', 'a2', 'a3', 'b1', 'c1', 'c2'].map(name => aNode(name, {labels: {[zoneLabel]: name.charAt(0)}}))});
 
   t.deepEqual(nodes.map(({name}) => name), ['a1', 'b1', 'c1', 'a2', 'c2', 'a3']);
 });
@@ -343,7 +343,7 @@ test('a configuration names profiles, chooses their plugins and weighs them', t 
   const [packing, careless] = [profiles.get('packing')!, profiles.get('careless')!];
 
   t.deepEqual(backoff, {initialMs: 2_000, maxMs: 20_000});
-  t.deepEqual([packing.percentage, careless.percentage], [100, 30]);
+  t.deepEqual([packing.percentageOfNodesToScore, careless.percentageOfNodesToScore], [100, 30]);
   t.deepEqual(packing.scores.map(({plugin, weight}) => [plugin, weight]), [['NodeResourcesFit', 7]]);
   t.deepEqual([packing.preempts, careless.preempts], [true, false]);
   t.false(careless.scores.some(({plugin}) => plugin === 'ImageLocality'));
@@ -352,7 +352,7 @@ test('a configuration names profiles, chooses their plugins and weighs them', t 
 });
 
 const gpu = {allocatable: {'example.com/gpu': '4'}};
-const tellings: readonly [title: string, profile: Profile, plugin: string, world: World, pod: Pod, expected: Record<string, number>][] = [
+const pluginArguments: readonly [title: string, profile: Profile, plugin: string, objects: ClusterObjects, pod: Pod, expected: Record<string, number>][] = [
   ['to fill nodes', told('NodeResourcesFit', {scoringStrategy: {type: 'MostAllocated'}}), 'NodeResourcesFit', {nodes: [aNode('n', {cpu: '4', memory: '4Gi'}), aNode('m', {cpu: '4', memory: '4Gi'})], pods: [onNode('m', 'x', {cpu: '2', memory: '2Gi'})]}, aPod('p', {cpu: '1', memory: '1Gi'}), {n: 25, m: 75}],
   [
     'to fill nodes with devices, by a line',
@@ -365,22 +365,22 @@ const tellings: readonly [title: string, profile: Profile, plugin: string, world
   ['what pods on nodes require counts for more', told('InterPodAffinity', {hardPodAffinityWeight: 9}), 'InterPodAffinity', {nodes: named, pods: [onNode('n1', 'x', affinity('podAffinity', near('web')), app('web')), onNode('n3', 'y', weighted('podAffinity', {weight: 3, podAffinityTerm: near('web')}))]}, aPod('p', {}, app('web')), {n1: 100, n2: 100, n3: 0}],
 ];
 
-for (const [title, profile, plugin, world, pod, expected] of tellings) test(`a plugin is told ${title}`, t => t.deepEqual(scored(scoreOf(profile, plugin), pod, aWorld(world)), expected));
+for (const [title, profile, plugin, objects, pod, expected] of pluginArguments) test(`a plugin is told ${title}`, t => t.deepEqual(scoresOf(scoreOf(profile, plugin), pod, aClusterState(objects)), expected));
 
 test('resources that others see to are not looked at', t => {
   const {filters} = told('NodeResourcesFit', {ignoredResources: ['example.com/one'], ignoredResourceGroups: ['other.com']});
-  const pod = (name: string) => read(aPod('p', {containers: [{name: 'c', image: 'i', resources: {requests: {[name]: '1'}}}]}));
-  const fits = (name: string) => runSteps(findFitting(pod(name), {cluster: aWorld({nodes: [aNode('n')]}), filters, promised: () => [], own: undefined, percentage: 0, from: 0})).fitting.length === 1;
+  const pod = (name: string) => toPodInfo(aPod('p', {containers: [{name: 'c', image: 'i', resources: {requests: {[name]: '1'}}}]}));
+  const fits = (name: string) => runSteps(findFeasibleNodes(pod(name), {cluster: aClusterState({nodes: [aNode('n')]}), filters, nominatedPods: () => [], nominatedNode: undefined, percentageOfNodesToScore: 0, startIndex: 0})).feasible.length === 1;
 
   t.deepEqual(['example.com/one', 'example.com/two', 'other.com/three'].map(fits), [true, false, true]);
 });
 
 test('pods of a service that state nothing are spread as the configuration demands', t => {
   const {filters} = told('PodTopologySpread', {defaultingType: 'List', defaultConstraints: [{maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule'}]});
-  const cluster = aWorld({nodes: zones, pods: [onNode('a1', 'x', {}, app('web'))], services: [{metadata: {name: 's', namespace: 'default'}, spec: {selector: {app: 'web'}}} as never]});
-  const {fitting} = runSteps(findFitting(read(aPod('p', {}, app('web'))), {cluster, filters, promised: () => [], own: undefined, percentage: 0, from: 0}));
+  const cluster = aClusterState({nodes: zones, pods: [onNode('a1', 'x', {}, app('web'))], services: [{metadata: {name: 's', namespace: 'default'}, spec: {selector: {app: 'web'}}} as never]});
+  const {feasible} = runSteps(findFeasibleNodes(toPodInfo(aPod('p', {}, app('web'))), {cluster, filters, nominatedPods: () => [], nominatedNode: undefined, percentageOfNodesToScore: 0, startIndex: 0}));
 
-  t.deepEqual(fitting.map(({name}) => name), ['b1']);
+  t.deepEqual(feasible.map(({name}) => name), ['b1']);
 });
 
 const configurationRefusals: readonly [fields: unknown, message: string][] = [

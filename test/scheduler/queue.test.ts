@@ -2,14 +2,14 @@ import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {ClusterEvent, EventKind, QueueEvent} from '#src/scheduler/events.js';
 import type {PluginName} from '#src/scheduler/plugin.js';
-import {Nominated} from '#src/scheduler/queue/nominated.js';
+import {Nominator} from '#src/scheduler/queue/nominator.js';
 import {SchedulingQueue} from '#src/scheduler/queue/queue.js';
 import {PodWrites} from '#src/scheduler/pod-writes.js';
 import {aPod} from './objects.js';
-import {read} from './world.js';
+import {toPodInfo} from './cluster-state.js';
 
 /** A queue in which nodes that come help those whom `NodeResourcesFit` rejected, and pods that go help everyone of the plugins given. */
-const aQueue = ({popsFromBackoff = false, helps = () => true}: {popsFromBackoff?: boolean; helps?: (event: ClusterEvent) => boolean} = {}) => {
+const aQueue = ({popsFromBackoff: popFromBackoff = false, helps = () => true}: {popsFromBackoff?: boolean; helps?: (event: ClusterEvent) => boolean} = {}) => {
   const clock = new VirtualClock(0);
   const gated = new Set<string>();
   const came: string[] = [];
@@ -18,22 +18,22 @@ const aQueue = ({popsFromBackoff = false, helps = () => true}: {popsFromBackoff?
     clock,
     initialMs: 1_000,
     maxMs: 10_000,
-    patienceMs: 300_000,
-    popsFromBackoff,
+    unschedulableTimeoutMs: 300_000,
+    popFromBackoff,
     gateOf: ({uid}) => (gated.has(uid) ? 'SchedulingGates' : undefined),
     hintsOn: event => (byEvent[event] ?? []).map(plugin => ({plugin, helps: (_, happened: ClusterEvent) => helps(happened)})),
-    ready: () => {},
-    came: (place, event: QueueEvent) => void came.push(`${place} ${event}`),
-    rejected: () => {},
+    onReady: () => {},
+    onIncoming: (place, event: QueueEvent) => void came.push(`${place} ${event}`),
+    onRejection: () => {},
   });
   const add = (name: string, priority = 0) => {
-    const info = {...read(aPod(name)), uid: name, priority};
+    const info = {...toPodInfo(aPod(name)), uid: name, priority};
     queue.add(info);
     return info;
   };
   const fail = (...plugins: PluginName[]) => {
     const pod = queue.pop()!;
-    queue.putBack(pod, new Set(plugins));
+    queue.addUnschedulable(pod, new Set(plugins));
     return pod;
   };
   return {clock, queue, gated, came, add, fail, popped: () => queue.pop()?.info.uid};
@@ -53,7 +53,7 @@ test('what happens while a pod is being decided on helps it too', t => {
   const pod = queue.pop()!;
 
   queue.moveOn({kind: 'NodeAdd'});
-  queue.putBack(pod, new Set<PluginName>(['NodeResourcesFit']));
+  queue.addUnschedulable(pod, new Set<PluginName>(['NodeResourcesFit']));
 
   t.deepEqual({...queue.sizes}, {active: 0, backoff: 1, unschedulable: 0, gated: 0});
 });
@@ -64,10 +64,10 @@ test('what happens once a pod was decided on, or helps others alone, does not he
   add('b');
   const [a, b] = [queue.pop()!, queue.pop()!];
   queue.moveOn({kind: 'NodeAdd'});
-  queue.putBack(b, new Set<PluginName>(['NodePorts']));
-  queue.decided();
+  queue.addUnschedulable(b, new Set<PluginName>(['NodePorts']));
+  queue.done();
   queue.moveOn({kind: 'NodeAdd'});
-  queue.putBack(a, new Set<PluginName>(['NodeResourcesFit']));
+  queue.addUnschedulable(a, new Set<PluginName>(['NodeResourcesFit']));
 
   t.is(queue.sizes.unschedulable, 2);
 });
@@ -184,7 +184,7 @@ test('a pod that was deleted while it was tried does not come back', t => {
   add('a');
   const pod = queue.pop()!;
   queue.delete('a');
-  queue.putBack(pod, new Set(['NodeResourcesFit']));
+  queue.addUnschedulable(pod, new Set(['NodeResourcesFit']));
 
   t.deepEqual({...queue.sizes}, {active: 0, backoff: 0, unschedulable: 0, gated: 0});
 });
@@ -200,9 +200,9 @@ test('a closed queue leaves no timer', t => {
 });
 
 test('a promise of a node stands until it is told and then taken back, or another is made', t => {
-  const nominated = new Nominated();
-  const info = read(aPod('a'));
-  const on = (node: string) => [...(nominated.on(node) ?? [])].length;
+  const nominated = new Nominator();
+  const info = toPodInfo(aPod('a'));
+  const on = (node: string) => [...(nominated.podsFor(node) ?? [])].length;
   nominated.set(info, 'n1');
   nominated.update(info, '', '');
   t.is(on('n1'), 1);
@@ -218,14 +218,14 @@ test('of the reports on a pod the last is sent, one at a time, and none after wh
   const sent: string[] = [];
   const open: (() => void)[] = [];
   const write = (name: string) => () => new Promise<void>(resolve => open.push(() => (sent.push(name), resolve())));
-  for (const name of ['first', 'second', 'third']) writes.report('a', write(name));
+  for (const name of ['first', 'second', 'third']) writes.enqueue('a', write(name));
   t.is(open.length, 1);
   open.shift()!();
   await new Promise(resolve => setImmediate(resolve));
   t.is(open.length, 1);
 
-  writes.report('a', write('late'));
-  const concluded = writes.conclude('a', write('bound'));
+  writes.enqueue('a', write('late'));
+  const concluded = writes.runLast('a', write('bound'));
   open.shift()!();
   await new Promise(resolve => setImmediate(resolve));
   open.shift()!();

@@ -5,20 +5,20 @@ import {runSteps, type Steps} from '#src/base/steps.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Cache as ObjectCache} from '#informers/cache.js';
 import {Cache} from '#src/scheduler/cache/cache.js';
-import {totalScores} from '#src/scheduler/choose.js';
+import {totalScores} from '#src/scheduler/select-node.js';
 import {Decider} from '#src/scheduler/decider.js';
 import {filters} from '#src/scheduler/filters/index.js';
 import {interPodAffinity} from '#src/scheduler/filters/inter-pod-affinity.js';
 import {podTopologySpread} from '#src/scheduler/filters/pod-topology-spread.js';
-import {findFitting} from '#src/scheduler/fit.js';
+import {findFeasibleNodes} from '#src/scheduler/fit.js';
 import {SchedulerMetrics} from '#src/scheduler/metrics.js';
 import type {Cluster, Filter} from '#src/scheduler/plugin.js';
 import {findVictims} from '#src/scheduler/preemption/search.js';
 import {defaultProfile} from '#src/scheduler/profile.js';
-import {Nominated} from '#src/scheduler/queue/nominated.js';
+import {Nominator} from '#src/scheduler/queue/nominator.js';
 import {scores} from '#src/scheduler/scores/index.js';
 import {aNode, aPod} from './objects.js';
-import {aWorld, plat, read} from './world.js';
+import {aClusterState, plat, toPodInfo} from './cluster-state.js';
 
 const count = 60;
 const near = {labelSelector: {matchLabels: {app: 'web'}}, topologyKey: 'zone'};
@@ -31,7 +31,7 @@ const choosy = aPod('choosy', {
 
 /** A cluster of full nodes that notes each look at a node, or at the pods on one, in `looks`. */
 const watched = () => {
-  const world = aWorld({
+  const cluster = aClusterState({
     nodes: Array.from({length: count}, (_, at) => aNode(`n${at}`, {labels: {zone: `z${at}`}})),
     pods: Array.from({length: count}, (_, at) => aPod(`p${at}`, {cpu: '2', nodeName: `n${at}`, priority: 1})),
   });
@@ -40,7 +40,7 @@ const watched = () => {
     looks.all++;
     looks.most = Math.max(looks.most, ++looks.sinceRest);
   };
-  for (const node of world.nodes) {
+  for (const node of cluster.nodes) {
     const {pods} = node;
     Object.defineProperty(node, 'pods', {
       get() {
@@ -57,18 +57,18 @@ const watched = () => {
       if (done) return value;
     }
   };
-  return {world, looks, rested};
+  return {cluster, looks, rested};
 };
 
-const searchOf = (cluster: Cluster, only: readonly Filter[] = filters) => ({cluster, filters: only, promised: () => undefined, own: undefined, percentage: 0, from: 0});
+const searchOf = (cluster: Cluster, only: readonly Filter[] = filters) => ({cluster, filters: only, nominatedPods: () => undefined, nominatedNode: undefined, percentageOfNodesToScore: 0, startIndex: 0});
 
 test('the search for a node and for pods to leave rests after each node', t => {
-  const {world, looks, rested} = watched();
+  const {cluster, looks, rested} = watched();
 
-  const found = rested(findFitting(read(choosy), searchOf(world)));
-  const outcome = rested(findVictims(read(choosy), undefined, found, {cluster: world, promised: () => undefined, random: seededRandom(1), budgets: () => []}));
+  const found = rested(findFeasibleNodes(toPodInfo(choosy), searchOf(cluster)));
+  const outcome = rested(findVictims(toPodInfo(choosy), undefined, found, {cluster, nominatedPods: () => undefined, random: seededRandom(1), budgets: () => []}));
 
-  t.deepEqual(found.fitting, []);
+  t.deepEqual(found.feasible, []);
   t.true('victims' in outcome);
   t.true(looks.all >= 3 * count);
   t.true(looks.most <= 6, `${looks.most} looks without a rest`);
@@ -76,12 +76,12 @@ test('the search for a node and for pods to leave rests after each node', t => {
 
 test('what filters and scores count over all nodes is counted node by node', t => {
   for (const filter of [interPodAffinity, podTopologySpread]) {
-    const {world, looks, rested} = watched();
-    rested(findFitting(read(choosy), searchOf(world, [filter])));
+    const {cluster, looks, rested} = watched();
+    rested(findFeasibleNodes(toPodInfo(choosy), searchOf(cluster, [filter])));
     t.true(looks.all >= count && looks.most <= 6, `${filter.plugin}: ${looks.most} of ${looks.all} looks without a rest`);
   }
-  const {world, looks, rested} = watched();
-  rested(totalScores(read(choosy), world.nodes, scores, world));
+  const {cluster, looks, rested} = watched();
+  rested(totalScores(toPodInfo(choosy), cluster.nodes, scores, cluster));
   t.true(looks.all >= count && looks.most <= 6, `${looks.most} of ${looks.all} looks without a rest`);
 });
 
@@ -89,16 +89,16 @@ test('nodes that stand still take in afterwards, in order, what happened to them
   const cache = new Cache(plat);
   cache.setNode(aNode('stays'));
   cache.setNode(aNode('goes'));
-  const pod = read(aPod('p', {cpu: '1'}));
+  const pod = toPodInfo(aPod('p', {cpu: '1'}));
 
-  cache.hold();
+  cache.freeze();
   cache.removeNode('goes');
   cache.setNode(aNode('comes'));
   cache.setPod(pod, 'stays');
   t.deepEqual(cache.nodes.map(({name}) => name), ['stays', 'goes']);
   t.is(cache.node('stays')?.pods.size, 0);
   t.is(cache.pod(pod.uid)?.node, 'stays');
-  const work = cache.release();
+  const work = cache.applyDeferred();
   work.next();
   cache.removePod(pod.uid);
   runSteps(work);
@@ -112,27 +112,27 @@ test('nodes that stand still take in afterwards, in order, what happened to them
 const decided = (pods: readonly string[], change: (cache: Cache, chosen: string) => void) => {
   const cache = new Cache(plat);
   for (const name of ['n1', 'n2']) cache.setNode(aNode(name));
-  for (const name of pods) cache.setPod({...read(aPod(`on-${name}`, {cpu: '2', priority: 1})), uid: `on-${name}`}, name);
-  const cluster: Cluster = Object.create(aWorld({nodes: []}), {nodes: {get: () => cache.nodes}, node: {value: (name: string) => cache.node(name)}}) as Cluster;
+  for (const name of pods) cache.setPod({...toPodInfo(aPod(`on-${name}`, {cpu: '2', priority: 1})), uid: `on-${name}`}, name);
+  const cluster: Cluster = Object.create(aClusterState({nodes: []}), {nodes: {get: () => cache.nodes}, node: {value: (name: string) => cache.node(name)}}) as Cluster;
   const metrics = new SchedulerMetrics(noMeter);
-  const decider = new Decider({clock: new VirtualClock(), random: seededRandom(1), cluster, nominated: new Nominated(), metrics, budgets: () => new ObjectCache()});
+  const decider = new Decider({clock: new VirtualClock(), random: seededRandom(1), cluster, nominator: new Nominator(), metrics, budgets: () => new ObjectCache()});
 
-  cache.hold();
-  const decision = runSteps(decider.decide(read(aPod('great', {cpu: '3', priority: 10})), defaultProfile, 0));
-  const chosen = decision.type === 'node' ? decision.node.name : decision.type === 'room' ? decision.candidate.node : '';
+  cache.freeze();
+  const decision = runSteps(decider.decide(toPodInfo(aPod('great', {cpu: '3', priority: 10})), defaultProfile, 0));
+  const chosen = decision.type === 'node' ? decision.node.name : decision.type === 'preempt' ? decision.candidate.node : '';
   change(cache, chosen);
-  runSteps(cache.release());
-  return {type: decision.type, confirmed: decider.confirmed(decision)};
+  runSteps(cache.applyDeferred());
+  return {type: decision.type, confirmed: decider.revalidate(decision)};
 };
 
 for (const [title, pods, type, change, holds] of [
   ['a node that is as it was', [], 'node', () => {}, true],
   ['a node that is gone', [], 'node', (cache, chosen) => cache.removeNode(chosen), false],
-  ['a node that was filled meanwhile', [], 'node', (cache, chosen) => cache.setPod(read(aPod('other', {cpu: '2'})), chosen), false],
-  ['a node that was filled a little', [], 'node', (cache, chosen) => cache.setPod(read(aPod('other', {cpu: '1'})), chosen), true],
-  ['pods that are there to leave', ['n1', 'n2'], 'room', () => {}, true],
-  ['pods that have left already', ['n1', 'n2'], 'room', (cache, chosen) => cache.removePod(`on-${chosen}`), false],
-  ['pods whose leaving is no longer enough', ['n1', 'n2'], 'room', (cache, chosen) => cache.setPod(read(aPod('other', {cpu: '2', priority: 20})), chosen), false],
+  ['a node that was filled meanwhile', [], 'node', (cache, chosen) => cache.setPod(toPodInfo(aPod('other', {cpu: '2'})), chosen), false],
+  ['a node that was filled a little', [], 'node', (cache, chosen) => cache.setPod(toPodInfo(aPod('other', {cpu: '1'})), chosen), true],
+  ['pods that are there to leave', ['n1', 'n2'], 'preempt', () => {}, true],
+  ['pods that have left already', ['n1', 'n2'], 'preempt', (cache, chosen) => cache.removePod(`on-${chosen}`), false],
+  ['pods whose leaving is no longer enough', ['n1', 'n2'], 'preempt', (cache, chosen) => cache.setPod(toPodInfo(aPod('other', {cpu: '2', priority: 20})), chosen), false],
 ] as const satisfies readonly (readonly [string, readonly string[], string, (cache: Cache, chosen: string) => void, boolean])[]) {
   test(`a decision is ${holds ? 'acted on' : 'made again'} that chose ${title}`, t => {
     const outcome = decided(pods, change);

@@ -52,9 +52,9 @@ export const affinityTermsOf = ({metadata, spec}: Frozen<Pod>): AffinityTerms =>
 export type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>> | undefined;
 
 /** Whether a term speaks of a pod. */
-export const speaksOf = (term: AffinityTerm, {namespace, labels}: {readonly namespace: string; readonly labels: Readonly<Record<string, string>>}, labelsOf: NamespaceLabels): boolean => {
+export const matchesAffinityTerm = (term: AffinityTerm, {namespace, labels}: {readonly namespace: string; readonly labels: Readonly<Record<string, string>>}, labelsOf: NamespaceLabels): boolean => {
   const {namespaces, namespaceSelector, selector} = term;
   // An empty selector describes every namespace, also one that is not known yet.
-  const placed = namespaces.has(namespace) || namespaceSelector.empty || (namespaceSelector.requirements.length > 0 && namespaceSelector.matches(labelsOf(namespace)));
-  return placed && selector.matches(labels);
+  const isInNamespace = namespaces.has(namespace) || namespaceSelector.empty || (namespaceSelector.requirements.length > 0 && namespaceSelector.matches(labelsOf(namespace)));
+  return isInNamespace && selector.matches(labels);
 };

@@ -4,10 +4,10 @@ import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import type {Steps} from '#src/base/steps.js';
 import {NodeInfo} from './node-info.js';
-import {inTurn, zoneOf} from './node-order.js';
+import {interleaveZones, zoneOf} from './node-order.js';
 import type {PodInfo} from './pod-info.js';
 
-interface Placed {
+interface CachedPod {
   readonly pod: PodInfo;
   readonly node: string;
   /** Whether we gave it to the node and the server has not told so yet. */
@@ -21,12 +21,12 @@ interface Placed {
 export class Cache {
   readonly #naming: Naming;
   readonly #nodes = new Map<string, NodeInfo>();
-  readonly #pods = new Map<string, Placed>();
+  readonly #pods = new Map<string, CachedPod>();
   readonly #imageNodes = new Map<string, number>();
   #ordered: readonly NodeInfo[] | undefined;
   #assumed = 0;
   /** What is to be done to nodes once they need not stand still any more. */
-  #later: (() => void)[] | undefined;
+  #deferred: (() => void)[] | undefined;
 
   constructor(naming: Naming) {
     this.#naming = naming;
@@ -34,7 +34,7 @@ export class Cache {
 
   /** Nodes that exist, zone by zone in turn. */
   get nodes(): readonly NodeInfo[] {
-    return (this.#ordered ??= inTurn([...this.#nodes.values()].filter(({node}) => node), this.#naming));
+    return (this.#ordered ??= interleaveZones([...this.#nodes.values()].filter(({node}) => node), this.#naming));
   }
 
   node(name: string): NodeInfo | undefined {
@@ -53,22 +53,22 @@ export class Cache {
   }
 
   /** Lets nodes stand still until they are `released`. */
-  hold(): void {
-    this.#later ??= [];
+  freeze(): void {
+    this.#deferred ??= [];
   }
 
   /** Does to the nodes what happened while they stood still. */
-  *release(): Steps<void> {
-    for (let change = this.#later?.shift(); change; change = this.#later?.shift()) {
+  *applyDeferred(): Steps<void> {
+    for (let change = this.#deferred?.shift(); change; change = this.#deferred?.shift()) {
       change();
       yield;
     }
-    this.#later = undefined;
+    this.#deferred = undefined;
   }
 
   setNode(node: Frozen<Node>): void {
-    this.#change(() => {
-      const info = this.#info(node.metadata?.name ?? '');
+    this.#changeNodes(() => {
+      const info = this.#getOrCreateNode(node.metadata?.name ?? '');
       const [isNew, zone] = [!info.node, zoneOf(info, this.#naming)];
       this.#countImages(info, -1);
       info.setNode(node);
@@ -79,18 +79,18 @@ export class Cache {
 
   /** Forgets a node. What is known of its pods stays until they are gone too. */
   removeNode(name: string): void {
-    this.#change(() => {
+    this.#changeNodes(() => {
       const info = this.#nodes.get(name);
       if (!info) return;
       this.#countImages(info, -1);
       info.setNode(undefined);
       this.#ordered = undefined;
-      this.#tidy(info);
+      this.#deleteIfUnused(info);
     });
   }
 
   /** The pod as it is known here, on a node. */
-  pod(uid: string): Placed | undefined {
+  pod(uid: string): CachedPod | undefined {
     return this.#pods.get(uid);
   }
 
@@ -100,48 +100,48 @@ export class Cache {
 
   /** Takes a pod to be on a node from now on. */
   assume(pod: PodInfo, node: string): void {
-    this.#place({pod, node, assumed: true});
+    this.#addPod({pod, node, assumed: true});
   }
 
   /** Takes in what the server says of a pod on a node: wins over what was assumed. */
   setPod(pod: PodInfo, node: string): void {
-    this.#place({pod, node, assumed: false});
+    this.#addPod({pod, node, assumed: false});
   }
 
   /** Takes in a new state of a pod on a node, in which nothing has changed that is reckoned with. */
   refreshPod(uid: string, pod: Frozen<Pod>): void {
-    const placed = this.#pods.get(uid);
-    if (!placed) return;
-    const info = {...placed.pod, pod};
-    this.#pods.set(uid, {...placed, pod: info});
-    this.#change(() => this.#nodes.get(placed.node)?.refresh(info));
+    const cached = this.#pods.get(uid);
+    if (!cached) return;
+    const info = {...cached.pod, pod};
+    this.#pods.set(uid, {...cached, pod: info});
+    this.#changeNodes(() => this.#nodes.get(cached.node)?.refresh(info));
   }
 
   removePod(uid: string): void {
-    const placed = this.#pods.get(uid);
-    if (!placed) return;
+    const cached = this.#pods.get(uid);
+    if (!cached) return;
     this.#pods.delete(uid);
-    if (placed.assumed) this.#assumed--;
-    this.#change(() => {
-      const info = this.#nodes.get(placed.node);
+    if (cached.assumed) this.#assumed--;
+    this.#changeNodes(() => {
+      const info = this.#nodes.get(cached.node);
       info?.remove(uid);
-      if (info) this.#tidy(info);
+      if (info) this.#deleteIfUnused(info);
     });
   }
 
-  #change(change: () => void): void {
-    if (this.#later) this.#later.push(change);
+  #changeNodes(change: () => void): void {
+    if (this.#deferred) this.#deferred.push(change);
     else change();
   }
 
-  #place(placed: Placed): void {
-    this.removePod(placed.pod.uid);
-    this.#pods.set(placed.pod.uid, placed);
-    if (placed.assumed) this.#assumed++;
-    this.#change(() => this.#info(placed.node).add(placed.pod));
+  #addPod(cached: CachedPod): void {
+    this.removePod(cached.pod.uid);
+    this.#pods.set(cached.pod.uid, cached);
+    if (cached.assumed) this.#assumed++;
+    this.#changeNodes(() => this.#getOrCreateNode(cached.node).add(cached.pod));
   }
 
-  #info(name: string): NodeInfo {
+  #getOrCreateNode(name: string): NodeInfo {
     const known = this.#nodes.get(name);
     if (known) return known;
     const info = new NodeInfo(name);
@@ -149,7 +149,7 @@ export class Cache {
     return info;
   }
 
-  #tidy(info: NodeInfo): void {
+  #deleteIfUnused(info: NodeInfo): void {
     if (!info.node && info.pods.size === 0) this.#nodes.delete(info.name);
   }
 

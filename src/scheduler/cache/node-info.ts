@@ -2,7 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import {parseQuantity, quantityValue} from '#src/api/quantity.js';
 import type {Node} from '#src/api/types.js';
 import type {HostPort, PodInfo} from './pod-info.js';
-import {addResources, copyResources, noResources, resourcesOf, type Resources} from './resources.js';
+import {addResources, copyResources, emptyResources, resourcesOf, type Resources} from './resources.js';
 
 /** A node with the pods on it and what they take of it. */
 export class NodeInfo {
@@ -18,9 +18,9 @@ export class NodeInfo {
   readonly withRequiredAntiAffinity: Map<string, PodInfo>;
   readonly requested: Resources;
   /** What is requested, where nodes are compared. */
-  readonly scored: {cpu: number; memory: number};
-  allocatable: Resources = noResources();
-  mostPods = 0;
+  readonly nonZeroRequested: {cpu: number; memory: number};
+  allocatable: Resources = emptyResources();
+  maxPods = 0;
   /** How many pods take a port, by protocol, port and address. */
   readonly #ports: Map<string, Map<string, number>>;
   /** How many pods of the node mount a claim, by `namespace/name`. */
@@ -30,21 +30,21 @@ export class NodeInfo {
   /** Grows with every change, so that what was reckoned from a node can be known to be old. */
   version = 0;
 
-  constructor(name: string, like?: NodeInfo) {
+  constructor(name: string, source?: NodeInfo) {
     this.name = name;
-    this.node = like?.node;
-    this.pods = new Map(like?.pods);
-    this.withAffinity = new Map(like?.withAffinity);
-    this.withRequiredAntiAffinity = new Map(like?.withRequiredAntiAffinity);
-    this.requested = like ? copyResources(like.requested) : noResources();
-    this.scored = {cpu: like?.scored.cpu ?? 0, memory: like?.scored.memory ?? 0};
-    this.#ports = new Map([...(like ? like.#ports : [])].map(([port, taken]) => [port, new Map(taken)]));
-    this.claims = new Map(like?.claims);
-    if (!like) return;
-    this.labels = like.labels;
-    this.allocatable = like.allocatable;
-    this.mostPods = like.mostPods;
-    this.images = like.images;
+    this.node = source?.node;
+    this.pods = new Map(source?.pods);
+    this.withAffinity = new Map(source?.withAffinity);
+    this.withRequiredAntiAffinity = new Map(source?.withRequiredAntiAffinity);
+    this.requested = source ? copyResources(source.requested) : emptyResources();
+    this.nonZeroRequested = {cpu: source?.nonZeroRequested.cpu ?? 0, memory: source?.nonZeroRequested.memory ?? 0};
+    this.#ports = new Map([...(source ? source.#ports : [])].map(([port, taken]) => [port, new Map(taken)]));
+    this.claims = new Map(source?.claims);
+    if (!source) return;
+    this.labels = source.labels;
+    this.allocatable = source.allocatable;
+    this.maxPods = source.maxPods;
+    this.images = source.images;
     this.version = -1; // Of nobody's business but the copier's.
   }
 
@@ -60,7 +60,7 @@ export class NodeInfo {
     const amounts = new Map(Object.entries(node?.status?.allocatable ?? {}).map(([name, text]) => [name, parseQuantity(text)]));
     this.allocatable = resourcesOf(amounts);
     const pods = amounts.get('pods');
-    this.mostPods = pods ? Number(quantityValue(pods)) : 0;
+    this.maxPods = pods ? Number(quantityValue(pods)) : 0;
     this.images = new Map((node?.status?.images ?? []).flatMap(({names = [], sizeBytes = 0}) => names.map(name => [name, Number(sizeBytes)] as const)));
   }
 
@@ -70,7 +70,7 @@ export class NodeInfo {
     const {required, requiredAnti, preferred, preferredAnti} = pod.terms;
     if (required.length + requiredAnti.length + preferred.length + preferredAnti.length > 0) this.withAffinity.set(pod.uid, pod);
     if (requiredAnti.length > 0) this.withRequiredAntiAffinity.set(pod.uid, pod);
-    this.#reckon(pod, 1);
+    this.#updateUsage(pod, 1);
   }
 
   /** Takes in a new state of a pod that takes and asks for the same as before. */
@@ -87,37 +87,37 @@ export class NodeInfo {
     this.pods.delete(uid);
     this.withAffinity.delete(uid);
     this.withRequiredAntiAffinity.delete(uid);
-    this.#reckon(pod, -1);
+    this.#updateUsage(pod, -1);
   }
 
-  #reckon({requests, scored, ports, namespace, claims}: PodInfo, sign: 1 | -1): void {
+  #updateUsage({requests, nonZeroRequests, ports, namespace, claims}: PodInfo, sign: 1 | -1): void {
     addResources(this.requested, requests, sign);
-    this.scored.cpu += sign * scored.cpu;
-    this.scored.memory += sign * scored.memory;
+    this.nonZeroRequested.cpu += sign * nonZeroRequests.cpu;
+    this.nonZeroRequested.memory += sign * nonZeroRequests.memory;
     for (const port of ports) {
-      const taken = this.#ports.get(place(port)) ?? new Map<string, number>();
-      this.#ports.set(place(port), taken);
+      const taken = this.#ports.get(portKey(port)) ?? new Map<string, number>();
+      this.#ports.set(portKey(port), taken);
       count(taken, port.ip, sign);
     }
     for (const claim of claims) count(this.claims, `${namespace}/${claim}`, sign);
   }
 
   /** Whether two pods could not share a host. */
-  static collide(one: readonly HostPort[], other: readonly HostPort[]): boolean {
-    return one.some(a => other.some(b => place(a) === place(b) && (a.ip === b.ip || a.ip === everyAddress || b.ip === everyAddress)));
+  static portsConflict(one: readonly HostPort[], other: readonly HostPort[]): boolean {
+    return one.some(a => other.some(b => portKey(a) === portKey(b) && (a.ip === b.ip || a.ip === anyAddress || b.ip === anyAddress)));
   }
 
   /** Whether a port is taken: on the same address, or one of both is every address. */
   isTaken(port: HostPort): boolean {
-    const taken = this.#ports.get(place(port));
+    const taken = this.#ports.get(portKey(port));
     if (!taken || taken.size === 0) return false;
-    return port.ip === everyAddress || taken.has(port.ip) || taken.has(everyAddress);
+    return port.ip === anyAddress || taken.has(port.ip) || taken.has(anyAddress);
   }
 }
 
 const none: Readonly<Record<string, string>> = Object.freeze(Object.create(null) as Record<string, string>);
-const everyAddress = '0.0.0.0';
-const place = ({protocol, port}: HostPort): string => `${protocol}/${port}`;
+const anyAddress = '0.0.0.0';
+const portKey = ({protocol, port}: HostPort): string => `${protocol}/${port}`;
 
 const count = (counts: Map<string, number>, key: string, by: 1 | -1): void => {
   const now = (counts.get(key) ?? 0) + by;

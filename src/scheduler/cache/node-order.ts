@@ -9,7 +9,7 @@ export const zoneOf = ({labels}: NodeInfo, naming: Naming): string => {
 };
 
 /** Nodes in the order they are looked at: one of each zone in turn, so that those looked at first are spread over all zones. */
-export const inTurn = (nodes: Iterable<NodeInfo>, naming: Naming): NodeInfo[] => {
+export const interleaveZones = (nodes: Iterable<NodeInfo>, naming: Naming): NodeInfo[] => {
   const zones = new Map<string, NodeInfo[]>();
   for (const node of nodes) {
     const zone = zoneOf(node, naming);
@@ -18,9 +18,9 @@ export const inTurn = (nodes: Iterable<NodeInfo>, naming: Naming): NodeInfo[] =>
     else zones.set(zone, [node]);
   }
   const ordered: NodeInfo[] = [];
-  for (let round = 0; ; round++) {
+  for (let index = 0; ; index++) {
     const before = ordered.length;
-    for (const of of zones.values()) if (round < of.length) ordered.push(of[round]!);
+    for (const of of zones.values()) if (index < of.length) ordered.push(of[index]!);
     if (ordered.length === before) return ordered;
   }
 };

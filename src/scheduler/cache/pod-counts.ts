@@ -12,7 +12,7 @@ interface Counted {
 }
 
 /** What was counted by one selector. */
-interface Memo {
+interface SelectorCounts {
   readonly counted: WeakMap<NodeInfo, Counted>;
   /** On how many nodes, with those that are gone since. */
   nodes: number;
@@ -23,27 +23,27 @@ const bound = new CacheBound('scheduler_pod_counts', 64 << 20);
 const nodeBytes = 100;
 
 /** So many selectors are remembered: those of the workloads that are being scheduled. */
-const remembered = 256;
+const maxSelectors = 256;
 
 /** Counts pods by selectors, and counts a node again only after it has changed: most pods are of few workloads, and between two of them one node has. */
 export class PodCounts {
-  readonly #memos = new Lru<string, Memo>(bound, {bytesOf: ({nodes}) => nodes * nodeBytes, maxEntries: remembered});
+  readonly #bySelector = new Lru<string, SelectorCounts>(bound, {bytesOf: ({nodes}) => nodes * nodeBytes, maxEntries: maxSelectors});
 
   /** The counter for pods of a namespace that a selector describes. */
   counter(namespace: string, selector: LabelSelector): PodCounter {
     const key = `${namespace} ${selector.toString()}`;
-    const memo: Memo = this.#memos.get(key) ?? {counted: new WeakMap(), nodes: 0};
+    const counts: SelectorCounts = this.#bySelector.get(key) ?? {counted: new WeakMap(), nodes: 0};
     // It has grown since.
-    this.#memos.set(key, memo);
+    this.#bySelector.set(key, counts);
     return node => {
-      const known = memo.counted.get(node);
+      const known = counts.counted.get(node);
       if (known?.version === node.version) return known.count;
       let count = 0;
       for (const {namespace: own, labels, pod} of node.pods.values()) {
         if (own === namespace && !pod.metadata?.deletionTimestamp && selector.matches(labels)) count++;
       }
-      if (!known) memo.nodes++;
-      memo.counted.set(node, {version: node.version, count});
+      if (!known) counts.nodes++;
+      counts.counted.set(node, {version: node.version, count});
       return count;
     };
   }

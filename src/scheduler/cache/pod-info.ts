@@ -25,7 +25,7 @@ export interface PodInfo {
   readonly priority: number;
   readonly requests: Readonly<Resources>;
   /** What counts where nodes are compared: containers that ask for no cpu or memory are taken to need a little of it. */
-  readonly scored: {readonly cpu: number; readonly memory: number};
+  readonly nonZeroRequests: {readonly cpu: number; readonly memory: number};
   readonly ports: readonly HostPort[];
   readonly terms: AffinityTerms;
   /** Names of the claims it mounts, in its namespace. */
@@ -33,16 +33,16 @@ export interface PodInfo {
 }
 
 /** What a container is taken to need where it does not say. */
-const least: ReadonlyMap<string, Quantity> = new Map([
+const defaultRequests: ReadonlyMap<string, Quantity> = new Map([
   ['cpu', parseQuantity('100m')],
   ['memory', parseQuantity('200Mi')],
 ]);
 
 /** A pod that speaks for itself as a whole lacks only what it does not name. */
-const lacking = (pod: Frozen<Pod>, podLevel: boolean): ReadonlyMap<string, Quantity> => {
+const missingDefaults = (pod: Frozen<Pod>, podLevel: boolean): ReadonlyMap<string, Quantity> => {
   const own = Object.keys(pod.spec?.resources?.requests ?? {}).filter(isPodLevelResource);
-  if (!podLevel || own.length === 0) return least;
-  return new Map([...least].filter(([name]) => !own.includes(name)));
+  if (!podLevel || own.length === 0) return defaultRequests;
+  return new Map([...defaultRequests].filter(([name]) => !own.includes(name)));
 };
 
 /** The ports of the host that a pod takes. Sidecars take theirs for as long as the pod lives, other init containers take none. */
@@ -53,10 +53,10 @@ export const hostPortsOf = ({spec}: Frozen<Pod>): HostPort[] =>
 
 /** Reads what matters of a pod. Throws a 400 for a malformed selector in its affinity. */
 export const podInfoOf = (pod: Frozen<Pod>, {podLevel}: {readonly podLevel: boolean}): PodInfo => {
-  const how = {asGiven: true, podLevel};
-  const atLeast = lacking(pod, podLevel);
-  const requests = resourcesOf(podRequests(pod, how));
-  const {cpu, memory} = atLeast.size > 0 ? resourcesOf(podRequests(pod, {...how, atLeast})) : requests;
+  const options = {asGiven: true, podLevel};
+  const atLeast = missingDefaults(pod, podLevel);
+  const requests = resourcesOf(podRequests(pod, options));
+  const {cpu, memory} = atLeast.size > 0 ? resourcesOf(podRequests(pod, {...options, atLeast})) : requests;
   return {
     pod,
     key: keyText(keyOf(pod)),
@@ -65,7 +65,7 @@ export const podInfoOf = (pod: Frozen<Pod>, {podLevel}: {readonly podLevel: bool
     labels: pod.metadata?.labels ?? {},
     priority: pod.spec?.priority ?? 0,
     requests,
-    scored: {cpu, memory},
+    nonZeroRequests: {cpu, memory},
     ports: hostPortsOf(pod),
     terms: affinityTermsOf(pod),
     claims: (pod.spec?.volumes ?? []).map(volume => claimOfVolume(pod, volume)).filter(name => name !== undefined),

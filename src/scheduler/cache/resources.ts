@@ -6,31 +6,31 @@ export interface Resources {
   memory: number;
   ephemeralStorage: number;
   /** Huge pages, extended resources and the like, by name. */
-  readonly others: Map<string, number>;
+  readonly scalars: Map<string, number>;
 }
 
-export const noResources = (): Resources => ({cpu: 0, memory: 0, ephemeralStorage: 0, others: new Map()});
+export const emptyResources = (): Resources => ({cpu: 0, memory: 0, ephemeralStorage: 0, scalars: new Map()});
 
 const isCounted = (name: string): boolean => name.includes('/') || name.startsWith('hugepages-') || name.startsWith('attachable-volumes-');
 
 /** Exact amounts as numbers. Resources that no node is filled with are left out. */
 export const resourcesOf = (amounts: ReadonlyMap<string, Quantity>): Resources => {
-  const of = noResources();
+  const resources = emptyResources();
   for (const [name, amount] of amounts) {
-    if (name === 'cpu') of.cpu = Number(quantityMilliValue(amount));
-    else if (name === 'memory') of.memory = Number(quantityValue(amount));
-    else if (name === 'ephemeral-storage') of.ephemeralStorage = Number(quantityValue(amount));
-    else if (isCounted(name)) of.others.set(name, Number(quantityValue(amount)));
+    if (name === 'cpu') resources.cpu = Number(quantityMilliValue(amount));
+    else if (name === 'memory') resources.memory = Number(quantityValue(amount));
+    else if (name === 'ephemeral-storage') resources.ephemeralStorage = Number(quantityValue(amount));
+    else if (isCounted(name)) resources.scalars.set(name, Number(quantityValue(amount)));
   }
-  return of;
+  return resources;
 };
 
 /** Adds to the first, or with a `sign` of -1 takes away. */
-export const addResources = (into: Resources, {cpu, memory, ephemeralStorage, others}: Readonly<Resources>, sign: 1 | -1 = 1): void => {
+export const addResources = (into: Resources, {cpu, memory, ephemeralStorage, scalars}: Readonly<Resources>, sign: 1 | -1 = 1): void => {
   into.cpu += sign * cpu;
   into.memory += sign * memory;
   into.ephemeralStorage += sign * ephemeralStorage;
-  for (const [name, amount] of others) into.others.set(name, (into.others.get(name) ?? 0) + sign * amount);
+  for (const [name, amount] of scalars) into.scalars.set(name, (into.scalars.get(name) ?? 0) + sign * amount);
 };
 
-export const copyResources = ({others, ...rest}: Readonly<Resources>): Resources => ({...rest, others: new Map(others)});
+export const copyResources = ({scalars, ...rest}: Readonly<Resources>): Resources => ({...rest, scalars: new Map(scalars)});

@@ -3,11 +3,11 @@ import {nodeResourcesFitIgnoring} from '#src/scheduler/filters/node-resources-fi
 import {podTopologySpreadWith} from '#src/scheduler/filters/pod-topology-spread.js';
 import type {Filter, Score} from '#src/scheduler/plugin.js';
 import type {Profile} from '#src/scheduler/profile.js';
-import {allocationBy, type AllocationStrategy, type ShapePoint, type WeightedResource} from '#src/scheduler/scores/allocation-strategy.js';
+import {resourceAllocation, type AllocationStrategy, type ShapePoint, type WeightedResource} from '#src/scheduler/scores/allocation-strategy.js';
 import {interPodAffinityBy} from '#src/scheduler/scores/inter-pod-affinity.js';
 import {podTopologySpreadBy} from '#src/scheduler/scores/pod-topology-spread.js';
 import type {DefaultConstraint} from '#src/scheduler/topology/constraints.js';
-import {boolOf, listOf, numberOf, objectOf, oneOf, textOf, wrong} from './reading.js';
+import {boolOf, listOf, numberOf, objectOf, oneOf, textOf, invalid} from './fields.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 type Change = (profile: Profile) => Profile;
@@ -20,19 +20,19 @@ const withScore = (profile: Profile, score: Score): Profile => ({...profile, sco
 
 const resource = (value: unknown, path: string): WeightedResource => {
   const {name, weight} = objectOf(value, path, ['name', 'weight']);
-  return {name: textOf(name, `${path}.name`), weight: numberOf(weight, `${path}.weight`, {least: 1, most: 100, absent: 1})};
+  return {name: textOf(name, `${path}.name`), weight: numberOf(weight, `${path}.weight`, {min: 1, max: 100, fallback: 1})};
 };
 
 const shapePoint = (value: unknown, path: string): ShapePoint => {
   const {utilization, score} = objectOf(value, path, ['utilization', 'score']);
   return {
-    utilization: numberOf(utilization, `${path}.utilization`, {least: 0, most: 100, absent: 0}),
+    utilization: numberOf(utilization, `${path}.utilization`, {min: 0, max: 100, fallback: 0}),
     // Written from 0 to 10, reckoned from 0 to 100.
-    score: 10 * numberOf(score, `${path}.score`, {least: 0, most: 10, absent: 0}),
+    score: 10 * numberOf(score, `${path}.score`, {min: 0, max: 10, fallback: 0}),
   };
 };
 
-const usual: readonly WeightedResource[] = [
+const defaultResources: readonly WeightedResource[] = [
   {name: 'cpu', weight: 1},
   {name: 'memory', weight: 1},
 ];
@@ -41,26 +41,26 @@ const strategyOf = (value: unknown, path: string): AllocationStrategy => {
   const fields = objectOf(value, path, ['type', 'resources', 'requestedToCapacityRatio']);
   const type = oneOf(fields['type'] ?? 'LeastAllocated', `${path}.type`, ['LeastAllocated', 'MostAllocated', 'RequestedToCapacityRatio']);
   const given = listOf(fields['resources'], `${path}.resources`, resource);
-  const resources = given.length > 0 ? given : usual;
+  const resources = given.length > 0 ? given : defaultResources;
   if (type !== 'RequestedToCapacityRatio') return {type, resources};
   const at = `${path}.requestedToCapacityRatio`;
   const shape = listOf(objectOf(fields['requestedToCapacityRatio'], at, ['shape'])['shape'], `${at}.shape`, shapePoint);
-  if (shape.length === 0) wrong(`${at}.shape`, 'Required value: at least one point must be specified');
-  const wrongAt = shape.findIndex(({utilization}, index) => index > 0 && utilization <= shape[index - 1]!.utilization);
-  if (wrongAt > 0) wrong(`${at}.shape[${wrongAt}].utilization`, 'utilization values must be sorted in increasing order');
+  if (shape.length === 0) invalid(`${at}.shape`, 'Required value: at least one point must be specified');
+  const unsortedIndex = shape.findIndex(({utilization}, index) => index > 0 && utilization <= shape[index - 1]!.utilization);
+  if (unsortedIndex > 0) invalid(`${at}.shape[${unsortedIndex}].utilization`, 'utilization values must be sorted in increasing order');
   return {type, resources, shape};
 };
 
-const fit = (fields: Fields, path: string): Change => {
+const fitArguments = (fields: Fields, path: string): Change => {
   const names = new Set(listOf(fields['ignoredResources'], `${path}.ignoredResources`, textOf));
   const groups = listOf(fields['ignoredResourceGroups'], `${path}.ignoredResourceGroups`, textOf);
-  const stray = groups.findIndex(group => group.includes('/'));
-  if (stray >= 0) wrong(`${path}.ignoredResourceGroups[${stray}]`, "resource group name can't contain '/'");
+  const invalidGroup = groups.findIndex(group => group.includes('/'));
+  if (invalidGroup >= 0) invalid(`${path}.ignoredResourceGroups[${invalidGroup}]`, "resource group name can't contain '/'");
   const isIgnored = (name: string) => name.includes('/') && (names.has(name) || groups.includes(name.slice(0, name.indexOf('/'))));
   const strategy = fields['scoringStrategy'] === undefined ? undefined : strategyOf(fields['scoringStrategy'], `${path}.scoringStrategy`);
   return profile => {
     const filtered = withFilter(profile, nodeResourcesFitIgnoring(isIgnored));
-    return strategy ? withScore(filtered, allocationBy(strategy)) : filtered;
+    return strategy ? withScore(filtered, resourceAllocation(strategy)) : filtered;
   };
 };
 
@@ -68,30 +68,30 @@ const constraint = (value: unknown, path: string): DefaultConstraint => {
   const fields = objectOf(value, path, ['maxSkew', 'topologyKey', 'whenUnsatisfiable']);
   const topologyKey = textOf(fields['topologyKey'], `${path}.topologyKey`);
   const [problem] = labelKeyProblems(topologyKey);
-  if (problem !== undefined) wrong(`${path}.topologyKey`, problem);
-  const maxSkew = numberOf(fields['maxSkew'], `${path}.maxSkew`, {least: 1, most: 2 ** 31 - 1, absent: 0});
-  if (maxSkew === 0) wrong(`${path}.maxSkew`, 'must be greater than zero');
+  if (problem !== undefined) invalid(`${path}.topologyKey`, problem);
+  const maxSkew = numberOf(fields['maxSkew'], `${path}.maxSkew`, {min: 1, max: 2 ** 31 - 1, fallback: 0});
+  if (maxSkew === 0) invalid(`${path}.maxSkew`, 'must be greater than zero');
   return {topologyKey, maxSkew, when: oneOf(fields['whenUnsatisfiable'], `${path}.whenUnsatisfiable`, ['DoNotSchedule', 'ScheduleAnyway'])};
 };
 
-const spread = (fields: Fields, path: string): Change => {
+const spreadArguments = (fields: Fields, path: string): Change => {
   const defaults = listOf(fields['defaultConstraints'], `${path}.defaultConstraints`, constraint);
   const type = oneOf(fields['defaultingType'] ?? 'System', `${path}.defaultingType`, ['System', 'List']);
-  if (type === 'System' && defaults.length > 0) wrong(`${path}.defaultingType`, 'when .defaultConstraints are not empty must be List');
+  if (type === 'System' && defaults.length > 0) invalid(`${path}.defaultingType`, 'when .defaultConstraints are not empty must be List');
   return profile => (type === 'System' ? profile : withScore(withFilter(profile, podTopologySpreadWith(defaults)), podTopologySpreadBy(defaults)));
 };
 
-const affinity = (fields: Fields, path: string): Change => {
-  const required = numberOf(fields['hardPodAffinityWeight'], `${path}.hardPodAffinityWeight`, {least: 0, most: 100, absent: 1});
-  const ignoresOthers = boolOf(fields['ignorePreferredTermsOfExistingPods'], `${path}.ignorePreferredTermsOfExistingPods`);
-  return profile => withScore(profile, interPodAffinityBy({required, ignoresOthers}));
+const affinityArguments = (fields: Fields, path: string): Change => {
+  const required = numberOf(fields['hardPodAffinityWeight'], `${path}.hardPodAffinityWeight`, {min: 0, max: 100, fallback: 1});
+  const ignorePreferredTermsOfExistingPods = boolOf(fields['ignorePreferredTermsOfExistingPods'], `${path}.ignorePreferredTermsOfExistingPods`);
+  return profile => withScore(profile, interPodAffinityBy({required, ignorePreferredTermsOfExistingPods}));
 };
 
 /** The plugins that can be told something, with what they know. */
-const known: Readonly<Record<string, {readonly fields: readonly string[]; read(fields: Fields, path: string): Change}>> = {
-  NodeResourcesFit: {fields: ['ignoredResources', 'ignoredResourceGroups', 'scoringStrategy'], read: fit},
-  PodTopologySpread: {fields: ['defaultConstraints', 'defaultingType'], read: spread},
-  InterPodAffinity: {fields: ['hardPodAffinityWeight', 'ignorePreferredTermsOfExistingPods'], read: affinity},
+const configurablePlugins: Readonly<Record<string, {readonly fields: readonly string[]; read(fields: Fields, path: string): Change}>> = {
+  NodeResourcesFit: {fields: ['ignoredResources', 'ignoredResourceGroups', 'scoringStrategy'], read: fitArguments},
+  PodTopologySpread: {fields: ['defaultConstraints', 'defaultingType'], read: spreadArguments},
+  InterPodAffinity: {fields: ['hardPodAffinityWeight', 'ignorePreferredTermsOfExistingPods'], read: affinityArguments},
 };
 
 /** A profile whose plugins were told what a configuration tells them. */
@@ -100,10 +100,10 @@ export const withArguments = (value: unknown, path: string, profile: Profile): P
   const changes = listOf(value, path, (item, at): Change => {
     const {name, args} = objectOf(item, at, ['name', 'args']);
     const plugin = textOf(name, `${at}.name`);
-    if (seen.has(plugin)) wrong(`${at}.name`, `Duplicate value: ${JSON.stringify(plugin)}`);
+    if (seen.has(plugin)) invalid(`${at}.name`, `Duplicate value: ${JSON.stringify(plugin)}`);
     seen.add(plugin);
-    const reader = Object.hasOwn(known, plugin) ? known[plugin] : undefined;
-    if (!reader) return wrong(`${at}.name`, `${JSON.stringify(plugin)} cannot be told anything here`);
+    const reader = Object.hasOwn(configurablePlugins, plugin) ? configurablePlugins[plugin] : undefined;
+    if (!reader) return invalid(`${at}.name`, `${JSON.stringify(plugin)} cannot be told anything here`);
     const {apiVersion: _, kind: __, ...fields} = objectOf(args, `${at}.args`, ['apiVersion', 'kind', ...reader.fields]);
     return reader.read(fields, `${at}.args`);
   });

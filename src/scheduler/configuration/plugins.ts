@@ -1,6 +1,6 @@
 import type {Filter, PluginName, Score} from '#src/scheduler/plugin.js';
 import {defaultProfile, type Profile} from '#src/scheduler/profile.js';
-import {listOf, numberOf, objectOf, textOf, wrong} from './reading.js';
+import {listOf, numberOf, objectOf, textOf, invalid} from './fields.js';
 
 interface Enabled {
   readonly name: string;
@@ -16,7 +16,7 @@ const setOf = (value: unknown, path: string): PluginSet => {
   return {
     enabled: listOf(enabled, `${path}.enabled`, (item, at) => {
       const {name, weight} = objectOf(item, at, ['name', 'weight']);
-      return {name: textOf(name, `${at}.name`), weight: numberOf(weight, `${at}.weight`, {least: 0, most: 2 ** 31 - 1, absent: 0})};
+      return {name: textOf(name, `${at}.name`), weight: numberOf(weight, `${at}.weight`, {min: 0, max: 2 ** 31 - 1, fallback: 0})};
     }),
     disabled: listOf(disabled, `${path}.disabled`, (item, at) => textOf(objectOf(item, at, ['name'])['name'], `${at}.name`)),
   };
@@ -25,17 +25,17 @@ const setOf = (value: unknown, path: string): PluginSet => {
 /** Where plugins can be chosen. Those that a filter needs before and after it go with it. */
 const points = ['multiPoint', 'filter', 'postFilter', 'score'] as const;
 
-type Plugged = Filter | Score;
+type Plugin = Filter | Score;
 
 /** The plugins of one point: those there are less those switched off, then those switched on, with the weights they are given. */
-const chosen = <T extends Plugged>(all: readonly T[], everywhere: PluginSet, here: PluginSet): T[] => {
+const selectPlugins = <T extends Plugin>(all: readonly T[], everywhere: PluginSet, here: PluginSet): T[] => {
   const off = (set: PluginSet, name: string) => set.disabled.includes('*') || set.disabled.includes(name);
   const on = (set: PluginSet, name: string) => set.enabled.find(each => each.name === name);
   return all.flatMap(plugin => {
     const {plugin: name} = plugin;
-    const asked = on(here, name) ?? (off(here, name) ? undefined : on(everywhere, name));
-    if (!asked && (off(here, name) || off(everywhere, name))) return [];
-    return asked?.weight && 'weight' in plugin ? [{...plugin, weight: asked.weight}] : [plugin];
+    const enabled = on(here, name) ?? (off(here, name) ? undefined : on(everywhere, name));
+    if (!enabled && (off(here, name) || off(everywhere, name))) return [];
+    return enabled?.weight && 'weight' in plugin ? [{...plugin, weight: enabled.weight}] : [plugin];
   });
 };
 
@@ -48,14 +48,14 @@ export const withPlugins = (value: unknown, path: string, profile: Profile = def
   const [multiPoint, filter, postFilter, score] = points.map(point => setOf(fields[point], `${path}.${point}`)) as [PluginSet, PluginSet, PluginSet, PluginSet];
   const names = known(profile);
   for (const [at, set] of [multiPoint, filter, postFilter, score].entries()) {
-    const stray = [...set.enabled.map(({name}) => name), ...set.disabled].find(name => name !== '*' && !names.has(name));
-    if (stray !== undefined) wrong(`${path}.${points[at]}`, `there is no plugin ${JSON.stringify(stray)}`);
+    const unknownPlugin = [...set.enabled.map(({name}) => name), ...set.disabled].find(name => name !== '*' && !names.has(name));
+    if (unknownPlugin !== undefined) invalid(`${path}.${points[at]}`, `there is no plugin ${JSON.stringify(unknownPlugin)}`);
   }
   const preemption = {plugin: 'DefaultPreemption', weight: 1} as unknown as Score;
   return {
     ...profile,
-    filters: chosen(profile.filters, multiPoint, filter),
-    scores: chosen(profile.scores, multiPoint, score),
-    preempts: chosen([preemption], multiPoint, postFilter).length > 0,
+    filters: selectPlugins(profile.filters, multiPoint, filter),
+    scores: selectPlugins(profile.scores, multiPoint, score),
+    preempts: selectPlugins([preemption], multiPoint, postFilter).length > 0,
   };
 };

@@ -3,7 +3,7 @@ import {defaultProfile, defaultSchedulerName, type Profile} from '#src/scheduler
 import {defaultSettings, type Settings} from '#src/scheduler/settings.js';
 import {withArguments} from './arguments.js';
 import {withPlugins} from './plugins.js';
-import {ConfigurationError, listOf, numberOf, objectOf, textOf, wrong} from './reading.js';
+import {ConfigurationError, listOf, numberOf, objectOf, textOf, invalid} from './fields.js';
 
 /** The type of a configuration, in each of the vocabularies. */
 const types = (['plat', 'kubernetes'] as const).map(name => {
@@ -16,16 +16,16 @@ const checkType = (apiVersion: unknown, kind: unknown): void => {
   throw new ConfigurationError(`it must be a ${types.map(type => `${type.kind} of ${type.apiVersion}`).join(' or a ')}`);
 };
 
-const percentage = (value: unknown, path: string, absent: number): number => numberOf(value, path, {least: 0, most: 100, absent});
+const percentage = (value: unknown, path: string, fallback: number): number => numberOf(value, path, {min: 0, max: 100, fallback});
 
 const profileOf = (value: unknown, path: string, share: number): readonly [name: string, profile: Profile] => {
   const {schedulerName, percentageOfNodesToScore, plugins, pluginConfig} = objectOf(value, path, ['schedulerName', 'percentageOfNodesToScore', 'plugins', 'pluginConfig']);
   const name = schedulerName === undefined ? defaultSchedulerName : textOf(schedulerName, `${path}.schedulerName`);
-  const told = withArguments(pluginConfig, `${path}.pluginConfig`, withPlugins(plugins, `${path}.plugins`));
-  return [name, {...told, percentage: percentage(percentageOfNodesToScore, `${path}.percentageOfNodesToScore`, share)}];
+  const configured = withArguments(pluginConfig, `${path}.pluginConfig`, withPlugins(plugins, `${path}.plugins`));
+  return [name, {...configured, percentageOfNodesToScore: percentage(percentageOfNodesToScore, `${path}.percentageOfNodesToScore`, share)}];
 };
 
-const seconds = (value: unknown, path: string, absentMs: number): number => 1000 * numberOf(value, path, {least: 1, most: 2 ** 31 - 1, absent: absentMs / 1000});
+const seconds = (value: unknown, path: string, fallbackMs: number): number => 1000 * numberOf(value, path, {min: 1, max: 2 ** 31 - 1, fallback: fallbackMs / 1000});
 
 /** What a parsed configuration asks for. Throws a `ConfigurationError` in one line for what it must not or cannot ask for. */
 export const settingsOf = (value: unknown): Settings => {
@@ -34,15 +34,15 @@ export const settingsOf = (value: unknown): Settings => {
   const share = percentage(top['percentageOfNodesToScore'], 'percentageOfNodesToScore', 0);
   const profiles = listOf(top['profiles'], 'profiles', (item, path) => profileOf(item, path, share));
   const names = profiles.map(([name]) => name);
-  const twice = names.findIndex((name, at) => names.indexOf(name) !== at);
-  if (twice >= 0) wrong(`profiles[${twice}].schedulerName`, `Duplicate value: ${JSON.stringify(names[twice])}`);
+  const duplicate = names.findIndex((name, at) => names.indexOf(name) !== at);
+  if (duplicate >= 0) invalid(`profiles[${duplicate}].schedulerName`, `Duplicate value: ${JSON.stringify(names[duplicate])}`);
   const {backoff} = defaultSettings;
   const initialMs = seconds(top['podInitialBackoffSeconds'], 'podInitialBackoffSeconds', backoff.initialMs);
   const maxMs = seconds(top['podMaxBackoffSeconds'], 'podMaxBackoffSeconds', backoff.maxMs);
-  if (maxMs < initialMs) wrong('podMaxBackoffSeconds', 'must be greater than or equal to PodInitialBackoffSeconds');
+  if (maxMs < initialMs) invalid('podMaxBackoffSeconds', 'must be greater than or equal to PodInitialBackoffSeconds');
   return {
     ...defaultSettings,
-    profiles: new Map(profiles.length > 0 ? profiles : [[defaultSchedulerName, {...defaultProfile, percentage: share}]]),
+    profiles: new Map(profiles.length > 0 ? profiles : [[defaultSchedulerName, {...defaultProfile, percentageOfNodesToScore: share}]]),
     backoff: {initialMs, maxMs},
   };
 };

@@ -5,10 +5,10 @@ import type {KubeObject} from '#src/api/types.js';
 import {matchesNodeSelector} from '#src/model/node-affinity.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {isReservedFor, type DeviceClaim} from '#src/scheduler/devices.js';
-import {ruledOut, type Check, type Cluster, type Filter, type Rejection} from '#src/scheduler/plugin.js';
+import {unresolvable, type PreparedFilter, type Cluster, type Filter, type Rejection} from '#src/scheduler/plugin.js';
 
 /** So many pods may share a claim. */
-const mostConsumers = 256;
+const maxConsumers = 256;
 
 /** The claims on devices of a pod, or why one of them cannot be used. One that needed none to be made is left out. */
 export const deviceClaimsOf = ({pod, namespace}: PodInfo, {lister, naming}: Pick<Cluster, 'lister' | 'naming'>): readonly Frozen<DeviceClaim>[] | string => {
@@ -28,26 +28,26 @@ export const deviceClaimsOf = ({pod, namespace}: PodInfo, {lister, naming}: Pick
   return claims;
 };
 
-const isUsable = (claim: Frozen<DeviceClaim>, {uid}: PodInfo): boolean => isReservedFor(claim, uid) || (claim.status?.reservedFor?.length ?? 0) < mostConsumers;
+const isUsable = (claim: Frozen<DeviceClaim>, {uid}: PodInfo): boolean => isReservedFor(claim, uid) || (claim.status?.reservedFor?.length ?? 0) < maxConsumers;
 
-const prepare = (pod: PodInfo, cluster: Cluster): Check | Rejection | undefined => {
+const prepare = (pod: PodInfo, cluster: Cluster): PreparedFilter | Rejection | undefined => {
   const claims = deviceClaimsOf(pod, cluster);
-  if (typeof claims === 'string') return ruledOut(claims);
+  if (typeof claims === 'string') return unresolvable(claims);
   if (claims.length === 0) return undefined;
-  if (claims.some(claim => claim.status?.allocation && !isUsable(claim, pod))) return ruledOut('resourceclaim in use');
+  if (claims.some(claim => claim.status?.allocation && !isUsable(claim, pod))) return unresolvable('resourceclaim in use');
   const selectors = claims.flatMap(({status}) => (status?.allocation?.nodeSelector ? [status.allocation.nodeSelector] : []));
   const isAllocated = claims.every(({status}) => status?.allocation);
   return {
-    judge({node}) {
-      if (!selectors.every(selector => matchesNodeSelector(selector, node!))) return ruledOut('resourceclaim not available on the node');
+    filter({node}) {
+      if (!selectors.every(selector => matchesNodeSelector(selector, node!))) return unresolvable('resourceclaim not available on the node');
       // Differs from upstream: devices are allocated by others, never here.
-      return isAllocated ? undefined : ruledOut('cannot allocate all claims');
+      return isAllocated ? undefined : unresolvable('cannot allocate all claims');
     },
     reserve: () => (claims.every(claim => isReservedFor(claim, pod.uid)) ? undefined : cluster.devices.reserve(claims)),
   };
 };
 
-const isOurs = (pod: PodInfo, claim: Frozen<KubeObject> | undefined): boolean => {
+const isPodClaim = (pod: PodInfo, claim: Frozen<KubeObject> | undefined): boolean => {
   const names = (pod.pod.spec?.resourceClaims ?? []).map(({resourceClaimName}) => resourceClaimName);
   const made = (pod.pod.status?.resourceClaimStatuses ?? []).map(({resourceClaimName}) => resourceClaimName);
   return claim?.metadata?.namespace === pod.namespace && [...names, ...made].includes(claim.metadata?.name);
@@ -60,9 +60,9 @@ export const dynamicResources: Filter = {
   hints: [
     {
       on: ['ResourceClaimAdd', 'ResourceClaimUpdate'],
-      helps: (pod, old: Frozen<DeviceClaim> | undefined, now: Frozen<DeviceClaim> | undefined) => isOurs(pod, now) && (!old || !sameJson(old.status, now?.status)),
+      shouldQueue: (pod, old: Frozen<DeviceClaim> | undefined, now: Frozen<DeviceClaim> | undefined) => isPodClaim(pod, now) && (!old || !sameJson(old.status, now?.status)),
     },
-    {on: ['UnschedulablePodUpdatePodGeneratedResourceClaim'], helps: (pod, _, now) => now?.metadata?.uid === pod.uid},
+    {on: ['UnschedulablePodUpdatePodGeneratedResourceClaim'], shouldQueue: (pod, _, now) => now?.metadata?.uid === pod.uid},
     {on: ['NodeAdd', 'NodeUpdateNodeLabel']},
   ],
 };

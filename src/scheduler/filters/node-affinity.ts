@@ -3,20 +3,20 @@ import type {NodeSelectorTerm} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {matchesNode, requiredTerms} from '#src/model/node-affinity.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {ruledOut, type Filter} from '#src/scheduler/plugin.js';
+import {unresolvable, type Filter} from '#src/scheduler/plugin.js';
 
 const isFit = ({pod}: PodInfo, node: Frozen<Node> | undefined): boolean => node !== undefined && matchesNode(pod.spec!, node);
 
 /** The nodes that a term asks for by name; undefined where it asks for none. */
-const namedBy = ({matchFields = []}: Frozen<NodeSelectorTerm>): ReadonlySet<string> | undefined => {
+const nodeNamesOfTerm = ({matchFields = []}: Frozen<NodeSelectorTerm>): ReadonlySet<string> | undefined => {
   const lists = matchFields.filter(({key, operator}) => key === 'metadata.name' && operator === 'In').map(({values = []}) => values);
   if (lists.length === 0) return undefined;
   return new Set(lists[0]!.filter(name => lists.every(list => list.includes(name))));
 };
 
 /** The only nodes that can do, where every term asks for some by name. */
-const named = (terms: readonly Frozen<NodeSelectorTerm>[]): ReadonlySet<string> | undefined => {
-  const sets = terms.map(namedBy);
+const nodeNamesOf = (terms: readonly Frozen<NodeSelectorTerm>[]): ReadonlySet<string> | undefined => {
+  const sets = terms.map(nodeNamesOfTerm);
   return sets.length === 0 || sets.includes(undefined) ? undefined : new Set(sets.flatMap(names => [...names!]));
 };
 
@@ -26,14 +26,14 @@ export const nodeAffinity: Filter = {
   prepare(pod) {
     const required = requiredTerms(pod.pod.spec!);
     if (!required && !pod.pod.spec?.nodeSelector) return undefined;
-    const nodes = named(required?.nodeSelectorTerms ?? []);
-    if (nodes?.size === 0) return ruledOut('pod affinity terms conflict');
-    return {...(nodes ? {nodes} : {}), judge: ({node}) => (isFit(pod, node) ? undefined : ruledOut("node(s) didn't match Pod's node affinity/selector"))};
+    const nodes = nodeNamesOf(required?.nodeSelectorTerms ?? []);
+    if (nodes?.size === 0) return unresolvable('pod affinity terms conflict');
+    return {...(nodes ? {nodes} : {}), filter: ({node}) => (isFit(pod, node) ? undefined : unresolvable("node(s) didn't match Pod's node affinity/selector"))};
   },
   hints: [
     {
       on: ['NodeAdd', 'NodeUpdateNodeLabel'],
-      helps: (pod, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined) => isFit(pod, now) && (!old || !isFit(pod, old)),
+      shouldQueue: (pod, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined) => isFit(pod, now) && (!old || !isFit(pod, old)),
     },
   ],
 };

@@ -2,19 +2,19 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {hostPortsOf} from '#src/scheduler/cache/pod-info.js';
 import {NodeInfo} from '#src/scheduler/cache/node-info.js';
-import {rejected, type Filter} from '#src/scheduler/plugin.js';
+import {unschedulable, type Filter} from '#src/scheduler/plugin.js';
 
 /** Keeps a pod off nodes where a port of the host it needs is taken. */
 export const nodePorts: Filter = {
   plugin: 'NodePorts',
   prepare({ports}) {
     if (ports.length === 0) return undefined;
-    return {judge: node => (ports.some(port => node.isTaken(port)) ? rejected("node(s) didn't have free ports for the requested pod ports") : undefined)};
+    return {filter: node => (ports.some(port => node.isTaken(port)) ? unschedulable("node(s) didn't have free ports for the requested pod ports") : undefined)};
   },
   hints: [
     {
       on: ['AssignedPodDelete'],
-      helps: ({ports}, old: Frozen<Pod> | undefined) => old !== undefined && NodeInfo.collide(ports, hostPortsOf(old)),
+      shouldQueue: ({ports}, old: Frozen<Pod> | undefined) => old !== undefined && NodeInfo.portsConflict(ports, hostPortsOf(old)),
     },
     {on: ['NodeAdd']},
   ],

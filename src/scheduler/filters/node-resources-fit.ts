@@ -7,22 +7,22 @@ import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {resourcesOf, type Resources} from '#src/scheduler/cache/resources.js';
 import type {Cluster, Filter, Rejection} from '#src/scheduler/plugin.js';
 
-type Named = readonly (readonly [name: string, amount: number, of: (resources: Readonly<Resources>) => number])[];
+type ResourceRequests = readonly (readonly [name: string, amount: number, of: (resources: Readonly<Resources>) => number])[];
 
 /** What a pod asks for, each with the way to the same of a node. */
-const asked = ({requests}: PodInfo): Named => [
+const resourceRequests = ({requests}: PodInfo): ResourceRequests => [
   ...([
     ['cpu', requests.cpu, of => of.cpu],
     ['memory', requests.memory, of => of.memory],
     ['ephemeral-storage', requests.ephemeralStorage, of => of.ephemeralStorage],
-  ] as Named),
-  ...[...requests.others].map(([name, amount]) => [name, amount, of => of.others.get(name) ?? 0] as Named[number]),
+  ] as ResourceRequests),
+  ...[...requests.scalars].map(([name, amount]) => [name, amount, of => of.scalars.get(name) ?? 0] as ResourceRequests[number]),
 ].filter(([, amount]) => amount > 0);
 
-const judge = (wanted: Named, {pods, mostPods, allocatable, requested}: NodeInfo): Rejection | undefined => {
+const checkFit = (wanted: ResourceRequests, {pods, maxPods, allocatable, requested}: NodeInfo): Rejection | undefined => {
   let reasons: string[] | undefined;
   let unresolvable = false;
-  if (pods.size + 1 > mostPods) reasons = ['Too many pods'];
+  if (pods.size + 1 > maxPods) reasons = ['Too many pods'];
   for (const [name, amount, of] of wanted) {
     if (amount <= of(allocatable) - of(requested)) continue;
     (reasons ??= []).push(`Insufficient ${name}`);
@@ -31,44 +31,44 @@ const judge = (wanted: Named, {pods, mostPods, allocatable, requested}: NodeInfo
   return reasons && {reasons, unresolvable};
 };
 
-const alone = (node: Frozen<Node> | undefined): NodeInfo => {
+const emptyNode = (node: Frozen<Node> | undefined): NodeInfo => {
   const info = new NodeInfo(node?.metadata?.name ?? '');
   info.setNode(node);
   return info;
 };
 
 /** Whether the node, all pods gone, has room for the pod, and more of it than before. */
-const gives = (pod: PodInfo, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined): boolean => {
-  const wanted = asked(pod);
-  const [before, after] = [alone(old), alone(now)];
-  if (judge(wanted, after)) return false;
-  return !old || after.mostPods > before.mostPods || wanted.some(([, , of]) => of(after.allocatable) > of(before.allocatable));
+const shouldQueueOnNode = (pod: PodInfo, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined): boolean => {
+  const wanted = resourceRequests(pod);
+  const [before, after] = [emptyNode(old), emptyNode(now)];
+  if (checkFit(wanted, after)) return false;
+  return !old || after.maxPods > before.maxPods || wanted.some(([, , of]) => of(after.allocatable) > of(before.allocatable));
 };
 
 /** Whether a pod came to need less of what this one asks for. */
-const shrank = (pod: PodInfo, old: Frozen<Pod>, now: Frozen<Pod>, {gate}: Cluster): boolean => {
+const shouldQueueOnScaleDown = (pod: PodInfo, old: Frozen<Pod>, now: Frozen<Pod>, {gate}: Cluster): boolean => {
   if (now.metadata?.uid === pod.uid) return true;
   if (!now.spec?.nodeName) return false;
-  const how = {asGiven: true, podLevel: gate('PodLevelResources')};
-  const [before, after] = [old, now].map(each => resourcesOf(podRequests(each, how))) as [Resources, Resources];
-  return asked(pod).some(([, , of]) => of(before) > of(after));
+  const options = {asGiven: true, podLevel: gate('PodLevelResources')};
+  const [before, after] = [old, now].map(each => resourcesOf(podRequests(each, options))) as [Resources, Resources];
+  return resourceRequests(pod).some(([, , of]) => of(before) > of(after));
 };
 
-const holdsRoom = ({spec, status}: Frozen<Pod>): boolean => Boolean(spec?.nodeName || status?.nominatedNodeName);
+const isAssignedOrNominated = ({spec, status}: Frozen<Pod>): boolean => Boolean(spec?.nodeName || status?.nominatedNodeName);
 
 /** Keeps a pod off nodes without room for what it and its overhead ask for, but for resources that others see to. */
 export const nodeResourcesFitIgnoring = (isIgnored: (resource: string) => boolean): Filter => ({
   plugin: 'NodeResourcesFit',
   prepare(pod) {
-    const wanted = asked(pod).filter(([name]) => !isIgnored(name));
-    return {judge: node => judge(wanted, node)};
+    const wanted = resourceRequests(pod).filter(([name]) => !isIgnored(name));
+    return {filter: node => checkFit(wanted, node)};
   },
   hints: [
-    {on: ['NodeAdd', 'NodeUpdateNodeAllocatable'], helps: (pod, old, now) => gives(pod, old, now)},
-    {on: ['AssignedPodDelete'], helps: (_, old) => old !== undefined && holdsRoom(old)},
+    {on: ['NodeAdd', 'NodeUpdateNodeAllocatable'], shouldQueue: (pod, old, now) => shouldQueueOnNode(pod, old, now)},
+    {on: ['AssignedPodDelete'], shouldQueue: (_, old) => old !== undefined && isAssignedOrNominated(old)},
     {
       on: ['AssignedPodUpdatePodScaleDown', 'UnschedulablePodUpdatePodScaleDown'],
-      helps: (pod, old: Frozen<KubeObject> | undefined, now: Frozen<KubeObject> | undefined, cluster) => shrank(pod, old!, now!, cluster),
+      shouldQueue: (pod, old: Frozen<KubeObject> | undefined, now: Frozen<KubeObject> | undefined, cluster) => shouldQueueOnScaleDown(pod, old!, now!, cluster),
     },
   ],
 });

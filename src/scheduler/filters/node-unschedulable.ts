@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Node} from '#src/api/types.js';
 import {isTolerated} from '#src/model/taints.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {ruledOut, type Filter} from '#src/scheduler/plugin.js';
+import {unresolvable, type Filter} from '#src/scheduler/plugin.js';
 
 const tolerates = ({pod}: PodInfo, naming: Naming): boolean =>
   isTolerated({key: naming.subKey('node', 'unschedulable'), effect: 'NoSchedule'}, pod.spec?.tolerations);
@@ -11,12 +11,12 @@ const tolerates = ({pod}: PodInfo, naming: Naming): boolean =>
 /** Keeps pods off nodes that are cordoned, unless they tolerate the taint that says the same. */
 export const nodeUnschedulable: Filter = {
   plugin: 'NodeUnschedulable',
-  prepare: (pod, {naming}) => (tolerates(pod, naming) ? undefined : {judge: ({node}) => (node?.spec?.unschedulable ? ruledOut('node(s) were unschedulable') : undefined)}),
+  prepare: (pod, {naming}) => (tolerates(pod, naming) ? undefined : {filter: ({node}) => (node?.spec?.unschedulable ? unresolvable('node(s) were unschedulable') : undefined)}),
   hints: [
     {
       on: ['NodeAdd', 'NodeUpdateNodeTaint'],
-      helps: (_, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined) => !now?.spec?.unschedulable && (!old || old.spec?.unschedulable === true),
+      shouldQueue: (_, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined) => !now?.spec?.unschedulable && (!old || old.spec?.unschedulable === true),
     },
-    {on: ['UnschedulablePodUpdatePodToleration'], helps: (pod, _, now) => now?.metadata?.uid === pod.uid},
+    {on: ['UnschedulablePodUpdatePodToleration'], shouldQueue: (pod, _, now) => now?.metadata?.uid === pod.uid},
   ],
 };

@@ -6,7 +6,7 @@ import type {Index} from '#informers/lister.js';
 import type {ObjectOf} from '#src/api/kinds.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {rejected, type Cluster, type Filter} from '#src/scheduler/plugin.js';
+import {unschedulable, type Cluster, type Filter} from '#src/scheduler/plugin.js';
 import {classNamed} from '#src/scheduler/volumes/claims.js';
 
 type Attachment = ObjectOf<typeof kinds.volumeAttachments>;
@@ -47,7 +47,7 @@ const attachedTo = (node: NodeInfo, cluster: Cluster): Map<string, string> => {
   return attached;
 };
 
-const count = (drivers: Iterable<string>): Map<string, number> => {
+const countByDriver = (drivers: Iterable<string>): Map<string, number> => {
   const counts = new Map<string, number>();
   for (const driver of drivers) counts.set(driver, (counts.get(driver) ?? 0) + 1);
   return counts;
@@ -61,20 +61,20 @@ export const nodeVolumeLimits: Filter = {
     const wanted = driversOf(pod, cluster);
     if (wanted.size === 0) return undefined;
     return {
-      judge(node) {
+      filter(node) {
         const limits = limitsOf(node, cluster);
         if (limits.size === 0) return undefined;
         const attached = attachedTo(node, cluster);
-        const before = count(attached.values());
-        const added = count([...wanted].filter(([volume]) => !attached.has(volume)).map(([, driver]) => driver));
+        const before = countByDriver(attached.values());
+        const added = countByDriver([...wanted].filter(([volume]) => !attached.has(volume)).map(([, driver]) => driver));
         const isFull = [...added].some(([driver, more]) => (before.get(driver) ?? 0) + more > (limits.get(driver) ?? Infinity));
-        return isFull ? rejected('node(s) exceed max volume count') : undefined;
+        return isFull ? unschedulable('node(s) exceed max volume count') : undefined;
       },
     };
   },
   hints: [
     {on: ['CSINodeAdd', 'CSINodeUpdate', 'VolumeAttachmentDelete']},
-    {on: ['AssignedPodDelete'], helps: (_, old: Frozen<Pod> | undefined) => old?.spec?.volumes?.some(({persistentVolumeClaim, ephemeral}) => persistentVolumeClaim ?? ephemeral) ?? false},
-    {on: ['PersistentVolumeClaimAdd'], helps: ({namespace, claims}, _, now) => now?.metadata?.namespace === namespace && claims.includes(now.metadata?.name ?? '')},
+    {on: ['AssignedPodDelete'], shouldQueue: (_, old: Frozen<Pod> | undefined) => old?.spec?.volumes?.some(({persistentVolumeClaim, ephemeral}) => persistentVolumeClaim ?? ephemeral) ?? false},
+    {on: ['PersistentVolumeClaimAdd'], shouldQueue: ({namespace, claims}, _, now) => now?.metadata?.namespace === namespace && claims.includes(now.metadata?.name ?? '')},
   ],
 };

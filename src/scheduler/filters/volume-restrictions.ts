@@ -1,7 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod, Volume as PodVolume} from '#src/api/pod.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {rejected, ruledOut, type Cluster, type Filter} from '#src/scheduler/plugin.js';
+import {unschedulable, unresolvable, type Cluster, type Filter} from '#src/scheduler/plugin.js';
 
 /** What names the disk behind a volume of a kind that a node attaches once, and whether the pod only reads it. */
 const diskOf = ({gcePersistentDisk: gce, awsElasticBlockStore: aws, iscsi}: Frozen<PodVolume>): {readonly disk: string; readonly reads: boolean} | undefined => {
@@ -17,7 +17,7 @@ const sharesCluster = (a: Frozen<PodVolume>, b: Frozen<PodVolume>): boolean => {
   return one.monitors.some(monitor => other.monitors.includes(monitor)) && (one.pool ?? 'rbd') === (other.pool ?? 'rbd') && one.image === other.image;
 };
 
-const collide = (a: Frozen<PodVolume>, b: Frozen<PodVolume>): boolean => {
+const disksConflict = (a: Frozen<PodVolume>, b: Frozen<PodVolume>): boolean => {
   const [one, other] = [diskOf(a), diskOf(b)];
   if (one && other) return one.disk === other.disk && !(one.reads && other.reads);
   return sharesCluster(a, b);
@@ -47,32 +47,32 @@ export const volumeRestrictions: Filter = {
   plugin: 'VolumeRestrictions',
   prepare(pod, cluster) {
     const exclusive = exclusiveClaims(pod, cluster);
-    if (typeof exclusive === 'string') return ruledOut(exclusive);
+    if (typeof exclusive === 'string') return unresolvable(exclusive);
     const disks = volumesOf(pod.pod).filter(isDisk);
     if (exclusive.length === 0 && disks.length === 0) return undefined;
     let inUse = 0;
     for (const name of exclusive) for (const node of cluster.nodes) inUse += node.claims.get(`${pod.namespace}/${name}`) ?? 0;
     return {
-      judge({pods}) {
+      filter({pods}) {
         for (const other of disks.length > 0 ? pods.values() : []) {
-          if (volumesOf(other.pod).some(theirs => disks.some(ours => collide(ours, theirs)))) return rejected('node(s) had no available disk');
+          if (volumesOf(other.pod).some(existing => disks.some(requested => disksConflict(requested, existing)))) return unschedulable('node(s) had no available disk');
         }
-        return inUse > 0 ? rejected('node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode') : undefined;
+        return inUse > 0 ? unschedulable('node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode') : undefined;
       },
       add: other => void (inUse += uses(other, pod, exclusive)),
       remove: other => void (inUse -= uses(other, pod, exclusive)),
     };
   },
   hints: [
-    {on: ['AssignedPodDelete'], helps: (pod, old: Frozen<Pod> | undefined) => old !== undefined && frees(pod, old)},
+    {on: ['AssignedPodDelete'], shouldQueue: (pod, old: Frozen<Pod> | undefined) => old !== undefined && frees(pod, old)},
     {on: ['NodeAdd']},
-    {on: ['PersistentVolumeClaimAdd', 'PersistentVolumeClaimUpdate'], helps: ({namespace, claims}, _, now) => now?.metadata?.namespace === namespace && claims.includes(now.metadata?.name ?? '')},
+    {on: ['PersistentVolumeClaimAdd', 'PersistentVolumeClaimUpdate'], shouldQueue: ({namespace, claims}, _, now) => now?.metadata?.namespace === namespace && claims.includes(now.metadata?.name ?? '')},
   ],
 };
 
 /** Whether a pod that has gone used a disk or a claim of this one. */
 const frees = (pod: PodInfo, old: Frozen<Pod>): boolean => {
-  const theirs = volumesOf(old);
-  if (volumesOf(pod.pod).some(ours => theirs.some(other => collide(ours, other)))) return true;
-  return old.metadata?.namespace === pod.namespace && theirs.some(({persistentVolumeClaim}) => persistentVolumeClaim && pod.claims.includes(persistentVolumeClaim.claimName));
+  const existing = volumesOf(old);
+  if (volumesOf(pod.pod).some(requested => existing.some(other => disksConflict(requested, other)))) return true;
+  return old.metadata?.namespace === pod.namespace && existing.some(({persistentVolumeClaim}) => persistentVolumeClaim && pod.claims.includes(persistentVolumeClaim.claimName));
 };

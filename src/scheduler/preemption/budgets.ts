@@ -18,7 +18,7 @@ export const budgetsOf =
     selection.parentsOf(all, pod);
 
 /** The pods, in their order, whose loss a budget does not allow if those before them are lost too, and the others. */
-export const partByBudgets = (pods: readonly PodInfo[], budgets: Budgets): {readonly violating: PodInfo[]; readonly others: PodInfo[]} => {
+export const splitByBudgets = (pods: readonly PodInfo[], budgets: Budgets): {readonly violating: PodInfo[]; readonly others: PodInfo[]} => {
   const used = new Map<Budget, number>();
   const violating: PodInfo[] = [];
   const others: PodInfo[] = [];

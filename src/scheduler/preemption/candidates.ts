@@ -2,9 +2,9 @@ import {parseTime} from '#src/api/time.js';
 import {leastOf} from '#src/base/extremes.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {displace, judgeWithPromised, place, type Checks, type Promised} from '#src/scheduler/fit.js';
-import {rejected, ruledOut, type Rejection} from '#src/scheduler/plugin.js';
-import {partByBudgets, type Budgets} from './budgets.js';
+import {removePod, runFiltersWithNominatedPods, addPod, type FilterSet, type NominatedPods} from '#src/scheduler/fit.js';
+import {unschedulable, unresolvable, type Rejection} from '#src/scheduler/plugin.js';
+import {splitByBudgets, type Budgets} from './budgets.js';
 
 /** A node with the pods that would have to leave it, the most important first. */
 export interface Candidate {
@@ -24,36 +24,36 @@ export const byImportance = (a: PodInfo, b: PodInfo): number => b.priority - a.p
  * Finds the pods that have to leave a node for another to fit on it: all that matter less leave, then each is let back that may stay, those that
  * budgets protect first. A rejection where that does not make room.
  */
-export const victimsOn = (node: NodeInfo, checks: Checks, {budgets, promised}: {readonly budgets: Budgets; readonly promised: Promised}): Candidate | Rejection => {
-  const {pod} = checks;
-  const lesser = [...node.pods.values()].filter(({priority}) => priority < pod.priority).sort(byImportance);
-  if (lesser.length === 0) return ruledOut('No preemption victims found for incoming pod');
-  const emptied = node.copy();
-  const gone = new Set<PodInfo>();
-  const leave = (other: PodInfo) => {
-    displace(checks, other, emptied);
-    gone.add(other);
+export const selectVictims = (node: NodeInfo, filterSet: FilterSet, {budgets, nominatedPods}: {readonly budgets: Budgets; readonly nominatedPods: NominatedPods}): Candidate | Rejection => {
+  const {pod} = filterSet;
+  const lowerPriority = [...node.pods.values()].filter(({priority}) => priority < pod.priority).sort(byImportance);
+  if (lowerPriority.length === 0) return unresolvable('No preemption victims found for incoming pod');
+  const nodeCopy = node.copy();
+  const removed = new Set<PodInfo>();
+  const remove = (other: PodInfo) => {
+    removePod(filterSet, other, nodeCopy);
+    removed.add(other);
   };
-  const letBack = (other: PodInfo) => {
-    place(checks, other, emptied);
-    gone.delete(other);
+  const reprieve = (other: PodInfo) => {
+    addPod(filterSet, other, nodeCopy);
+    removed.delete(other);
   };
   try {
-    for (const other of lesser) leave(other);
-    const verdict = judgeWithPromised(checks, emptied, promised);
-    if (verdict) return verdict;
-    const {violating, others} = partByBudgets(lesser, budgets);
+    for (const other of lowerPriority) remove(other);
+    const rejection = runFiltersWithNominatedPods(filterSet, nodeCopy, nominatedPods);
+    if (rejection) return rejection;
+    const {violating, others} = splitByBudgets(lowerPriority, budgets);
     let violations = 0;
     for (const other of [...violating, ...others]) {
-      letBack(other);
-      if (!judgeWithPromised(checks, emptied, promised)) continue;
-      leave(other);
+      reprieve(other);
+      if (!runFiltersWithNominatedPods(filterSet, nodeCopy, nominatedPods)) continue;
+      remove(other);
       if (violating.includes(other)) violations++;
     }
-    const victims = lesser.filter(other => gone.has(other));
-    return victims.length > 0 ? {node: node.name, victims, violations} : rejected(`expected at least one victim pod on node "${node.name}"`);
+    const victims = lowerPriority.filter(other => removed.has(other));
+    return victims.length > 0 ? {node: node.name, victims, violations} : unschedulable(`expected at least one victim pod on node "${node.name}"`);
   } finally {
-    for (const other of gone) letBack(other); // The checks are everyone's: what was left out is taken into account again.
+    for (const other of removed) reprieve(other); // The checks are everyone's: what was left out is taken into account again.
   }
 };
 

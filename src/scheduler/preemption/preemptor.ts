@@ -18,13 +18,13 @@ export interface PreemptorParts {
   /** Aborts when the scheduler is to end; what is being written is finished all the same. */
   readonly signal: AbortSignal;
   /** Pods that are promised a node. */
-  promised(node: string): Iterable<PodInfo> | undefined;
+  nominatedPods(node: string): Iterable<PodInfo> | undefined;
   /** Lets a pod be tried at once, if it waits. */
   activate(uid: string): void;
 }
 
 /** The condition of a pod that has to leave, as a strategic patch. */
-const leavePatch = ({metadata, status}: Frozen<Pod>, by: Frozen<Pod>, now: number): object => {
+const disruptionTargetPatch = ({metadata, status}: Frozen<Pod>, by: Frozen<Pod>, now: number): object => {
   const before = status?.conditions?.find(({type}) => type === 'DisruptionTarget');
   return {
     metadata: {uid: metadata?.uid},
@@ -46,7 +46,7 @@ const leavePatch = ({metadata, status}: Frozen<Pod>, by: Frozen<Pod>, now: numbe
 /** Makes pods leave for another. The one they leave for is not tried until all but the last of them were asked to go. */
 export class Preemptor {
   readonly #parts: PreemptorParts;
-  readonly #acting = new Set<string>();
+  readonly #preempting = new Set<string>();
   readonly #running = new Set<Promise<void>>();
 
   constructor(parts: PreemptorParts) {
@@ -54,34 +54,34 @@ export class Preemptor {
   }
 
   /** Whether pods are just being asked to leave for this one. */
-  isActingFor(uid: string): boolean {
-    return this.#acting.has(uid);
+  isPreemptingFor(uid: string): boolean {
+    return this.#preempting.has(uid);
   }
 
   /** Asks the victims to leave; goes on by itself. */
-  act(pod: PodInfo, candidate: Candidate): void {
-    this.#acting.add(pod.uid);
+  preempt(pod: PodInfo, candidate: Candidate): void {
+    this.#preempting.add(pod.uid);
     const {clock} = this.#parts;
-    const running = this.#act(pod, candidate).catch((error: unknown) => clock.unhandled(error)).finally(() => this.#running.delete(running));
+    const running = this.#preempt(pod, candidate).catch((error: unknown) => clock.unhandled(error)).finally(() => this.#running.delete(running));
     this.#running.add(running);
   }
 
   /** Resolves once nobody is being asked to leave any more. */
-  async ended(): Promise<void> {
+  async whenIdle(): Promise<void> {
     await Promise.all(this.#running);
   }
 
-  async #act(pod: PodInfo, {node, victims}: Candidate): Promise<void> {
+  async #preempt(pod: PodInfo, {node, victims}: Candidate): Promise<void> {
     const {clock, log, activate, signal} = this.#parts;
     const hold = clock.hold();
     try {
-      await Promise.all([...(this.#parts.promised(node) ?? [])].filter(({priority}) => priority < pod.priority).map(other => this.#breakPromise(other)));
+      await Promise.all([...(this.#parts.nominatedPods(node) ?? [])].filter(({priority}) => priority < pod.priority).map(other => this.#clearNomination(other)));
       await Promise.all(victims.slice(0, -1).map(victim => this.#evict(victim, pod, node)));
       // Before the last one goes, lest the event that lets the pod be tried again comes while it must not be.
-      this.#acting.delete(pod.uid);
+      this.#preempting.delete(pod.uid);
       await this.#evict(victims.at(-1)!, pod, node);
     } catch (error) {
-      this.#acting.delete(pod.uid);
+      this.#preempting.delete(pod.uid);
       if (signal.aborted) return;
       log.error({pod: pod.key, node, err: error}, 'pods could not be made to leave');
       activate(pod.uid);
@@ -91,7 +91,7 @@ export class Preemptor {
   }
 
   /** Who matters less than the pod that comes may no longer fit on the node, and looks for another. */
-  async #breakPromise({pod}: PodInfo): Promise<void> {
+  async #clearNomination({pod}: PodInfo): Promise<void> {
     const {client, log} = this.#parts;
     const {name = '', namespace = '', uid} = pod.metadata ?? {};
     try {
@@ -106,7 +106,7 @@ export class Preemptor {
     const {name = '', namespace = '', uid: victimUid} = victim.metadata ?? {};
     const pods = client.resource(kinds.pods);
     try {
-      await pods.patch(name, 'strategic', leavePatch(victim, pod, clock.now()), {namespace, subresource: 'status'});
+      await pods.patch(name, 'strategic', disruptionTargetPatch(victim, pod, clock.now()), {namespace, subresource: 'status'});
       await pods.delete(name, {namespace, ...(victimUid ? {preconditions: {uid: victimUid}} : {})});
     } catch (error) {
       if (isNotFound(error)) return; // It has left already.

@@ -9,8 +9,8 @@ export interface BackoffTimes {
 /** The time until which a pod that did not fit, or met a fault, is not tried again: it doubles each time. */
 export const backoffEnd = ({initialMs, maxMs}: BackoffTimes) => {
   const delay = exponential(initialMs, maxMs);
-  return ({unfit, faults, since}: QueuedPod): number => {
-    const count = faults > 0 ? faults : unfit;
+  return ({unschedulableCount, errors, since}: QueuedPod): number => {
+    const count = errors > 0 ? errors : unschedulableCount;
     return count === 0 ? since : since + delay(count - 1);
   };
 };

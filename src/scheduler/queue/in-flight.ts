@@ -21,12 +21,12 @@ export class InFlight {
     return this.#pod === pod;
   }
 
-  note(event: ClusterEvent, only: (pod: PodInfo) => boolean): void {
+  record(event: ClusterEvent, only: (pod: PodInfo) => boolean): void {
     if (this.#pod) this.#events.push({event, only});
   }
 
   /** The first event that helps the pod, if it is the one that was being decided on. */
-  helping(pod: QueuedPod, helps: (event: ClusterEvent) => boolean): ClusterEvent | undefined {
+  firstHelpful(pod: QueuedPod, helps: (event: ClusterEvent) => boolean): ClusterEvent | undefined {
     return this.isFor(pod) ? this.#events.find(({event, only}) => only(pod.info) && helps(event))?.event : undefined;
   }
 }

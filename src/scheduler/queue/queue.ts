@@ -7,42 +7,42 @@ import type {ClusterEvent, EventKind, QueueEvent} from '#src/scheduler/events.js
 import type {PluginName} from '#src/scheduler/plugin.js';
 import {backoffEnd, type BackoffTimes} from './backoff.js';
 import {InFlight} from './in-flight.js';
-import {queuedPod, type Place, type QueuedPod} from './queued-pod.js';
+import {queuedPod, type SubQueue, type QueuedPod} from './queued-pod.js';
 
 export interface QueueOptions extends BackoffTimes {
   readonly clock: Clock;
   /** How long a pod that fits nowhere waits for something to happen before it is tried again all the same. */
-  readonly patienceMs: number;
+  readonly unschedulableTimeoutMs: number;
   /** Whether pods that wait out their backoff are tried early when there is nothing else to do. */
-  readonly popsFromBackoff: boolean;
+  readonly popFromBackoff: boolean;
   /** Who keeps a pod from being tried at all. */
   gateOf(pod: PodInfo): PluginName | undefined;
   /** The plugins that an event may help, each with its own judgement. */
   hintsOn(event: EventKind): readonly {readonly plugin: PluginName; helps(pod: PodInfo, event: ClusterEvent): boolean}[];
   /** Told whenever a pod may be due. */
-  ready(): void;
+  onReady(): void;
   /** Told when a plugin begins or ceases to stand in the way of a pod that waits. */
-  rejected(plugin: PluginName, pod: PodInfo, by: 1 | -1): void;
+  onRejection(plugin: PluginName, pod: PodInfo, by: 1 | -1): void;
   /** Told when a pod comes into a part of the queue, and why. */
-  came(place: Exclude<Place, 'none'>, event: QueueEvent): void;
+  onIncoming(subQueue: Exclude<SubQueue, 'none'>, event: QueueEvent): void;
 }
 
 interface Entry {
   readonly pod: QueuedPod;
-  readonly ticket: number;
+  readonly generation: number;
   /** The place in line among entries that are otherwise equal. */
   readonly order: number;
   readonly until: number;
 }
 
 /** Whoever has to be helped before a pod is tried again. One that is kept from being tried may have been rejected before. */
-const rejectors = ({rejectedBy, gatedBy}: QueuedPod): readonly PluginName[] => (gatedBy ? [...rejectedBy, gatedBy] : [...rejectedBy]);
-const isCurrent = ({pod, ticket}: Entry): boolean => pod.ticket === ticket;
+const blockingPlugins = ({rejectedBy, gatedBy}: QueuedPod): readonly PluginName[] => (gatedBy ? [...rejectedBy, gatedBy] : [...rejectedBy]);
+const isCurrent = ({pod, generation}: Entry): boolean => pod.generation === generation;
 /** Higher priority first, then who has waited longer. */
-const bySort = (a: Entry, b: Entry): number => b.pod.info.priority - a.pod.info.priority || a.pod.since - b.pod.since || a.order - b.order;
+const byPriority = (a: Entry, b: Entry): number => b.pod.info.priority - a.pod.info.priority || a.pod.since - b.pod.since || a.order - b.order;
 /** Backoffs that end within a second of each other end together: then priority decides. */
 const windowMs = 1000;
-const byEnd = (a: Entry, b: Entry): number => Math.floor(a.until / windowMs) - Math.floor(b.until / windowMs) || bySort(a, b);
+const byBackoffEnd = (a: Entry, b: Entry): number => Math.floor(a.until / windowMs) - Math.floor(b.until / windowMs) || byPriority(a, b);
 
 /**
  * The pods that wait for a node. Those due are popped by priority; those that were found not to fit wait until something happens that may help
@@ -50,14 +50,14 @@ const byEnd = (a: Entry, b: Entry): number => Math.floor(a.until / windowMs) - M
  */
 export class SchedulingQueue {
   readonly #options: QueueOptions;
-  readonly #endOf: (pod: QueuedPod) => number;
+  readonly #backoffEndOf: (pod: QueuedPod) => number;
   readonly #pods = new Map<string, QueuedPod>();
-  readonly #active = new Heap<Entry>(bySort);
-  readonly #backoff = new Heap<Entry>(byEnd);
+  readonly #active = new Heap<Entry>(byPriority);
+  readonly #backoff = new Heap<Entry>(byBackoffEnd);
   /** Those whose last attempt met a fault: they wait their time in any case. */
-  readonly #faulty = new Heap<Entry>((a, b) => a.until - b.until || a.order - b.order);
+  readonly #errorBackoff = new Heap<Entry>((a, b) => a.until - b.until || a.order - b.order);
   /** Pods that fit nowhere, by each plugin that rejected or gates them. */
-  readonly #waiting = new Map<PluginName, Set<QueuedPod>>();
+  readonly #unschedulable = new Map<PluginName, Set<QueuedPod>>();
   readonly #sizes = {active: 0, backoff: 0, unschedulable: 0, gated: 0};
   #order = 0;
   #timer: {readonly at: number; readonly timer: Disposable} | undefined;
@@ -66,7 +66,7 @@ export class SchedulingQueue {
 
   constructor(options: QueueOptions) {
     this.#options = options;
-    this.#endOf = backoffEnd(options);
+    this.#backoffEndOf = backoffEnd(options);
   }
 
   /** How many pods there are in each part. */
@@ -90,8 +90,8 @@ export class SchedulingQueue {
     const pod = this.#pods.get(info.uid);
     if (!pod) return this.add(info, 'UnschedulablePodUpdate');
     pod.info = info;
-    if (this.#inFlight.isFor(pod)) for (const kind of events) this.#inFlight.note({kind, old, now: info.pod}, ({uid}) => uid === info.uid);
-    if (pod.place !== 'unschedulable') return;
+    if (this.#inFlight.isFor(pod)) for (const kind of events) this.#inFlight.record({kind, old, now: info.pod}, ({uid}) => uid === info.uid);
+    if (pod.subQueue !== 'unschedulable') return;
     for (const kind of events) {
       if (this.#move(pod, {kind, old, now: info.pod})) return;
     }
@@ -106,7 +106,7 @@ export class SchedulingQueue {
 
   /** The pod to try next, which is then in no place until it is put back or deleted. What happens meanwhile may help it too, until `decided`. */
   pop(): QueuedPod | undefined {
-    const entry = this.#next(this.#active) ?? (this.#options.popsFromBackoff ? this.#early() : undefined);
+    const entry = this.#next(this.#active) ?? (this.#options.popFromBackoff ? this.#popFromBackoff() : undefined);
     if (!entry) return undefined;
     const {pod} = entry;
     this.#leave(pod);
@@ -118,40 +118,40 @@ export class SchedulingQueue {
   }
 
   /** The pod that was popped last has its node, or was put back. */
-  decided(): void {
+  done(): void {
     this.#inFlight.end();
   }
 
   /** Puts back a pod that does not fit, with who said so. Nobody: there was a fault, and only time helps. */
-  putBack(pod: QueuedPod, rejectedBy: ReadonlySet<PluginName>): void {
-    if (this.#pods.get(pod.info.uid) !== pod || pod.place !== 'none') return; // It was deleted, or came back meanwhile.
+  addUnschedulable(pod: QueuedPod, rejectedBy: ReadonlySet<PluginName>): void {
+    if (this.#pods.get(pod.info.uid) !== pod || pod.subQueue !== 'none') return; // It was deleted, or came back meanwhile.
     pod.since = this.#now;
     pod.rejectedBy = rejectedBy;
     if (rejectedBy.size === 0) {
-      pod.faults++;
+      pod.errors++;
       this.#toBackoff(pod, 'ScheduleAttemptFailure');
     } else {
-      pod.faults = 0;
-      pod.unfit++;
-      const helping = this.#inFlight.helping(pod, event => this.#helps(pod, event));
+      pod.errors = 0;
+      pod.unschedulableCount++;
+      const helping = this.#inFlight.firstHelpful(pod, event => this.#helps(pod, event));
       if (helping) this.#retry(pod, helping.kind);
-      else this.#toWaiting(pod, 'ScheduleAttemptFailure');
+      else this.#toUnschedulable(pod, 'ScheduleAttemptFailure');
     }
   }
 
   /** Lets pods be tried again that the event may help. `only` narrows which. */
   moveOn(event: ClusterEvent, only: (pod: PodInfo) => boolean = () => true): void {
     const hints = this.#options.hintsOn(event.kind);
-    if (hints.length > 0) this.#inFlight.note(event, only);
+    if (hints.length > 0) this.#inFlight.record(event, only);
     const concerned = new Set<QueuedPod>();
-    for (const {plugin} of hints) for (const pod of this.#waiting.get(plugin) ?? []) concerned.add(pod);
+    for (const {plugin} of hints) for (const pod of this.#unschedulable.get(plugin) ?? []) concerned.add(pod);
     for (const pod of concerned) if (only(pod.info)) this.#move(pod, event);
   }
 
   /** Lets a pod be tried at once, if it waits. */
   activate(uid: string): void {
     const pod = this.#pods.get(uid);
-    if (pod && (pod.place === 'unschedulable' || pod.place === 'backoff')) this.#toActive(pod, 'ForceActivate');
+    if (pod && (pod.subQueue === 'unschedulable' || pod.subQueue === 'backoff')) this.#toActive(pod, 'ForceActivate');
   }
 
   close(): void {
@@ -175,7 +175,7 @@ export class SchedulingQueue {
   }
 
   #retry(pod: QueuedPod, event: QueueEvent): void {
-    if (this.#endOf(pod) > this.#now) this.#toBackoff(pod, event);
+    if (this.#backoffEndOf(pod) > this.#now) this.#toBackoff(pod, event);
     else this.#toActive(pod, event);
   }
 
@@ -183,27 +183,27 @@ export class SchedulingQueue {
     if (this.#isGated(pod, event)) return;
     this.#enter(pod, 'active', event);
     this.#active.push(this.#entry(pod));
-    this.#options.ready();
+    this.#options.onReady();
   }
 
   #toBackoff(pod: QueuedPod, event: QueueEvent): void {
     if (this.#isGated(pod, event)) return;
     this.#enter(pod, 'backoff', event);
-    const until = this.#endOf(pod);
-    (pod.rejectedBy.size === 0 ? this.#faulty : this.#backoff).push(this.#entry(pod, until));
+    const until = this.#backoffEndOf(pod);
+    (pod.rejectedBy.size === 0 ? this.#errorBackoff : this.#backoff).push(this.#entry(pod, until));
     this.#wakeAt(until);
-    if (this.#options.popsFromBackoff) this.#options.ready();
+    if (this.#options.popFromBackoff) this.#options.onReady();
   }
 
-  #toWaiting(pod: QueuedPod, event: QueueEvent): void {
+  #toUnschedulable(pod: QueuedPod, event: QueueEvent): void {
     this.#enter(pod, 'unschedulable', event);
-    for (const plugin of rejectors(pod)) {
-      const pods = this.#waiting.get(plugin);
+    for (const plugin of blockingPlugins(pod)) {
+      const pods = this.#unschedulable.get(plugin);
       if (pods) pods.add(pod);
-      else this.#waiting.set(plugin, new Set([pod]));
-      this.#options.rejected(plugin, pod.info, 1);
+      else this.#unschedulable.set(plugin, new Set([pod]));
+      this.#options.onRejection(plugin, pod.info, 1);
     }
-    this.#wakeAt(pod.since + this.#options.patienceMs);
+    this.#wakeAt(pod.since + this.#options.unschedulableTimeoutMs);
   }
 
   /** Keeps a pod where it waits while it must not be tried. */
@@ -214,40 +214,40 @@ export class SchedulingQueue {
       pod.gatedBy = undefined;
       return false;
     }
-    if (pod.gatedBy !== gate || pod.place !== 'unschedulable') {
+    if (pod.gatedBy !== gate || pod.subQueue !== 'unschedulable') {
       this.#leave(pod);
       pod.gatedBy = gate;
-      this.#toWaiting(pod, event);
+      this.#toUnschedulable(pod, event);
     }
     return true;
   }
 
-  #enter(pod: QueuedPod, place: Exclude<Place, 'none'>, event: QueueEvent): void {
+  #enter(pod: QueuedPod, subQueue: Exclude<SubQueue, 'none'>, event: QueueEvent): void {
     this.#leave(pod);
-    pod.place = place;
+    pod.subQueue = subQueue;
     this.#count(pod, 1);
-    this.#options.came(place, event);
+    this.#options.onIncoming(subQueue, event);
   }
 
   #leave(pod: QueuedPod): void {
-    if (pod.place === 'none') return;
+    if (pod.subQueue === 'none') return;
     this.#count(pod, -1);
-    if (pod.place === 'unschedulable') {
-      for (const plugin of rejectors(pod)) {
-        this.#waiting.get(plugin)?.delete(pod);
-        this.#options.rejected(plugin, pod.info, -1);
+    if (pod.subQueue === 'unschedulable') {
+      for (const plugin of blockingPlugins(pod)) {
+        this.#unschedulable.get(plugin)?.delete(pod);
+        this.#options.onRejection(plugin, pod.info, -1);
       }
     }
-    pod.place = 'none';
-    pod.ticket++;
+    pod.subQueue = 'none';
+    pod.generation++;
   }
 
   #count(pod: QueuedPod, by: 1 | -1): void {
-    if (pod.place !== 'none') this.#sizes[pod.gatedBy ? 'gated' : pod.place] += by;
+    if (pod.subQueue !== 'none') this.#sizes[pod.gatedBy ? 'gated' : pod.subQueue] += by;
   }
 
   #entry(pod: QueuedPod, until = 0): Entry {
-    return {pod, ticket: pod.ticket, order: this.#order++, until};
+    return {pod, generation: pod.generation, order: this.#order++, until};
   }
 
   #next(heap: Heap<Entry>): Entry | undefined {
@@ -255,9 +255,9 @@ export class SchedulingQueue {
     return undefined;
   }
 
-  #early(): Entry | undefined {
+  #popFromBackoff(): Entry | undefined {
     const entry = this.#next(this.#backoff);
-    if (entry) this.#options.came('active', 'PopFromBackoffQ');
+    if (entry) this.#options.onIncoming('active', 'PopFromBackoffQ');
     return entry;
   }
 
@@ -271,11 +271,11 @@ export class SchedulingQueue {
   #wake(): void {
     this.#timer = undefined;
     let next = Infinity;
-    for (const heap of [this.#backoff, this.#faulty]) next = Math.min(next, this.#flush(heap));
+    for (const heap of [this.#backoff, this.#errorBackoff]) next = Math.min(next, this.#flush(heap));
     // Gates let go of a pod by an event, never by time.
-    for (const pod of [...this.#waiting.values()].flatMap(pods => [...pods])) {
-      if (pod.place !== 'unschedulable' || pod.gatedBy) continue;
-      const end = pod.since + this.#options.patienceMs;
+    for (const pod of [...this.#unschedulable.values()].flatMap(pods => [...pods])) {
+      if (pod.subQueue !== 'unschedulable' || pod.gatedBy) continue;
+      const end = pod.since + this.#options.unschedulableTimeoutMs;
       if (end <= this.#now) this.#retry(pod, 'UnschedulableTimeout');
       else next = Math.min(next, end);
     }

@@ -1,7 +1,7 @@
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Score} from '#src/scheduler/plugin.js';
-import {topScore} from './normalize.js';
+import {maxNodeScore} from './normalize.js';
 
 export interface WeightedResource {
   readonly name: string;
@@ -19,13 +19,13 @@ export type AllocationStrategy =
   | {readonly type: 'LeastAllocated' | 'MostAllocated'; readonly resources: readonly WeightedResource[]}
   | {readonly type: 'RequestedToCapacityRatio'; readonly resources: readonly WeightedResource[]; readonly shape: readonly ShapePoint[]};
 
-type Rate = (requested: number, capacity: number) => number;
+type ScoreFunction = (requested: number, capacity: number) => number;
 
-const least: Rate = (requested, capacity) => (requested > capacity ? 0 : Math.floor(((capacity - requested) * topScore) / capacity));
-const most: Rate = (requested, capacity) => Math.floor((Math.min(requested, capacity) * topScore) / capacity);
+const leastRequestedScore: ScoreFunction = (requested, capacity) => (requested > capacity ? 0 : Math.floor(((capacity - requested) * maxNodeScore) / capacity));
+const mostRequestedScore: ScoreFunction = (requested, capacity) => Math.floor((Math.min(requested, capacity) * maxNodeScore) / capacity);
 
 /** The height of the line at a share of use; it goes on level beyond its ends. */
-const along = (shape: readonly ShapePoint[], utilization: number): number => {
+const interpolate = (shape: readonly ShapePoint[], utilization: number): number => {
   const after = shape.findIndex(point => utilization <= point.utilization);
   if (after < 0) return shape.at(-1)!.score;
   if (after === 0) return shape[0]!.score;
@@ -33,31 +33,31 @@ const along = (shape: readonly ShapePoint[], utilization: number): number => {
   return from.score + Math.trunc(((to.score - from.score) * (utilization - from.utilization)) / (to.utilization - from.utilization));
 };
 
-const ratio =
-  (shape: readonly ShapePoint[]): Rate =>
+const requestedToCapacityRatio =
+  (shape: readonly ShapePoint[]): ScoreFunction =>
   (requested, capacity) =>
-    capacity === 0 || requested > capacity ? along(shape, 100) : along(shape, Math.floor((requested * 100) / capacity));
+    capacity === 0 || requested > capacity ? interpolate(shape, 100) : interpolate(shape, Math.floor((requested * 100) / capacity));
 
 /** What is used of a resource on a node with the pod, and what there is; nothing where the pod does not ask for what only some do. */
-const use = (name: string, {requests, scored}: PodInfo, node: NodeInfo): {readonly requested: number; readonly capacity: number} | undefined => {
+const usageOf = (name: string, {requests, nonZeroRequests}: PodInfo, node: NodeInfo): {readonly requested: number; readonly capacity: number} | undefined => {
   switch (name) {
     case 'cpu':
     case 'memory':
-      return {requested: node.scored[name] + scored[name], capacity: node.allocatable[name]};
+      return {requested: node.nonZeroRequested[name] + nonZeroRequests[name], capacity: node.allocatable[name]};
     case 'ephemeral-storage':
       return {requested: node.requested.ephemeralStorage + requests.ephemeralStorage, capacity: node.allocatable.ephemeralStorage};
     default: {
-      const wanted = requests.others.get(name) ?? 0;
-      return wanted === 0 ? undefined : {requested: (node.requested.others.get(name) ?? 0) + wanted, capacity: node.allocatable.others.get(name) ?? 0};
+      const wanted = requests.scalars.get(name) ?? 0;
+      return wanted === 0 ? undefined : {requested: (node.requested.scalars.get(name) ?? 0) + wanted, capacity: node.allocatable.scalars.get(name) ?? 0};
     }
   }
 };
 
 /** Compares nodes by a strategy other than the usual one. */
-export const allocationBy = (strategy: AllocationStrategy): Score => {
+export const resourceAllocation = (strategy: AllocationStrategy): Score => {
   const {resources} = strategy;
   const isRatio = strategy.type === 'RequestedToCapacityRatio';
-  const rate = isRatio ? ratio(strategy.shape) : strategy.type === 'LeastAllocated' ? least : most;
+  const scoreOf = isRatio ? requestedToCapacityRatio(strategy.shape) : strategy.type === 'LeastAllocated' ? leastRequestedScore : mostRequestedScore;
   return {
     plugin: 'NodeResourcesFit',
     weight: 1,
@@ -66,9 +66,9 @@ export const allocationBy = (strategy: AllocationStrategy): Score => {
         let sum = 0;
         let weights = 0;
         for (const {name, weight} of resources) {
-          const used = use(name, pod, node);
+          const used = usageOf(name, pod, node);
           if (!used || used.capacity === 0) continue;
-          const score = rate(used.requested, used.capacity);
+          const score = scoreOf(used.requested, used.capacity);
           if (isRatio && score <= 0) continue; // What is of no use is left out of the mean.
           sum += score * weight;
           weights += weight;

@@ -1,13 +1,13 @@
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Score} from '#src/scheduler/plugin.js';
-import {topScore} from './normalize.js';
+import {maxNodeScore} from './normalize.js';
 
 /** How far apart the used shares of cpu and memory are, from 0 to 100 at the best, with the pod on the node. */
 export const balance = ({requests}: Pick<PodInfo, 'requests'>, {requested, allocatable}: Pick<NodeInfo, 'requested' | 'allocatable'>): number => {
   const used = (name: 'cpu' | 'memory') => Math.min(1, (requested[name] + requests[name]) / allocatable[name]);
   const deviation = allocatable.cpu > 0 && allocatable.memory > 0 ? Math.abs((used('cpu') - used('memory')) / 2) : 0;
-  return Math.trunc((1 - deviation) * topScore);
+  return Math.trunc((1 - deviation) * maxNodeScore);
 };
 
 /** Prefers nodes on which cpu and memory are used evenly. Says nothing of a pod that asks for neither. */

@@ -1,11 +1,11 @@
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {Cluster, Score} from '#src/scheduler/plugin.js';
-import {topScore} from './normalize.js';
+import {maxNodeScore} from './normalize.js';
 
-const mega = 1024 * 1024;
+const megabyte = 1024 * 1024;
 /** Less is not worth a preference; so much for each container is worth all of it. */
-const least = 23 * mega;
-const mostEach = 1000 * mega;
+const minThreshold = 23 * megabyte;
+const maxContainerThreshold = 1000 * megabyte;
 
 /** The name of an image as nodes tell it. */
 const normalized = (image: string): string => (image.lastIndexOf(':') <= image.lastIndexOf('/') ? `${image}:latest` : image);
@@ -21,12 +21,12 @@ const sizeOf = (images: readonly string[], node: NodeInfo, {nodes, nodesWithImag
 export const imageLocality: Score = {
   plugin: 'ImageLocality',
   weight: 1,
-  prepare({pod}, fitting, cluster) {
+  prepare({pod}, feasible, cluster) {
     const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
     const volumes = (pod.spec?.volumes ?? []).flatMap(({image}) => (image?.reference ? [image.reference] : []));
     const images = [...containers.map(({image = ''}) => image), ...(cluster.gate('ImageVolume') ? volumes : [])].map(normalized);
-    if (!fitting.some(node => images.some(image => node.images.has(image)))) return undefined;
-    const most = mostEach * images.length;
-    return {score: node => Math.floor((topScore * (Math.min(Math.max(sizeOf(images, node, cluster), least), most) - least)) / (most - least))};
+    if (!feasible.some(node => images.some(image => node.images.has(image)))) return undefined;
+    const maxThreshold = maxContainerThreshold * images.length;
+    return {score: node => Math.floor((maxNodeScore * (Math.min(Math.max(sizeOf(images, node, cluster), minThreshold), maxThreshold) - minThreshold)) / (maxThreshold - minThreshold))};
   },
 };

@@ -1,35 +1,35 @@
 import {leastOf, mostOf} from '#src/base/extremes.js';
 import type {Steps} from '#src/base/steps.js';
-import {speaksOf, type AffinityTerm} from '#src/scheduler/cache/affinity-term.js';
+import {matchesAffinityTerm, type AffinityTerm} from '#src/scheduler/cache/affinity-term.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {TopologyCounts} from '#src/scheduler/filters/topology-counts.js';
 import type {Cluster, Score} from '#src/scheduler/plugin.js';
-import {topScore} from './normalize.js';
+import {maxNodeScore} from './normalize.js';
 
 export interface AffinityWeights {
   /** How much it counts that a pod on a node requires this one near. */
   readonly required: number;
   /** Whether nothing counts that pods on nodes merely prefer, where this one prefers nothing itself. */
-  readonly ignoresOthers: boolean;
+  readonly ignorePreferredTermsOfExistingPods: boolean;
 }
 
 /** What speaks for a place, or against it: what this pod prefers of those that are there, and what those prefer or require of it. */
-const pulls = function* (pod: PodInfo, cluster: Cluster, {required, ignoresOthers}: AffinityWeights): Steps<TopologyCounts> {
+const topologyScores = function* (pod: PodInfo, cluster: Cluster, {required, ignorePreferredTermsOfExistingPods}: AffinityWeights): Steps<TopologyCounts> {
   const counts = new TopologyCounts();
   const {preferred, preferredAnti} = pod.terms;
-  const asks = preferred.length + preferredAnti.length > 0;
-  if (!asks && ignoresOthers) return counts;
-  const pull = (terms: readonly (AffinityTerm & {readonly weight?: number})[], of: PodInfo, {labels}: NodeInfo, sign: 1 | -1) => {
-    for (const term of terms) if (speaksOf(term, of, cluster.labelsOf)) counts.add(term.topologyKey, labels, sign * (term.weight ?? required));
+  const hasPreferences = preferred.length + preferredAnti.length > 0;
+  if (!hasPreferences && ignorePreferredTermsOfExistingPods) return counts;
+  const addTerms = (terms: readonly (AffinityTerm & {readonly weight?: number})[], of: PodInfo, {labels}: NodeInfo, sign: 1 | -1) => {
+    for (const term of terms) if (matchesAffinityTerm(term, of, cluster.labelsOf)) counts.add(term.topologyKey, labels, sign * (term.weight ?? required));
   };
   for (const node of cluster.nodes) {
-    for (const other of (asks ? node.pods : node.withAffinity).values()) {
-      pull(preferred, other, node, 1);
-      pull(preferredAnti, other, node, -1);
-      if (required > 0) pull(other.terms.required, pod, node, 1);
-      pull(other.terms.preferred, pod, node, 1);
-      pull(other.terms.preferredAnti, pod, node, -1);
+    for (const other of (hasPreferences ? node.pods : node.withAffinity).values()) {
+      addTerms(preferred, other, node, 1);
+      addTerms(preferredAnti, other, node, -1);
+      if (required > 0) addTerms(other.terms.required, pod, node, 1);
+      addTerms(other.terms.preferred, pod, node, 1);
+      addTerms(other.terms.preferredAnti, pod, node, -1);
     }
     yield;
   }
@@ -41,7 +41,7 @@ export const interPodAffinityBy = (weights: AffinityWeights): Score => ({
   plugin: 'InterPodAffinity',
   weight: 2,
   *prepare(pod, _, cluster) {
-    const counts = yield* pulls(pod, cluster, weights);
+    const counts = yield* topologyScores(pod, cluster, weights);
     if (counts.isEmpty) return undefined;
     return {
       score({labels}) {
@@ -50,12 +50,12 @@ export const interPodAffinityBy = (weights: AffinityWeights): Score => ({
         return sum;
       },
       normalize(scores) {
-        const least = leastOf(scores);
-        const range = mostOf(scores) - least;
-        for (const [at, score] of scores.entries()) scores[at] = range > 0 ? Math.floor((topScore * (score - least)) / range) : 0;
+        const lowest = leastOf(scores);
+        const range = mostOf(scores) - lowest;
+        for (const [at, score] of scores.entries()) scores[at] = range > 0 ? Math.floor((maxNodeScore * (score - lowest)) / range) : 0;
       },
     };
   },
 });
 
-export const interPodAffinityScore = interPodAffinityBy({required: 1, ignoresOthers: false});
+export const interPodAffinityScore = interPodAffinityBy({required: 1, ignorePreferredTermsOfExistingPods: false});

@@ -1,18 +1,18 @@
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {Score} from '#src/scheduler/plugin.js';
-import {topScore} from './normalize.js';
+import {maxNodeScore} from './normalize.js';
 
 /** What of a resource stays free with the pod on the node, from 0 to 100. */
-const free = (requested: number, capacity: number): number => (requested > capacity ? 0 : Math.floor(((capacity - requested) * topScore) / capacity));
+const free = (requested: number, capacity: number): number => (requested > capacity ? 0 : Math.floor(((capacity - requested) * maxNodeScore) / capacity));
 
 /** The mean over cpu and memory, each as far as the node has any. */
-export const leastAllocatedScore = ({scored: pod}: Pick<PodInfo, 'scored'>, {scored, allocatable}: Pick<NodeInfo, 'scored' | 'allocatable'>): number => {
+export const leastAllocatedScore = ({nonZeroRequests: pod}: Pick<PodInfo, 'nonZeroRequests'>, {nonZeroRequested, allocatable}: Pick<NodeInfo, 'nonZeroRequested' | 'allocatable'>): number => {
   let sum = 0;
   let count = 0;
   for (const name of ['cpu', 'memory'] as const) {
     if (allocatable[name] <= 0) continue;
-    sum += free(scored[name] + pod[name], allocatable[name]);
+    sum += free(nonZeroRequested[name] + pod[name], allocatable[name]);
     count++;
   }
   return count === 0 ? 0 : Math.floor(sum / count);

@@ -1,6 +1,6 @@
 import {matchesTerm} from '#src/model/node-affinity.js';
 import type {Score} from '#src/scheduler/plugin.js';
-import {toTop} from './normalize.js';
+import {normalizeScores} from './normalize.js';
 
 /** Prefers nodes that the pod's affinity prefers. */
 export const nodeAffinityScore: Score = {
@@ -11,7 +11,7 @@ export const nodeAffinityScore: Score = {
     if (terms.length === 0) return undefined;
     return {
       score: ({node}) => terms.reduce((sum, {weight, preference}) => sum + (matchesTerm(preference, node!) ? weight : 0), 0),
-      normalize: scores => toTop(scores),
+      normalize: scores => normalizeScores(scores),
     };
   },
 };

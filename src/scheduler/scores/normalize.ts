@@ -1,13 +1,13 @@
 import {mostOf} from '#src/base/extremes.js';
 
 /** The best score a plugin gives. */
-export const topScore = 100;
+export const maxNodeScore = 100;
 
 /** Brings scores to whole numbers from 0 to 100, the highest to 100; reversed where less is better. */
-export const toTop = (scores: number[], how: {readonly reversed?: boolean} = {}): void => {
-  const most = Math.max(0, mostOf(scores));
+export const normalizeScores = (scores: number[], options: {readonly reversed?: boolean} = {}): void => {
+  const highest = Math.max(0, mostOf(scores));
   for (let at = 0; at < scores.length; at++) {
-    const share = most === 0 ? 0 : Math.floor((scores[at]! * topScore) / most);
-    scores[at] = how.reversed ? topScore - share : share;
+    const share = highest === 0 ? 0 : Math.floor((scores[at]! * maxNodeScore) / highest);
+    scores[at] = options.reversed ? maxNodeScore - share : share;
   }
 };

@@ -19,10 +19,10 @@ export interface Constraint {
   readonly honoursTaints: boolean;
 }
 
-export type When = 'DoNotSchedule' | 'ScheduleAnyway';
+export type UnsatisfiableAction = 'DoNotSchedule' | 'ScheduleAnyway';
 
 /** The selector, narrowed to pods that share this one's values of some labels. */
-const narrowed = (selector: LabelSelector, keys: readonly string[], {labels}: PodInfo): LabelSelector => {
+const withMatchLabelKeys = (selector: LabelSelector, keys: readonly string[], {labels}: PodInfo): LabelSelector => {
   const shared = keys.filter(key => Object.hasOwn(labels, key)).map(key => ({key, operator: 'in' as const, values: [labels[key]!]}));
   return shared.length > 0 ? labelSelector([...selector.requirements, ...shared]) : selector;
 };
@@ -31,20 +31,20 @@ const constraintOf = (of: Frozen<TopologySpreadConstraint>, pod: PodInfo, {gate}
   maxSkew: of.maxSkew,
   topologyKey: of.topologyKey,
   minDomains: of.minDomains ?? 1,
-  selector: narrowed(labelSelectorOf(of.labelSelector), gate('MatchLabelKeysInPodTopologySpread') ? (of.matchLabelKeys ?? []) : [], pod),
+  selector: withMatchLabelKeys(labelSelectorOf(of.labelSelector), gate('MatchLabelKeysInPodTopologySpread') ? (of.matchLabelKeys ?? []) : [], pod),
   honoursAffinity: (of.nodeAffinityPolicy ?? 'Honor') === 'Honor',
   honoursTaints: of.nodeTaintsPolicy === 'Honor',
 });
 
 /** The constraints of a pod of one kind, as it states them itself. */
-export const ownConstraints = (pod: PodInfo, when: When, cluster: Cluster): Constraint[] =>
+export const ownConstraints = (pod: PodInfo, when: UnsatisfiableAction, cluster: Cluster): Constraint[] =>
   (pod.pod.spec?.topologySpreadConstraints ?? []).filter(({whenUnsatisfiable}) => whenUnsatisfiable === when).map(each => constraintOf(each, pod, cluster));
 
 /** A constraint on pods that state none, on those of their service or their owner. */
 export interface DefaultConstraint {
   readonly maxSkew: number;
   readonly topologyKey: string;
-  readonly when: When;
+  readonly when: UnsatisfiableAction;
 }
 
 /** What is preferred for pods that state no constraints, unless told otherwise: that they are spread over zones and nodes. */
@@ -54,7 +54,7 @@ export const systemConstraints = (naming: Naming): readonly DefaultConstraint[] 
 ];
 
 /** The default constraints of one kind on a pod; none on a pod of nobody. */
-export const defaultConstraints = (pod: PodInfo, defaults: readonly DefaultConstraint[], when: When, cluster: Cluster): Constraint[] => {
+export const defaultConstraints = (pod: PodInfo, defaults: readonly DefaultConstraint[], when: UnsatisfiableAction, cluster: Cluster): Constraint[] => {
   const chosen = defaults.filter(constraint => constraint.when === when);
   const selector = chosen.length > 0 ? selectorOfOwners(pod, cluster) : undefined;
   if (!selector || selector.empty) return [];
@@ -62,10 +62,10 @@ export const defaultConstraints = (pod: PodInfo, defaults: readonly DefaultConst
 };
 
 /** Whether a node is a place by every one of the constraints. */
-export const isPlace = (labels: Readonly<Record<string, string>>, constraints: readonly Constraint[]): boolean => constraints.every(({topologyKey}) => labels[topologyKey] !== undefined);
+export const hasTopologyKeys = (labels: Readonly<Record<string, string>>, constraints: readonly Constraint[]): boolean => constraints.every(({topologyKey}) => labels[topologyKey] !== undefined);
 
 /** Whether pods on a node count, as the constraint says: those that this pod could be on at all. */
-export const counting = ({honoursAffinity, honoursTaints}: Constraint, {pod: {spec}}: PodInfo): ((node: NodeInfo) => boolean) => {
+export const nodeInclusion = ({honoursAffinity, honoursTaints}: Constraint, {pod: {spec}}: PodInfo): ((node: NodeInfo) => boolean) => {
   const isSelective = honoursAffinity && Boolean(spec?.nodeSelector ?? requiredTerms(spec!));
   return ({node}) => {
     if (!node || (isSelective && !matchesNode(spec!, node))) return false;

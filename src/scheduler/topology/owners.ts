@@ -10,10 +10,10 @@ interface Selecting extends KubeObject {
 }
 
 /** Owners that select pods, and how they write it. */
-const owners: readonly {readonly kind: Kind<Selecting>; readonly plain: boolean}[] = [
-  {kind: kinds.replicationControllers as Kind<Selecting>, plain: true},
-  {kind: kinds.replicaSets as Kind<Selecting>, plain: false},
-  {kind: kinds.statefulSets as Kind<Selecting>, plain: false},
+const owners: readonly {readonly kind: Kind<Selecting>; readonly isLabelMap: boolean}[] = [
+  {kind: kinds.replicationControllers as Kind<Selecting>, isLabelMap: true},
+  {kind: kinds.replicaSets as Kind<Selecting>, isLabelMap: false},
+  {kind: kinds.statefulSets as Kind<Selecting>, isLabelMap: false},
 ];
 
 const ownSelector = ({pod, namespace}: PodInfo, {lister, naming}: Cluster): LabelSelector | undefined => {
@@ -22,7 +22,7 @@ const ownSelector = ({pod, namespace}: PodInfo, {lister, naming}: Cluster): Labe
   const object = owner && lister(owner.kind).get({namespace, name: reference!.name});
   const selector = object?.spec?.selector;
   if (!owner || !selector) return undefined;
-  return owner.plain ? selectorForLabels(selector as Record<string, string>) : labelSelectorOf(selector);
+  return owner.isLabelMap ? selectorForLabels(selector as Record<string, string>) : labelSelectorOf(selector);
 };
 
 const services = selecting<ObjectOf<typeof kinds.services>, Record<string, string>>(({spec}) => spec?.selector, selectorForLabels);

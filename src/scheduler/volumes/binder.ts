@@ -9,7 +9,7 @@ import type {Client} from '#src/client/client.js';
 import {isFullyBound, isReachable, promisedTo, volumeAnnotations, type Claim, type Volume} from '#src/model/volumes.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Reservation} from '#src/scheduler/reservation.js';
-import {Assumed} from './assumed.js';
+import {AssumeCache} from './assume-cache.js';
 import type {VolumePlan} from './volume-plan.js';
 
 export interface VolumeBinderParts {
@@ -20,7 +20,7 @@ export interface VolumeBinderParts {
 }
 
 /** How long the claims of a pod may take to get their volumes. */
-const patienceMs = 600_000;
+const bindTimeoutMs = 600_000;
 
 interface Written {
   readonly volumes: Frozen<Volume>[];
@@ -31,20 +31,20 @@ const isOlder = (seen: Frozen<KubeObject>, written: Frozen<KubeObject>): boolean
 
 /** Carries out what is planned for the claims of pods, and knows how claims and volumes will be once it is. */
 export class VolumeBinder {
-  readonly claims: Assumed<Claim>;
-  readonly volumes: Assumed<Volume>;
+  readonly claims: AssumeCache<Claim>;
+  readonly volumes: AssumeCache<Volume>;
   readonly #parts: VolumeBinderParts;
-  readonly #waiting = new Set<() => void>();
+  readonly #checks = new Set<() => void>();
 
   constructor(parts: VolumeBinderParts) {
     this.#parts = parts;
-    this.claims = new Assumed(() => parts.lister(kinds.persistentVolumeClaims));
-    this.volumes = new Assumed(() => parts.lister(kinds.persistentVolumes));
+    this.claims = new AssumeCache(() => parts.lister(kinds.persistentVolumeClaims));
+    this.volumes = new AssumeCache(() => parts.lister(kinds.persistentVolumes));
   }
 
   /** Claims or volumes have changed. */
-  changed(): void {
-    for (const look of this.#waiting) look();
+  onChange(): void {
+    for (const check of this.#checks) check();
   }
 
   /** Takes the plan to be carried out; `settle` carries it out and waits until every claim has its volume. */
@@ -61,15 +61,15 @@ export class VolumeBinder {
     for (const claim of claims) this.claims.assume(claim);
     const bound = bindings.map(({claim}) => keyText(keyOf(claim)));
     return {
-      undo: () => {
+      unreserve: () => {
         for (const volume of volumes) this.volumes.restore(volume);
         for (const claim of claims) this.claims.restore(claim);
       },
-      settle: (pod, signal) => this.#settle(pod, node, {volumes, claims}, bound, signal),
+      preBind: (pod, signal) => this.#preBind(pod, node, {volumes, claims}, bound, signal),
     };
   }
 
-  async #settle(pod: PodInfo, node: string, {volumes, claims}: Written, bound: readonly string[], signal: AbortSignal): Promise<void> {
+  async #preBind(pod: PodInfo, node: string, {volumes, claims}: Written, bound: readonly string[], signal: AbortSignal): Promise<void> {
     const {client, clock} = this.#parts;
     const written: Written = {volumes: [], claims: []};
     const hold = clock.hold();
@@ -79,7 +79,7 @@ export class VolumeBinder {
     } finally {
       hold[Symbol.dispose]();
     }
-    await this.#until(() => this.#isDone(pod, node, written, bound), signal);
+    await this.#waitUntil(() => this.#isDone(pod, node, written, bound), signal);
   }
 
   /** Whether every claim has its volume. Throws where that has become impossible. */
@@ -94,39 +94,39 @@ export class VolumeBinder {
     };
     for (const volume of volumes) {
       const name = volume.metadata?.name ?? '';
-      const seen = this.volumes.known(name);
+      const seen = this.volumes.cached(name);
       if (!seen) throw new Error(`failed to check binding: persistentvolume ${JSON.stringify(name)} not found`);
       if (isOlder(seen, volume)) return false;
       reaches(seen);
       if (!seen.spec?.claimRef?.uid) throw new Error(`ClaimRef got reset for pv ${JSON.stringify(name)}`);
     }
     for (const claim of claims) {
-      const seen = this.claims.known(keyText(keyOf(claim)));
+      const seen = this.claims.cached(keyText(keyOf(claim)));
       const name = claim.metadata?.name;
       if (!seen) throw new Error(`failed to check provisioning pvc: persistentvolumeclaim ${JSON.stringify(name)} not found`);
       if (isOlder(seen, claim)) return false;
       // Who makes volumes takes the choice of the node back when it fails.
       if (seen.metadata?.annotations?.[volumeAnnotations(naming).selectedNode] !== nodeName) throw new Error(`provisioning failed for PVC ${JSON.stringify(name)}`);
-      const volume = seen.spec?.volumeName ? this.volumes.known(seen.spec.volumeName) : undefined;
+      const volume = seen.spec?.volumeName ? this.volumes.cached(seen.spec.volumeName) : undefined;
       if (volume) reaches(volume);
     }
     return [...bound, ...claims.map(claim => keyText(keyOf(claim)))].every(key => {
-      const claim = this.claims.known(key);
+      const claim = this.claims.cached(key);
       if (!claim) throw new Error(`failed to check binding: persistentvolumeclaim ${JSON.stringify(key)} not found`);
       return isFullyBound(claim, naming);
     });
   }
 
   /** Looks again whenever something has changed. Rejects with what `isDone` throws, or when it takes too long. */
-  #until(isDone: () => boolean, signal: AbortSignal): Promise<void> {
+  #waitUntil(isDone: () => boolean, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (then: () => void) => {
         timer[Symbol.dispose]();
-        this.#waiting.delete(look);
+        this.#checks.delete(check);
         signal.removeEventListener('abort', abort);
         then();
       };
-      const look = () => {
+      const check = () => {
         try {
           if (isDone()) end(resolve);
         } catch (error) {
@@ -134,10 +134,10 @@ export class VolumeBinder {
         }
       };
       const abort = () => end(() => reject(signal.reason as Error));
-      const timer = this.#parts.clock.schedule(patienceMs, () => end(() => reject(new Error('binding volumes: context deadline exceeded'))));
+      const timer = this.#parts.clock.schedule(bindTimeoutMs, () => end(() => reject(new Error('binding volumes: context deadline exceeded'))));
       signal.addEventListener('abort', abort, {once: true});
-      this.#waiting.add(look);
-      look();
+      this.#checks.add(check);
+      check();
     });
   }
 }

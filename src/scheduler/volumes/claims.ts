@@ -9,15 +9,15 @@ import type {Cluster} from '#src/scheduler/plugin.js';
 export interface PodClaims {
   readonly bound: readonly Frozen<Claim>[];
   /** Those that get a volume when their pod gets a node. */
-  readonly waiting: readonly Frozen<Claim>[];
+  readonly unboundDelayed: readonly Frozen<Claim>[];
   /** Those that should have one by now. */
-  readonly late: readonly Frozen<Claim>[];
+  readonly unboundImmediate: readonly Frozen<Claim>[];
 }
 
 const quoted = (text: string | undefined): string => JSON.stringify(text ?? '');
 
 /** Why a pod cannot use the claim of a volume, if it cannot. */
-const objection = (pod: Frozen<Pod>, volume: Frozen<PodVolume>, name: string, claim: Frozen<Claim> | undefined): string | undefined => {
+const claimRejection = (pod: Frozen<Pod>, volume: Frozen<PodVolume>, name: string, claim: Frozen<Claim> | undefined): string | undefined => {
   if (!claim) return volume.ephemeral ? `waiting for ephemeral volume controller to create the persistentvolumeclaim ${quoted(name)}` : `persistentvolumeclaim ${quoted(name)} not found`;
   const {metadata, spec, status} = claim;
   if (status?.phase === 'Lost') return `persistentvolumeclaim ${quoted(name)} bound to non-existent persistentvolume ${quoted(spec?.volumeName)}`;
@@ -36,13 +36,13 @@ export const claimsOf = ({pod, namespace}: PodInfo, cluster: Cluster): PodClaims
     const name = claimOfVolume(pod, volume);
     if (name === undefined) continue;
     const claim = volumes.claims.get(`${namespace}/${name}`);
-    const text = objection(pod, volume, name, claim);
+    const text = claimRejection(pod, volume, name, claim);
     if (text !== undefined) return text;
     claims.push(claim!);
   }
   if (claims.length === 0) return undefined;
   const bound = claims.filter(claim => isFullyBound(claim, naming));
   const others = claims.filter(claim => !bound.includes(claim));
-  const waiting = others.filter(claim => !claim.spec?.volumeName && waitsForPod(classNamed(classOf(claim, naming), cluster)));
-  return {bound, waiting, late: others.filter(claim => !waiting.includes(claim))};
+  const unboundDelayed = others.filter(claim => !claim.spec?.volumeName && waitsForPod(classNamed(classOf(claim, naming), cluster)));
+  return {bound, unboundDelayed, unboundImmediate: others.filter(claim => !unboundDelayed.includes(claim))};
 };

@@ -18,7 +18,7 @@ const reasons = {
 } as const;
 
 /** Volumes of those classes that waiting claims may be bound to. */
-export type Supply = ReadonlyMap<string, readonly Frozen<Volume>[]>;
+export type AvailableVolumes = ReadonlyMap<string, readonly Frozen<Volume>[]>;
 
 type Capacity = ObjectOf<typeof kinds.csiStorageCapacities>;
 
@@ -34,7 +34,7 @@ const largest = ({maximumVolumeSize, capacity}: Frozen<Capacity>): string | unde
 const capacitiesByClass: Index<Capacity> = {name: 'class', values: ({storageClassName}) => [storageClassName]};
 
 interface ReadCapacity {
-  readonly most: Quantity | undefined;
+  readonly maxSize: Quantity | undefined;
   readonly topology: LabelSelector | undefined;
 }
 
@@ -44,8 +44,8 @@ const capacities = new WeakMap<object, ReadCapacity>();
 const readCapacity = (capacity: Frozen<Capacity>): ReadCapacity => {
   let known = capacities.get(capacity);
   if (known) return known;
-  const most = largest(capacity);
-  known = {most: most === undefined ? undefined : parseQuantity(most), topology: capacity.nodeTopology && labelSelectorOf(capacity.nodeTopology)};
+  const maxSize = largest(capacity);
+  known = {maxSize: maxSize === undefined ? undefined : parseQuantity(maxSize), topology: capacity.nodeTopology && labelSelectorOf(capacity.nodeTopology)};
   capacities.set(capacity, known);
   return known;
 };
@@ -58,15 +58,15 @@ const hasSpace = (claim: Frozen<Claim>, storageClass: Frozen<StorageClass>, {lab
   return lister(kinds.csiStorageCapacities)
     .by(capacitiesByClass, storageClass.metadata?.name ?? '')
     .some(capacity => {
-      const {most, topology} = readCapacity(capacity);
-      return most !== undefined && topology !== undefined && compareQuantities(most, wanted) >= 0 && topology.matches(labels);
+      const {maxSize, topology} = readCapacity(capacity);
+      return maxSize !== undefined && topology !== undefined && compareQuantities(maxSize, wanted) >= 0 && topology.matches(labels);
     });
 };
 
 const bySize = (a: Frozen<Claim>, b: Frozen<Claim>): number => compareQuantities(claimedStorage(a), claimedStorage(b));
 
 /** Why volumes cannot be made for the claims on a node, if they cannot. */
-const provisioningObjection = (claims: readonly Frozen<Claim>[], node: NodeInfo, cluster: Cluster): string | undefined => {
+const provisioningRejection = (claims: readonly Frozen<Claim>[], node: NodeInfo, cluster: Cluster): string | undefined => {
   for (const claim of claims) {
     const storageClass = classNamed(classOf(claim, cluster.naming), cluster);
     const {provisioner = ''} = storageClass ?? {};
@@ -77,7 +77,7 @@ const provisioningObjection = (claims: readonly Frozen<Claim>[], node: NodeInfo,
 };
 
 /** Plans the claims of a pod for a node, or says why it cannot run there. */
-export const planFor = ({bound, waiting}: PodClaims, supply: Supply, node: NodeInfo, cluster: Cluster): VolumePlan | readonly string[] => {
+export const planFor = ({bound, unboundDelayed}: PodClaims, available: AvailableVolumes, node: NodeInfo, cluster: Cluster): VolumePlan | readonly string[] => {
   const {naming, volumes} = cluster;
   const found: string[] = [];
   for (const {spec} of bound) {
@@ -88,18 +88,18 @@ export const planFor = ({bound, waiting}: PodClaims, supply: Supply, node: NodeI
   }
   const {selectedNode} = volumeAnnotations(naming);
   const chosen = (claim: Frozen<Claim>) => claim.metadata?.annotations?.[selectedNode];
-  if (waiting.some(claim => chosen(claim) !== undefined && chosen(claim) !== node.name)) return [...found, reasons.noVolume];
+  if (unboundDelayed.some(claim => chosen(claim) !== undefined && chosen(claim) !== node.name)) return [...found, reasons.noVolume];
   const taken = new Set<string>();
   const bindings: {claim: Frozen<Claim>; volume: Frozen<Volume>}[] = [];
-  const provisions = waiting.filter(claim => chosen(claim) !== undefined);
-  for (const claim of waiting.filter(each => chosen(each) === undefined).sort(bySize)) {
-    const volume = matchingVolume(claim, supply.get(classOf(claim, naming)) ?? [], {naming, node: node.node!, taken});
+  const provisions = unboundDelayed.filter(claim => chosen(claim) !== undefined);
+  for (const claim of unboundDelayed.filter(each => chosen(each) === undefined).sort(bySize)) {
+    const volume = matchingVolume(claim, available.get(classOf(claim, naming)) ?? [], {naming, node: node.node!, taken});
     if (volume) {
       taken.add(volume.metadata?.name ?? '');
       bindings.push({claim, volume});
     } else provisions.push(claim);
   }
-  const objection = provisioningObjection(provisions, node, cluster);
-  if (objection !== undefined) found.push(objection);
+  const rejection = provisioningRejection(provisions, node, cluster);
+  if (rejection !== undefined) found.push(rejection);
   return found.length > 0 ? found : {bindings, provisions};
 };

@@ -1,7 +1,7 @@
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 
 /** The pods that are promised a node which others are leaving for them. They count as if they were there already. */
-export class Nominated {
+export class Nominator {
   readonly #byNode = new Map<string, Map<string, PodInfo>>();
   readonly #nodes = new Map<string, string>();
 
@@ -35,7 +35,7 @@ export class Nominated {
   }
 
   /** The pods that a node is promised to, if any are. */
-  on(node: string): Iterable<PodInfo> | undefined {
+  podsFor(node: string): Iterable<PodInfo> | undefined {
     return this.#byNode.get(node)?.values();
   }
 }

@@ -8,30 +8,30 @@ import type {Cluster, Score} from './plugin.js';
 export const totalScores = function* (pod: PodInfo, nodes: readonly NodeInfo[], scores: readonly Score[], cluster: Cluster): Steps<number[]> {
   const totals = nodes.map(() => 0);
   for (const {weight, prepare} of scores) {
-    const gauge = yield* stepping(prepare(pod, nodes, cluster));
-    if (!gauge) continue;
+    const scorer = yield* stepping(prepare(pod, nodes, cluster));
+    if (!scorer) continue;
     const own: number[] = [];
     for (const node of nodes) {
-      own.push(gauge.score(node));
+      own.push(scorer.score(node));
       yield;
     }
-    gauge.normalize?.(own, nodes);
+    scorer.normalize?.(own, nodes);
     for (let at = 0; at < own.length; at++) totals[at]! += weight * own[at]!;
   }
   return totals;
 };
 
 /** One of the nodes with the highest score, by chance where there are several. */
-export const choose = (nodes: readonly NodeInfo[], totals: readonly number[], random: Random): NodeInfo => {
+export const selectNode = (nodes: readonly NodeInfo[], totals: readonly number[], random: Random): NodeInfo => {
   let best = nodes[0]!;
-  let most = -Infinity;
-  let equals = 0;
+  let bestTotal = -Infinity;
+  let ties = 0;
   for (let at = 0; at < nodes.length; at++) {
     const total = totals[at]!;
-    if (total < most) continue;
-    equals = total > most ? 1 : equals + 1;
-    most = total;
-    if (equals === 1 || random.float() * equals < 1) best = nodes[at]!;
+    if (total < bestTotal) continue;
+    ties = total > bestTotal ? 1 : ties + 1;
+    bestTotal = total;
+    if (ties === 1 || random.float() * ties < 1) best = nodes[at]!;
   }
   return best;
 };

@@ -14,7 +14,7 @@ import {PodCounts} from '#src/scheduler/cache/pod-counts.js';
 import {podInfoOf, type PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {DeviceReserver} from '#src/scheduler/devices.js';
 import {filters} from '#src/scheduler/filters/index.js';
-import {findFitting, type Found} from '#src/scheduler/fit.js';
+import {findFeasibleNodes, type FilterResult} from '#src/scheduler/fit.js';
 import type {EventKind} from '#src/scheduler/events.js';
 import type {Cluster, Filter, Score} from '#src/scheduler/plugin.js';
 import {VolumeBinder} from '#src/scheduler/volumes/binder.js';
@@ -22,18 +22,18 @@ import {VolumeBinder} from '#src/scheduler/volumes/binder.js';
 export const plat = naming('plat');
 
 /** What a world holds: nodes, pods (those with a node are on it) and other objects by the name of their kind in code. */
-export type World = {readonly nodes: readonly Node[]; readonly pods?: readonly Pod[]} & {readonly [K in Exclude<keyof typeof kinds, 'nodes' | 'pods'>]?: readonly KubeObject[]};
+export type ClusterObjects = {readonly nodes: readonly Node[]; readonly pods?: readonly Pod[]} & {readonly [K in Exclude<keyof typeof kinds, 'nodes' | 'pods'>]?: readonly KubeObject[]};
 
 let serial = 0;
 
 /** A pod as the scheduler reads it, with an identity of its own. */
-export const read = (pod: Pod): PodInfo => podInfoOf({...pod, metadata: {uid: `uid-${pod.metadata?.name}-${serial++}`, ...pod.metadata}}, {podLevel: true});
+export const toPodInfo = (pod: Pod): PodInfo => podInfoOf({...pod, metadata: {uid: `uid-${pod.metadata?.name}-${serial++}`, ...pod.metadata}}, {podLevel: true});
 
 /** The state of the world that decisions are made from, without any server. */
-export const aWorld = ({nodes, pods = [], ...others}: World, gates: readonly string[] = ['MatchLabelKeysInPodTopologySpread']): Cluster => {
+export const aClusterState = ({nodes, pods = [], ...others}: ClusterObjects, gates: readonly string[] = ['MatchLabelKeysInPodTopologySpread']): Cluster => {
   const cache = new Cache(plat);
   for (const node of nodes) cache.setNode(node);
-  for (const pod of pods) if (pod.spec?.nodeName) cache.setPod(read(pod), pod.spec.nodeName);
+  for (const pod of pods) if (pod.spec?.nodeName) cache.setPod(toPodInfo(pod), pod.spec.nodeName);
   const listers = new Map<Kind, ObjectCache<KubeObject>>();
   for (const [name, objects] of Object.entries(others)) {
     const lister = new ObjectCache<KubeObject>();
@@ -58,24 +58,24 @@ export const aWorld = ({nodes, pods = [], ...others}: World, gates: readonly str
 };
 
 /** Looks for nodes that a pod fits on. */
-export const search = (pod: PodInfo, cluster: Cluster): Found => runSteps(findFitting(pod, {cluster, filters, promised: () => [], own: undefined, percentage: 0, from: 0}));
+export const search = (pod: PodInfo, cluster: Cluster): FilterResult => runSteps(findFeasibleNodes(pod, {cluster, filters, nominatedPods: () => [], nominatedNode: undefined, percentageOfNodesToScore: 0, startIndex: 0}));
 
 /** What is found wrong with each node; nothing where the pod fits. One answer for all where they are rejected together. */
-export const verdicts = (pod: Pod, cluster: Cluster): Record<string, string> | string => {
-  const {fitting, diagnosis} = search(read(pod), cluster);
-  if (diagnosis.beforehand !== undefined) return diagnosis.beforehand;
-  return Object.fromEntries([...fitting.map(({name}) => [name, ''] as const), ...[...diagnosis.byNode].map(([name, {reasons}]) => [name, reasons.join(', ')] as const)]);
+export const rejections = (pod: Pod, cluster: Cluster): Record<string, string> | string => {
+  const {feasible, diagnosis} = search(toPodInfo(pod), cluster);
+  if (diagnosis.preFilterMessage !== undefined) return diagnosis.preFilterMessage;
+  return Object.fromEntries([...feasible.map(({name}) => [name, ''] as const), ...[...diagnosis.byNode].map(([name, {reasons}]) => [name, reasons.join(', ')] as const)]);
 };
 
 /** Whether an event may help a pod that a filter rejected, in a cluster of nothing. */
-export const mayHelp = ({hints}: Filter, event: EventKind, pod: PodInfo, old: Frozen<KubeObject> | undefined, now: Frozen<KubeObject> | undefined): boolean =>
-  hints.some(({on, helps}) => on.includes(event) && (helps?.(pod, old, now, aWorld({nodes: []})) ?? true));
+export const shouldQueue = ({hints}: Filter, event: EventKind, pod: PodInfo, old: Frozen<KubeObject> | undefined, now: Frozen<KubeObject> | undefined): boolean =>
+  hints.some(({on, shouldQueue}) => on.includes(event) && (shouldQueue?.(pod, old, now, aClusterState({nodes: []})) ?? true));
 
 /** What a score gives to each node. */
-export const scored = ({prepare}: Score, pod: Pod, cluster: Cluster): Record<string, number> | undefined => {
-  const gauge = runSteps(stepping(prepare(read(pod), cluster.nodes, cluster)));
-  if (!gauge) return undefined;
-  const scores = cluster.nodes.map(node => gauge.score(node));
-  gauge.normalize?.(scores, cluster.nodes);
+export const scoresOf = ({prepare}: Score, pod: Pod, cluster: Cluster): Record<string, number> | undefined => {
+  const scorer = runSteps(stepping(prepare(toPodInfo(pod), cluster.nodes, cluster)));
+  if (!scorer) return undefined;
+  const scores = cluster.nodes.map(node => scorer.score(node));
+  scorer.normalize?.(scores, cluster.nodes);
   return Object.fromEntries(cluster.nodes.map(({name}, at) => [name, scores[at]!]));
 };

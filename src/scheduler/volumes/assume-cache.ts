@@ -4,7 +4,7 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Lister} from '#informers/lister.js';
 
 /** Objects of a cache as they will be once what was decided is written. What the server says later wins. */
-export class Assumed<T extends KubeObject> {
+export class AssumeCache<T extends KubeObject> {
   readonly #lister: () => Lister<T>;
   readonly #assumed = new Map<string, Frozen<T>>();
 
@@ -13,22 +13,22 @@ export class Assumed<T extends KubeObject> {
   }
 
   get(key: string): Frozen<T> | undefined {
-    const known = this.#lister().get(key);
-    return known && this.as(known);
+    const cached = this.#lister().get(key);
+    return cached && this.assumedOr(cached);
   }
 
   /** An object of the cache as it is taken to be. */
-  as(known: Frozen<T>): Frozen<T> {
-    const key = keyText(keyOf(known));
+  assumedOr(cached: Frozen<T>): Frozen<T> {
+    const key = keyText(keyOf(cached));
     const assumed = this.#assumed.get(key);
-    if (!assumed) return known;
-    if (assumed.metadata?.resourceVersion === known.metadata?.resourceVersion) return assumed;
+    if (!assumed) return cached;
+    if (assumed.metadata?.resourceVersion === cached.metadata?.resourceVersion) return assumed;
     this.#assumed.delete(key);
-    return known;
+    return cached;
   }
 
   /** The object of the cache, whatever was assumed. */
-  known(key: string): Frozen<T> | undefined {
+  cached(key: string): Frozen<T> | undefined {
     return this.#lister().get(key);
   }
 

@@ -1,14 +1,14 @@
 import type {Rejection} from './plugin.js';
 
 /** What was found wrong with nodes: with those that were judged, and with all others together. */
-export interface Findings {
+export interface NodeRejections {
   readonly byNode: ReadonlyMap<string, Rejection>;
   readonly rest: Rejection | undefined;
-  readonly beforehand: string | undefined;
+  readonly preFilterMessage: string | undefined;
 }
 
 /** How many nodes were rejected for each reason, sorted as text. */
-const histogram = ({byNode, rest}: Findings, all: number): string[] => {
+const histogram = ({byNode, rest}: NodeRejections, all: number): string[] => {
   const counts = new Map<string, number>();
   const count = (reasons: readonly string[], by: number) => {
     for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + by);
@@ -19,8 +19,8 @@ const histogram = ({byNode, rest}: Findings, all: number): string[] => {
 };
 
 /** Why none of the nodes will do, as people are told. */
-export const fitText = (all: number, findings: Findings, afterwards = ''): string => {
-  const reasons = findings.beforehand ? [findings.beforehand] : histogram(findings, all);
+export const fitErrorMessage = (all: number, findings: NodeRejections, afterwards = ''): string => {
+  const reasons = findings.preFilterMessage ? [findings.preFilterMessage] : histogram(findings, all);
   return [`0/${all} nodes are available:`, ...(reasons.length > 0 ? [`${reasons.join(', ')}.`] : []), ...(afterwards ? [afterwards] : [])].join(' ');
 };
 
@@ -30,7 +30,7 @@ export const noNodesText = 'no nodes available to schedule pods';
 /** What people are told where no claim on devices stands in the way of a pod that fits nowhere. */
 export const noClaimsText = 'no new claims to deallocate';
 
-const longestNote = 1024;
+const maxNoteLength = 1024;
 
 /** A text that fits the note of an Event. */
-export const asNote = (text: string): string => (Buffer.byteLength(text) <= longestNote ? text : `${text.slice(0, longestNote - 4)} ...`);
+export const truncateNote = (text: string): string => (Buffer.byteLength(text) <= maxNoteLength ? text : `${text.slice(0, maxNoteLength - 4)} ...`);
