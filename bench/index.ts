@@ -15,7 +15,7 @@ import {storeRows} from './store.js';
 import {watchRows} from './watch.js';
 
 /** What is measured, by subject. Arguments choose some of them. */
-const subjects: Record<string, () => Promise<Row[]>> = {
+const subjects: Record<string, () => Promise<Row[]> | AsyncIterable<Row>> = {
   'start-up': startUpRows,
   requests: requestRows,
   watch: watchRows,
@@ -44,13 +44,28 @@ const cellsOf = ({name, figure, unit, baseline, ratio, note}: Row): string[] => 
   note ?? '',
 ];
 
-/** Rows as a table, figures to the right. */
+const header = ['what', 'figure', 'unit', 'raw limit', 'ratio', 'note'];
+const toTheRight = new Set([1, 3, 4]);
+
+/** Cells in columns, figures to the right. */
+const lineOf = (cells: readonly string[], widths: readonly number[]): string =>
+  cells.map((cell, column) => (toTheRight.has(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!))).join('  ').trimEnd();
+
+/** Rows as a table. */
 const tableOf = (rows: readonly Row[]): string => {
-  const lines = [['what', 'figure', 'unit', 'raw limit', 'ratio', 'note'], ...rows.map(cellsOf)];
-  const widths = lines[0]!.map((_, column) => Math.max(...lines.map(cells => cells[column]!.length)));
-  const toTheRight = new Set([1, 3, 4]);
-  const padded = lines.map(cells => cells.map((cell, column) => (toTheRight.has(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!))));
-  return padded.map(cells => cells.join('  ').trimEnd()).join('\n');
+  const lines = [header, ...rows.map(cellsOf)];
+  const widths = header.map((_, column) => Math.max(...lines.map(cells => cells[column]!.length)));
+  return lines.map(cells => lineOf(cells, widths)).join('\n');
+};
+
+/** The widths of columns whose rows are not known yet. */
+const usualWidths = [46, 8, 5, 9, 6, 0];
+
+/** Prints rows as they come, or all of them as a table. */
+const print = async (rows: Promise<Row[]> | AsyncIterable<Row>): Promise<void> => {
+  if (!(Symbol.asyncIterator in rows)) return console.log(tableOf(await rows));
+  console.log(lineOf(header, usualWidths));
+  for await (const each of rows) console.log(lineOf(cellsOf(each), usualWidths));
 };
 
 const chosen = process.argv.slice(2);
@@ -60,5 +75,8 @@ if (unknown !== undefined) {
   process.exit(1);
 }
 for (const [name, rows] of Object.entries(subjects)) {
-  if (chosen.length === 0 || chosen.includes(name)) console.log(`${name}\n${tableOf(await rows())}\n`);
+  if (chosen.length > 0 && !chosen.includes(name)) continue;
+  console.log(name);
+  await print(rows());
+  console.log();
 }

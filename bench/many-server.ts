@@ -3,6 +3,7 @@ import {join} from 'node:path';
 import {encodeRecord} from '#src/apiserver/registry/record.js';
 import {startPlane} from '#src/plane/index.js';
 import {openEmbeddedStore} from '#src/storage/embedded/index.js';
+import {threadTime} from '#test/sweep/holds.js';
 import {type Hold, Holds} from './holds.js';
 
 /** What the server's process is told, as JSON in its one argument. */
@@ -16,7 +17,9 @@ export interface ManyServer {
 export interface Figures {
   /** The longest time that its event loop was held. */
   readonly hold: Hold;
-  readonly cpuMs: number;
+  /** How long its main thread worked, and how long it waited for a processor. */
+  readonly workedMs: number;
+  readonly waitedMs: number;
   /** Memory of its own, files it has mapped not included: at the beginning, and at most since. */
   readonly beganMb: number;
   readonly mostMb: number;
@@ -43,29 +46,30 @@ const seed = async ({directory, count}: ManyServer): Promise<void> => {
 const ownMb = (): number => Number(/RssAnon:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1024;
 
 const run = async (what: ManyServer): Promise<void> => {
+  const startedAt = performance.now();
   await seed(what);
   const plane = await startPlane({dataDir: what.directory, apiserverArgs: ['--feature-gates=CBORServingAndStorage=true'], controllerManagerArgs: ['--controllers=-*']});
   let holds = new Holds();
   await holds.start();
-  let used = process.cpuUsage();
+  let used = threadTime();
   let beganMb = ownMb();
   let mostMb = beganMb;
   setInterval(() => {
     mostMb = Math.max(mostMb, ownMb());
   }, 50);
   const answer = async (): Promise<void> => {
-    const {user, system} = process.cpuUsage(used);
-    const figures: Figures = {hold: await holds.stop(), cpuMs: (user + system) / 1000, beganMb, mostMb: Math.max(mostMb, ownMb())};
+    const {worked, waited} = threadTime();
+    const figures: Figures = {hold: await holds.stop(), workedMs: worked - used.worked, waitedMs: waited - used.waited, beganMb, mostMb: Math.max(mostMb, ownMb())};
     globalThis.gc?.();
     holds = new Holds();
     await holds.start();
     beganMb = mostMb = ownMb();
-    used = process.cpuUsage();
+    used = threadTime();
     process.send!(figures);
   };
   process.on('message', () => void answer());
   process.once('disconnect', () => void plane.stop().then(() => process.exit(0)));
-  process.send!({url: plane.url});
+  process.send!({url: plane.url, seconds: (performance.now() - startedAt) / 1000});
 };
 
 const [, , argument] = process.argv;

@@ -1,150 +1,99 @@
-import {fork, type ChildProcess} from 'node:child_process';
-import {readFileSync} from 'node:fs';
+import {type ChildProcess, fork} from 'node:child_process';
 import https from 'node:https';
-import {join} from 'node:path';
-import {connect, type TLSSocket} from 'node:tls';
+import {loadavg} from 'node:os';
 import {setTimeout as wait} from 'node:timers/promises';
 import {fileURLToPath} from 'node:url';
+import {acts, adminTls, collection, type ManyLoad} from './many-load.js';
 import type {Figures, ManyServer} from './many-server.js';
 import {scratch} from './programs.js';
 import {type Row, row} from './row.js';
 
-const bars = {holdMs: 50, beyondMb: 256};
-const collection = '/api/v1/namespaces/many/configmaps';
-const table = {accept: 'application/json;as=Table;v=v1;g=meta.k8s.io'};
-const initial = '?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+const {PLAT_BENCH_OBJECTS = '100000', PLAT_BENCH_READERS = '400', PLAT_BENCH_ONLY = ''} = process.env;
+const count = Number(PLAT_BENCH_OBJECTS);
+const readers = Number(PLAT_BENCH_READERS);
 
-const answerOf = (child: ChildProcess): Promise<unknown> =>
-  new Promise((resolve, reject) => {
-    const ended = (code: number | null) => reject(new Error(`the server ended with ${code}`));
-    child.once('exit', ended).once('message', answer => {
-      child.off('exit', ended);
-      resolve(answer);
-    });
-  });
+const bars = {holdMs: 50, getMs: 20, mb: 1024};
+/** So often somebody else asks for one object. */
+const probeMs = 5;
 
-/** A server in a process of its own that holds `count` objects, and its client here. */
-class Server {
+/** A process that answers each message by one. */
+class Child {
   readonly #child: ChildProcess;
-  readonly url: URL;
-  readonly #tls: {readonly ca: string; readonly cert: string; readonly key: string};
-  readonly #agent: https.Agent;
 
-  constructor(child: ChildProcess, url: URL, directory: string) {
-    const file = (name: string) => readFileSync(join(directory, 'pki', name), 'utf8');
-    this.#child = child;
-    this.url = url;
-    this.#tls = {ca: file('ca.crt'), cert: file('admin.crt'), key: file('admin.key')};
-    this.#agent = new https.Agent({...this.#tls, keepAlive: true});
+  constructor(file: string, argument: unknown) {
+    this.#child = fork(fileURLToPath(new URL(file, import.meta.url)), [JSON.stringify(argument)], {execArgv: ['--expose-gc'], stdio: ['ignore', 'ignore', 'inherit', 'ipc']});
   }
 
-  static async start(count: number): Promise<Server> {
-    const directory = await scratch();
-    const what: ManyServer = {directory, count};
-    const child = fork(fileURLToPath(new URL('many-server.js', import.meta.url)), [JSON.stringify(what)], {execArgv: ['--expose-gc'], stdio: ['ignore', 'ignore', 'inherit', 'ipc']});
-    const {url} = (await answerOf(child)) as {url: string};
-    return new Server(child, new URL(url), directory);
-  }
-
-  /** What the server did since the last time. */
-  figures(): Promise<Figures> {
-    const answer = answerOf(this.#child);
-    this.#child.send('figures');
-    return answer as Promise<Figures>;
-  }
-
-  /** Reads an answer to its end, or to the text at which enough was read, and tells how long it was. */
-  read(path: string, headers: Record<string, string> = {}, until?: string): Promise<number> {
+  answer<T>(): Promise<T> {
     return new Promise((resolve, reject) => {
-      const request = https.get(new URL(path, this.url), {agent: this.#agent, headers: {accept: 'application/json', 'user-agent': 'bench', ...headers}}, response => {
-        if (response.statusCode !== 200) reject(new Error(`${path} answered ${response.statusCode}`));
-        let length = 0;
-        response.on('data', (chunk: Buffer) => {
-          length += chunk.length;
-          if (until === undefined || !chunk.includes(until)) return;
-          request.destroy();
-          resolve(length);
-        });
-        response.once('end', () => resolve(length)).once('error', reject);
+      const ended = (code: number | null) => reject(new Error(`a process of the bench ended with ${code}`));
+      this.#child.once('exit', ended).once('message', answer => {
+        this.#child.off('exit', ended);
+        resolve(answer as T);
       });
-      request.once('error', reject);
     });
   }
 
-  /** Asks over a connection of its own, and reads nothing. */
-  stalled(path: string): Promise<TLSSocket> {
-    return new Promise((resolve, reject) => {
-      const socket = connect({...this.#tls, host: this.url.hostname, port: Number(this.url.port)}, () => {
-        socket.write(`GET ${path} HTTP/1.1\r\nhost: bench\r\nuser-agent: bench\r\naccept: application/json\r\n\r\n`);
-        socket.pause();
-        resolve(socket);
-      });
-      socket.on('error', reject);
-    });
+  ask<T>(message: string): Promise<T> {
+    const answer = this.answer<T>();
+    this.#child.send(message);
+    return answer;
   }
 
   async stop(): Promise<void> {
-    this.#agent.destroy();
     const ended = new Promise(resolve => this.#child.once('exit', resolve));
     this.#child.disconnect();
     await ended;
   }
 }
 
-/** Does something while an informer's GET is asked again and again, and tells how long the longest of those took. */
-const beside = async (server: Server, act: () => Promise<unknown>): Promise<{readonly ms: number; readonly slowestMs: number}> => {
+const get = (url: URL, agent: https.Agent): Promise<void> =>
+  new Promise((resolve, reject) => {
+    https.get(url, {agent, headers: {accept: 'application/json', 'user-agent': 'probe'}}, response => void response.resume().once('end', resolve).once('error', reject)).once('error', reject);
+  });
+
+/** Does something while one object is asked for again and again, and tells how long each answer took, in ms from the shortest to the longest. */
+const beside = async (url: URL, agent: https.Agent, act: () => Promise<string>): Promise<{readonly said: string; readonly ms: number; readonly took: readonly number[]}> => {
   const running = {over: false};
-  let slowestMs = 0;
+  const took: number[] = [];
   const startedAt = performance.now();
   const acted = act().finally(() => (running.over = true));
   while (!running.over) {
     const askedAt = performance.now();
-    await server.read(`${collection}/item-1`);
-    slowestMs = Math.max(slowestMs, performance.now() - askedAt);
-    await wait(5);
+    await get(url, agent);
+    took.push(performance.now() - askedAt);
+    await wait(probeMs);
   }
-  await acted;
-  return {ms: performance.now() - startedAt, slowestMs};
+  return {said: await acted, ms: performance.now() - startedAt, took: took.sort((a, b) => a - b)};
 };
 
-const measured = async (server: Server, name: string, act: () => Promise<unknown>): Promise<Row[]> => {
-  await server.figures();
-  const {ms, slowestMs} = await beside(server, act);
-  const {hold, cpuMs, beganMb, mostMb} = await server.figures();
-  const within = (holds: boolean): string => (holds ? 'within' : 'BEYOND');
-  const note = `${within(hold.ms <= bars.holdMs)} ${bars.holdMs} ms, in ${hold.look}; took ${Math.round(ms)} ms, ${Math.round(cpuMs)} of CPU; slowest GET beside it ${Math.round(slowestMs)} ms`;
-  return [
-    row(`longest hold: ${name}`, hold.ms, 'ms', {note}),
-    row('  memory beyond what is stored', mostMb - beganMb, 'MB', {note: `${within(mostMb - beganMb <= bars.beyondMb)} ${bars.beyondMb} MB`}),
-  ];
-};
+const within = (figure: number, bar: number, unit: string): string => `${figure <= bar ? 'within' : 'BEYOND'} ${bar} ${unit}`;
 
-const stalledReaders = async (server: Server, readers: number, path: string): Promise<void> => {
-  const sockets: TLSSocket[] = [];
-  for (let i = 0; i < readers; i++) sockets.push(await server.stalled(path));
-  await wait(3000);
-  for (const socket of sockets) socket.on('error', () => undefined).destroy();
-};
-
-const count = 100_000;
-
-/** What large collections take: the longest time that the server's loop is held, memory, and what an informer waits meanwhile. */
-export const manyRows = async (): Promise<Row[]> => {
-  const rows: Row[] = [];
-  const server = await Server.start(count);
-  const none = () => server.read(`${collection}?labelSelector=app%3Dnone`);
-  for (const [name, act] of [
-    ['LIST', () => server.read(collection)],
-    ['selector that finds none', none],
-    ['the same selector again', none],
-    ['table', () => server.read(collection, table)],
-    ['table again', () => server.read(collection, table)],
-    ['LIST in CBOR', () => server.read(collection, {accept: 'application/cbor'})],
-    ['ten watch-lists', () => Promise.all(Array.from({length: 10}, () => server.read(`${collection}${initial}`, {}, 'initial-events-end')))],
-    ['400 readers that stall', () => stalledReaders(server, 400, collection)],
-  ] as const) {
-    rows.push(...(await measured(server, `${name}, ${count.toLocaleString('en-US')} objects`, act)));
+/**
+ * What a large collection and large bodies take: the longest time that the server's loop is held, what others wait meanwhile, and memory. The server, what is asked of it and the GET beside that
+ * have a process each. PLAT_BENCH_OBJECTS (100,000), PLAT_BENCH_READERS (400, who take nothing) and PLAT_BENCH_ONLY (a regular expression on names) choose.
+ */
+export async function* manyRows(): AsyncGenerator<Row> {
+  const directory = await scratch();
+  const server = new Child('many-server.js', {directory, count} satisfies ManyServer);
+  const {url, seconds} = await server.answer<{url: string; seconds: number}>();
+  yield row(`stored, then started with ${count.toLocaleString('en-US')} objects`, seconds, 's', {note: `load of the machine ${loadavg()[0]!.toFixed(1)}`});
+  const load = new Child('many-load.js', {directory, url, readers} satisfies ManyLoad);
+  await load.answer();
+  const agent = new https.Agent({...adminTls(directory), keepAlive: true});
+  const one = new URL(`${collection}/item-1`, url);
+  for (const name of Object.keys(acts).filter(name => new RegExp(PLAT_BENCH_ONLY).test(name))) {
+    await get(one, agent);
+    await server.ask<Figures>('figures');
+    const {said, ms, took} = await beside(one, agent, async () => (await load.ask<{said: string}>(name)).said);
+    const {hold, workedMs, waitedMs, beganMb, mostMb} = await server.ask<Figures>('figures');
+    const p99 = took[Math.floor(took.length * 0.99)] ?? 0;
+    const worst = took.at(-1) ?? 0;
+    yield row(`longest hold: ${name}`, hold.ms, 'ms', {note: `${within(hold.ms, bars.holdMs, 'ms')}, in ${hold.look}; took ${Math.round(ms)} ms, the thread worked ${Math.round(workedMs)} and waited ${Math.round(waitedMs)} for a processor${said && `; ${said}`}`});
+    yield row('  GET beside it, 99 of 100', p99, 'ms', {note: `${within(p99, bars.getMs, 'ms')}; worst ${worst.toFixed(1)} ms of ${took.length}; load of the machine ${loadavg()[0]!.toFixed(1)}`});
+    yield row('  memory', mostMb, 'MB', {note: `${within(mostMb, bars.mb, 'MB')}; ${Math.round(mostMb - beganMb)} more than before`});
   }
+  agent.destroy();
+  await load.stop();
   await server.stop();
-  return rows;
-};
+}

@@ -6,13 +6,20 @@ export interface Held {
   readonly ms: number;
 }
 
-/** CPU time of the main thread so far, in ms; of the whole process where the system does not tell threads apart. */
-const mainThreadMs = (): number => {
+/** What the main thread has had of processors so far, and how long it waited for one, in ms. */
+export interface ThreadTime {
+  readonly worked: number;
+  readonly waited: number;
+}
+
+/** Counts the main thread alone; the whole process where the system does not tell threads apart. */
+export const threadTime = (): ThreadTime => {
   try {
-    return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6;
+    const [worked, waited] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ', 2);
+    return {worked: Number(worked) / 1e6, waited: Number(waited) / 1e6};
   } catch {
     const {user, system} = process.cpuUsage();
-    return (user + system) / 1000;
+    return {worked: (user + system) / 1000, waited: 0};
   }
 };
 
@@ -25,35 +32,37 @@ export interface LongestTurn {
 
 /** Measures the turns of the event loop. Time in which the thread had no processor does not count. */
 export class LoopWatch {
-  #turn: NodeJS.Immediate | undefined;
+  #isOver = false;
   #longest: LongestTurn = {ms: 0, from: 0, to: 0};
   #at = process.hrtime.bigint();
-  #used = mainThreadMs();
+  #used = threadTime().worked;
 
-  start(): void {
+  /** `later` calls what it is given in another turn: in each one unless told. */
+  start(later: (look: () => void) => unknown = setImmediate): void {
     this.#begin();
     const again = () => {
+      if (this.#isOver) return;
       this.#look();
-      this.#turn = setImmediate(again);
+      later(again);
     };
-    this.#turn = setImmediate(again);
+    later(again);
   }
 
   /** Ends the measurement, with the turn that runs now. */
   stop(): LongestTurn {
-    clearImmediate(this.#turn);
-    this.#look();
+    if (!this.#isOver) this.#look();
+    this.#isOver = true;
     return this.#longest;
   }
 
   #begin(): void {
-    this.#used = mainThreadMs();
+    this.#used = threadTime().worked;
     this.#at = process.hrtime.bigint();
   }
 
   #look(): void {
     const now = process.hrtime.bigint();
-    const ms = Math.min(Number(now - this.#at) / 1e6, mainThreadMs() - this.#used);
+    const ms = Math.min(Number(now - this.#at) / 1e6, threadTime().worked - this.#used);
     if (ms > this.#longest.ms) this.#longest = {ms, from: Number(this.#at / 1000n), to: Number(now / 1000n)};
     this.#begin();
   }

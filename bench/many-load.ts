@@ -1,0 +1,144 @@
+import {readFileSync} from 'node:fs';
+import https from 'node:https';
+import {join} from 'node:path';
+import {setTimeout as wait} from 'node:timers/promises';
+import {connect, type TLSSocket} from 'node:tls';
+import {seededRandom} from '#src/base/random.js';
+import {schemaOf} from '#src/apiserver/request/body.js';
+import {bodyWith} from '#test/sweep/bodies.js';
+import {largestBody} from '#test/sweep/requests.js';
+import {sweepServer} from '#test/sweep/server.js';
+import {casesOf, drawn, type Case} from '#test/sweep/sweep.js';
+
+/** Where the server is, as JSON in the one argument of a process that asks much of it. */
+export interface ManyLoad {
+  readonly directory: string;
+  readonly url: string;
+  /** How many readers take nothing. */
+  readonly readers: number;
+}
+
+/** The collection that is asked for. */
+export const collection = '/api/v1/namespaces/many/configmaps';
+const table = {accept: 'application/json;as=Table;v=v1;g=meta.k8s.io'};
+const initial = '?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+
+/** Connection settings of the administrator of the plane in a directory. */
+export const adminTls = (directory: string) => {
+  const file = (name: string) => readFileSync(join(directory, 'pki', name), 'utf8');
+  return {ca: file('ca.crt'), cert: file('admin.crt'), key: file('admin.key')};
+};
+
+/** How long each stalled reader stays, and how long creates go on at most. */
+const stallMs = 3000;
+const createsMs = 90_000;
+
+interface Asking {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: Buffer;
+  /** A text at which enough was read. */
+  readonly until?: string;
+}
+
+class Load {
+  readonly #url: string;
+  readonly #tls: ReturnType<typeof adminTls>;
+  readonly #agent: https.Agent;
+
+  constructor({directory, url}: ManyLoad) {
+    this.#url = url;
+    this.#tls = adminTls(directory);
+    this.#agent = new https.Agent({...this.#tls, keepAlive: true});
+  }
+
+  /** Asks, and reads the answer to where enough was read. Returns the status. */
+  ask(path: string, {method = 'GET', headers, body, until}: Asking = {}): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const request = https.request(new URL(path, this.#url), {method, agent: this.#agent, headers: {accept: 'application/json', 'user-agent': 'bench', ...headers}}, response => {
+        const status = response.statusCode!;
+        response.on('data', (chunk: Buffer) => {
+          if (until === undefined || !chunk.includes(until)) return;
+          request.destroy();
+          resolve(status);
+        });
+        response.once('end', () => resolve(status)).once('error', reject);
+      });
+      request.once('error', reject);
+      request.end(body);
+    });
+  }
+
+  /** Reads to the end. Rejects when the answer is none. */
+  async read(path: string, asking?: Asking): Promise<string> {
+    const status = await this.ask(path, asking);
+    if (status !== 200) throw new Error(`${path} answered ${status}`);
+    return '';
+  }
+
+  /** Asks over a connection of its own, and reads nothing. */
+  #stalled(path: string): Promise<TLSSocket> {
+    const {hostname, port} = new URL(this.#url);
+    return new Promise((resolve, reject) => {
+      const socket = connect({...this.#tls, host: hostname, port: Number(port)}, () => {
+        socket.write(`GET ${path} HTTP/1.1\r\nhost: bench\r\nuser-agent: bench\r\naccept: application/json\r\n\r\n`);
+        socket.pause();
+        resolve(socket);
+      });
+      socket.on('error', reject);
+    });
+  }
+
+  async stall(readers: number): Promise<string> {
+    const sockets: TLSSocket[] = [];
+    for (let i = 0; i < readers; i++) sockets.push(await this.#stalled(collection));
+    await wait(stallMs);
+    for (const socket of sockets) socket.on('error', () => undefined).destroy();
+    return '';
+  }
+
+  /** The largest body that a server takes, for each kind one of its lists or maps filled, one after the other. */
+  async creates(): Promise<string> {
+    await using shapes = await sweepServer({thread: false});
+    const byKind = new Map<string, Case[]>();
+    for (const one of casesOf(shapes)) byKind.set(one.target.label, [...(byKind.get(one.target.label) ?? []), one]);
+    const random = seededRandom(1);
+    const statuses = new Map<number, number>();
+    const until = performance.now() + createsMs;
+    for (const cases of byKind.values()) {
+      const [{target, collection: filled, filling}] = drawn(cases, 1, random) as [Case];
+      const body = bodyWith(target.sample, schemaOf(target.served.resource.settings.schemas, target.served.kind), filled, filling, largestBody - 64 * 1024);
+      if (!body) continue;
+      const bytes = Buffer.from(JSON.stringify(body));
+      if (bytes.length > largestBody) continue;
+      const status = await this.ask(`${target.collection}?dryRun=All`, {method: 'POST', body: bytes, headers: {'content-type': 'application/json'}});
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (performance.now() > until) break;
+    }
+    return `answers: ${[...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`).join(', ')}`;
+  }
+}
+
+/** What is asked of the server, by name; each resolves with what there is to say of it. */
+export const acts: Record<string, (load: Load, of: ManyLoad) => Promise<string>> = {
+  nothing: () => wait(2000, ''),
+  LIST: load => load.read(collection),
+  'selector that finds none': load => load.read(`${collection}?labelSelector=app%3Dnone`),
+  'the same selector again': load => load.read(`${collection}?labelSelector=app%3Dnone`),
+  table: load => load.read(collection, {headers: table}),
+  'table again': load => load.read(collection, {headers: table}),
+  'LIST in CBOR': load => load.read(collection, {headers: {accept: 'application/cbor'}}),
+  'ten LISTs at once': async load => (await Promise.all(Array.from({length: 10}, () => load.read(collection))))[0]!,
+  'ten watch-lists': async load => (await Promise.all(Array.from({length: 10}, () => load.read(`${collection}${initial}`, {until: 'initial-events-end'}))))[0]!,
+  'readers that stall': (load, {readers}) => load.stall(readers),
+  'the largest create of each kind': load => load.creates(),
+};
+
+const [, , argument] = process.argv;
+if (argument && process.send) {
+  const of = JSON.parse(argument) as ManyLoad;
+  const load = new Load(of);
+  process.once('disconnect', () => process.exit(0));
+  process.on('message', (name: string) => void acts[name]!(load, of).then(said => process.send!({said}), (error: Error) => process.send!({said: `FAILED: ${error.message}`})));
+  process.send({said: 'ready'});
+}
