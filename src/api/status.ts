@@ -152,7 +152,8 @@ export const internalError = (cause: unknown): StatusError => {
 /** A failure for which the API has no reason: something behind the server, or a part of it, could not do its work. */
 export const plainFailure = (message: string, cause?: unknown): StatusError =>
   new StatusError({kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: 500}, {cause});
-export const serviceUnavailable = (message: string): StatusError => statusError('ServiceUnavailable', message);
+export const serviceUnavailable = (message: string, retryAfterSeconds = 0): StatusError =>
+  statusError('ServiceUnavailable', message, retryAfterSeconds ? {details: {retryAfterSeconds}} : {});
 
 /** A success without an object of its own. */
 export const success = (of?: StatusDetails): Status => ({

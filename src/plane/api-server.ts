@@ -147,7 +147,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   };
   const converting = lazily(() => ({naming, clock, random, caller: callerAs(undefined), figures: conversionFigures(parts.metrics, clock)}));
   const {threadArgs: args} = parts;
-  const largeRequests = args && new RequestThread({store, clock, log, start: () => ({args, address: parts.serverAddress()}), limits: {ms: options.requestTimeout + 5000}});
+  const largeRequests = args && new RequestThread({store, clock, log, meter: parts.metrics, start: () => ({args, address: parts.serverAddress()}), limits: {ms: options.requestTimeout + 5000}});
   const server = createApiServer({
     naming,
     clock,

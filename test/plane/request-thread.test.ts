@@ -1,14 +1,17 @@
-import {getEventListeners} from 'node:events';
+import {getEventListeners, once} from 'node:events';
 import {Agent, request as send} from 'node:https';
 import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
+import type {Worker} from 'node:worker_threads';
 import test from 'ava';
 import type {ApiResponse} from '#src/api/request.js';
 import type {MovedRequest} from '#src/apiserver/request/large.js';
 import {StatusError} from '#src/api/status.js';
 import {systemClock as clock} from '#src/base/clock.js';
-import {noLog} from '#src/base/log.js';
+import {noLog, type Log} from '#src/base/log.js';
+import {noMeter} from '#src/base/meter.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
 import {apiserverArgs} from '#src/plane/arguments.js';
 import {planeMaterial} from '#src/plane/material.js';
 import {startPlane} from '#src/plane/index.js';
@@ -23,12 +26,15 @@ const admin = {name: 'admin', groups: ['system:masters', 'system:authenticated']
 
 const aRequest = (url: string, method = 'POST', signal = new AbortController().signal): MovedRequest => ({method, url, headers: {}, remoteAddress: '127.0.0.1', signal});
 const body = (name: string, count = 9000) => Buffer.from(JSON.stringify({apiVersion: 'v1', kind: 'Namespace', metadata: {name, annotations: Object.fromEntries(Array.from({length: count}, (_, i) => [`k-${i}`, 'x']))}}));
-const start = (limits: Partial<ThreadLimits> = {}, flags: readonly string[] = args) => {
+const start = (limits: Partial<ThreadLimits> = {}, flags: readonly string[] = args, verbosity = 0) => {
   const store = memoryStore({clock});
   const warned: string[] = [];
-  const log = {...noLog, warn: (...said: readonly unknown[]) => void warned.push(String(said.at(-1)))};
-  const thread = new RequestThread({store, clock, log, limits, start: () => ({args: flags, address: '127.0.0.1:6443'})});
-  return {thread, store, warned, post: (name: string, count?: number) => thread.answer(aRequest('/api/v1/namespaces'), body(name, count), admin)};
+  const meter = new MetricsRegistry();
+  const detailed: string[] = [];
+  const details: Log = {...noLog, info: (...said: readonly unknown[]) => void detailed.push(String(said.at(-1))), v: () => details, child: () => details};
+  const log: Log = {...noLog, warn: (...said: readonly unknown[]) => void warned.push(String(said.at(-1))), v: level => (level <= verbosity ? details : noLog), child: () => log};
+  const thread = new RequestThread({store, clock, log, meter, limits, start: () => ({args: flags, address: '127.0.0.1:6443'})});
+  return {thread, store, warned, meter, detailed, post: (name: string, count?: number) => thread.answer(aRequest('/api/v1/namespaces'), body(name, count), admin)};
 };
 const codeOf = async (answer: Promise<ApiResponse | undefined>): Promise<unknown> => {
   try {
@@ -113,6 +119,53 @@ test.serial('a request that takes too much memory is refused, and the next one g
   await thread.close();
 });
 
+test.serial('requests beside one that takes too much memory are told to come again, and those that wait get another thread', async t => {
+  const {thread, post} = start({megabytes: 48, atOnce: 2, waiting: 5});
+  const causes: unknown[] = [];
+  const answers = ['a', 'b', 'c', 'd'].map(async name => {
+    try {
+      return (await post(name, name === 'a' ? 220_000 : undefined))?.status;
+    } catch (error) {
+      causes.push((error as StatusError).status.details?.retryAfterSeconds);
+      return (error as StatusError).code;
+    }
+  });
+  const [large, ...others] = await Promise.all(answers);
+
+  t.true(large === 503 || large === 413, `${large}`);
+  t.true(others.every(code => code === 201 || code === 503), `${others}`);
+  t.is(others.at(-1), 201);
+  t.deepEqual(causes, causes.map(() => (large === 413 ? undefined : 1)));
+  await thread.close();
+});
+
+test.serial('a thread that exits by itself is noticed at once', async t => {
+  const {thread, post} = start();
+  const created = once(process, 'worker') as Promise<[Worker]>;
+  await post('a');
+  const [worker] = await created;
+  const answer = codeOf(post('b', 20_000));
+  await worker.terminate();
+
+  t.is(await answer, 503);
+  t.is(await codeOf(post('c')), 201);
+  await thread.close();
+});
+
+test.serial('what the thread counts and tells is counted and told by the one that started it', async t => {
+  const {thread, meter, detailed, post} = start({}, args, 5);
+  t.is(await codeOf(post('a')), 201);
+
+  t.is(meter.value('etcd_requests_total', {operation: 'create', group: '', resource: 'namespaces'}), 1);
+  t.is(meter.value('apiserver_request_total'), undefined, 'requests are counted where they come in');
+  t.true(detailed.length > 0);
+  await thread.close();
+  const quiet = start();
+  await quiet.post('a');
+  t.deepEqual(quiet.detailed, []);
+  await quiet.thread.close();
+});
+
 test.serial('where a thread cannot start, requests are left to others', async t => {
   const {thread, warned, post} = start({}, [...args, '--no-such-flag']);
   t.is(await codeOf(post('a')), undefined);
@@ -122,7 +175,7 @@ test.serial('where a thread cannot start, requests are left to others', async t 
 });
 
 test.serial('where not even the flags of a thread can be had, requests are left to others', async t => {
-  const thread = new RequestThread({store: memoryStore({clock}), clock, log: noLog, start: () => { throw new Error('no port yet'); }});
+  const thread = new RequestThread({store: memoryStore({clock}), clock, log: noLog, meter: noMeter, start: () => { throw new Error('no port yet'); }});
   t.is(await codeOf(thread.answer(aRequest('/api/v1/namespaces'), body('a'), admin)), undefined);
   await thread.close();
 });

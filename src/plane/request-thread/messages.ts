@@ -2,6 +2,7 @@ import type {LogFields} from '#src/base/log.js';
 import type {Status} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {FromStore, ToStore} from '#src/storage/port/messages.js';
+import type {Figure} from './figures.js';
 
 /** What the thread is started with. */
 export interface ThreadStart {
@@ -28,12 +29,13 @@ export interface PlainResponse {
   readonly body: Uint8Array;
 }
 
-export type ToThread = {readonly to: 'store'; readonly message: FromStore} | {readonly to: 'server'; readonly id: number; readonly request: PlainRequest} | {readonly to: 'caller'; readonly gone: number};
+export type ToThread = {readonly to: 'store'; readonly message: FromStore} | {readonly to: 'server'; readonly id: number; readonly request: PlainRequest; readonly verbosity: number} | {readonly to: 'caller'; readonly gone: number};
 
 export type FromThread =
   | {readonly from: 'store'; readonly message: ToStore}
   | {readonly from: 'server'; readonly id: number; readonly response: PlainResponse}
   /** There is no response to a request: its body could not be read to the end, or is of a kind that no message carries. */
   | {readonly from: 'failure'; readonly id: number; readonly status: Status}
-  | {readonly from: 'log'; readonly level: 'info' | 'warn' | 'error'; readonly fields: LogFields; readonly message: string}
+  | {readonly from: 'log'; readonly level: 'info' | 'warn' | 'error'; readonly verbosity: number; readonly fields: LogFields; readonly message: string}
+  | {readonly from: 'figures'; readonly figures: readonly Figure[]}
   | {readonly from: 'start'; readonly failure?: string};

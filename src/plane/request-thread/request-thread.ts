@@ -4,10 +4,12 @@ import {entityTooLarge, serviceUnavailable, StatusError, timeout, tooManyRequest
 import type {UserInfo} from '#src/api/user.js';
 import type {LargeRequests, MovedRequest} from '#src/apiserver/request/large.js';
 import type {Clock} from '#src/base/clock.js';
-import type {Log} from '#src/base/log.js';
+import {noLog, type Log, type LogFields} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
 import {bufferOf, type FromStore} from '#src/storage/port/messages.js';
 import {StoreHost} from '#src/storage/port/host.js';
 import type {Store} from '#src/storage/store.js';
+import {account} from './figures.js';
 import type {FromThread, PlainResponse, ThreadStart, ToThread} from './messages.js';
 
 /** What large requests may take together. */
@@ -33,6 +35,8 @@ export interface RequestThreadParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
+  /** Where figures of the thread go that nobody counts in this one. */
+  readonly meter: Meter;
   start(): ThreadStart;
   readonly limits?: Partial<ThreadLimits>;
 }
@@ -98,7 +102,7 @@ export class RequestThread implements LargeRequests {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#end(serviceUnavailable('the server is shutting down'));
+    await this.#end(serviceUnavailable('the server is shutting down', 1));
   }
 
   /** Makes room for others when the caller of a request that waits goes away. */
@@ -142,7 +146,7 @@ export class RequestThread implements LargeRequests {
         signal.removeEventListener('abort', gone); // Some signals outlive their requests.
       },
     });
-    toThread(running.worker, {to: 'server', id, request: {method, url, headers: withoutImpersonation(headers), user: job.user, remoteAddress, body: job.body && new Uint8Array(job.body)}});
+    toThread(running.worker, {to: 'server', id, request: {method, url, headers: withoutImpersonation(headers), user: job.user, remoteAddress, body: job.body && new Uint8Array(job.body)}, verbosity: verbosityOf(this.#parts.log)});
   }
 
   #tryStart(): Running | undefined {
@@ -165,6 +169,7 @@ export class RequestThread implements LargeRequests {
     const running: Running = {worker, store: new StoreHost(store, tell, watchBytes), jobs: new Map(), state: 'starting'};
     worker.on('message', (message: FromThread) => this.#receive(running, message));
     worker.once('error', (error: Error & {code?: string}) => this.#failed(running, error));
+    worker.once('exit', code => this.#failed(running, new Error(`the thread exited with ${code}`)));
     return running;
   }
 
@@ -173,7 +178,9 @@ export class RequestThread implements LargeRequests {
       case 'store':
         return running.store.receive(message.message);
       case 'log':
-        return this.#parts.log[message.level](message.fields, message.message);
+        return this.#logFor(message.fields).v(message.verbosity)[message.level](message.fields, message.message);
+      case 'figures':
+        return account(this.#parts.meter, message.figures);
       case 'start':
         if (message.failure !== undefined) return this.#unusable(new Error(message.failure));
         if (running.state === 'starting') running.state = 'ready';
@@ -183,6 +190,12 @@ export class RequestThread implements LargeRequests {
       case 'failure':
         this.#finished(running, message.id, job => job.reject(new StatusError(message.status)));
     }
+  }
+
+  /** The component of a line decides how much is told. */
+  #logFor({component}: LogFields): Log {
+    const {log} = this.#parts;
+    return component === undefined ? log : log.child({component});
   }
 
   #finished(running: Running, id: number, settle: (job: Job) => void): void {
@@ -196,7 +209,7 @@ export class RequestThread implements LargeRequests {
 
   #late(running: Running, id: number): void {
     running.jobs.get(id)?.job.reject(timeout('request did not complete within the allotted timeout'));
-    void this.#end(serviceUnavailable('another large request took too long, please try again later'));
+    void this.#end(serviceUnavailable('another large request took too long, please try again later', 1));
   }
 
   #stale(running: Running): void {
@@ -209,10 +222,10 @@ export class RequestThread implements LargeRequests {
     if (running.state === 'starting') return this.#unusable(error); // Another one would not get any further.
     if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') {
       const alone = running.jobs.size === 1;
-      return void this.#end(alone ? entityTooLarge(`handling the request takes more than ${this.#limits.megabytes} MiB`) : serviceUnavailable('too many large requests at the same time, please try again later'));
+      return void this.#end(alone ? entityTooLarge(`handling the request takes more than ${this.#limits.megabytes} MiB`) : serviceUnavailable('too many large requests at the same time, please try again later', 1));
     }
     this.#parts.log.error({err: error}, 'the thread for large requests ended by itself');
-    void this.#end(serviceUnavailable('the request could not be completed'));
+    void this.#end(serviceUnavailable('the request could not be completed', 1));
   }
 
   /** Leaves all requests to their callers from now on. */
@@ -224,7 +237,7 @@ export class RequestThread implements LargeRequests {
   }
 
   /** Ends the thread. What it works on gets the error; what waits gets a new thread. */
-  async #end(error: Error = serviceUnavailable('the request could not be completed')): Promise<void> {
+  async #end(error: Error = serviceUnavailable('the request could not be completed', 1)): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
     this.#idle?.[Symbol.dispose]();
@@ -245,6 +258,16 @@ export class RequestThread implements LargeRequests {
 
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- It is a thread, not a window.
 const toThread = (worker: Worker, message: ToThread): void => worker.postMessage(message);
+
+/** Lines of a higher verbosity there are none. */
+const mostVerbose = 10;
+
+/** How much is told at present. */
+const verbosityOf = (log: Log): number => {
+  let level = 0;
+  while (level < mostVerbose && log.v(level + 1) !== noLog) level++;
+  return level;
+};
 
 const clientGone = () => timeout('the client has gone away');
 

@@ -7,7 +7,7 @@ import {systemClock as clock} from '#src/base/clock.js';
 import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {ownTurn} from '#src/base/turn.js';
-import {MetricsRegistry} from '#src/observe/metrics.js';
+import {Verbosity} from '#src/observe/verbosity.js';
 import {apiserverFlags} from '#src/options/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
 import {parseFlags} from '#src/options/parse.js';
@@ -15,6 +15,7 @@ import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
 import {assembleApiServer, type RunningApiServer} from '#src/plane/api-server.js';
 import {bufferOf} from '#src/storage/port/messages.js';
 import {PortStore} from '#src/storage/port/store.js';
+import {PassedFigures} from './figures.js';
 import type {FromThread, PlainRequest, PlainResponse, ThreadStart, ToThread} from './messages.js';
 
 const port = parentPort!;
@@ -25,23 +26,40 @@ const post = (message: FromThread): void => port.postMessage(message);
 const plainFields = (fields: LogFields): LogFields =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? {name: value.name, message: value.message, stack: value.stack} : JSON.parse(JSON.stringify(value ?? null)) as unknown]));
 
-const logWith = (own: LogFields): Log => {
+/** Lines of one verbosity, as far as `told` reaches: the other thread decides for good. */
+const logWith = (told: Verbosity, own: LogFields, verbosity = 0): Log => {
   const level = (name: 'info' | 'warn' | 'error') => (first: string | LogFields, message?: string) =>
-    post({from: 'log', level: name, fields: plainFields({...own, ...(typeof first === 'string' ? {} : first)}), message: typeof first === 'string' ? first : (message ?? '')});
-  return {info: level('info'), warn: level('warn'), error: level('error'), v: () => noLog, child: fields => logWith({...own, ...fields})};
+    post({from: 'log', level: name, verbosity, fields: plainFields({...own, ...(typeof first === 'string' ? {} : first)}), message: typeof first === 'string' ? first : (message ?? '')});
+  const source = String(own['component'] ?? '');
+  return {
+    info: level('info'),
+    warn: level('warn'),
+    error: level('error'),
+    v: wanted => (told.reaches(wanted, source) ? logWith(told, own, wanted) : noLog),
+    child: fields => logWith(told, {...own, ...fields}, verbosity),
+  };
 };
 
+const figures = new PassedFigures();
+const postFigures = (): void => {
+  const taken = figures.take();
+  if (taken.length > 0) post({from: 'figures', figures: taken});
+};
 const store = new PortStore(message => post({from: 'store', message}));
 
-const start = async ({args, address}: ThreadStart): Promise<RunningApiServer> => {
-  const parsed = parseFlags(apiserverFlags, args);
+const {args, address} = workerData as ThreadStart;
+const parsed = parseFlags(apiserverFlags, args);
+const {v, vmodule} = parsed.options;
+const verbosity = new Verbosity(v, vmodule.join(','));
+
+const start = async (): Promise<RunningApiServer> => {
   const server = await assembleApiServer({
     options: parsed.options,
     naming: namingOf(parsed.options.naming),
     clock,
     random,
-    log: logWith({}),
-    metrics: new MetricsRegistry(),
+    log: logWith(verbosity, {}),
+    metrics: figures,
     store,
     version: versionInfoOf(parsed),
     versions: parsed.versions,
@@ -82,22 +100,27 @@ const answered = async (server: RunningApiServer, {body, user, ...request}: Plai
   return {status: response.status, headers: response.headers, contentType, body: new Uint8Array(await bytesOf(response))};
 };
 
-const running = start(workerData as ThreadStart);
+const running = start();
 const callers = new Map<number, AbortController>();
 
 port.on('message', (message: ToThread) => {
   if (message.to === 'store') return store.receive(message.message);
   if (message.to === 'caller') return callers.get(message.gone)?.abort();
   const {id, request} = message;
+  verbosity.level = message.verbosity;
   const gone = new AbortController();
   callers.set(id, gone);
   void running
     .then(server => answered(server, request, gone.signal))
     .then(
-      response => post({from: 'server', id, response}),
-      (error: unknown) => post({from: 'failure', id, status: (error instanceof StatusError ? error : internalError(error)).status}),
+      (response): FromThread => ({from: 'server', id, response}),
+      (error: unknown): FromThread => ({from: 'failure', id, status: (error instanceof StatusError ? error : internalError(error)).status}),
     )
-    .finally(() => callers.delete(id));
+    .then(said => {
+      callers.delete(id);
+      postFigures();
+      post(said);
+    });
 });
 running.then(
   () => post({from: 'start'}),
