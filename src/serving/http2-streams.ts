@@ -12,15 +12,17 @@ const mostInTurn = 32;
 const mostResets = 200;
 const windowMs = 1000;
 
-interface Resets {
+interface SessionStreams {
+  open: number;
+  /** Unanswered streams that were reset, since when. */
+  resets: number;
   since: number;
-  count: number;
 }
 
 export class StreamLimits {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #waiting: {readonly stream: ServerHttp2Stream; begin(): void}[] = [];
-  readonly #resets = new WeakMap<ServerHttp2Session, Resets>();
+  readonly #sessions = new WeakMap<ServerHttp2Session, SessionStreams>();
   #begun = 0;
   #isTurning = false;
 
@@ -28,10 +30,18 @@ export class StreamLimits {
     this.#clock = clock;
   }
 
+  /** How many streams a session has open. */
+  open(session: ServerHttp2Session): number {
+    return this.#sessions.get(session)?.open ?? 0;
+  }
+
   /** Calls `begin` now or in a later turn, in the order of the calls; never for a stream that is gone by then. */
   begin(stream: ServerHttp2Stream, begin: () => void): void {
     const session = stream.session as ServerHttp2Session;
-    stream.once('close', () => this.#closed(session, stream));
+    let streams = this.#sessions.get(session);
+    if (!streams) this.#sessions.set(session, (streams = {open: 0, resets: 0, since: 0}));
+    streams.open++;
+    stream.once('close', () => this.#closed(session, streams, stream));
     if (this.#waiting.length === 0 && this.#begun < mostInTurn) {
       this.#begun++;
       begin();
@@ -57,11 +67,13 @@ export class StreamLimits {
     this.#isTurning = false;
   }
 
-  #closed(session: ServerHttp2Session, {rstCode, headersSent}: ServerHttp2Stream): void {
+  #closed(session: ServerHttp2Session, streams: SessionStreams, {rstCode, headersSent}: ServerHttp2Stream): void {
+    streams.open--;
     if (rstCode === constants.NGHTTP2_NO_ERROR || headersSent || session.destroyed) return;
     const now = this.#clock.monotonic();
-    const resets = this.#resets.get(session);
-    if (!resets || now - resets.since > windowMs) this.#resets.set(session, {since: now, count: 1});
-    else if (++resets.count > mostResets) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    if (streams.resets === 0 || now - streams.since > windowMs) {
+      streams.since = now;
+      streams.resets = 1;
+    } else if (++streams.resets > mostResets) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 }

@@ -9,6 +9,7 @@ import {every, type Clock} from '#src/base/clock.js';
 import {bindError, hostsToTry, lacksFamily, refusePortSharing} from './binding.js';
 import {Connection, remember} from './connection.js';
 import {StreamLimits} from './http2-streams.js';
+import {QueuedAnswers} from './queued-answers.js';
 
 /** Takes the requests of a listener, in the two forms Node has for them. It must never throw. */
 export interface RequestHandler {
@@ -103,8 +104,8 @@ class Endpoint implements Listener {
   /** HTTP/1.1 connections on which nothing was asked yet: Node counts them as busy. */
   readonly #unused = new Set<unknown>();
   readonly #sessions = new Set<ServerHttp2Session>();
-  readonly #streams = new WeakMap<ServerHttp2Session, number>();
   readonly #limits: StreamLimits;
+  readonly #queued = new QueuedAnswers();
   #draining = false;
   refused = 0;
   #closed: Promise<void> | undefined;
@@ -215,7 +216,10 @@ class Endpoint implements Listener {
     server.on('request', (request, response) => {
       this.#unused.delete(request.socket);
       // An answer that has to wait for the one before it has no socket yet.
-      if (!response.socket) parseFromStream(request.socket);
+      if (!response.socket) {
+        parseFromStream(request.socket);
+        this.#queued.add(request.socket, response);
+      }
       if (this.#draining) response.shouldKeepAlive = false;
       options.handler.http1(request, response);
     });
@@ -241,22 +245,14 @@ class Endpoint implements Listener {
       session.once('close', () => this.#sessions.delete(session));
       // Fires on quiet watches too, and they must live.
       session.setTimeout(idleTimeoutMs, () => {
-        if (!this.#streams.get(session)) session.close();
+        if (this.#limits.open(session) === 0) session.close();
       });
       if (this.#draining) session.close();
     });
     server.on('stream', (stream, headers, flags, ...rest) => {
-      this.#count(stream);
       this.#limits.begin(stream, () => handler.http2(stream, headers, flags, (rest as unknown[])[0] as string[]));
     });
     return server;
-  }
-
-  #count(stream: ServerHttp2Stream): void {
-    const session = stream.session as ServerHttp2Session;
-    const streams = this.#streams;
-    streams.set(session, (streams.get(session) ?? 0) + 1);
-    stream.once('close', () => streams.set(session, streams.get(session)! - 1));
   }
 }
 
