@@ -89,9 +89,10 @@ export type ResponseBody =
   | {readonly kind: 'stream'; readonly source: Readable}
   /**
    * An upgraded connection. `take` receives the client's socket and the bytes read from it so far, writes the response head itself and closes the socket;
-   * a transport without a socket calls `drop` instead, as does one that ends the connection later. When `take` throws or rejects, the socket stays with its caller. Only for requests that are `upgradable`.
+   * a transport without a socket calls `drop` instead, as does one that ends the connection later. When `take` throws or rejects, the socket stays with its caller. Through `keeps` it
+   * reports how many bytes it buffers for the client besides those queued on the socket. Only for requests that are `upgradable`.
    */
-  | {readonly kind: 'upgrade'; take(socket: Duplex, head: Buffer): void | Promise<void>; drop(): void};
+  | {readonly kind: 'upgrade'; take(socket: Duplex, head: Buffer, keeps?: (bytes: () => number) => void): void | Promise<void>; drop(): void};
 
 /** A collection too large to be held at once: read and encoded page by page, as of one revision. Either `next` or `object` is used, by one reader. */
 export interface PagedBody {

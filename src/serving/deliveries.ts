@@ -1,4 +1,4 @@
-import type {Writable} from 'node:stream';
+import type {Duplex, Writable} from 'node:stream';
 import type {Delivery} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 
@@ -19,6 +19,7 @@ export class Deliveries {
   readonly #clock: Clock;
   readonly #maxBytes: number;
   readonly #timed = new Set<Sent>();
+  readonly #upgraded = new Set<Upgraded>();
   /** Who waits longest is first. */
   readonly #waiting = new Set<Sent>();
   #isLooking = false;
@@ -33,15 +34,29 @@ export class Deliveries {
   }
 
   /** Looks after an answer until its outlet closes. */
-  send(outlet: Outlet, delivery: Delivery | undefined, isGone: () => boolean = () => outlet.destroyed): Sent {
-    const sent = new Sent(this, outlet, delivery, isGone);
+  send(outlet: Outlet, delivery: Delivery | undefined): Sent {
+    const sent = new Sent(this, outlet, delivery);
     if (delivery) {
       this.#timed.add(sent);
       this.#look();
     }
     outlet.once('close', () => sent.over());
-    if (isGone()) sent.over();
+    if (outlet.destroyed) sent.over();
     return sent;
+  }
+
+  /** Looks after a connection that speaks another protocol from now on, until it closes. What is kept for it is asked for now and then. */
+  upgrade(socket: Duplex): Upgraded {
+    const sent = new Sent(this, socket, undefined);
+    const upgraded = new Upgraded(socket, sent);
+    if (socket.destroyed) return upgraded;
+    this.#upgraded.add(upgraded);
+    socket.once('close', () => {
+      this.#upgraded.delete(upgraded);
+      sent.over();
+    });
+    this.#look();
+    return upgraded;
   }
 
   /** For the answer itself: `bytes` wait instead of what waited before. Whoever took some goes to the end of the queue. */
@@ -68,13 +83,12 @@ export class Deliveries {
       this.#isLooking = false;
       const now = this.#clock.monotonic();
       for (const sent of this.#timed) {
-        if (sent.isGone()) sent.over();
-        else if (sent.endsAt <= now) {
-          this.cutOff.time++;
-          sent.cut();
-        }
+        if (sent.endsAt > now) continue;
+        this.cutOff.time++;
+        sent.cut();
       }
-      if (this.#timed.size > 0) this.#look();
+      for (const upgraded of this.#upgraded) upgraded.look();
+      if (this.#timed.size > 0 || this.#upgraded.size > 0) this.#look();
     });
   }
 }
@@ -84,16 +98,13 @@ export class Sent {
   readonly #deliveries: Deliveries;
   readonly #outlet: Outlet;
   readonly #delivery: Delivery | undefined;
-  /** Whether the reader is gone: an outlet that was never written to may not hear of it. */
-  readonly isGone: () => boolean;
   #bytes = 0;
   #over = false;
 
-  constructor(deliveries: Deliveries, outlet: Outlet, delivery: Delivery | undefined, isGone: () => boolean) {
+  constructor(deliveries: Deliveries, outlet: Outlet, delivery: Delivery | undefined) {
     this.#deliveries = deliveries;
     this.#outlet = outlet;
     this.#delivery = delivery;
-    this.isGone = isGone;
   }
 
   get endsAt(): number {
@@ -130,5 +141,32 @@ export class Sent {
     const before = this.#bytes;
     this.#bytes = bytes;
     if (bytes !== before || hasTaken) this.#deliveries.account(this, before, bytes, hasTaken);
+  }
+}
+
+/** A connection that speaks another protocol. */
+export class Upgraded {
+  readonly #socket: Duplex & {readonly bytesRead?: number; readonly bytesWritten?: number};
+  readonly #sent: Sent;
+  #kept: () => number = () => 0;
+  #moved = 0;
+
+  constructor(socket: Duplex, sent: Sent) {
+    this.#socket = socket;
+    this.#sent = sent;
+  }
+
+  /** Counts what is kept for the connection besides what waits to be sent on it. */
+  keeps(bytes: () => number): void {
+    this.#kept = bytes;
+  }
+
+  look(): void {
+    const {bytesRead = 0, bytesWritten = 0, writableLength} = this.#socket;
+    const bytes = writableLength + this.#kept();
+    const moved = bytesRead + bytesWritten - writableLength;
+    if (moved === this.#moved) this.#sent.grows(bytes);
+    else this.#sent.waits(bytes);
+    this.#moved = moved;
   }
 }

@@ -99,11 +99,7 @@ class ApiHttpServer implements HttpServer {
   #http1(incoming: IncomingMessage, outgoing: ServerResponse): void {
     outgoing.on('error', ignore);
     const request = new Http1Request(incoming, outgoing, connectionOf(incoming.socket));
-    const {socket} = incoming;
-    const send = (response: ApiResponse) => {
-      const sent = this.#deliveries.send(outgoing, response.delivery, () => socket.destroyed);
-      return sendHttp1(incoming, outgoing, response, {frames: this.#frames, sent});
-    };
+    const send = (response: ApiResponse) => sendHttp1(incoming, outgoing, response, {frames: this.#frames, sent: this.#deliveries.send(outgoing, response.delivery)});
     this.#answer(request, send, () => outgoing.destroy());
   }
 
@@ -114,7 +110,10 @@ class ApiHttpServer implements HttpServer {
     const send = (response: ApiResponse): void | Promise<void> => {
       const {body} = response;
       if (socket.destroyed) discard(response);
-      else if (body.kind === 'upgrade') body.take(socket, head)?.catch(abandon);
+      else if (body.kind === 'upgrade') {
+        const upgraded = this.#deliveries.upgrade(socket);
+        body.take(socket, head, bytes => upgraded.keeps(bytes))?.catch(abandon);
+      }
       else if (body.kind === 'watch' && speaksWebSocket) {
         const sent = this.#deliveries.send(socket, response.delivery);
         this.#watches.serve(body, {incoming, socket, head, sent}).catch(abandon);

@@ -6,8 +6,10 @@ import type {Clock} from '#src/base/clock.js';
 
 /** One message may have so many bytes; the original's clients send 32 KiB at most. */
 const maxMessageBytes = 32 << 20;
+/** So many pieces one message may come in, and so many records of TLS a piece: each takes memory besides its bytes. */
+const mostPieces = 16 << 10;
 /** Above this a sender has to wait. */
-const patienceBytes = 1 << 20;
+const patienceBytes = 256 << 10;
 /** How long a client that was told goodbye has to read what is on its way. */
 const farewellMs = 15 * 60_000;
 const silenceMs = 4 * 3_600_000;
@@ -50,6 +52,8 @@ export interface WebSocketOpening {
   /** Empty for none. */
   readonly protocol: string;
   readonly clock: Clock;
+  /** Is given how many bytes the client keeps of what came in. */
+  readonly keeps?: ((bytes: () => number) => void) | undefined;
 }
 
 let server: Promise<WebSocketServer> | undefined;
@@ -59,7 +63,7 @@ type Asked = Pick<IncomingMessage, 'method' | 'headers'> & {readonly protocol: s
 
 const library = async (): Promise<WebSocketServer> => {
   const {WebSocketServer: Server} = await import('ws');
-  const made = new Server({noServer: true, maxPayload: maxMessageBytes, closeTimeout: farewellMs} as ConstructorParameters<typeof Server>[0]);
+  const made = new Server({noServer: true, maxPayload: maxMessageBytes, maxFragments: mostPieces, maxBufferedChunks: mostPieces, closeTimeout: farewellMs} as ConstructorParameters<typeof Server>[0]);
   made.on('headers', (lines, request) => {
     const {protocol} = request as unknown as Asked;
     if (protocol) lines.push(`Sec-WebSocket-Protocol: ${protocol}`);
@@ -68,17 +72,39 @@ const library = async (): Promise<WebSocketServer> => {
 };
 
 /** Answers a request to speak WebSocket. The library is loaded by the first of them. */
-export const openWebSocket = async (request: ApiRequest, {socket, head, protocol, clock}: WebSocketOpening): Promise<WebSocketClient> => {
+export const openWebSocket = async (request: ApiRequest, {socket, head, protocol, clock, keeps}: WebSocketOpening): Promise<WebSocketClient> => {
   const ready = await (server ??= library());
   const {'sec-websocket-protocol': _, ...headers} = request.headers;
   const asked: Asked = {method: 'GET', headers: headers as IncomingMessage['headers'], protocol};
   return new Promise((resolve, reject) => {
     socket.once('close', () => reject(new Error('the caller went away')));
-    ready.handleUpgrade(asked as unknown as IncomingMessage, socket, head, client => resolve(wrapped(client, clock)));
+    ready.handleUpgrade(asked as unknown as IncomingMessage, socket, head, client => resolve(wrapped(client, clock, unread(client, socket, keeps))));
   });
 };
 
-const wrapped = (client: WebSocket, clock: Clock): WebSocketClient => {
+/** What a frame takes besides its payload, at least. */
+const frameBytes = 6;
+
+/** Told that the receiver of messages asks for patience, or does so no more. */
+type Patience = (isPaused: boolean) => void;
+
+/** Counts what came in of a client and was not taken: the beginning of a message, and the last one while its receiver asks for patience. */
+const unread = (client: WebSocket, socket: Duplex & {readonly bytesRead?: number}, keeps: WebSocketOpening['keeps']): Patience => {
+  const read = () => socket.bytesRead ?? 0;
+  let taken = read();
+  let last = 0;
+  let isPaused = false;
+  client.on('message', data => {
+    taken = read();
+    last = (data as Buffer).length;
+  });
+  const control = (data: Buffer) => void (taken += frameBytes + data.length);
+  client.on('ping', control).on('pong', control);
+  keeps?.(() => Math.max(0, read() - taken) + (isPaused ? last : 0));
+  return paused => void (isPaused = paused);
+};
+
+const wrapped = (client: WebSocket, clock: Clock, patience: Patience): WebSocketClient => {
   let waiting: (() => void)[] = [];
   const wake = () => {
     const all = waiting;
@@ -119,7 +145,11 @@ const wrapped = (client: WebSocket, clock: Clock): WebSocketClient => {
           }),
     onMessage: receive => void client.on('message', (data, isBinary) => receive(data as Buffer, isBinary)),
     onClose: run => void client.once('close', run),
-    pause: isPaused => (isPaused ? client.pause() : client.resume()),
+    pause(isPaused) {
+      patience(isPaused);
+      if (isPaused) client.pause();
+      else client.resume();
+    },
     close: () => client.close(1000),
     terminate: () => client.terminate(),
     async stream() {

@@ -25,11 +25,11 @@ export const textOverWebSocket = (request: ApiRequest, source: Readable, clock: 
     body: {
       kind: 'upgrade',
       drop: () => void source.destroy(),
-      async take(socket, head) {
+      async take(socket, head, keeps) {
         socket.once('close', () => source.destroy());
         let client: WebSocketClient;
         try {
-          client = await openWebSocket(request, {socket, head, protocol, clock});
+          client = await openWebSocket(request, {socket, head, protocol, clock, keeps});
         } catch {
           socket.destroy(); // The client went away, or did not shake hands as it should and was told so.
           return;

@@ -1,11 +1,12 @@
 import test from 'ava';
-import {PassThrough, Readable} from 'node:stream';
+import {type Duplex, PassThrough, Readable} from 'node:stream';
 import tls, {type TLSSocket} from 'node:tls';
 import {gunzipSync} from 'node:zlib';
 import type {ApiRequest, ApiResponse, PagedBody} from '#src/api/request.js';
 import {badRequest, StatusError} from '#src/api/status.js';
 import {sleep, systemClock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import {upgradeToWebSocket} from '#src/serving/agent/upgrade.js';
 import {Deliveries} from '#src/serving/deliveries.js';
 import {aPair} from './credentials.js';
 import {anEvent, answering, ask1, ask2, aWatch, bothVersions, json, serve, type TestServer} from './server.js';
@@ -365,6 +366,71 @@ test('a reader of a stream that is passed on and who takes nothing counts among 
 
   await until(() => source.destroyed);
   t.is(deliveries.waitingBytes, 0);
+  socket.destroy();
+});
+
+test('an answer that waits behind another ends with their connection', async t => {
+  const {body, state} = aCollection();
+  const asked: ApiRequest[] = [];
+  await using server = await serve(answering(request => (asked.push(request), asked.length === 1 ? new Promise<ApiResponse>(() => {}) : {status: 200, headers: {}, body})));
+  const socket = await stalled(server, '\r\nGET / HTTP/1.1\r\nHost: x\r\n');
+  await until(() => state.asked > 0);
+  const {signal} = asked[1]!;
+  t.deepEqual([state.closed, signal.aborted], [false, false]);
+  socket.destroy();
+  await until(() => state.closed);
+
+  t.true(signal.aborted);
+});
+
+test('what waits on a connection that speaks another protocol, and what is kept for it, counts among what waits', async t => {
+  const clock = new VirtualClock();
+  const deliveries = new Deliveries(clock, 40 << 20);
+  const taken: Duplex[] = [];
+  let kept = 0;
+  const take = (socket: Duplex, _: Buffer, keeps?: (bytes: () => number) => void) => {
+    taken.push(socket);
+    socket.write(Buffer.alloc(30 << 20));
+    keeps?.(() => kept);
+  };
+  await using server = await serve(answering(() => ({status: 101, headers: {}, body: {kind: 'upgrade', take, drop() {}}})), {http: {clock, deliveries}});
+  const socket = await stalled(server, 'Connection: Upgrade\r\nUpgrade: other\r\n');
+  await until(() => taken.length === 1);
+  await clock.advance(1000);
+  t.true(deliveries.waitingBytes > 10 << 20);
+  t.is(deliveries.cutOff.bytes, 0);
+  kept = 39 << 20;
+  await clock.advance(1000);
+
+  t.is(deliveries.cutOff.bytes, 1);
+  t.is(deliveries.waitingBytes, 0);
+  t.true(taken[0]!.destroyed);
+  socket.destroy();
+});
+
+test('a message over WebSocket that has not come as a whole counts among what waits', async t => {
+  const clock = new VirtualClock();
+  const deliveries = new Deliveries(clock);
+  const received: number[] = [];
+  const exchange = (request: ApiRequest) => upgradeToWebSocket(request, '', clock, client => client.onMessage(message => void received.push(message.length)));
+  await using server = await serve(answering(exchange), {http: {clock, deliveries}});
+  const socket = await stalled(server, 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n');
+  const frame = Buffer.alloc(14);
+  frame.set([0x82, 0xff]);
+  frame.writeUInt32BE(3 << 20, 6);
+  socket.write(Buffer.concat([frame, Buffer.alloc(2 << 20)]));
+  const look = async () => {
+    await sleep(systemClock, 10);
+    await clock.advance(1000);
+    return deliveries.waitingBytes;
+  };
+  while ((await look()) < 1 << 20);
+  t.deepEqual(received, []);
+  socket.write(Buffer.alloc(1 << 20));
+  await until(() => received.length === 1);
+
+  t.is(received[0], 3 << 20);
+  t.is(await look(), 0);
   socket.destroy();
 });
 

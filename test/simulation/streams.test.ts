@@ -1,6 +1,7 @@
 import {once} from 'node:events';
+import {request} from 'node:http';
 import type {Socket} from 'node:net';
-import {PassThrough} from 'node:stream';
+import {PassThrough, type Readable} from 'node:stream';
 import test from 'ava';
 import {WebSocket} from 'ws';
 import type {RunCommand} from '#src/api/agent.js';
@@ -11,6 +12,7 @@ import {agentHandler} from '#src/serving/agent/handler.js';
 import {inProcessServer} from '#src/serving/agent/in-process.js';
 import {createHttpServer} from '#src/serving/http-server.js';
 import {duplexPair} from '#src/transport/duplex-pair.js';
+import {SpdySession} from '#src/transport/spdy/session.js';
 import {annotate, aPlaneWithNodes, podNamed, podsOf, run, standing, type BoundPod, type NodesPlane} from './world.js';
 
 /** The text of a log as a client in the plane's own process reads it. */
@@ -389,14 +391,25 @@ test('calls through the server reach pods at their addresses', async t => {
   t.is(await call(22), 'error trying to reach service: dial tcp 10.128.0.2:22: connect: connection refused');
 });
 
-/** The HTTP surface of the node's agent, for callers that speak WebSocket. */
-const webSocketTo = async (plane: NodesPlane, path: string, protocol: string): Promise<WebSocket> => {
+/** A connection to the HTTP surface of the node's agent. */
+const connectionTo = (plane: NodesPlane): Socket => {
   const failed = (error: unknown) => {
     throw error;
   };
   const server = inProcessServer(createHttpServer(agentHandler({agent: agentOf(plane), naming: plane.naming, clock: plane.clock, failed}), {clock: plane.clock, random: systemRandom}));
-  return new WebSocket(`ws://node${path}`, protocol ? [protocol] : [], {createConnection: () => server.connect() as Socket});
+  return server.connect() as Socket;
 };
+
+const webSocketTo = (plane: NodesPlane, path: string, protocol: string): WebSocket =>
+  new WebSocket(`ws://node${path}`, protocol ? [protocol] : [], {createConnection: () => connectionTo(plane)});
+
+/** A session that forwards ports. */
+const portsOf = (plane: NodesPlane): Promise<SpdySession> =>
+  new Promise((resolve, reject) => {
+    const headers = {connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': 'portforward.k8s.io'};
+    const asked = request({path: '/portForward/default/pod', method: 'POST', headers, createConnection: () => connectionTo(plane)});
+    asked.once('upgrade', (_, socket, head) => resolve(new SpdySession(socket, {side: 'client', head}))).once('error', reject).end();
+  });
 
 /** What comes on each channel until the connection is closed, or `enough` says so. */
 const channelsOf = async (client: WebSocket, isText: boolean, enough: (heard: Record<number, string>) => boolean = () => false): Promise<Record<number, string>> => {
@@ -421,7 +434,7 @@ for (const [protocol, typed, ending] of [
   test(`an agent runs commands over WebSocket in the way ${protocol || 'that has no name'}`, async t => {
     await using plane = await aPlaneWithNodes();
     await after(plane, {behavior: '{exec: [{command: typed, stdout: "said\\n"}]}'}, 1_000);
-    const client = await webSocketTo(plane, '/exec/default/pod/app?command=sh&input=1&output=1&error=1', protocol);
+    const client = webSocketTo(plane, '/exec/default/pod/app?command=sh&input=1&output=1&error=1', protocol);
     client.once('open', () => typed.forEach(each => client.send(each)));
     const heard = await channelsOf(client, protocol.includes('base64'));
 
@@ -437,7 +450,7 @@ for (const protocol of ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io']) {
     await using plane = await aPlaneWithNodes();
     await after(plane, {behavior: '{ports: {7: echo, 22: refuse, 13: {reply: noon}}}'}, 1_000);
     const isText = protocol.includes('base64');
-    const client = await webSocketTo(plane, '/portForward/default/pod?port=7,22&port=13', protocol);
+    const client = webSocketTo(plane, '/portForward/default/pod?port=7,22&port=13', protocol);
     client.once('open', () => client.send(isText ? `0${Buffer.from('echoed').toString('base64')}` : Buffer.from('\0echoed')));
     const heard = await channelsOf(client, isText, ({0: echoed = '', 3: error = '', 4: reply = ''}) => echoed.length === 8 && error.length > 2 && reply.length === 6);
 
@@ -447,6 +460,20 @@ for (const protocol of ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io']) {
     });
   });
 }
+
+test('an agent forwards no port for a stream whose stream for errors was given up', async t => {
+  await using plane = await aPlaneWithNodes();
+  await after(plane, {behavior: '{ports: {13: {reply: noon}}}'}, 1_000);
+  const session = await portsOf(plane);
+  const open = (streamtype: string, requestid: string) => session.open({streamtype, requestid, port: '13'});
+  const said = async (stream: Readable) => Buffer.concat(await stream.toArray()).toString();
+  open('error', '1');
+  t.is(await said(open('data', '1')), 'noon');
+  open('error', '2').destroy();
+  t.is(await said(open('data', '2')), '');
+  t.is(await said(open('data', '3')), '');
+  session.close();
+});
 
 /** Requests to an agent, and how it refuses them. */
 const refusals: readonly (readonly [path: string, status: number, text: string])[] = [

@@ -208,6 +208,27 @@ test('pings are answered, and streams are refused that are too many, out of turn
   socket.destroy();
 });
 
+test('a peer who asks and never takes an answer loses the connection', async t => {
+  const [one, other] = await aPair();
+  const session = new SpdySession(other, {side: 'server'});
+  const write = frameWriter();
+  const pings = Buffer.concat(Array.from({length: 10_000}, (_, index) => write({kind: 'ping', id: 2 * index + 1})));
+  one.on('error', () => {});
+  while (!other.destroyed) if (!one.write(pings)) await Promise.race([once(one, 'drain').catch(() => {}), session.closed]);
+
+  t.truthy(await session.closed);
+  one.destroy();
+});
+
+test('what streams keep of a peer is told', async t => {
+  const {client, server, opened} = await aWorld();
+  client.open({}).write(Buffer.alloc(100_000));
+  while (opened.length === 0 || opened[0]!.readableLength < 100_000) await new Promise(setImmediate);
+
+  t.true(server.keptBytes >= 100_000 && server.keptBytes < 120_000);
+  client.close();
+});
+
 test('a stream that is reset ends alone, one that is given up is reset', async t => {
   const {client, opened} = await aWorld(stream => stream.resume());
   const [one, other] = [client.open({}).resume(), client.open({})];

@@ -31,10 +31,10 @@ export class LongLived {
       body: {
         kind: 'upgrade',
         drop: end,
-        take: (socket, head) => {
+        take: (socket, head, keeps) => {
           this.#live.set(end, info);
           socket.once('close', () => this.#live.delete(end));
-          return body.take(socket, head);
+          return body.take(socket, head, keeps);
         },
       },
     };

@@ -24,7 +24,12 @@ export const portsAnswer = (request: ApiRequest, query: URLSearchParams, pod: Po
     const waiting = new Map<string, SpdyStream>();
     session.onStream(stream => {
       const {streamtype: [kind] = [], requestid: [id = ''] = [], port: [port] = []} = stream.headers;
-      if (kind === 'error') return void waiting.set(id, stream.resume());
+      if (kind === 'error') {
+        waiting.set(id, stream.resume());
+        return void stream.once('close', () => {
+          if (waiting.get(id) === stream) waiting.delete(id);
+        });
+      }
       const error = waiting.get(id);
       waiting.delete(id);
       if (kind !== 'data' || !error) return void stream.destroy();

@@ -33,11 +33,12 @@ export const acceptedSpdy = (version: string, serve: (session: Accepted) => void
   body: {
     kind: 'upgrade',
     drop: () => {},
-    take(socket: Duplex, head: Buffer) {
+    take(socket: Duplex, head: Buffer, keeps) {
       const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', `Upgrade: ${spdy}`, ...(version ? [`X-Stream-Protocol-Version: ${version}`] : [])];
       socket.write(`${lines.join('\r\n')}\r\n\r\n`);
       let takes: (stream: SpdyStream) => void = stream => stream.destroy();
       const session = new SpdySession(socket, {side: 'server', head, onStream: stream => takes(stream)});
+      keeps?.(() => session.keptBytes);
       serve({
         onStream(take) {
           takes = take;

@@ -38,10 +38,10 @@ export const commandRelay = (backends: Backends, relay: CommandRelay): ApiRespon
     body: {
       kind: 'upgrade',
       drop: () => dropped(),
-      take(socket, head) {
+      take(socket, head, keeps) {
         const {clock} = backends;
         dropped = () => void socket.destroy();
-        openWebSocket(relay.relayed.request, {socket, head, protocol: relay.own, clock})
+        openWebSocket(relay.relayed.request, {socket, head, protocol: relay.own, clock, keeps})
           .then(client => serve(backends, relay, client))
           .catch(() => socket.destroy());
       },

@@ -33,8 +33,8 @@ const joined = ({clock}: Backends, {request}: RelayRequest, {socket: backend, he
     body: {
       kind: 'upgrade',
       drop: () => void backend.destroy(),
-      take(socket, head) {
-        openWebSocket(request, {socket, head, protocol: chosen ? `${spdy}+${chosen}` : '', clock})
+      take(socket, head, keeps) {
+        openWebSocket(request, {socket, head, protocol: chosen ? `${spdy}+${chosen}` : '', clock, keeps})
           .then(client => client.stream())
           .then(client => {
             if (early.length > 0) client.write(early);

@@ -18,6 +18,10 @@ export interface SessionSettings {
 /** A window before anybody says otherwise. */
 const initialWindow = 64 << 10;
 const defaultMaxStreams = 1000;
+/** What an open stream takes besides the bytes in it, about. */
+const streamBytes = 8 << 10;
+/** So many answers to what a peer asks for wait at most for one who takes none. */
+const mostAnswers = 10_000;
 
 /** What a peer who grants windows has granted for one stream. */
 interface Grant {
@@ -43,6 +47,7 @@ export class SpdySession implements StreamPort {
   #nextPing: number;
   #peerWindow: number | undefined;
   #isLeaving = false;
+  #waitingAnswers = 0;
   /** Resolves when the connection is over, with why unless it was in order. */
   readonly closed: Promise<Error | undefined>;
 
@@ -69,6 +74,13 @@ export class SpdySession implements StreamPort {
     if (this.#isLeaving || this.#socket.destroyed) stream.destroy(new Error('the connection is closing'));
     else this.#send({kind: 'open', id, headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])), fin: false, unidirectional: false});
     return stream;
+  }
+
+  /** What is kept of streams that are open, about. */
+  get keptBytes(): number {
+    let bytes = 0;
+    for (const {readableLength, writableLength} of this.#streams.values()) bytes += streamBytes + readableLength + writableLength;
+    return bytes;
   }
 
   /** Shows that this side lives. */
@@ -102,13 +114,13 @@ export class SpdySession implements StreamPort {
   }
 
   consumed(stream: SpdyStream, bytes: number): void {
-    if (!stream.isPeerDone && this.#streams.has(stream.id)) this.#send({kind: 'window', id: stream.id, delta: bytes});
+    if (!stream.isPeerDone && this.#streams.has(stream.id)) this.#answer({kind: 'window', id: stream.id, delta: bytes});
   }
 
   reset(stream: SpdyStream): void {
     this.#wake(stream.id);
     if (!this.#streams.has(stream.id)) return;
-    if (!stream.isPeerDone || !stream.writableFinished) this.#send({kind: 'reset', id: stream.id, status: resetStatus.cancel});
+    if (!stream.isPeerDone || !stream.writableFinished) this.#answer({kind: 'reset', id: stream.id, status: resetStatus.cancel});
     this.#streams.delete(stream.id);
     this.#grants.delete(stream.id);
   }
@@ -146,7 +158,7 @@ export class SpdySession implements StreamPort {
         if (frame.initialWindow !== undefined) this.#windowIs(frame.initialWindow);
         return;
       case 'ping':
-        if ((frame.id & 1) !== this.#parity) this.#send(frame);
+        if ((frame.id & 1) !== this.#parity) this.#answer(frame);
         return;
       case 'goAway':
         this.#isLeaving = true;
@@ -159,12 +171,12 @@ export class SpdySession implements StreamPort {
 
   async #opened({id, headers, fin, unidirectional}: Extract<Frame, {kind: 'open'}>): Promise<void> {
     const {onStream, maxStreams = defaultMaxStreams} = this.#settings;
-    if ((id & 1) === this.#parity || id <= this.#lastPeerId) return void this.#send({kind: 'reset', id, status: resetStatus.protocolError});
+    if ((id & 1) === this.#parity || id <= this.#lastPeerId) return this.#answer({kind: 'reset', id, status: resetStatus.protocolError});
     this.#lastPeerId = id;
-    if (!onStream || this.#isLeaving || this.#streams.size >= maxStreams) return void this.#send({kind: 'reset', id, status: resetStatus.refusedStream});
+    if (!onStream || this.#isLeaving || this.#streams.size >= maxStreams) return this.#answer({kind: 'reset', id, status: resetStatus.refusedStream});
     const stream = this.#add(id, headers);
     stream.accept();
-    this.#send({kind: 'reply', id, headers: {}, fin: unidirectional});
+    this.#answer({kind: 'reply', id, headers: {}, fin: unidirectional});
     onStream(stream);
     if (fin) await this.#received(id, Buffer.alloc(0), true);
   }
@@ -237,6 +249,13 @@ export class SpdySession implements StreamPort {
   #send(frame: Frame): boolean {
     if (this.#socket.destroyed || this.#socket.writableEnded) return true;
     return this.#socket.write(this.#write(frame));
+  }
+
+  /** Sends what a peer brings about by what it sends. One who never takes it loses the connection: waiting for it would keep data from streams that are read. */
+  #answer(frame: Frame): void {
+    if (this.#send(frame) && this.#waitingAnswers === 0) return;
+    if (++this.#waitingAnswers === 1) this.#socket.once('drain', () => (this.#waitingAnswers = 0));
+    else if (this.#waitingAnswers > mostAnswers) this.#socket.destroy(new Error('too many answers wait for the peer'));
   }
 
   #drained(): Promise<void> {
