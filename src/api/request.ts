@@ -78,8 +78,8 @@ export interface EncodedEvent {
 export type ResponseBody =
   | {readonly kind: 'empty'}
   | {readonly kind: 'bytes'; readonly bytes: Buffer | string; readonly contentType: string}
-  /** An object, encoded or parsed as the reader needs. */
-  | {readonly kind: 'object'; readonly contentType: string; bytes(): Buffer; object(): unknown}
+  /** An object, encoded or parsed as the reader needs. Where `inPieces` returns a promise, the object is large and made without keeping others waiting. */
+  | {readonly kind: 'object'; readonly contentType: string; bytes(): Buffer; object(): unknown; inPieces?(): Promise<unknown> | undefined}
   | PagedBody
   | {readonly kind: 'watch'; readonly contentType: string; start(sink: WatchSink): Disposable}
   /**

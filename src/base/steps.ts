@@ -1,4 +1,4 @@
-import type {Pieces} from './turn.js';
+import {ownTurn, type Pieces} from './turn.js';
 
 /** Work in small steps. Whoever does it may rest after each of them, and gets the result with the last. */
 export type Steps<T> = Generator<undefined, T, undefined>;
@@ -18,6 +18,15 @@ export const runStepsInPieces = async <T>(work: Steps<T>, pieces: Pieces): Promi
     if (done) return value;
     const pause = pieces.pause();
     if (pause) await pause;
+  }
+};
+
+/** Does each step in a turn of the event loop of its own. */
+export const runStepsInTurns = async <T>(work: Steps<T>): Promise<T> => {
+  for (;;) {
+    const {done, value} = work.next();
+    if (done) return value;
+    await ownTurn();
   }
 };
 

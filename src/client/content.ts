@@ -1,4 +1,6 @@
 import type {Naming} from '#src/api/naming.js';
+import {parsedInSteps, pieceBytes} from '#src/base/json-steps.js';
+import {runStepsInTurns} from '#src/base/steps.js';
 import {cborCodec, type CborCodec} from '#src/schema/cbor/codec.js';
 import {cborMediaType, cborSequence} from '#src/schema/cbor/media-types.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
@@ -6,7 +8,6 @@ import {protobufCodec, type ProtobufCodec} from '#src/schema/protobuf/codec.js';
 import type {Call, CallSubject} from './caller.js';
 import {Frames} from './frames.js';
 import {Items} from './items.js';
-import {readLongList} from './list-body.js';
 
 /** What a client may speak besides JSON. */
 export interface ClientContent {
@@ -92,11 +93,16 @@ export class Content {
     }
   }
 
-  /** The same, without holding the event loop for as long as a long list takes to be parsed. */
+  /** The same, without holding the event loop for as long as a long body takes to be parsed. */
   async readSlowly(body: Buffer, contentType: string): Promise<unknown> {
     const {binary} = this.#codecs ?? none;
     if (binary && body.length > 0 && typeOf(contentType) === this.#settings!.naming.protobufMediaType) return binary.decodeInPieces(body, this.#settings!.naming);
-    return (/\bjson\b/.test(contentType) ? await readLongList(body) : undefined) ?? this.read(body, contentType);
+    if (body.length <= pieceBytes || !/\bjson\b/.test(contentType)) return this.read(body, contentType);
+    try {
+      return await runStepsInTurns(parsedInSteps(body));
+    } catch {
+      return body.toString();
+    }
   }
 
   /** Cuts a stream of that type into its events; undefined where it comes in lines. */

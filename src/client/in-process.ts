@@ -3,6 +3,12 @@ import type {Readable} from 'node:stream';
 import type {ApiBody, ApiRequest, ApiResponse, ApiHandler, WatchSink} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import type {UserInfo} from '#src/api/user.js';
+import {held, systemClock, type Clock} from '#src/base/clock.js';
+import {parsedInSteps, pieceBytes} from '#src/base/json-steps.js';
+import {encodedInSteps} from '#src/base/json-text-steps.js';
+import {weightLeft} from '#src/base/json-weight.js';
+import {runStepsInPieces, type Steps} from '#src/base/steps.js';
+import {Pieces} from '#src/base/turn.js';
 import type {Call, Caller, Reply, WatchListener} from './caller.js';
 import type {Client} from './client.js';
 import {eventSink} from './event-sink.js';
@@ -13,11 +19,16 @@ export interface InProcessOptions {
   /** Whom the calls act as. The process vouches for it: nothing is authenticated, all else is as for everyone. */
   readonly user: UserInfo;
   readonly userAgent: string;
+  /** The system's unless given. */
+  readonly clock?: Clock;
 }
+
+/** What is sent beyond this weight goes as bytes: copying it would keep others waiting. */
+const mostWeight = 4000;
 
 /**
  * A client of the API server in the same process: every step of a request but sockets and bytes. What it reads is shared with the
- * server and frozen; what it writes is copied.
+ * server and frozen; what it writes is copied. What is large is copied in pieces, and must not change before the answer.
  */
 export const inProcessClient = (handler: ApiHandler, options: InProcessOptions): Client =>
   clientOver(inProcessCaller(handler, options), options.naming);
@@ -26,9 +37,15 @@ const never = new AbortController().signal;
 setMaxListeners(0, never); // As many listen as there are calls at once.
 
 /** A caller that reaches the API handler in process as one user. */
-export const inProcessCaller = (handler: ApiHandler, {user, userAgent}: Omit<InProcessOptions, 'naming'>): Caller => {
+export const inProcessCaller = (handler: ApiHandler, {user, userAgent, clock = systemClock}: Omit<InProcessOptions, 'naming'>): Caller => {
   const caller = {user};
-  const request = (call: Call): ApiRequest => ({
+  const slowly = <T>(work: Steps<T>): Promise<T> => held(clock, () => runStepsInPieces(work, new Pieces(clock)));
+  const bodyOf = (body: unknown): ApiBody | undefined | Promise<ApiBody> => {
+    if (body === undefined) return undefined;
+    if (typeof body === 'string') return ofBytes(Buffer.from(body));
+    return weightLeft(body, mostWeight) < 0 ? slowly(encodedInSteps(body)).then(ofBytes) : {kind: 'object', value: detached(body)};
+  };
+  const request = (call: Call, body: ApiBody | undefined): ApiRequest => ({
     method: call.method,
     url: call.path,
     headers: {
@@ -38,19 +55,20 @@ export const inProcessCaller = (handler: ApiHandler, {user, userAgent}: Omit<InP
     },
     caller,
     remoteAddress: '127.0.0.1',
-    body: bodyOf(call.body),
+    body,
     signal: call.signal ?? never,
     inProcess: true,
   });
   return {
     async call(call) {
       call.signal?.throwIfAborted();
-      const response = await unlessAborted(handler(request(call)), call.signal);
-      return replyOf(await complete(response, call.signal));
+      const body = bodyOf(call.body);
+      const response = await unlessAborted(body instanceof Promise ? body.then(encoded => handler(request(call, encoded))) : handler(request(call, body)), call.signal);
+      return replyOf(await complete(response, call.signal, slowly));
     },
     async watch(call, listener) {
       call.signal.throwIfAborted();
-      const response = await handler(request(call));
+      const response = await handler(request(call, undefined));
       if (response.body.kind === 'stream') return relayed(response, response.body.source, listener, call.signal);
       if (response.body.kind !== 'watch') return replyOf(response);
       call.signal.throwIfAborted();
@@ -60,11 +78,7 @@ export const inProcessCaller = (handler: ApiHandler, {user, userAgent}: Omit<InP
   };
 };
 
-const bodyOf = (body: unknown): ApiBody | undefined => {
-  if (body === undefined) return undefined;
-  if (typeof body !== 'string') return {kind: 'object', value: detached(body)};
-  return {kind: 'bytes', read: () => Promise.resolve(Buffer.from(body))};
-};
+const ofBytes = (bytes: Buffer): ApiBody => ({kind: 'bytes', read: () => Promise.resolve(bytes)});
 
 /** A copy as JSON would make it. Callers build objects from parts of frozen ones and keep what they send; the server may change what it gets. */
 const detached = (value: unknown): unknown => {
@@ -95,7 +109,7 @@ const contentOf = (body: ApiResponse['body']): unknown => {
       return body.object();
     case 'bytes': {
       const text = body.bytes.toString();
-      return body.contentType.startsWith('application/json') ? JSON.parse(text) : text;
+      return isJson(body.contentType) ? JSON.parse(text) : text;
     }
     case 'empty':
     case 'pages':
@@ -107,13 +121,18 @@ const contentOf = (body: ApiResponse['body']): unknown => {
 };
 
 /** An answer that is at hand as a whole. */
-const complete = async (response: ApiResponse, signal: AbortSignal | undefined): Promise<ApiResponse> => {
+const complete = async (response: ApiResponse, signal: AbortSignal | undefined, slowly: <T>(work: Steps<T>) => Promise<T>): Promise<ApiResponse> => {
   const {body} = response;
-  if (body.kind === 'stream') return whole(response, body.source);
-  if (body.kind !== 'pages') return response;
-  const object = await unlessAborted(body.object(), signal);
-  return {...response, body: {kind: 'object', contentType: body.contentType, object: () => object, bytes: () => Buffer.from(JSON.stringify(object))}};
+  if (body.kind === 'stream') return complete(await whole(response, body.source), signal, slowly);
+  const coming = body.kind === 'pages' ? body.object() : body.kind === 'object' ? body.inPieces?.() : body.kind === 'bytes' && isLongJson(body) ? slowly(parsedInSteps(Buffer.from(body.bytes))) : undefined;
+  if (!coming) return response;
+  const object = await unlessAborted(coming, signal);
+  return {...response, body: {kind: 'object', contentType: 'application/json', object: () => object, bytes: () => Buffer.from(JSON.stringify(object))}};
 };
+
+const isLongJson = ({bytes, contentType}: Extract<ApiResponse['body'], {kind: 'bytes'}>): boolean => bytes.length > pieceBytes && isJson(contentType);
+
+const isJson = (contentType: string): boolean => contentType.startsWith('application/json');
 
 /** An answer of someone else, read to its end. */
 const whole = async (response: ApiResponse, source: Readable): Promise<ApiResponse> => {

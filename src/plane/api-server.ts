@@ -194,7 +194,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     failed: (error, {method, url}) => log.error({method, url: url.split('?')[0], err: error}, 'a request failed by a fault of the server'),
   });
   const reader = lazily(() => registryReader(server.registry));
-  const clientAs = (user: UserInfo, userAgent = 'plat-apiserver') => inProcessClient(server.handler, {naming, user, userAgent});
+  const clientAs = (user: UserInfo, userAgent = 'plat-apiserver') => inProcessClient(server.handler, {naming, user, userAgent, clock});
   if (tellsStorageVersions(server, parts.gate)) server.storedVersions.expect(storedResources(server.registry));
   const follow = async () => {
     await judges.rbac?.follow(registryPolicy(server.registry), following.signal);

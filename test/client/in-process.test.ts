@@ -72,6 +72,29 @@ test('metadata is asked for by what is accepted, for built-in kinds and for thos
   ]);
 });
 
+test('what is large is sent and read in pieces', async t => {
+  const large = {metadata: {name: 'a', namespace: 'x', labels: {left: undefined}}, data: Object.fromEntries(Array.from({length: 10_000}, (_, index) => [`key-${index}`, 'x']))} as unknown as ConfigMap;
+  const bytes = JSON.stringify(large);
+  const seen: ApiRequest[] = [];
+  const maps = clientOf(() => ({status: 200, headers: {}, body: {kind: 'bytes', contentType: 'application/json', bytes}}), seen).resource(kinds.configMaps);
+  const {parse, stringify} = JSON;
+  const lengths: number[] = [];
+  JSON.parse = ((text: string) => (lengths.push(text.length), parse(text) as unknown)) as typeof parse;
+  JSON.stringify = ((value: unknown) => {
+    const text = stringify(value);
+    lengths.push(text?.length ?? 0);
+    return text;
+  }) as typeof stringify;
+  const pending = maps.update(large);
+  const answer = await pending.finally(() => Object.assign(JSON, {parse, stringify}));
+
+  const [{body}] = seen as [ApiRequest];
+  t.is(body?.kind, 'bytes');
+  t.deepEqual(JSON.parse(String(body?.kind === 'bytes' && (await body.read(1 << 20)))), JSON.parse(JSON.stringify({...large, apiVersion: 'v1', kind: 'ConfigMap'})));
+  t.deepEqual(answer.data, large.data!);
+  t.true(Math.max(...lengths) < bytes.length / 2);
+});
+
 test('what is read is the very object of the server, what is written is a copy', async t => {
   const stored = Object.freeze({metadata: Object.freeze({name: 'a'})});
   const seen: ApiRequest[] = [];

@@ -1,11 +1,12 @@
 import type {ApiResponse, PagedBody} from '#src/api/request.js';
 import {expired} from '#src/api/status.js';
-import type {ListMeta} from '#src/api/types.js';
+import type {KubeObject, ListMeta} from '#src/api/types.js';
 import {Compacted} from '#src/storage/errors.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import type {Representation} from '#src/apiserver/present/representation.js';
 import type {Listed} from '#src/apiserver/registry/list.js';
-import {objectOf} from '#src/apiserver/registry/read.js';
+import {longRecordBytes} from '#src/apiserver/registry/object-cache.js';
+import {objectInPieces, objectOf} from '#src/apiserver/registry/read.js';
 import {listJson, wholeListJson} from '#src/apiserver/registry/record.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
 import {bytesOf, encoded} from './encode.js';
@@ -18,10 +19,15 @@ export interface ShownList {
   readonly listed: Listed;
   readonly meta: ListMeta;
   readonly pretty: boolean;
+  /** Whether the list is taken as an object. */
+  readonly takesObjects: boolean;
 }
 
 /** The answer that carries a list: at once where it is small, else page by page. */
-export const listResponse = (list: ShownList): ApiResponse => ({status: 200, headers: {}, body: list.listed.isWhole ? wholeBody(list) : new ListPages(list)});
+export const listResponse = (list: ShownList): ApiResponse => ({status: 200, headers: {}, body: list.listed.isWhole && !parsesLong(list) ? wholeBody(list) : new ListPages(list)});
+
+/** Whether a record has to be parsed that would keep others waiting. */
+const parsesLong = (list: ShownList): boolean => (list.takesObjects || !(isRaw(list) || itemTextOf(list))) && list.listed.first.some(({value}) => value.length >= longRecordBytes);
 
 const wholeBody = (list: ShownList): ApiResponse['body'] => {
   const {listed: {first}, shown, pretty} = list;
@@ -38,6 +44,16 @@ const itemTextOf = ({shown, pretty}: ShownList): Representation['itemText'] => (
 
 /** How a list begins whose items are last in it. */
 const itemsOpen = ({shown, meta}: ShownList): string => JSON.stringify(shown.list([], meta)).slice(0, -2);
+
+/** A list of some of the objects, parsed in pieces where they are long. */
+const partInPieces = async ({resource, shown, meta}: ShownList, records: readonly StoredRecord[]): Promise<unknown> => {
+  const objects: Readonly<KubeObject>[] = [];
+  for (const record of records) {
+    const object = objectInPieces(resource, record);
+    objects.push(object instanceof Promise ? await object : object);
+  }
+  return shown.list(objects, meta);
+};
 
 /** A list of some of the objects. */
 const partOf = ({resource, shown, meta}: ShownList, records: readonly StoredRecord[]): unknown => shown.list(records.map(record => objectOf(resource, record)), meta);
@@ -77,7 +93,7 @@ class ListPages implements PagedBody {
     let whole: Record<string, unknown> | undefined;
     try {
       for await (const records of this.#list.listed.pieces()) {
-        const part = partOf(this.#list, records) as Record<string, unknown>;
+        const part = (await partInPieces(this.#list, records)) as Record<string, unknown>;
         if (whole) itemsOf(whole).push(...itemsOf(part));
         else whole = part;
       }
@@ -97,14 +113,16 @@ const itemsOf = (list: Record<string, unknown>): unknown[] => (list['rows'] ?? l
 /** What a reader is told whose list is no longer kept. */
 const readable = (error: unknown): unknown => (error instanceof Compacted ? expired('The resourceVersion for the provided list is too old.') : error);
 
-const encodedPart = (list: ShownList, records: readonly StoredRecord[]): Buffer => bytesOf(list.shown.accepted, partOf(list, records), list.pretty || list.shown.accepted.pretty === true);
+const encodedList = ({shown: {accepted}, pretty}: ShownList, part: unknown): Buffer => bytesOf(accepted, part, pretty || accepted.pretty === true);
+
+const encodedPart = async (list: ShownList, records: readonly StoredRecord[]): Promise<Buffer> => encodedList(list, await partInPieces(list, records));
 
 /** How pages of a list are made in one form. */
 interface PageForm {
   /** What comes before the first item; asked for once. */
   open(): Promise<Buffer | string>;
   /** The items of some records, behind what comes before them. */
-  page(before: Buffer | string, records: readonly StoredRecord[]): Buffer;
+  page(before: Buffer | string, records: readonly StoredRecord[]): Buffer | Promise<Buffer>;
   readonly separator: string;
   readonly close: Buffer | string;
 }
@@ -114,16 +132,16 @@ const formOf = (list: ShownList): PageForm => {
   const item = itemTextOf(list);
   if (item) return {open: async () => itemsOpen(list), page: (before, records) => Buffer.from(`${String(before)}${records.map(item).join(',')}`), separator: ',', close: rawClose};
   const {shown: {accepted}, pretty} = list;
-  return encodedForm(list, listText(accepted, encodedPart(list, []), pretty || accepted.pretty === true));
+  return encodedForm(list, listText(accepted, encodedList(list, partOf(list, [])), pretty || accepted.pretty === true));
 };
 
 const encodedForm = (list: ShownList, {needs, open, part, separator, close}: ListText): PageForm => ({
   async open() {
     let total = 0;
-    if (needs) for await (const records of list.listed.pieces()) total += needs === 'count' ? records.length : part(encodedPart(list, records)).length;
+    if (needs) for await (const records of list.listed.pieces()) total += needs === 'count' ? records.length : part(await encodedPart(list, records)).length;
     return open(total);
   },
-  page: (before, records) => Buffer.concat([Buffer.from(before), part(encodedPart(list, records))]),
+  page: async (before, records) => Buffer.concat([Buffer.from(before), part(await encodedPart(list, records))]),
   separator,
   close,
 });
@@ -150,7 +168,7 @@ class Pages {
     }
     const {value: records} = await this.#pieces.next();
     if (records) {
-      const made = page(this.#before, records);
+      const made = await page(this.#before, records);
       this.#before = separator;
       return made;
     }

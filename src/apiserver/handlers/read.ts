@@ -41,6 +41,7 @@ export const get = (served: ServedResource, context: ResourceContext): ApiRespon
         contentType: 'application/json',
         bytes: () => recordJson(record.value, record.revision, '', '\n'),
         object: () => objectOf(resource, record),
+        inPieces: () => resource.objects.inPieces(record.key, record.value, record.revision, resource.settings.clock),
       },
     };
   }
@@ -55,7 +56,7 @@ export const list = async (served: ServedResource, context: ResourceContext): Pr
   const pretty = isPretty(context);
   const check = whileWanted(context, resource.settings.clock);
   const listed = await listObjects(resource, context.target.namespace, {filter, options, parses: pretty || !(shown.raw || shown.itemText), check});
-  return listResponse({resource, shown, listed, meta: metaOf(listed), pretty});
+  return listResponse({resource, shown, listed, meta: metaOf(listed), pretty, takesObjects: context.request.inProcess === true});
 };
 
 const metaOf = ({revision, continue: token, remaining}: Listed): ListMeta => ({
@@ -71,7 +72,7 @@ export const watch = (services: ResourceServices, served: ServedResource, contex
   const shown = representationFor(context, served, 'watch');
   const options = listOptions(resource.settings, context.info.query, true);
   const filter = filterOf(served, options);
-  const request = {namespace, filter: item ? ofOne(filter, options, name) : filter, options, representation: shown, labels: longRunningLabels(context.info)};
+  const request = {namespace, filter: item ? ofOne(filter, options, name) : filter, options, representation: shown, takesObjects: context.request.inProcess === true || !shown.raw, labels: longRunningLabels(context.info)};
   return watchObjects(resource, request, services.watch);
 };
 

@@ -5,7 +5,6 @@ import {isNotFound, success} from '#src/api/status.js';
 import type {DeleteOptions} from '#src/api/types.js';
 import {deleteObject, type Deleted} from '#src/apiserver/registry/delete.js';
 import {listObjects} from '#src/apiserver/registry/list.js';
-import {objectOf} from '#src/apiserver/registry/read.js';
 import {filterOf} from '#src/apiserver/registry/filter.js';
 import {dryRunErrors, listOptions, whole} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
@@ -81,9 +80,9 @@ export const removeCollection = async (served: ServedResource, context: Resource
   const first = [...listed.first];
   for await (const records of listed.pieces()) {
     await inParallel(settings.deleteCollectionWorkers, records, async record => {
-      const {metadata} = objectOf(resource, record);
+      const {namespace, name} = resource.placeOf(record.key);
       try {
-        await deleteObject(resource, metadata!.namespace ?? '', metadata!.name!, options, write);
+        await deleteObject(resource, namespace, name, options, write);
       } catch (error) {
         if (!isNotFound(error)) throw error;
       }
@@ -93,7 +92,7 @@ export const removeCollection = async (served: ServedResource, context: Resource
     return {status: 200, headers: {}, body: encoded(acceptedShape(context, 'list', statusKind(settings)), () => success(), isPretty(context))};
   }
   // What is gone is still kept as of the revision it was listed at.
-  return listResponse({resource, shown, listed: listed.isWhole ? {...listed, first} : listed, meta: {resourceVersion: String(listed.revision)}, pretty: isPretty(context)});
+  return listResponse({resource, shown, listed: listed.isWhole ? {...listed, first} : listed, meta: {resourceVersion: String(listed.revision)}, pretty: isPretty(context), takesObjects: context.request.inProcess === true});
 };
 
 const inParallel = async <T>(workers: number, items: readonly T[], run: (item: T) => Promise<void>): Promise<void> => {

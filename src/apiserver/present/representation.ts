@@ -25,6 +25,8 @@ export interface Representation {
   list(objects: readonly Readonly<KubeObject>[], meta: ListMeta): unknown;
   /** The JSON of one item of a list, where it is put together of stored bytes and what is known beside them. */
   readonly itemText: ((record: StoredRecord) => string) | undefined;
+  /** What of an object is shown, where that is nothing but its metadata: the JSON of it. */
+  readonly metadataText: ((record: StoredRecord) => string) | undefined;
   /** Kind and apiVersion of what `list` yields in the plain shape. */
   readonly listKind: {readonly kind: string; readonly apiVersion: string};
 }
@@ -56,7 +58,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
   const metaVersion = accepted.shapeVersion || naming.apiVersion('meta', 'v1');
   const shown = (object: Readonly<KubeObject>) => inVersion(served, apiVersion, object);
   const listKind = {kind: kind.listKind, apiVersion};
-  const base = {accepted, listKind, raw: false, itemText: undefined};
+  const base = {accepted, listKind, raw: false, itemText: undefined, metadataText: undefined};
   const isText = accepted.media === 'json' && !accepted.pretty;
   const partialText = ({value, revision}: StoredRecord) => `{"kind":"PartialObjectMetadata","apiVersion":${JSON.stringify(metaVersion)},"metadata":${metadataJson(value, revision)}}`;
   const form = accepted.media === 'binary' || accepted.media === 'cbor' ? `${accepted.media} ` : '';
@@ -96,6 +98,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
         ...base,
         key: `${form}partial/${metaVersion}`,
         itemText: isText ? partialText : undefined,
+        metadataText: partialText,
         one: partial,
         event: partial,
         bookmark: partial,

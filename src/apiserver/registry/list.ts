@@ -7,7 +7,7 @@ import {behind, decodeContinue, encodeContinue} from './continue-token.js';
 import {passAll, type Filter} from './filter.js';
 import type {ListOptions} from './options.js';
 import {piecesOf, RecordPieces, type Piece, type Reading} from './pieces.js';
-import {objectOf} from './read.js';
+import {objectInPieces} from './read.js';
 import type {Resource} from './registry.js';
 
 /** How long a read waits for a revision the store has not reached. */
@@ -135,10 +135,17 @@ export const allObjects = async <T extends KubeObject>(resource: Resource, {name
   const {start, end} = scopeOf(resource, namespace, passAll);
   // Mostly there are a few, and each write asks for them: one read, without a generator.
   const {records, revision, more} = await resource.settings.store.range({start, end, bytes: pieceBytes.raw, near, ...(limit ? {limit} : {})});
-  const found = records.map(record => objectOf(resource, record) as Readonly<T>);
+  const found: Readonly<T>[] = [];
+  const take = async (each: readonly StoredRecord[]): Promise<void> => {
+    for (const record of each) {
+      const object = objectInPieces(resource, record);
+      found.push((object instanceof Promise ? await object : object) as Readonly<T>);
+    }
+  };
+  await take(records);
   if (!more || found.length === limit) return found;
   const rest = {start: behind(records.at(-1)!.key), end, limit: limit && limit - found.length, revision, filter: passAll, bytes: pieceBytes.raw, near};
-  for await (const piece of piecesOf(resource, rest)) for (const record of piece.records) found.push(objectOf(resource, record) as Readonly<T>);
+  for await (const piece of piecesOf(resource, rest)) await take(piece.records);
   return found;
 };
 

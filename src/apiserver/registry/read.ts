@@ -1,6 +1,6 @@
 import {notFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {StoredRecord} from '#src/storage/store.js';
+import type {Eventually, StoredRecord} from '#src/storage/store.js';
 import type {Resource} from './registry.js';
 
 /** The record of one object. Throws 404. Synchronous where the store is. */
@@ -15,5 +15,9 @@ const present = (resource: Resource, name: string, record: StoredRecord | undefi
   return record;
 };
 
-/** The frozen object of a record. */
+/** The frozen object of a record, parsed in pieces where it is long: then it comes later. */
+export const objectInPieces = (resource: Resource, {key, value, revision}: StoredRecord): Eventually<Readonly<KubeObject>> =>
+  resource.objects.inPieces(key, value, revision, resource.settings.clock) ?? resource.objects.of(key, value, revision);
+
+/** The frozen object of a record, at once. */
 export const objectOf = (resource: Resource, {key, value, revision}: StoredRecord): Readonly<KubeObject> => resource.objects.of(key, value, revision);

@@ -2,7 +2,7 @@ import type {Kind} from '#src/api/kinds.js';
 import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';
 import {allObjects} from './list.js';
-import {objectOf} from './read.js';
+import {objectInPieces} from './read.js';
 import type {Registry, Resource} from './registry.js';
 
 /** Reads the registry's objects in the version they are stored in, from what is at hand: admission asks often. A kind that is not served has none. */
@@ -14,8 +14,8 @@ export const registryReader = (registry: Registry): Reader => {
       const resource = resourceOf(kind);
       if (!resource || !name) return undefined;
       const record = store.get(resource.key(namespace, name), {near: true});
-      if (record instanceof Promise) return record.then(found => found && (objectOf(resource, found) as Readonly<T>));
-      return record && (objectOf(resource, record) as Readonly<T>);
+      if (record instanceof Promise) return record.then(found => found && (objectInPieces(resource, found) as Promise<Readonly<T>>));
+      return record && (objectInPieces(resource, record) as Readonly<T> | Promise<Readonly<T>>);
     },
     async list<T extends KubeObject>(kind: Kind<T>, namespace = '', limit?: number) {
       const resource = resourceOf(kind);

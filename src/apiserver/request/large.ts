@@ -4,12 +4,11 @@
  */
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {UserInfo} from '#src/api/user.js';
+import {bytesOfWeight} from '#src/base/json-weight.js';
 import {header, type RequestContext} from './context.js';
 
 /** The weight up to which a request is worked on beside all others: some ten milliseconds of work. */
 export const mostWeight = 8000;
-/** Texts weigh little for their length: they are copied, not walked. */
-const bytesOfWeight = 32;
 
 /** What goes along with a request besides its body and user. */
 export type MovedRequest = Pick<ApiRequest, 'method' | 'url' | 'headers' | 'remoteAddress' | 'signal'>;
@@ -36,24 +35,6 @@ export const isLarge = (bytes: Uint8Array): boolean => {
   let weight = length / bytesOfWeight;
   for (let at = 0; at < length && weight <= mostWeight; at++) weight += heavy[bytes[at]!]!;
   return weight > mostWeight;
-};
-
-/** Whether writing an object may take longer than others should wait. */
-const isLargeValue = (value: unknown): boolean => weightLeft(value, mostWeight) < 0;
-
-/** What is left of a weight when a value is taken from it; walks no further than to where nothing is. */
-const weightLeft = (value: unknown, weight: number): number => {
-  if (typeof value === 'string') return weight - value.length / bytesOfWeight;
-  if (typeof value !== 'object' || value === null) return weight;
-  let left = weight - 1;
-  if (Array.isArray(value)) for (let at = 0; at < value.length && left >= 0; at++) left = weightLeft(value[at], left - 1);
-  else {
-    for (const key in value) {
-      if (left < 0) break;
-      left = weightLeft((value as Record<string, unknown>)[key], left - 2 - key.length / bytesOfWeight);
-    }
-  }
-  return left;
 };
 
 /** Binary forms show their values by their length alone. */
@@ -91,7 +72,6 @@ type Run = (context: RequestContext) => ApiResponse | Promise<ApiResponse>;
 export const movable = (large: LargeRequests | undefined, context: RequestContext, run: Run): ApiResponse | Promise<ApiResponse> => {
   if (!large) return run(context);
   const {request} = context;
-  if (request.body?.kind === 'object' && isLargeValue(request.body.value)) return elsewhere(large, context, undefined, run);
   const body = request.body?.kind === 'bytes' ? new WeighedBody(request.body, isBinary(request)) : undefined;
   const warnings = context.warnings.size;
   const moved = (error: unknown) => {
@@ -109,6 +89,7 @@ export const movable = (large: LargeRequests | undefined, context: RequestContex
 
 const elsewhere = async (large: LargeRequests, context: RequestContext, read: Buffer | undefined, run: Run): Promise<ApiResponse> => {
   const {request: {method, url, headers, remoteAddress, signal, body}, user, auditId} = context;
+  // What comes as an object is small.
   const bytes = body?.kind === 'object' ? Buffer.from(JSON.stringify(body.value)) : read;
   const response = await large.answer({method, url, headers: {...headers, 'audit-id': auditId}, remoteAddress, signal}, bytes, user);
   return response ?? run(context.having(read && {kind: 'bytes', read: () => Promise.resolve(read)}));

@@ -5,31 +5,48 @@ import type {PlainObject} from '#src/schema/decode/plain.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import type {Change, StoredRecord} from '#src/storage/store.js';
 import type {Representation} from '#src/apiserver/present/representation.js';
-import {deepFreeze} from '#src/apiserver/registry/object-cache.js';
+import {held} from '#src/base/clock.js';
+import {parsedInSteps} from '#src/base/json-steps.js';
+import {runSteps, runStepsInPieces} from '#src/base/steps.js';
+import {Pieces} from '#src/base/turn.js';
+import {deepFreeze, longRecordBytes} from '#src/apiserver/registry/object-cache.js';
 import {objectOf} from '#src/apiserver/registry/read.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 
+/** How the object of an event is made. */
+interface Making {
+  now(): unknown;
+  /** The same in pieces, with a turn of the event loop for everybody else in between; undefined where `now` holds nobody up. */
+  later?(): Promise<unknown> | undefined;
+}
+
 /** An event whose line and object are made when first asked for, once for all who share it. */
-class LazyEvent implements EncodedEvent {
+class LazyEvent implements ReadiedEvent {
   readonly type: string;
   readonly #form: Accepted;
-  readonly #make: () => unknown;
+  readonly #making: Making;
   readonly #raw: StoredRecord | undefined;
   #object: unknown;
   #bytes: Buffer | undefined;
+  #ready: Promise<void> | undefined;
 
   /** `raw` is a record whose bytes can be told as they are. */
-  constructor(type: string, {accepted}: Representation, make: () => unknown, raw?: StoredRecord) {
+  constructor(type: string, {accepted}: Representation, making: Making, raw?: StoredRecord) {
     this.type = type;
     this.#form = accepted;
-    this.#make = make;
+    this.#making = making;
     this.#raw = raw;
   }
 
+  ready(): Promise<void> | undefined {
+    if (this.#object !== undefined) return undefined;
+    return (this.#ready ??= this.#making.later?.()?.then(object => void (this.#object ??= object)));
+  }
+
   object(): unknown {
-    return (this.#object ??= this.#make());
+    return (this.#object ??= this.#making.now());
   }
 
   bytes(): Buffer {
@@ -48,13 +65,19 @@ class LazyEvent implements EncodedEvent {
   }
 }
 
+/** An event whose object can be made before it is asked for. */
+export interface ReadiedEvent extends EncodedEvent {
+  /** What is to be waited for before `object` is at hand, or can be made without keeping others waiting. */
+  ready(): Promise<void> | undefined;
+}
+
 /** Events of a change by form; they live as long as the change does. */
-const shared = new WeakMap<Change, Map<string, EncodedEvent>>();
+const shared = new WeakMap<Change, Map<string, ReadiedEvent>>();
 
 /** The event of a change as one representation shows it. `DELETED` shows the last state with the revision of the change. */
-export const eventOf = (resource: Resource, representation: Representation, change: Change, type: string, first: boolean): EncodedEvent => {
+export const eventOf = (resource: Resource, representation: Representation, change: Change, type: string, first: boolean): ReadiedEvent => {
   const key = `${type} ${first && representation.accepted.shape === 'Table'} ${representation.key}`;
-  const forms = shared.get(change) ?? new Map<string, EncodedEvent>();
+  const forms = shared.get(change) ?? new Map<string, ReadiedEvent>();
   const known = forms.get(key);
   if (known) return known;
   const event = makeEvent(resource, representation, change, type, first);
@@ -63,19 +86,35 @@ export const eventOf = (resource: Resource, representation: Representation, chan
   return event;
 };
 
-const makeEvent = (resource: Resource, representation: Representation, change: Change, type: string, first: boolean): EncodedEvent => {
+const makeEvent = (resource: Resource, representation: Representation, change: Change, type: string, first: boolean): ReadiedEvent => {
   const record = type === 'DELETED' ? change.previous! : change.record!;
-  const object = () => {
-    const stored = objectOf(resource, record);
-    const seen = type === 'DELETED' ? deepFreeze({...stored, metadata: {...stored.metadata, resourceVersion: String(change.revision)}}) : stored;
-    return representation.event(seen, first);
+  const told = {...record, revision: change.revision};
+  const seen = (stored: Readonly<KubeObject>) =>
+    representation.event(type === 'DELETED' ? deepFreeze({...stored, metadata: {...stored.metadata, resourceVersion: String(change.revision)}}) : stored, first);
+  const making = representation.metadataText ? ofMetadata(resource, representation.metadataText, told) : ofObject(resource, record, seen);
+  return new LazyEvent(type, representation, making, representation.raw ? told : undefined);
+};
+
+const ofObject = (resource: Resource, record: StoredRecord, seen: (stored: Readonly<KubeObject>) => unknown): Making => ({
+  now: () => seen(objectOf(resource, record)),
+  later: () => resource.objects.inPieces(record.key, record.value, record.revision, resource.settings.clock)?.then(seen),
+});
+
+/** Metadata is read without parsing what else there is of an object. */
+const ofMetadata = ({settings: {clock}}: Resource, text: (record: StoredRecord) => string, record: StoredRecord): Making => {
+  const parsed = () => parsedInSteps(Buffer.from(text(record)), {freezes: true});
+  return {
+    now: () => runSteps(parsed()),
+    later: () => (record.value.length < longRecordBytes ? undefined : held(clock, () => runStepsInPieces(parsed(), new Pieces(clock)))),
   };
-  return new LazyEvent(type, representation, object, representation.raw ? {...record, revision: change.revision} : undefined);
 };
 
 /** The synthetic ADDED of an object that was there when the watch began. */
-export const initialEvent = (resource: Resource, representation: Representation, record: StoredRecord, first: boolean): EncodedEvent =>
-  new LazyEvent('ADDED', representation, () => representation.event(objectOf(resource, record), first), representation.raw ? record : undefined);
+export const initialEvent = (resource: Resource, representation: Representation, record: StoredRecord, first: boolean): ReadiedEvent => {
+  const {metadataText, raw} = representation;
+  const making = metadataText ? ofMetadata(resource, metadataText, record) : ofObject(resource, record, stored => representation.event(stored, first));
+  return new LazyEvent('ADDED', representation, making, raw ? record : undefined);
+};
 
 export interface BookmarkSettings {
   /** Whether it marks the end of the initial events. */
@@ -94,8 +133,8 @@ export const bookmark = ({settings, kind, apiVersion}: Resource, representation:
       ...(initialEnd ? {annotations: Object.fromEntries(settings.naming.annotations.initialEventsEnd.map(key => [key, 'true']))} : {}),
     },
   };
-  return new LazyEvent('BOOKMARK', representation, () => representation.bookmark(object, first));
+  return new LazyEvent('BOOKMARK', representation, {now: () => representation.bookmark(object, first)});
 };
 
 /** The event that ends a stream with a Status. */
-export const errorEvent = (representation: Representation, status: Status): EncodedEvent => new LazyEvent('ERROR', representation, () => status);
+export const errorEvent = (representation: Representation, status: Status): EncodedEvent => new LazyEvent('ERROR', representation, {now: () => status});

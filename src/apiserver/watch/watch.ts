@@ -12,7 +12,7 @@ import type {Filter} from '#src/apiserver/registry/filter.js';
 import type {ListOptions} from '#src/apiserver/registry/options.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
 import type {Bookmarks} from './bookmarks.js';
-import {bookmark, eventOf, errorEvent, initialEvent} from './events.js';
+import {bookmark, eventOf, errorEvent, initialEvent, type ReadiedEvent} from './events.js';
 import {transition} from './transition.js';
 
 /** A last bookmark goes out so long before the server closes a stream. */
@@ -48,6 +48,8 @@ export interface WatchRequest {
   readonly filter: Filter;
   readonly options: ListOptions;
   readonly representation: Representation;
+  /** Whether events are taken as objects, or have to be made of objects. */
+  readonly takesObjects: boolean;
   /** What metrics count it under. */
   readonly labels: Labels;
 }
@@ -95,6 +97,7 @@ class WatchStream implements Disposable {
   readonly #resource: Resource;
   readonly #filter: Filter;
   readonly #representation: Representation;
+  readonly #takesObjects: boolean;
   readonly #settings: WatchSettings;
   readonly #sink: WatchSink;
   readonly #timers = new Set<Disposable>();
@@ -105,13 +108,17 @@ class WatchStream implements Disposable {
   #told: number;
   #startedAt = 0;
   #sent = 0;
+  /** Whether an event is being made ready, and what comes behind it. */
+  #isWaiting = false;
+  readonly #behind: (() => void)[] = [];
   #over = false;
 
-  constructor(resource: Resource, {namespace, filter, options, representation, labels}: WatchRequest, settings: WatchSettings, start: Start, sink: WatchSink) {
+  constructor(resource: Resource, {namespace, filter, options, representation, takesObjects, labels}: WatchRequest, settings: WatchSettings, start: Start, sink: WatchSink) {
     this.labels = labels;
     this.#resource = resource;
     this.#filter = filter;
     this.#representation = representation;
+    this.#takesObjects = takesObjects;
     this.#settings = settings;
     this.#sink = sink;
     this.#told = start.after;
@@ -162,14 +169,31 @@ class WatchStream implements Disposable {
   #sendRecords(records: Iterator<StoredRecord>, then: () => void): void {
     for (let next = records.next(); !next.done; next = records.next()) {
       if (this.#over) return;
-      if (this.#send(initialEvent(this.#resource, this.#representation, next.value, this.#isFirst()))) continue;
-      this.#sink
-        .drained()
-        .then(() => this.#sendRecords(records, then))
-        .catch((error: unknown) => this.#fail(error));
+      const event = initialEvent(this.#resource, this.#representation, next.value, this.#isFirst());
+      const ready = this.#readying(event);
+      if (!ready && this.#send(event)) continue;
+      void this.#sendSlowly(event, ready, records, then);
       return;
     }
     then();
+  }
+
+  /** Goes on with the records once an event is made and its consumer has taken it. */
+  async #sendSlowly(event: EncodedEvent, ready: Promise<void> | undefined, records: Iterator<StoredRecord>, then: () => void): Promise<void> {
+    try {
+      if (ready) {
+        await ready;
+        if (!this.#send(event)) await this.#sink.drained();
+      } else await this.#sink.drained();
+      this.#sendRecords(records, then);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** What is to be waited for before an event is sent. */
+  #readying(event: ReadiedEvent): Promise<void> | undefined {
+    return this.#takesObjects ? event.ready() : undefined;
   }
 
   #follow(namespace: string, after: number): void {
@@ -179,12 +203,13 @@ class WatchStream implements Disposable {
       {...scope, after},
       {
         changes: batch => {
-          for (const change of batch) this.#tell(change);
+          for (const change of batch) {
+            if (this.#isWaiting) this.#behind.push(() => this.#tell(change));
+            else this.#tell(change);
+          }
         },
-        progress: revision => {
-          this.#told = Math.max(this.#told, revision);
-        },
-        ended: error => this.#fail(error),
+        progress: revision => this.#inOrder(() => void (this.#told = Math.max(this.#told, revision))),
+        ended: error => this.#inOrder(() => this.#fail(error)),
       },
     );
     if (this.#over) following[Symbol.dispose]();
@@ -195,7 +220,28 @@ class WatchStream implements Disposable {
     if (this.#over || change.revision <= this.#told) return;
     this.#told = change.revision;
     const type = transition(this.#resource, change, this.#filter);
-    if (type) this.#send(eventOf(this.#resource, this.#representation, change, type, this.#isFirst()));
+    if (!type) return;
+    const event = eventOf(this.#resource, this.#representation, change, type, this.#isFirst());
+    const ready = this.#readying(event);
+    if (!ready) return void this.#send(event);
+    this.#isWaiting = true;
+    ready.then(() => this.#sendReady(event)).catch((error: unknown) => this.#fail(error));
+  }
+
+  #sendReady(event: EncodedEvent): void {
+    this.#isWaiting = false;
+    this.#send(event);
+    while (!this.#isWaiting && !this.#over) {
+      const next = this.#behind.shift();
+      if (!next) return;
+      next();
+    }
+  }
+
+  /** Does something at once, or behind the event that is being made ready. */
+  #inOrder(act: () => void): void {
+    if (this.#isWaiting) this.#behind.push(act);
+    else act();
   }
 
   #isFirst(): boolean {
@@ -212,9 +258,10 @@ class WatchStream implements Disposable {
     return this.#sink.event(event);
   }
 
-  /** Tells how far the watch has come; not before the state it began with is told. */
+  /** Tells how far the watch has come; not before what came until then is told. */
   #mark(initialEnd = false): void {
     if (!this.#hasBegun) return;
+    if (this.#isWaiting) return void this.#behind.push(() => this.#mark(initialEnd));
     this.#log(5, 'watch tells a bookmark');
     this.#send(bookmark(this.#resource, this.#representation, this.#told, {initialEnd, first: this.#isFirst()}));
   }
@@ -253,6 +300,7 @@ class WatchStream implements Disposable {
     if (this.#over) return;
     this.#log(4, 'watch ends');
     this.#over = true;
+    this.#behind.length = 0;
     this.#following?.[Symbol.dispose]();
     for (const timer of this.#timers) timer[Symbol.dispose]();
     this.#timers.clear();

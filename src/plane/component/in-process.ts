@@ -29,7 +29,7 @@ export const inProcessConnection = ({role, handler, naming, clock, options, set}
   const isLimited = set.has('plat-api-qps') || set.has('plat-api-burst');
   const {qps, burst} = rateOf(options);
   const clientAs = (as: UserInfo, part: string, {qpsFactor = 1, burstFactor = 1}: Allowance = {}): Client => {
-    const caller = inProcessCaller(handler, {user: as, userAgent: `${agent}/${part}`});
+    const caller = inProcessCaller(handler, {user: as, userAgent: `${agent}/${part}`, clock});
     return clientOver(isLimited ? limited(caller, {qps: qps * qpsFactor, burst: burst * burstFactor}, {clock}) : caller, naming);
   };
   const client = (part: string, allowance?: Allowance) => clientAs(user, part, allowance);
