@@ -5,7 +5,7 @@ import {apiVersionOf, kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import {hasCause, isAlreadyExists} from '#src/api/status.js';
 import {parseTime, wireTime} from '#src/api/time.js';
-import {wallOf, wallText} from '#src/model/zoned-time.js';
+import {wallClockOf, formatWallTime} from '#src/model/zoned-time.js';
 import {controllerRefTo, isControlledBy} from '#src/model/owners.js';
 import {Expected, type KeyedContext} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
@@ -20,7 +20,7 @@ const jobName = ({metadata}: CachedCronJob, at: number): string => `${metadata?.
 const jobFor = (cronJob: CachedCronJob, at: number, naming: Naming): Job => {
   const {metadata, spec} = cronJob.spec!.jobTemplate;
   // Without a zone of its own the time is told in UTC, whatever zone the start was reckoned in.
-  const stamp = wallText(at, wallOf(cronJob.spec?.timeZone ?? 'UTC'));
+  const stamp = formatWallTime(at, wallClockOf(cronJob.spec?.timeZone ?? 'UTC'));
   return copyOf<Job>({
     metadata: {
       name: jobName(cronJob, at),

@@ -2,7 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {ObjectOf, kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import {parseTime} from '#src/api/time.js';
-import {resolvedIntOrPercent} from '#src/model/int-or-percent.js';
+import {resolveIntOrPercent} from '#src/model/int-or-percent.js';
 
 export type DaemonSet = Frozen<ObjectOf<typeof kinds.daemonSets>>;
 export type DaemonSetStatus = NonNullable<ObjectOf<typeof kinds.daemonSets>['status']>;
@@ -26,10 +26,10 @@ export const isUpdated = ({metadata}: Frozen<Pod>, set: DaemonSet, hash: string)
 const rolling = ({spec}: DaemonSet) => (spec?.updateStrategy?.type === 'RollingUpdate' ? spec.updateStrategy.rollingUpdate : undefined);
 
 /** How many of `desired` nodes may have a second pod at once. */
-export const mostSurge = (set: DaemonSet, desired: number): number => resolvedIntOrPercent(rolling(set)?.maxSurge ?? 0, desired, 'up');
+export const mostSurge = (set: DaemonSet, desired: number): number => resolveIntOrPercent(rolling(set)?.maxSurge ?? 0, desired, 'up');
 
 /** How many of `desired` nodes may be without a pod that serves. */
-export const mostUnavailable = (set: DaemonSet, desired: number): number => resolvedIntOrPercent(rolling(set)?.maxUnavailable ?? 0, desired, 'up');
+export const mostUnavailable = (set: DaemonSet, desired: number): number => resolveIntOrPercent(rolling(set)?.maxUnavailable ?? 0, desired, 'up');
 
 /** Whether a new pod may come before the old one goes. */
 export const allowsSurge = (set: DaemonSet): boolean => mostSurge(set, 1) > 0;

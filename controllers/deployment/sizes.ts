@@ -1,4 +1,4 @@
-import {resolvedIntOrPercent} from '#src/model/int-or-percent.js';
+import {resolveIntOrPercent} from '#src/model/int-or-percent.js';
 import {annotationsOf, wholeNumber, type Keys} from './annotations.js';
 import {isRolling, replicasOf, type Deployment, type ReplicaSet} from './kinds.js';
 import {isActive, wantedIn} from './replica-sets.js';
@@ -6,8 +6,8 @@ import {isActive, wantedIn} from './replica-sets.js';
 /** By how many pods a rollout may go beyond what is asked for, and stay below. Never both by none: it could not begin. */
 const bounds = (deployment: Deployment): {readonly surge: number; readonly unavailable: number} => {
   const {maxSurge = 0, maxUnavailable = 0} = deployment.spec?.strategy?.rollingUpdate ?? {};
-  const surge = resolvedIntOrPercent(maxSurge, replicasOf(deployment), 'up');
-  const unavailable = resolvedIntOrPercent(maxUnavailable, replicasOf(deployment), 'down');
+  const surge = resolveIntOrPercent(maxSurge, replicasOf(deployment), 'up');
+  const unavailable = resolveIntOrPercent(maxUnavailable, replicasOf(deployment), 'down');
   return {surge, unavailable: surge === 0 && unavailable === 0 ? 1 : unavailable};
 };
 

@@ -5,7 +5,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodDisruptionBudget} from '#src/api/pod.js';
 import type {LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import {parseTime, wireTime} from '#src/api/time.js';
-import {percentOf, resolvedIntOrPercent} from '#src/model/int-or-percent.js';
+import {percentOf, resolveIntOrPercent} from '#src/model/int-or-percent.js';
 import {isReady} from '#src/model/pod/state.js';
 
 export type BudgetStatus = NonNullable<PodDisruptionBudget['status']>;
@@ -40,10 +40,10 @@ export const needsScale = ({spec}: Frozen<PodDisruptionBudget>): boolean => spec
 
 /** How many pods there should be, and how many must be well. `scale` is what the owners of the pods ask for together. */
 export const demandOf = ({spec}: Frozen<PodDisruptionBudget>, pods: number, scale: number): {readonly expected: number; readonly desired: number} => {
-  if (spec?.maxUnavailable !== undefined) return {expected: scale, desired: Math.max(0, scale - resolvedIntOrPercent(spec.maxUnavailable, scale, 'up'))};
+  if (spec?.maxUnavailable !== undefined) return {expected: scale, desired: Math.max(0, scale - resolveIntOrPercent(spec.maxUnavailable, scale, 'up'))};
   if (spec?.minAvailable === undefined) return {expected: 0, desired: 0};
   if (percentOf(spec.minAvailable) === undefined) return {expected: pods, desired: Number(spec.minAvailable)};
-  return {expected: scale, desired: resolvedIntOrPercent(spec.minAvailable, scale, 'up')};
+  return {expected: scale, desired: resolveIntOrPercent(spec.minAvailable, scale, 'up')};
 };
 
 export interface Evictions {

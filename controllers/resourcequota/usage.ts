@@ -4,10 +4,10 @@ import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import {addQuantities, compareQuantities, formatQuantity, parseQuantity, zeroQuantity, type Quantity} from '#src/api/quantity.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Pieces} from '#src/base/turn.js';
-import type {Amounts} from '#src/model/pod/requests.js';
+import type {ResourceList} from '#src/model/pod/requests.js';
 import type {QuotaEvaluator} from '#src/model/quota/evaluator.js';
 import {countedResource, type QuotaEvaluators} from '#src/model/quota/evaluators.js';
-import {scopesOf, withinAll} from '#src/model/quota/scopes.js';
+import {scopesOf, matchesAllScopes} from '#src/model/quota/scopes.js';
 
 export type Quota = ObjectOf<typeof kinds.resourceQuotas>;
 type List = Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ export const evaluatorsOf = ({spec}: Frozen<Quota>, evaluators: QuotaEvaluators)
     const resource = countedResource(name);
     return (resource && evaluators.of(resource.group, resource.resource)) ?? [];
   });
-  return [...new Set([...evaluators.special.filter(({counts}) => names.some(counts)), ...counted])];
+  return [...new Set([...evaluators.kindEvaluators.filter(({matchesResource}) => names.some(matchesResource)), ...counted])];
 };
 
 const countedIn = (namespace: string | undefined, {group, resource}: QuotaEvaluator): string => `${namespace ?? ''} ${resource}.${group}`;
@@ -41,11 +41,11 @@ export const quotasCounting = (quotas: Lister<Quota>, evaluators: QuotaEvaluator
 };
 
 /** What an object uses, as an evaluator reckons it. */
-export type Usage = (evaluator: QuotaEvaluator, object: Frozen<KubeObject>, now: number) => Amounts;
+export type Usage = (evaluator: QuotaEvaluator, object: Frozen<KubeObject>, now: number) => ResourceList;
 
 /** Reckons the usage of each cached object once, however many quotas and changes ask for it. Those on their way out are reckoned anew each time: they may count less as time goes by. */
 export const rememberedUsage = (): Usage => {
-  const known = new WeakMap<QuotaEvaluator, WeakMap<object, Amounts>>();
+  const known = new WeakMap<QuotaEvaluator, WeakMap<object, ResourceList>>();
   return (evaluator, object, now) => {
     if (object.metadata?.deletionTimestamp) return evaluator.usage(object, now);
     let ofEvaluator = known.get(evaluator);
@@ -67,12 +67,12 @@ export interface Counted {
 
 /** What objects use together, of what the quota limits; nothing used is told as zero. Gives everybody else turns where there are many. */
 export const usageOf = async (quota: Frozen<Quota>, {evaluator, objects, usage, now, pieces}: Counted): Promise<Record<string, string>> => {
-  const sums = new Map<string, Quantity>(Object.keys(quota.spec?.hard ?? {}).filter(evaluator.counts).map(name => [name, zeroQuantity]));
+  const sums = new Map<string, Quantity>(Object.keys(quota.spec?.hard ?? {}).filter(evaluator.matchesResource).map(name => [name, zeroQuantity]));
   const scopes = scopesOf(quota);
   for (const object of objects) {
     const pause = pieces.pause();
     if (pause) await pause;
-    if (!withinAll(scopes, object, evaluator)) continue;
+    if (!matchesAllScopes(scopes, object, evaluator)) continue;
     for (const [name, amount] of usage(evaluator, object, now)) {
       const sum = sums.get(name);
       if (sum) sums.set(name, compareQuantities(sum, zeroQuantity) === 0 ? amount : addQuantities(sum, amount));

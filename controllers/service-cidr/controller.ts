@@ -1,6 +1,6 @@
 import {keyOf} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
-import {isServersAddress} from '#src/model/service-range.js';
+import {isManagedAddress} from '#src/model/service-range.js';
 import {defineController, mapped} from '#src/runtime/controller.js';
 import {leaving, leavingAround} from './leaving.js';
 import {addressOf, overlap} from './ranges.js';
@@ -22,7 +22,7 @@ export default defineController({
       type === 'added' ? lister(kinds.serviceCIDRs).by(leaving, '').filter(other => overlap(other, object)).map(keyOf) : [],
     ),
     mapped(kinds.ipAddresses, ({type, object}, {lister, naming}) => {
-      const address = type !== 'updated' && isServersAddress(naming, object) ? addressOf(object) : undefined;
+      const address = type !== 'updated' && isManagedAddress(naming, object) ? addressOf(object) : undefined;
       if (!address) return [];
       return leavingAround(lister(kinds.serviceCIDRs), address).map(keyOf);
     }),

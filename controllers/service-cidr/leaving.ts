@@ -1,7 +1,7 @@
 import type {Index, Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
 import {addressBits, rangeStart, type IpAddress, type IpRange} from '#src/base/ip-address.js';
-import {servesAddress} from '#src/model/service-range.js';
+import {isServiceAddress} from '#src/model/service-range.js';
 import {rangesOf, type ServiceCIDR} from './ranges.js';
 
 /** The ranges that are deleted, all under the empty value. */
@@ -17,6 +17,6 @@ const spansAround = (address: IpAddress): IpRange[] => Array.from({length: addre
 /** The ranges that are deleted from which services may have an address. */
 export const leavingAround = (objects: Lister<ServiceCIDR>, address: IpAddress): readonly Frozen<ServiceCIDR>[] => {
   if (objects.count(leaving, '') === 0) return [];
-  const found = spansAround(address).filter(range => servesAddress(range, address)).flatMap(range => objects.by(leavingBySpan, spanText(range)));
+  const found = spansAround(address).filter(range => isServiceAddress(range, address)).flatMap(range => objects.by(leavingBySpan, spanText(range)));
   return [...new Set(found)];
 };

@@ -1,5 +1,5 @@
 import {rangeStart, type IpAddress, type IpRange} from '#src/base/ip-address.js';
-import {servesAddress} from '#src/model/service-range.js';
+import {isServiceAddress} from '#src/model/service-range.js';
 
 /** Ranges of one family and one length, by where they begin. */
 interface Row {
@@ -22,7 +22,7 @@ export class RangeSet {
 
   /** Whether services may have the address from any of the ranges. */
   serves(address: IpAddress): boolean {
-    return this.#around(address).some(range => servesAddress(range, address));
+    return this.#around(address).some(range => isServiceAddress(range, address));
   }
 
   /** Whether the range lies within one of these. */

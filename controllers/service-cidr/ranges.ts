@@ -2,7 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import {parseTime} from '#src/api/time.js';
 import {parseIp, parseRange, type IpAddress, type IpRange} from '#src/base/ip-address.js';
-import {rangesOverlap, servesAddress} from '#src/model/service-range.js';
+import {rangesOverlap, isServiceAddress} from '#src/model/service-range.js';
 import {RangeSet} from './range-set.js';
 
 export type ServiceCIDR = ObjectOf<typeof kinds.serviceCIDRs>;
@@ -44,7 +44,7 @@ export const mayGo = (own: Cached, all: readonly Cached[], addresses: (family: 4
   return !ranges.some(range =>
     addresses(range.address.family).some(object => {
       const address = addressOf(object);
-      return address !== undefined && servesAddress(range, address) && !others.serves(address);
+      return address !== undefined && isServiceAddress(range, address) && !others.serves(address);
     }),
   );
 };

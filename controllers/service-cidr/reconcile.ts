@@ -5,7 +5,7 @@ import type {Naming} from '#src/api/naming.js';
 import {isNotFound} from '#src/api/status.js';
 import {parseTime, wireTime} from '#src/api/time.js';
 import type {Condition} from '#src/api/types.js';
-import {isServersAddress} from '#src/model/service-range.js';
+import {isManagedAddress} from '#src/model/service-range.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
 import {addressOf, mayGo, type IPAddress, type ServiceCIDR} from './ranges.js';
 
@@ -29,7 +29,7 @@ export const serviceCidrs = ({name: fieldManager, lister, writer, client, clock,
   const addresses = lister(kinds.ipAddresses);
   const finalizer = finalizerOf(naming);
   const apiVersion = apiVersionOf(naming, kinds.serviceCIDRs);
-  const heldIn = (family: 4 | 6) => addresses.by(byFamily, String(family)).filter(object => isServersAddress(naming, object));
+  const heldIn = (family: 4 | 6) => addresses.by(byFamily, String(family)).filter(object => isManagedAddress(naming, object));
 
   /** Sets the condition unless it says so already. */
   const say = async (object: Frozen<ServiceCIDR>, condition: Omit<Condition, 'type' | 'lastTransitionTime' | 'reason'> & {reason?: string}): Promise<void> => {

@@ -1,6 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
-import {resolvedIntOrPercent} from '#src/model/int-or-percent.js';
+import {resolveIntOrPercent} from '#src/model/int-or-percent.js';
 import {isLeaving, isUnavailable, revisionOfPod, type StatefulSet} from './kinds.js';
 import {sizeOf, type Slot} from './ordinals.js';
 
@@ -17,7 +17,7 @@ export interface Rollout {
 export const partitionOf = ({spec}: StatefulSet): number => spec?.updateStrategy?.rollingUpdate?.partition ?? 0;
 
 /** How many pods may be unavailable at once. */
-const mostUnavailable = (set: StatefulSet): number => Math.max(1, resolvedIntOrPercent(set.spec?.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1, sizeOf(set), 'down'));
+const mostUnavailable = (set: StatefulSet): number => Math.max(1, resolveIntOrPercent(set.spec?.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1, sizeOf(set), 'down'));
 
 const isOld = (pod: Frozen<Pod>, revision: string): boolean => revisionOfPod(pod) !== revision && !isLeaving(pod);
 

@@ -3,7 +3,7 @@ import {parseTime} from '#src/api/time.js';
 import {every, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
-import {isServersAddress} from '#src/model/service-range.js';
+import {isManagedAddress} from '#src/model/service-range.js';
 import type {AddressPool} from '#src/resources/pools.js';
 import {isHeadless, needsClusterIp, needsHealthPort, nodePortsOf, type Service} from '#src/resources/core/service/traits.js';
 
@@ -87,7 +87,7 @@ export class ServiceRepair {
   async #release(object: Readonly<IPAddress>): Promise<void> {
     const {addresses, client, clock, log} = this.#parts;
     const {metadata} = object;
-    if (!isServersAddress(client.naming, object) || clock.now() - (parseTime(metadata?.creationTimestamp) ?? 0) < graceMs) return;
+    if (!isManagedAddress(client.naming, object) || clock.now() - (parseTime(metadata?.creationTimestamp) ?? 0) < graceMs) return;
     log.warn({address: metadata?.name}, 'gave back an address that no service has');
     await addresses.give(metadata?.name ?? '');
   }

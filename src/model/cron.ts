@@ -20,12 +20,12 @@ export interface CronTimes {
 }
 
 /** The same span again and again. */
-export interface CronSpan {
+export interface CronInterval {
   readonly kind: 'span';
   readonly everyMs: number;
 }
 
-export type CronSchedule = (CronTimes | CronSpan) & {
+export type CronSchedule = (CronTimes | CronInterval) & {
   /** The zone the schedule itself names. */
   readonly timeZone?: string;
 };
@@ -44,16 +44,16 @@ const parts = {
   daysOfWeek: {min: 0, max: 6, names: ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']},
 } as const satisfies Record<string, Bounds>;
 
-const whole = (text: string): number => {
+const parseNumber = (text: string): number => {
   if (!/^[+-]?\d+$/.test(text)) throw new CronError(`failed to parse int from ${text}: strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`);
   const value = Number(text);
   if (value < 0) throw new CronError(`negative number (${value}) not allowed: ${text}`);
   return value;
 };
 
-const wholeOrName = (text: string, {min, names}: Bounds): number => {
+const parseNumberOrName = (text: string, {min, names}: Bounds): number => {
   const at = names?.indexOf(text.toLowerCase()) ?? -1;
-  return at < 0 ? whole(text) : at + min;
+  return at < 0 ? parseNumber(text) : at + min;
 };
 
 interface Range {
@@ -63,20 +63,20 @@ interface Range {
   readonly isStar: boolean;
 }
 
-const spanOf = (text: string, expression: string, bounds: Bounds): {start: number; end: number; isStar: boolean; isSingle: boolean} => {
+const parseSpan = (text: string, expression: string, bounds: Bounds): {start: number; end: number; isStar: boolean; isSingle: boolean} => {
   const [low = '', high, ...rest] = text.split('-');
   const isSingle = high === undefined;
   if (low === '*' || low === '?') return {start: bounds.min, end: bounds.max, isStar: true, isSingle};
-  const start = wholeOrName(low, bounds);
+  const start = parseNumberOrName(low, bounds);
   if (rest.length > 0) throw new CronError(`too many hyphens: ${expression}`);
-  return {start, end: isSingle ? start : wholeOrName(high, bounds), isStar: false, isSingle};
+  return {start, end: isSingle ? start : parseNumberOrName(high, bounds), isStar: false, isSingle};
 };
 
-const rangeOf = (expression: string, bounds: Bounds): Range => {
+const parseRange = (expression: string, bounds: Bounds): Range => {
   const [text = '', stepText, ...rest] = expression.split('/');
-  const {start, end: last, isStar, isSingle} = spanOf(text, expression, bounds);
+  const {start, end: last, isStar, isSingle} = parseSpan(text, expression, bounds);
   if (rest.length > 0) throw new CronError(`too many slashes: ${expression}`);
-  const step = stepText === undefined ? 1 : whole(stepText);
+  const step = stepText === undefined ? 1 : parseNumber(stepText);
   // `5/15` means from five on, every fifteen.
   const end = stepText !== undefined && isSingle ? bounds.max : last;
   if (start < bounds.min) throw new CronError(`beginning of range (${start}) below minimum (${bounds.min}): ${expression}`);
@@ -86,21 +86,21 @@ const rangeOf = (expression: string, bounds: Bounds): Range => {
   return {start, end, step, isStar: isStar && step === 1};
 };
 
-const fieldOf = (field: string, bounds: Bounds): {numbers: Set<number>; isStar: boolean} => {
+const parseField = (field: string, bounds: Bounds): {numbers: Set<number>; isStar: boolean} => {
   const numbers = new Set<number>();
   let isStar = false;
   for (const expression of field.split(',').filter(Boolean)) {
-    const range = rangeOf(expression, bounds);
+    const range = parseRange(expression, bounds);
     isStar ||= range.isStar;
     for (let at = range.start; at <= range.end; at += range.step) numbers.add(at);
   }
   return {numbers, isStar};
 };
 
-const timesOf = (text: string): CronTimes => {
+const parseTimes = (text: string): CronTimes => {
   const fields = text.split(/\s+/).filter(Boolean);
   if (fields.length !== 5) throw new CronError(`expected exactly 5 fields, found ${fields.length}: [${fields.join(' ')}]`);
-  const [minutes, hours, daysOfMonth, months, daysOfWeek] = Object.values(parts).map((bounds, i) => fieldOf(fields[i]!, bounds)) as [Field, Field, Field, Field, Field];
+  const [minutes, hours, daysOfMonth, months, daysOfWeek] = Object.values(parts).map((bounds, i) => parseField(fields[i]!, bounds)) as [Field, Field, Field, Field, Field];
   return {
     kind: 'times',
     minutes: minutes.numbers,
@@ -113,9 +113,9 @@ const timesOf = (text: string): CronTimes => {
   };
 };
 
-type Field = ReturnType<typeof fieldOf>;
+type Field = ReturnType<typeof parseField>;
 
-const described: Readonly<Record<string, string>> = {
+const descriptors: Readonly<Record<string, string>> = {
   '@yearly': '0 0 1 1 *',
   '@annually': '0 0 1 1 *',
   '@monthly': '0 0 1 * *',
@@ -124,13 +124,13 @@ const described: Readonly<Record<string, string>> = {
   '@midnight': '0 0 * * *',
   '@hourly': '0 * * * *',
 };
-const every = '@every ';
+const everyPrefix = '@every ';
 
-const descriptorOf = (text: string): CronTimes | CronSpan => {
-  const times = described[text];
-  if (times !== undefined) return timesOf(times);
-  if (!text.startsWith(every)) throw new CronError(`unrecognized descriptor: ${text}`);
-  const duration = text.slice(every.length);
+const parseDescriptor = (text: string): CronTimes | CronInterval => {
+  const times = descriptors[text];
+  if (times !== undefined) return parseTimes(times);
+  if (!text.startsWith(everyPrefix)) throw new CronError(`unrecognized descriptor: ${text}`);
+  const duration = text.slice(everyPrefix.length);
   const ms = parseDuration(duration);
   if (ms === undefined) throw new CronError(`failed to parse duration ${text}: time: invalid duration ${JSON.stringify(duration)}`);
   // Spans are whole seconds, and at least one.
@@ -157,6 +157,6 @@ export const parseCron = (text: string): CronSchedule => {
   const [prefix, timeZone] = zone.exec(text) ?? [''];
   if (timeZone !== undefined && !isTimeZone(timeZone)) throw new CronError(`provided bad location ${timeZone}: unknown time zone ${timeZone}`);
   const rest = prefix === '' ? text : text.slice(prefix.length).trim();
-  const schedule = rest.startsWith('@') ? descriptorOf(rest) : timesOf(rest);
+  const schedule = rest.startsWith('@') ? parseDescriptor(rest) : parseTimes(rest);
   return timeZone === undefined ? schedule : {...schedule, timeZone};
 };

@@ -7,7 +7,7 @@ const percent = /^[0-9]+%$/;
 export const percentOf = (value: IntOrPercent): number | undefined => (typeof value === 'string' && percent.test(value) ? Number(value.slice(0, -1)) : undefined);
 
 /** So many of `total`; a share that does not come out even goes `up` or `down`. Throws for a text that is no share. */
-export const resolvedIntOrPercent = (value: IntOrPercent, total: number, round: 'up' | 'down'): number => {
+export const resolveIntOrPercent = (value: IntOrPercent, total: number, round: 'up' | 'down'): number => {
   if (typeof value === 'number') return value;
   const share = percentOf(value);
   if (share === undefined) throw new Error('invalid value for IntOrString: invalid type: string is not a percentage');

@@ -7,7 +7,7 @@ type Spec = Frozen<Pick<PodSpec, 'affinity' | 'nodeSelector'>>;
 
 const operators: Readonly<Record<string, LabelOperator>> = {In: 'in', NotIn: 'notin', Exists: 'exists', DoesNotExist: '!', Gt: 'gt', Lt: 'lt'};
 
-const holds = ({key, operator, values = []}: Frozen<NodeSelectorRequirement>, of: Readonly<Record<string, string>>): boolean => {
+const requirementMatches = ({key, operator, values = []}: Frozen<NodeSelectorRequirement>, of: Readonly<Record<string, string>>): boolean => {
   const known = operators[operator];
   return known !== undefined && meets({key, operator: known, values}, of);
 };
@@ -17,7 +17,7 @@ export const matchesTerm = ({matchExpressions = [], matchFields = []}: Frozen<No
   if (matchExpressions.length === 0 && matchFields.length === 0) return false;
   const labels = metadata?.labels ?? {};
   const fields = {'metadata.name': metadata?.name ?? ''};
-  return matchExpressions.every(one => holds(one, labels)) && matchFields.every(one => holds(one, fields));
+  return matchExpressions.every(one => requirementMatches(one, labels)) && matchFields.every(one => requirementMatches(one, fields));
 };
 
 /** Whether a node is what any of the terms describes. */

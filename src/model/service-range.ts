@@ -14,7 +14,7 @@ export const serviceAddresses = (range: IpRange): ServiceAddresses => {
 };
 
 /** Whether services may have an address from a range. */
-export const servesAddress = (range: IpRange, address: IpAddress): boolean => {
+export const isServiceAddress = (range: IpRange, address: IpAddress): boolean => {
   const {first, count} = serviceAddresses(range);
   return rangeHolds(range, address) && address.value >= first && address.value < first + count;
 };
@@ -33,7 +33,7 @@ export const addressLabels = (naming: Naming, address: string): Record<string, s
 };
 
 /** Whether the server holds the address by itself, not somebody for ends of his own. */
-export const isServersAddress = (naming: Naming, {metadata}: {readonly metadata?: {readonly labels?: Readonly<Record<string, string>>}}): boolean => {
+export const isManagedAddress = (naming: Naming, {metadata}: {readonly metadata?: {readonly labels?: Readonly<Record<string, string>>}}): boolean => {
   const [key, value] = managedBy(naming);
   return metadata?.labels?.[key] === value;
 };

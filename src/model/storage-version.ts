@@ -33,10 +33,10 @@ export const statusOf = (servers: readonly ServerVersions[], {metadata, status =
   const next = condition(common, metadata?.generation, now);
   const old = conditions.find(({type}) => type === next.type);
   const keepsTime = old?.status === next.status && !(before !== undefined && common !== undefined && before !== common);
-  const told = old && keepsTime ? {...next, lastTransitionTime: old.lastTransitionTime} : next;
+  const updated = old && keepsTime ? {...next, lastTransitionTime: old.lastTransitionTime} : next;
   return {
     storageVersions: [...servers],
     ...(common === undefined ? {} : {commonEncodingVersion: common}),
-    conditions: old ? conditions.map(one => (one === old ? told : one)) : [...conditions, told],
+    conditions: old ? conditions.map(one => (one === old ? updated : one)) : [...conditions, updated],
   } as Status;
 };

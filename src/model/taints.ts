@@ -13,7 +13,7 @@ type Tolerations = readonly Frozen<Toleration>[];
 const integer = (text: string): bigint | undefined => (/^(?:0|-?[1-9]\d{0,18})$/.test(text) ? BigInt(text) : undefined);
 
 /** Whether the taint's value is below, or above, the toleration's; values that are no numbers are neither. */
-const compares = (operator: string, value: string, of: string): boolean => {
+const compareNumeric = (operator: string, value: string, of: string): boolean => {
   const [bound, is] = [integer(value), integer(of)];
   if (bound === undefined || is === undefined) return false;
   return operator === 'Lt' ? is < bound : operator === 'Gt' && is > bound;
@@ -25,7 +25,7 @@ export const tolerates = ({key = '', operator = '', value = '', effect = ''}: Fr
   if (key && key !== taint.key) return false;
   if (operator === 'Exists') return true;
   if (operator === '' || operator === 'Equal') return value === (taint.value ?? '');
-  return compares(operator, value, taint.value ?? '');
+  return compareNumeric(operator, value, taint.value ?? '');
 };
 
 /** Whether any of the tolerations puts up with the taint. */

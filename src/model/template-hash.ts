@@ -9,7 +9,7 @@ const fnv1a = (text: string): number => {
 };
 
 /** Each character as one of an alphabet that spells no words. */
-const spelledSafely = (text: string): string => Array.from(Buffer.from(text), byte => suffixAlphabet[byte % suffixAlphabet.length]).join('');
+const safeEncode = (text: string): string => Array.from(Buffer.from(text), byte => suffixAlphabet[byte % suffixAlphabet.length]).join('');
 
 /** A short name for a template or a patch. Where two have the same one, `collisionCount` makes another. */
-export const templateHash = (content: unknown, collisionCount?: number): string => spelledSafely(String(fnv1a(canonicalJson(content) + (collisionCount ?? ''))));
+export const templateHash = (content: unknown, collisionCount?: number): string => safeEncode(String(fnv1a(canonicalJson(content) + (collisionCount ?? ''))));

@@ -29,7 +29,7 @@ export const classOf = ({metadata, spec}: {readonly metadata?: Frozen<ObjectMeta
   metadata?.annotations?.[classAnnotation(naming)] ?? spec?.storageClassName ?? '';
 
 /** Whether claims of a class wait for a pod before they get a volume. */
-export const waitsForPod = (storageClass: Frozen<StorageClass> | undefined): boolean => storageClass?.volumeBindingMode === 'WaitForFirstConsumer';
+export const isDelayedBinding = (storageClass: Frozen<StorageClass> | undefined): boolean => storageClass?.volumeBindingMode === 'WaitForFirstConsumer';
 
 /** Whether a claim has its volume and both know it. */
 export const isFullyBound = ({metadata, spec}: Frozen<Claim>, naming: Naming): boolean =>
@@ -59,33 +59,33 @@ const sameMode = (claim: Frozen<Claim>, volume: Frozen<Volume>): boolean => (cla
 const sameAttributes = (claim: Frozen<Claim>, volume: Frozen<Volume>): boolean =>
   (claim.spec?.volumeAttributesClassName ?? '') === ((volume.spec as {volumeAttributesClassName?: string} | undefined)?.volumeAttributesClassName ?? '');
 
-export interface Matching {
+export interface VolumeMatchOptions {
   readonly naming: Naming;
   /** The node that is to reach the volume, where a pod is being scheduled. */
   readonly node?: Frozen<Node>;
   /** Names of volumes that are taken by other claims of the pod. */
-  readonly taken?: ReadonlySet<string>;
+  readonly excluded?: ReadonlySet<string>;
   /** Whether the claim's class waits for a pod: then nobody but the scheduler, who knows the node, chooses a volume. */
-  readonly waits?: boolean;
+  readonly delayBinding?: boolean;
 }
 
 /** Finds a volume for a claim: the one that was made or reserved for it, or the smallest of those that will do. */
-export const matchingVolume = (claim: Frozen<Claim>, volumes: Iterable<Frozen<Volume>>, {naming, node, taken, waits}: Matching): Frozen<Volume> | undefined => {
-  const wanted = claimedStorage(claim);
-  const wantedClass = classOf(claim, naming);
+export const findMatchingVolume = (claim: Frozen<Claim>, volumes: Iterable<Frozen<Volume>>, {naming, node, excluded, delayBinding}: VolumeMatchOptions): Frozen<Volume> | undefined => {
+  const requestedSize = claimedStorage(claim);
+  const requestedClass = classOf(claim, naming);
   const selector = claim.spec?.selector ? labelSelectorOf(claim.spec.selector) : undefined;
   let smallest: Frozen<Volume> | undefined;
   for (const volume of volumes) {
     const {metadata, spec, status} = volume;
-    const isOurs = isBoundTo(volume, claim);
-    if (taken?.has(metadata?.name ?? '') || (spec?.claimRef && !isOurs)) continue;
+    const isBound = isBoundTo(volume, claim);
+    if (excluded?.has(metadata?.name ?? '') || (spec?.claimRef && !isBound)) continue;
     if (metadata?.deletionTimestamp || !sameMode(claim, volume) || !sameAttributes(claim, volume)) continue;
     const size = storageCapacity(volume);
-    if (compareQuantities(size, wanted) < 0) continue;
-    const reaches = !node || isReachable(volume, node);
-    if (isOurs) return reaches ? volume : undefined;
-    if (!reaches || (!node && waits)) continue;
-    if (status?.phase !== 'Available' || classOf(volume, naming) !== wantedClass) continue;
+    if (compareQuantities(size, requestedSize) < 0) continue;
+    const reachable = !node || isReachable(volume, node);
+    if (isBound) return reachable ? volume : undefined;
+    if (!reachable || (!node && delayBinding)) continue;
+    if (status?.phase !== 'Available' || classOf(volume, naming) !== requestedClass) continue;
     if ((selector && !selector.matches(metadata?.labels)) || !hasModes(claim, volume)) continue;
     if (!smallest || compareQuantities(size, storageCapacity(smallest)) < 0) smallest = volume;
   }
@@ -93,16 +93,16 @@ export const matchingVolume = (claim: Frozen<Claim>, volumes: Iterable<Frozen<Vo
 };
 
 /** The volume as it is once it is promised to the claim; undefined where it is so already. */
-export const promisedTo = (volume: Frozen<Volume>, claim: Frozen<Claim>, naming: Naming): Volume | undefined => {
+export const volumeBoundTo = (volume: Frozen<Volume>, claim: Frozen<Claim>, naming: Naming): Volume | undefined => {
   const {name = '', namespace = '', uid, resourceVersion} = claim.metadata ?? {};
   const before = volume.spec?.claimRef;
   if (before && before.name === name && before.namespace === namespace && before.uid === uid) return undefined;
-  const promised = structuredClone(volume) as Volume;
+  const bound = structuredClone(volume) as Volume;
   const key = volumeAnnotations(naming).boundByController;
   // Whose name a person wrote down stays chosen by that person.
-  if (!isBoundTo(volume, claim)) promised.metadata = {...promised.metadata, annotations: {...promised.metadata?.annotations, [key]: 'yes'}};
-  promised.spec!.claimRef = {kind: 'PersistentVolumeClaim', apiVersion: 'v1', name, namespace, ...(uid ? {uid} : {}), ...(resourceVersion ? {resourceVersion} : {})};
-  return promised;
+  if (!isBoundTo(volume, claim)) bound.metadata = {...bound.metadata, annotations: {...bound.metadata?.annotations, [key]: 'yes'}};
+  bound.spec!.claimRef = {kind: 'PersistentVolumeClaim', apiVersion: 'v1', name, namespace, ...(uid ? {uid} : {}), ...(resourceVersion ? {resourceVersion} : {})};
+  return bound;
 };
 
 /** The name of the claim that a volume of a pod stands for; the claim of an ephemeral volume is named after both. */

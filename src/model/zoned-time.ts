@@ -13,9 +13,9 @@ export interface WallTime {
 }
 
 /** Tells what clocks on the wall show at a time in ms. */
-export type Wall = (ms: number) => WallTime;
+export type WallClock = (ms: number) => WallTime;
 
-const utcWall: Wall = ms => {
+const utcClock: WallClock = ms => {
   const date = new Date(ms);
   return {
     year: date.getUTCFullYear(),
@@ -28,7 +28,7 @@ const utcWall: Wall = ms => {
   };
 };
 
-const makeWall = (zone: string | undefined): Wall => {
+const createWallClock = (zone: string | undefined): WallClock => {
   const format = new Intl.DateTimeFormat('en-US', {
     ...(zone === undefined ? {} : {timeZone: zone}),
     calendar: 'gregory',
@@ -41,28 +41,28 @@ const makeWall = (zone: string | undefined): Wall => {
     minute: 'numeric',
     second: 'numeric',
   });
-  if (['UTC', 'Etc/UTC', 'Etc/UCT', 'GMT'].includes(format.resolvedOptions().timeZone)) return utcWall;
+  if (['UTC', 'Etc/UTC', 'Etc/UCT', 'GMT'].includes(format.resolvedOptions().timeZone)) return utcClock;
   return ms => {
     const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = (format.format(ms).match(/\d+/g) ?? []).map(Number);
-    const shown = Date.UTC(year, month - 1, day, hour, minute, second);
-    return {year, month, day, weekday: new Date(shown).getUTCDay(), hour, minute, offsetMs: shown - Math.floor(ms / 1000) * 1000};
+    const local = Date.UTC(year, month - 1, day, hour, minute, second);
+    return {year, month, day, weekday: new Date(local).getUTCDay(), hour, minute, offsetMs: local - Math.floor(ms / 1000) * 1000};
   };
 };
 
-const walls = new Map<string | undefined, Wall>();
+const clocks = new Map<string | undefined, WallClock>();
 
 /** The clocks of a time zone of the IANA database; of the one this process is in, where none is named. Throws for a zone that does not exist. */
-export const wallOf = (zone: string | undefined): Wall => {
-  let wall = walls.get(zone);
-  if (!wall) walls.set(zone, (wall = makeWall(zone)));
-  return wall;
+export const wallClockOf = (zone: string | undefined): WallClock => {
+  let clock = clocks.get(zone);
+  if (!clock) clocks.set(zone, (clock = createWallClock(zone)));
+  return clock;
 };
 
 const two = (value: number): string => String(value).padStart(2, '0');
 
 /** RFC 3339 with whole seconds, as clocks on that wall show it. */
-export const wallText = (ms: number, wall: Wall): string => {
-  const {offsetMs} = wall(ms);
+export const formatWallTime = (ms: number, clock: WallClock): string => {
+  const {offsetMs} = clock(ms);
   const text = new Date(ms + offsetMs).toISOString().slice(0, 19);
   if (offsetMs === 0) return `${text}Z`;
   const minutes = Math.abs(Math.round(offsetMs / 60_000));

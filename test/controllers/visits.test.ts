@@ -21,7 +21,7 @@ import type {KubeObject, Node} from '#src/api/types.js';
 import {parseIp, parseRange, type IpRange} from '#src/base/ip-address.js';
 import {Pieces} from '#src/base/turn.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {rangeWithin, servesAddress} from '#src/model/service-range.js';
+import {rangeWithin, isServiceAddress} from '#src/model/service-range.js';
 import type {QuotaEvaluator} from '#src/model/quota/evaluator.js';
 import {quotaEvaluators} from '#src/model/quota/evaluators.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
@@ -155,8 +155,8 @@ test('what an object uses is reckoned once for all quotas, and anew while it is 
   const evaluator: QuotaEvaluator = {
     group: '',
     resource: 'pods',
-    charges: () => true,
-    counts: name => name === 'pods',
+    handles: () => true,
+    matchesResource: name => name === 'pods',
     usage() {
       reckoned++;
       return new Map([['pods', parseQuantity('1')]]);
@@ -180,7 +180,7 @@ test('a set of ranges answers as its ranges do one by one', t => {
     const set = new RangeSet();
     for (const range of own(count)) set.add(range);
 
-    t.deepEqual(addresses.map(address => set.serves(address)), addresses.map(address => own(count).some(range => servesAddress(range, address))));
+    t.deepEqual(addresses.map(address => set.serves(address)), addresses.map(address => own(count).some(range => isServiceAddress(range, address))));
     t.deepEqual(wider.map(inner => set.surrounds(inner)), wider.map(inner => own(count).some(outer => rangeWithin(inner, outer))));
   }
 });
@@ -190,7 +190,7 @@ test('deleted ranges around an address are found as each of them says', t => {
   const lister = countingLister([...ranges, {metadata: {name: 'stays'}, spec: {cidrs: ['10.0.0.0/8']}}]);
   for (const text of ['10.1.2.3', '10.1.2.0', '10.9.9.9', '11.1.1.1', 'fd00::1', 'fd00::', '::ffff:10.1.2.3', '2001::1']) {
     const address = parseIp(text)!;
-    const expected = ranges.filter(range => rangesOf(range).some(each => servesAddress(each, address))).map(({metadata}) => metadata?.name);
+    const expected = ranges.filter(range => rangesOf(range).some(each => isServiceAddress(each, address))).map(({metadata}) => metadata?.name);
 
     t.deepEqual(leavingAround(lister, address).map(({metadata}) => metadata?.name).sort(), expected, text);
   }

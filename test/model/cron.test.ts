@@ -1,7 +1,7 @@
 import test from 'ava';
 import {nextCronTime} from '#src/model/cron-times.js';
 import {parseCron} from '#src/model/cron.js';
-import {wallOf, wallText} from '#src/model/zoned-time.js';
+import {wallClockOf, formatWallTime} from '#src/model/zoned-time.js';
 
 /** The next times of a schedule, as clocks of the zone show them. */
 const times = (schedule: string, after: string, count: number, zone = 'UTC'): string[] => {
@@ -10,7 +10,7 @@ const times = (schedule: string, after: string, count: number, zone = 'UTC'): st
   for (let at: number | undefined = Date.parse(after); found.length < count; ) {
     at = nextCronTime(parsed, at, zone);
     if (at === undefined) break;
-    found.push(wallText(at, wallOf(parsed.timeZone ?? zone)));
+    found.push(formatWallTime(at, wallClockOf(parsed.timeZone ?? zone)));
   }
   return found;
 };

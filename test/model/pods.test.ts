@@ -2,33 +2,33 @@ import test from 'ava';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import {parseQuantity} from '#src/api/quantity.js';
 import {matchesNode} from '#src/model/node-affinity.js';
-import {podRequests, written, type Reckoning} from '#src/model/pod/requests.js';
+import {podRequests, formatResourceList, type PodResourceOptions} from '#src/model/pod/requests.js';
 import {isTolerated, untolerated} from '#src/model/taints.js';
 
 const asking = (name: string, requests: Record<string, string>, more: object = {}) => ({name, image: 'i', resources: {requests}, ...more});
 const sidecar = {restartPolicy: 'Always'};
 
-const requestCases: readonly [string, Partial<PodSpec>, Record<string, string>, Reckoning?, Pod['status']?][] = [
+const requestCases: readonly [string, Partial<PodSpec>, Record<string, string>, PodResourceOptions?, Pod['status']?][] = [
   ['containers add up', {containers: [asking('a', {cpu: '1', memory: '1Gi'}), asking('b', {cpu: '500m', 'example.com/gpu': '2'})]}, {cpu: '1500m', memory: '1Gi', 'example.com/gpu': '2'}],
   ['the greatest init container counts where it is more', {initContainers: [asking('i', {cpu: '3'}), asking('j', {cpu: '1', memory: '2Gi'})], containers: [asking('a', {cpu: '1', memory: '1Gi'})]}, {cpu: '3', memory: '2Gi'}],
   ['a sidecar counts with the containers, and with init containers that come after it', {initContainers: [asking('i', {cpu: '3'}), asking('s', {cpu: '2'}, sidecar), asking('j', {cpu: '2'})], containers: [asking('a', {cpu: '1'})]}, {cpu: '4'}],
   ['overhead comes on top', {overhead: {cpu: '250m', memory: '64Mi'}, containers: [asking('a', {cpu: '1'})]}, {cpu: '1250m', memory: '64Mi'}],
   ['the pod as a whole wins over its containers', {resources: {requests: {cpu: '2'}}, containers: [asking('a', {cpu: '1', memory: '1Gi', 'example.com/gpu': '1'})], overhead: {cpu: '1'}}, {cpu: '3', memory: '1Gi', 'example.com/gpu': '1'}, {podLevel: true}],
   ['and does not where that is not asked for', {resources: {requests: {cpu: '2'}}, containers: [asking('a', {cpu: '1'})]}, {cpu: '1'}],
-  ['a container without a request counts with the least', {containers: [asking('a', {}), asking('b', {cpu: '1'})]}, {cpu: '1100m'}, {atLeast: new Map([['cpu', parseQuantity('100m')]])}],
-  ['a container counts with what it was given while that is more', {containers: [asking('a', {cpu: '1'})]}, {cpu: '3'}, {asGiven: true}, {containerStatuses: [{name: 'a', resources: {requests: {cpu: '2'}}, allocatedResources: {cpu: '3'}} as never]}],
+  ['a container without a request counts with the least', {containers: [asking('a', {}), asking('b', {cpu: '1'})]}, {cpu: '1100m'}, {defaultRequests: new Map([['cpu', parseQuantity('100m')]])}],
+  ['a container counts with what it was given while that is more', {containers: [asking('a', {cpu: '1'})]}, {cpu: '3'}, {useStatusResources: true}, {containerStatuses: [{name: 'a', resources: {requests: {cpu: '2'}}, allocatedResources: {cpu: '3'}} as never]}],
   [
     'a resize that cannot be counts for nothing',
     {containers: [asking('a', {cpu: '8'})]},
     {cpu: '2'},
-    {asGiven: true},
+    {useStatusResources: true},
     {conditions: [{type: 'PodResizePending', status: 'True', reason: 'Infeasible'}], containerStatuses: [{name: 'a', resources: {requests: {cpu: '2'}}} as never]},
   ],
 ];
 
 for (const [title, spec, requests, how, status] of requestCases) {
   test(`what a pod takes of a node: ${title}`, t => {
-    t.deepEqual(written(podRequests({spec: {containers: [], ...spec}, ...(status ? {status} : {})}, how)), requests);
+    t.deepEqual(formatResourceList(podRequests({spec: {containers: [], ...spec}, ...(status ? {status} : {})}, how)), requests);
   });
 }
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {parseIp, parseRange} from '#src/base/ip-address.js';
-import {rangesOverlap, rangeWithin, servesAddress} from '#src/model/service-range.js';
+import {rangesOverlap, rangeWithin, isServiceAddress} from '#src/model/service-range.js';
 
 for (const [range, first, last, outside] of [
   ['10.0.0.0/30', '10.0.0.1', '10.0.0.2', ['10.0.0.0', '10.0.0.3', '10.0.0.4']],
@@ -8,7 +8,7 @@ for (const [range, first, last, outside] of [
   ['fd00::/126', 'fd00::1', 'fd00::3', ['fd00::', 'fd00::4']],
 ] as const) {
   test(`services may have ${first} to ${last} of ${range}`, t => {
-    const serves = (address: string) => servesAddress(parseRange(range)!, parseIp(address)!);
+    const serves = (address: string) => isServiceAddress(parseRange(range)!, parseIp(address)!);
 
     t.true(serves(first));
     t.true(serves(last));
@@ -17,7 +17,7 @@ for (const [range, first, last, outside] of [
 }
 
 test('a range of one address, or two, serves nobody', t => {
-  for (const range of ['10.0.0.1/32', '10.0.0.0/31', 'fd00::/128']) t.false(servesAddress(parseRange(range)!, parseRange(range)!.address));
+  for (const range of ['10.0.0.1/32', '10.0.0.0/31', 'fd00::/128']) t.false(isServiceAddress(parseRange(range)!, parseRange(range)!.address));
 });
 
 for (const [one, other, within, overlaps] of [

@@ -2,7 +2,7 @@ import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
-import {resolvedIntOrPercent} from '#src/model/int-or-percent.js';
+import {resolveIntOrPercent} from '#src/model/int-or-percent.js';
 import {controllerOf, controllerRefTo, isControlledBy, sameController} from '#src/model/owners.js';
 import {isActive, isAvailable, isReady, isTerminal, isTerminating, nextAvailability, readySince} from '#src/model/pod/state.js';
 import {templateHash} from '#src/model/template-hash.js';
@@ -66,13 +66,13 @@ for (const [value, total, up, down] of [
   ['29%', 100, 29, 29],
 ] as const) {
   test(`${value} of ${total} is ${up} rounded up and ${down} rounded down`, t => {
-    t.deepEqual([resolvedIntOrPercent(value, total, 'up'), resolvedIntOrPercent(value, total, 'down')], [up, down]);
+    t.deepEqual([resolveIntOrPercent(value, total, 'up'), resolveIntOrPercent(value, total, 'down')], [up, down]);
   });
 }
 
 test('a text that is no share of a whole is refused', t => {
   for (const value of ['', '5', 'x%', '-5%', '1.5%']) {
-    t.throws(() => resolvedIntOrPercent(value, 10, 'up'), {message: 'invalid value for IntOrString: invalid type: string is not a percentage'}, value);
+    t.throws(() => resolveIntOrPercent(value, 10, 'up'), {message: 'invalid value for IntOrString: invalid type: string is not a percentage'}, value);
   }
 });
 

@@ -1,7 +1,7 @@
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import type {PodSpec} from '#src/api/pod.js';
 import {compareQuantities, formatQuantity, parseQuantity, quantityMilliValue, quantityNumber, quantityValue, type Quantity} from '#src/api/quantity.js';
-import {containerLimits, containerRequests, written} from '#src/model/pod/requests.js';
+import {containerLimits, containerRequests, formatResourceList} from '#src/model/pod/requests.js';
 import {isPodLevelResource} from '#src/model/resource-names.js';
 
 export type LimitRange = ObjectOf<typeof kinds.limitRanges>;
@@ -72,8 +72,8 @@ const overridden = (sums: List, own: List | undefined): List => ({...sums, ...Ob
 
 /** What the pod as a whole uses: what it says itself counts before the sum of its containers where that is allowed. */
 const podUsage = (spec: Readonly<PodSpec>, podLevel: boolean): Usage => ({
-  requests: overridden(written(containerRequests(spec)), podLevel ? spec.resources?.requests : undefined),
-  limits: overridden(written(containerLimits(spec)), podLevel ? spec.resources?.limits : undefined),
+  requests: overridden(formatResourceList(containerRequests(spec)), podLevel ? spec.resources?.requests : undefined),
+  limits: overridden(formatResourceList(containerLimits(spec)), podLevel ? spec.resources?.limits : undefined),
 });
 
 /** Why a pod does not fit into a range; each limit in its turn. */

@@ -1,6 +1,6 @@
 import type {Naming} from '#src/api/naming.js';
 import type {Toleration} from '#src/api/pod.js';
-import {qualityOf} from '#src/model/pod/quality.js';
+import {qosClassOf} from '#src/model/pod/qos.js';
 import {notFound, plainFailure} from '#src/api/status.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
 import {podWritten} from './about.js';
@@ -54,7 +54,7 @@ export const podTolerationRestriction = ({naming, findNamespace, tolerations: se
       const own = pod.spec.tolerations ?? [];
       const defaults = attributes.operation === 'CREATE' ? ((await tolerationsIn(attributes, given)) ?? settings?.given ?? []) : [];
       const merged = defaults.length > 0 ? mergedTolerations(defaults, own) : own;
-      const final = qualityOf(pod.spec) === 'BestEffort' ? merged : mergedTolerations(merged, [pressure]);
+      const final = qosClassOf(pod.spec) === 'BestEffort' ? merged : mergedTolerations(merged, [pressure]);
       if (final.length > 0) pod.spec.tolerations = final;
       await check(attributes, final);
     },

@@ -5,7 +5,7 @@ import {createObject} from '#src/apiserver/registry/create.js';
 import {deleteObject} from '#src/apiserver/registry/delete.js';
 import {allObjects} from '#src/apiserver/registry/list.js';
 import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
-import {addressLabels, serviceAddresses, servesAddress, type ServiceAddresses as AddressSpan} from '#src/model/service-range.js';
+import {addressLabels, serviceAddresses, isServiceAddress, type ServiceAddresses as AddressSpan} from '#src/model/service-range.js';
 import {familyOf, type IpFamily} from '#src/resources/ip-family.js';
 import {PoolError, type AddressHolder, type AddressPool} from '#src/resources/pools.js';
 import {looseIp} from '#src/resources/validation/ip-fields.js';
@@ -98,7 +98,7 @@ export class ServiceAddresses implements AddressPool {
   }
 
   async #isUsable(address: IpAddress): Promise<boolean> {
-    return (await this.#usable()).some(({range}) => servesAddress(range, address));
+    return (await this.#usable()).some(({range}) => isServiceAddress(range, address));
   }
 
   async #usable(): Promise<Usable[]> {

@@ -2,12 +2,12 @@ import type {AnyContainer, EnvVar, Lifecycle, LifecycleHandler, PodSpec, PodTemp
 import {formatQuantity, milliQuantity, parseQuantity, quantityMilliValue} from '#src/api/quantity.js';
 import {defaultVolumeSource} from '#src/model/volume-defaults.js';
 import {containersOf} from './containers.js';
-import {followsLatest} from './image-name.js';
+import {usesLatestTag} from './image-name.js';
 
-const pullPolicyOf = (image: string): string => (followsLatest(image) ? 'Always' : 'IfNotPresent');
+const pullPolicyOf = (image: string): string => (usesLatestTag(image) ? 'Always' : 'IfNotPresent');
 
 /** Amounts finer than a thousandth are rounded up to one. */
-const roundUp = (list: Record<string, string> | undefined): void => {
+const roundResourceList = (list: Record<string, string> | undefined): void => {
   for (const [name, text] of Object.entries(list ?? {})) {
     const quantity = parseQuantity(text);
     if (quantity.exponent < -3) list![name] = formatQuantity(milliQuantity(quantityMilliValue(quantity), quantity.format));
@@ -47,44 +47,44 @@ const defaultContainer = (container: AnyContainer): void => {
   container.terminationMessagePath ||= '/dev/termination-log';
   container.terminationMessagePolicy ||= 'File';
   container.resources ??= {};
-  roundUp(container.resources.limits);
-  roundUp(container.resources.requests);
+  roundResourceList(container.resources.limits);
+  roundResourceList(container.resources.requests);
   for (const port of container.ports ?? []) port.protocol ||= 'TCP';
   for (const {valueFrom} of container.env ?? []) if (valueFrom) defaultReference(valueFrom);
   for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe]) if (probe) defaultProbe(probe);
   if (container.lifecycle) defaultLifecycle(container.lifecycle);
 };
 
-const openFile = 0o644;
-const tokenSeconds = 3600;
+const defaultFileMode = 0o644;
+const tokenExpirationSeconds = 3600;
 
-const isBare = (volume: Volume): boolean => Object.entries(volume).every(([field, value]) => field === 'name' || value === undefined || value === null);
+const hasNoSource = (volume: Volume): boolean => Object.entries(volume).every(([field, value]) => field === 'name' || value === undefined || value === null);
 
 const defaultProjected = (projected: NonNullable<Volume['projected']>): void => {
-  projected.defaultMode ??= openFile;
+  projected.defaultMode ??= defaultFileMode;
   for (const {serviceAccountToken, downwardAPI} of projected.sources ?? []) {
-    if (serviceAccountToken) serviceAccountToken.expirationSeconds ??= tokenSeconds;
+    if (serviceAccountToken) serviceAccountToken.expirationSeconds ??= tokenExpirationSeconds;
     for (const item of downwardAPI?.items ?? []) defaultReference(item);
   }
 };
 
 const defaultVolume = (volume: Volume): void => {
-  if (isBare(volume)) volume.emptyDir = {};
+  if (hasNoSource(volume)) volume.emptyDir = {};
   defaultVolumeSource(volume);
   const {secret, configMap, downwardAPI, projected, image, ephemeral} = volume;
-  for (const source of [secret, configMap, downwardAPI]) if (source) source.defaultMode ??= openFile;
+  for (const source of [secret, configMap, downwardAPI]) if (source) source.defaultMode ??= defaultFileMode;
   for (const item of downwardAPI?.items ?? []) defaultReference(item);
   if (projected) defaultProjected(projected);
   if (image) image.pullPolicy ||= pullPolicyOf(image.reference ?? '');
   const claim = ephemeral?.volumeClaimTemplate?.spec;
   if (!claim) return;
   claim.volumeMode ??= 'Filesystem';
-  roundUp(claim.resources?.limits);
-  roundUp(claim.resources?.requests);
+  roundResourceList(claim.resources?.limits);
+  roundResourceList(claim.resources?.requests);
 };
 
 /** The account has two names of which the newer one wins; both are shown. */
-const agreeOnAccount = (spec: PodSpec): void => {
+const syncServiceAccountFields = (spec: PodSpec): void => {
   const name = spec.serviceAccountName || spec.serviceAccount;
   if (name) Object.assign(spec, {serviceAccountName: name, serviceAccount: name});
   else {
@@ -101,10 +101,10 @@ export const defaultPodSpec = (spec: PodSpec): void => {
   spec.securityContext ??= {};
   spec.terminationGracePeriodSeconds ??= 30;
   spec.schedulerName ||= 'default-scheduler';
-  agreeOnAccount(spec);
-  roundUp(spec.overhead);
-  roundUp(spec.resources?.limits);
-  roundUp(spec.resources?.requests);
+  syncServiceAccountFields(spec);
+  roundResourceList(spec.overhead);
+  roundResourceList(spec.resources?.limits);
+  roundResourceList(spec.resources?.requests);
   for (const container of containersOf(spec)) defaultContainer(container);
   for (const volume of spec.volumes ?? []) defaultVolume(volume);
 };

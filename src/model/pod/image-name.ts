@@ -6,26 +6,26 @@ const digest = '@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]
 const reference = new RegExp(`^${domain}/(?<path>${piece}(?:/${piece})*)(?::(?<tag>${tag}))?(?<digest>${digest})?$`);
 const knownDigest = /^@(?:sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128})$/;
 const identifier = /^[a-f0-9]{64}$/;
-const longestPath = 255;
+const maxPathLength = 255;
 
 /** The registry of names that tell none, and the folder of names that tell none there. */
-const usualDomain = 'docker.io';
-const usualFolder = 'library/';
+const defaultDomain = 'docker.io';
+const officialRepository = 'library/';
 
 /** The name with the registry it leaves out. What stands before the first slash is a registry if it cannot be a folder. */
-const completed = (image: string): string => {
+const withDefaultDomain = (image: string): string => {
   const slash = image.indexOf('/');
-  if (slash < 0) return `${usualDomain}/${usualFolder}${image}`;
+  if (slash < 0) return `${defaultDomain}/${officialRepository}${image}`;
   const [first, rest] = [image.slice(0, slash), image.slice(slash + 1)];
   const isDomain = first === 'localhost' || /[.:]/.test(first) || first.toLowerCase() !== first;
-  if (!isDomain) return `${usualDomain}/${image}`;
-  const isUsual = first === usualDomain || first === `index.${usualDomain}`;
-  return isUsual ? `${usualDomain}/${rest.includes('/') ? '' : usualFolder}${rest}` : image;
+  if (!isDomain) return `${defaultDomain}/${image}`;
+  const isUsual = first === defaultDomain || first === `index.${defaultDomain}`;
+  return isUsual ? `${defaultDomain}/${rest.includes('/') ? '' : officialRepository}${rest}` : image;
 };
 
 /** Whether an image is taken by a tag that means something else every time. One that is told by its digest, or is no image's name, is not. */
-export const followsLatest = (image: string): boolean => {
-  const found = identifier.test(image) ? undefined : reference.exec(completed(image))?.groups;
-  if (!found || found['path']!.length > longestPath || (found['digest'] && !knownDigest.test(found['digest']))) return false;
+export const usesLatestTag = (image: string): boolean => {
+  const found = identifier.test(image) ? undefined : reference.exec(withDefaultDomain(image))?.groups;
+  if (!found || found['path']!.length > maxPathLength || (found['digest'] && !knownDigest.test(found['digest']))) return false;
   return (found['tag'] ?? (found['digest'] ? '' : 'latest')) === 'latest';
 };

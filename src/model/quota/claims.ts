@@ -3,10 +3,10 @@ import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import {compareQuantities, parseQuantity, quantityOf} from '#src/api/quantity.js';
 import {classOf, type Claim} from '#src/model/volumes.js';
-import {amounts, type QuotaEvaluator} from './evaluator.js';
-import {selects} from './scopes.js';
+import {resourceList, type QuotaEvaluator} from './evaluator.js';
+import {selectorMatches} from './scopes.js';
 
-const own = ['persistentvolumeclaims', 'requests.storage'];
+const claimResources = ['persistentvolumeclaims', 'requests.storage'];
 
 /** The attributes a claim has, has been promised, or asks for. */
 const attributes = ({spec, status}: Frozen<Claim>): string[] =>
@@ -19,13 +19,13 @@ export const claimEvaluator = (naming: Naming): QuotaEvaluator => {
     group: '',
     resource: 'persistentvolumeclaims',
     kind: kinds.persistentVolumeClaims,
-    charges: (operation, subresource) => subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
-    counts: name => name === 'count/persistentvolumeclaims' || own.includes(name) || own.some(each => name.endsWith(ofClass('', each))),
+    handles: (operation, subresource) => subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
+    matchesResource: name => name === 'count/persistentvolumeclaims' || claimResources.includes(name) || claimResources.some(each => name.endsWith(ofClass('', each))),
     usage(object) {
       const claim = object as Frozen<Claim>;
       const [requested, allocated] = [claim.spec?.resources?.requests?.['storage'], claim.status?.allocatedResources?.['storage']].map(text => (text === undefined ? undefined : parseQuantity(text)));
       const storage = requested && allocated && compareQuantities(allocated, requested) > 0 ? allocated : requested;
-      const used = amounts(['count/persistentvolumeclaims', quantityOf(1)], ['persistentvolumeclaims', quantityOf(1)]);
+      const used = resourceList(['count/persistentvolumeclaims', quantityOf(1)], ['persistentvolumeclaims', quantityOf(1)]);
       const storageClass = classOf(claim, naming);
       if (storageClass) used.set(ofClass(storageClass, 'persistentvolumeclaims'), quantityOf(1));
       if (!storage) return used;
@@ -33,10 +33,10 @@ export const claimEvaluator = (naming: Naming): QuotaEvaluator => {
       if (storageClass) used.set(ofClass(storageClass, 'requests.storage'), storage);
       return used;
     },
-    matches(scope, object) {
+    matchesScope(scope, object) {
       if (scope.scopeName !== 'VolumeAttributesClass') return false;
       const names = attributes(object as Frozen<Claim>);
-      return names.length === 0 ? selects(scope, undefined) : names.some(name => selects(scope, name));
+      return names.length === 0 ? selectorMatches(scope, undefined) : names.some(name => selectorMatches(scope, name));
     },
   };
 };

@@ -2,8 +2,8 @@ import type {Frozen} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import {quantityOf} from '#src/api/quantity.js';
-import type {Amounts} from '#src/model/pod/requests.js';
-import {amounts, type QuotaEvaluator} from './evaluator.js';
+import type {ResourceList} from '#src/model/pod/requests.js';
+import {resourceList, type QuotaEvaluator} from './evaluator.js';
 
 type Claim = ObjectOf<typeof kinds.resourceClaims>;
 interface Request {
@@ -13,8 +13,8 @@ interface Request {
 }
 
 /** As many devices as a claim can be given at all: what one that asks for all of them counts as. */
-const most = 32;
-const devicesOf = ({allocationMode, count = 1}: Request): number => (allocationMode === 'All' ? most : count);
+const maxDevicesPerClaim = 32;
+const devicesOf = ({allocationMode, count = 1}: Request): number => (allocationMode === 'All' ? maxDevicesPerClaim : count);
 
 /** What claims on devices count as: so many devices of each class; of alternatives the one that takes most. */
 export const deviceClaimEvaluator = (naming: Naming): QuotaEvaluator => {
@@ -24,10 +24,10 @@ export const deviceClaimEvaluator = (naming: Naming): QuotaEvaluator => {
     group,
     resource: 'resourceclaims',
     kind: kinds.resourceClaims,
-    charges: (operation, subresource) => subresource === '' && operation === 'CREATE',
-    counts: name => name === `count/resourceclaims.${group}` || name.endsWith(suffix),
+    handles: (operation, subresource) => subresource === '' && operation === 'CREATE',
+    matchesResource: name => name === `count/resourceclaims.${group}` || name.endsWith(suffix),
     usage(object) {
-      const used: Amounts = amounts([`count/resourceclaims.${group}`, quantityOf(1)]);
+      const used: ResourceList = resourceList([`count/resourceclaims.${group}`, quantityOf(1)]);
       const sums = new Map<string, number>();
       for (const {exactly, firstAvailable = []} of (object as Frozen<Claim>).spec?.devices?.requests ?? []) {
         const largest = new Map<string, number>();

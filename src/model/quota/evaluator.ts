@@ -2,7 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Kind} from '#src/api/kind.js';
 import type {Quantity} from '#src/api/quantity.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {Amounts} from '#src/model/pod/requests.js';
+import type {ResourceList} from '#src/model/pod/requests.js';
 
 /** One thing a quota's scopes ask of an object: `scopes` of a quota are selectors that ask for existence. */
 export interface ScopeSelector {
@@ -19,16 +19,16 @@ export interface QuotaEvaluator {
   /** The kind, where the code knows it: then usage needs whole objects; of others metadata is enough. */
   readonly kind?: Kind;
   /** Whether a request of that operation, at that subresource, may change what is used. */
-  charges(operation: string, subresource: string): boolean;
+  handles(operation: string, subresource: string): boolean;
   /** Whether it reckons what a quota limits under that name. */
-  counts(name: string): boolean;
+  matchesResource(name: string): boolean;
   /** What an object uses. */
-  usage(object: Frozen<KubeObject>, now: number): Amounts;
+  usage(object: Frozen<KubeObject>, now: number): ResourceList;
   /** Whether the object is within a scope. */
-  matches?(scope: ScopeSelector, object: Frozen<KubeObject>): boolean;
+  matchesScope?(scope: ScopeSelector, object: Frozen<KubeObject>): boolean;
   /** Why an object cannot be charged to a quota that limits these names; undefined where it can. */
-  objection?(names: readonly string[], object: Frozen<KubeObject>): string | undefined;
+  constraintError?(names: readonly string[], object: Frozen<KubeObject>): string | undefined;
 }
 
 /** Amounts by name, from pairs; equal names add up nowhere. */
-export const amounts = (...pairs: readonly (readonly [name: string, amount: Quantity])[]): Amounts => new Map(pairs);
+export const resourceList = (...pairs: readonly (readonly [name: string, amount: Quantity])[]): ResourceList => new Map(pairs);

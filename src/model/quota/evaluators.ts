@@ -7,25 +7,25 @@ import {podEvaluator} from './pods.js';
 import {serviceEvaluator} from './services.js';
 
 /** Resources of the core group whose number has a name of old besides `count/...`. */
-const olderNames: ReadonlySet<string> = new Set(['configmaps', 'secrets', 'replicationcontrollers', 'resourcequotas']);
+const legacyNames: ReadonlySet<string> = new Set(['configmaps', 'secrets', 'replicationcontrollers', 'resourcequotas']);
 
 const prefix = 'count/';
 
 /** Counts the objects of any resource. */
 export const objectCounter = (group: string, resource: string): QuotaEvaluator => {
-  const names = [`${prefix}${group ? `${resource}.${group}` : resource}`, ...(group === '' && olderNames.has(resource) ? [resource] : [])];
+  const names = [`${prefix}${group ? `${resource}.${group}` : resource}`, ...(group === '' && legacyNames.has(resource) ? [resource] : [])];
   return {
     group,
     resource,
-    charges: (operation, subresource) => subresource === '' && operation === 'CREATE',
-    counts: name => names.includes(name),
+    handles: (operation, subresource) => subresource === '' && operation === 'CREATE',
+    matchesResource: name => names.includes(name),
     usage: () => new Map(names.map(name => [name, quantityOf(1)])),
   };
 };
 
 /** The resource that a name counts the objects of, where it is such a name: `count/deployments.apps`, or `secrets`. */
 export const countedResource = (name: string): {readonly group: string; readonly resource: string} | undefined => {
-  if (olderNames.has(name)) return {group: '', resource: name};
+  if (legacyNames.has(name)) return {group: '', resource: name};
   if (!name.startsWith(prefix)) return undefined;
   const [resource = '', ...group] = name.slice(prefix.length).split('.');
   return {group: group.join('.'), resource};
@@ -33,10 +33,10 @@ export const countedResource = (name: string): {readonly group: string; readonly
 
 /** How the objects of each resource are reckoned: some by what they are, all others by their number. Events are too many to be limited. */
 export const quotaEvaluators = (naming: Naming, gate: (name: 'PodLevelResources') => boolean) => {
-  const special: readonly QuotaEvaluator[] = [podEvaluator(naming, gate), serviceEvaluator, claimEvaluator(naming), deviceClaimEvaluator(naming)];
-  const known = new Map(special.map(evaluator => [`${evaluator.resource}.${evaluator.group}`, evaluator]));
+  const kindEvaluators: readonly QuotaEvaluator[] = [podEvaluator(naming, gate), serviceEvaluator, claimEvaluator(naming), deviceClaimEvaluator(naming)];
+  const known = new Map(kindEvaluators.map(evaluator => [`${evaluator.resource}.${evaluator.group}`, evaluator]));
   return {
-    special,
+    kindEvaluators,
     of(group: string, resource: string): QuotaEvaluator | undefined {
       if (resource === 'events' && (group === '' || group === naming.group('events'))) return undefined;
       const key = `${resource}.${group}`;

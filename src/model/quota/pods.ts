@@ -4,21 +4,21 @@ import type {Naming} from '#src/api/naming.js';
 import type {Container, Pod, PodSpec} from '#src/api/pod.js';
 import {quantityOf} from '#src/api/quantity.js';
 import {parseTime} from '#src/api/time.js';
-import {podLimits, podRequests, type Amounts} from '#src/model/pod/requests.js';
-import {podQuality} from '#src/model/pod/quality.js';
+import {podLimits, podRequests, type ResourceList} from '#src/model/pod/requests.js';
+import {podQosClass} from '#src/model/pod/qos.js';
 import {isTerminal} from '#src/model/pod/state.js';
 import {hugePages, isExtendedResource, isHugePages, isPodLevelResource} from '#src/model/resource-names.js';
 import type {QuotaEvaluator, ScopeSelector} from './evaluator.js';
-import {selects} from './scopes.js';
+import {selectorMatches} from './scopes.js';
 
 const compute = ['cpu', 'memory', 'ephemeral-storage'];
-const counted: ReadonlySet<string> = new Set(['pods', 'count/pods', ...compute, ...compute.flatMap(name => [`requests.${name}`, `limits.${name}`])]);
+const podResources: ReadonlySet<string> = new Set(['pods', 'count/pods', ...compute, ...compute.flatMap(name => [`requests.${name}`, `limits.${name}`])]);
 /** What every container must ask for where a quota limits it. */
-const demanded: ReadonlySet<string> = new Set(['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory']);
+const requiredPerContainer: ReadonlySet<string> = new Set(['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory']);
 
 /** Requests and limits under the names that quotas have for them. */
-const named = (requests: Amounts, limits: Amounts, naming: Naming): Amounts => {
-  const used: Amounts = new Map();
+const quotaUsage = (requests: ResourceList, limits: ResourceList, naming: Naming): ResourceList => {
+  const used: ResourceList = new Map();
   for (const [name, amount] of requests) {
     if (compute.includes(name) || name.startsWith(hugePages)) used.set(name, amount).set(`requests.${name}`, amount);
     else if (isExtendedResource(name, naming)) used.set(`requests.${name}`, amount);
@@ -28,7 +28,7 @@ const named = (requests: Amounts, limits: Amounts, naming: Naming): Amounts => {
 };
 
 /** Whether a pod takes anything: one that has ended does not, nor one that should be gone and whose node may be lost. */
-export const isCharged = (pod: Frozen<Pod>, now: number): boolean => {
+export const countsTowardsQuota = (pod: Frozen<Pod>, now: number): boolean => {
   if (isTerminal(pod)) return false;
   const {deletionTimestamp, deletionGracePeriodSeconds} = pod.metadata ?? {};
   const end = parseTime(deletionTimestamp);
@@ -43,19 +43,19 @@ const crossesNamespaces = ({affinity}: Frozen<PodSpec>): boolean => {
   return terms.some(term => (term?.namespaces?.length ?? 0) > 0 || term?.namespaceSelector !== undefined);
 };
 
-const isBounded = ({activeDeadlineSeconds}: Frozen<PodSpec>): boolean => activeDeadlineSeconds !== undefined && activeDeadlineSeconds >= 0;
+const hasActiveDeadline = ({activeDeadlineSeconds}: Frozen<PodSpec>): boolean => activeDeadlineSeconds !== undefined && activeDeadlineSeconds >= 0;
 
 const scopes: Readonly<Record<string, (scope: ScopeSelector, pod: Frozen<Pod>) => boolean>> = {
-  Terminating: (_, {spec}) => isBounded(spec!),
-  NotTerminating: (_, {spec}) => !isBounded(spec!),
-  BestEffort: (_, pod) => podQuality(pod as Pod) === 'BestEffort',
-  NotBestEffort: (_, pod) => podQuality(pod as Pod) !== 'BestEffort',
-  PriorityClass: (scope, {spec}) => selects(scope, spec?.priorityClassName),
+  Terminating: (_, {spec}) => hasActiveDeadline(spec!),
+  NotTerminating: (_, {spec}) => !hasActiveDeadline(spec!),
+  BestEffort: (_, pod) => podQosClass(pod as Pod) === 'BestEffort',
+  NotBestEffort: (_, pod) => podQosClass(pod as Pod) !== 'BestEffort',
+  PriorityClass: (scope, {spec}) => selectorMatches(scope, spec?.priorityClassName),
   CrossNamespacePodAffinity: (_, {spec}) => crossesNamespaces(spec!),
 };
 
 /** The names a container must have an amount for and has not. */
-const missing = ({resources}: Frozen<Container>, names: readonly string[]): string[] => {
+const missingResources = ({resources}: Frozen<Container>, names: readonly string[]): string[] => {
   const given = new Set([
     ...Object.keys(resources?.requests ?? {}).flatMap(name => [name, `requests.${name}`]),
     ...Object.keys(resources?.limits ?? {}).map(name => `limits.${name}`),
@@ -63,16 +63,16 @@ const missing = ({resources}: Frozen<Container>, names: readonly string[]): stri
   return names.filter(name => !given.has(name));
 };
 
-const objection = (names: readonly string[], {spec}: Frozen<Pod>, podLevel: boolean): string | undefined => {
-  const must = names.filter(name => demanded.has(name));
+const constraintError = (names: readonly string[], {spec}: Frozen<Pod>, podLevel: boolean): string | undefined => {
+  const required = names.filter(name => requiredPerContainer.has(name));
   const own = {...spec?.resources?.requests, ...spec?.resources?.limits};
   if (podLevel && Object.keys(own).some(isPodLevelResource)) return undefined;
-  const lacking = new Map<string, Set<string>>();
+  const containersByResource = new Map<string, Set<string>>();
   for (const container of [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]) {
-    for (const name of missing(container, must)) lacking.set(name, (lacking.get(name) ?? new Set()).add(container.name));
+    for (const name of missingResources(container, required)) containersByResource.set(name, (containersByResource.get(name) ?? new Set()).add(container.name));
   }
-  if (lacking.size === 0) return undefined;
-  return `must specify ${[...lacking].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, containers]) => `${name} for: ${[...containers].sort().join(',')}`).join('; ')}`;
+  if (containersByResource.size === 0) return undefined;
+  return `must specify ${[...containersByResource].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, containers]) => `${name} for: ${[...containers].sort().join(',')}`).join('; ')}`;
 };
 
 /** What pods count as. */
@@ -82,19 +82,19 @@ export const podEvaluator = (naming: Naming, gate: (name: 'PodLevelResources') =
     group: '',
     resource: 'pods',
     kind: kinds.pods,
-    charges: (operation, subresource) => (subresource === '' ? operation === 'CREATE' : subresource === 'resize' && operation === 'UPDATE'),
-    counts(name) {
+    handles: (operation, subresource) => (subresource === '' ? operation === 'CREATE' : subresource === 'resize' && operation === 'UPDATE'),
+    matchesResource(name) {
       const bare = name.startsWith('requests.') ? name.slice('requests.'.length) : undefined;
-      return counted.has(name) || isHugePages(bare ?? name) || (bare !== undefined && isExtendedResource(bare, naming));
+      return podResources.has(name) || isHugePages(bare ?? name) || (bare !== undefined && isExtendedResource(bare, naming));
     },
     usage(object, now) {
       const pod = object as Frozen<Pod>;
       const one = quantityOf(1);
-      const always: Amounts = new Map([['count/pods', one]]);
-      if (!isCharged(pod, now)) return always;
-      return new Map([...always, ['pods', one], ...named(podRequests(pod, {podLevel, asGiven: true}), podLimits(pod, {podLevel}), naming)]);
+      const always: ResourceList = new Map([['count/pods', one]]);
+      if (!countsTowardsQuota(pod, now)) return always;
+      return new Map([...always, ['pods', one], ...quotaUsage(podRequests(pod, {podLevel, useStatusResources: true}), podLimits(pod, {podLevel}), naming)]);
     },
-    matches: (scope, object) => scopes[scope.scopeName]?.(scope, object as Frozen<Pod>) ?? false,
-    objection: (names, object) => objection(names, object as Frozen<Pod>, podLevel),
+    matchesScope: (scope, object) => scopes[scope.scopeName]?.(scope, object as Frozen<Pod>) ?? false,
+    constraintError: (names, object) => constraintError(names, object as Frozen<Pod>, podLevel),
   };
 };

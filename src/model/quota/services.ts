@@ -1,7 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {quantityOf} from '#src/api/quantity.js';
-import {amounts, type QuotaEvaluator} from './evaluator.js';
+import {resourceList, type QuotaEvaluator} from './evaluator.js';
 
 type Service = ObjectOf<typeof kinds.services>;
 
@@ -17,11 +17,11 @@ export const serviceEvaluator: QuotaEvaluator = {
   group: '',
   resource: 'services',
   kind: kinds.services,
-  charges: (operation, subresource) => subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
-  counts: name => ['count/services', 'services', 'services.nodeports', 'services.loadbalancers'].includes(name),
+  handles: (operation, subresource) => subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
+  matchesResource: name => ['count/services', 'services', 'services.nodeports', 'services.loadbalancers'].includes(name),
   usage(object) {
     const service = object as Frozen<Service>;
-    return amounts(
+    return resourceList(
       ['count/services', quantityOf(1)],
       ['services', quantityOf(1)],
       ['services.nodeports', quantityOf(nodePorts(service))],

@@ -56,7 +56,7 @@ export const podInfoOf = (pod: Frozen<Pod>, {podLevel}: {readonly podLevel: bool
   const options = {asGiven: true, podLevel};
   const atLeast = missingDefaults(pod, podLevel);
   const requests = resourcesOf(podRequests(pod, options));
-  const {cpu, memory} = atLeast.size > 0 ? resourcesOf(podRequests(pod, {...options, atLeast})) : requests;
+  const {cpu, memory} = atLeast.size > 0 ? resourcesOf(podRequests(pod, {...options, defaultRequests})) : requests;
   return {
     pod,
     key: keyText(keyOf(pod)),

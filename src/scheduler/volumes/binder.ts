@@ -6,7 +6,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
-import {isFullyBound, isReachable, promisedTo, volumeAnnotations, type Claim, type Volume} from '#src/model/volumes.js';
+import {isFullyBound, isReachable, volumeBoundTo, volumeAnnotations, type Claim, type Volume} from '#src/model/volumes.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Reservation} from '#src/scheduler/reservation.js';
 import {AssumeCache} from './assume-cache.js';
@@ -51,7 +51,7 @@ export class VolumeBinder {
   reserve({bindings, provisions}: VolumePlan, node: string): Reservation {
     const {naming} = this.#parts;
     const {selectedNode} = volumeAnnotations(naming);
-    const volumes = bindings.map(({claim, volume}) => promisedTo(volume, claim, naming)).filter(volume => volume !== undefined);
+    const volumes = bindings.map(({claim, volume}) => volumeBoundTo(volume, claim, naming)).filter(volume => volume !== undefined);
     const claims = provisions.map(claim => {
       const chosen = structuredClone(claim) as Claim;
       chosen.metadata = {...chosen.metadata, annotations: {...chosen.metadata?.annotations, [selectedNode]: node}};

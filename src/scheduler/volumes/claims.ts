@@ -1,7 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod, Volume as PodVolume} from '#src/api/pod.js';
-import {claimOfVolume, classOf, isFullyBound, waitsForPod, type Claim, type StorageClass} from '#src/model/volumes.js';
+import {claimOfVolume, classOf, isFullyBound, isDelayedBinding, type Claim, type StorageClass} from '#src/model/volumes.js';
 import {type PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Cluster} from '#src/scheduler/plugin.js';
 
@@ -43,6 +43,6 @@ export const claimsOf = ({pod, namespace}: PodInfo, cluster: Cluster): PodClaims
   if (claims.length === 0) return undefined;
   const bound = claims.filter(claim => isFullyBound(claim, naming));
   const others = claims.filter(claim => !bound.includes(claim));
-  const unboundDelayed = others.filter(claim => !claim.spec?.volumeName && waitsForPod(classNamed(classOf(claim, naming), cluster)));
+  const unboundDelayed = others.filter(claim => !claim.spec?.volumeName && isDelayedBinding(classNamed(classOf(claim, naming), cluster)));
   return {bound, unboundDelayed, unboundImmediate: others.filter(claim => !unboundDelayed.includes(claim))};
 };

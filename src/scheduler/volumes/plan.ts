@@ -3,7 +3,7 @@ import type {Frozen} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {compareQuantities, parseQuantity, type Quantity} from '#src/api/quantity.js';
 import {labelSelectorOf, type LabelSelector} from '#src/api/selectors/label-selector.js';
-import {claimedStorage, classOf, isReachable, matchingVolume, volumeAnnotations, type Claim, type StorageClass, type Volume} from '#src/model/volumes.js';
+import {claimedStorage, classOf, isReachable, findMatchingVolume, volumeAnnotations, type Claim, type StorageClass, type Volume} from '#src/model/volumes.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {Cluster} from '#src/scheduler/plugin.js';
 import {classNamed, type PodClaims} from './claims.js';
@@ -93,7 +93,7 @@ export const planFor = ({bound, unboundDelayed}: PodClaims, available: Available
   const bindings: {claim: Frozen<Claim>; volume: Frozen<Volume>}[] = [];
   const provisions = unboundDelayed.filter(claim => chosen(claim) !== undefined);
   for (const claim of unboundDelayed.filter(each => chosen(each) === undefined).sort(bySize)) {
-    const volume = matchingVolume(claim, available.get(classOf(claim, naming)) ?? [], {naming, node: node.node!, taken});
+    const volume = findMatchingVolume(claim, available.get(classOf(claim, naming)) ?? [], {naming, node: node.node!, excluded: taken});
     if (volume) {
       taken.add(volume.metadata?.name ?? '');
       bindings.push({claim, volume});

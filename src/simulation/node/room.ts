@@ -1,11 +1,11 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import {compareQuantities, parseQuantity, quantityMilliValue, quantityValue, zeroQuantity, addQuantities, subtractQuantities, type Quantity} from '#src/api/quantity.js';
-import {podRequests, type Amounts} from '#src/model/pod/requests.js';
+import {podRequests, type ResourceList} from '#src/model/pod/requests.js';
 
 /** What the pods of a node take of it: amounts and ports of the host. */
 export interface Room {
-  readonly used: Amounts;
+  readonly used: ResourceList;
   readonly ports: Set<string>;
   pods: number;
 }
@@ -19,11 +19,11 @@ const portsOf = ({containers, initContainers = []}: Frozen<PodSpec>): {readonly 
 
 /** What one pod takes. */
 export interface Hold {
-  readonly amounts: Amounts;
+  readonly amounts: ResourceList;
   readonly ports: readonly string[];
 }
 
-const change = (room: Room, amounts: Amounts, by: (a: Quantity, b: Quantity) => Quantity): void => {
+const change = (room: Room, amounts: ResourceList, by: (a: Quantity, b: Quantity) => Quantity): void => {
   for (const [name, amount] of amounts) room.used.set(name, by(room.used.get(name) ?? zeroQuantity, amount));
 };
 

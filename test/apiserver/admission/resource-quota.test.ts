@@ -93,7 +93,7 @@ test('names that count objects tell of what', t => {
 test('events are never charged, and changes below an object only where its resources change', t => {
   t.is(evaluators.of('', 'events'), undefined);
   const pods = evaluators.of('', 'pods')!;
-  t.deepEqual([pods.charges('CREATE', ''), pods.charges('UPDATE', ''), pods.charges('UPDATE', 'resize'), pods.charges('CREATE', 'binding')], [true, false, true, false]);
+  t.deepEqual([pods.handles('CREATE', ''), pods.handles('UPDATE', ''), pods.handles('UPDATE', 'resize'), pods.handles('CREATE', 'binding')], [true, false, true, false]);
 });
 
 test('the server charges what is made in a namespace with a quota', async t => {

@@ -1,9 +1,9 @@
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import {addQuantities, compareQuantities, formatQuantity, parseQuantity, subtractQuantities, zeroQuantity, type Quantity} from '#src/api/quantity.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {Amounts} from '#src/model/pod/requests.js';
+import type {ResourceList} from '#src/model/pod/requests.js';
 import type {QuotaEvaluator, ScopeSelector} from '#src/model/quota/evaluator.js';
-import {sameScope, scopesOf, withinAll} from '#src/model/quota/scopes.js';
+import {sameScope, scopesOf, matchesAllScopes} from '#src/model/quota/scopes.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import type {LimitedResource} from '#src/apiserver/admission/configuration/resource-quota.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
@@ -31,7 +31,7 @@ const text = (amounts: ReadonlyMap<string, Quantity>): string =>
 const amountIn = (list: List | undefined, name: string): Quantity => (list?.[name] === undefined ? zeroQuantity : parseQuantity(list[name]));
 
 /** How much more is used than before; an update is charged with the difference. Throws for an object that uses less than nothing. */
-const increase = ({attributes, evaluator, now}: Charge): Amounts => {
+const increase = ({attributes, evaluator, now}: Charge): ResourceList => {
   const usage = evaluator.usage(attributes.object, now);
   const negative = [...usage].filter(([, amount]) => compareQuantities(amount, zeroQuantity) < 0).map(([name]) => name);
   if (negative.length > 0) throw refuse(attributes, `quota usage is negative for resource(s): ${negative.sort().join(',')}`);
@@ -46,9 +46,9 @@ const increase = ({attributes, evaluator, now}: Charge): Amounts => {
 const concerned = (quotas: readonly Readonly<Quota>[], {attributes, evaluator}: Charge): readonly Readonly<Quota>[] =>
   quotas.filter(quota => {
     const name = quota.metadata?.name ?? '';
-    const names = Object.keys(quota.status?.hard ?? {}).filter(each => evaluator.counts(each));
-    if (names.length === 0 || !withinAll(scopesOf(quota), attributes.object, evaluator)) return false;
-    const objection = evaluator.objection?.(names, attributes.object);
+    const names = Object.keys(quota.status?.hard ?? {}).filter(each => evaluator.matchesResource(each));
+    if (names.length === 0 || !matchesAllScopes(scopesOf(quota), attributes.object, evaluator)) return false;
+    const objection = evaluator.constraintError?.(names, attributes.object);
     if (objection) throw refuse(attributes, `failed quota: ${name}: ${objection}`);
     const unknown = names.filter(each => quota.status?.used?.[each] === undefined);
     if (unknown.length > 0) throw refuse(attributes, `status unknown for quota: ${name}, resources: ${unknown.sort().join(',')}`);
@@ -62,7 +62,7 @@ const checkCovered = (quotas: readonly Readonly<Quota>[], found: readonly Readon
   const covered = new Set(found.flatMap(({status}) => Object.keys(status?.hard ?? {})));
   const uncovered = [...evaluator.usage(attributes.object, 0).keys()].filter(name => limited.some(each => matchesAny(name, each)) && !covered.has(name));
   if (uncovered.length > 0) throw refuse(attributes, `insufficient quota to consume: ${uncovered.sort().join(',')}`);
-  const within = (scope: ScopeSelector) => evaluator.matches?.(scope, attributes.object) ?? false;
+  const within = (scope: ScopeSelector) => evaluator.matchesScope?.(scope, attributes.object) ?? false;
   const asked = limited.flatMap(({matchScopes = []}) => matchScopes).filter(within);
   const offered = quotas.flatMap(scopesOf).filter(within);
   const missing = asked.filter(scope => !offered.some(each => sameScope(each, scope)));

@@ -27,7 +27,7 @@ export const resourceQuota = ({naming, reader, change, clock, gate, limitedResou
       const {operation, group, resource, subresource, namespace, object} = attributes;
       if (!namespace || !object || resource === 'namespaces' || (operation !== 'CREATE' && operation !== 'UPDATE')) return;
       const evaluator = evaluators.of(group, resource);
-      if (!evaluator?.charges(operation, subresource)) return;
+      if (!evaluator?.handles(operation, subresource)) return;
       const limited = limitedResources.filter(each => each.resource === resource && (each.apiGroup ?? '') === group);
       // Most namespaces have no quota: they wait for nobody.
       if (limited.length === 0 && (await reader.list(kinds.resourceQuotas, namespace, 1)).length === 0) return;

@@ -1,6 +1,6 @@
 import type {Pod, PodSpec, ResourceRequirements} from '#src/api/pod.js';
 import {defaultPodSpec} from '#src/model/pod/defaults.js';
-import {containerLimits, containerRequests, written} from '#src/model/pod/requests.js';
+import {containerLimits, containerRequests, formatResourceList} from '#src/model/pod/requests.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {isHugePages, isPodLevelResource} from '#src/model/resource-names.js';
 import {mayOvercommit} from '#src/resources/validation/resource-names.js';
@@ -28,12 +28,12 @@ const isEmpty = (list: object | undefined): boolean => !list || Object.keys(list
 const defaultWholePod = (spec: PodSpec, {naming}: DefaultContext): void => {
   const {resources} = spec;
   if (!resources || (isEmpty(resources.limits) && isEmpty(resources.requests))) return;
-  const limits = written(containerLimits(spec));
+  const limits = formatResourceList(containerLimits(spec));
   const asked = resources.requests ?? {};
   const pages = supported(limits, name => isHugePages(name) && asked[name] === undefined);
   if (!isEmpty(pages) || resources.limits) resources.limits = {...pages, ...resources.limits};
   if (!isEmpty(resources.limits)) {
-    const sums = supported(written(containerRequests(spec)), name => mayOvercommit(name, naming));
+    const sums = supported(formatResourceList(containerRequests(spec)), name => mayOvercommit(name, naming));
     const requests = {...supported(resources.limits!, () => true), ...sums, ...resources.requests};
     if (!isEmpty(requests)) resources.requests = requests;
   }

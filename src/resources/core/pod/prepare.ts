@@ -2,7 +2,7 @@ import type {Container, Pod, PodAffinityTerm, PodSpec} from '#src/api/pod.js';
 import {isWrong} from '#src/api/collect-errors.js';
 import {wireTime} from '#src/api/time.js';
 import {sameJson} from '#src/api/equal.js';
-import {qualityOf} from '#src/model/pod/quality.js';
+import {qosClassOf} from '#src/model/pod/qos.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {everyContainer} from './containers.js';
 import {dropDisabledFields, dropDisabledStatusFields} from './disabled-fields.js';
@@ -55,7 +55,7 @@ const gatedText = 'Scheduling is blocked due to non-empty scheduling gates';
 export const prepareNewPod = (pod: Pod, context: HookContext): void => {
   const spec = (pod.spec ??= {containers: []});
   dropDisabledFields(spec, undefined, context.gate);
-  pod.status = {phase: 'Pending', qosClass: qualityOf(spec)};
+  pod.status = {phase: 'Pending', qosClass: qosClassOf(spec)};
   if (spec.schedulingGates?.length) {
     pod.status.conditions = [
       {type: 'PodScheduled', status: 'False', reason: 'SchedulingGated', message: gatedText, lastProbeTime: null as never, lastTransitionTime: wireTime(context.clock.now())},

@@ -1,7 +1,7 @@
 import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
 import type {Container, Pod, PodSpec, ResourceRequirements} from '#src/api/pod.js';
-import {podQuality, qualityOf} from '#src/model/pod/quality.js';
+import {podQosClass, qosClassOf} from '#src/model/pod/qos.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {isSidecar} from '#src/model/pod/restart.js';
 import {sameContent} from '#src/resources/validation/equality.js';
@@ -89,7 +89,7 @@ export function* validateResize(pod: Readonly<Pod>, old: Readonly<Pod>, context:
   if (isMirror(old, context)) return yield forbiddenField(whole, 'static pods cannot be resized');
   if (old.spec?.os?.name === 'windows') return yield forbiddenField(whole, 'windows pods cannot be resized');
   yield* validatePodItself(pod, podRules(pod, old, context));
-  if (podQuality(old) !== qualityOf(pod.spec!)) yield invalid('spec', old.status?.qosClass ?? '', 'Pod QOS Class may not change as a result of resizing');
+  if (podQosClass(old) !== qosClassOf(pod.spec!)) yield invalid('spec', old.status?.qosClass ?? '', 'Pod QOS Class may not change as a result of resizing');
   if (!nodeCanResize(old)) yield forbiddenField('spec', 'Pod running on node without support for resize');
   if (hasWholeResources(pod) || hasWholeResources(old)) {
     if (!context.gate('InPlacePodLevelResourcesVerticalScaling')) {
