@@ -25,7 +25,7 @@ export const runApiServer = async ({parsed, argv, log, clock, unhandled, version
   unhandled.countIn(metrics);
   addBuildMetrics(metrics, parsed, naming);
   let reason = 'the store is not open yet';
-  const waiting = await waitingServer({options, naming, clock, log, gate, reason: () => reason});
+  const waiting = waitingServer({options, naming, clock, log, gate, reason: () => reason});
   const sockets = await openSockets({options, handler: waiting.handler, tls: certificates.tlsOptions, clock, random, log, meter: metrics});
   certificates.follow(stopping, context => sockets.listener.setSecureContext(context));
   const address = hostPort(sockets);
@@ -58,7 +58,7 @@ export const runApiServer = async ({parsed, argv, log, clock, unhandled, version
     versions: parsed.versions,
     flags: () => flagValues(apiserverFlags, options),
     gate,
-    serverAddress: () => address,
+    serverAddress: address,
     threadArgs: argv,
   });
   waiting.handOver(running.handler);

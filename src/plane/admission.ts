@@ -43,7 +43,7 @@ export interface AdmissionParts {
   /** Calls webhooks, which take the server for one of these users. */
   callerAs(users: WebhookUsers | undefined): WebhookCaller;
   /** A client that acts as the server itself. */
-  client(): Client;
+  readonly client: Client;
   gate(name: string): boolean;
 }
 
@@ -73,7 +73,7 @@ export const admissionPlugins = (
       policies: {registry, meter, sourceOf: (policies, bindings) => policySource(registry, {policies, bindings}, signal)},
       webhooks: {registry, callerFor, log, meter, evaluateConditions: conditionsIn(naming, authorizer), sourceOf: kind => hookSource(registry, kind, signal)},
       findNamespace: name => reader.get(kinds.namespaces, '', name),
-      createNamespace: name => client().resource(kinds.namespaces).create({metadata: {name}}),
+      createNamespace: name => client.resource(kinds.namespaces).create({metadata: {name}}),
       kindsOf: (apiVersion, kind) => registry.served.map(served => served.kind).filter(one => one.kind === kind && naming.apiVersion(one.group, one.version) === apiVersion),
       tolerationSeconds: {notReady: options.defaultNotReadyTolerationSeconds, unreachable: options.defaultUnreachableTolerationSeconds},
       ...settings,

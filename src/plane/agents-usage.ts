@@ -10,7 +10,7 @@ import type {Client} from '#src/client/client.js';
 
 export interface AgentsUsageParts {
   /** Asks agents through the server, as somebody who may. */
-  client(): Client;
+  readonly client: Client;
   readonly clock: Clock;
   readonly log: Log;
   /** Whether somebody else has the figures of a node. */
@@ -59,7 +59,7 @@ export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): Us
     const timer = clock.schedule(patienceMs, () => over.abort(new Error(`no answer within ${patienceMs / 1000} s`)));
     try {
       const path = `/api/v1/nodes/${node}/proxy/stats/summary`;
-      return (await client().request('GET', path, {query: {only_cpu_and_memory: 'true'}, signal: over.signal})) as Summary;
+      return (await client.request('GET', path, {query: {only_cpu_and_memory: 'true'}, signal: over.signal})) as Summary;
     } catch (error) {
       kept.delete(node);
       log.v(2).info({node, err: error}, 'the agent of a node does not tell what is used there');
@@ -93,19 +93,19 @@ export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): Us
     return [{namespace, name, labels, timestamp: parseTime(first.cpu?.time) ?? clock.now(), windowMs, containers: containers.map(container => ({name: container.name, ...used(container)}))}];
   };
 
-  const others = async (): Promise<Node[]> => (await client().resource(kinds.nodes).list()).items.filter(({metadata}) => !isKnown(metadata?.name ?? ''));
+  const others = async (): Promise<Node[]> => (await client.resource(kinds.nodes).list()).items.filter(({metadata}) => !isKnown(metadata?.name ?? ''));
   const missing = (error: unknown): undefined => {
     if (!isNotFound(error)) throw error;
   };
 
   return {
     async node(name) {
-      const node = await client().resource(kinds.nodes).get(name).catch(missing);
+      const node = await client.resource(kinds.nodes).get(name).catch(missing);
       return node && (await nodeUsage(node))[0];
     },
     nodes: async () => inTurns(await others(), nodeUsage),
     async pod(namespace, name) {
-      const pod = await client().resource(kinds.pods).get(name, {namespace}).catch(missing);
+      const pod = await client.resource(kinds.pods).get(name, {namespace}).catch(missing);
       const node = pod?.spec?.nodeName ?? '';
       return pod && node && !isKnown(node) ? podUsage(byPod(await summaryOf(node)), pod)[0] : undefined;
     },
@@ -113,7 +113,7 @@ export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): Us
       const nodes = (await others()).filter(isReady);
       if (nodes.length === 0) return [];
       const summaries = new Map(await inTurns(nodes, async ({metadata: {name = ''} = {}}) => [[name, byPod(await summaryOf(name))] as const]));
-      const {items} = await client().resource(kinds.pods).list(namespace ? {namespace} : {});
+      const {items} = await client.resource(kinds.pods).list(namespace ? {namespace} : {});
       return items.flatMap(pod => podUsage(summaries.get(pod.spec?.nodeName ?? ''), pod));
     },
   };

@@ -12,9 +12,11 @@ import type {Random} from '#src/base/random.js';
 import {versionRoutes} from '#src/apiserver/handlers/version.js';
 import {compactRegularly} from '#src/apiserver/registry/compaction.js';
 import {healthRoutes} from '#src/apiserver/handlers/health.js';
-import type {Discovery} from '#src/apiserver/discovery/handler.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
+import {Discovery} from '#src/apiserver/discovery/handler.js';
+import {Loopback} from '#src/apiserver/loopback.js';
 import {createApiServer, type ApiServer} from '#src/apiserver/server.js';
+import {createRegistry} from '#src/apiserver/server-registry.js';
 import {inProcessClient} from '#src/client/in-process.js';
 import type {Client} from '#src/client/client.js';
 import {storedResources} from '#src/apiserver/request/stored-versions.js';
@@ -30,6 +32,7 @@ import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import type {AdministrativeRoute} from '#src/serving/administration/route.js';
 import type {Store} from '#src/storage/store.js';
 import {systemNetwork, type Network} from '#src/transport/network.js';
+import {backends} from '#src/transport/relay/backends.js';
 import {anonymousOf, authenticatorsOf, tokenAuthenticator} from './authentication.js';
 import {openApiRoutes} from '#src/apiserver/handlers/openapi.js';
 import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
@@ -51,7 +54,7 @@ import {ServerHealth} from './health.js';
 import {proxyClient} from './proxy-client.js';
 import {externalAddress, serviceRangesOf} from './self-service.js';
 import {storePrefix} from './store-servers.js';
-import {serviceAccountTokens} from './service-account-tokens.js';
+import {issuesTokens, serviceAccountTokens} from './service-account-tokens.js';
 import {serverStart, tellsStorageVersions, type ServerStart} from './server-start.js';
 import {RequestThread} from './request-thread/request-thread.js';
 
@@ -72,13 +75,14 @@ export interface ApiServerParts {
   /** The flags in effect. */
   flags(): Readonly<Record<string, string>>;
   gate(name: string): boolean;
-  serverAddress(): string;
+  /** `host:port` by which clients reach the server; empty where it does not listen. */
+  readonly serverAddress: string;
   /** The flags by which a thread of its own can answer large requests as this server does; without them this thread answers all. */
   readonly threadArgs?: readonly string[] | undefined;
   /** How nodes, pods and services are reached; over the network of this machine unless given. */
   readonly network?: Network;
-  /** Where figures of what nodes and pods use come from, if there are any. */
-  readonly usage?: UsageReader | undefined;
+  /** Returns where the metrics API gets the usage of nodes and pods; without it that API is not served. `client` acts as the server. */
+  readonly usage?: ((client: Client) => UsageReader) | undefined;
   /** Components of the control plane that run in this process too, as far as they have started. */
   readonly beside?: NonNullable<ComponentParts['beside']>;
 }
@@ -104,9 +108,17 @@ export interface RunningApiServer {
 /** The server's own identity. */
 export const serverUser: UserInfo = {name: 'system:apiserver', groups: ['system:masters', 'system:authenticated']};
 
-/** Puts an API server together. Rejects with one line that names the flag when a file it needs cannot be used. */
+/**
+ * Puts an API server together, in stages of which each uses the values of those before: what the options name (files, authorizers), the registry, what
+ * reads it (tokens, services, admission, aggregation), and the handler of requests. Rejects with one line that names the flag when a file it needs
+ * cannot be used.
+ */
 export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningApiServer> => {
-  const {options, naming, clock, random, log, store} = parts;
+  const {options, naming, clock, random, log, store, serverAddress, gate, metrics: meter} = parts;
+  const following = new AbortController();
+  const looping = new AbortController();
+  setMaxListeners(0, following.signal, looping.signal); // As many follow it as there are files, kinds and periods.
+
   const health = new ServerHealth({
     clock,
     log,
@@ -116,89 +128,93 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     healthTimeoutMs: options.kvstoreHealthcheckTimeout,
     readyTimeoutMs: options.kvstoreReadycheckTimeout,
   });
-  const judges = judgesOf(options.authorizationMode, naming, parts.gate);
-  const following = new AbortController();
-  const looping = new AbortController();
-  setMaxListeners(0, following.signal, looping.signal); // As many follow it as there are files, kinds and periods.
-  const authenticators = await authenticatorsOf(options, {clock, log, naming, gate: parts.gate, files: systemFiles, signal: following.signal});
-  const outside = () => externalAddress(options, parts.serverAddress());
+  const judges = judgesOf(options.authorizationMode, naming, gate);
+  const authenticators = await authenticatorsOf(options, {clock, log, naming, gate, files: systemFiles, signal: following.signal});
   const proxy = await proxyClient({options, files: systemFiles, clock, log});
-  const registrations = new Registrations(() => proxy.pair);
-  let aggregation: Aggregation | undefined;
-  const resolve = lazily(() => serviceResolver({reader: reader(), random, naming, toEndpoints: options.enableAggregatorRouting, serverAddress: parts.serverAddress}));
-  const tokens = serviceAccountTokens({
-    options,
-    naming,
-    clock,
-    log,
-    meter: parts.metrics,
-    reader: {get: (...what) => reader().get(...what), list: (...what) => reader().list(...what)},
-    client: () => clientAs(serverUser),
-    serverAddress: outside,
-  });
-  authenticators.push(...tokens.authenticators);
   const admission = await readAdmission(options, {naming, log, clock});
   const agentTrust = await followedAgentTrust(options, {files: systemFiles, clock, log, signal: following.signal});
-  const callerAs = (users: WebhookUsers | undefined): WebhookCaller => {
-    const self = {calls: selfCalls(() => server.handler, serverUser, clock), is: (reference: ServiceReference) => isSelf(reference, naming)};
-    const caller = webhookCaller({clock, log, resolve: reference => resolve()(reference), userAgent: naming.component('apiserver-admission'), users, clientPair: () => proxy.pair, self});
-    following.signal.addEventListener('abort', () => caller.close(), {once: true});
-    return caller;
-  };
-  const converting = lazily(() => ({naming, clock, random, caller: callerAs(undefined), figures: conversionFigures(parts.metrics, clock)}));
-  const {threadArgs: args} = parts;
-  const largeRequests = args && new RequestThread({store, clock, log, meter: parts.metrics, start: () => ({args, address: parts.serverAddress()}), limits: {ms: options.requestTimeout + 5000}});
-  const server = createApiServer({
+  const network = parts.network ?? systemNetwork(clock);
+  const loopback = new Loopback();
+  const clientAs = (user: UserInfo, userAgent = 'plat-apiserver') => inProcessClient(loopback.handler, {naming, user, userAgent, clock});
+  const client = clientAs(serverUser);
+
+  const registry = createRegistry({
     naming,
     clock,
     random,
     store,
-    meter: parts.metrics,
-    prefix: storePrefix(options),
-    gate: parts.gate,
+    meter,
     log,
+    gate,
+    prefix: storePrefix(options),
     runtimeConfig: options.runtimeConfig,
     release: releaseOf(options, parts.versions, log),
     minCompatibility: parts.versions.minCompatibility,
-    authenticators,
-    anonymous: anonymousOf(options, log),
     authorizer: judges.authorizer,
-    admission: registry => admissionPlugins(options, {configuration: admission, meter: parts.metrics, signal: following.signal, callerAs, registry, naming, clock, random, judges, log, minor: Number(parts.version.emulationMinor), client: () => clientAs(serverUser), gate: parts.gate}),
-    rulesFor: judges.rulesFor,
-    authenticateToken: tokenAuthenticator(authenticators, tokens.audiences),
-    tokens: tokens.issuer,
+    issuesTokens: issuesTokens(options),
+    servesUsage: parts.usage !== undefined,
     allowPrivileged: options.allowPrivileged,
     eventTtlSeconds: options.eventTtl / 1000,
     leaseReuseSeconds: options.leaseReuseDurationSeconds,
     garbageCollector: options.enableGarbageCollector,
     deleteCollectionWorkers: options.deleteCollectionWorkers,
     watchCache: {on: options.watchCache, without: uncached(options.watchCacheSizes)},
+  });
+
+  const reader = registryReader(registry);
+  const tokens = serviceAccountTokens({options, naming, clock, log, meter, reader, client, serverAddress: externalAddress(options, serverAddress)});
+  const resolve = serviceResolver({reader, random, naming, toEndpoints: options.enableAggregatorRouting, serverAddress});
+  const callerAs = (users: WebhookUsers | undefined): WebhookCaller => {
+    const self = {calls: selfCalls(loopback.handler, serverUser, clock), is: (reference: ServiceReference) => isSelf(reference, naming)};
+    const caller = webhookCaller({clock, log, resolve, userAgent: naming.component('apiserver-admission'), users, clientPair: () => proxy.pair, self});
+    following.signal.addEventListener('abort', () => caller.close(), {once: true});
+    return caller;
+  };
+  const plugins = admissionPlugins(options, {configuration: admission, meter, signal: following.signal, callerAs, registry, naming, clock, random, judges, log, minor: Number(parts.version.emulationMinor), client, gate});
+  const converting = lazily(() => ({naming, clock, random, caller: callerAs(undefined), figures: conversionFigures(meter, clock)}));
+  const toBackends = backends({network, clock, log});
+  const registrations = new Registrations(() => proxy.pair);
+  const aggregation = aggregate({naming, registrations, backends: toBackends, resolve, log, refusesRedirects: options.aggregatorRejectForwardingRedirect, gate});
+  const discovery = new Discovery(registry, externalAddress(options, serverAddress), aggregation);
+  const documents = lazily(() => openApi(registry, discovery, aggregation, parts.version));
+  const {threadArgs: args} = parts;
+  const largeRequests = args && new RequestThread({store, clock, log, meter, start: () => ({args, address: serverAddress}), limits: {ms: options.requestTimeout + 5000}});
+
+  const server = createApiServer({
+    registry,
+    log,
+    authenticators: [...authenticators, ...tokens.authenticators],
+    anonymous: anonymousOf(options, log),
+    admission: plugins,
+    rulesFor: judges.rulesFor,
+    authenticateToken: tokenAuthenticator([...authenticators, ...tokens.authenticators], tokens.audiences),
+    tokens: tokens.issuer,
     requestTimeoutMs: options.requestTimeout,
     minRequestTimeoutSeconds: options.minRequestTimeout,
     maxInFlight: {reading: options.maxRequestsInflight, mutating: options.maxMutatingRequestsInflight, summed: options.enablePriorityAndFairness},
     components: componentsOf({store, naming, clock, ...(parts.beside ? {beside: parts.beside} : {})}),
-    usage: parts.usage,
-    network: parts.network ?? systemNetwork(clock),
+    usage: parts.usage?.(client),
+    network,
     conversion: conversions(definition => webhookConversion(definition, converting())),
     agents: {addresses: options.platletPreferredAddressTypes, trust: agentTrust, timeoutMs: options.platletTimeout},
     serviceRanges: {addresses: serviceRangesOf(options), ports: options.serviceNodePortRange},
-    serverAddress: outside,
     largeRequests,
-    routes: ({registry, discovery}) => [
-      ...openApiRoutes({documents: lazily(() => openApi(registry, discovery, aggregation!, parts.version)), behind: registration => aggregation!.behind(registration), clock}),
+    discovery,
+    backends: toBackends,
+    aggregation,
+    routes: [
+      ...openApiRoutes({documents, behind: registration => aggregation.behind(registration), clock}),
       ...versionRoutes(parts.version),
       ...tokens.routes,
       ...observationRoutes(parts, health),
     ],
-    aggregation: backends => (aggregation = aggregate({naming, registrations, backends, resolve: reference => resolve()(reference), log, refusesRedirects: options.aggregatorRejectForwardingRedirect, gate: parts.gate})),
     failed: (error, {method, url}) => log.error({method, url: url.split('?')[0], err: error}, 'a request failed by a fault of the server'),
   });
-  const reader = lazily(() => registryReader(server.registry));
-  const clientAs = (user: UserInfo, userAgent = 'plat-apiserver') => inProcessClient(server.handler, {naming, user, userAgent, clock});
-  if (tellsStorageVersions(server, parts.gate)) server.storedVersions.expect(storedResources(server.registry));
+  loopback.attach(server.handler);
+  if (tellsStorageVersions(server, gate)) server.storedVersions.expect(storedResources(registry));
   const follow = async () => {
-    await judges.rbac?.follow(registryPolicy(server.registry), following.signal);
-    await judges.nodes?.follow(server.registry, following.signal);
+    await judges.rbac?.follow(registryPolicy(registry), following.signal);
+    await judges.nodes?.follow(registry, following.signal);
     await server.custom.follow(following.signal);
   };
   let start: ServerStart | undefined;
@@ -213,7 +229,6 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
       server.figures.follow({clock, log, meter: parts.metrics, naming, countEveryMs: options.kvstoreCountMetricPollPeriod, sizeEveryMs: options.kvstoreDbMetricPollInterval}, following.signal);
       compactRegularly({store, clock, log, intervalMs: options.kvstoreCompactionInterval}, following.signal);
       await follow();
-      const client = clientAs(serverUser);
       start = serverStart({...parts, server, client, user: serverUser, health, judges, proxy, registrations, aggregation, meter: parts.metrics}, {looping: looping.signal, serving: following.signal});
       await health.run(start.hooks);
     },

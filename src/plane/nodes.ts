@@ -10,16 +10,19 @@ import type {ApiserverOptions} from '#src/options/apiserver.js';
 import type {Rules} from '#src/simulation/rules/rules.js';
 import type {Simulation} from '#src/simulation/simulation.js';
 import type {RunningApiServer} from './api-server.js';
+import type {Client} from '#src/client/client.js';
+import type {UsageReader} from '#src/api/usage.js';
+import type {Network} from '#src/transport/network.js';
 import {watchSecondsInProcess} from './component/in-process.js';
+import {simulatedNetwork} from './simulated-network.js';
+import {planeUsage} from './usage.js';
 
-export interface PlaneNodes {
+export interface PlaneNodesParts {
   readonly count: number;
-  /** Where the rules of the simulation are. */
+  /** The file of the simulation's rules. */
   readonly rulesFile: string | undefined;
   /** The ranges of pods: nodes have addresses of their families. */
   readonly podRanges: readonly string[];
-  readonly api: RunningApiServer;
-  readonly options: ApiserverOptions;
   readonly naming: Naming;
   readonly clock: Clock;
   readonly random: Random;
@@ -30,22 +33,57 @@ export interface PlaneNodes {
   readonly freeze: boolean;
 }
 
-/** Runs the simulated nodes of a plane, if there are to be any. Each acts as a node's user; what nodes may do is the node authorizer's to say, and where that one is off they may do everything. */
-export const planeNodes = async ({count, rulesFile, podRanges, api, options, naming, ...rest}: PlaneNodes): Promise<Simulation | undefined> => {
-  if (count === 0) return undefined;
-  const {startSimulation} = await import('#src/simulation/simulation.js'); // Loaded only where there are nodes.
-  const isJudged = options.authorizationMode.includes('Node');
-  return startSimulation({
-    ...rest,
-    nodes: count,
-    watchSeconds: watchSecondsInProcess,
-    ...(podRanges.length > 0 ? {families: podRanges.map(range => (range.includes(':') ? 6 : 4))} : {}),
-    ...(rulesFile ? {rules: await rulesIn(rulesFile)} : {}),
-    naming,
-    client: api.clientAs({name: naming.componentUser('simulation'), groups: [wellKnown.masters, wellKnown.authenticated]}, 'plat/simulation'),
-    clientAs: user => api.clientAs(isJudged ? user : {...user, groups: [...user.groups, wellKnown.masters]}, naming.agent),
-  });
-};
+/**
+ * The simulated nodes of a plane, from before its API server to its stop: the server reaches agents and pods over `network` and reads what they use from
+ * `usage`, which find nothing until `start`.
+ */
+export class PlaneNodes {
+  readonly #parts: PlaneNodesParts;
+  #simulation: Simulation | undefined;
+
+  constructor(parts: PlaneNodesParts) {
+    this.#parts = parts;
+  }
+
+  /** The nodes, once they run. */
+  get simulation(): Simulation | undefined {
+    return this.#simulation;
+  }
+
+  /** The network of this machine with the nodes in it. */
+  get network(): Network {
+    return simulatedNetwork({...this.#parts, simulation: () => this.#simulation});
+  }
+
+  /** The usage of these nodes and of those whose agents run elsewhere, which are called through `client`. */
+  usage(client: Client): UsageReader {
+    const {clock, log} = this.#parts;
+    return planeUsage({simulation: () => this.#simulation, client, clock, log});
+  }
+
+  /**
+   * Starts the nodes and returns what stops them, if there are to be any. Each acts as a node's user, which may do what the node authorizer allows, and
+   * where that authorizer is off, everything.
+   */
+  async start(api: Pick<RunningApiServer, 'clientAs'>, {authorizationMode}: Pick<ApiserverOptions, 'authorizationMode'>): Promise<(() => Promise<void>) | undefined> {
+    const {count, rulesFile, podRanges, naming, ...rest} = this.#parts;
+    if (count === 0) return undefined;
+    const {startSimulation} = await import('#src/simulation/simulation.js'); // Loaded only where there are nodes.
+    const isAuthorized = authorizationMode.includes('Node');
+    const simulation = await startSimulation({
+      ...rest,
+      nodes: count,
+      watchSeconds: watchSecondsInProcess,
+      ...(podRanges.length > 0 ? {families: podRanges.map(range => (range.includes(':') ? 6 : 4))} : {}),
+      ...(rulesFile ? {rules: await rulesIn(rulesFile)} : {}),
+      naming,
+      client: api.clientAs({name: naming.componentUser('simulation'), groups: [wellKnown.masters, wellKnown.authenticated]}, 'plat/simulation'),
+      clientAs: user => api.clientAs(isAuthorized ? user : {...user, groups: [...user.groups, wellKnown.masters]}, naming.agent),
+    });
+    this.#simulation = simulation;
+    return () => simulation.stop();
+  }
+}
 
 /** The rules in the file of `--simulation-file`. Throws an `OptionError` in one line. */
 export const rulesIn = async (path: string): Promise<Rules> => {

@@ -1,52 +1,41 @@
-import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
-import {tmpdir} from 'node:os';
 import {join, resolve} from 'node:path';
 import {ListRefused} from '#informers/refusal.js';
-import {naming as namingOf, type Naming} from '#src/api/naming.js';
+import type {Naming} from '#src/api/naming.js';
 import type {UserInfo} from '#src/api/user.js';
-import {every, systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
 import {lazily} from '#src/base/lazily.js';
-import {noLog, type Log} from '#src/base/log.js';
-import {systemRandom, type Random} from '#src/base/random.js';
-import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Undo} from '#src/base/undo.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {HealthChecks} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import {UnhandledErrors} from '#src/observe/unhandled.js';
-import {apiserverFlags, type ApiserverOptions} from '#src/options/apiserver.js';
-import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {apiserverFlags} from '#src/options/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
-import {parseFlags, type Parsed} from '#src/options/parse.js';
-import {planeNaming} from '#src/options/shared/naming.js';
-import {schedulerFlags} from '#src/options/scheduler.js';
+import type {Parsed} from '#src/options/parse.js';
 import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
 import {selectControllers} from '#src/runtime/selection.js';
 import type {Manager} from '#src/runtime/manager.js';
 import {unlessAborted} from '#src/runtime/shutdown.js';
 import type {Simulation} from '#src/simulation/simulation.js';
 import {openStore} from '#src/storage/open.js';
-import {assembleApiServer, serverUser, type RunningApiServer} from './api-server.js';
-import {apiserverArgs, concerns, controllerManagerArgs, schedulerArgs} from './arguments.js';
+import type {Store} from '#src/storage/store.js';
+import {assembleApiServer, type ApiServerParts, type RunningApiServer} from './api-server.js';
 import {checkOptions} from './check-options.js';
-import {addBuildMetrics} from './component/metrics.js';
-import type {ComponentParts} from './components.js';
-import {createComponent} from './component/component.js';
+import {createComponent, type Component, type RunnableComponent} from './component/component.js';
 import {inProcessConnection} from './component/in-process.js';
+import {addBuildMetrics} from './component/metrics.js';
 import {controllerManager} from './controller-manager/component.js';
-import {checkKubeconfig, mergeKubeconfig} from './kubeconfig/file.js';
-import {kubeconfig, type AdminSettings} from './kubeconfig/settings.js';
 import type {Plane as EmbeddedPlane} from './embedded.js';
-import {planeNodes} from './nodes.js';
-import type {PlaneOptions} from './options.js';
-import {planeUsage} from './usage.js';
+import {readAll, readInputs, type PlaneInputs} from './inputs.js';
+import {mergeKubeconfig} from './kubeconfig/file.js';
+import {kubeconfig} from './kubeconfig/settings.js';
 import type {Document, Manifest} from './manifests/read.js';
 import type {LocalWebhooks} from './manifests/webhooks.js';
-import {localServingPair, planeMaterial, type PlaneMaterial} from './material.js';
-import {firstServiceAddress} from './self-service.js';
-import {simulatedNetwork} from './simulated-network.js';
-import {scheduler as schedulerOf} from './scheduler.js';
+import {localServingPair} from './material.js';
+import {PlaneNodes} from './nodes.js';
+import type {PlaneOptions} from './options.js';
+import {openPlanePort, type PlanePort} from './port.js';
+import {scheduler as schedulerComponent} from './scheduler.js';
 import {storeServersOf} from './store-servers.js';
-import {planeServingCertificate, renewAfterMs} from './serving-certificate.js';
-import {hostPort, openSockets, type Sockets} from './sockets.js';
+import {waitingServer} from './waiting-server.js';
 
 /** A control plane that runs, with its parts. */
 export interface Plane extends EmbeddedPlane {
@@ -56,140 +45,100 @@ export interface Plane extends EmbeddedPlane {
   readonly simulation: Simulation | undefined;
 }
 
-/** Who says where the store is does not want it in memory. */
+/** These flags say where the store is, so it is not in memory. */
 const storeFlags = ['storage-backend', 'kvstore-servers'];
 
 const admin: UserInfo = {name: 'plat-admin', groups: ['system:masters', 'system:authenticated']};
 
-/** Starts a whole control plane in this process and resolves once it serves and every controller's caches are synced. */
+/**
+ * Starts a whole control plane in this process and resolves once it serves and every controller's caches are synced: port, store, API server,
+ * components, nodes, manifests, kubeconfig, in this order. What was started is taken down again when a later step fails.
+ */
 export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   checkOptions(given);
-  const options = {...given, naming: given.naming ?? planeNaming.naming.default};
-  const {random = systemRandom, log = noLog} = options;
-  const unhandled = new UnhandledErrors(log);
-  const clock = guardedClock(options.clock, unhandled);
-  const naming = namingOf(options.naming);
-  const manifests = options.manifests?.length ? await readAll(options.manifests) : [];
-  if (options.kubeconfig) await checkKubeconfig(options.kubeconfig);
-  const directory = options.dataDir ? resolve(options.dataDir) : mkdtempSync(join(tmpdir(), 'plat-'));
   await using undo = new Undo();
-  if (!options.dataDir) undo.defer(() => rmSync(directory, {recursive: true, force: true}));
-  const material = await planeMaterial(join(directory, 'pki'), clock, log);
-  const serverArgs = apiserverArgs({...options, dataDir: directory}, material);
-  const apiserver = parseFlags(apiserverFlags, serverArgs);
-  const controllers = parseFlags(controllerManagerFlags, controllerManagerArgs(options, material, apiserver.versions));
-  const scheduling = parseFlags(schedulerFlags, schedulerArgs(options, apiserver.versions));
-  const asked = [...(options.apiserverArgs ?? []), ...(options.controllerManagerArgs ?? []), ...(options.schedulerArgs ?? [])];
-  for (const warning of [...apiserver.warnings, ...controllers.warnings, ...scheduling.warnings]) if (concerns(warning, asked)) log.warn(warning);
+  const inputs = await readInputs(given, undo);
+  const {options, naming, clock, log, directory, material} = inputs;
+  const unlessStopped = <T>(step: Promise<T>): Promise<T> => (options.signal ? unlessAborted(step, options.signal) : step);
+  const metrics = {apiserver: metricsOf(inputs.apiserver, naming), manager: metricsOf(inputs.controllerManager, naming), scheduler: metricsOf(inputs.scheduler, naming)};
+  inputs.unhandled.countIn(metrics.apiserver);
 
-  const store = await openStore({
-    backend: options.dataDir || storeFlags.some(flag => apiserver.set.has(flag)) ? apiserver.options.storageBackend : 'memory',
-    directory: resolve(apiserver.options.dataDir),
-    servers: storeServersOf({options: apiserver.options, naming, gate: gateOf(apiserver), minCompatibility: apiserver.versions.minCompatibility}),
-    naming: naming.name,
-    clock,
-    random,
-    log,
-    timeoutMs: apiserver.options.storageInitializationTimeout,
-    ...(options.signal ? {signal: options.signal} : {}),
+  let reason = 'the store is not open yet';
+  const waiting = waitingServer({options: inputs.apiserver.options, naming, clock, log, gate: gateOf(inputs.apiserver), reason: () => reason});
+  const port = options.listen === false ? undefined : await openPlanePort({...inputs, options: inputs.apiserver.options, handler: waiting.handler, meter: metrics.apiserver});
+  if (port) undo.defer(() => port.close());
+  const store = await openPlaneStore(inputs, why => (reason = why));
+
+  const checks = {scheduler: new HealthChecks(log), 'controller-manager': new HealthChecks(log)};
+  const nodes = new PlaneNodes({
+    ...inputs,
+    count: options.nodes ?? 0,
+    rulesFile: options.simulationFile,
+    podRanges: inputs.controllerManager.options.clusterCidr,
+    version: versionInfoOf(inputs.apiserver).gitVersion,
+    meter: metrics.apiserver,
+    freeze: options.freeze ?? false,
   });
-  const [metrics, managerMetrics, schedulerMetrics] = [metricsOf(apiserver, naming), metricsOf(controllers, naming), metricsOf(scheduling, naming)];
-  unhandled.countIn(metrics);
-  let address = '';
-  let simulation: Simulation | undefined;
-  let beside: ReturnType<NonNullable<ComponentParts['beside']>> = {};
-  const api: RunningApiServer = await assembleApiServer({
-    options: apiserver.options,
-    naming,
-    clock,
-    random,
-    log,
-    metrics,
-    metricsBeside: [managerMetrics, schedulerMetrics],
-    store,
-    version: versionInfoOf(apiserver),
-    versions: apiserver.versions,
-    flags: () => flagValues(apiserverFlags, apiserver.options),
-    gate: gateOf(apiserver),
-    serverAddress: () => address,
-    // Another thread would have a time of its own.
-    ...(options.clock instanceof VirtualClock ? {} : {threadArgs: serverArgs}),
-    ...(options.nodes ? {network: simulatedNetwork({naming, clock, random, log, simulation: () => simulation})} : {}),
-    usage: (options.metricsApi ?? Boolean(options.nodes)) ? planeUsage({simulation: () => simulation, client: () => api.clientAs(serverUser), clock, log}) : undefined,
-    beside: () => beside,
+  const api = await assembleApiServer({
+    ...serverParts(inputs, store, port),
+    metrics: metrics.apiserver,
+    metricsBeside: [metrics.manager, metrics.scheduler],
+    ...(options.nodes ? {network: nodes.network} : {}),
+    ...((options.metricsApi ?? Boolean(options.nodes)) ? {usage: client => nodes.usage(client)} : {}),
+    beside: () => ({scheduler: () => checks.scheduler.all('healthz'), 'controller-manager': () => checks['controller-manager'].all('healthz')}),
+  }).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
   });
   undo.defer(() => api.close());
-  const sockets = options.listen === false ? undefined : await openPort(apiserver.options, api, material, {clock, random, log, naming});
-  if (sockets) undo.defer(() => sockets.stop());
-  address = sockets ? hostPort(sockets) : '';
+  if (port) undo.defer(() => port.stop(api));
+  waiting.handOver(api.handler);
   await api.begin();
   options.signal?.throwIfAborted();
 
-  const {controllers: all} = await import('#controllers/index.js');
+  const {controllers} = await import('#controllers/index.js');
   const stopping = new AbortController();
-  const environment = {clock, random, log, freeze: options.freeze ?? false, signal: stopping.signal};
-  const inProcess = (role: string, {options: own, set}: typeof controllers | typeof scheduling) => inProcessConnection({role, handler: api.handler, naming, clock, options: own, set});
-  const managerComponent = await createComponent(controllerManager(all), controllers, inProcess('controller-manager', controllers), {...environment, metrics: managerMetrics});
-  const schedulerComponent = await createComponent(schedulerOf, scheduling, inProcess('scheduler', scheduling), {...environment, metrics: schedulerMetrics});
-  for (const component of [managerComponent, schedulerComponent]) {
+  const environment = {clock, random: inputs.random, log, freeze: options.freeze ?? false, signal: stopping.signal};
+  const create = <R>(component: Component<R>, parsed: Parsed<R>, own: {readonly checks: HealthChecks; readonly metrics: MetricsRegistry}): Promise<RunnableComponent> =>
+    createComponent(component, parsed, inProcessConnection({role: component.role, handler: api.handler, naming, clock, options: parsed.options as never, set: parsed.set}), {...environment, ...own});
+  const manager = await create(controllerManager(controllers), inputs.controllerManager, {checks: checks['controller-manager'], metrics: metrics.manager});
+  const scheduler = await create(schedulerComponent, inputs.scheduler, {checks: checks.scheduler, metrics: metrics.scheduler});
+  for (const component of [manager, scheduler]) {
     const closePort = await component.openPort();
     if (closePort) undo.defer(closePort);
   }
-  const [{manager}, {manager: scheduler}] = [managerComponent, schedulerComponent];
-  beside = {scheduler: () => scheduler.health(), 'controller-manager': () => manager.health()};
-  const runs = [managerComponent, schedulerComponent].map(each => each.run(stopping.signal));
+  const runs = [manager, scheduler].map(component => component.run(stopping.signal));
   undo.defer(async () => {
     stopping.abort();
-    await Promise.allSettled(runs); // Why one failed is told by `failed`.
+    await Promise.allSettled(runs); // Why one failed is reported by `failed`.
   });
-  const failed = Promise.race(runs).then(ending => {
-    if (stopping.signal.aborted) return new Promise<never>(() => {});
-    throw new Error(`the controllers ended by themselves: ${ending}`);
-  });
-  failed.catch(() => {});
-  const wanted = <T>(work: Promise<T>): Promise<T> => (options.signal ? unlessAborted(work, options.signal) : work);
-  await wanted(Promise.race([Promise.all([manager.ready, scheduler.ready]).catch((error: unknown) => (error instanceof ListRefused ? Promise.reject(error) : failed)), failed]));
-  simulation = await planeNodes({
-    count: options.nodes ?? 0,
-    rulesFile: options.simulationFile,
-    podRanges: controllers.options.clusterCidr,
-    api,
-    options: apiserver.options,
-    version: versionInfoOf(apiserver).gitVersion,
-    naming,
-    clock,
-    random,
-    log,
-    meter: metrics,
-    freeze: options.freeze ?? false,
-  });
-  const nodes = simulation;
-  if (nodes) undo.defer(() => nodes.stop());
+  const failed = failureOf(runs, stopping.signal);
+  await unlessStopped(Promise.race([readiness([manager, scheduler], failed), failed]));
+
+  const stopNodes = await nodes.start(api, inputs.apiserver.options);
+  if (stopNodes) undo.defer(stopNodes);
 
   const client = (user = admin) => api.clientAs(user, 'plat');
   const webhookPair = lazily(() => localServingPair(join(directory, 'pki', 'webhook'), material, clock)); // Two at once would mix their files.
+  const makesAccounts = selectControllers(controllers, inputs.controllerManager.options.controllers).selected.some(({name}) => name === 'serviceaccount-controller');
   const applyAll = async (documents: readonly Document[], webhooks: LocalWebhooks | undefined) => {
     const {applyManifests} = await import('./manifests/apply.js');
     const serving = webhooks && {...webhooks, caBundle: (await webhookPair()).caBundle};
-    return applyManifests(documents, {client: client(), clock, serving, makesAccounts: selectControllers(all, controllers.options.controllers).selected.some(({name}) => name === 'serviceaccount-controller')});
+    return applyManifests(documents, {client: client(), clock, serving, makesAccounts});
   };
-  if (manifests.length > 0) await wanted(Promise.race([applyAll(manifests, options.webhooks), failed]));
-
-  const settings = sockets ? adminSettings(sockets, material) : undefined;
-  if (settings && (options.dataDir || options.kubeconfig)) {
-    const merged = await mergeKubeconfig(options.kubeconfig ?? join(directory, 'kubeconfig'), {settings, directory, log});
-    if (options.removeContextOnStop) undo.defer(() => merged.remove().catch((error: unknown) => log.warn({err: error}, 'the context of the plane stays in the kubeconfig file')));
-  }
+  if (inputs.manifests.length > 0) await unlessStopped(Promise.race([applyAll(inputs.manifests, options.webhooks), failed]));
+  if (port) await writeKubeconfig(inputs, port, undo);
   options.signal?.throwIfAborted();
+
   const cleanup = undo.move();
   const stop = () => cleanup[Symbol.asyncDispose]();
   return {
     naming,
-    url: address && `https://${address}`,
-    kubeconfig: settings ? kubeconfig(settings) : '',
+    url: port ? `https://${port.address}` : '',
+    kubeconfig: port ? kubeconfig(port.settings) : '',
     api,
-    manager,
-    simulation,
+    manager: manager.manager,
+    simulation: nodes.simulation,
     client,
     apply: async (more, {webhooks = options.webhooks} = {}) => applyAll(await readAll(isList(more) ? more : [more]), webhooks),
     webhookPair,
@@ -199,54 +148,62 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   };
 };
 
+const isList = (manifests: Manifest | readonly Manifest[]): manifests is readonly Manifest[] => Array.isArray(manifests);
+
 const metricsOf = (parsed: Pick<Parsed<unknown>, 'gates' | 'versions' | 'version'> & {readonly options: {readonly disabledMetrics: readonly string[]}}, naming: Naming): MetricsRegistry => {
   const metrics = new MetricsRegistry({process: true, disabled: parsed.options.disabledMetrics});
   addBuildMetrics(metrics, parsed, naming);
   return metrics;
 };
 
-/** Most planes do without the code for manifests. */
-const readAll = async (manifests: readonly Manifest[]): Promise<Document[]> => (await import('./manifests/read.js')).readManifests(manifests);
-
-const isList = (manifests: Manifest | readonly Manifest[]): manifests is readonly Manifest[] => Array.isArray(manifests);
-
-const openPort = async (
-  options: ApiserverOptions,
-  running: RunningApiServer,
-  {authority}: PlaneMaterial,
-  {naming, ...ports}: {clock: Clock; random: Random; log: Log; naming: Naming},
-): Promise<Sockets & {stop(): Promise<void>}> => {
-  const certificate = () => planeServingCertificate(authority, {clock: ports.clock, naming, hosts: [firstServiceAddress(options), options.bindAddress, options.externalHostname].filter(Boolean)});
-  const sockets = await openSockets({options, handler: running.handler, meter: running.metrics, tls: await certificate(), ...ports});
-  let renewAt = ports.clock.now() + renewAfterMs;
-  const over = new AbortController();
-  every(ports.clock, renewalCheckMs, over.signal, async () => {
-    if (ports.clock.now() < renewAt) return;
-    sockets.listener.setSecureContext(await certificate());
-    renewAt = ports.clock.now() + renewAfterMs;
+/** Opens the store that the flags name; one in memory where there is no data directory. */
+const openPlaneStore = ({options, apiserver, naming, clock, random, log}: PlaneInputs, waiting: (reason: string) => void): Promise<Store> =>
+  openStore({
+    backend: options.dataDir || storeFlags.some(flag => apiserver.set.has(flag)) ? apiserver.options.storageBackend : 'memory',
+    directory: resolve(apiserver.options.dataDir),
+    servers: storeServersOf({options: apiserver.options, naming, gate: gateOf(apiserver), minCompatibility: apiserver.versions.minCompatibility}),
+    naming: naming.name,
+    clock,
+    random,
+    log,
+    timeoutMs: apiserver.options.storageInitializationTimeout,
+    waiting,
+    ...(options.signal ? {signal: options.signal} : {}),
   });
-  return {
-    ...sockets,
-    stop() {
-      over.abort();
-      return sockets.stop(running);
-    },
-  };
+
+/** What the API server takes from flags, store and port. */
+const serverParts = ({options, apiserver, apiserverArgs, naming, clock, random, log}: PlaneInputs, store: Store, port: PlanePort | undefined): Omit<ApiServerParts, 'metrics'> => ({
+  options: apiserver.options,
+  naming,
+  clock,
+  random,
+  log,
+  store,
+  version: versionInfoOf(apiserver),
+  versions: apiserver.versions,
+  flags: () => flagValues(apiserverFlags, apiserver.options),
+  gate: gateOf(apiserver),
+  serverAddress: port?.address ?? '',
+  // A virtual clock does not reach into another thread.
+  ...(options.clock instanceof VirtualClock ? {} : {threadArgs: apiserverArgs}),
+});
+
+/** Rejects when components end by themselves, or fail. */
+const failureOf = (runs: readonly Promise<string>[], stopping: AbortSignal): Promise<never> => {
+  const failed = Promise.race(runs).then(outcome => {
+    if (stopping.aborted) return new Promise<never>(() => {});
+    throw new Error(`the controllers ended by themselves: ${outcome}`);
+  });
+  failed.catch(() => {});
+  return failed;
 };
 
-/** How often it is seen whether the serving certificate is due; also how soon a renewal that failed is tried again. */
-const renewalCheckMs = 3_600_000;
+/** Resolves once all managers are ready. A refused list is reported as it is; other failures are those of the run. */
+const readiness = (components: readonly RunnableComponent[], failed: Promise<never>): Promise<unknown> =>
+  Promise.all(components.map(({manager}) => manager.ready)).catch((error: unknown) => (error instanceof ListRefused ? Promise.reject(error) : failed));
 
-/** The plane's clock: an error of a callback is reported and neither ends the process nor the rest of the plane. A clock that was given hears of it too. */
-const guardedClock = (given: Clock | undefined, unhandled: UnhandledErrors): Clock =>
-  withErrorHandler(given ?? systemClock, error => {
-    unhandled.handle(error);
-    given?.unhandled(error);
-  });
-
-const adminSettings = (sockets: Sockets, {files}: PlaneMaterial): AdminSettings => ({
-  server: `https://${hostPort(sockets)}`,
-  ca: readFileSync(files.ca, 'utf8'),
-  certificate: readFileSync(files.admin, 'utf8'),
-  key: readFileSync(files.adminKey, 'utf8'),
-});
+const writeKubeconfig = async ({options, directory, log}: PlaneInputs, {settings}: PlanePort, undo: Undo): Promise<void> => {
+  if (!options.dataDir && !options.kubeconfig) return;
+  const merged = await mergeKubeconfig(options.kubeconfig ?? join(directory, 'kubeconfig'), {settings, directory, log});
+  if (options.removeContextOnStop) undo.defer(() => merged.remove().catch((error: unknown) => log.warn({err: error}, 'the context of the plane stays in the kubeconfig file')));
+};

@@ -59,7 +59,7 @@ export interface ServerStartParts {
   readonly log: Log;
   readonly meter: MetricsRegistry;
   gate(name: string): boolean;
-  serverAddress(): string;
+  readonly serverAddress: string;
 }
 
 /** What the hooks set going ends with these: loops over the server's own objects before watches end, all else after. */
@@ -112,13 +112,13 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
       async run() {
         await Promise.all([namespaces(), ranges()]);
         const peers = store.shared ? new Peers({store, prefix: storePrefix(options)}) : alone();
-        selfService = await keepSelfService({client, clock, log, ...(store.shared ? {} : {revision: () => store.revision()}), ...selfServiceOf(options, parts.serverAddress(), peers)}, signals.serving);
+        selfService = await keepSelfService({client, clock, log, ...(store.shared ? {} : {revision: () => store.revision()}), ...selfServiceOf(options, parts.serverAddress, peers)}, signals.serving);
       },
     },
     {
       name: 'start-service-ip-repair-controllers',
       async run() {
-        const {addresses, nodePorts: ports} = registry.settings.pools();
+        const {addresses, nodePorts: ports} = registry.settings.writes.pools;
         const repair = new ServiceRepair({client, clock, log, addresses, ports});
         await repair.run();
         repair.follow(signals.serving);

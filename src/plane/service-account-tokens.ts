@@ -42,10 +42,10 @@ export interface ServiceAccountParts {
   readonly log: Log;
   readonly meter: Meter;
   readonly reader: Reader;
-  /** A client that acts as the server itself; asked for when there is something to write. */
-  client(): Client;
-  /** `host:port`, once it is known. */
-  serverAddress(): string;
+  /** A client that acts as the server itself. */
+  readonly client: Client;
+  /** `host:port` by which clients reach the server. */
+  readonly serverAddress: string;
 }
 
 /** How a server deals with tokens of service accounts. */
@@ -73,6 +73,9 @@ const verifyingKeys = ({serviceAccountKeyFile, tlsPrivateKeyFile, certDir}: Serv
   }
 };
 
+/** Whether the flags let the server sign tokens. */
+export const issuesTokens = ({serviceAccountIssuer: [issuer], serviceAccountSigningKeyFile: file}: ServiceAccountOptions): boolean => Boolean(file && issuer);
+
 /** Signs with the key of the file as the first issuer. */
 const issuerOf = (options: ServiceAccountOptions, audiences: readonly string[]): TokenIssuer | undefined => {
   const {serviceAccountIssuer: [iss], serviceAccountSigningKeyFile: file} = options;
@@ -96,7 +99,7 @@ const discoveryRoutes = ({options, log, serverAddress}: ServiceAccountParts, key
     log.warn({issuer, cause: objection}, 'the issuer of service account tokens cannot be discovered: no discovery document is served');
     return [];
   }
-  return openIdRoutes({issuer, keys, keySetUri: () => serviceAccountJwksUri || `https://${serverAddress()}${keySetPath}`});
+  return openIdRoutes({issuer, keys, keySetUri: () => serviceAccountJwksUri || `https://${serverAddress}${keySetPath}`});
 };
 
 /** Notes the day on the secret. A secret that cannot be changed just now is noted on another day. */
@@ -105,7 +108,7 @@ const noting =
   async ({metadata = {}}: Readonly<Secret>, day: string): Promise<void> => {
     const labels = {[naming.key('legacy-token-last-used')]: day};
     const {name = '', namespace = ''} = metadata;
-    await client()
+    await client
       .resource(kinds.secrets)
       .patch(name, 'merge', {metadata: {uid: metadata.uid, labels}}, {namespace})
       .catch((error: unknown) => log.v(1).info({err: error, secret: `${namespace}/${name}`}, 'the use of a token could not be noted on its secret'));

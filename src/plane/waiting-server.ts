@@ -3,6 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import {serviceUnavailable} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import {systemFiles} from '#src/base/files.js';
+import {lazily} from '#src/base/lazily.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {HealthChecks} from '#src/observe/health.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
@@ -31,7 +32,7 @@ export interface WaitingServer {
  * Answers while the server waits for its store: the health endpoints fail and say why below their names (`/readyz/etcd`), to those who may see them later, too; everything else is
  * answered with 503. Tokens of service accounts cannot be verified without a store.
  */
-export const waitingServer = async ({options, naming, clock, log, gate, reason}: WaitingServerParts): Promise<WaitingServer> => {
+export const waitingServer = ({options, naming, clock, log, gate, reason}: WaitingServerParts): WaitingServer => {
   const following = new AbortController();
   const checks = new HealthChecks(log);
   checks.add('ping', () => {});
@@ -39,14 +40,15 @@ export const waitingServer = async ({options, naming, clock, log, gate, reason}:
   checks.add(naming.store, () => {
     throw new Error(reason());
   });
-  const health = administration({
+  // Files are read with the first request: mostly there is none.
+  const health = lazily(async () => administration({
     routes: healthRoutes({healthz: checks, livez: checks, readyz: checks}),
     authenticators: await authenticatorsOf(options, {clock, log, naming, gate, files: systemFiles, signal: following.signal}),
     anonymous: anonymousOf(options, noLog), // The server itself warns where that is reset.
     authorizer: {authorize: () => ({decision: 'allow'})},
     failed: error => log.error({err: error}, 'answering a health check failed'),
-  });
-  let current: ApiHandler = async request => (/^\/(healthz|livez|readyz)(\/|\?|$)/.test(request.url) ? health(request) : unavailable());
+  }));
+  let current: ApiHandler = async request => (/^\/(healthz|livez|readyz)(\/|\?|$)/.test(request.url) ? (await health())(request) : unavailable());
   return {
     handler: request => current(request),
     handOver(to) {

@@ -30,7 +30,7 @@ const resolverOver = (objects: {services?: readonly object[]; slices?: readonly 
     random: seededRandom(1),
     naming: words,
     toEndpoints,
-    serverAddress: () => '[::]:6443',
+    serverAddress: '[::]:6443',
   });
 
 const aService = (spec: object) => ({metadata: {name: 'svc', namespace: 'ns'}, spec: {type: 'ClusterIP', clusterIP: '10.0.0.7', ports: [{name: 'web', port: 443, targetPort: 8443}], ...spec}});

@@ -226,7 +226,7 @@ test('requests are counted by the verbs, scopes and dry runs that monitoring kno
 test('a server that waits for its store fails its health checks with the reason, answers all else with 503, and hands over', async t => {
   const clock = new VirtualClock();
   const {options} = parseFlags(apiserverFlags, ['--naming=kubernetes', '--authorization-mode=RBAC', '--anonymous-auth=true', '--service-account-issuer=https://issuer.example.com']);
-  const waiting = await waitingServer({options, naming: naming('kubernetes'), clock, log: noLog, gate: () => false, reason: () => 'dial tcp 127.0.0.1:2379: connect: connection refused'});
+  const waiting = waitingServer({options, naming: naming('kubernetes'), clock, log: noLog, gate: () => false, reason: () => 'dial tcp 127.0.0.1:2379: connect: connection refused'});
   const get = async (url: string): Promise<[number, string]> => {
     const {status, body} = await waiting.handler({method: 'GET', url, headers: {}, caller: {credentials: {certificates: [], connection: {}}}, remoteAddress: '', signal: new AbortController().signal});
     return [status, body.kind === 'bytes' ? String(body.bytes) : ''];

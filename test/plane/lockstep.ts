@@ -99,7 +99,7 @@ export const startTogether = async ({store, clock, count, args = [], told}: Toge
         versions: parsed.versions,
         flags: () => flagValues(apiserverFlags, parsed.options),
         gate: gateOf(parsed),
-        serverAddress: () => `${address}:6443`,
+        serverAddress: `${address}:6443`,
       });
     }),
   );

@@ -41,7 +41,7 @@ const startRepair = async () => {
   const world = startServer();
   const client = world.clientOf();
   await client.resource(kinds.namespaces).create({metadata: {name: namespace}});
-  const {addresses, nodePorts} = world.server.registry.settings.pools();
+  const {addresses, nodePorts} = world.server.registry.settings.writes.pools;
   return {...world, client, nodePorts, repair: new ServiceRepair({client, clock: world.clock, log: noLog, addresses, ports: nodePorts})};
 };
 
@@ -58,7 +58,7 @@ test('repair takes addresses and ports that only their services know of', async 
 
 test('repair gives back what no service has, once it is sure', async t => {
   const {client, clock, nodePorts, repair, server} = await startRepair();
-  const {addresses} = server.registry.settings.pools();
+  const {addresses} = server.registry.settings.writes.pools;
   await addresses.take('10.0.0.9', {namespace, name: 'gone'});
   await nodePorts.take(30_123);
   const held = async () => [(await client.resource(kinds.ipAddresses).list()).items.length, (await nodePorts.taken()).length];

@@ -37,7 +37,7 @@ export const sweepServer = async ({thread = true}: {readonly thread?: boolean} =
     versions: parsed.versions,
     flags: () => flagValues(apiserverFlags, parsed.options),
     gate: gateOf(parsed),
-    serverAddress: () => '127.0.0.1:6443',
+    serverAddress: '127.0.0.1:6443',
     threadArgs: thread ? flags : undefined,
   });
   await server.begin();

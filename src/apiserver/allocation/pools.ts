@@ -1,7 +1,8 @@
 import {isNotFound} from '#src/api/status.js';
 import {deleteObject} from '#src/apiserver/registry/delete.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
-import type {Pools, Registry} from '#src/apiserver/registry/registry.js';
+import type {Registry} from '#src/apiserver/registry/registry.js';
+import type {Pools} from '#src/apiserver/registry/write-services.js';
 import {ServiceAddresses} from './addresses.js';
 import {ownWrites} from './own-writes.js';
 import {NodePorts, type PortRange} from './ports.js';

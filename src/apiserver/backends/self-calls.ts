@@ -4,7 +4,7 @@ import type {Clock} from '#src/base/clock.js';
 import {CallAborted, type Answer, type Call, type KeepAliveCalls} from '#src/transport/keep-alive-calls.js';
 
 /** Calls of this very server, which need no connection: it knows who calls. */
-export const selfCalls = (handler: () => ApiHandler, user: UserInfo, clock: Clock): KeepAliveCalls => ({
+export const selfCalls = (handler: ApiHandler, user: UserInfo, clock: Clock): KeepAliveCalls => ({
   async send(call) {
     const over = new AbortController();
     const signal = call.signal ? AbortSignal.any([call.signal, over.signal]) : over.signal;
@@ -12,7 +12,7 @@ export const selfCalls = (handler: () => ApiHandler, user: UserInfo, clock: Cloc
     const givenUp = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(new CallAborted(!over.signal.aborted)), {once: true});
     });
-    return Promise.race([givenUp, answered(call, handler(), user, signal)]);
+    return Promise.race([givenUp, answered(call, handler, user, signal)]);
   },
   close() {},
 });

@@ -30,7 +30,7 @@ export interface ServiceResolverParts {
   /** Whether connections go to the addresses behind a service instead of its own (`--enable-aggregator-routing`). */
   readonly toEndpoints: boolean;
   /** `host:port` at which this server listens; empty where it does not. */
-  serverAddress(): string;
+  readonly serverAddress: string;
 }
 
 /** The name that the certificate of what is behind a service must carry. */
@@ -43,7 +43,7 @@ export const isSelf = ({namespace, name, port}: ServiceReference, {self}: Naming
 export const serviceResolver = ({reader, random, naming, toEndpoints, serverAddress}: ServiceResolverParts): ServiceResolver => {
   const resolve = toEndpoints ? behind : clusterAddress;
   return async reference => {
-    const own = isSelf(reference, naming) ? listening(serverAddress()) : undefined;
+    const own = isSelf(reference, naming) ? listening(serverAddress) : undefined;
     if (own) return own;
     const service = await reader.get(kinds.services, reference.namespace, reference.name);
     // Named as the original's listers do.

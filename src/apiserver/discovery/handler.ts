@@ -27,13 +27,13 @@ export interface Behind {
 /** Answers for discovery. Documents are made once, and again when what is served has changed. */
 export class Discovery {
   readonly #registry: Registry;
-  readonly #serverAddress: () => string;
+  readonly #serverAddress: string;
   readonly #behind: Behind | undefined;
   #groups: readonly DiscoveredGroup[] | undefined;
   #listed: readonly ListedGroup[] | undefined;
   readonly #documents = new Map<string, {body: ResponseBody; etag: string}>();
 
-  constructor(registry: Registry, serverAddress: () => string, behind?: Behind) {
+  constructor(registry: Registry, serverAddress: string, behind?: Behind) {
     this.#registry = registry;
     this.#serverAddress = serverAddress;
     this.#behind = behind;
@@ -91,7 +91,7 @@ export class Discovery {
     const {naming} = this.#registry.settings;
     const accepted = acceptedHere(context, 'discovery', rootShapes, naming);
     if (accepted.shape !== 'APIGroupDiscoveryList') {
-      return plain(context, naming, () => (core ? apiVersions(this.#serverAddress()) : apiGroupList(this.listed)));
+      return plain(context, naming, () => (core ? apiVersions(this.#serverAddress) : apiGroupList(this.listed)));
     }
     return this.#aggregated(context, accepted, core);
   }

@@ -58,7 +58,7 @@ export const runAction = async (services: ResourceServices, served: ServedResour
     name: name || (object.metadata?.name ?? ''),
     object,
   };
-  await runPhase(resource.settings.admission, 'admit', attributes);
+  await runPhase(resource.settings.writes.admission, 'admit', attributes);
   const actionContext = {
     ...resource.hooks(context.user),
     authorizer: services.authorizer,
@@ -76,7 +76,7 @@ export const runAction = async (services: ResourceServices, served: ServedResour
   // A review that is refused goes by no kind and no name.
   const [kindName, refused] = definition.review ? ['', ''] : [action.kind.kind, object.metadata?.name ?? ''];
   if (errors.length > 0) throw invalidObject({group: naming.group(action.kind.group), kind: kindName}, refused, errors);
-  await runPhase(resource.settings.admission, 'validate', attributes);
+  await runPhase(resource.settings.writes.admission, 'validate', attributes);
   const {kind = action.kind.kind, apiVersion = naming.apiVersion(action.kind.group, action.kind.version), ...outcome} = await action.run(object, actionContext);
   const answer = {kind, apiVersion, ...outcome};
   return {status: 201, headers: {}, body: encoded(accepted, () => shaped(accepted, answer), isPretty(context))};

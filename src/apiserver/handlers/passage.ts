@@ -80,8 +80,8 @@ const admitted = async (passage: Passage, options: PassageOptions, served: Serve
     name,
     object: {kind: passage.options.kind, apiVersion: 'v1', ...options} as KubeObject,
   };
-  await runPhase(resource.settings.admission, 'admit', attributes);
-  await runPhase(resource.settings.admission, 'validate', attributes);
+  await runPhase(resource.settings.writes.admission, 'admit', attributes);
+  await runPhase(resource.settings.writes.admission, 'validate', attributes);
 };
 
 /** A stream begun by GET does as much as one begun by POST, so it takes the same right (KEP-4006). */

@@ -2,7 +2,7 @@ import type {KubeObject} from '#src/api/types.js';
 import type {AllocationContext} from '#src/resources/definition.js';
 import type {Resource, WriteContext} from './registry.js';
 
-const contextOf = (resource: Resource, {user, dryRun}: WriteContext): AllocationContext => ({...resource.hooks(user), ...resource.settings.pools(), dryRun});
+const contextOf = (resource: Resource, {user, dryRun}: WriteContext): AllocationContext => ({...resource.hooks(user), ...resource.settings.writes.pools, dryRun});
 
 /** Lets the kind take from the pools what the object needs, stores it by `work`, and keeps or gives back what was taken as that went. */
 export const allocating = async <T>(resource: Resource, object: KubeObject, old: Readonly<KubeObject> | undefined, context: WriteContext, work: () => Promise<T>): Promise<T> => {

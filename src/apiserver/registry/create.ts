@@ -88,7 +88,7 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   fillAlwaysPresent(resource, incoming);
   const attributes = attributesFor(resource, incoming, namespace, context);
   if (definition.refusesCreation) throw forbidden(resource.ref, attributes.name, definition.refusesCreation);
-  await runPhase(settings.admission, 'admit', attributes);
+  await runPhase(settings.writes.admission, 'admit', attributes);
   placeIn(resource, meta, namespace);
   restoreMalformed(meta, recorded, context.warn);
   withoutDoubleOwners(meta, context.warn, 'admitted');
@@ -126,7 +126,7 @@ const store = async (resource: Resource, object: KubeObject, attributes: Admissi
   if (errors.length === 0) errors.push(...(await judged(resource, definition.main, object, undefined, hooks)));
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, object.metadata!.name ?? '', errors);
   for (const text of definition.main.warn?.(object, undefined, hooks) ?? []) context.warn(text);
-  await runPhase(settings.admission, 'validate', {...attributes, object: deepFreeze(object), name: object.metadata!.name ?? ''});
+  await runPhase(settings.writes.admission, 'validate', {...attributes, object: deepFreeze(object), name: object.metadata!.name ?? ''});
   const made = await put(resource, object, namespace, context);
   if (!context.dryRun) count(resource, definition.main.counts?.(object, undefined, hooks));
   return made;

@@ -38,8 +38,8 @@ const deleteOnce = async (resource: Resource, namespace: string, name: string, r
   checkPreconditions(resource, name, old, options);
   const attributes = {operation: 'DELETE' as const, ...addressOf(resource, context), deletion: options, subresource: '', namespace, name, oldObject: old};
   if (!context.isAdmitted) {
-    await runPhase(settings.admission, 'admit', attributes);
-    await runPhase(settings.admission, 'validate', attributes);
+    await runPhase(settings.writes.admission, 'admit', attributes);
+    await runPhase(settings.writes.admission, 'validate', attributes);
   }
 
   const object = structuredClone(old) as KubeObject;

@@ -10,4 +10,4 @@ export const judged = async (
   object: Readonly<KubeObject>,
   old: Readonly<KubeObject> | undefined,
   hooks: HookContext,
-): Promise<readonly FieldError[]> => (endpoint.authorize ? endpoint.authorize(object, old, hooks, {authorizer: settings.authorizer, reader: settings.pools().reader}) : []);
+): Promise<readonly FieldError[]> => (endpoint.authorize ? endpoint.authorize(object, old, hooks, {authorizer: settings.authorizer, reader: settings.writes.pools.reader}) : []);

@@ -9,12 +9,12 @@ import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
-import type {AllocationContext, HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
+import type {HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
 import type {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {Schemas, SchemaSource} from '#src/schema/schemas.js';
 import type {Eventually, Store} from '#src/storage/store.js';
-import type {AdmissionPlugin, AskedRequest} from '#src/apiserver/admission/admission.js';
+import type {AskedRequest} from '#src/apiserver/admission/admission.js';
 import type {CborForm} from '#src/apiserver/request/cbor-form.js';
 import type {Leases} from './leases.js';
 import {measuredStore} from './measured-store.js';
@@ -22,6 +22,7 @@ import {ObjectCache} from './object-cache.js';
 import {recordObject} from './record.js';
 import {CollectionFacts, type SelectionCache} from './selection-cache.js';
 import {rowTextOf} from './row-text.js';
+import type {WriteServices} from './write-services.js';
 
 /** What the generic machinery works with; one for a server. */
 export interface RegistrySettings {
@@ -39,7 +40,6 @@ export interface RegistrySettings {
   gate(name: string): boolean;
   readonly allowPrivileged: boolean;
   readonly authorizer: Authorizer;
-  readonly admission: readonly AdmissionPlugin[];
   readonly leases: Leases;
   readonly eventTtlSeconds: number;
   readonly garbageCollector: boolean;
@@ -55,8 +55,8 @@ export interface RegistrySettings {
   serves(kind: Kind): boolean;
   /** The version in which objects of a kind are stored, as clients and other servers are told. */
   storedKind(definition: ResourceDefinition): Kind;
-  /** What kinds allocate from. Asked for with the first object that needs it. */
-  pools(): Pools;
+  /** Admission and pools, once the server takes writes. */
+  readonly writes: WriteServices;
 }
 
 /** What one resource works with: those of custom resources have schemas of their own, and a store that shows records as their version sees them. */
@@ -76,9 +76,6 @@ export interface Siblings {
   /** An object in another version; it is handed over for good. */
   convert(object: KubeObject, apiVersion: string): Eventually<KubeObject>;
 }
-
-/** The server's own pools, and the way to delete what belongs to a removed object. */
-export type Pools = Pick<AllocationContext, 'addresses' | 'nodePorts' | 'reader' | 'remove'>;
 
 /** Who writes, and how. */
 export interface WriteContext {

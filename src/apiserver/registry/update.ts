@@ -99,7 +99,7 @@ const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform:
     object: incoming,
     oldObject: old,
   };
-  await runPhase(settings.admission, 'admit', attributes);
+  await runPhase(settings.writes.admission, 'admit', attributes);
   checkVersion(target, meta, record.revision);
   restoreMalformed(meta, recorded, context.warn);
   withoutDoubleOwners(meta, context.warn, 'admitted');
@@ -137,7 +137,7 @@ const finishUpdate = async ({resource, name, subresource}: UpdateTarget, {record
   if (errors.length === 0) errors.push(...(await judged(resource, endpoint, object, old, hooks)));
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, errors);
   for (const text of endpoint.warn?.(object, old, hooks) ?? []) context.warn(text);
-  await runPhase(settings.admission, 'validate', {...attributes, object: deepFreeze(atVersion(object, record.revision))});
+  await runPhase(settings.writes.admission, 'validate', {...attributes, object: deepFreeze(atVersion(object, record.revision))});
   const updated = await store(resource, record, old, object, context);
   if (updated.outcome === 'updated' && !context.dryRun) count(resource, endpoint.counts?.(object, old, hooks));
   return updated;

@@ -65,7 +65,7 @@ const start = async (): Promise<RunningApiServer> => {
     versions: parsed.versions,
     flags: () => flagValues(apiserverFlags, parsed.options),
     gate: gateOf(parsed),
-    serverAddress: () => address,
+    serverAddress: address,
   });
   await server.follow();
   return server;

@@ -1,0 +1,91 @@
+import type {Authorizer} from '#src/api/authorization.js';
+import type {Naming} from '#src/api/naming.js';
+import {OwnedCaches} from '#src/base/cache-bound.js';
+import type {Clock} from '#src/base/clock.js';
+import {noLog, type Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
+import type {Random} from '#src/base/random.js';
+import type {ResourceDefinition} from '#src/resources/definition.js';
+import {resources} from '#src/resources/index.js';
+import {servedVersions, type EmulatedRelease} from '#src/resources/served-versions.js';
+import {storedKindOf} from '#src/resources/stored-version.js';
+import {YamlThread} from '#src/schema/decode/yaml-thread.js';
+import {Schemas} from '#src/schema/schemas.js';
+import type {Store} from '#src/storage/store.js';
+import {Leases} from './registry/leases.js';
+import {Registry} from './registry/registry.js';
+import {defaultSelectionBytes, SelectionCache} from './registry/selection-cache.js';
+import {WriteServices} from './registry/write-services.js';
+import {CborForm} from './request/cbor-form.js';
+
+/** What the registry of a server is made of. The store is closed by its owner. */
+export interface ServerRegistrySettings {
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly store: Store;
+  /** First part of all keys. */
+  readonly prefix: string;
+  gate(name: string): boolean;
+  readonly allowPrivileged: boolean;
+  /** Which versions are served beside, or not among, those served by default. */
+  readonly runtimeConfig: ReadonlyMap<string, string>;
+  /** The release to behave as, where it is not this server's own. */
+  readonly release?: EmulatedRelease | undefined;
+  /** The oldest release whose servers must be able to read what is stored. */
+  readonly minCompatibility?: string | undefined;
+  readonly authorizer: Authorizer;
+  /** Whether tokens of service accounts can be requested. */
+  readonly issuesTokens: boolean;
+  /** Whether the metrics API is served. */
+  readonly servesUsage: boolean;
+  readonly eventTtlSeconds: number;
+  readonly leaseReuseSeconds: number;
+  readonly garbageCollector: boolean;
+  readonly deleteCollectionWorkers: number;
+  /** `--watch-cache`, and the resources whose `--watch-cache-sizes` is 0. */
+  readonly watchCache: {readonly on: boolean; readonly without: ReadonlySet<string>};
+  readonly log?: Log;
+  readonly meter: Meter;
+}
+
+/** A resource less the actions that need the issuing of tokens. */
+const withoutTokens = ({actions, ...definition}: ResourceDefinition): ResourceDefinition => {
+  const left = Object.entries(actions ?? {}).filter(([, {needs}]) => needs !== 'tokens');
+  return left.length > 0 ? {...definition, actions: Object.fromEntries(left)} : definition;
+};
+
+const selections = new OwnedCaches<SelectionCache>('selections', ({bytes}) => ({bytes, maxBytes: defaultSelectionBytes}));
+
+/** Creates the registry of all built-in kinds. It serves reads; `writes.begin` of its settings lets it take writes. */
+export const createRegistry = (settings: ServerRegistrySettings): Registry => {
+  const {naming, clock, random, store, gate, watchCache, log = noLog, meter} = settings;
+  const schemas = new Schemas();
+  const served = resources.filter(({needs}) => needs !== 'usage' || settings.servesUsage);
+  const selection = new SelectionCache(meter);
+  selections.add(selection);
+  return new Registry(settings.issuesTokens ? served : served.map(withoutTokens), {
+    store,
+    log,
+    naming,
+    schemas,
+    cbor: gate('CBORServingAndStorage') ? new CborForm(schemas, naming) : undefined,
+    yaml: new YamlThread(clock),
+    clock,
+    random,
+    prefix: settings.prefix,
+    gate,
+    allowPrivileged: settings.allowPrivileged,
+    authorizer: settings.authorizer,
+    leases: new Leases(store, clock, settings.leaseReuseSeconds),
+    eventTtlSeconds: settings.eventTtlSeconds,
+    garbageCollector: settings.garbageCollector,
+    deleteCollectionWorkers: settings.deleteCollectionWorkers,
+    isCached: ({group, resource}) => watchCache.on && !watchCache.without.has(group ? `${resource}.${group}` : resource),
+    meter,
+    selection,
+    serves: servedVersions(settings.runtimeConfig, settings),
+    storedKind: definition => storedKindOf(definition, settings.minCompatibility),
+    writes: new WriteServices(),
+  });
+};
