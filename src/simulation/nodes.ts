@@ -4,11 +4,11 @@ import type {Pod} from '#src/api/pod.js';
 import {isForbidden, isInvalid, isNotFound, type StatusError} from '#src/api/status.js';
 import type {Node} from '#src/api/types.js';
 import {requeueAfter, settled, type Reconcile} from '#src/runtime/controller.js';
-import {isDrained, isOff, nextSwitch, nodeReference, type Agent} from './node/agent.js';
+import {isDrainRequested, isSwitchedOff, nextPowerChange, nodeReference, type Agent} from './node/agent.js';
 import {drain} from './node/drain.js';
-import {renew, renewMs, report} from './node/heartbeat.js';
+import {renew, renewMs, reportStatus} from './node/heartbeat.js';
 import {register} from './node/registration.js';
-import {podsByNode, type SimulationWorld} from './world.js';
+import {podsByNode, type SimulationContext} from './context.js';
 
 export interface NodeHooks {
   /** Called when a node was looked at for the first time, whatever came of it. */
@@ -20,28 +20,28 @@ export interface NodeHooks {
 }
 
 /** Keeps the nodes themselves: registers each once, then tells that it lives and how it is. */
-export const nodeKeeper = (world: SimulationWorld, {registered, reported, refused}: NodeHooks): Reconcile => {
-  const {clock, random, naming, nodes, agents} = world;
-  const podsOn = ({machine: {name}}: Agent): readonly Frozen<Pod>[] => world.pods.by(podsByNode, name);
+export const createNodeReconciler = (context: SimulationContext, {registered, reported, refused}: NodeHooks): Reconcile => {
+  const {clock, random, naming, nodes, agents} = context;
+  const podsOn = ({machine: {name}}: Agent): readonly Frozen<Pod>[] => context.pods.by(podsByNode, name);
 
-  const tellSchedulable = (agent: Agent, {spec}: Frozen<Node>): void => {
+  const recordSchedulable = (agent: Agent, {spec}: Frozen<Node>): void => {
     const {machine: {name}, events, schedulable: before} = agent;
     agent.schedulable = !spec?.unschedulable;
     const reason = agent.schedulable ? 'NodeSchedulable' : 'NodeNotSchedulable';
     if (before !== undefined && before !== agent.schedulable) events.normal(nodeReference(naming, name), reason, `Node ${name} status is now: ${reason}`);
   };
 
-  const beat = async (agent: Agent, node: Frozen<Node>): Promise<number> => {
+  const heartbeat = async (agent: Agent, node: Frozen<Node>): Promise<number> => {
     const isNew = agent.schedulable === undefined;
-    await renew(world, agent, node);
-    await report(world, agent, node);
-    tellSchedulable(agent, node);
+    await renew(context, agent, node);
+    await reportStatus(context, agent, node);
+    recordSchedulable(agent, node);
     // The beats of many nodes spread over the whole time between two.
     if (isNew) agent.renewAt = Math.ceil(clock.monotonic() + random.float() * renewMs);
-    return isDrained(naming, node) ? drain(world, agent, node, podsOn(agent)) : Infinity;
+    return isDrainRequested(naming, node) ? drain(context, agent, node, podsOn(agent)) : Infinity;
   };
 
-  const tellRefusal = (error: unknown): never => {
+  const reportRefusal = (error: unknown): never => {
     if (isForbidden(error) || isInvalid(error)) refused(error);
     throw error;
   };
@@ -50,26 +50,26 @@ export const nodeKeeper = (world: SimulationWorld, {registered, reported, refuse
     const agent = agents.get(name);
     if (!agent) return settled;
     const now = clock.monotonic();
-    const again = (afterMs: number) => {
-      const wait = Math.min(afterMs, nextSwitch(agent, now) - now);
+    const requeueIn = (afterMs: number) => {
+      const wait = Math.min(afterMs, nextPowerChange(agent, now) - now);
       return wait === Infinity ? settled : requeueAfter(Math.max(0, wait));
     };
     // A Node that somebody deleted stays away until the agent is started again.
-    const node = agent.registered ? nodes.get(name) : await register(world, agent).catch(tellRefusal);
-    const wasOff = agent.off;
-    agent.off = isOff(naming, agent, node, now);
+    const node = agent.registered ? nodes.get(name) : await register(context, agent).catch(reportRefusal);
+    const wasPoweredOff = agent.isPoweredOff;
+    agent.isPoweredOff = isSwitchedOff(naming, agent, node, now);
     try {
-      if (!node || agent.off) {
+      if (!node || agent.isPoweredOff) {
         reported(name);
-        return again(Infinity);
+        return requeueIn(Infinity);
       }
-      if (wasOff) for (const pod of podsOn(agent)) world.lookAtPod(keyText(keyOf(pod)));
-      const afterMs = await beat(agent, node);
+      if (wasPoweredOff) for (const pod of podsOn(agent)) context.enqueuePod(keyText(keyOf(pod)));
+      const afterMs = await heartbeat(agent, node);
       reported(name);
-      return again(Math.min(afterMs, agent.renewAt - now));
+      return requeueIn(Math.min(afterMs, agent.renewAt - now));
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      return again(renewMs);
+      return requeueIn(renewMs);
     } finally {
       registered(name);
     }

@@ -22,16 +22,16 @@ import {reconcileHandler} from '#src/runtime/reconcile-handler.js';
 import type {Reconcile} from '#src/runtime/controller.js';
 import {Recorder} from '#src/runtime/events.js';
 import {AddressPool} from './node/addresses.js';
-import {instructionsOf, isOff, type Agent} from './node/agent.js';
-import {noImages} from './node/images.js';
+import {agentInputsOf, isSwitchedOff, type Agent} from './node/agent.js';
+import {emptyImages} from './node/images.js';
 import {inProcess, machineOf, ranges, type Family, type Placement} from './node/machine.js';
-import {emptyRoom} from './node/room.js';
-import {nodeKeeper} from './nodes.js';
-import {podKeeper, type PodKeeper} from './pods.js';
+import {emptyAllocation} from './node/allocation.js';
+import {createNodeReconciler} from './nodes.js';
+import {createPodReconciler, type PodReconciler} from './pods.js';
 import {noRules, type Rules} from './rules/rules.js';
 import {nodeAgent} from './streams/node-agent.js';
 import {usageReader} from './usage.js';
-import {podsByAddress, type SimulationWorld} from './world.js';
+import {podsByAddress, type SimulationContext} from './context.js';
 
 export interface SimulationOptions {
   /** How many nodes there are. */
@@ -83,17 +83,17 @@ export interface Simulation {
 }
 
 /** How many nodes and how many pods are worked on at once. */
-const nodeHands = 16;
-const podHands = 32;
+const nodeConcurrency = 16;
+const podConcurrency = 32;
 
 /** What the files of all containers together may hold. */
-const mostFileBytes = 256 << 20;
+const maxFileBytes = 256 << 20;
 
 /** Runs simulated nodes against a server; resolves once every one is registered. */
 export const startSimulation = async (options: SimulationOptions): Promise<Simulation> => {
   const {clock, random, log, meter, naming, client, rules = noRules, families = [4], placement = inProcess(families)} = options;
-  const life = new AbortController();
-  const {signal} = life;
+  const lifetime = new AbortController();
+  const {signal} = lifetime;
   setMaxListeners(0, signal); // As many listen as there are nodes.
   const informers = new InformerFactory({...options, component: 'simulation', minResyncMs: 0, signal});
   const pods = informers.informer<Pod>(kinds.pods);
@@ -106,48 +106,48 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
     const {name} = machine;
     const own = options.clientAs({name: `${wellKnown.nodeUserPrefix}${name}`, groups: [wellKnown.nodes, wellKnown.authenticated]});
     const events = new Recorder({client: own, clock, random, log, component: naming.agent, host: name, signal});
-    return {machine, client: own, events, images: noImages(), room: emptyRoom(), pools: new Map(), deferred: new Set(), registered: false, startedAt: clock.monotonic(), off: false, renewAt: 0, reportedAt: -Infinity};
+    return {machine, client: own, events, images: emptyImages(), allocation: emptyAllocation(), pools: new Map(), deferred: new Set(), registered: false, startedAt: clock.monotonic(), isPoweredOff: false, renewAt: 0, reportedAt: -Infinity};
   };
   const agents = new Map(Array.from({length: options.nodes}, (_, index) => [placement.name(index), agentOf(index)]));
 
-  const world: SimulationWorld = {
+  const context: SimulationContext = {
     naming, clock, random, log, rules, client, agents,
     nodes: nodes.lister,
     pods: pods.lister,
     sharedPools: families.map(family => new AddressPool(ranges[family].pods)),
-    fileBudget: {left: mostFileBytes},
-    lookAtPod: key => podQueue.add(key),
+    fileBudget: {left: maxFileBytes},
+    enqueuePod: key => podQueue.add(key),
   };
-  const keeper = podKeeper(world);
-  const [registered, reported] = [allOf(agents.keys()), allOf(agents.keys())];
-  const nodeReconcile = nodeKeeper(world, {
-    registered: name => registered.tick(name),
-    reported: name => reported.tick(name),
+  const podReconciler = createPodReconciler(context);
+  const [registered, reported] = [countdown(agents.keys()), countdown(agents.keys())];
+  const nodeReconcile = createNodeReconciler(context, {
+    registered: name => registered.complete(name),
+    reported: name => reported.complete(name),
     refused: error => registered.fail(new Error(`a simulated node cannot be registered: ${error.message}`, {cause: error})),
   });
 
-  const hearPod = ({object}: Change<Pod>) => {
+  const onPodChange = ({object}: Change<Pod>) => {
     if (agents.has(object.spec?.nodeName ?? '')) podQueue.add(keyText(keyOf(object)));
   };
-  const hearNode = (change: Change<Node>) => {
+  const onNodeChange = (change: Change<Node>) => {
     const {object} = change;
     const name = object.metadata?.name ?? '';
-    if (agents.has(name) && (change.type !== 'updated' || !sameJson(instructionsOf(change.old), instructionsOf(object)))) nodeQueue.add(name);
+    if (agents.has(name) && (change.type !== 'updated' || !sameJson(agentInputsOf(change.old), agentInputsOf(object)))) nodeQueue.add(name);
   };
 
   informers.start();
   await informers.whenSynced();
-  for (const pod of pods.lister.list()) keeper.takeOver(pod);
-  const heard = [pods.listen(hearPod), nodes.listen(hearNode)];
+  for (const pod of pods.lister.list()) podReconciler.restore(pod);
+  const listeners = [pods.listen(onPodChange), nodes.listen(onNodeChange)];
   const run = (queue: WorkQueue, hands: number, reconcile: Reconcile) =>
     work(queue, hands, reconcileHandler({controller: queue.name, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a simulated node failed'));
   for (const name of agents.keys()) nodeQueue.add(name);
-  const hands = [run(nodeQueue, nodeHands, nodeReconcile)];
+  const hands = [run(nodeQueue, nodeConcurrency, nodeReconcile)];
   const stop = async () => {
-    for (const listener of heard) listener[Symbol.dispose]();
+    for (const listener of listeners) listener[Symbol.dispose]();
     for (const queue of [podQueue, nodeQueue]) queue.shutDown();
     await Promise.all(hands.map(hand => hand.stop()));
-    life.abort();
+    lifetime.abort();
   };
   try {
     await registered.done;
@@ -155,12 +155,12 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
     await stop();
     throw error;
   }
-  hands.push(run(podQueue, podHands, keeper.reconcile));
-  return {usage: usageReader(world, keeper), reported: reported.done, ...reached(world, keeper), stop};
+  hands.push(run(podQueue, podConcurrency, podReconciler.reconcile));
+  return {usage: usageReader(context, podReconciler), reported: reported.done, ...lookups(context, podReconciler), stop};
 };
 
-/** Names to tick off: `done` resolves with the last of them. */
-const allOf = (names: Iterable<string>): {readonly done: Promise<void>; tick(name: string): void; fail(error: unknown): void} => {
+/** Names to complete off: `done` resolves with the last of them. */
+const countdown = (names: Iterable<string>): {readonly done: Promise<void>; complete(name: string): void; fail(error: unknown): void} => {
   const left = new Set(names);
   let resolve = () => {};
   let reject: (error: unknown) => void = () => {};
@@ -171,7 +171,7 @@ const allOf = (names: Iterable<string>): {readonly done: Promise<void>; tick(nam
   if (left.size === 0) resolve();
   return {
     done,
-    tick(name) {
+    complete(name) {
       if (left.delete(name) && left.size === 0) resolve();
     },
     fail: reject,
@@ -179,27 +179,27 @@ const allOf = (names: Iterable<string>): {readonly done: Promise<void>; tick(nam
 };
 
 /** Finds nodes by their names and addresses, and pods by theirs. */
-const reached = (world: SimulationWorld, keeper: PodKeeper): Pick<Simulation, 'nodeAt' | 'podAt'> => {
-  const byHost = new Map([...world.agents.values()].flatMap(({machine: {name, addresses}}) => [name, ...addresses].map(host => [host, name] as const)));
-  const answering = new Map<string, NodeAgent>();
-  const answersOf = (name: string): NodeAgent => {
-    let known = answering.get(name);
-    if (!known) answering.set(name, (known = nodeAgent(world, keeper, name)));
+const lookups = (context: SimulationContext, podReconciler: PodReconciler): Pick<Simulation, 'nodeAt' | 'podAt'> => {
+  const byHost = new Map([...context.agents.values()].flatMap(({machine: {name, addresses}}) => [name, ...addresses].map(host => [host, name] as const)));
+  const agents = new Map<string, NodeAgent>();
+  const agentFor = (name: string): NodeAgent => {
+    let known = agents.get(name);
+    if (!known) agents.set(name, (known = nodeAgent(context, podReconciler, name)));
     return known;
   };
   const nodeAt: Simulation['nodeAt'] = host => {
-    const agent = world.agents.get(byHost.get(host) ?? '');
+    const agent = context.agents.get(byHost.get(host) ?? '');
     if (!agent) return undefined;
     const {name, addresses: [address = ''], port} = agent.machine;
-    const isReached = agent.registered && !isOff(world.naming, agent, world.nodes.get(name), world.clock.monotonic());
-    return {name, address, port, agent: isReached ? answersOf(name) : undefined};
+    const isReachable = agent.registered && !isSwitchedOff(context.naming, agent, context.nodes.get(name), context.clock.monotonic());
+    return {name, address, port, agent: isReachable ? agentFor(name) : undefined};
   };
   return {
     nodeAt,
     podAt(address) {
-      for (const {metadata: {namespace = '', name: pod = ''} = {}, spec} of world.pods.by(podsByAddress, address)) {
+      for (const {metadata: {namespace = '', name: pod = ''} = {}, spec} of context.pods.by(podsByAddress, address)) {
         const node = nodeAt(spec?.nodeName ?? '');
-        if (node && keeper.recordOf(`${namespace}/${pod}`)?.addresses.includes(address)) return {namespace, pod, node};
+        if (node && podReconciler.recordOf(`${namespace}/${pod}`)?.addresses.includes(address)) return {namespace, pod, node};
       }
       return undefined;
     },

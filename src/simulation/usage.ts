@@ -2,11 +2,11 @@ import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 import type {Measurement, NodeUsage, PodUsage, ResourceUsage, UsageReader} from '#src/api/usage.js';
-import {isOff} from './node/agent.js';
+import {isSwitchedOff} from './node/agent.js';
 import {specContainers, type PodRecord} from './pod/record.js';
-import type {UsageFigure} from './rules/behavior.js';
+import type {UsageSetting} from './rules/behavior.js';
 import type {Behaviors} from './rules/behaviors.js';
-import {podsByNode, type SimulationWorld} from './world.js';
+import {podsByNode, type SimulationContext} from './context.js';
 
 /** What one figure stands for: measurements go back so far. */
 const windowMs = 10_000;
@@ -14,36 +14,36 @@ const windowMs = 10_000;
 /** What a node uses for itself. */
 export const idle = {cpuMillis: 50, memoryBytes: 256 * 1024 ** 2} satisfies ResourceUsage;
 
-export const figure = (of: UsageFigure, {resources}: Frozen<AnyContainer>, name: 'cpu' | 'memory', scale: number): number =>
+export const usageAmount = (of: UsageSetting, {resources}: Frozen<AnyContainer>, name: 'cpu' | 'memory', scale: number): number =>
   'amount' in of ? of.amount : of.ofRequest * scale * quantityNumber(parseQuantity(resources?.requests?.[name] ?? '0'));
 
 /** The figures of use that rules and pods themselves give, of whatever runs now. */
-export const usageReader = (world: SimulationWorld, {behaviors, recordOf}: {readonly behaviors: Behaviors; recordOf(key: string): PodRecord | undefined}): UsageReader => {
-  const {clock, naming, agents} = world;
+export const usageReader = (context: SimulationContext, {behaviors, recordOf}: {readonly behaviors: Behaviors; recordOf(key: string): PodRecord | undefined}): UsageReader => {
+  const {clock, naming, agents} = context;
   const measured = (): Measurement => ({timestamp: clock.now(), windowMs});
-  const reports = (name: string): boolean => {
+  const isReporting = (name: string): boolean => {
     const agent = agents.get(name);
-    return agent !== undefined && agent.registered && !isOff(naming, agent, world.nodes.get(name), clock.monotonic());
+    return agent !== undefined && agent.registered && !isSwitchedOff(naming, agent, context.nodes.get(name), clock.monotonic());
   };
 
   const podUsage = (pod: Frozen<Pod> | undefined): PodUsage | undefined => {
     const {namespace = '', name = '', labels = {}} = pod?.metadata ?? {};
     const record = recordOf(`${namespace}/${name}`);
-    if (!pod || !record || !reports(record.nodeName)) return undefined;
+    if (!pod || !record || !isReporting(record.nodeName)) return undefined;
     const running = new Set(record.containers.filter(({state}) => state.is === 'running').map(container => container.name));
     const containers = [...specContainers(pod.spec!)].flatMap(of => {
       if (!running.has(of.container.name)) return [];
       const {cpu, memory} = behaviors.of(pod, of);
-      return [{name: of.container.name, cpuMillis: figure(cpu, of.container, 'cpu', 1000), memoryBytes: figure(memory, of.container, 'memory', 1)}];
+      return [{name: of.container.name, cpuMillis: usageAmount(cpu, of.container, 'cpu', 1000), memoryBytes: usageAmount(memory, of.container, 'memory', 1)}];
     });
     return containers.length > 0 ? {...measured(), namespace, name, labels, containers} : undefined;
   };
 
   const nodeUsage = (name: string): NodeUsage | undefined => {
-    const node = world.nodes.get(name);
-    if (!node || !reports(name)) return undefined;
+    const node = context.nodes.get(name);
+    if (!node || !isReporting(name)) return undefined;
     const sum = {...idle};
-    for (const pod of world.pods.by(podsByNode, name)) {
+    for (const pod of context.pods.by(podsByNode, name)) {
       for (const {cpuMillis, memoryBytes} of podUsage(pod)?.containers ?? []) {
         sum.cpuMillis += cpuMillis;
         sum.memoryBytes += memoryBytes;
@@ -53,8 +53,8 @@ export const usageReader = (world: SimulationWorld, {behaviors, recordOf}: {read
   };
 
   return {
-    pod: (namespace, name) => podUsage(world.pods.get({namespace, name})),
-    pods: namespace => world.pods.list(namespace).flatMap(pod => podUsage(pod) ?? []),
+    pod: (namespace, name) => podUsage(context.pods.get({namespace, name})),
+    pods: namespace => context.pods.list(namespace).flatMap(pod => podUsage(pod) ?? []),
     node: nodeUsage,
     nodes: () => [...agents.keys()].flatMap(name => nodeUsage(name) ?? []),
   };

@@ -11,7 +11,7 @@ import {noLog} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {Plane} from '#src/plane/plane.js';
-import {eventsAbout} from '#test/simulation/world.js';
+import {eventsOf} from '#test/simulation/environment.js';
 import {aPlane} from './plane.js';
 
 const aSet = (range: string, bits: number, meter = noMeter) => cidrSet(parseRange(range)!, bits, meter);
@@ -150,7 +150,7 @@ test('every node gets a range, and what a node had goes to one that waits', asyn
   await plane.clock.drain();
   t.deepEqual(await rangesOf(plane), {a: '10.0.0.0/24', b: '10.0.1.0/24', c: ''});
   t.is((await nodes.get('a')).spec?.podCIDR, '10.0.0.0/24');
-  t.deepEqual((await eventsAbout(plane, 'c')).slice(0, 1), ['CIDRNotAvailable: Node c status is now: CIDRNotAvailable']);
+  t.deepEqual((await eventsOf(plane, 'c')).slice(0, 1), ['CIDRNotAvailable: Node c status is now: CIDRNotAvailable']);
   await nodes.delete('a');
   await plane.clock.advance(60_000);
 
@@ -189,7 +189,7 @@ test('a range that cannot be written is free again', async t => {
   await roles.update({...found, rules: found.rules!.filter(({resources}) => !resources?.includes('nodes'))});
   await nodesOf(plane).create({metadata: {name: 'a'}});
   await plane.clock.advance(20);
-  t.true((await eventsAbout(plane, 'a')).includes('CIDRAssignmentFailed: Node a status is now: CIDRAssignmentFailed'));
+  t.true((await eventsOf(plane, 'a')).includes('CIDRAssignmentFailed: Node a status is now: CIDRAssignmentFailed'));
   await roles.update({...(await roles.get('system:controller:node-controller')), rules: found.rules!});
   await nodesOf(plane).delete('a');
   await nodesOf(plane).create({metadata: {name: 'b'}});

@@ -8,7 +8,7 @@ import {naming as namingOf} from '#src/api/naming.js';
 import {wireMicroTime, wireTime} from '#src/api/time.js';
 import type {Node} from '#src/api/types.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {conditionsOf, eventsAbout, podNamed, run, type NodesPlane} from '#test/simulation/world.js';
+import {conditionsOf, eventsOf, podNamed, run, type NodesPlane} from '#test/simulation/environment.js';
 import {aPlane} from './plane.js';
 
 const naming = namingOf('plat');
@@ -191,7 +191,7 @@ test('a node that falls silent becomes unknown, its pods not ready, and it is ta
   const {clock} = plane;
   await clock.advance(10_000);
   t.deepEqual(await taintsOf(plane), []);
-  t.true((await eventsAbout(plane, 'plat-node-0')).includes('RegisteredNode: Node plat-node-0 event: Registered Node plat-node-0 in Controller'));
+  t.true((await eventsOf(plane, 'plat-node-0')).includes('RegisteredNode: Node plat-node-0 event: Registered Node plat-node-0 in Controller'));
   await run(plane);
   await clock.advance(5_000);
   t.is(conditionsOf(await podNamed(plane))['Ready'], 'True');
@@ -202,8 +202,8 @@ test('a node that falls silent becomes unknown, its pods not ready, and it is ta
   t.like(await readyOf(plane), {status: 'Unknown', reason: 'NodeStatusUnknown', message: 'Platlet stopped posting node status.'});
   t.is(conditionsOf(await podNamed(plane))['Ready'], 'False');
   t.deepEqual(await taintsOf(plane), ['unreachable:NoExecute', 'unreachable:NoSchedule']);
-  t.true((await eventsAbout(plane, 'plat-node-0')).includes('NodeNotReady: Node plat-node-0 status is now: NodeNotReady'));
-  t.true((await eventsAbout(plane, 'pod')).includes('NodeNotReady: Node is not ready'));
+  t.true((await eventsOf(plane, 'plat-node-0')).includes('NodeNotReady: Node plat-node-0 status is now: NodeNotReady'));
+  t.true((await eventsOf(plane, 'pod')).includes('NodeNotReady: Node is not ready'));
   const {items} = await plane.client().resource(kinds.coreEvents).list({namespace: 'default'});
   const told = items.find(({source}) => source?.component === 'node-controller');
   t.like(told?.involvedObject, {kind: 'Node', apiVersion: 'v1'});
@@ -245,7 +245,7 @@ test('a node that never says how it is is unknown after the time to start', asyn
   t.deepEqual(await taintsOf(plane, 'mute'), ['unreachable:NoExecute', 'unreachable:NoSchedule']);
   await nodesOf(plane).delete('mute');
   await clock.advance(10_000);
-  t.true((await eventsAbout(plane, 'mute')).includes('RemovingNode: Node mute event: Removing Node mute from Controller'));
+  t.true((await eventsOf(plane, 'mute')).includes('RemovingNode: Node mute event: Removing Node mute from Controller'));
 });
 
 test('where all nodes fall silent none is given up, and each gets its time anew when the first is back', async t => {

@@ -10,7 +10,7 @@ import {isNotFound} from '#src/api/status.js';
 import type {Taint} from '#src/model/taints.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
 import {WorkingClock} from '#test/fixtures/working-clock.js';
-import {eventsAbout, podNamed, podsOf, run, type BoundPod, type NodesPlane} from '#test/simulation/world.js';
+import {eventsOf, podNamed, podsOf, run, type BoundPod, type NodesPlane} from '#test/simulation/environment.js';
 import {contextOver} from './context.js';
 import {aPlane} from './plane.js';
 
@@ -52,7 +52,7 @@ test('a taint sends pods away at once, after their time, or never; and it says s
   const {metadata, status} = await podNamed(plane, 'none');
   t.truthy(metadata?.deletionTimestamp);
   t.like(status?.conditions?.find(({type}) => type === 'DisruptionTarget'), {status: 'True', reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint'});
-  t.true((await eventsAbout(plane, 'none')).includes('TaintManagerEviction: Marking for deletion Pod default/none'));
+  t.true((await eventsOf(plane, 'none')).includes('TaintManagerEviction: Marking for deletion Pod default/none'));
   await clock.advance(59_000);
   t.deepEqual(await still(plane, 'some', 'ever', 'elsewhere'), ['some', 'ever', 'elsewhere']);
   await clock.advance(2_000);
@@ -70,7 +70,7 @@ test('a taint that goes in time changes nothing, and one that stays makes no sec
   await put(plane, []);
   await clock.advance(50_000);
   t.true(await isThere(plane, 'pod'));
-  t.true((await eventsAbout(plane, 'pod')).includes('TaintManagerEviction: Cancelling deletion of Pod default/pod'));
+  t.true((await eventsOf(plane, 'pod')).includes('TaintManagerEviction: Cancelling deletion of Pod default/pod'));
 
   await put(plane, [bad]);
   await clock.advance(40_000);
@@ -145,7 +145,7 @@ for (const [title, seconds] of [['at once', undefined], ['after its time', 5]] a
     await clock.advance(20_000);
 
     t.false(await isThere(plane, 'pod'));
-    t.deepEqual((await eventsAbout(plane, 'pod')).filter(text => text.startsWith('TaintManagerEviction')), ['TaintManagerEviction: Marking for deletion Pod default/pod']);
+    t.deepEqual((await eventsOf(plane, 'pod')).filter(text => text.startsWith('TaintManagerEviction')), ['TaintManagerEviction: Marking for deletion Pod default/pod']);
   });
 }
 

@@ -4,7 +4,7 @@ import {wireTime} from '#src/api/time.js';
 import type {Plane} from '#src/plane/plane.js';
 import {aPlane} from '#test/controllers/plane.js';
 import {refusal} from '#test/resources/world.js';
-import {aPlaneWithNodes, run, type BoundPod} from '#test/simulation/world.js';
+import {aPlaneWithNodes, run, type BoundPod} from '#test/simulation/environment.js';
 
 const containers: BoundPod['containers'] = [{name: 'app', image: 'nginx', resources: {requests: {cpu: '2', memory: '1Gi'}}}, {name: 'other', image: 'nginx'}];
 const behavior = '[{match: {containers: app}, usage: {cpu: 50%, memory: 100Mi}}, {usage: {cpu: 1500u}}]';

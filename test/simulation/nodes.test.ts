@@ -7,7 +7,7 @@ import {parseTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {annotate, aPlaneWithNodes, conditionsOf, eventsAbout, podNamed, podsOf, run, standing, type BoundPod, type NodesPlane} from './world.js';
+import {annotate, aPlaneWithNodes, conditionsOf, eventsOf, podNamed, podsOf, run, describePod, type BoundPod, type NodesPlane} from './environment.js';
 
 for (const naming of ['plat', 'kubernetes'] as const) {
   test(`a node of the ${naming} naming registers as a node's agent does, and is ready`, async t => {
@@ -27,7 +27,7 @@ for (const naming of ['plat', 'kubernetes'] as const) {
       ['PIDPressure', 'False', `${agent}HasSufficientPID`, `${words.agent} has sufficient PID available`],
       ['Ready', 'True', `${agent}Ready`, `${words.agent} is posting ready status`],
     ]);
-    t.deepEqual(await eventsAbout(plane, 'plat-node-0'), [
+    t.deepEqual(await eventsOf(plane, 'plat-node-0'), [
       `Starting: Starting ${words.agent}.`,
       'NodeHasSufficientMemory: Node plat-node-0 status is now: NodeHasSufficientMemory',
       'NodeHasNoDiskPressure: Node plat-node-0 status is now: NodeHasNoDiskPressure',
@@ -92,7 +92,7 @@ test('a node says what instructions say is wrong with it', async t => {
   await instruct({[state]: null, [pressure]: null});
   t.deepEqual(await bad(), []);
   // What was told before is counted.
-  t.deepEqual((await eventsAbout(plane, 'plat-node-0')).slice(6).map(text => text.split(':')[0]), ['NodeHasInsufficientMemory', 'NodeHasInsufficientPID', 'NodeNotReady']);
+  t.deepEqual((await eventsOf(plane, 'plat-node-0')).slice(6).map(text => text.split(':')[0]), ['NodeHasInsufficientMemory', 'NodeHasInsufficientPID', 'NodeNotReady']);
   const {items} = await plane.client().resource(kinds.coreEvents).list({namespace: 'default'});
   t.deepEqual(items.filter(({count}) => count === 2).map(({reason}) => reason).sort(), ['NodeHasSufficientMemory', 'NodeHasSufficientPID', 'NodeReady']);
 });
@@ -108,11 +108,11 @@ test('the pods of a node that is off stay as they are, and catch up when it is o
   await switchTo('stopped');
   await podsOf(plane).delete('deleted', {namespace: 'default'});
   await clock.advance(120_000);
-  t.deepEqual([standing(await podNamed(plane, 'ending')), standing(await podNamed(plane, 'deleted'))], ['Running: app ready', 'Running: app ready']);
+  t.deepEqual([describePod(await podNamed(plane, 'ending')), describePod(await podNamed(plane, 'deleted'))], ['Running: app ready', 'Running: app ready']);
 
   await switchTo(null);
   await clock.advance(1_000);
-  t.is(standing(await podNamed(plane, 'ending')), 'Succeeded: app Completed(0)');
+  t.is(describePod(await podNamed(plane, 'ending')), 'Succeeded: app Completed(0)');
   await t.throwsAsync(podNamed(plane, 'deleted'));
 });
 
@@ -132,7 +132,7 @@ test('a node that is drained takes nothing new and sends its pods away, as far a
 
   t.true((await client.resource(kinds.nodes).get('plat-node-0')).spec?.unschedulable);
   t.deepEqual(await names(), ['daemon', 'kept']);
-  t.is((await eventsAbout(plane, 'plat-node-0')).at(-1), 'NodeNotSchedulable: Node plat-node-0 status is now: NodeNotSchedulable');
+  t.is((await eventsOf(plane, 'plat-node-0')).at(-1), 'NodeNotSchedulable: Node plat-node-0 status is now: NodeNotSchedulable');
 
   await client.resource(kinds.podDisruptionBudgets).delete('kept', {namespace: 'default'});
   await clock.advance(10_000);
@@ -167,14 +167,14 @@ test('a node refuses what does not fit beside the pods it has', async t => {
     t.like(status, {phase: 'Failed', reason, message: `Pod was rejected: ${message}`}, what);
     t.is(status?.containerStatuses, undefined);
     t.like(conditionsOf(await podNamed(plane)), {Ready: 'False', ContainersReady: 'False'});
-    t.is((await eventsAbout(plane, 'pod')).at(-1), `${reason}: ${message}`);
+    t.is((await eventsOf(plane, 'pod')).at(-1), `${reason}: ${message}`);
     await podsOf(plane).delete('pod', {namespace: 'default'});
   }
 
   await run(plane, withPort(80, '10.0.0.2'));
   await run(plane, {name: 'last', ...asking({cpu: '31'})});
   await clock.advance(1_000);
-  t.deepEqual([standing(await podNamed(plane)), standing(await podNamed(plane, 'last'))], ['Running: app ready', 'Running: app ready']);
+  t.deepEqual([describePod(await podNamed(plane)), describePod(await podNamed(plane, 'last'))], ['Running: app ready', 'Running: app ready']);
 });
 
 test('what others advertise on a node can be allocated there, for as long as they do', async t => {
@@ -196,7 +196,7 @@ test('what others advertise on a node can be allocated there, for as long as the
   await clock.advance(1_000);
   await run(plane, wants('1'));
   await clock.advance(1_000);
-  t.deepEqual([standing(await podNamed(plane, 'fits')), (await podNamed(plane)).status?.reason], ['Running: app ready', 'OutOfexample.com/gpu']);
+  t.deepEqual([describePod(await podNamed(plane, 'fits')), (await podNamed(plane)).status?.reason], ['Running: app ready', 'OutOfexample.com/gpu']);
   t.deepEqual(await advertise(null), before);
 });
 
@@ -210,8 +210,8 @@ test('room and addresses come back with the end of a pod', async t => {
   await run(plane, {name: 'next', ...asking({cpu: '32'})});
   await clock.advance(1_000);
 
-  t.is(standing(await podNamed(plane)), 'Succeeded: app Completed(0)');
-  t.is(standing(await podNamed(plane, 'next')), 'Running: app ready');
+  t.is(describePod(await podNamed(plane)), 'Succeeded: app Completed(0)');
+  t.is(describePod(await podNamed(plane, 'next')), 'Running: app ready');
 });
 
 test('pods have addresses of their node\'s ranges, one of each family, or those of the node itself', async t => {
@@ -323,7 +323,7 @@ test('a pod is resized where it runs as soon as there is room, and told why not 
   await podsOf(plane).delete('other', {namespace: 'default'});
   await clock.advance(3_000);
   t.deepEqual(await given(), ['14', '14', 0]);
-  t.deepEqual((await eventsAbout(plane, 'pod')).slice(4), [
+  t.deepEqual((await eventsOf(plane, 'pod')).slice(4), [
     'ResizeStarted: Pod resize started: {"containers":[{"name":"app","resources":{"requests":{"cpu":"2"}}}],"generation":2}',
     'ResizeCompleted: Pod resize completed: {"containers":[{"name":"app","resources":{"requests":{"cpu":"2"}}}],"generation":2}',
     'ResizeDeferred: Pod resize Deferred: {"containers":[{"name":"app","resources":{"requests":{"cpu":"15"}}}],"generation":3,"error":"Node didn\'t have enough resource: cpu, requested: 15000, used: 20000, capacity: 32000"}',
@@ -342,8 +342,8 @@ test('a container that cannot be resized while it runs is started again', async 
   await resizeTo(plane, 'pod', {memory: '2Gi'});
   await clock.advance(1_000);
 
-  t.is(standing(await podNamed(plane)), 'Running: app ready after 1');
-  t.true((await eventsAbout(plane, 'pod')).includes('Killing: Container app resize requires restart'));
+  t.is(describePod(await podNamed(plane)), 'Running: app ready after 1');
+  t.true((await eventsOf(plane, 'pod')).includes('Killing: Container app resize requires restart'));
 });
 
 test('a plane that is started again on its directory goes on with its nodes and their pods', async t => {
@@ -367,10 +367,10 @@ test('a plane that is started again on its directory goes on with its nodes and 
   await clock.advance(1_000);
   t.is((await podNamed(plane, 'second')).status?.reason, 'OutOfcpu');
   t.not((await podNamed(plane, 'third')).status?.podIP, pod.status?.podIP);
-  t.is(standing(await podNamed(plane, 'done')), 'Succeeded: app Completed(0)');
+  t.is(describePod(await podNamed(plane, 'done')), 'Succeeded: app Completed(0)');
 
   await clock.advance(50_000);
-  t.is(standing(await podNamed(plane)), 'Running: app ready after 1');
+  t.is(describePod(await podNamed(plane)), 'Running: app ready after 1');
 });
 
 test('a rule switches nodes off and on', async t => {

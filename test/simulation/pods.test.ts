@@ -1,6 +1,6 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
-import {aPlaneWithNodes, annotate, conditionsOf, course, eventsAbout, podNamed, podsOf, run, standing, type BoundPod} from './world.js';
+import {aPlaneWithNodes, annotate, conditionsOf, timeline, eventsOf, podNamed, podsOf, run, describePod, type BoundPod} from './environment.js';
 
 test('a pod that is bound to a node is being made, then runs and is ready', async t => {
   await using plane = await aPlaneWithNodes();
@@ -16,7 +16,7 @@ test('a pod that is bound to a node is being made, then runs and is ready', asyn
   t.like(status, {phase: 'Running', qosClass: 'BestEffort', observedGeneration: 1, podIP: '10.128.0.2', podIPs: [{ip: '10.128.0.2'}], hostIPs: [{ip: '10.224.0.1'}]});
   t.like(status?.containerStatuses?.[0], {name: 'app', ready: true, started: true, restartCount: 0, lastState: {}, image: 'docker.io/library/nginx:1.27'});
   t.deepEqual(status?.conditions?.map(({type, status: text}) => `${type} ${text}`), ['PodReadyToStartContainers True', 'Initialized True', 'Ready True', 'ContainersReady True', 'PodScheduled True']);
-  const events = await eventsAbout(plane, 'pod');
+  const events = await eventsOf(plane, 'pod');
   t.deepEqual([events[0], ...events.slice(2)], ['Pulling: Pulling image "nginx:1.27"', 'Created: Container created', 'Started: Container started']);
   t.regex(events[1]!, /^Pulled: Successfully pulled image "nginx:1.27" in 0s \(0s including waiting\)\. Image size: \d+ bytes\.$/);
 });
@@ -148,7 +148,7 @@ test('pods fare as their specs and their behavior say', async t => {
   await using plane = await aPlaneWithNodes();
   for (const {what, pod, at} of courses) {
     await run(plane, pod);
-    t.deepEqual(await course(plane, 'pod', Object.keys(at).map(Number)), at, what);
+    t.deepEqual(await timeline(plane, 'pod', Object.keys(at).map(Number)), at, what);
     await podsOf(plane).delete('pod', {namespace: 'default', gracePeriodSeconds: 0});
     await plane.clock.drain();
   }
@@ -162,7 +162,7 @@ test('people are told why a container does not run, in the words of the field', 
   await clock.advance(5_000);
 
   t.is((await podNamed(plane, 'missing')).status?.containerStatuses?.[0]?.state?.waiting?.message, 'Back-off pulling image "gone:1": ErrImagePull: not found');
-  t.deepEqual(await eventsAbout(plane, 'missing'), [
+  t.deepEqual(await eventsOf(plane, 'missing'), [
     'Pulling: Pulling image "gone:1"',
     'Failed: Failed to pull image "gone:1": not found',
     'Failed: Error: ErrImagePull',
@@ -174,7 +174,7 @@ test('people are told why a container does not run, in the words of the field', 
     lastState: {terminated: {exitCode: 1, reason: 'OOMKilled', message: 'too much'}},
     restartCount: 1,
   });
-  t.is((await eventsAbout(plane, 'crashing')).at(-1), `BackOff: Back-off restarting failed container app in pod crashing_default(${uid})`);
+  t.is((await eventsOf(plane, 'crashing')).at(-1), `BackOff: Back-off restarting failed container app in pod crashing_default(${uid})`);
 });
 
 test('a deleted pod ends within its grace period and then goes', async t => {
@@ -195,15 +195,15 @@ test('a deleted pod ends within its grace period and then goes', async t => {
   const ended = await podNamed(plane);
   t.like(ended, {metadata: {deletionGracePeriodSeconds: 0}, status: {phase: 'Failed', containerStatuses: [{ready: false, state: {terminated: {exitCode: 143, reason: 'Error'}}}]}});
   t.is(conditionsOf(ended)['PodReadyToStartContainers'], 'False');
-  t.is((await eventsAbout(plane, 'pod')).at(-1), 'Killing: Stopping container app');
-  t.is(standing(await podNamed(plane, 'unmade')), 'Failed: app ImagePullBackOff');
-  t.is(standing(await podNamed(plane, 'crashing')), 'Failed: app Error(1) after 1');
+  t.is((await eventsOf(plane, 'pod')).at(-1), 'Killing: Stopping container app');
+  t.is(describePod(await podNamed(plane, 'unmade')), 'Failed: app ImagePullBackOff');
+  t.is(describePod(await podNamed(plane, 'crashing')), 'Failed: app Error(1) after 1');
   await t.throwsAsync(podNamed(plane, 'plain'), {message: 'pods "plain" not found'});
 
   await clock.advance(28_000);
-  t.is(standing(await podNamed(plane, 'stubborn')), 'Running: app ready');
+  t.is(describePod(await podNamed(plane, 'stubborn')), 'Running: app ready');
   await clock.advance(1_000);
-  t.is(standing(await podNamed(plane, 'stubborn')), 'Failed: app Error(137)');
+  t.is(describePod(await podNamed(plane, 'stubborn')), 'Failed: app Error(137)');
 });
 
 test('a shorter period of grace counts at once, and one of nothing takes the pod away', async t => {
@@ -223,7 +223,7 @@ test('a shorter period of grace counts at once, and one of nothing takes the pod
   await podsOf(plane).delete('stubborn', {namespace: 'default', gracePeriodSeconds: 0});
   await run(plane, {name: 'stubborn'});
   await clock.advance(1_000);
-  t.is(standing(await podNamed(plane, 'stubborn')), 'Running: app ready');
+  t.is(describePod(await podNamed(plane, 'stubborn')), 'Running: app ready');
 });
 
 test('what waits for a condition of others is ready when that is true', async t => {
@@ -253,11 +253,11 @@ test('an instruction kills containers once', async t => {
   await clock.advance(1_000);
   await annotate(plane, 'pod', {'simulation.plat.io/kill': 'app=137:OOMKilled'});
   await clock.drain();
-  t.is(standing(await podNamed(plane)), 'Running: app OOMKilled(137), other ready');
+  t.is(describePod(await podNamed(plane)), 'Running: app OOMKilled(137), other ready');
   t.deepEqual((await podNamed(plane)).metadata?.annotations, undefined);
 
   await clock.advance(60_000);
-  t.is(standing(await podNamed(plane)), 'Running: app ready after 1, other ready');
+  t.is(describePod(await podNamed(plane)), 'Running: app ready after 1, other ready');
 });
 
 test('a container that is added to look runs beside the others', async t => {
@@ -268,7 +268,7 @@ test('a container that is added to look runs beside the others', async t => {
   await podsOf(plane).patch('pod', 'strategic', {spec: {ephemeralContainers: [{name: 'look', image: 'busybox'}]}}, {namespace: 'default', subresource: 'ephemeralcontainers'});
   await clock.advance(1_000);
 
-  t.is(standing(await podNamed(plane)), 'Running: app ready, look running');
+  t.is(describePod(await podNamed(plane)), 'Running: app ready, look running');
   t.is((await podNamed(plane)).status?.observedGeneration, 2);
 });
 
@@ -277,8 +277,8 @@ test('behavior that nobody understands is told of, and does not count', async t 
   await run(plane, {behavior: '{runfor: 1s}'});
   await plane.clock.advance(60_000);
 
-  t.is(standing(await podNamed(plane)), 'Running: app ready');
-  const complaints = (await eventsAbout(plane, 'pod')).filter(text => text.startsWith('InvalidBehavior'));
+  t.is(describePod(await podNamed(plane)), 'Running: app ready');
+  const complaints = (await eventsOf(plane, 'pod')).filter(text => text.startsWith('InvalidBehavior'));
   t.is(complaints.length, 1);
   t.regex(complaints[0]!, /^InvalidBehavior: annotation simulation\.plat\.io\/behavior: unknown field "runfor"; there are match, startAfter, /);
 });
@@ -298,7 +298,7 @@ for (const [subPathExpr, env, why] of [
     await run(plane, {volumes: [{name: 'work', emptyDir: {}}], containers: [{name: 'app', image: 'nginx', env: [...env], volumeMounts}]});
     await plane.clock.advance(1_000);
 
-    t.is(standing(await podNamed(plane)), why ? 'Pending: app CreateContainerConfigError' : 'Running: app ready');
+    t.is(describePod(await podNamed(plane)), why ? 'Pending: app CreateContainerConfigError' : 'Running: app ready');
     t.is((await podNamed(plane)).status?.containerStatuses?.[0]?.state?.waiting?.message, why);
   });
 }
@@ -308,11 +308,11 @@ test('a pod whose environment names no part of a volume runs once it does', asyn
   const volumeMounts = [{name: 'work', mountPath: '/work', subPathExpr: '$(A)'}];
   await run(plane, {volumes: [{name: 'work', emptyDir: {}}], containers: [{name: 'app', image: 'nginx', env: [annotation], volumeMounts}]});
   await plane.clock.advance(1_000);
-  t.is(standing(await podNamed(plane)), 'Pending: app CreateContainerConfigError');
+  t.is(describePod(await podNamed(plane)), 'Pending: app CreateContainerConfigError');
 
   await plane.client().resource(kinds.pods).patch('pod', 'merge', {metadata: {annotations: {path: 'here'}}}, {namespace: 'default'});
   await plane.clock.advance(6_000);
-  t.is(standing(await podNamed(plane)), 'Running: app ready');
+  t.is(describePod(await podNamed(plane)), 'Running: app ready');
 });
 
 test('what a pod refers to must be there before it runs', async t => {
@@ -323,21 +323,21 @@ test('what a pod refers to must be there before it runs', async t => {
   await run(plane, {name: 'reads', containers: [{name: 'app', image: 'nginx', env: [{name: 'LEVEL', valueFrom: {configMapKeyRef: key}}]}, {name: 'other', image: 'nginx'}]});
   await run(plane, {name: 'may', containers: [{name: 'app', image: 'nginx', envFrom: [{secretRef: {name: 'none', optional: true}}]}]});
   await clock.advance(1_000);
-  t.is(standing(await podNamed(plane, 'mounts')), 'Pending: app ContainerCreating');
-  t.deepEqual(await eventsAbout(plane, 'mounts'), ['FailedMount: MountVolume.SetUp failed for volume "files" : secret "keys" not found']);
-  t.is(standing(await podNamed(plane, 'reads')), 'Pending: app CreateContainerConfigError, other ready');
+  t.is(describePod(await podNamed(plane, 'mounts')), 'Pending: app ContainerCreating');
+  t.deepEqual(await eventsOf(plane, 'mounts'), ['FailedMount: MountVolume.SetUp failed for volume "files" : secret "keys" not found']);
+  t.is(describePod(await podNamed(plane, 'reads')), 'Pending: app CreateContainerConfigError, other ready');
   t.is((await podNamed(plane, 'reads')).status?.containerStatuses?.[0]?.state?.waiting?.message, 'configmap "settings" not found');
-  t.is(standing(await podNamed(plane, 'may')), 'Running: app ready');
+  t.is(describePod(await podNamed(plane, 'may')), 'Running: app ready');
 
   const client = plane.client();
   await client.resource(kinds.secrets).create({metadata: {name: 'keys', namespace: 'default'}, data: {}});
   await client.resource(kinds.configMaps).create({metadata: {name: 'settings', namespace: 'default'}, data: {}});
   await clock.advance(6_000);
-  t.true((await eventsAbout(plane, 'mounts')).includes('FailedMount: MountVolume.SetUp failed for volume "files" : references non-existent secret key: tls'));
-  t.is((await eventsAbout(plane, 'reads')).at(-1), "Failed: Error: couldn't find key level in ConfigMap default/settings");
+  t.true((await eventsOf(plane, 'mounts')).includes('FailedMount: MountVolume.SetUp failed for volume "files" : references non-existent secret key: tls'));
+  t.is((await eventsOf(plane, 'reads')).at(-1), "Failed: Error: couldn't find key level in ConfigMap default/settings");
 
   await client.resource(kinds.secrets).patch('keys', 'merge', {data: {tls: ''}}, {namespace: 'default'});
   await client.resource(kinds.configMaps).patch('settings', 'merge', {data: {level: '1'}}, {namespace: 'default'});
   await clock.advance(6_000);
-  t.deepEqual([standing(await podNamed(plane, 'mounts')), standing(await podNamed(plane, 'reads'))], ['Running: app ready', 'Running: app ready, other ready']);
+  t.deepEqual([describePod(await podNamed(plane, 'mounts')), describePod(await podNamed(plane, 'reads'))], ['Running: app ready', 'Running: app ready, other ready']);
 });

@@ -11,7 +11,7 @@ import {matchFields, nodeFields, readBehavior, readRules, settingFields} from '#
 import {imageId} from '#src/simulation/pod/images.js';
 import {behaviorOf, type Role} from '#src/simulation/rules/rules.js';
 import {root} from '#test/sources.js';
-import {aPlaneWithNodes, course, podNamed, run} from './world.js';
+import {aPlaneWithNodes, timeline, podNamed, run} from './environment.js';
 
 /** Files that make no sense, and what is said of them. */
 const refused: readonly (readonly [file: string, complaint: string])[] = [
@@ -207,7 +207,7 @@ pods:
   t.like(tainted, {metadata: {labels: {disk: 'ssd'}}, status: {capacity: {cpu: '4'}, allocatable: {cpu: '3500m', 'example.com/gpu': '2'}}});
   t.true(tainted.spec?.taints?.some(({key}) => key === 'gpu'));
   await run(plane, {containers: [{name: 'app', image: 'broken/web'}]});
-  t.deepEqual(await course(plane, 'pod', [100]), {100: 'Pending: app ErrImagePull'});
+  t.deepEqual(await timeline(plane, 'pod', [100]), {100: 'Pending: app ErrImagePull'});
 });
 
 test('the documentation tells of every field of a rule', t => {

@@ -13,7 +13,7 @@ import {inProcessServer} from '#src/serving/agent/in-process.js';
 import {createHttpServer} from '#src/serving/http-server.js';
 import {duplexPair} from '#src/transport/duplex-pair.js';
 import {SpdySession} from '#src/transport/spdy/session.js';
-import {annotate, aPlaneWithNodes, podNamed, podsOf, run, standing, type BoundPod, type NodesPlane} from './world.js';
+import {annotate, aPlaneWithNodes, podNamed, podsOf, run, describePod, type BoundPod, type NodesPlane} from './environment.js';
 
 /** The text of a log as a client in the plane's own process reads it. */
 const logOf = (plane: NodesPlane, query: Record<string, string> = {}, name = 'pod'): Promise<unknown> =>
@@ -100,14 +100,14 @@ test('a run has a log of its own, and the one before it is kept', async t => {
   t.is(await logOf(plane), 'begins\n');
 
   await clock.advance(4_100);
-  t.is(standing(await podNamed(plane)), 'Running: app Error(1)');
+  t.is(describePod(await podNamed(plane)), 'Running: app Error(1)');
   t.is(await logOf(plane), 'begins\nends\n');
   await clock.advance(2_000);
-  t.is(standing(await podNamed(plane)), 'Running: app ready after 1');
+  t.is(describePod(await podNamed(plane)), 'Running: app ready after 1');
   t.deepEqual([await logOf(plane), await logOf(plane, {previous: 'true'})], ['another\n', 'begins\nends\n']);
 
   await clock.advance(5_000);
-  t.is(standing(await podNamed(plane)), 'Running: app CrashLoopBackOff after 1');
+  t.is(describePod(await podNamed(plane)), 'Running: app CrashLoopBackOff after 1');
   t.deepEqual([await logOf(plane), await logOf(plane, {previous: 'true'})], ['another\n', 'another\n']);
 });
 
@@ -333,12 +333,12 @@ test('what is typed to a program that copies it comes back, and is in its log', 
   await run(plane, {restartPolicy: 'Never', containers: [{name: 'app', image: 'busybox', args: ['cat'], stdin: true, stdinOnce: true}]});
   await run(plane, {name: 'shut', restartPolicy: 'Never', containers: [{name: 'app', image: 'busybox', args: ['cat']}]});
   await clock.advance(60_000);
-  t.deepEqual([standing(await podNamed(plane)), standing(await podNamed(plane, 'shut'))], ['Running: app ready', 'Succeeded: app Completed(0)']);
+  t.deepEqual([describePod(await podNamed(plane)), describePod(await podNamed(plane, 'shut'))], ['Running: app ready', 'Succeeded: app Completed(0)']);
   const heard = heardOf(agentOf(plane).attach(app), {stdin: 'typed\nand more'});
   await clock.advance(1_000);
 
   t.deepEqual([await heard.code, heard.stdout()], [0, 'typed\nand more\n']);
-  t.deepEqual([await logOf(plane), standing(await podNamed(plane))], ['typed\nand more\n', 'Succeeded: app Completed(0)']);
+  t.deepEqual([await logOf(plane), describePod(await podNamed(plane))], ['typed\nand more\n', 'Succeeded: app Completed(0)']);
 });
 
 test('a shell that somebody is attached to ends its container as it is told', async t => {
@@ -351,7 +351,7 @@ test('a shell that somebody is attached to ends its container as it is told', as
   await clock.advance(1_000);
 
   t.is(heard.stdout(), '/ # echo hi\r\nhi\r\n/ # exit 3\r\n');
-  t.deepEqual([await logOf(plane), standing(await podNamed(plane))], ['/ # echo hi\nhi\n/ # exit 3\n', 'Failed: app Error(3)']);
+  t.deepEqual([await logOf(plane), describePod(await podNamed(plane))], ['/ # echo hi\nhi\n/ # exit 3\n', 'Failed: app Error(3)']);
 });
 
 /** What somebody hears who connects to a port of the pod and says this. */

@@ -1,7 +1,7 @@
 import type {Readable} from 'node:stream';
 import {posix} from 'node:path';
 import type {Clock} from '#src/base/clock.js';
-import type {Surroundings} from '#src/simulation/command/course.js';
+import type {CommandEnvironment} from '#src/simulation/command/outcome.js';
 import type {Files} from '#src/simulation/files/files.js';
 import type {ExecRule} from '#src/simulation/rules/behavior.js';
 
@@ -21,14 +21,14 @@ export interface CommandContext {
   readonly signal: AbortSignal;
   readonly files: Files;
   readonly workingDirectory: string;
-  readonly around: Surroundings;
+  readonly environment: CommandEnvironment;
   /** What the rules say of commands. */
   readonly rules: readonly ExecRule[];
   /** A text of a rule with its references replaced. */
-  filled(text: string): string;
+  expand(text: string): string;
   /** The container, in words. */
   readonly name: string;
 }
 
 /** The path of a file by what a command calls it. */
-export const pathOf = ({workingDirectory}: CommandContext, written: string): string => posix.resolve(workingDirectory, written);
+export const resolvePath = ({workingDirectory}: CommandContext, path: string): string => posix.resolve(workingDirectory, path);

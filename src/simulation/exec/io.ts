@@ -3,7 +3,7 @@ import type {CommandStreams} from '#src/api/agent.js';
 import type {CommandIo} from './context.js';
 
 /** Writes to a stream that somebody may want; resolves once there is room for more, or nobody reads any more. */
-const written = (stream: Writable | undefined, content: string | Buffer): Promise<void> => {
+const writeTo = (stream: Writable | undefined, content: string | Buffer): Promise<void> => {
   if (!stream || stream.destroyed || stream.writableEnded || content.length === 0) return Promise.resolve();
   if (stream.write(content)) return Promise.resolve();
   return new Promise(resolve => {
@@ -21,6 +21,6 @@ const terminalLines = (text: string): string => text.replaceAll(/\r?\n/g, '\r\n'
 export const commandIo = ({stdin, stdout, stderr, tty}: CommandStreams): CommandIo => ({
   stdin,
   tty,
-  out: content => written(stdout, tty ? terminalLines(content.toString()) : content),
-  err: text => (tty ? written(stdout, terminalLines(text)) : written(stderr, text)),
+  out: content => writeTo(stdout, tty ? terminalLines(content.toString()) : content),
+  err: text => (tty ? writeTo(stdout, terminalLines(text)) : writeTo(stderr, text)),
 });

@@ -2,7 +2,7 @@ import {StringDecoder} from 'node:string_decoder';
 import type {CommandIo} from './context.js';
 
 /** A line that grows beyond this is taken as it is. */
-const longest = 64 << 10;
+const maxLineLength = 64 << 10;
 
 /** The lines that are typed. On a terminal what is typed is shown, and may be corrected until the line ends. */
 export async function* lineReader(io: CommandIo): AsyncGenerator<string, void, undefined> {
@@ -13,15 +13,15 @@ export async function* lineReader(io: CommandIo): AsyncGenerator<string, void, u
   for await (const chunk of io.stdin as AsyncIterable<Buffer>) {
     for (const character of decoder.write(chunk)) {
       if (!io.tty) {
-        if (character !== '\n' && line.length < longest) line += character;
-        else yield* taken();
+        if (character !== '\n' && line.length < maxLineLength) line += character;
+        else yield* takeLine();
         continue;
       }
       if (escape) escape = !/[A-Za-z~]/.test(character);
       else if (character === '\u001b') escape = true;
-      else if (character === '\r' || character === '\n' || line.length >= longest) {
+      else if (character === '\r' || character === '\n' || line.length >= maxLineLength) {
         await io.out('\n');
-        yield* taken();
+        yield* takeLine();
       } else if (character === '\u0003') {
         await io.out('^C\n');
         line = '';
@@ -39,7 +39,7 @@ export async function* lineReader(io: CommandIo): AsyncGenerator<string, void, u
   }
   if (line !== '') yield line;
 
-  function* taken(): Iterable<string> {
+  function* takeLine(): Iterable<string> {
     const whole = line;
     line = '';
     yield whole;

@@ -2,7 +2,7 @@ import {posix} from 'node:path';
 import {messageOf} from '#src/base/message.js';
 import {NoSpace} from '#src/simulation/files/files.js';
 import {readTar, TarError, writeTar, type TarEntry} from '#src/simulation/files/tar.js';
-import {pathOf, type CommandContext, type CommandIo} from './context.js';
+import {resolvePath, type CommandContext, type CommandIo} from './context.js';
 
 /** A program that every simulated container has. Resolves with its exit code; undefined where it was called in a way nobody knows here. */
 export type Program = (args: readonly string[], io: CommandIo, context: CommandContext) => Promise<number | undefined>;
@@ -14,10 +14,10 @@ const cat: Program = async (args, io, context) => {
       for await (const chunk of (io.stdin ?? []) as AsyncIterable<Buffer>) await io.out(chunk);
       continue;
     }
-    const file = context.files.get(pathOf(context, name));
+    const file = context.files.get(resolvePath(context, name));
     if (file) await io.out(file.content);
     else {
-      await io.err(`cat: ${name}: ${context.files.isDirectory(pathOf(context, name)) ? 'Is a directory' : 'No such file or directory'}\n`);
+      await io.err(`cat: ${name}: ${context.files.isDirectory(resolvePath(context, name)) ? 'Is a directory' : 'No such file or directory'}\n`);
       code = 1;
     }
   }
@@ -25,7 +25,7 @@ const cat: Program = async (args, io, context) => {
 };
 
 const test: Program = ([flag = '', name = '', ...more], _, context) => {
-  const path = pathOf(context, name);
+  const path = resolvePath(context, name);
   const file = context.files.get(path);
   const isDirectory = context.files.isDirectory(path);
   const answers: Readonly<Record<string, boolean>> = {'-d': isDirectory, '-f': file !== undefined, '-e': file !== undefined || isDirectory, '-s': (file?.content.length ?? 0) > 0};
@@ -36,10 +36,10 @@ const test: Program = ([flag = '', name = '', ...more], _, context) => {
 const ls: Program = async (args, io, context) => {
   const [name = '.', ...more] = args.filter(arg => arg !== '-1' && arg !== '-a');
   if (more.length > 0 || name.startsWith('-')) return undefined;
-  const path = pathOf(context, name);
+  const path = resolvePath(context, name);
   if (context.files.get(path)) await io.out(`${name}\n`);
   else if (context.files.isDirectory(path)) {
-    const names = new Set(context.files.below(path).map(([below]) => below.slice(path === '/' ? 1 : path.length + 1).split('/')[0]));
+    const names = new Set(context.files.under(path).map(([below]) => below.slice(path === '/' ? 1 : path.length + 1).split('/')[0]));
     await io.out([...names].map(one => `${one}\n`).join(''));
   } else {
     await io.err(`ls: ${name}: No such file or directory\n`);
@@ -53,7 +53,7 @@ const rm: Program = async (args, io, context) => {
   const isForced = args.some(arg => /^-.*f/.test(arg));
   let code = 0;
   for (const name of names) {
-    const path = pathOf(context, name);
+    const path = resolvePath(context, name);
     if (context.files.get(path) || context.files.isDirectory(path)) context.files.remove(path);
     else if (!isForced) {
       await io.err(`rm: ${name}: No such file or directory\n`);
@@ -64,13 +64,13 @@ const rm: Program = async (args, io, context) => {
 };
 
 const mkdir: Program = async (args, _, context) => {
-  for (const name of args.filter(arg => arg !== '-p')) context.files.addDirectory(pathOf(context, name));
+  for (const name of args.filter(arg => arg !== '-p')) context.files.addDirectory(resolvePath(context, name));
   return 0;
 };
 
 const touch: Program = async (args, _, context) => {
   for (const name of args) {
-    const path = pathOf(context, name);
+    const path = resolvePath(context, name);
     context.files.put(path, {content: context.files.get(path)?.content ?? Buffer.alloc(0), mode: 0o644, modifiedAt: context.clock.now()});
   }
   return 0;
@@ -97,22 +97,22 @@ const tarCall = (args: readonly string[]): TarCall | undefined => {
 
 function* entriesAt(context: CommandContext, directory: string, names: readonly string[]): Iterable<TarEntry> {
   for (const name of names) {
-    const path = pathOf(context, posix.join(name.startsWith('/') ? '/' : directory, name));
+    const path = resolvePath(context, posix.join(name.startsWith('/') ? '/' : directory, name));
     // Members of archives have no leading slash.
-    const shown = (below: string) => posix.normalize(name + below.slice(path.length)).replace(/^\/+/, '');
-    if (!context.files.get(path)) yield {path: `${shown(path).replace(/\/$/, '')}/`};
-    for (const [below, file] of context.files.below(path)) yield {path: shown(below), file};
+    const memberName = (below: string) => posix.normalize(name + below.slice(path.length)).replace(/^\/+/, '');
+    if (!context.files.get(path)) yield {path: `${memberName(path).replace(/\/$/, '')}/`};
+    for (const [below, file] of context.files.under(path)) yield {path: memberName(below), file};
   }
 }
 
 const extract = async (io: CommandIo, context: CommandContext, directory: string): Promise<void> => {
   if (!io.stdin) return;
-  const room = (bytes: number): void => {
+  const checkSpace = (bytes: number): void => {
     if (!context.files.hasRoom(bytes)) throw new NoSpace();
   };
-  for await (const {path, file} of readTar(io.stdin, room)) {
+  for await (const {path, file} of readTar(io.stdin, checkSpace)) {
     // Nothing leads out of the directory, as `tar` has it.
-    const target = pathOf(context, posix.join(directory, posix.normalize(`/${path}`)));
+    const target = resolvePath(context, posix.join(directory, posix.normalize(`/${path}`)));
     if (file) context.files.put(target, file);
     else context.files.addDirectory(target.replace(/(.)\/$/, '$1'));
   }
@@ -127,7 +127,7 @@ const tar: Program = async (args, io, context) => {
       return 0;
     }
     const missing = call.paths.filter(name => {
-      const path = pathOf(context, posix.join(name.startsWith('/') ? '/' : call.directory, name));
+      const path = resolvePath(context, posix.join(name.startsWith('/') ? '/' : call.directory, name));
       return !context.files.get(path) && !context.files.isDirectory(path);
     });
     for (const piece of writeTar(entriesAt(context, call.directory, call.paths.filter(name => !missing.includes(name))))) await io.out(piece);

@@ -1,15 +1,15 @@
 import {sleep} from '#src/base/clock.js';
-import {courseOf} from '#src/simulation/command/course.js';
-import {plainCommands, type Redirect, type SimpleCommand} from '#src/simulation/command/shell.js';
+import {simulateCommand} from '#src/simulation/command/outcome.js';
+import {parseCommandList, type Redirect, type SimpleCommand} from '#src/simulation/command/shell.js';
 import {NoSpace} from '#src/simulation/files/files.js';
 import type {ExecRule} from '#src/simulation/rules/behavior.js';
-import {pathOf, type CommandContext, type CommandIo} from './context.js';
+import {resolvePath, type CommandContext, type CommandIo} from './context.js';
 import {lineReader} from './lines.js';
 import {programs} from './programs.js';
 
 /** The code of a command that was not run. */
-const notRun = 126;
-const deepest = 4;
+const cannotExecuteCode = 126;
+const maxShellDepth = 4;
 const shells = new Set(['sh', 'bash', 'ash', 'dash']);
 
 /** The end of a shell, by `exit`. */
@@ -18,44 +18,44 @@ interface Result {
   readonly exits: boolean;
 }
 
-const plain = (code: number): Result => ({code, exits: false});
+const exitResult = (code: number): Result => ({code, exits: false});
 
 const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 /** The script a shell is called with, if it is. */
 const scriptOf = ([name = '', flags = '', script]: readonly string[]): string | undefined => (shells.has(baseName(name)) && /^-[eilux]*c$/.test(flags) ? script : undefined);
 
-const ruled = ({rules}: CommandContext, words: readonly string[]): ExecRule | undefined => {
+const matchingRule = ({rules}: CommandContext, words: readonly string[]): ExecRule | undefined => {
   const texts = [words.join(' '), scriptOf(words) ?? []].flat();
   return rules.find(({commands}) => !commands || texts.some(text => commands.some(pattern => pattern.test(text))));
 };
 
-const byRule = async ({stdout, stderr, exitCode, afterMs, echo}: ExecRule, io: CommandIo, {clock, signal, filled}: CommandContext): Promise<number> => {
+const runByRule = async ({stdout, stderr, exitCode, afterMs, echo}: ExecRule, io: CommandIo, {clock, signal, expand}: CommandContext): Promise<number> => {
   if (afterMs > 0) await sleep(clock, afterMs, signal);
-  if (stdout !== undefined) await io.out(filled(stdout));
-  if (stderr !== undefined) await io.err(filled(stderr));
+  if (stdout !== undefined) await io.out(expand(stdout));
+  if (stderr !== undefined) await io.err(expand(stderr));
   if (echo) for await (const chunk of (io.stdin ?? []) as AsyncIterable<Buffer>) await io.out(chunk);
   return exitCode;
 };
 
 /** Writes what a command that says so itself writes, at its times. */
-const byCourse = async (words: readonly string[], io: CommandIo, {clock, signal, around}: CommandContext): Promise<number | undefined> => {
-  const course = courseOf(words, around);
-  if (!course) return undefined;
+const runSimulated = async (words: readonly string[], io: CommandIo, {clock, signal, environment}: CommandContext): Promise<number | undefined> => {
+  const outcome = simulateCommand(words, environment);
+  if (!outcome) return undefined;
   let passedMs = 0;
   const until = async (ms: number) => {
-    if (ms > passedMs) await (ms === Infinity ? aborted(signal) : sleep(clock, ms - passedMs, signal));
+    if (ms > passedMs) await (ms === Infinity ? rejectOnAbort(signal) : sleep(clock, ms - passedMs, signal));
     passedMs = ms;
   };
-  for (const {afterMs, text, stream} of course.output) {
+  for (const {afterMs, text, stream} of outcome.output) {
     await until(afterMs);
     await (stream === 'stdout' ? io.out(text) : io.err(text));
   }
-  await until(course.lastsMs);
-  return course.exitCode;
+  await until(outcome.durationMs);
+  return outcome.exitCode;
 };
 
-const aborted = (signal: AbortSignal): Promise<never> =>
+const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     const fail = () => reject(signal.reason as Error);
     if (signal.aborted) fail();
@@ -63,9 +63,9 @@ const aborted = (signal: AbortSignal): Promise<never> =>
   });
 
 /** Where the output of a command goes by its redirections; what goes into a file is put there at the end. */
-const redirected = (redirects: readonly Redirect[], io: CommandIo, context: CommandContext): {readonly io: CommandIo; finish(): void} => {
+const withRedirects = (redirects: readonly Redirect[], io: CommandIo, context: CommandContext): {readonly io: CommandIo; finish(): void} => {
   type Sink = (content: string | Buffer) => Promise<void>;
-  const kept = new Map<string, Buffer[]>();
+  const fileContents = new Map<string, Buffer[]>();
   const named: Readonly<Record<string, Sink>> = {'/dev/null': () => Promise.resolve(), '/dev/stdout': io.out, '/dev/stderr': content => io.err(content.toString())};
   const sinks: Record<1 | 2, Sink> = {1: io.out, 2: content => io.err(content.toString())};
   for (const {from, to} of redirects) {
@@ -73,25 +73,25 @@ const redirected = (redirects: readonly Redirect[], io: CommandIo, context: Comm
     else if (Object.hasOwn(named, to)) sinks[from] = named[to]!;
     else {
       const pieces: Buffer[] = [];
-      kept.set(pathOf(context, to), pieces);
+      fileContents.set(resolvePath(context, to), pieces);
       sinks[from] = async content => void pieces.push(Buffer.from(content));
     }
   }
   return {
     io: {...io, out: sinks[1], err: sinks[2]},
     finish() {
-      for (const [path, pieces] of kept) context.files.put(path, {content: Buffer.concat(pieces), mode: 0o644, modifiedAt: context.clock.now()});
+      for (const [path, pieces] of fileContents) context.files.put(path, {content: Buffer.concat(pieces), mode: 0o644, modifiedAt: context.clock.now()});
     },
   };
 };
 
-const simple = async ({words, redirects}: SimpleCommand, io: CommandIo, context: CommandContext, depth: number): Promise<Result> => {
+const runSimpleCommand = async ({words, redirects}: SimpleCommand, io: CommandIo, context: CommandContext, depth: number): Promise<Result> => {
   const [name = '', ...args] = words;
-  if (name === 'exec' && args.length > 0) return {...(await simple({words: args, redirects, joinedBy: ';'}, io, context, depth)), exits: true};
-  if (redirects.length === 0) return plain(await runCommand(words, io, context, depth));
-  const target = redirected(redirects, io, context);
+  if (name === 'exec' && args.length > 0) return {...(await runSimpleCommand({words: args, redirects, joinedBy: ';'}, io, context, depth)), exits: true};
+  if (redirects.length === 0) return exitResult(await runCommand(words, io, context, depth));
+  const target = withRedirects(redirects, io, context);
   const code = await runCommand(words, target.io, context, depth);
-  return plain(await unlessFull(name, io, () => {
+  return exitResult(await reportNoSpace(name, io, () => {
     target.finish();
     return Promise.resolve(code);
   }));
@@ -107,39 +107,39 @@ const runList = async (commands: readonly SimpleCommand[], io: CommandIo, contex
     if (isSkipped) continue;
     const [name, exitCode = code] = command.words;
     if (name === 'exit') return {code: Number(exitCode) % 256 || 0, exits: true};
-    const result = await simple(command, io, context, depth);
+    const result = await runSimpleCommand(command, io, context, depth);
     if (result.exits) return result;
     code = result.code;
   }
-  return plain(code);
+  return exitResult(code);
 };
 
-const cannot = async (words: readonly string[], io: CommandIo, {name}: CommandContext): Promise<number> => {
+const reportUnsupported = async (words: readonly string[], io: CommandIo, {name}: CommandContext): Promise<number> => {
   await io.err(`${name} is simulated and does not run ${JSON.stringify(words.join(' '))}: what commands answer is said by "exec" in a simulation rule or in the behavior annotation\n`);
-  return notRun;
+  return cannotExecuteCode;
 };
 
 /** Runs a command in a simulated container: as a rule says, else what it plainly says itself. Resolves with its exit code; rejects when the signal aborts. */
 export const runCommand = async (words: readonly string[], io: CommandIo, context: CommandContext, depth = 0): Promise<number> => {
   context.signal.throwIfAborted();
-  const rule = ruled(context, words);
-  if (rule) return byRule(rule, io, context);
+  const rule = matchingRule(context, words);
+  if (rule) return runByRule(rule, io, context);
   const [name = '', ...args] = words;
   const script = scriptOf(words);
-  if (script !== undefined && depth < deepest) {
-    const commands = plainCommands(script, variable => context.around.valueOf(variable));
-    return commands ? (await runList(commands, io, context, depth + 1)).code : cannot(words, io, context);
+  if (script !== undefined && depth < maxShellDepth) {
+    const commands = parseCommandList(script, variable => context.environment.valueOf(variable));
+    return commands ? (await runList(commands, io, context, depth + 1)).code : reportUnsupported(words, io, context);
   }
   if (shells.has(baseName(name)) && args.length === 0) return runShell(io, context, depth + 1);
-  return unlessFull(baseName(name), io, async () => {
-    const code = (await programs.get(baseName(name))?.(args, io, context)) ?? (await byCourse(words, io, context));
-    return code ?? cannot(words, io, context);
+  return reportNoSpace(baseName(name), io, async () => {
+    const code = (await programs.get(baseName(name))?.(args, io, context)) ?? (await runSimulated(words, io, context));
+    return code ?? reportUnsupported(words, io, context);
   });
 };
 
-const unlessFull = async (name: string, io: CommandIo, act: () => Promise<number>): Promise<number> => {
+const reportNoSpace = async (name: string, io: CommandIo, run: () => Promise<number>): Promise<number> => {
   try {
-    return await act();
+    return await run();
   } catch (error) {
     if (!(error instanceof NoSpace)) throw error;
     await io.err(`${name}: No space left on device\n`);
@@ -155,8 +155,8 @@ export const runShell = async (io: CommandIo, context: CommandContext, depth = 0
   const prompt = io.tty ? `${context.workingDirectory} # ` : '';
   await io.out(prompt);
   for await (const line of lineReader(io)) {
-    const commands = plainCommands(line, variable => (variable === '' ? undefined : context.around.valueOf(variable)));
-    const result = commands ? await runList(commands, inner, context, depth) : plain(await cannot([line], io, context));
+    const commands = parseCommandList(line, variable => (variable === '' ? undefined : context.environment.valueOf(variable)));
+    const result = commands ? await runList(commands, inner, context, depth) : exitResult(await reportUnsupported([line], io, context));
     code = commands?.length === 0 ? code : result.code;
     if (result.exits) return code;
     await io.out(prompt);

@@ -19,10 +19,10 @@ export class NoSpace extends Error {
 
 /** One container may hold so much. */
 const maxBytes = 16 << 20;
-const mostFiles = 10_000;
+const maxFiles = 10_000;
 
 /** Directories that every image has. */
-const usual = ['/', '/bin', '/dev', '/etc', '/home', '/opt', '/root', '/tmp', '/usr', '/var', '/var/log', '/var/run'];
+const standardDirectories = ['/', '/bin', '/dev', '/etc', '/home', '/opt', '/root', '/tmp', '/usr', '/var', '/var/log', '/var/run'];
 
 /** The file system of a container, in memory: what rules put there and what was copied into it. */
 export class Files implements Disposable {
@@ -33,7 +33,7 @@ export class Files implements Disposable {
 
   constructor(budget: Budget, directories: readonly string[]) {
     this.#budget = budget;
-    this.#directories = new Set([...usual, ...directories.map(path => posix.normalize(path).replace(/(.)\/$/, '$1'))]);
+    this.#directories = new Set([...standardDirectories, ...directories.map(path => posix.normalize(path).replace(/(.)\/$/, '$1'))]);
   }
 
   get(path: string): StoredFile | undefined {
@@ -47,12 +47,12 @@ export class Files implements Disposable {
   }
 
   addDirectory(path: string): void {
-    if (this.#directories.size >= mostFiles) throw new NoSpace();
+    if (this.#directories.size >= maxFiles) throw new NoSpace();
     this.#directories.add(path);
   }
 
   hasRoom(bytes: number): boolean {
-    return bytes <= this.#budget.left && this.#bytes + bytes <= maxBytes && this.#files.size < mostFiles;
+    return bytes <= this.#budget.left && this.#bytes + bytes <= maxBytes && this.#files.size < maxFiles;
   }
 
   /** Throws `NoSpace` where there is not enough room. */
@@ -65,14 +65,14 @@ export class Files implements Disposable {
   }
 
   /** Every file at or below a path, in the order of their paths. */
-  below(path: string): [path: string, file: StoredFile][] {
+  under(path: string): [path: string, file: StoredFile][] {
     const prefix = path === '/' ? '/' : `${path}/`;
     return [...this.#files].filter(([name]) => name === path || name.startsWith(prefix)).sort(([a], [b]) => (a < b ? -1 : 1));
   }
 
   /** Removes what is at or below a path. */
   remove(path: string): void {
-    for (const [name, {content}] of this.below(path)) {
+    for (const [name, {content}] of this.under(path)) {
       this.#files.delete(name);
       this.#bytes -= content.length;
       this.#budget.left += content.length;

@@ -3,7 +3,7 @@ import type {StoredFile} from './files.js';
 
 const blockBytes = 512;
 /** What is read of the extended header of an entry. */
-const longestHeader = 64 << 10;
+const maxHeaderBytes = 64 << 10;
 
 /** An entry of an archive: a directory where it has no file. */
 export interface TarEntry {
@@ -17,9 +17,9 @@ export class TarError extends Error {
 }
 
 /** Gives the bytes of a stream in the amounts that are asked for. */
-class Blocks {
+class BlockReader {
   readonly #source: AsyncIterator<Buffer>;
-  #held: Buffer = Buffer.alloc(0);
+  #buffered: Buffer = Buffer.alloc(0);
 
   constructor(source: Readable) {
     this.#source = (source as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
@@ -27,21 +27,21 @@ class Blocks {
 
   /** Fewer at the end of the stream. */
   async take(length: number): Promise<Buffer> {
-    const pieces: Buffer[] = [this.#held];
-    let have = this.#held.length;
+    const pieces: Buffer[] = [this.#buffered];
+    let have = this.#buffered.length;
     while (have < length) {
       const {value, done} = await this.#source.next();
       if (done) break;
       pieces.push(value);
       have += value.length;
     }
-    const all = pieces.length === 1 ? this.#held : Buffer.concat(pieces);
-    this.#held = all.subarray(length);
+    const all = pieces.length === 1 ? this.#buffered : Buffer.concat(pieces);
+    this.#buffered = all.subarray(length);
     return all.subarray(0, length);
   }
 
   async skip(length: number): Promise<void> {
-    for (let left = length; left > 0; left -= longestHeader) await this.take(Math.min(left, longestHeader));
+    for (let left = length; left > 0; left -= maxHeaderBytes) await this.take(Math.min(left, maxHeaderBytes));
   }
 }
 
@@ -72,8 +72,8 @@ const recordsIn = (bytes: Buffer): Map<string, string> => new Map([...bytes.toSt
  * The entries of an archive as they come: files and directories, others are passed over. A file is read only as far as `room` says there is any. Throws a `TarError` for what is no
  * archive, and whatever `room` throws.
  */
-export async function* readTar(source: Readable, room: (bytes: number) => void): AsyncGenerator<TarEntry, void, undefined> {
-  const blocks = new Blocks(source);
+export async function* readTar(source: Readable, checkSpace: (bytes: number) => void): AsyncGenerator<TarEntry, void, undefined> {
+  const blocks = new BlockReader(source);
   let extended = new Map<string, string>();
   for (;;) {
     const block = await blocks.take(blockBytes);
@@ -83,7 +83,7 @@ export async function* readTar(source: Readable, room: (bytes: number) => void):
     const type = String.fromCharCode(block[156]!);
     const size = numberIn(block, 124, 12);
     if (type === 'x' || type === 'g' || type === 'L') {
-      if (size > longestHeader) throw new TarError('Malformed extended header');
+      if (size > maxHeaderBytes) throw new TarError('Malformed extended header');
       const bytes = (await blocks.take(padded(size))).subarray(0, size);
       if (type === 'x') extended = recordsIn(bytes);
       else if (type === 'L') extended = new Map([['path', textIn(bytes, 0, size)]]);
@@ -95,7 +95,7 @@ export async function* readTar(source: Readable, room: (bytes: number) => void):
     extended = new Map();
     if (type === '5') yield {path};
     else if (type === '0' || type === '\0' || type === '7') {
-      room(length);
+      checkSpace(length);
       const content = Buffer.from((await blocks.take(padded(length))).subarray(0, length));
       if (content.length < length) throw new TarError('Unexpected EOF in archive');
       yield {path, file: {content, mode: numberIn(block, 100, 8) & 0o7777, modifiedAt: numberIn(block, 136, 12) * 1000}};

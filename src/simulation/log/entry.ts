@@ -1,4 +1,4 @@
-import type {Output} from '#src/simulation/command/course.js';
+import type {Output} from '#src/simulation/command/outcome.js';
 
 /** What a container writes into its log: a text of one line or several, once or again and again. */
 export interface LogEntry {
@@ -16,14 +16,14 @@ export interface LogEntry {
 /** The entries of a log that is what a command writes. A line that is written in parts is there once it ends. */
 export const entriesOf = (output: readonly Output[]): readonly LogEntry[] => {
   const entries: LogEntry[] = [];
-  const begun = {stdout: '', stderr: ''};
+  const partial = {stdout: '', stderr: ''};
   for (const {afterMs, text, stream} of output) {
-    const all = begun[stream] + text;
+    const all = partial[stream] + text;
     const end = all.lastIndexOf('\n');
-    begun[stream] = all.slice(end + 1);
+    partial[stream] = all.slice(end + 1);
     if (end >= 0) entries.push({text: all.slice(0, end).replaceAll('$', '$$$$'), stream, afterMs});
   }
   const last = output.at(-1)?.afterMs ?? 0;
-  for (const stream of ['stdout', 'stderr'] as const) if (begun[stream]) entries.push({text: begun[stream].replaceAll('$', '$$$$'), stream, afterMs: last});
+  for (const stream of ['stdout', 'stderr'] as const) if (partial[stream]) entries.push({text: partial[stream].replaceAll('$', '$$$$'), stream, afterMs: last});
   return entries;
 };

@@ -1,9 +1,9 @@
 import type {LogQuery, LogStream} from '#src/api/agent.js';
 import type {Clock} from '#src/base/clock.js';
-import {linesFrom, nextLineAfter, placeOfLast, type LogLine, type LogPlace} from './lines.js';
+import {linesFrom, nextLineAfter, positionOfLast, type LogLine, type LogPosition} from './lines.js';
 import type {LogSource} from './source.js';
 
-export interface LogReading {
+export interface ReadLogOptions {
   readonly source: LogSource;
   readonly query: LogQuery;
   readonly clock: Clock;
@@ -13,10 +13,10 @@ export interface LogReading {
 }
 
 /** A log is kept to so many lines, as an agent does that begins a new file when one is full. */
-const mostLines = 100_000;
-const pieceLength = 16 << 10;
+const maxLines = 100_000;
+const chunkLength = 16 << 10;
 
-const isWanted = (stream: LogStream, line: LogLine): boolean => stream === 'All' || (stream === 'Stdout') === (line.stream === 'stdout');
+const isOfStream = (stream: LogStream, line: LogLine): boolean => stream === 'All' || (stream === 'Stdout') === (line.stream === 'stdout');
 
 /** A time with nanoseconds, as the lines of logs begin. */
 const stamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, -1)}000000Z`;
@@ -43,33 +43,33 @@ class Limit {
 }
 
 /** Gives the lines of a log in pieces: what there is, and, where it is followed, what comes until the run ends or the signal aborts. */
-export async function* readLog({source, query, clock, signal, onChange}: LogReading): AsyncGenerator<string, void, undefined> {
+export async function* readLog({source, query, clock, signal, onChange}: ReadLogOptions): AsyncGenerator<string, void, undefined> {
   const {log} = source;
-  const {timestamps, since = -Infinity, tailLines = mostLines, limitBytes = Infinity, follow, stream} = query;
+  const {timestamps, since = -Infinity, tailLines = maxLines, limitBytes = Infinity, follow, stream} = query;
   const limit = new Limit(limitBytes);
   const last = () => Math.min(clock.now(), source.endedAt() ?? Infinity);
-  let place: LogPlace = placeOfLast(log, Math.min(tailLines, mostLines), last());
+  let position: LogPosition = positionOfLast(log, Math.min(tailLines, maxLines), last());
   while (!signal.aborted) {
     const endedAt = source.endedAt();
     const until = last();
-    let piece = '';
-    for (const line of linesFrom(log, place, until)) {
-      place = line.at === place.at ? {at: place.at, skip: place.skip + 1} : {at: line.at, skip: 1};
-      if (line.at < since || !isWanted(stream, line)) continue;
-      piece += `${timestamps ? `${stamp(line.at)} ` : ''}${line.text}\n`;
-      if (piece.length < pieceLength) continue;
-      yield limit.cut(piece);
-      piece = '';
+    let chunk = '';
+    for (const line of linesFrom(log, position, until)) {
+      position = line.at === position.at ? {at: position.at, skip: position.skip + 1} : {at: line.at, skip: 1};
+      if (line.at < since || !isOfStream(stream, line)) continue;
+      chunk += `${timestamps ? `${stamp(line.at)} ` : ''}${line.text}\n`;
+      if (chunk.length < chunkLength) continue;
+      yield limit.cut(chunk);
+      chunk = '';
       if (limit.isReached || signal.aborted) return;
     }
-    if (piece) yield limit.cut(piece);
+    if (chunk) yield limit.cut(chunk);
     if (!follow || endedAt !== undefined || limit.isReached) return;
-    await changed(nextLineAfter(log, until) - clock.now(), {clock, signal, onChange});
+    await waitForChange(nextLineAfter(log, until) - clock.now(), {clock, signal, onChange});
   }
 }
 
 /** Resolves after a time, when the pod changes or when the signal aborts, whichever comes first. */
-const changed = (afterMs: number, {clock, signal, onChange}: Pick<LogReading, 'clock' | 'signal' | 'onChange'>): Promise<void> =>
+const waitForChange = (afterMs: number, {clock, signal, onChange}: Pick<ReadLogOptions, 'clock' | 'signal' | 'onChange'>): Promise<void> =>
   new Promise(resolve => {
     const done = () => {
       timer?.[Symbol.dispose]();

@@ -1,5 +1,5 @@
 import {AgentError} from '#src/api/agent.js';
-import type {ContainerRecord, Ended, PodRecord} from '#src/simulation/pod/record.js';
+import type {ContainerRecord, Termination, PodRecord} from '#src/simulation/pod/record.js';
 import type {LogEntry} from './entry.js';
 import type {RunLog} from './lines.js';
 
@@ -16,7 +16,7 @@ export interface LogSettings {
   valueOf(name: string): string | undefined;
 }
 
-type Run = Pick<Ended, 'id' | 'startedAt'>;
+type Run = Pick<Termination, 'id' | 'startedAt'>;
 
 const waitingText = (reason: string): string => {
   if (reason === 'ErrImagePull') return "image can't be pulled";

@@ -1,14 +1,14 @@
 import {formatIp, parseRange, rangeSize, rangeStart} from '#src/base/ip-address.js';
 
 /** At so many addresses a range is not looked through further: no node has so many pods. */
-const most = 1 << 24;
+const maxAddresses = 1 << 24;
 
 /** The address at a place in a range. */
-export const addressAt = (range: string, place: number): string => {
+export const addressAt = (range: string, index: number): string => {
   const parsed = parseRange(range);
-  if (!parsed || BigInt(place) >= rangeSize(parsed)) throw new Error(`the range ${range} has no address number ${place}`);
+  if (!parsed || BigInt(index) >= rangeSize(parsed)) throw new Error(`the range ${range} has no address number ${index}`);
   const start = rangeStart(parsed);
-  return formatIp({...start, value: start.value + BigInt(place)});
+  return formatIp({...start, value: start.value + BigInt(index)});
 };
 
 /** Hands out the addresses of a range one after the other, and those given back once it is through. */
@@ -22,15 +22,15 @@ export class AddressPool {
     const parsed = parseRange(range);
     this.range = range;
     // The network's own address, its gateway and, of IPv4, the one that means all are nobody's.
-    this.#size = parsed ? Number(rangeSize(parsed) < BigInt(most) ? rangeSize(parsed) : BigInt(most)) - (parsed.address.family === 4 ? 1 : 0) : 0;
-    this.#next = firstPlace;
+    this.#size = parsed ? Number(rangeSize(parsed) < BigInt(maxAddresses) ? rangeSize(parsed) : BigInt(maxAddresses)) - (parsed.address.family === 4 ? 1 : 0) : 0;
+    this.#next = firstIndex;
   }
 
   /** An address that nobody has; undefined when there is none left. */
   take(): string | undefined {
-    for (let tries = this.#size - firstPlace; tries > 0; tries--) {
+    for (let attempts = this.#size - firstIndex; attempts > 0; attempts--) {
       const address = addressAt(this.range, this.#next);
-      this.#next = this.#next + 1 < this.#size ? this.#next + 1 : firstPlace;
+      this.#next = this.#next + 1 < this.#size ? this.#next + 1 : firstIndex;
       if (this.claim(address)) return address;
     }
     return undefined;
@@ -48,4 +48,4 @@ export class AddressPool {
   }
 }
 
-const firstPlace = 2;
+const firstIndex = 2;

@@ -4,22 +4,22 @@ import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {matchesNode} from '#src/model/node-affinity.js';
 import {untolerated} from '#src/model/taints.js';
-import {lack, portsCollide, type Refusal, type Room} from './room.js';
+import {insufficientResource, portsConflict, type Rejection, type NodeAllocation} from './allocation.js';
 
-const failed = (predicate: string, why: string): Refusal => ({reason: predicate, message: `Predicate ${predicate} failed: ${why}`});
+const failed = (predicate: string, why: string): Rejection => ({reason: predicate, message: `Predicate ${predicate} failed: ${why}`});
 
 /** Why a node's agent refuses a pod that was bound to it; undefined if it takes it. Pods that came before are all there is to compare with. */
-export const refusal = (naming: Naming, node: Frozen<Node>, room: Room, pod: Frozen<Pod>): Refusal | undefined => {
+export const admissionRejection = (naming: Naming, node: Frozen<Node>, allocation: NodeAllocation, pod: Frozen<Pod>): Rejection | undefined => {
   const {labels: {[naming.labels.os]: os} = {}} = pod.metadata ?? {};
   if (os !== undefined && os !== 'linux') {
     return {reason: 'PodOSSelectorNodeLabelDoesNotMatch', message: `Failed to admit pod as the \`${naming.labels.os}\` label doesn't match node label`};
   }
   if (pod.spec?.os && pod.spec.os.name !== 'linux') return {reason: 'PodOSNotSupported', message: "Failed to admit pod as the OS field doesn't match node OS"};
   const {allocatable = {}} = node.status ?? {};
-  const missing = lack(room, allocatable, pod);
+  const missing = insufficientResource(allocation, allocatable, pod);
   if (missing) return missing;
   if (!matchesNode(pod.spec!, node)) return failed('NodeAffinity', "node(s) didn't match Pod's node affinity/selector");
-  if (portsCollide(room, pod)) return failed('NodePorts', "node(s) didn't have free ports for the requested pod ports");
+  if (portsConflict(allocation, pod)) return failed('NodePorts', "node(s) didn't have free ports for the requested pod ports");
   if (untolerated(node.spec?.taints, pod.spec?.tolerations, 'NoExecute')) return failed('TaintToleration', "node(s) had taints that the pod didn't tolerate");
   return undefined;
 };

@@ -6,8 +6,8 @@ import type {Client} from '#src/client/client.js';
 import type {EventRecorder} from '#src/runtime/events.js';
 import type {AddressPool} from './addresses.js';
 import type {Images} from './images.js';
-import type {Machine, Troubles} from './node-object.js';
-import type {Room} from './room.js';
+import type {Machine, NodeFailures} from './node-object.js';
+import type {NodeAllocation} from './allocation.js';
 
 /** One simulated node at work. */
 export interface Agent {
@@ -17,7 +17,7 @@ export interface Agent {
   readonly events: EventRecorder;
   readonly images: Images;
   /** What its pods take of it. */
-  readonly room: Room;
+  readonly allocation: NodeAllocation;
   /** Pods that wait for room to grow. */
   readonly deferred: Set<string>;
   /** Addresses of its pods, by range. */
@@ -27,7 +27,7 @@ export interface Agent {
   /** When it was started, on the monotonic clock. */
   readonly startedAt: number;
   /** It was switched off when it was last looked at. */
-  off: boolean;
+  isPoweredOff: boolean;
   lease?: Lease;
   /** When to renew the lease next, and when the status was told last; on the monotonic clock. */
   renewAt: number;
@@ -40,18 +40,18 @@ const stateKey = (naming: Naming): string => naming.subKey('simulation', 'state'
 const pressureKey = (naming: Naming): string => naming.subKey('simulation', 'pressure');
 
 /** Whether the machine is switched off, by an instruction or by a rule: its agent does nothing and hears nothing. */
-export const isOff = (naming: Naming, {machine: {outage}, startedAt}: Agent, node: Frozen<Node> | undefined, now: number): boolean =>
+export const isSwitchedOff = (naming: Naming, {machine: {outage}, startedAt}: Agent, node: Frozen<Node> | undefined, now: number): boolean =>
   node?.metadata?.annotations?.[stateKey(naming)] === 'stopped' || (outage !== undefined && now >= startedAt + outage.from && now < startedAt + outage.to);
 
 /** When a rule next switches the machine off or on; Infinity when none does. */
-export const nextSwitch = ({machine: {outage}, startedAt}: Agent, now: number): number =>
+export const nextPowerChange = ({machine: {outage}, startedAt}: Agent, now: number): number =>
   Math.min(...(outage ? [outage.from, outage.to] : []).map(after => startedAt + after).filter(time => time > now), Infinity);
 
 /** Whether all pods are to be sent away. */
-export const isDrained = (naming: Naming, node: Frozen<Node>): boolean => node.metadata?.annotations?.[naming.subKey('simulation', 'drain')] === 'true';
+export const isDrainRequested = (naming: Naming, node: Frozen<Node>): boolean => node.metadata?.annotations?.[naming.subKey('simulation', 'drain')] === 'true';
 
 /** What instructions on the Node say is wrong with the machine. */
-export const troublesOf = (naming: Naming, node: Frozen<Node> | undefined): Troubles => {
+export const simulatedFailures = (naming: Naming, node: Frozen<Node> | undefined): NodeFailures => {
   const {[stateKey(naming)]: state, [pressureKey(naming)]: pressure = ''} = node?.metadata?.annotations ?? {};
   return {
     ...(state === 'not-ready' ? {notReady: 'container runtime is down'} : {}),
@@ -63,4 +63,4 @@ export const troublesOf = (naming: Naming, node: Frozen<Node> | undefined): Trou
 export const nodeReference = (naming: Naming, name: string) => ({apiVersion: naming.apiVersion('', 'v1'), kind: kinds.nodes.kind, metadata: {name, uid: name}});
 
 /** What of a Node an agent acts on: of its own reports only the capacity, to which others add. */
-export const instructionsOf = ({metadata, spec, status}: Frozen<Node>): unknown => [metadata?.uid, metadata?.annotations, metadata?.labels, spec, status?.capacity];
+export const agentInputsOf = ({metadata, spec, status}: Frozen<Node>): unknown => [metadata?.uid, metadata?.annotations, metadata?.labels, spec, status?.capacity];

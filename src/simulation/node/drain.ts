@@ -5,23 +5,23 @@ import type {Pod} from '#src/api/pod.js';
 import {isNotFound, StatusError} from '#src/api/status.js';
 import type {KubeObject, Node} from '#src/api/types.js';
 import {isActive} from '#src/model/pod/state.js';
-import type {SimulationWorld} from '#src/simulation/world.js';
+import type {SimulationContext} from '#src/simulation/context.js';
 import type {Agent} from './agent.js';
 
 /** How long an eviction that was refused waits for its next try. */
 const retryMs = 5_000;
 
-const stays = (naming: Naming, pod: Frozen<Pod>): boolean =>
+const isExemptFromDrain = (naming: Naming, pod: Frozen<Pod>): boolean =>
   !isActive(pod) ||
   pod.metadata?.annotations?.[naming.key('config.mirror')] !== undefined ||
   (pod.metadata?.ownerReferences ?? []).some(({kind, controller}) => controller && kind === kinds.daemonSets.kind);
 
 /** Lets nothing new come to the node and evicts its pods, but for those of daemon sets. Answers when to try again; Infinity when none is left. */
-export const drain = async ({naming}: SimulationWorld, {machine: {name}, client}: Agent, node: Frozen<Node>, podsHere: readonly Frozen<Pod>[]): Promise<number> => {
+export const drain = async ({naming}: SimulationContext, {machine: {name}, client}: Agent, node: Frozen<Node>, podsHere: readonly Frozen<Pod>[]): Promise<number> => {
   if (!node.spec?.unschedulable) await client.resource(kinds.nodes).patch(name, 'merge', {spec: {unschedulable: true}});
   let refused = false;
   for (const pod of podsHere) {
-    if (stays(naming, pod)) continue;
+    if (isExemptFromDrain(naming, pod)) continue;
     const {name: podName = '', namespace = ''} = pod.metadata ?? {};
     const eviction = {apiVersion: naming.apiVersion('policy', 'v1'), kind: kinds.evictions.kind, metadata: {name: podName, namespace}};
     try {

@@ -4,8 +4,8 @@ import {sameJson} from '#src/api/equal.js';
 import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
 import {wireMicroTime} from '#src/api/time.js';
 import type {Lease, Node} from '#src/api/types.js';
-import type {SimulationWorld} from '#src/simulation/world.js';
-import {nodeReference, troublesOf, type Agent} from './agent.js';
+import type {SimulationContext} from '#src/simulation/context.js';
+import {nodeReference, simulatedFailures, type Agent} from './agent.js';
 import {nodeStatus, pressureEvents, statusDiffers} from './node-object.js';
 
 /** How long a lease counts, how often it is renewed, and how often the status is told where nothing changed. */
@@ -13,7 +13,7 @@ export const leaseSeconds = 40;
 export const renewMs = 10_000;
 export const reportMs = 300_000;
 
-const leaseOf = ({naming, clock}: SimulationWorld, {machine: {name}}: Agent, {metadata}: Frozen<Node>, before?: Frozen<Lease>): Lease => ({
+const leaseOf = ({naming, clock}: SimulationContext, {machine: {name}}: Agent, {metadata}: Frozen<Node>, before?: Frozen<Lease>): Lease => ({
   metadata: {
     ...(before?.metadata as Lease['metadata']),
     name,
@@ -23,24 +23,24 @@ const leaseOf = ({naming, clock}: SimulationWorld, {machine: {name}}: Agent, {me
   spec: {...(before?.spec as Lease['spec']), holderIdentity: name, leaseDurationSeconds: leaseSeconds, renewTime: wireMicroTime(clock.now())},
 });
 
-const renewed = async (world: SimulationWorld, agent: Agent, node: Frozen<Node>): Promise<Lease> => {
+const renewLease = async (context: SimulationContext, agent: Agent, node: Frozen<Node>): Promise<Lease> => {
   const leases = agent.client.resource(kinds.leases);
-  const inCase = (expected: (error: unknown) => boolean) => (error: unknown) => {
+  const ignoring = (expected: (error: unknown) => boolean) => (error: unknown) => {
     if (!expected(error)) throw error;
   };
-  const own = agent.lease && (await leases.update(leaseOf(world, agent, node, agent.lease)).catch(inCase(error => isConflict(error) || isNotFound(error))));
+  const own = agent.lease && (await leases.update(leaseOf(context, agent, node, agent.lease)).catch(ignoring(error => isConflict(error) || isNotFound(error))));
   if (own) return own;
-  const made = await leases.create(leaseOf(world, agent, node)).catch(inCase(isAlreadyExists));
+  const made = await leases.create(leaseOf(context, agent, node)).catch(ignoring(isAlreadyExists));
   if (made) return made;
-  const found = await leases.get(agent.machine.name, {namespace: world.naming.nodeLeaseNamespace});
-  return leases.update(leaseOf(world, agent, node, found));
+  const found = await leases.get(agent.machine.name, {namespace: context.naming.nodeLeaseNamespace});
+  return leases.update(leaseOf(context, agent, node, found));
 };
 
 /** Says that the node lives, if it is time. */
-export const renew = async (world: SimulationWorld, agent: Agent, node: Frozen<Node>): Promise<void> => {
-  const now = world.clock.monotonic();
+export const renew = async (context: SimulationContext, agent: Agent, node: Frozen<Node>): Promise<void> => {
+  const now = context.clock.monotonic();
   if (now < agent.renewAt) return;
-  agent.lease = await renewed(world, agent, node);
+  agent.lease = await renewLease(context, agent, node);
   agent.renewAt = now + renewMs;
 };
 
@@ -49,17 +49,17 @@ type NodeStatus = NonNullable<Node['status']>;
 const fields = ['capacity', 'allocatable', 'images', 'daemonEndpoints', 'nodeInfo', 'features'] as const;
 
 /** What a merge takes to make one map of amounts another: what is gone is to be said. */
-const amounts = (before: Readonly<Record<string, string>> = {}, next: Readonly<Record<string, string>> = {}): Record<string, string | null> => ({
+const amountsPatch = (before: Readonly<Record<string, string>> = {}, next: Readonly<Record<string, string>> = {}): Record<string, string | null> => ({
   ...Object.fromEntries(Object.keys(before).map(name => [name, null])),
   ...next,
 });
 
 /** The strategic merge patch from one status to the next: the heartbeats of all conditions, and what changed. */
-const patchOf = (before: Frozen<NodeStatus> | undefined, next: NodeStatus): unknown => {
+const statusPatchOf = (before: Frozen<NodeStatus> | undefined, next: NodeStatus): unknown => {
   const changed = fields.filter(field => !sameJson(before?.[field], next[field]));
   return {
     status: {
-      ...Object.fromEntries(changed.map(field => [field, field === 'capacity' || field === 'allocatable' ? amounts(before?.[field], next[field]) : next[field]])),
+      ...Object.fromEntries(changed.map(field => [field, field === 'capacity' || field === 'allocatable' ? amountsPatch(before?.[field], next[field]) : next[field]])),
       // Merging would join addresses of one type.
       ...(sameJson(before?.addresses, next.addresses) ? {} : {addresses: [...(next.addresses ?? []), {$patch: 'replace'}]}),
       conditions: next.conditions,
@@ -68,23 +68,23 @@ const patchOf = (before: Frozen<NodeStatus> | undefined, next: NodeStatus): unkn
 };
 
 /** What people are told of a change of the node's state. */
-export const tellChanges = ({naming}: SimulationWorld, {machine: {name}, events}: Agent, before: Frozen<NodeStatus> | undefined, next: Frozen<NodeStatus>): void => {
-  const about = nodeReference(naming, name);
+export const recordStatusEvents = ({naming}: SimulationContext, {machine: {name}, events}: Agent, before: Frozen<NodeStatus> | undefined, next: Frozen<NodeStatus>): void => {
+  const reference = nodeReference(naming, name);
   for (const {type, status} of next.conditions ?? []) {
     const old = before?.conditions?.find(condition => condition.type === type)?.status;
     const pressure = pressureEvents.get(type)?.[status as 'True' | 'False'];
     const reason = pressure ?? (type === 'Ready' ? (status === 'True' ? 'NodeReady' : 'NodeNotReady') : undefined);
-    if (reason && old !== status) events.normal(about, reason, `Node ${name} status is now: ${reason}`);
+    if (reason && old !== status) events.normal(reference, reason, `Node ${name} status is now: ${reason}`);
   }
 };
 
 /** Tells the node's status if it changed, or if it was not told for long. */
-export const report = async (world: SimulationWorld, agent: Agent, node: Frozen<Node>): Promise<void> => {
-  const {naming, clock} = world;
+export const reportStatus = async (context: SimulationContext, agent: Agent, node: Frozen<Node>): Promise<void> => {
+  const {naming, clock} = context;
   const now = clock.monotonic();
-  const next = nodeStatus(naming, agent.machine, troublesOf(naming, node), agent.images.list(), node.status, clock.now());
+  const next = nodeStatus(naming, agent.machine, simulatedFailures(naming, node), agent.images.list(), node.status, clock.now());
   if (now < agent.reportedAt + reportMs && !statusDiffers(node.status, next)) return;
-  await agent.client.resource(kinds.nodes).patch(agent.machine.name, 'strategic', patchOf(node.status, next), {subresource: 'status'});
+  await agent.client.resource(kinds.nodes).patch(agent.machine.name, 'strategic', statusPatchOf(node.status, next), {subresource: 'status'});
   agent.reportedAt = now;
-  tellChanges(world, agent, node.status, next);
+  recordStatusEvents(context, agent, node.status, next);
 };

@@ -2,7 +2,7 @@ import {fullName, imageBytes, imageId} from '#src/simulation/pod/images.js';
 import type {Image} from './node-object.js';
 
 /** A node tells of so many images at most. */
-const most = 50;
+const maxImages = 50;
 
 /** The images on a node. */
 export interface Images {
@@ -13,7 +13,7 @@ export interface Images {
 }
 
 /** A node without any image yet. */
-export const noImages = (): Images => {
+export const emptyImages = (): Images => {
   const known = new Map<string, Image>();
   let listed: readonly Image[] | undefined;
   return {
@@ -24,6 +24,6 @@ export const noImages = (): Images => {
       known.set(name, {names: [imageId(image), ...(name.includes('@') ? [] : [name])], sizeBytes: imageBytes(image)});
       listed = undefined;
     },
-    list: () => (listed ??= [...known.values()].sort((a, b) => b.sizeBytes - a.sizeBytes).slice(0, most)),
+    list: () => (listed ??= [...known.values()].sort((a, b) => b.sizeBytes - a.sizeBytes).slice(0, maxImages)),
   };
 };

@@ -21,7 +21,7 @@ export interface NodeRule {
 }
 
 /** A big machine, so that what is tried on a laptop finds room. */
-const usualCapacity = {cpu: '32', memory: '256Gi', pods: '110', 'ephemeral-storage': '1Ti', 'hugepages-1Gi': '0', 'hugepages-2Mi': '0'};
+const defaultCapacity = {cpu: '32', memory: '256Gi', pods: '110', 'ephemeral-storage': '1Ti', 'hugepages-1Gi': '0', 'hugepages-2Mi': '0'};
 
 /** Where the machines' addresses come from, by family, and those of pods on nodes without ranges of their own. */
 export const ranges = {
@@ -59,7 +59,7 @@ const outageOf = (settings: readonly MachineSettings[]): Pick<Machine, 'outage'>
 export const machineOf = (index: number, {rules, placement, version}: {readonly rules: readonly NodeRule[]; readonly placement: Placement; readonly version: string}): Machine => {
   const name = placement.name(index);
   const settings = rules.filter(({names}) => !names || names.some(pattern => pattern.test(name))).map(rule => rule.settings);
-  const capacity = Object.assign({...usualCapacity}, ...settings.map(one => one.capacity ?? {})) as Record<string, string>;
+  const capacity = Object.assign({...defaultCapacity}, ...settings.map(one => one.capacity ?? {})) as Record<string, string>;
   return {
     name,
     addresses: placement.addresses(index),

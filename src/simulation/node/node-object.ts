@@ -30,7 +30,7 @@ export interface Machine {
 }
 
 /** What is to be told of a node that is not well. */
-export interface Troubles {
+export interface NodeFailures {
   readonly notReady?: string;
   /** Types of conditions: `MemoryPressure`, `DiskPressure`, `PIDPressure`. */
   readonly pressures: readonly string[];
@@ -55,14 +55,14 @@ const pressureTexts = [
 ] as const;
 
 /** The reasons of the events that go with a pressure's beginning and end. */
-export const pressureEvents = new Map(pressureTexts.map(({type, well, badly}) => [type as string, {False: `Node${well[0]}`, True: `Node${badly[0]}`}]));
+export const pressureEvents = new Map(pressureTexts.map(({type, well: healthy, badly: unhealthy}) => [type as string, {False: `Node${healthy[0]}`, True: `Node${unhealthy[0]}`}]));
 
-const conditionsOf = (naming: Naming, {notReady, pressures}: Troubles): Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>[] => {
+const conditionsOf = (naming: Naming, {notReady, pressures}: NodeFailures): Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>[] => {
   const {agent} = naming;
   return [
-    ...pressureTexts.map(({type, well, badly}) => {
+    ...pressureTexts.map(({type, well: healthy, badly: unhealthy}) => {
       const isPressed = pressures.includes(type);
-      const [reason, text] = isPressed ? badly : well;
+      const [reason, text] = isPressed ? unhealthy : healthy;
       return {type, status: isPressed ? 'True' : 'False', reason: `${capitalized(agent)}${reason}`, message: `${agent} ${text}`};
     }),
     notReady === undefined
@@ -77,10 +77,10 @@ export interface Image {
 }
 
 /** The status a node's agent tells at `now`, with what others have put there kept. */
-export const nodeStatus = (naming: Naming, machine: Machine, troubles: Troubles, images: readonly Image[], before: Frozen<NodeStatus> | undefined, now: number): NodeStatus => {
+export const nodeStatus = (naming: Naming, machine: Machine, failures: NodeFailures, images: readonly Image[], before: Frozen<NodeStatus> | undefined, now: number): NodeStatus => {
   const {name, addresses, hostname, capacity, allocatable, port, version} = machine;
   const known = before?.conditions ?? [];
-  const own = conditionsOf(naming, troubles).map(condition => {
+  const own = conditionsOf(naming, failures).map(condition => {
     const old = known.find(({type}) => type === condition.type);
     const lastTransitionTime = old?.status === condition.status && old.lastTransitionTime ? old.lastTransitionTime : wireTime(now);
     return {...condition, lastHeartbeatTime: wireTime(now), lastTransitionTime};
@@ -108,17 +108,17 @@ export const nodeStatus = (naming: Naming, machine: Machine, troubles: Troubles,
   };
 };
 
-const withoutBeats = ({conditions = [], ...rest}: Frozen<NodeStatus>): unknown => ({...rest, conditions: conditions.map(condition => ({...condition, lastHeartbeatTime: undefined}))});
+const withoutHeartbeats = ({conditions = [], ...rest}: Frozen<NodeStatus>): unknown => ({...rest, conditions: conditions.map(condition => ({...condition, lastHeartbeatTime: undefined}))});
 
 /** Whether two statuses differ in more than when they were told. */
-export const statusDiffers = (a: Frozen<NodeStatus> | undefined, b: Frozen<NodeStatus>): boolean => !a || !sameJson(withoutBeats(a), withoutBeats(b));
+export const statusDiffers = (a: Frozen<NodeStatus> | undefined, b: Frozen<NodeStatus>): boolean => !a || !sameJson(withoutHeartbeats(a), withoutHeartbeats(b));
 
 /** Labels that only an administrator may give to a node. */
-export const grantedLabels = (naming: Naming, {labels}: Machine): Record<string, string> =>
+export const adminLabels = (naming: Naming, {labels}: Machine): Record<string, string> =>
   Object.fromEntries(Object.entries(labels).filter(([key]) => !isNodesOwnLabel(key, naming)));
 
 /** A node as its agent registers it. */
-export const newNode = (naming: Naming, machine: Machine, troubles: Troubles, now: number): Node => {
+export const newNode = (naming: Naming, machine: Machine, failures: NodeFailures, now: number): Node => {
   const {name, labels, annotations, taints} = machine;
   return {
     metadata: {
@@ -127,6 +127,6 @@ export const newNode = (naming: Naming, machine: Machine, troubles: Troubles, no
       annotations: {...annotations, [naming.subKey('volumes', 'controller-managed-attach-detach')]: 'true'},
     },
     ...(taints.length > 0 ? {spec: {taints: taints.map(taint => ({...taint}))}} : {}),
-    status: nodeStatus(naming, machine, troubles, [], undefined, now),
+    status: nodeStatus(naming, machine, failures, [], undefined, now),
   };
 };

@@ -1,6 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
-import type {SimulationWorld} from '#src/simulation/world.js';
+import type {SimulationContext} from '#src/simulation/context.js';
 import {AddressPool} from './addresses.js';
 import type {Agent} from './agent.js';
 
@@ -10,10 +10,10 @@ export interface PodAddresses {
   take(agent: Agent, pod: Frozen<Pod>): readonly string[];
   /** Marks addresses as taken that a pod has already. */
   claim(agent: Agent, pod: Frozen<Pod>, addresses: readonly string[]): void;
-  giveBack(agent: Agent, pod: Frozen<Pod>, addresses: readonly string[]): void;
+  release(agent: Agent, pod: Frozen<Pod>, addresses: readonly string[]): void;
 }
 
-export const podAddresses = ({nodes, sharedPools}: Pick<SimulationWorld, 'nodes' | 'sharedPools'>): PodAddresses => {
+export const podAddresses = ({nodes, sharedPools}: Pick<SimulationContext, 'nodes' | 'sharedPools'>): PodAddresses => {
   const poolsOf = ({machine, pools}: Agent): readonly AddressPool[] => {
     const {podCIDR, podCIDRs} = nodes.get(machine.name)?.spec ?? {};
     const ranges = podCIDRs?.length ? podCIDRs : podCIDR ? [podCIDR] : [];
@@ -30,7 +30,7 @@ export const podAddresses = ({nodes, sharedPools}: Pick<SimulationWorld, 'nodes'
       if (spec?.hostNetwork) return;
       for (const pool of poolsOf(agent)) for (const address of addresses) pool.claim(address);
     },
-    giveBack(agent, {spec}, addresses) {
+    release(agent, {spec}, addresses) {
       if (spec?.hostNetwork) return;
       for (const pool of [...agent.pools.values(), ...sharedPools]) for (const address of addresses) pool.free(address);
     },

@@ -2,15 +2,15 @@ import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {isAlreadyExists} from '#src/api/status.js';
 import type {Node} from '#src/api/types.js';
-import type {SimulationWorld} from '#src/simulation/world.js';
-import {nodeReference, troublesOf, type Agent} from './agent.js';
-import {tellChanges} from './heartbeat.js';
-import {grantedLabels, newNode} from './node-object.js';
+import type {SimulationContext} from '#src/simulation/context.js';
+import {nodeReference, simulatedFailures, type Agent} from './agent.js';
+import {recordStatusEvents} from './heartbeat.js';
+import {adminLabels, newNode} from './node-object.js';
 
 const notYet = '[container runtime status check may not have completed yet]';
 
 /** What the agent itself says of its Node, in an older one too. */
-const reconciled = async ({naming, clock}: SimulationWorld, agent: Agent, found: Frozen<Node>): Promise<Frozen<Node>> => {
+const reconcileNode = async ({naming, clock}: SimulationContext, agent: Agent, found: Frozen<Node>): Promise<Frozen<Node>> => {
   const {metadata: {labels = {}, annotations = {}} = {}} = newNode(naming, agent.machine, {pressures: []}, clock.now());
   const own = [naming.labels.hostname, naming.labels.os, naming.labels.arch];
   const stale = own.filter(key => found.metadata?.labels?.[key] !== labels[key]);
@@ -20,30 +20,30 @@ const reconciled = async ({naming, clock}: SimulationWorld, agent: Agent, found:
   return agent.client.resource(kinds.nodes).patch(agent.machine.name, 'merge', patch, {subresource: 'status'});
 };
 
-const created = async (world: SimulationWorld, {machine, client}: Agent): Promise<Node> => {
-  const {naming, clock} = world;
-  const node = await client.resource(kinds.nodes).create(newNode(naming, machine, {...troublesOf(naming, undefined), notReady: notYet}, clock.now()));
-  const labels = grantedLabels(naming, machine);
+const createNode = async (context: SimulationContext, {machine, client}: Agent): Promise<Node> => {
+  const {naming, clock} = context;
+  const node = await client.resource(kinds.nodes).create(newNode(naming, machine, {...simulatedFailures(naming, undefined), notReady: notYet}, clock.now()));
+  const labels = adminLabels(naming, machine);
   if (Object.keys(labels).length === 0) return node;
-  return world.client.resource(kinds.nodes).patch(machine.name, 'merge', {metadata: {labels}});
+  return context.client.resource(kinds.nodes).patch(machine.name, 'merge', {metadata: {labels}});
 };
 
 /** Sees to it that there is a Node of the agent: a new one is not ready yet, one that is there stays as it is. */
-export const register = async (world: SimulationWorld, agent: Agent): Promise<Frozen<Node>> => {
-  const {naming} = world;
+export const register = async (context: SimulationContext, agent: Agent): Promise<Frozen<Node>> => {
+  const {naming} = context;
   const {machine, client, events} = agent;
-  const known = world.nodes.get(machine.name);
+  const known = context.nodes.get(machine.name);
   const node = known
-    ? await reconciled(world, agent, known)
-    : await created(world, agent).catch(async (error: unknown) => {
+    ? await reconcileNode(context, agent, known)
+    : await createNode(context, agent).catch(async (error: unknown) => {
         if (!isAlreadyExists(error)) throw error;
-        return reconciled(world, agent, await client.resource(kinds.nodes).get(machine.name));
+        return reconcileNode(context, agent, await client.resource(kinds.nodes).get(machine.name));
       });
   agent.registered = true;
-  const about = nodeReference(naming, machine.name);
-  events.normal(about, 'Starting', `Starting ${naming.agent}.`);
+  const reference = nodeReference(naming, machine.name);
+  events.normal(reference, 'Starting', `Starting ${naming.agent}.`);
   const {conditions = []} = node.status ?? {};
-  tellChanges(world, agent, undefined, {...node.status, conditions: conditions.filter(({type}) => type !== 'Ready')});
-  events.normal(about, 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
+  recordStatusEvents(context, agent, undefined, {...node.status, conditions: conditions.filter(({type}) => type !== 'Ready')});
+  events.normal(reference, 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
   return node;
 };

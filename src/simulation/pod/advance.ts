@@ -1,77 +1,77 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Container, Pod} from '#src/api/pod.js';
 import {mayRestart} from '#src/model/pod/restart.js';
-import {drawn, type Behavior} from '#src/simulation/rules/behavior.js';
-import {end, exitCodeOf, nextChange, restart, start, type ContainerWorld} from './containers.js';
+import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';
+import {end, exitCodeOf, nextChange, restart, start, type ContainerContext} from './containers.js';
 import {isInitialized, isRunning, specContainers, type ContainerRecord, type PodRecord, type SpecContainer} from './record.js';
 
 /** What bringing a pod up to date takes of the world. */
-export interface PodWorld {
+export interface PodContext {
   readonly now: number;
-  readonly images: ContainerWorld['images'];
+  readonly images: ContainerContext['images'];
   behaviorOf(of: SpecContainer): Behavior;
   /** Takes addresses for the pod's sandbox. */
   takeAddresses(): readonly string[];
   /** Gives back whatever the node keeps for the pod. */
   release(): void;
   /** `fieldPath` where the event is about a container. */
-  tell(type: 'Normal' | 'Warning', reason: string, message: string, fieldPath?: string): void;
+  recordEvent(type: 'Normal' | 'Warning', reason: string, message: string, fieldPath?: string): void;
   /** The end of the log of a container's present run. */
-  lastWords(of: SpecContainer, container: ContainerRecord, until: number): string;
+  logTail(of: SpecContainer, container: ContainerRecord, until: number): string;
   /** Which containers are to be killed, by an instruction on the pod. */
   readonly kills: readonly {readonly name: string; readonly exitCode: number; readonly reason?: string}[];
 }
 
-interface Part extends SpecContainer {
+interface PodContainer extends SpecContainer {
   readonly record: ContainerRecord;
   readonly behavior: Behavior;
-  readonly world: ContainerWorld;
+  readonly context: ContainerContext;
 }
 
 /** Signals' codes: killed, and asked to end. */
-const killedCode = 137;
-const mostRounds = 100;
+const killedExitCode = 137;
+const maxIterations = 100;
 
 /** The containers of the spec with what is known of each; containers that were added meanwhile are taken in. */
-const partsOf = (record: PodRecord, world: PodWorld): Part[] => {
+const podContainersOf = (record: PodRecord, context: PodContext): PodContainer[] => {
   const known = new Map(record.containers.map(container => [container.name, container]));
   return [...specContainers(record.pod.spec!)].map(of => {
     const {container, role, path} = of;
     let own = known.get(container.name);
     if (!own) record.containers.push((own = {name: container.name, role, state: {is: 'waiting'}, restarts: 0}));
-    const {now, images} = world;
+    const {now, images} = context;
     const why = record.missing?.configs.get(container.name);
-    const fault = why === undefined ? {} : {fault: {why, again: record.missing!.again}};
-    return {...of, record: own, behavior: world.behaviorOf(of), world: {now, images, tell: (type, reason, message) => world.tell(type, reason, message, path), ...fault}};
+    const fault = why === undefined ? {} : {fault: {why, again: record.missing!.retryAt}};
+    return {...of, record: own, behavior: context.behaviorOf(of), context: {now, images, recordEvent: (type, reason, message) => context.recordEvent(type, reason, message, path), ...fault}};
   });
 };
 
 /** Ends a run; a container that failed without a message may want the end of its log for one. */
-const endRun = (part: Part, how: Parameters<typeof end>[1], at: number, {lastWords}: PodWorld): void => {
-  const {record: own, container: {terminationMessagePolicy: policy}} = part;
-  const isWanted = policy === 'FallbackToLogsOnError' && how.exitCode !== 0 && !how.message && own.state.is === 'running';
-  end(own, isWanted ? {...how, message: lastWords(part, own, at)} : how, at);
+const endRun = (entry: PodContainer, outcome: Parameters<typeof end>[1], at: number, {logTail}: PodContext): void => {
+  const {record: own, container: {terminationMessagePolicy: policy}} = entry;
+  const isWanted = policy === 'FallbackToLogsOnError' && outcome.exitCode !== 0 && !outcome.message && own.state.is === 'running';
+  end(own, isWanted ? {...outcome, message: logTail(entry, own, at)} : outcome, at);
 };
 
 /** Ends every run whose time has come. */
-const endRuns = (parts: readonly Part[], world: PodWorld): void => {
-  for (const part of parts) {
-    const {record: container, behavior} = part;
+const endRuns = (containers: readonly PodContainer[], context: PodContext): void => {
+  for (const entry of containers) {
+    const {record: container, behavior} = entry;
     const {state} = container;
     if (state.is !== 'running') continue;
     const {stop, exitsAt} = state;
-    if (stop && stop.at <= Math.min(world.now, exitsAt)) endRun(part, {exitCode: stop.exitCode}, stop.at, world);
-    else if (exitsAt <= world.now) {
+    if (stop && stop.at <= Math.min(context.now, exitsAt)) endRun(entry, {exitCode: stop.exitCode}, stop.at, context);
+    else if (exitsAt <= context.now) {
       const {exitReason: reason, exitMessage: message} = behavior;
-      endRun(part, {exitCode: exitCodeOf(container, behavior), reason, ...(message ? {message} : {})}, exitsAt, world);
+      endRun(entry, {exitCode: exitCodeOf(container, behavior), reason, ...(message ? {message} : {})}, exitsAt, context);
     }
   }
 };
 
-const killAsked = (parts: readonly Part[], world: PodWorld): void => {
-  for (const {name, exitCode, reason} of world.kills) {
-    const part = parts.find(({record: container}) => container.name === name);
-    if (part) endRun(part, {exitCode, reason}, world.now, world);
+const applyKills = (containers: readonly PodContainer[], context: PodContext): void => {
+  for (const {name, exitCode, reason} of context.kills) {
+    const entry = containers.find(({record}) => record.name === name);
+    if (entry) endRun(entry, {exitCode, reason}, context.now, context);
   }
 };
 
@@ -80,87 +80,87 @@ const graceMs = ({metadata, spec}: Frozen<Pod>): number => (metadata?.deletionGr
 const deadlineText = 'Pod was active on the node longer than the specified deadline';
 
 /** Begins to end the pod where it was deleted or has run too long; a shorter period of grace than before counts at once. */
-const endIfAsked = (record: PodRecord, {now, tell}: PodWorld): void => {
+const endIfRequested = (record: PodRecord, {now, recordEvent}: PodContext): void => {
   const {pod} = record;
   const {activeDeadlineSeconds} = pod.spec!;
   if (pod.metadata?.deletionTimestamp) {
     const deadline = now + graceMs(pod);
-    if (record.ending) record.ending.deadline = Math.min(record.ending.deadline, deadline);
-    else record.ending = {since: now, deadline};
-  } else if (!record.ending && activeDeadlineSeconds !== undefined && now >= record.startTime + activeDeadlineSeconds * 1000) {
-    tell('Normal', 'DeadlineExceeded', deadlineText);
-    record.ending = {since: now, deadline: now + graceMs(pod), reason: 'DeadlineExceeded', message: deadlineText, failed: true};
+    if (record.termination) record.termination.deadline = Math.min(record.termination.deadline, deadline);
+    else record.termination = {since: now, deadline};
+  } else if (!record.termination && activeDeadlineSeconds !== undefined && now >= record.startTime + activeDeadlineSeconds * 1000) {
+    recordEvent('Normal', 'DeadlineExceeded', deadlineText);
+    record.termination = {since: now, deadline: now + graceMs(pod), reason: 'DeadlineExceeded', message: deadlineText, failed: true};
   }
 };
 
-const canRunAgain = ({container, record: {state, last}}: Part, pod: Frozen<Pod>): boolean => {
+const canRunAgain = ({container, record: {state, last}}: PodContainer, pod: Frozen<Pod>): boolean => {
   if (state.is === 'ended') return mayRestart(container, pod.spec!, state.exitCode);
   return state.is !== 'waiting' || !last || mayRestart(container, pod.spec!, last.exitCode);
 };
 
-const begin = ({container, record: own, behavior, world}: Part, record: PodRecord): void =>
-  own.state.is === 'ended' || own.last ? restart(record, own, container, behavior, world) : start(record, own, container, behavior, world);
+const startOrRestart = ({container, record: own, behavior, context}: PodContainer, record: PodRecord): void =>
+  own.state.is === 'ended' || own.last ? restart(record, own, container, behavior, context) : start(record, own, container, behavior, context);
 
 /** Starts what may run now, in the order of the spec. Tells whether the pod is through: nothing runs, and nothing may run again. */
-const startWhatMay = (record: PodRecord, parts: readonly Part[], world: PodWorld): 'through' | 'failed' | 'goes on' => {
+const startContainers = (record: PodRecord, containers: readonly PodContainer[], context: PodContext): 'completed' | 'failed' | 'running' => {
   if (record.sandbox === 'pending') {
-    if (world.now < record.sandboxAt || record.missing?.mount) return 'goes on';
-    record.addresses = world.takeAddresses();
+    if (context.now < record.sandboxAt || record.missing?.mount) return 'running';
+    record.addresses = context.takeAddresses();
     record.sandbox = 'up';
   }
   const wasInitialized = isInitialized(record);
-  for (const part of parts) {
-    const {role, record: own} = part;
+  for (const container of containers) {
+    const {role, record: own} = container;
     if (role === 'init' && !wasInitialized) {
       if (own.state.is === 'ended' && own.state.exitCode === 0) continue;
-      if (!canRunAgain(part, record.pod)) return 'failed';
-      if (own.state.is !== 'running') begin(part, record);
-      return 'goes on';
+      if (!canRunAgain(container, record.pod)) return 'failed';
+      if (own.state.is !== 'running') startOrRestart(container, record);
+      return 'running';
     }
     if (role === 'sidecar') {
-      if (own.state.is !== 'running') begin(part, record);
-      const isStarted = own.state.is === 'running' && own.state.startedBy <= world.now;
-      if (!wasInitialized && !isStarted) return 'goes on';
+      if (own.state.is !== 'running') startOrRestart(container, record);
+      const isStarted = own.state.is === 'running' && own.state.startedBy <= context.now;
+      if (!wasInitialized && !isStarted) return 'running';
     }
-    if (role === 'regular' && own.state.is !== 'running' && canRunAgain(part, record.pod)) begin(part, record);
-    if (role === 'ephemeral' && own.state.is === 'waiting') begin(part, record);
+    if (role === 'regular' && own.state.is !== 'running' && canRunAgain(container, record.pod)) startOrRestart(container, record);
+    if (role === 'ephemeral' && own.state.is === 'waiting') startOrRestart(container, record);
   }
-  const regular = parts.filter(({role}) => role === 'regular');
-  return regular.every(part => part.record.state.is === 'ended' && !canRunAgain(part, record.pod)) ? 'through' : 'goes on';
+  const regular = containers.filter(({role}) => role === 'regular');
+  return regular.every(container => container.record.state.is === 'ended' && !canRunAgain(container, record.pod)) ? 'completed' : 'running';
 };
 
 const preStopMs = (container: Frozen<AnyContainer>): number => ((container as Frozen<Container>).lifecycle?.preStop?.sleep?.seconds ?? 0) * 1000;
 
 /** Asks containers to end, sidecars after all others and last first; past the deadline they are killed. */
-const stopAll = (record: PodRecord, parts: readonly Part[], now: number): void => {
-  const {deadline} = record.ending!;
-  const stopOne = ({container, record: own, behavior, world}: Part) => {
+const stopContainers = (record: PodRecord, containers: readonly PodContainer[], now: number): void => {
+  const {deadline} = record.termination!;
+  const stopOne = ({container, record: own, behavior, context}: PodContainer) => {
     if (own.state.is !== 'running') return;
     const {stop} = own.state;
     if (stop && stop.at <= deadline) return;
-    if (!stop) world.tell('Normal', 'Killing', `Stopping container ${own.name}`);
-    const asked = stop?.at ?? now + preStopMs(container) + drawn(behavior.stopAfter, `${record.uid}/${own.name}/${own.restarts}/stopAfter`);
-    own.state = {...own.state, stop: asked < deadline ? {at: asked, exitCode: behavior.stopExitCode} : {at: deadline, exitCode: killedCode}};
+    if (!stop) context.recordEvent('Normal', 'Killing', `Stopping container ${own.name}`);
+    const stopAt = stop?.at ?? now + preStopMs(container) + drawFrom(behavior.stopAfter, `${record.uid}/${own.name}/${own.restarts}/stopAfter`);
+    own.state = {...own.state, stop: stopAt < deadline ? {at: stopAt, exitCode: behavior.stopExitCode} : {at: deadline, exitCode: killedExitCode}};
   };
-  for (const part of parts) if (part.role !== 'sidecar') stopOne(part);
-  if (parts.some(({role, record: own}) => role !== 'sidecar' && own.state.is === 'running')) return;
-  const last = parts.findLast(({role, record: own}) => role === 'sidecar' && own.state.is === 'running');
+  for (const container of containers) if (container.role !== 'sidecar') stopOne(container);
+  if (containers.some(({role, record: own}) => role !== 'sidecar' && own.state.is === 'running')) return;
+  const last = containers.findLast(({role, record: own}) => role === 'sidecar' && own.state.is === 'running');
   if (last) stopOne(last);
 };
 
 /** A container that waits for its next run when there will be none has ended as its last one did. */
-const backToLast = (container: ContainerRecord): void => {
+const restoreLastState = (container: ContainerRecord): void => {
   if (container.state.is !== 'waiting' || !container.last) return;
   container.state = {is: 'ended', ...container.last};
   delete container.last;
 };
 
-const nextTime = (record: PodRecord, {now}: PodWorld): number => {
+const nextTime = (record: PodRecord, {now}: PodContext): number => {
   const {activeDeadlineSeconds} = record.pod.spec!;
   const times = record.containers.map(container => nextChange(container, now));
   if (record.sandbox === 'pending') times.push(record.sandboxAt);
-  if (record.missing?.mount) times.push(record.missing.again);
-  if (activeDeadlineSeconds !== undefined && !record.ending) times.push(record.startTime + activeDeadlineSeconds * 1000);
+  if (record.missing?.mount) times.push(record.missing.retryAt);
+  if (activeDeadlineSeconds !== undefined && !record.termination) times.push(record.startTime + activeDeadlineSeconds * 1000);
   return Math.min(...times.filter(time => time > now), Infinity);
 };
 
@@ -168,30 +168,30 @@ const nextTime = (record: PodRecord, {now}: PodWorld): number => {
  * Brings a pod's record up to `now`: ends what is due, starts what may run, stops what must end. Answers when to look again by itself, Infinity
  * for never. Whatever it is called for it does the same: everything follows from the record, the pod and the time.
  */
-export const advance = (record: PodRecord, world: PodWorld): number => {
-  if (record.over) return Infinity;
-  const {now} = world;
-  const parts = partsOf(record, world);
-  killAsked(parts, world);
-  for (let round = 0; round < mostRounds; round++) {
+export const advance = (record: PodRecord, context: PodContext): number => {
+  if (record.isFinished) return Infinity;
+  const {now} = context;
+  const containers = podContainersOf(record, context);
+  applyKills(containers, context);
+  for (let iteration = 0; iteration < maxIterations; iteration++) {
     const before = JSON.stringify(record.containers);
-    endRuns(parts, world);
-    endIfAsked(record, world);
-    if (!record.ending) {
-      const how = startWhatMay(record, parts, world);
-      if (how !== 'goes on') record.ending = {since: now, deadline: now + graceMs(record.pod), failed: how === 'failed'};
+    endRuns(containers, context);
+    endIfRequested(record, context);
+    if (!record.termination) {
+      const outcome = startContainers(record, containers, context);
+      if (outcome !== 'running') record.termination = {since: now, deadline: now + graceMs(record.pod), failed: outcome === 'failed'};
     }
-    if (record.ending) {
-      stopAll(record, parts, now);
+    if (record.termination) {
+      stopContainers(record, containers, now);
       if (!isRunning(record)) {
-        record.over = true;
+        record.isFinished = true;
         record.sandbox = 'down';
-        for (const container of record.containers) backToLast(container);
-        world.release();
+        for (const container of record.containers) restoreLastState(container);
+        context.release();
         return Infinity;
       }
     }
     if (JSON.stringify(record.containers) === before) break;
   }
-  return nextTime(record, world);
+  return nextTime(record, context);
 };

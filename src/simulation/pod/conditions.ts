@@ -4,60 +4,60 @@ import {wireTime} from '#src/api/time.js';
 import {isInitialized, specContainers, type PodRecord} from './record.js';
 import type {ContainerStatuses} from './container-status.js';
 
-type Verdict = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message' | 'observedGeneration'>;
+type ConditionState = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message' | 'observedGeneration'>;
 
-const yes = (type: string, reason?: string): Verdict => ({type, status: 'True', ...(reason ? {reason} : {})});
-const no = (type: string, reason?: string, message?: string): Verdict => ({type, status: 'False', ...(reason ? {reason} : {}), ...(message ? {message} : {})});
+const conditionTrue = (type: string, reason?: string): ConditionState => ({type, status: 'True', ...(reason ? {reason} : {})});
+const conditionFalse = (type: string, reason?: string, message?: string): ConditionState => ({type, status: 'False', ...(reason ? {reason} : {}), ...(message ? {message} : {})});
 
 const listed = (names: readonly string[]): string => `[${names.join(' ')}]`;
 
-const initialized = (record: PodRecord, statuses: ReadonlyMap<string, ContainerStatus>, phase: string): Verdict => {
-  if (phase === 'Succeeded') return yes('Initialized', 'PodCompleted');
-  if (isInitialized(record)) return yes('Initialized');
+const initialized = (record: PodRecord, statuses: ReadonlyMap<string, ContainerStatus>, phase: string): ConditionState => {
+  if (phase === 'Succeeded') return conditionTrue('Initialized', 'PodCompleted');
+  if (isInitialized(record)) return conditionTrue('Initialized');
   const waiting: string[] = [];
   for (const {container: {name}, role} of specContainers(record.pod.spec!)) {
     const status = statuses.get(name);
     if ((role === 'init' && !status?.ready) || (role === 'sidecar' && !status?.started)) waiting.push(name);
   }
-  return waiting.length > 0 ? no('Initialized', 'ContainersNotInitialized', `containers with incomplete status: ${listed(waiting)}`) : yes('Initialized');
+  return waiting.length > 0 ? conditionFalse('Initialized', 'ContainersNotInitialized', `containers with incomplete status: ${listed(waiting)}`) : conditionTrue('Initialized');
 };
 
-const containersReady = (record: PodRecord, statuses: ReadonlyMap<string, ContainerStatus>, phase: string): Verdict => {
-  if (phase === 'Succeeded') return no('ContainersReady', 'PodCompleted');
-  if (phase === 'Failed') return no('ContainersReady', 'PodFailed');
+const containersReady = (record: PodRecord, statuses: ReadonlyMap<string, ContainerStatus>, phase: string): ConditionState => {
+  if (phase === 'Succeeded') return conditionFalse('ContainersReady', 'PodCompleted');
+  if (phase === 'Failed') return conditionFalse('ContainersReady', 'PodFailed');
   const unready: string[] = [];
   for (const {container: {name}, role} of specContainers(record.pod.spec!)) {
     if ((role === 'regular' || role === 'sidecar') && !statuses.get(name)?.ready) unready.push(name);
   }
-  return unready.length > 0 ? no('ContainersReady', 'ContainersNotReady', `containers with unready status: ${listed(unready)}`) : yes('ContainersReady');
+  return unready.length > 0 ? conditionFalse('ContainersReady', 'ContainersNotReady', `containers with unready status: ${listed(unready)}`) : conditionTrue('ContainersReady');
 };
 
 /** A pod is ready when its containers are, and every condition is true that it names as a gate. */
-const ready = (record: PodRecord, containers: Verdict, others: readonly Frozen<PodCondition>[]): Verdict => {
+const ready = (record: PodRecord, containers: ConditionState, others: readonly Frozen<PodCondition>[]): ConditionState => {
   if (containers.status !== 'True') return {...containers, type: 'Ready'};
-  const complaints = (record.pod.spec?.readinessGates ?? []).flatMap(({conditionType: type}) => {
+  const messages = (record.pod.spec?.readinessGates ?? []).flatMap(({conditionType: type}) => {
     const found = others.find(condition => condition.type === type);
     if (!found) return [`corresponding condition of pod readiness gate ${JSON.stringify(type)} does not exist.`];
     return found.status === 'True' ? [] : [`the status of pod readiness gate ${JSON.stringify(type)} is not "True", but ${found.status}`];
   });
-  return complaints.length > 0 ? no('Ready', 'ReadinessGatesNotReady', complaints.join(', ')) : yes('Ready');
+  return messages.length > 0 ? conditionFalse('Ready', 'ReadinessGatesNotReady', messages.join(', ')) : conditionTrue('Ready');
 };
 
 /** A resize that waits, or that is under way. */
-const resizes = ({resizing: {pending, progress}}: PodRecord): Verdict[] => [
-  ...(pending ? [{...yes('PodResizePending', pending.reason), message: pending.message, observedGeneration: pending.generation}] : []),
-  ...(progress ? [{...yes('PodResizeInProgress'), observedGeneration: progress.generation}] : []),
+const resizeConditions = ({resizing: {pending, progress}}: PodRecord): ConditionState[] => [
+  ...(pending ? [{...conditionTrue('PodResizePending', pending.reason), message: pending.message, observedGeneration: pending.generation}] : []),
+  ...(progress ? [{...conditionTrue('PodResizeInProgress'), observedGeneration: progress.generation}] : []),
 ];
 
 /** Conditions that are there for a time only. */
-export const passingConditions: readonly string[] = ['PodResizePending', 'PodResizeInProgress'];
+export const transientConditions: readonly string[] = ['PodResizePending', 'PodResizeInProgress'];
 
-const verdicts = (record: PodRecord, statuses: ContainerStatuses, phase: string, others: readonly Frozen<PodCondition>[]): readonly Verdict[] => {
-  if (record.refused) return [no('Ready', 'PodFailed'), no('ContainersReady', 'PodFailed')];
+const conditionStates = (record: PodRecord, statuses: ContainerStatuses, phase: string, others: readonly Frozen<PodCondition>[]): readonly ConditionState[] => {
+  if (record.rejection) return [conditionFalse('Ready', 'PodFailed'), conditionFalse('ContainersReady', 'PodFailed')];
   const byName = new Map([...(statuses.initContainerStatuses ?? []), ...(statuses.containerStatuses ?? [])].map(status => [status.name, status]));
   const containers = containersReady(record, byName, phase);
   const started = {type: 'PodReadyToStartContainers', status: record.sandbox === 'up' ? 'True' : 'False'};
-  return [...resizes(record), started, initialized(record, byName, phase), ready(record, containers, others), containers, yes('PodScheduled')];
+  return [...resizeConditions(record), started, initialized(record, byName, phase), ready(record, containers, others), containers, conditionTrue('PodScheduled')];
 };
 
 /** The conditions that a node's agent answers for, each with the time when its status last changed. */
@@ -65,9 +65,9 @@ export const conditionsOf = (record: PodRecord, statuses: ContainerStatuses, pha
   const {metadata, status} = record.pod;
   const before = status?.conditions ?? [];
   const {generation} = metadata ?? {};
-  return verdicts(record, statuses, phase, before).map(verdict => {
-    const old = before.find(({type}) => type === verdict.type);
-    const lastTransitionTime = old?.status === verdict.status && old.lastTransitionTime ? old.lastTransitionTime : wireTime(now);
-    return {...(generation ? {observedGeneration: generation} : {}), ...verdict, lastTransitionTime};
+  return conditionStates(record, statuses, phase, before).map(state => {
+    const old = before.find(({type}) => type === state.type);
+    const lastTransitionTime = old?.status === state.status && old.lastTransitionTime ? old.lastTransitionTime : wireTime(now);
+    return {...(generation ? {observedGeneration: generation} : {}), ...state, lastTransitionTime};
   });
 };

@@ -3,12 +3,12 @@ import type {AnyContainer, ContainerStatus, PodSpec} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import {fullName, imageId} from './images.js';
 import type {Amounts} from './resizing.js';
-import {isInitialized, specContainers, type ContainerRecord, type Ended, type PodRecord, type SpecContainer} from './record.js';
+import {isInitialized, specContainers, type ContainerRecord, type Termination, type PodRecord, type SpecContainer} from './record.js';
 
 type WireState = NonNullable<ContainerStatus['state']>;
 type Terminated = NonNullable<WireState['terminated']>;
 
-const terminated = ({exitCode, reason, message, startedAt, finishedAt, id}: Ended): Terminated => ({
+const terminated = ({exitCode, reason, message, startedAt, finishedAt, id}: Termination): Terminated => ({
   exitCode,
   reason,
   ...(message ? {message} : {}),
@@ -17,7 +17,7 @@ const terminated = ({exitCode, reason, message, startedAt, finishedAt, id}: Ende
   ...(id ? {containerID: id} : {}),
 });
 
-const unknown: Ended = {exitCode: 137, reason: 'ContainerStatusUnknown', message: 'The container could not be located when the pod was terminated'};
+const unknown: Termination = {exitCode: 137, reason: 'ContainerStatusUnknown', message: 'The container could not be located when the pod was terminated'};
 
 const waitingReason = ({spec}: {readonly spec?: Frozen<PodSpec>}): string => (spec?.initContainers?.length ? 'PodInitializing' : 'ContainerCreating');
 
@@ -29,7 +29,7 @@ const stateOf = (record: PodRecord, {state, role}: ContainerRecord): WireState =
     case 'ended':
       return {terminated: terminated(state)};
     case 'waiting': {
-      if (record.over && !record.refused && role === 'regular' && isInitialized(record)) return {terminated: terminated(unknown)};
+      if (record.isFinished && !record.rejection && role === 'regular' && isInitialized(record)) return {terminated: terminated(unknown)};
       const {reason = waitingReason(record.pod), message} = state;
       return {waiting: {reason, ...(message ? {message} : {})}};
     }
@@ -55,9 +55,9 @@ const isReady = ({state, role}: ContainerRecord, now: number): boolean =>
   role === 'init' ? state.is === 'ended' && state.exitCode === 0 : role !== 'ephemeral' && state.is === 'running' && state.readyBy <= now;
 
 /** What the container has, and what it was promised. */
-const amountsOf = ({resizing: {actual, allocated}}: PodRecord, name: string, wish: Amounts): Pick<ContainerStatus, 'resources' | 'allocatedResources'> => {
-  const {requests} = allocated.get(name) ?? wish;
-  return {resources: structuredClone(actual.get(name) ?? wish) as NonNullable<ContainerStatus['resources']>, ...(requests ? {allocatedResources: {...requests}} : {})};
+const amountsOf = ({resizing: {actual, allocated}}: PodRecord, name: string, requested: Amounts): Pick<ContainerStatus, 'resources' | 'allocatedResources'> => {
+  const {requests} = allocated.get(name) ?? requested;
+  return {resources: structuredClone(actual.get(name) ?? requested) as NonNullable<ContainerStatus['resources']>, ...(requests ? {allocatedResources: {...requests}} : {})};
 };
 
 const statusOf = (record: PodRecord, own: ContainerRecord, {container}: SpecContainer, now: number): ContainerStatus => {

@@ -1,27 +1,27 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Container, Probe} from '#src/api/pod.js';
-import {drawn, type Behavior} from '#src/simulation/rules/behavior.js';
+import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';
 import {containerId, imageBytes, isReference} from './images.js';
-import type {ContainerRecord, Ended, PodRecord, Waited} from './record.js';
+import type {ContainerRecord, Termination, PodRecord, Backoff} from './record.js';
 
 /** What starting containers takes of the world. */
-export interface ContainerWorld {
+export interface ContainerContext {
   readonly now: number;
   /** The images that the node has, by their full names. */
   readonly images: {has(image: string): boolean; add(image: string): void};
-  tell(type: 'Normal' | 'Warning', reason: string, message: string): void;
+  recordEvent(type: 'Normal' | 'Warning', reason: string, message: string): void;
   /** Why the container cannot be made although its image is there, and when that is looked at again. */
   readonly fault?: {readonly why: string; readonly again: number};
 }
 
 /** How long what failed is shown before it is tried again or counts as waiting: about what a node's agent takes to notice. */
-const noticeMs = 1_000;
+const statusDelayMs = 1_000;
 const firstDelayMs = 10_000;
-const mostDelayMs = 300_000;
+const maxDelayMs = 300_000;
 
 /** The next delay after one more failure at `at`; long quiet makes it the first again. */
-const nextWait = (before: Waited | undefined, at: number): Waited =>
-  before && at - before.since <= 2 * mostDelayMs ? {delayMs: Math.min(before.delayMs * 2, mostDelayMs), since: at} : {delayMs: firstDelayMs, since: at};
+const nextBackoff = (before: Backoff | undefined, at: number): Backoff =>
+  before && at - before.since <= 2 * maxDelayMs ? {delayMs: Math.min(before.delayMs * 2, maxDelayMs), since: at} : {delayMs: firstDelayMs, since: at};
 
 export const seconds = (ms: number): string => {
   const whole = Math.round(ms / 1000);
@@ -29,33 +29,33 @@ export const seconds = (ms: number): string => {
   return minutes > 0 ? `${minutes}m${whole % 60}s` : `${whole}s`;
 };
 
-const text = (record: PodRecord, {name, restarts}: ContainerRecord, setting: string): string => `${record.uid}/${name}/${restarts}/${setting}`;
+const seedOf = (record: PodRecord, {name, restarts}: ContainerRecord, setting: string): string => `${record.uid}/${name}/${restarts}/${setting}`;
 
 const nanoseconds = (ms: number): string => (ms === 0 ? '0s' : ms < 1000 ? `${ms}ms` : `${ms / 1000}s`);
 
 /** Brings the image to the node. True once it is there. */
-const pull = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, world: ContainerWorld): boolean => {
+const pull = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, context: ContainerContext): boolean => {
   if (container.pulled) return true;
   const {image = ''} = spec;
-  const {now, tell} = world;
+  const {now, recordEvent} = context;
   if (!isReference(image)) {
     if (container.state.is !== 'waiting' || container.state.reason !== 'InvalidImageName') {
       const message = `Failed to apply default image tag "${image}": couldn't parse image name "${image}": invalid reference format`;
-      tell('Warning', 'InspectFailed', message);
-      tell('Warning', 'Failed', 'Error: InvalidImageName');
+      recordEvent('Warning', 'InspectFailed', message);
+      recordEvent('Warning', 'Failed', 'Error: InvalidImageName');
       container.state = {is: 'waiting', reason: 'InvalidImageName', message};
     }
     return false;
   }
-  if (behavior.pullError === undefined && spec.imagePullPolicy !== 'Always' && container.pullDoneAt === undefined && (spec.imagePullPolicy === 'Never' || world.images.has(image))) {
-    tell('Normal', 'Pulled', `Container image "${image}" already present on machine and can be accessed by the pod`);
+  if (behavior.pullError === undefined && spec.imagePullPolicy !== 'Always' && container.pullDoneAt === undefined && (spec.imagePullPolicy === 'Never' || context.images.has(image))) {
+    recordEvent('Normal', 'Pulled', `Container image "${image}" already present on machine and can be accessed by the pod`);
     container.pulled = true;
     return true;
   }
-  if (isWaitingToPull(container, image, world)) return false;
+  if (isWaitingToPull(container, image, context)) return false;
   if (container.pullDoneAt === undefined) {
-    tell('Normal', 'Pulling', `Pulling image "${image}"`);
-    container.pullDoneAt = now + drawn(behavior.pullFor, text(record, container, 'pullFor'));
+    recordEvent('Normal', 'Pulling', `Pulling image "${image}"`);
+    container.pullDoneAt = now + drawFrom(behavior.pullFor, seedOf(record, container, 'pullFor'));
   }
   if (container.pullDoneAt > now) {
     if (container.state.is === 'waiting') container.state = {...container.state, until: container.pullDoneAt};
@@ -63,28 +63,28 @@ const pull = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyCon
   }
   delete container.pullDoneAt;
   if (behavior.pullError !== undefined) {
-    tell('Warning', 'Failed', `Failed to pull image "${image}": ${behavior.pullError}`);
-    tell('Warning', 'Failed', 'Error: ErrImagePull');
-    container.pullWait = {...nextWait(container.pullWait, now), error: behavior.pullError};
-    container.state = {is: 'waiting', reason: 'ErrImagePull', message: behavior.pullError, until: now + noticeMs};
+    recordEvent('Warning', 'Failed', `Failed to pull image "${image}": ${behavior.pullError}`);
+    recordEvent('Warning', 'Failed', 'Error: ErrImagePull');
+    container.pullBackoff = {...nextBackoff(container.pullBackoff, now), error: behavior.pullError};
+    container.state = {is: 'waiting', reason: 'ErrImagePull', message: behavior.pullError, until: now + statusDelayMs};
     return false;
   }
-  const took = nanoseconds(drawn(behavior.pullFor, text(record, container, 'pullFor')));
-  tell('Normal', 'Pulled', `Successfully pulled image "${image}" in ${took} (${took} including waiting). Image size: ${imageBytes(image)} bytes.`);
-  world.images.add(image);
-  delete container.pullWait;
+  const took = nanoseconds(drawFrom(behavior.pullFor, seedOf(record, container, 'pullFor')));
+  recordEvent('Normal', 'Pulled', `Successfully pulled image "${image}" in ${took} (${took} including waiting). Image size: ${imageBytes(image)} bytes.`);
+  context.images.add(image);
+  delete container.pullBackoff;
   container.pulled = true;
   return true;
 };
 
-const isWaitingToPull = (container: ContainerRecord, image: string, {now, tell}: ContainerWorld): boolean => {
-  const wait = container.pullWait;
-  if (!wait || container.state.is !== 'waiting' || now >= wait.since + wait.delayMs) return false;
+const isWaitingToPull = (container: ContainerRecord, image: string, {now, recordEvent}: ContainerContext): boolean => {
+  const backoff = container.pullBackoff;
+  if (!backoff || container.state.is !== 'waiting' || now >= backoff.since + backoff.delayMs) return false;
   if (container.state.reason === 'ErrImagePull') {
-    if (now < wait.since + noticeMs) return true;
-    tell('Normal', 'BackOff', `Back-off pulling image "${image}"`);
-    tell('Warning', 'Failed', 'Error: ImagePullBackOff');
-    container.state = {is: 'waiting', reason: 'ImagePullBackOff', message: `Back-off pulling image "${image}": ErrImagePull: ${wait.error}`, until: wait.since + wait.delayMs};
+    if (now < backoff.since + statusDelayMs) return true;
+    recordEvent('Normal', 'BackOff', `Back-off pulling image "${image}"`);
+    recordEvent('Warning', 'Failed', 'Error: ImagePullBackOff');
+    container.state = {is: 'waiting', reason: 'ImagePullBackOff', message: `Back-off pulling image "${image}": ErrImagePull: ${backoff.error}`, until: backoff.since + backoff.delayMs};
   }
   return true;
 };
@@ -96,9 +96,9 @@ const probedAfterMs = (probe: Frozen<Probe> | undefined): number =>
 /** When a container that starts now, or started then, counts as started, is ready, and ends. */
 export const timesOf = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, startedAt: number) => {
   const {startupProbe, readinessProbe} = spec as Frozen<Container>;
-  const at = (setting: 'startedAfter' | 'readyAfter' | 'runFor', otherwiseMs: number): number => {
+  const at = (setting: 'startedAfter' | 'readyAfter' | 'runFor', defaultMs: number): number => {
     const given = behavior[setting];
-    return startedAt + (given ? drawn(given, text(record, container, setting)) : otherwiseMs);
+    return startedAt + (given ? drawFrom(given, seedOf(record, container, setting)) : defaultMs);
   };
   const startedBy = at('startedAfter', probedAfterMs(startupProbe));
   const readyBy = Math.max(startedBy, at('readyAfter', probedAfterMs(readinessProbe)));
@@ -106,21 +106,21 @@ export const timesOf = (record: PodRecord, container: ContainerRecord, spec: Fro
 };
 
 /** Lets a container run as soon as its image is there. */
-export const start = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, world: ContainerWorld): void => {
-  if (!pull(record, container, spec, behavior, world)) return;
-  if (world.fault) {
-    const {why: message, again: until} = world.fault;
-    if (container.state.is !== 'waiting' || container.state.until !== until) world.tell('Warning', 'Failed', `Error: ${message}`);
+export const start = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, context: ContainerContext): void => {
+  if (!pull(record, container, spec, behavior, context)) return;
+  if (context.fault) {
+    const {why: message, again: until} = context.fault;
+    if (container.state.is !== 'waiting' || container.state.until !== until) context.recordEvent('Warning', 'Failed', `Error: ${message}`);
     container.state = {is: 'waiting', reason: 'CreateContainerConfigError', message, until};
     return;
   }
   if (container.last) container.restarts++;
   container.id = containerId(record.uid, container.name, container.restarts);
-  world.tell('Normal', 'Created', 'Container created');
-  world.tell('Normal', 'Started', 'Container started');
+  context.recordEvent('Normal', 'Created', 'Container created');
+  context.recordEvent('Normal', 'Started', 'Container started');
   keepRun(record, container, behavior);
   container.pulled = false;
-  container.state = {is: 'running', ...timesOf(record, container, spec, behavior, world.now)};
+  container.state = {is: 'running', ...timesOf(record, container, spec, behavior, context.now)};
 };
 
 /** Begins to keep a run. Beside it only the run before is kept. */
@@ -135,33 +135,33 @@ const keepRun = ({runs, containers}: PodRecord, {id, last}: ContainerRecord, {lo
 };
 
 /** Lets a container that ended run again: at once the first time, later and later after that. */
-export const restart = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, world: ContainerWorld): void => {
-  const {now, tell} = world;
+export const restart = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, context: ContainerContext): void => {
+  const {now, recordEvent} = context;
   if (container.state.is === 'ended') {
     const finishedAt = container.state.finishedAt ?? now;
-    if (now < finishedAt + noticeMs) return;
-    forNextRun(container);
-    const wait = container.restartWait;
-    const isWaiting = wait && finishedAt - wait.since <= 2 * mostDelayMs && now < finishedAt + wait.delayMs;
+    if (now < finishedAt + statusDelayMs) return;
+    waitForRestart(container);
+    const backoff = container.restartBackoff;
+    const isWaiting = backoff && finishedAt - backoff.since <= 2 * maxDelayMs && now < finishedAt + backoff.delayMs;
     if (isWaiting) {
       const {namespace, name} = record.pod.metadata ?? {};
       const which = `restarting failed container ${container.name} in pod ${name}_${namespace}(${record.uid})`;
-      tell('Warning', 'BackOff', `Back-off ${which}`);
-      const message = `back-off ${seconds(wait.delayMs)} restarting failed container=${container.name} pod=${name}_${namespace}(${record.uid})`;
-      container.state = {is: 'waiting', reason: 'CrashLoopBackOff', message, until: finishedAt + wait.delayMs};
+      recordEvent('Warning', 'BackOff', `Back-off ${which}`);
+      const message = `back-off ${seconds(backoff.delayMs)} restarting failed container=${container.name} pod=${name}_${namespace}(${record.uid})`;
+      container.state = {is: 'waiting', reason: 'CrashLoopBackOff', message, until: finishedAt + backoff.delayMs};
       return;
     }
-    container.restartWait = nextWait(wait, finishedAt);
+    container.restartBackoff = nextBackoff(backoff, finishedAt);
   } else if (container.state.is === 'waiting' && container.state.reason === 'CrashLoopBackOff') {
     if (now < (container.state.until ?? 0)) return;
-    container.restartWait = nextWait(container.restartWait, container.last?.finishedAt ?? now);
+    container.restartBackoff = nextBackoff(container.restartBackoff, container.last?.finishedAt ?? now);
     container.state = {is: 'waiting'};
   }
-  start(record, container, spec, behavior, world);
+  start(record, container, spec, behavior, context);
 };
 
 /** Ends the run of a container. */
-export const end = (container: ContainerRecord, {exitCode, reason, message}: Pick<Ended, 'exitCode' | 'message'> & {reason?: string | undefined}, finishedAt: number): void => {
+export const end = (container: ContainerRecord, {exitCode, reason, message}: Pick<Termination, 'exitCode' | 'message'> & {reason?: string | undefined}, finishedAt: number): void => {
   if (container.state.is !== 'running') return;
   container.state = {
     is: 'ended',
@@ -175,7 +175,7 @@ export const end = (container: ContainerRecord, {exitCode, reason, message}: Pic
 };
 
 /** Keeps in mind how the last run ended, and lets the container wait for the next. */
-export const forNextRun = (container: ContainerRecord): void => {
+export const waitForRestart = (container: ContainerRecord): void => {
   if (container.state.is !== 'ended') return;
   const {is: _, ...ended} = container.state;
   container.last = ended;
@@ -191,7 +191,7 @@ export const nextChange = ({state}: ContainerRecord, now: number): number => {
     case 'waiting':
       return state.until !== undefined && state.until > now ? state.until : Infinity;
     case 'ended':
-      return state.finishedAt === undefined ? Infinity : state.finishedAt + noticeMs > now ? state.finishedAt + noticeMs : Infinity;
+      return state.finishedAt === undefined ? Infinity : state.finishedAt + statusDelayMs > now ? state.finishedAt + statusDelayMs : Infinity;
     case 'running': {
       const times = [state.startedBy, state.readyBy, state.exitsAt, state.stop?.at ?? Infinity];
       return Math.min(...times.filter(time => time > now), Infinity);

@@ -4,11 +4,11 @@ import type {AnyContainer, Pod} from '#src/api/pod.js';
 /** The values of an environment by name; undefined for one that only other objects or the node know. */
 export type Values = ReadonlyMap<string, string | undefined>;
 
-const keyed = /^metadata\.(labels|annotations)\['(.+)'\]$/;
+const mapField = /^metadata\.(labels|annotations)\['(.+)'\]$/;
 
 /** What a field of the pod says to the environment; undefined for those that come from the node. */
 const fieldValue = ({metadata, spec}: Frozen<Pod>, path: string): string | undefined => {
-  const [, map, key = ''] = keyed.exec(path) ?? [];
+  const [, map, key = ''] = mapField.exec(path) ?? [];
   if (map) return metadata?.[map as 'labels' | 'annotations']?.[key] ?? '';
   switch (path) {
     case 'metadata.name':
@@ -24,7 +24,7 @@ const fieldValue = ({metadata, spec}: Frozen<Pod>, path: string): string | undef
 };
 
 /** A text with its references `$(NAME)` replaced; undefined once one of them has a value nobody knows. `$$` stands for a dollar. */
-export const expanded = (text: string, valueOf: (name: string) => string | undefined): string | undefined => {
+export const expand = (text: string, valueOf: (name: string) => string | undefined): string | undefined => {
   let isKnown = true;
   const result = text.replaceAll(/\$\$|\$\(([^)]*)\)/g, (found, name: string | undefined) => {
     if (found === '$$') return '$';
@@ -36,14 +36,14 @@ export const expanded = (text: string, valueOf: (name: string) => string | undef
 };
 
 /** A text with those of its references `$(NAME)` replaced whose values are known; the others stay as they are. `$$` stands for a dollar. */
-export const filled = (text: string, valueOf: (name: string) => string | undefined): string =>
+export const expandKnown = (text: string, valueOf: (name: string) => string | undefined): string =>
   text.includes('$') ? text.replaceAll(/\$\$|\$\(([^)]*)\)/g, (found, name: string | undefined) => (name === undefined ? '$' : (valueOf(name) ?? found))) : text;
 
 /** The environment of a container as far as the pod itself tells it. */
 export const environment = (pod: Frozen<Pod>, {env = []}: Frozen<AnyContainer>): Values => {
   const values = new Map<string, string | undefined>();
   for (const {name, value, valueFrom} of env) {
-    const text = valueFrom ? (valueFrom.fieldRef ? fieldValue(pod, valueFrom.fieldRef.fieldPath) : undefined) : expanded(value ?? '', other => (values.has(other) ? values.get(other) : `$(${other})`));
+    const text = valueFrom ? (valueFrom.fieldRef ? fieldValue(pod, valueFrom.fieldRef.fieldPath) : undefined) : expand(value ?? '', other => (values.has(other) ? values.get(other) : `$(${other})`));
     values.set(name, text);
   }
   return values;

@@ -9,9 +9,9 @@ const hasHost = (first: string): boolean => first.includes('.') || first.include
 /** The full name of an image, as a runtime tells it: with registry, and with a tag where there is neither tag nor digest. */
 export const fullName = (image: string): string => {
   const slash = image.indexOf('/');
-  const named = slash >= 0 && hasHost(image.slice(0, slash)) ? image : `docker.io/${slash < 0 ? 'library/' : ''}${image}`;
-  const isTagged = /:[^/]*$/.test(named.slice(named.indexOf('/'))) || named.includes('@');
-  return isTagged ? named : `${named}:latest`;
+  const names = slash >= 0 && hasHost(image.slice(0, slash)) ? image : `docker.io/${slash < 0 ? 'library/' : ''}${image}`;
+  const isTagged = /:[^/]*$/.test(names.slice(names.indexOf('/'))) || names.includes('@');
+  return isTagged ? names : `${names}:latest`;
 };
 
 const part = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
@@ -27,25 +27,25 @@ export const imageId = (image: string): string => {
 };
 
 const bound = new CacheBound('image_names', 2 << 20);
-const named = new Lru<string, readonly string[]>(bound, {bytesOf: names => names.reduce((bytes, {length}) => bytes + 50 + length, 0)});
+const nameCache = new Lru<string, readonly string[]>(bound, {bytesOf: names => names.reduce((bytes, {length}) => bytes + 50 + length, 0)});
 
 /** Every name by which a rule may mean an image: as the spec writes it, in full and in short, by its tag and by its digest where it has either, and by the digest the node reports for it. */
 export const imageNames = (image: string): readonly string[] => {
-  let names = named.get(image);
-  if (!names) named.set(image, (names = everyName(image)));
+  let names = nameCache.get(image);
+  if (!names) nameCache.set(image, (names = allNames(image)));
   return names;
 };
 
-const everyName = (image: string): readonly string[] => {
+const allNames = (image: string): readonly string[] => {
   const full = fullName(image);
   const id = imageId(image);
   const [tagged = ''] = full.split('@');
   const names = [full, id, ...(tagged === full || /:[^/]*$/.test(tagged.slice(tagged.indexOf('/'))) ? [tagged] : [])];
-  return [...new Set([image, id.slice(id.indexOf('@') + 1), ...names.flatMap(name => [name, short(name)])])];
+  return [...new Set([image, id.slice(id.indexOf('@') + 1), ...names.flatMap(name => [name, shortName(name)])])];
 };
 
 /** A name without what stands for the usual registry. */
-const short = (name: string): string => name.replace(/^docker\.io\/(library\/)?/, '');
+const shortName = (name: string): string => name.replace(/^docker\.io\/(library\/)?/, '');
 
 /** The size the simulated runtime tells of an image: between 2 and 200 MB, the same each time. */
 export const imageBytes = (image: string): number => 2_000_000 + (Number.parseInt(digest(fullName(image)).slice(0, 8), 16) % 198_000_000);

@@ -3,7 +3,7 @@ import {isInitialized, specContainers, type PodRecord} from './record.js';
 
 /** The phase of a pod by the states of its containers (the API reference, pod lifecycle). */
 export const phaseOf = (record: PodRecord): string => {
-  if (record.refused) return 'Failed';
+  if (record.rejection) return 'Failed';
   const spec = record.pod.spec!;
   const known = new Map(record.containers.map(container => [container.name, container]));
   const count = {pending: 0, waiting: 0, running: 0, ended: 0, succeeded: 0, restarting: 0};
@@ -28,7 +28,7 @@ export const phaseOf = (record: PodRecord): string => {
       }
     }
   }
-  if (record.over) return record.ending?.failed || count.succeeded < spec.containers.length ? 'Failed' : 'Succeeded';
+  if (record.isFinished) return record.termination?.failed || count.succeeded < spec.containers.length ? 'Failed' : 'Succeeded';
   if (isBroken) return 'Failed';
   if (count.waiting > 0 || (count.pending > 0 && !isInitialized(record))) return 'Pending';
   if (count.running > 0 || count.restarting > 0) return 'Running';

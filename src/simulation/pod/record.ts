@@ -4,11 +4,11 @@ import {isSidecar} from '#src/model/pod/restart.js';
 import type {Files} from '#src/simulation/files/files.js';
 import type {LogEntry} from '#src/simulation/log/entry.js';
 import type {Resizing} from './resizing.js';
-import type {Hold} from '#src/simulation/node/room.js';
+import type {PodAllocation} from '#src/simulation/node/allocation.js';
 import type {Role} from '#src/simulation/rules/rules.js';
 
 /** A run of a container that is over. Times in ms since the epoch. */
-export interface Ended {
+export interface Termination {
   readonly exitCode: number;
   readonly reason: string;
   readonly message?: string;
@@ -35,10 +35,10 @@ export type ContainerState =
       readonly exitsAt: number;
       readonly stop?: Stop;
     }
-  | ({readonly is: 'ended'} & Ended);
+  | ({readonly is: 'ended'} & Termination);
 
 /** A delay that doubles: how long it is now, and since when it counts. */
-export interface Waited {
+export interface Backoff {
   readonly delayMs: number;
   readonly since: number;
 }
@@ -48,7 +48,7 @@ export interface ContainerRecord {
   readonly name: string;
   readonly role: Role;
   state: ContainerState;
-  last?: Ended;
+  last?: Termination;
   restarts: number;
   /** Names the present run, or the one that ended last. */
   id?: string;
@@ -56,12 +56,12 @@ export interface ContainerRecord {
   pullDoneAt?: number;
   /** The image of the next run is there. */
   pulled?: boolean;
-  pullWait?: Waited & {readonly error: string};
-  restartWait?: Waited;
+  pullBackoff?: Backoff & {readonly error: string};
+  restartBackoff?: Backoff;
 }
 
 /** Why all containers of a pod are ended, and how its status tells of it. */
-export interface Ending {
+export interface PodTermination {
   readonly since: number;
   /** Past this moment containers are killed. */
   deadline: number;
@@ -72,7 +72,7 @@ export interface Ending {
 }
 
 /** What the node keeps of one run of a container. */
-export interface KeptRun {
+export interface RunRecord {
   /** The log, as the rules said when the run began, and what was written into it since. */
   readonly entries: readonly LogEntry[];
   readonly written: LogEntry[];
@@ -87,7 +87,7 @@ export interface Missing {
   /** Why the environment of a container cannot be made, by container. */
   readonly configs: ReadonlyMap<string, string>;
   /** When it is looked for again. */
-  readonly again: number;
+  readonly retryAt: number;
 }
 
 /** What the node knows of a pod: everything its status is made of. */
@@ -105,26 +105,26 @@ export interface PodRecord {
   sandbox: 'pending' | 'up' | 'down';
   addresses: readonly string[];
   /** What it takes of the node's room. */
-  hold?: Hold;
-  ending?: Ending;
+  allocation?: PodAllocation;
+  termination?: PodTermination;
   /** Nothing runs any more, and nothing will. */
-  over: boolean;
+  isFinished: boolean;
   /** The node would not take it. */
-  refused?: {readonly reason: string; readonly message: string};
+  rejection?: {readonly reason: string; readonly message: string};
   deleted: boolean;
   readonly resizing: Resizing;
   /** What it refers to and is not there, when it was last looked for. */
   missing?: Missing;
   /** What people were told of its instructions. */
-  complaint?: string;
+  behaviorError?: string;
   /** The present run and the one before of each container, by their ids. */
-  readonly runs: Map<string, KeptRun>;
+  readonly runs: Map<string, RunRecord>;
   /** The instruction to write into logs that was carried out already. */
-  logged?: string;
+  writtenAnnotation?: string;
   /** When the node forgot the pod: what was read of it ends. */
   forgottenAt?: number;
   /** Containers that end because what they run has, and with which code. */
-  readonly ends: Map<string, number>;
+  readonly requestedExits: Map<string, number>;
   /** Called when the pod has changed. */
   readonly listeners: Set<() => void>;
 }

@@ -1,6 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import type {ResourceRequirements} from '#src/api/pod.js';
-import type {Refusal} from '#src/simulation/node/room.js';
+import type {Rejection} from '#src/simulation/node/allocation.js';
 
 export type Amounts = Frozen<ResourceRequirements>;
 
@@ -9,6 +9,6 @@ export interface Resizing {
   /** By container; what cannot be resized is not among it. */
   allocated: ReadonlyMap<string, Amounts>;
   actual: ReadonlyMap<string, Amounts>;
-  pending?: Refusal & {readonly generation: number};
+  pending?: Rejection & {readonly generation: number};
   progress?: {readonly doneAt: number; readonly generation: number};
 }

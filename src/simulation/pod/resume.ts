@@ -2,14 +2,14 @@ import type {Frozen} from '#src/api/key.js';
 import type {ContainerStatus, Pod} from '#src/api/pod.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import {parseTime} from '#src/api/time.js';
-import {drawn, type Behavior} from '#src/simulation/rules/behavior.js';
+import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';
 import {timesOf} from './containers.js';
 import {resizingOf} from './resize.js';
-import {specContainers, type ContainerRecord, type Ended, type PodRecord, type SpecContainer} from './record.js';
+import {specContainers, type ContainerRecord, type Termination, type PodRecord, type SpecContainer} from './record.js';
 
 type WireTerminated = NonNullable<NonNullable<Frozen<ContainerStatus>['state']>['terminated']>;
 
-const endedOf = ({exitCode, reason = '', message, startedAt, finishedAt, containerID: id}: WireTerminated): Ended => {
+const endedOf = ({exitCode, reason = '', message, startedAt, finishedAt, containerID: id}: WireTerminated): Termination => {
   const [started, finished] = [parseTime(startedAt), parseTime(finishedAt)];
   return {
     exitCode,
@@ -22,7 +22,7 @@ const endedOf = ({exitCode, reason = '', message, startedAt, finishedAt, contain
 };
 
 /** What the status says of a container, as its record. Delays between tries begin anew. */
-const resumed = (record: PodRecord, of: SpecContainer, status: Frozen<ContainerStatus> | undefined, behavior: Behavior): ContainerRecord => {
+const containerRecordOf = (record: PodRecord, of: SpecContainer, status: Frozen<ContainerStatus> | undefined, behavior: Behavior): ContainerRecord => {
   const own: ContainerRecord = {name: of.container.name, role: of.role, state: {is: 'waiting'}, restarts: status?.restartCount ?? 0};
   if (!status) return own;
   const {state, lastState, containerID} = status;
@@ -53,18 +53,18 @@ export const recordOf = (pod: Frozen<Pod>, now: number, behaviorOf: (of: SpecCon
     sandboxAt: startTime,
     sandbox: hasRun ? 'up' : 'pending',
     addresses: hasRun ? (status?.podIPs ?? []).flatMap(({ip}) => ip ?? []) : [],
-    over: phase === 'Succeeded' || phase === 'Failed',
+    isFinished: phase === 'Succeeded' || phase === 'Failed',
     deleted: false,
     resizing: resizingOf(pod),
     runs: new Map(),
-    ends: new Map(),
+    requestedExits: new Map(),
     listeners: new Set(),
   };
-  if (record.over) record.sandbox = 'down';
+  if (record.isFinished) record.sandbox = 'down';
   for (const of of specContainers(spec!)) {
     const behavior = behaviorOf(of);
-    if (of.role === 'regular') record.sandboxAt = Math.max(record.sandboxAt, startTime + drawn(behavior.startAfter, `${record.uid}/startAfter`));
-    record.containers.push(resumed(record, of, statuses.get(of.container.name), behavior));
+    if (of.role === 'regular') record.sandboxAt = Math.max(record.sandboxAt, startTime + drawFrom(behavior.startAfter, `${record.uid}/startAfter`));
+    record.containers.push(containerRecordOf(record, of, statuses.get(of.container.name), behavior));
   }
   return record;
 };

@@ -2,7 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodCondition, PodStatus} from '#src/api/pod.js';
 import {sameJson} from '#src/api/equal.js';
 import {wireTime} from '#src/api/time.js';
-import {conditionsOf, passingConditions} from './conditions.js';
+import {conditionsOf, transientConditions} from './conditions.js';
 import {containerStatuses} from './container-status.js';
 import {phaseOf} from './phase.js';
 import type {PodRecord} from './record.js';
@@ -30,20 +30,20 @@ const ownFields = [
 ] as const;
 
 /** A phase that a pod has reached it does not leave; and while containers run it is not said to be over. */
-const shownPhase = (record: PodRecord): string => {
+const reportedPhase = (record: PodRecord): string => {
   const {phase: before = 'Pending'} = record.pod.status ?? {};
   if (before === 'Succeeded' || before === 'Failed') return before;
   const phase = phaseOf(record);
-  return (phase === 'Succeeded' || phase === 'Failed') && !record.over ? before : phase;
+  return (phase === 'Succeeded' || phase === 'Failed') && !record.isFinished ? before : phase;
 };
 
 /** The status of a pod as its node tells it. */
 export const statusOf = (record: PodRecord, hostAddresses: readonly string[], now: number): OwnStatus => {
   const {metadata, status: before} = record.pod;
-  const phase = shownPhase(record);
+  const phase = reportedPhase(record);
   const generation = metadata?.generation;
   const isDone = phase === 'Failed' || phase === 'Succeeded';
-  const {reason, message} = record.refused ?? (isDone ? (record.ending ?? {}) : {});
+  const {reason, message} = record.rejection ?? (isDone ? (record.termination ?? {}) : {});
   const common = {
     phase,
     ...(reason ?? (before?.phase === phase && before.reason) ? {reason: reason ?? before?.reason} : {}),
@@ -51,7 +51,7 @@ export const statusOf = (record: PodRecord, hostAddresses: readonly string[], no
     ...(generation ? {observedGeneration: generation} : {}),
     startTime: before?.startTime ?? wireTime(record.startTime),
   } as OwnStatus;
-  if (record.refused) return {...common, conditions: conditionsOf(record, {}, phase, now)};
+  if (record.rejection) return {...common, conditions: conditionsOf(record, {}, phase, now)};
   const statuses = containerStatuses(record, now);
   const [hostIP] = hostAddresses;
   const [podIP] = record.addresses;
@@ -69,8 +69,8 @@ const changedConditions = (own: readonly PodCondition[], before: readonly Frozen
   own.flatMap(condition => {
     const stored = withoutProbe(before.find(({type}) => type === condition.type));
     if (sameJson(condition, stored)) return [];
-    const gone = Object.keys(stored ?? {}).filter(key => !(key in condition));
-    return [{...condition, ...Object.fromEntries(gone.map(key => [key, null]))}];
+    const removed = Object.keys(stored ?? {}).filter(key => !(key in condition));
+    return [{...condition, ...Object.fromEntries(removed.map(key => [key, null]))}];
   });
 
 const withoutProbe = (condition: Frozen<PodCondition> | undefined): object | undefined => {
@@ -88,10 +88,10 @@ export const statusPatch = ({status = {}}: Frozen<Pod>, own: OwnStatus): Record<
     } else if (!sameJson(own[field], status[field])) patch[field] = own[field];
   }
   const others = (status.conditions ?? []).filter(({type}) => !own.conditions?.some(condition => condition.type === type));
-  const gone = others.filter(({type}) => passingConditions.includes(type));
-  const conditions = [...changedConditions(own.conditions ?? [], status.conditions ?? []), ...gone.map(({type}) => ({type, $patch: 'delete'}))];
+  const removed = others.filter(({type}) => transientConditions.includes(type));
+  const conditions = [...changedConditions(own.conditions ?? [], status.conditions ?? []), ...removed.map(({type}) => ({type, $patch: 'delete'}))];
   if (conditions.length > 0) {
-    patch['$setElementOrder/conditions'] = [...others.filter(({type}) => !passingConditions.includes(type)), ...(own.conditions ?? [])].map(({type}) => ({type}));
+    patch['$setElementOrder/conditions'] = [...others.filter(({type}) => !transientConditions.includes(type)), ...(own.conditions ?? [])].map(({type}) => ({type}));
     patch['conditions'] = conditions;
   }
   return Object.keys(patch).length > 0 ? patch : undefined;

@@ -8,27 +8,27 @@ import {statusOf, statusPatch} from './status.js';
 export const isNewer = (a: Frozen<Pod>, b: Frozen<Pod>): boolean => Number(a.metadata?.resourceVersion) > Number(b.metadata?.resourceVersion);
 
 /** How and when a pod's status is told. */
-export interface Telling {
+export interface StatusWrite {
   readonly hostAddresses: readonly string[];
   readonly now: number;
   /** Annotations that hold instructions which were carried out. */
-  readonly carriedOut: readonly string[];
+  readonly appliedAnnotations: readonly string[];
 }
 
 /** Tells how a pod stands, if that is not known yet, and takes instructions off that were carried out. */
-export const tellStatus = async ({client}: Agent, record: PodRecord, {hostAddresses, now, carriedOut}: Telling): Promise<void> => {
+export const writeStatus = async ({client}: Agent, record: PodRecord, {hostAddresses, now, appliedAnnotations}: StatusWrite): Promise<void> => {
   const {metadata} = record.pod;
   const status = statusPatch(record.pod, statusOf(record, hostAddresses, now));
-  const done = carriedOut.filter(key => metadata?.annotations?.[key] !== undefined);
+  const done = appliedAnnotations.filter(key => metadata?.annotations?.[key] !== undefined);
   if (!status && done.length === 0) return;
   const patch = {metadata: {uid: record.uid, ...(done.length > 0 ? {annotations: Object.fromEntries(done.map(key => [key, null]))} : {})}, ...(status ? {status} : {})};
   const written = await client.resource(kinds.pods).patch(metadata?.name ?? '', 'strategic', patch, {subresource: 'status', namespace: metadata?.namespace ?? ''});
-  delete record.logged;
+  delete record.writtenAnnotation;
   if (isNewer(written, record.pod)) record.pod = written;
 };
 
 /** Lets a pod go of which nothing runs any more. */
-export const remove = async ({client}: Agent, record: PodRecord): Promise<void> => {
+export const deletePod = async ({client}: Agent, record: PodRecord): Promise<void> => {
   const {name = '', namespace = ''} = record.pod.metadata ?? {};
   await client.resource(kinds.pods).delete(name, {namespace, gracePeriodSeconds: 0, preconditions: {uid: record.uid}});
   record.deleted = true;

@@ -1,13 +1,13 @@
 import type {LogEntry} from '#src/simulation/log/entry.js';
 
 /** A time in ms: as it stands where both are the same, else drawn evenly between them. Infinity: never. */
-export interface Spread {
+export interface DurationRange {
   readonly min: number;
   readonly max: number;
 }
 
 /** An amount, or a part of what the container requests. */
-export type UsageFigure = {readonly amount: number} | {readonly ofRequest: number};
+export type UsageSetting = {readonly amount: number} | {readonly ofRequest: number};
 
 /** What commands that are executed in a container answer. */
 export interface ExecRule {
@@ -31,24 +31,24 @@ export type StdinRule = 'echo' | 'shell';
 /** How a container behaves; what a rule leaves out, later rules say. */
 export interface Settings {
   /** From the pod's admission to its sandbox: nothing runs before. Counts for the pod as a whole. */
-  readonly startAfter?: Spread;
+  readonly startAfter?: DurationRange;
   /** How long an image takes that the node does not have. */
-  readonly pullFor?: Spread;
+  readonly pullFor?: DurationRange;
   /** The image cannot be pulled, with this text as the runtime's. */
   readonly pullError?: string;
   /** From the container's start to when it counts as started; by its startup probe unless given. */
-  readonly startedAfter?: Spread;
+  readonly startedAfter?: DurationRange;
   /** From the container's start to when it is ready; by its readiness probe unless given. */
-  readonly readyAfter?: Spread;
+  readonly readyAfter?: DurationRange;
   /** From the container's start to its end. */
-  readonly runFor?: Spread;
+  readonly runFor?: DurationRange;
   /** The codes of one run after another; the last counts for all that follow. */
   readonly exitCodes?: readonly number[];
   /** `Completed` or `Error` by the code unless given. */
   readonly exitReason?: string;
   readonly exitMessage?: string;
   /** From being asked to end to ending; past the grace period the container is killed. */
-  readonly stopAfter?: Spread;
+  readonly stopAfter?: DurationRange;
   /** The code of a container that ended because it was asked to. */
   readonly stopExitCode?: number;
   /** What it writes into its log. */
@@ -60,9 +60,9 @@ export interface Settings {
   readonly ports?: Readonly<Record<string, PortRule>>;
   readonly stdin?: StdinRule;
   /** Thousandths of a core. */
-  readonly cpu?: UsageFigure;
+  readonly cpu?: UsageSetting;
   /** Bytes. */
-  readonly memory?: UsageFigure;
+  readonly memory?: UsageSetting;
 }
 
 type Required = 'startAfter' | 'pullFor' | 'runFor' | 'exitCodes' | 'stopAfter' | 'stopExitCode' | 'log' | 'cpu' | 'memory';
@@ -70,11 +70,11 @@ type Required = 'startAfter' | 'pullFor' | 'runFor' | 'exitCodes' | 'stopAfter' 
 /** Everything that is to be known of a container. */
 export type Behavior = Settings & {readonly [K in Required]-?: NonNullable<Settings[K]>};
 
-export const exactly = (ms: number): Spread => ({min: ms, max: ms});
-export const never: Spread = exactly(Infinity);
+export const exactly = (ms: number): DurationRange => ({min: ms, max: ms});
+export const never: DurationRange = exactly(Infinity);
 
 /** A number in [0, 1) that a text stands for (FNV-1a, mixed): chance that a restart and another order of events repeat. */
-export const chanceOf = (text: string): number => {
+export const hashFraction = (text: string): number => {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
@@ -83,4 +83,4 @@ export const chanceOf = (text: string): number => {
 };
 
 /** A time within the spread, the same for the same text. */
-export const drawn = ({min, max}: Spread, text: string): number => (min === max ? min : Math.round(min + (max - min) * chanceOf(text)));
+export const drawFrom = ({min, max}: DurationRange, text: string): number => (min === max ? min : Math.round(min + (max - min) * hashFraction(text)));

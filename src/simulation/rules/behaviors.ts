@@ -9,13 +9,13 @@ import {RuleError} from './fields.js';
 import {readBehavior} from './read.js';
 import {behaviorOf, type PodRule} from './rules.js';
 
-type OwnRules = {readonly rules: readonly PodRule[]; readonly complaint?: string};
+type OwnRules = {readonly rules: readonly PodRule[]; readonly error?: string};
 
 /** How containers behave, by what their pod says of itself and by the rules. */
 export interface Behaviors {
   of(pod: Frozen<Pod>, container: SpecContainer): Behavior;
   /** What is wrong with what the pod says of itself, which then does not count. */
-  complaint(pod: Frozen<Pod>): string | undefined;
+  errorOf(pod: Frozen<Pod>): string | undefined;
 }
 
 const bound = new CacheBound('simulated_behaviors', 8 << 20);
@@ -35,7 +35,7 @@ export const behaviors = (naming: Naming, rules: readonly PodRule[]): Behaviors 
       const own = ownRules(pod)?.rules;
       return behaviorOf(own ? [...own, ...rules] : rules, {pod, container, role});
     },
-    complaint: pod => ownRules(pod)?.complaint,
+    errorOf: pod => ownRules(pod)?.error,
   };
 };
 
@@ -43,7 +43,7 @@ const ownRulesOf = (text: string, key: string): OwnRules => {
   try {
     return {rules: readBehavior(text)};
   } catch (error) {
-    if (error instanceof RuleError) return {rules: [], complaint: `annotation ${key}: ${error.message}`};
+    if (error instanceof RuleError) return {rules: [], error: `annotation ${key}: ${error.message}`};
     throw error;
   }
 };

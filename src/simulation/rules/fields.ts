@@ -2,45 +2,45 @@ import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';
 import {parseDuration} from '#src/api/duration.js';
 import {parseQuantity, QuantityError, quantityNumber} from '#src/api/quantity.js';
 import {parseLabelSelector, type LabelSelector} from '#src/api/selectors/label-selector.js';
-import {never, type Spread, type UsageFigure} from './behavior.js';
+import {never, type DurationRange, type UsageSetting} from './behavior.js';
 
 /** A rule that makes no sense. The message is one line and begins with the place. */
 export class RuleError extends Error {
   override readonly name = 'RuleError';
 
-  constructor(at: string, complaint: string, options?: ErrorOptions) {
-    super(at ? `${at}: ${complaint}` : complaint, options);
+  constructor(at: string, message: string, options?: ErrorOptions) {
+    super(at ? `${at}: ${message}` : message, options);
   }
 }
 
 /** One field of a rule: how it is read, and what the documentation says of it. */
 export interface Field<T> {
   /** What it takes, in a few words. */
-  readonly takes: string;
+  readonly expects: string;
   readonly read: (value: unknown, at: string) => T;
 }
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 export type ValuesOf<F extends Fields> = {[K in keyof F]?: F[K] extends Field<infer T> ? T : never};
 
-const shown = (value: unknown): string => {
+const format = (value: unknown): string => {
   const text = JSON.stringify(value) ?? 'nothing';
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 };
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const field = <T>(takes: string, read: (value: unknown, at: string) => T | undefined): Field<T> => ({
-  takes,
+const field = <T>(expects: string, read: (value: unknown, at: string) => T | undefined): Field<T> => ({
+  expects,
   read(value, at) {
     const found = read(value, at);
-    if (found === undefined) throw new RuleError(at, `must be ${takes}, got ${shown(value)}`);
+    if (found === undefined) throw new RuleError(at, `must be ${expects}, got ${format(value)}`);
     return found;
   },
 });
 
 /** The fields of an object; a name that is not among them is refused. */
 export const fieldsOf = <F extends Fields>(fields: F, value: unknown, at: string): ValuesOf<F> => {
-  if (!isObject(value)) throw new RuleError(at, `must be an object, got ${shown(value)}`);
+  if (!isObject(value)) throw new RuleError(at, `must be an object, got ${format(value)}`);
   const values: Record<string, unknown> = {};
   for (const [name, given] of Object.entries(value)) {
     const known = Object.hasOwn(fields, name) ? fields[name] : undefined;
@@ -50,11 +50,11 @@ export const fieldsOf = <F extends Fields>(fields: F, value: unknown, at: string
   return values as ValuesOf<F>;
 };
 
-export const object = <F extends Fields>(fields: F): Field<ValuesOf<F>> => ({takes: 'an object', read: (value, at) => fieldsOf(fields, value, at)});
+export const object = <F extends Fields>(fields: F): Field<ValuesOf<F>> => ({expects: 'an object', read: (value, at) => fieldsOf(fields, value, at)});
 
 /** One or several: a single item stands for a list of one. */
-export const listOf = <T>(item: Field<T>, takes = `${item.takes}, or a list of them`): Field<readonly T[]> => ({
-  takes,
+export const listOf = <T>(item: Field<T>, expects = `${item.expects}, or a list of them`): Field<readonly T[]> => ({
+  expects,
   read: (value, at) => (Array.isArray(value) ? value.map((one, i) => item.read(one, `${at}[${i}]`)) : [item.read(value, at)]),
 });
 
@@ -119,7 +119,7 @@ export const quantities = mapOf('quantities by the names of resources', (value, 
 });
 
 /** An amount, or a part of the request; `scale` makes a whole unit out of it. */
-export const usage = (scale: number): Field<UsageFigure> =>
+export const usage = (scale: number): Field<UsageSetting> =>
   field('a quantity, or a part of the request such as 50%', (value, at) => {
     const part = typeof value === 'string' ? /^(\d+(?:\.\d+)?)%$/.exec(value)?.[1] : undefined;
     return part === undefined ? {amount: quantityNumber(parseQuantity(quantity.read(value, at))) * scale} : {ofRequest: Number(part) / 100};
@@ -133,7 +133,7 @@ const durationMs = (written: string): number | undefined => {
 export const duration = field('a duration such as 1m30s', value => (typeof value === 'string' ? durationMs(value) : undefined));
 
 /** A time: fixed, drawn from a range, or one that never comes. */
-export const spread = field<Spread>('a duration such as 500ms, a range such as 1s..5s, or never', value => {
+export const durationRange = field<DurationRange>('a duration such as 500ms, a range such as 1s..5s, or never', value => {
   if (value === 'never') return never;
   if (typeof value !== 'string') return undefined;
   const [first = '', second = first, ...more] = value.split('..');

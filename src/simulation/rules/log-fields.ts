@@ -6,7 +6,7 @@ export const logEntryFields = {line: text, after: duration, every: duration, tim
 
 /** A line, or an object that tells when it is written. */
 export const logEntry: Field<LogEntry> = {
-  takes: 'a line, or an object with a line',
+  expects: 'a line, or an object with a line',
   read(value, at) {
     if (typeof value === 'string') return {text: value, stream: 'stdout', afterMs: 0};
     const {line, after = 0, every, times, stream = 'stdout'} = fieldsOf(logEntryFields, value, at);

@@ -3,7 +3,7 @@ import {parseYaml} from '#src/schema/decode/yaml.js';
 import type {MachineSettings, NodeRule} from '#src/simulation/node/machine.js';
 import type {Settings} from './behavior.js';
 import {
-  annotations, duration, exitCode, fieldsOf, items, labels, listOf, object, oneOf, pattern, patterns, quantities, RuleError, selector, spread, text, usage,
+  annotations, duration, exitCode, fieldsOf, items, labels, listOf, object, oneOf, pattern, patterns, quantities, RuleError, selector, durationRange, text, usage,
   type Fields, type ValuesOf,
 } from './fields.js';
 import {logEntry} from './log-fields.js';
@@ -31,7 +31,7 @@ export const nodeFields = {
 } satisfies Fields;
 
 /** What of its rule a container is chosen by, on the pod itself too. */
-const placeFields = {images: listOf(pattern), containers: listOf(pattern), roles: listOf(oneOf(roles))} satisfies Fields;
+const containerFields = {images: listOf(pattern), containers: listOf(pattern), roles: listOf(oneOf(roles))} satisfies Fields;
 
 /** How a rule of pods chooses. */
 export const matchFields = {
@@ -42,21 +42,21 @@ export const matchFields = {
   annotations: patterns,
   ownerKinds: listOf(text),
   restartPolicies: listOf(oneOf(['Always', 'OnFailure', 'Never'])),
-  ...placeFields,
+  ...containerFields,
 } satisfies Fields;
 
 /** What a rule of pods may say. */
 export const settingFields = {
-  startAfter: spread,
-  pullFor: spread,
+  startAfter: durationRange,
+  pullFor: durationRange,
   pullError: text,
-  startedAfter: spread,
-  readyAfter: spread,
-  runFor: spread,
+  startedAfter: durationRange,
+  readyAfter: durationRange,
+  runFor: durationRange,
   exitCode: listOf(exitCode),
   exitReason: text,
   exitMessage: text,
-  stopAfter: spread,
+  stopAfter: durationRange,
   stopExitCode: exitCode,
   log: listOf(logEntry, 'a line, or a list of lines'),
   exec: listOf(execRule),
@@ -66,17 +66,17 @@ export const settingFields = {
   usage: object({cpu: usage(1000), memory: usage(1)}),
 } satisfies Fields;
 
-const placed = (at: string, name: string): string => (at ? `${at}.${name}` : name);
+const fieldPath = (at: string, name: string): string => (at ? `${at}.${name}` : name);
 
 const settingsOf = ({exitCode: exitCodes, usage: used, ...rest}: ValuesOf<typeof settingFields>, at: string): Settings => {
-  if (exitCodes?.length === 0) throw new RuleError(placed(at, 'exitCode'), 'must not be empty');
-  if (rest.exitReason !== undefined && !/^[A-Za-z]\w*$/.test(rest.exitReason)) throw new RuleError(placed(at, 'exitReason'), 'must be one word');
+  if (exitCodes?.length === 0) throw new RuleError(fieldPath(at, 'exitCode'), 'must not be empty');
+  if (rest.exitReason !== undefined && !/^[A-Za-z]\w*$/.test(rest.exitReason)) throw new RuleError(fieldPath(at, 'exitReason'), 'must be one word');
   return {...rest, ...(exitCodes ? {exitCodes} : {}), ...used};
 };
 
 const podRule = (match: Fields) => (value: unknown, at: string): PodRule => {
-  const {match: chosen = {}, ...rest} = fieldsOf({match: object(match), ...settingFields}, value, at);
-  return {match: chosen as PodMatch, settings: settingsOf(rest, at)};
+  const {match: podMatch = {}, ...rest} = fieldsOf({match: object(match), ...settingFields}, value, at);
+  return {match: podMatch as PodMatch, settings: settingsOf(rest, at)};
 };
 
 const nodeRule = (value: unknown, at: string): NodeRule => {
@@ -105,7 +105,7 @@ export const readRules = (written: string): Rules => {
   return {nodes, pods};
 };
 
-const onPod = podRule(placeFields);
+const onPod = podRule(containerFields);
 
 /** Reads what a pod says of itself: one rule, or a list of them. Throws as `readRules`. */
 export const readBehavior = (written: string): readonly PodRule[] => {

@@ -1,7 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
-import {saidBy} from '#src/simulation/command/said.js';
+import {inferredSettings} from '#src/simulation/command/inferred-settings.js';
 import type {LogEntry} from '#src/simulation/log/entry.js';
 import {imageNames} from '#src/simulation/pod/images.js';
 import type {NodeRule} from '#src/simulation/node/machine.js';
@@ -58,7 +58,7 @@ const builtIn: readonly PodRule[] = [
   },
 ];
 
-export interface ContainerPlace {
+export interface RuleTarget {
   readonly pod: Frozen<Pod>;
   readonly container: Frozen<AnyContainer>;
   readonly role: Role;
@@ -66,7 +66,7 @@ export interface ContainerPlace {
 
 const some = (patterns: readonly RegExp[] | undefined, text: string): boolean => !patterns || patterns.some(pattern => pattern.test(text));
 
-const matches = (match: PodMatch, {pod: {metadata = {}, spec}, container, role}: ContainerPlace): boolean => {
+const matches = (match: PodMatch, {pod: {metadata = {}, spec}, container, role}: RuleTarget): boolean => {
   const {labels, annotations, ownerKinds, restartPolicies} = match;
   const wanted = match.roles ?? (match.images || match.containers ? roles : ['regular']);
   return (
@@ -84,11 +84,11 @@ const matches = (match: PodMatch, {pod: {metadata = {}, spec}, container, role}:
 };
 
 /** How a container behaves: of each setting, what the first rule says that fits and says anything of it. The pod's own rules come first, what its command says after all of the user's, the built-in ones last. */
-export const behaviorOf = (rules: readonly PodRule[], place: ContainerPlace): Behavior => {
+export const behaviorOf = (rules: readonly PodRule[], target: RuleTarget): Behavior => {
   const found: Record<string, unknown> = {};
-  for (const list of [rules, [{match: {roles}, settings: saidBy(place.pod, place.container)}], builtIn]) {
+  for (const list of [rules, [{match: {roles}, settings: inferredSettings(target.pod, target.container)}], builtIn]) {
     for (const {match, settings} of list) {
-      if (matches(match, place)) for (const [name, value] of Object.entries(settings)) if (!(name in found)) found[name] = value;
+      if (matches(match, target)) for (const [name, value] of Object.entries(settings)) if (!(name in found)) found[name] = value;
     }
   }
   return found as unknown as Behavior; // The last built-in rule fits every container and says everything that is required.

@@ -5,7 +5,7 @@ import {bool, duration, exitCode, fieldsOf, listOf, mapOf, pattern, RuleError, t
 export const execFields = {command: listOf(pattern), stdout: text, stderr: text, echo: bool, exitCode, after: duration} satisfies Fields;
 
 export const execRule: Field<ExecRule> = {
-  takes: 'an object',
+  expects: 'an object',
   read(value, at) {
     const {command, stdout, stderr, echo = false, exitCode: code = 0, after = 0} = fieldsOf(execFields, value, at);
     return {echo, exitCode: code, afterMs: after, ...(command ? {commands: command} : {}), ...(stdout === undefined ? {} : {stdout}), ...(stderr === undefined ? {} : {stderr})};
@@ -23,7 +23,7 @@ export const httpFields = {status: wholeNumber, body: text, type: text} satisfie
 /** What a rule says of a port, where that is more than a word. */
 export const portFields = {
   reply: text,
-  http: {takes: 'an object', read: (value: unknown, at: string) => fieldsOf(httpFields, value, at)},
+  http: {expects: 'an object', read: (value: unknown, at: string) => fieldsOf(httpFields, value, at)},
 } satisfies Fields;
 
 const portRule = (value: unknown, at: string): PortRule => {

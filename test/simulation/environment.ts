@@ -45,26 +45,26 @@ const stateText = ({name, state, restartCount, ready}: ContainerStatus): string 
 };
 
 /** How a pod stands, in a line: its phase, why, and each container. */
-export const standing = ({status}: Pod): string => {
+export const describePod = ({status}: Pod): string => {
   const {phase, reason, initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = []} = status ?? {};
   const containers = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses].map(stateText);
   return `${phase}${reason ? ` ${reason}` : ''}: ${containers.join(', ')}`;
 };
 
 /** How a pod stands at moments after now, in ms. */
-export const course = async (plane: NodesPlane, name: string, moments: readonly number[]): Promise<Record<number, string>> => {
-  const standings: Record<number, string> = {};
+export const timeline = async (plane: NodesPlane, name: string, moments: readonly number[]): Promise<Record<number, string>> => {
+  const states: Record<number, string> = {};
   let passed = 0;
   for (const moment of moments) {
     await plane.clock.advance(moment - passed);
     passed = moment;
-    standings[moment] = standing(await podNamed(plane, name));
+    states[moment] = describePod(await podNamed(plane, name));
   }
-  return standings;
+  return states;
 };
 
 /** `reason: message` of the events about an object, in the order of their making. */
-export const eventsAbout = async (plane: Plane, name: string, namespace = 'default'): Promise<string[]> => {
+export const eventsOf = async (plane: Plane, name: string, namespace = 'default'): Promise<string[]> => {
   const {items} = await plane.client().resource(kinds.coreEvents).list({namespace});
   return items
     .filter(({involvedObject}) => involvedObject.name === name)

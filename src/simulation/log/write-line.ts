@@ -1,12 +1,12 @@
 import type {ContainerRecord, PodRecord} from '#src/simulation/pod/record.js';
 
 /** What is kept of the lines that were written into the log of one run beside those of its rules. */
-const mostWritten = 1000;
+const maxWrittenLines = 1000;
 
 /** Writes a line into the log of a container that runs. */
 export const writeLine = ({runs}: PodRecord, {id = '', state}: ContainerRecord, line: string, now: number): void => {
   const run = runs.get(id);
   if (!run || state.is !== 'running') return;
   run.written.push({text: line.replaceAll('$', '$$$$'), stream: 'stdout', afterMs: Math.max(0, now - state.startedAt)});
-  if (run.written.length > mostWritten) run.written.shift();
+  if (run.written.length > maxWrittenLines) run.written.shift();
 };

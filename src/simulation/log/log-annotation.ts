@@ -2,10 +2,10 @@ import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {PodRecord} from '#src/simulation/pod/record.js';
-import {writeLine} from './written.js';
+import {writeLine} from './write-line.js';
 
 /** The annotation that writes lines into logs. */
-export const logKey = (naming: Naming): string => naming.subKey('simulation', 'log');
+export const logAnnotation = (naming: Naming): string => naming.subKey('simulation', 'log');
 
 /** The lines an instruction writes, by container: `NAME=line` for one of the pod's containers, else for its first. */
 const linesOf = (text: string, {spec}: Frozen<Pod>): {readonly container: string; readonly line: string}[] => {
@@ -17,12 +17,12 @@ const linesOf = (text: string, {spec}: Frozen<Pod>): {readonly container: string
 };
 
 /** Writes what an instruction on the pod says into the logs of its containers, once. False as long as one of them has not run yet: then nothing is written. */
-export const writeInstructed = (naming: Naming, record: PodRecord, now: number): boolean => {
-  const text = record.pod.metadata?.annotations?.[logKey(naming)];
-  if (text === undefined || record.logged === text) return true;
+export const writeAnnotatedLines = (naming: Naming, record: PodRecord, now: number): boolean => {
+  const text = record.pod.metadata?.annotations?.[logAnnotation(naming)];
+  if (text === undefined || record.writtenAnnotation === text) return true;
   const written = linesOf(text, record.pod).map(({container, line}) => ({line, own: record.containers.find(({name}) => name === container)}));
-  if (!record.over && written.some(({own}) => !own?.id)) return false;
+  if (!record.isFinished && written.some(({own}) => !own?.id)) return false;
   for (const {line, own} of written) if (own) writeLine(record, own, line, now);
-  record.logged = text;
+  record.writtenAnnotation = text;
   return true;
 };

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type {Pod} from '#src/api/pod.js';
-import {annotate, aPlaneWithNodes, run, type BoundPod, type NodesPlane} from './world.js';
+import {annotate, aPlaneWithNodes, run, type BoundPod, type NodesPlane} from './environment.js';
 
 const aNode = '/api/v1/nodes/plat-node-0/proxy';
 const asked = (plane: NodesPlane, path: string, method = 'GET'): Promise<unknown> => plane.client().request(method, `${aNode}${path}`);

@@ -1,9 +1,9 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import {entriesOf} from '#src/simulation/log/entry.js';
-import {environment, expanded} from '#src/simulation/pod/environment.js';
+import {environment, expand} from '#src/simulation/pod/environment.js';
 import {exactly, never, type Settings} from '#src/simulation/rules/behavior.js';
-import {courseOf, type Course} from './course.js';
+import {simulateCommand, type CommandOutcome} from './outcome.js';
 
 const defaultMessagePath = '/dev/termination-log';
 
@@ -11,17 +11,17 @@ const defaultMessagePath = '/dev/termination-log';
 const pauseImage = /(^|\/)pause([:@]|$)/;
 
 /** The words a container is started with, as far as its spec tells them; undefined where a value in them is nobody's to know here. */
-const wordsOf = ({command = [], args = []}: Frozen<AnyContainer>, valueOf: (name: string) => string | undefined): readonly string[] | undefined => {
-  const words = [...command, ...args].map(word => expanded(word, name => valueOf(name)));
+const commandLineOf = ({command = [], args = []}: Frozen<AnyContainer>, valueOf: (name: string) => string | undefined): readonly string[] | undefined => {
+  const words = [...command, ...args].map(word => expand(word, name => valueOf(name)));
   return words.every(word => word !== undefined) ? words : undefined;
 };
 
 /** What a command may read of a container's environment. A reference in the spec to what is not there stays as it is written. */
-export const surroundings = (pod: Frozen<Pod>, container: Frozen<AnyContainer>) => {
+export const commandEnvironment = (pod: Frozen<Pod>, container: Frozen<AnyContainer>) => {
   const values = environment(pod, container);
-  const isWhole = !container.envFrom?.length;
+  const isComplete = !container.envFrom?.length;
   return {
-    written: (name: string) => (values.has(name) ? values.get(name) : isWhole ? `$(${name})` : undefined),
+    written: (name: string) => (values.has(name) ? values.get(name) : isComplete ? `$(${name})` : undefined),
     valueOf: (name: string) => (values.has(name) ? values.get(name) : name === 'HOSTNAME' ? (pod.spec?.hostname ?? pod.metadata?.name) : undefined),
     messagePath: container.terminationMessagePath ?? defaultMessagePath,
   };
@@ -30,7 +30,7 @@ export const surroundings = (pod: Frozen<Pod>, container: Frozen<AnyContainer>) 
 const isPause = (words: readonly string[]): boolean => words.length > 0 && words.length <= 2 && /^\/?pause$/.test(words.at(-1)!);
 
 /** What reads its input until that ends: a shell without a script, or a program that copies it. */
-const reader = ([name = '', ...args]: readonly string[]): Settings['stdin'] => {
+const stdinReaderOf = ([name = '', ...args]: readonly string[]): Settings['stdin'] => {
   if (args.length > 0) return undefined;
   const base = name.slice(name.lastIndexOf('/') + 1);
   return base === 'cat' ? 'echo' : /^(ba|a|da)?sh$/.test(base) ? 'shell' : undefined;
@@ -38,39 +38,39 @@ const reader = ([name = '', ...args]: readonly string[]): Settings['stdin'] => {
 
 const isOpen = (container: Frozen<AnyContainer>): boolean => (container as {stdin?: boolean}).stdin === true;
 
-const found = new WeakMap<object, Settings>();
+const cache = new WeakMap<object, Settings>();
 
 /** How a container behaves by what its image and its command plainly say. */
-export const saidBy = (pod: Frozen<Pod>, container: Frozen<AnyContainer>): Settings => {
-  const known = found.get(container);
+export const inferredSettings = (pod: Frozen<Pod>, container: Frozen<AnyContainer>): Settings => {
+  const known = cache.get(container);
   if (known) return known;
-  const said = settingsOf(pod, container);
-  found.set(container, said);
-  return said;
+  const inferred = settingsOf(pod, container);
+  cache.set(container, inferred);
+  return inferred;
 };
 
-const nothing: Settings = {};
-const goesOn: Settings = {runFor: never, log: []};
+const noSettings: Settings = {};
+const runsForever: Settings = {runFor: never, log: []};
 
 const settingsOf = (pod: Frozen<Pod>, container: Frozen<AnyContainer>): Settings => {
   const {command = [], args = [], image = ''} = container;
-  if (command.length + args.length === 0) return pauseImage.test(image) ? goesOn : nothing;
-  const around = surroundings(pod, container);
-  const words = wordsOf(container, around.written);
-  if (!words) return nothing;
-  if (isPause(words)) return goesOn;
-  const reads = reader(words);
-  if (reads) return isOpen(container) ? {...goesOn, stdin: reads} : settingsBy({output: [], lastsMs: 0, exitCode: 0});
-  const course = courseOf(words, around);
-  if (course) return settingsBy(course);
-  return pauseImage.test(image) ? goesOn : nothing;
+  if (command.length + args.length === 0) return pauseImage.test(image) ? runsForever : noSettings;
+  const around = commandEnvironment(pod, container);
+  const words = commandLineOf(container, around.written);
+  if (!words) return noSettings;
+  if (isPause(words)) return runsForever;
+  const reads = stdinReaderOf(words);
+  if (reads) return isOpen(container) ? {...runsForever, stdin: reads} : settingsFromOutcome({output: [], durationMs: 0, exitCode: 0});
+  const outcome = simulateCommand(words, around);
+  if (outcome) return settingsFromOutcome(outcome);
+  return pauseImage.test(image) ? runsForever : noSettings;
 };
 
 /** However little a container does, it is seen running: starting and noticing the end take their time. */
-const leastMs = 100;
+const minRunMs = 100;
 
-const settingsBy = ({output, lastsMs, exitCode, message}: Course): Settings => ({
-  runFor: lastsMs === Infinity ? never : exactly(Math.max(lastsMs, leastMs)),
+const settingsFromOutcome = ({output, durationMs, exitCode, message}: CommandOutcome): Settings => ({
+  runFor: durationMs === Infinity ? never : exactly(Math.max(durationMs, minRunMs)),
   exitCodes: [exitCode],
   log: entriesOf(output),
   ...(message ? {exitMessage: message} : {}),

@@ -18,7 +18,7 @@ export const podsByNode: Index<Pod> = {name: 'node', values: ({spec}) => (spec?.
 export const podsByAddress: Index<Pod> = {name: 'address', values: ({spec, status}) => (spec?.hostNetwork ? [] : (status?.podIPs ?? []).flatMap(({ip}) => ip ?? []))};
 
 /** What all parts of the simulation share. */
-export interface SimulationWorld {
+export interface SimulationContext {
   readonly naming: Naming;
   readonly clock: Clock;
   readonly random: Random;
@@ -34,5 +34,5 @@ export interface SimulationWorld {
   /** What all containers may hold in files. */
   readonly fileBudget: Budget;
   /** Asks for a look at a pod, by its key. */
-  lookAtPod(key: string): void;
+  enqueuePod(key: string): void;
 }

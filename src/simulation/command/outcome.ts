@@ -1,4 +1,4 @@
-import {plainCommands, type Redirect} from './shell.js';
+import {parseCommandList, type Redirect} from './shell.js';
 
 /** Something a command writes: when, in ms after its start, and to which output. */
 export interface Output {
@@ -8,17 +8,17 @@ export interface Output {
 }
 
 /** What a command does, as far as the command itself tells it. */
-export interface Course {
+export interface CommandOutcome {
   readonly output: readonly Output[];
   /** From its start to its end; Infinity for a command that goes on for ever. */
-  readonly lastsMs: number;
+  readonly durationMs: number;
   readonly exitCode: number;
   /** What it leaves in the termination message file. */
   readonly message?: string;
 }
 
 /** What is around a command. */
-export interface Surroundings {
+export interface CommandEnvironment {
   /** The value of an environment variable; undefined where nobody knows it. */
   valueOf(name: string): string | undefined;
   /** The file of the termination message, where there is one. */
@@ -26,25 +26,25 @@ export interface Surroundings {
 }
 
 /** A command of which nothing can be said. */
-class Unknown extends Error {}
+class UnsupportedCommand extends Error {}
 
 /** A script that begins a shell in a shell is followed so deep. */
-const deepest = 4;
+const maxShellDepth = 4;
 
-class Run {
+class CommandSimulator {
   readonly output: Output[] = [];
-  readonly #around: Surroundings;
+  readonly #environment: CommandEnvironment;
   #ms = 0;
   #code = 0;
   #message: string | undefined;
-  #isOver = false;
+  #isExited = false;
 
-  constructor(around: Surroundings) {
-    this.#around = around;
+  constructor(environment: CommandEnvironment) {
+    this.#environment = environment;
   }
 
-  get course(): Course {
-    return {output: this.output, lastsMs: this.#ms, exitCode: this.#code, ...(this.#message === undefined ? {} : {message: this.#message})};
+  get outcome(): CommandOutcome {
+    return {output: this.output, durationMs: this.#ms, exitCode: this.#code, ...(this.#message === undefined ? {} : {message: this.#message})};
   }
 
   command([name = '', ...args]: readonly string[], redirects: readonly Redirect[], depth: number): void {
@@ -64,55 +64,55 @@ class Run {
         return this.#exit(args);
       case 'exec':
         this.command(args, redirects, depth);
-        this.#isOver = true;
+        this.#isExited = true;
         return;
       case 'tail':
-        if (args.join(' ') !== '-f /dev/null') throw new Unknown();
+        if (args.join(' ') !== '-f /dev/null') throw new UnsupportedCommand();
         this.#ms = Infinity;
         return;
       case 'sh':
       case 'bash':
       case 'ash':
       case 'dash':
-        if (redirects.length > 0) throw new Unknown();
+        if (redirects.length > 0) throw new UnsupportedCommand();
         return this.#shell(args, depth + 1);
       default:
-        throw new Unknown();
+        throw new UnsupportedCommand();
     }
   }
 
   #shell([flags = '', script = '']: readonly string[], depth: number): void {
-    if (!/^-[eilux]*c$/.test(flags) || depth > deepest) throw new Unknown();
-    const commands = plainCommands(script, name => this.#around.valueOf(name));
-    if (!commands) throw new Unknown();
+    if (!/^-[eilux]*c$/.test(flags) || depth > maxShellDepth) throw new UnsupportedCommand();
+    const commands = parseCommandList(script, name => this.#environment.valueOf(name));
+    if (!commands) throw new UnsupportedCommand();
     let before: string = ';';
     for (const {words, redirects, joinedBy} of commands) {
       const isSkipped = (before === '&&' && this.#code !== 0) || (before === '||' && this.#code === 0);
       before = joinedBy;
       if (isSkipped) continue;
       this.command(words, redirects, depth);
-      if (flags.includes('e') && this.#code !== 0 && joinedBy === ';') this.#isOver = true;
-      if (this.#isOver || this.#ms === Infinity) break;
+      if (flags.includes('e') && this.#code !== 0 && joinedBy === ';') this.#isExited = true;
+      if (this.#isExited || this.#ms === Infinity) break;
     }
-    this.#isOver = false;
+    this.#isExited = false;
   }
 
   #sleep(args: readonly string[]): void {
-    if (args.length === 0) throw new Unknown();
+    if (args.length === 0) throw new UnsupportedCommand();
     for (const text of args) this.#ms += sleepMs(text);
   }
 
   #exit([code = String(this.#code), ...more]: readonly string[]): void {
-    if (!/^\d{1,3}$/.test(code) || more.length > 0) throw new Unknown();
+    if (!/^\d{1,3}$/.test(code) || more.length > 0) throw new UnsupportedCommand();
     this.#code = Number(code) % 256;
-    this.#isOver = true;
+    this.#isExited = true;
   }
 
   #write(text: string, redirects: readonly Redirect[]): void {
     const to = targetOf(redirects);
     if (to === 'stdout' || to === 'stderr') this.output.push({afterMs: this.#ms, text, stream: to});
-    else if (to === this.#around.messagePath) this.#message = (this.#message ?? '') + text;
-    else if (to !== '/dev/null') throw new Unknown();
+    else if (to === this.#environment.messagePath) this.#message = (this.#message ?? '') + text;
+    else if (to !== '/dev/null') throw new UnsupportedCommand();
   }
 }
 
@@ -131,7 +131,7 @@ const units: Readonly<Record<string, number>> = {'': 1000, s: 1000, m: 60_000, h
 const sleepMs = (text: string): number => {
   if (/^inf(inity)?$/i.test(text)) return Infinity;
   const [, amount, unit = ''] = /^(\d+(?:\.\d+)?|\.\d+)([smhd]?)$/.exec(text) ?? [];
-  if (amount === undefined) throw new Unknown();
+  if (amount === undefined) throw new UnsupportedCommand();
   return Math.round(Number(amount) * units[unit]!);
 };
 
@@ -150,13 +150,13 @@ const echoed = (args: readonly string[]): string => {
  * What a command does that says so itself: `sleep`, `true`, `false`, `exit`, `echo`, `tail -f /dev/null`, and lists of these that a shell is given with `-c`. Undefined for every
  * other command: nothing is known of it.
  */
-export const courseOf = (words: readonly string[], around: Surroundings): Course | undefined => {
-  const run = new Run(around);
+export const simulateCommand = (words: readonly string[], environment: CommandEnvironment): CommandOutcome | undefined => {
+  const simulator = new CommandSimulator(environment);
   try {
-    run.command(words, [], 0);
+    simulator.command(words, [], 0);
   } catch (error) {
-    if (error instanceof Unknown) return undefined;
+    if (error instanceof UnsupportedCommand) return undefined;
     throw error;
   }
-  return run.course;
+  return simulator.outcome;
 };

@@ -4,12 +4,12 @@ import {compareQuantities, parseQuantity, quantityMilliValue, quantityValue, zer
 import {podRequests, type ResourceList} from '#src/model/pod/requests.js';
 
 /** What the pods of a node take of it: amounts and ports of the host. */
-export interface Room {
+export interface NodeAllocation {
   readonly used: ResourceList;
   readonly ports: Set<string>;
   pods: number;
 }
-export const emptyRoom = (): Room => ({used: new Map(), ports: new Set(), pods: 0});
+export const emptyAllocation = (): NodeAllocation => ({used: new Map(), ports: new Set(), pods: 0});
 
 /** The ports of the host that a pod's containers take, spelled with protocol and address. */
 const portsOf = ({containers, initContainers = []}: Frozen<PodSpec>): {readonly ip: string; readonly key: string}[] =>
@@ -18,49 +18,49 @@ const portsOf = ({containers, initContainers = []}: Frozen<PodSpec>): {readonly 
   );
 
 /** What one pod takes. */
-export interface Hold {
+export interface PodAllocation {
   readonly amounts: ResourceList;
   readonly ports: readonly string[];
 }
 
-const change = (room: Room, amounts: ResourceList, by: (a: Quantity, b: Quantity) => Quantity): void => {
-  for (const [name, amount] of amounts) room.used.set(name, by(room.used.get(name) ?? zeroQuantity, amount));
+const change = (node: NodeAllocation, amounts: ResourceList, by: (a: Quantity, b: Quantity) => Quantity): void => {
+  for (const [name, amount] of amounts) node.used.set(name, by(node.used.get(name) ?? zeroQuantity, amount));
 };
 
 /** Takes room for a pod, whether there is any or not. */
-export const take = (room: Room, pod: Frozen<Pod>): Hold => {
-  const hold = {amounts: podRequests(pod, {podLevel: true}), ports: portsOf(pod.spec!).map(({ip, key}) => `${key}/${ip}/${pod.metadata?.uid}`)};
-  room.pods++;
-  change(room, hold.amounts, addQuantities);
-  for (const port of hold.ports) room.ports.add(port);
-  return hold;
+export const allocate = (node: NodeAllocation, pod: Frozen<Pod>): PodAllocation => {
+  const allocation = {amounts: podRequests(pod, {podLevel: true}), ports: portsOf(pod.spec!).map(({ip, key}) => `${key}/${ip}/${pod.metadata?.uid}`)};
+  node.pods++;
+  change(node, allocation.amounts, addQuantities);
+  for (const port of allocation.ports) node.ports.add(port);
+  return allocation;
 };
 
 /** Gives the room of a pod back. */
-export const giveBack = (room: Room, {amounts, ports}: Hold): void => {
-  room.pods--;
-  change(room, amounts, subtractQuantities);
-  for (const port of ports) room.ports.delete(port);
+export const releaseAllocation = (node: NodeAllocation, {amounts, ports}: PodAllocation): void => {
+  node.pods--;
+  change(node, amounts, subtractQuantities);
+  for (const port of ports) node.ports.delete(port);
 };
 
 type Capacity = Readonly<Record<string, string>>;
 
 /** Amounts as refusals tell them: processors in thousandths, all else whole. */
-const told = (name: string, amount: Quantity): bigint => (name === 'cpu' ? quantityMilliValue(amount) : quantityValue(amount));
+const formatAmount = (name: string, amount: Quantity): bigint => (name === 'cpu' ? quantityMilliValue(amount) : quantityValue(amount));
 
 /** Why a node does not take a pod. */
-export interface Refusal {
+export interface Rejection {
   readonly reason: string;
   readonly message: string;
 }
 
-const outOf = (name: string, requested: bigint | number, used: bigint | number, capacity: bigint | number): Refusal => ({
+const outOfResource = (name: string, requested: bigint | number, used: bigint | number, capacity: bigint | number): Rejection => ({
   reason: `OutOf${name}`,
   message: `Node didn't have enough resource: ${name}, requested: ${requested}, used: ${used}, capacity: ${capacity}`,
 });
 
-const isTaken = (room: Room, {ip, key}: {readonly ip: string; readonly key: string}): boolean => {
-  for (const taken of room.ports) {
+const isTaken = (node: NodeAllocation, {ip, key}: {readonly ip: string; readonly key: string}): boolean => {
+  for (const taken of node.ports) {
     if (!taken.startsWith(`${key}/`)) continue;
     const other = taken.slice(key.length + 1, taken.lastIndexOf('/'));
     if (ip === '0.0.0.0' || other === '0.0.0.0' || ip === other) return true;
@@ -69,35 +69,35 @@ const isTaken = (room: Room, {ip, key}: {readonly ip: string; readonly key: stri
 };
 
 /** What a pod lacks on a node; undefined if nothing. What a node does not count at all does not stop a pod. */
-export const lack = (room: Room, allocatable: Capacity, pod: Frozen<Pod>): Refusal | undefined => {
-  const places = Number(allocatable['pods'] ?? 0);
-  if (room.pods + 1 > places) return outOf('pods', 1, room.pods, places);
+export const insufficientResource = (node: NodeAllocation, allocatable: Capacity, pod: Frozen<Pod>): Rejection | undefined => {
+  const maxPods = Number(allocatable['pods'] ?? 0);
+  if (node.pods + 1 > maxPods) return outOfResource('pods', 1, node.pods, maxPods);
   for (const [name, amount] of podRequests(pod, {podLevel: true})) {
     const text = allocatable[name];
     if (compareQuantities(amount, zeroQuantity) === 0 || (text === undefined && name.includes('/'))) continue;
-    const used = room.used.get(name) ?? zeroQuantity;
+    const used = node.used.get(name) ?? zeroQuantity;
     const capacity = parseQuantity(text ?? '0');
-    if (compareQuantities(addQuantities(used, amount), capacity) > 0) return outOf(name, told(name, amount), told(name, used), told(name, capacity));
+    if (compareQuantities(addQuantities(used, amount), capacity) > 0) return outOfResource(name, formatAmount(name, amount), formatAmount(name, used), formatAmount(name, capacity));
   }
   return undefined;
 };
 
 /** Whether a port that the pod wants of the host is another's. */
-export const portsCollide = (room: Room, {spec}: Frozen<Pod>): boolean => portsOf(spec!).some(port => isTaken(room, port));
+export const portsConflict = (node: NodeAllocation, {spec}: Frozen<Pod>): boolean => portsOf(spec!).some(port => isTaken(node, port));
 
 /** Why a pod that holds room cannot have what it asks for now: never, or not before others have gone; undefined if it can. */
-export const resizeLack = (room: Room, hold: Hold, allocatable: Capacity, pod: Frozen<Pod>): Refusal | undefined => {
+export const resizeRejection = (node: NodeAllocation, allocation: PodAllocation, allocatable: Capacity, pod: Frozen<Pod>): Rejection | undefined => {
   const wanted = podRequests(pod, {podLevel: true});
   for (const isFinal of [true, false]) {
     for (const [name, amount] of wanted) {
       const capacity = parseQuantity(allocatable[name] ?? '0');
-      const others = subtractQuantities(room.used.get(name) ?? zeroQuantity, hold.amounts.get(name) ?? zeroQuantity);
-      const what = `${name}, requested: ${told(name, amount)}`;
+      const others = subtractQuantities(node.used.get(name) ?? zeroQuantity, allocation.amounts.get(name) ?? zeroQuantity);
+      const what = `${name}, requested: ${formatAmount(name, amount)}`;
       if (isFinal && compareQuantities(amount, capacity) > 0) {
-        return {reason: 'Infeasible', message: `Node didn't have enough capacity: ${what}, capacity: ${told(name, capacity)}`};
+        return {reason: 'Infeasible', message: `Node didn't have enough capacity: ${what}, capacity: ${formatAmount(name, capacity)}`};
       }
       if (!isFinal && compareQuantities(addQuantities(others, amount), capacity) > 0) {
-        return {reason: 'Deferred', message: `Node didn't have enough resource: ${what}, used: ${told(name, others)}, capacity: ${told(name, capacity)}`};
+        return {reason: 'Deferred', message: `Node didn't have enough resource: ${what}, used: ${formatAmount(name, others)}, capacity: ${formatAmount(name, capacity)}`};
       }
     }
   }

@@ -6,24 +6,24 @@ import type {ResourceUsage} from '#src/api/usage.js';
 import {machineIds} from './node/node-object.js';
 import {fullName} from './pod/images.js';
 import {specContainers, type ContainerRecord, type PodRecord, type SpecContainer} from './pod/record.js';
-import type {PodsKept} from './streams/place.js';
-import {figure, idle} from './usage.js';
-import {podsByNode, type SimulationWorld} from './world.js';
+import type {PodRecords} from './streams/target.js';
+import {usageAmount, idle} from './usage.js';
+import {podsByNode, type SimulationContext} from './context.js';
 
 /** Processor time that was used up to a moment. */
-interface Spent {
+interface CpuTime {
   coreMs: number;
   at: number;
 }
 
 /** Adds up what is used from one look to the next, so that the sum only grows, whatever becomes of the rate. */
-const meterOf = () => {
-  const spent = new WeakMap<object, Spent>();
+const usageMeter = () => {
+  const cpuTimes = new WeakMap<object, CpuTime>();
   return (what: object, since: number, {cpuMillis, memoryBytes}: ResourceUsage, now: number): Consumption => {
-    const known = spent.get(what) ?? {coreMs: 0, at: since};
+    const known = cpuTimes.get(what) ?? {coreMs: 0, at: since};
     known.coreMs += (cpuMillis / 1000) * Math.max(0, now - known.at);
     known.at = Math.max(now, known.at);
-    spent.set(what, known);
+    cpuTimes.set(what, known);
     return {cpuMillis, memoryBytes, cpuSeconds: known.coreMs / 1000};
   };
 };
@@ -51,36 +51,36 @@ type Running = Extract<ContainerRecord['state'], {is: 'running'}>;
 type Probe = NonNullable<Frozen<AnyContainer>['livenessProbe']>;
 
 /** How many tries of a probe lie in a span of time. */
-const triesIn = ({periodSeconds = 10}: Probe, from: number, to: number): number => (to < from ? 0 : Math.floor((to - from) / (periodSeconds * 1000)) + 1);
+const attemptsBetween = ({periodSeconds = 10}: Probe, from: number, to: number): number => (to < from ? 0 : Math.floor((to - from) / (periodSeconds * 1000)) + 1);
 
 /** Tries fail until what they ask for is so, and succeed from then on; those of a startup probe end with the first success. */
-const probesOf = (container: Frozen<AnyContainer>, {startedAt, startedBy, readyBy}: Running, now: number): ProbeStats[] => {
+const probeStatsOf = (container: Frozen<AnyContainer>, {startedAt, startedBy, readyBy}: Running, now: number): ProbeStats[] => {
   const {startupProbe, livenessProbe, readinessProbe} = container as {readonly [K in 'startupProbe' | 'livenessProbe' | 'readinessProbe']?: Probe};
-  const figures = (type: ProbeStats['type'], probe: Probe | undefined, since: number, holdsFrom: number): ProbeStats[] => {
+  const probeStats = (type: ProbeStats['type'], probe: Probe | undefined, since: number, succeedsFrom: number): ProbeStats[] => {
     if (!probe) return [];
     const first = Math.max(startedAt + (probe.initialDelaySeconds ?? 0) * 1000, since);
-    const tries = triesIn(probe, first, now);
-    const failed = Math.min(tries, triesIn(probe, first, holdsFrom - 1));
-    const successful = type === 'Startup' ? Math.min(1, tries - failed) : tries - failed;
+    const attempts = attemptsBetween(probe, first, now);
+    const failed = Math.min(attempts, attemptsBetween(probe, first, succeedsFrom - 1));
+    const successful = type === 'Startup' ? Math.min(1, attempts - failed) : attempts - failed;
     return [{type, successful, failed}];
   };
   const others = startupProbe ? startedBy : startedAt;
-  return [...figures('Startup', startupProbe, startedAt, startedBy), ...figures('Liveness', livenessProbe, others, others), ...figures('Readiness', readinessProbe, others, readyBy)];
+  return [...probeStats('Startup', startupProbe, startedAt, startedBy), ...probeStats('Liveness', livenessProbe, others, others), ...probeStats('Readiness', readinessProbe, others, readyBy)];
 };
 
 /** What the agent of a simulated node measures, as rules and pods themselves say. */
-export const figuresOf = (world: SimulationWorld, {behaviors, recordOf}: Pick<PodsKept, 'behaviors' | 'recordOf'>, node: string): (() => NodeStats) => {
-  const {clock} = world;
+export const nodeStatsReader = (context: SimulationContext, {behaviors, recordOf}: Pick<PodRecords, 'behaviors' | 'recordOf'>, node: string): (() => NodeStats) => {
+  const {clock} = context;
   const startedAt = clock.now();
-  const measure = meterOf();
+  const measure = usageMeter();
 
-  const containerFigures = (record: PodRecord, of: SpecContainer, own: ContainerRecord, now: number): ContainerStats[] => {
+  const containerStats = (record: PodRecord, of: SpecContainer, own: ContainerRecord, now: number): ContainerStats[] => {
     const {state, id = ''} = own;
     const run = record.runs.get(id);
     if (state.is !== 'running' || !run) return [];
     const {container} = of;
     const {cpu, memory} = behaviors.of(record.pod, of);
-    const used = {cpuMillis: figure(cpu, container, 'cpu', 1000), memoryBytes: figure(memory, container, 'memory', 1)};
+    const used = {cpuMillis: usageAmount(cpu, container, 'cpu', 1000), memoryBytes: usageAmount(memory, container, 'memory', 1)};
     return [{
       name: container.name,
       id: id.slice(id.indexOf('://') + 3),
@@ -88,14 +88,14 @@ export const figuresOf = (world: SimulationWorld, {behaviors, recordOf}: Pick<Po
       startedAt: state.startedAt,
       ...limitsOf(container),
       ...measure(run, state.startedAt, used, now),
-      probes: probesOf(container, state, now),
+      probes: probeStatsOf(container, state, now),
     }];
   };
 
-  const podFigures = (record: PodRecord, now: number): PodStats[] => {
+  const podStats = (record: PodRecord, now: number): PodStats[] => {
     const containers = [...specContainers(record.pod.spec!)].flatMap(of => {
       const own = record.containers.find(({name}) => name === of.container.name);
-      return own ? containerFigures(record, of, own, now) : [];
+      return own ? containerStats(record, of, own, now) : [];
     });
     if (containers.length === 0) return [];
     const {namespace = '', name = ''} = record.pod.metadata ?? {};
@@ -104,9 +104,9 @@ export const figuresOf = (world: SimulationWorld, {behaviors, recordOf}: Pick<Po
 
   return () => {
     const now = clock.now();
-    const agent = world.agents.get(node)!;
-    const records = recordsOn(world, recordOf, node);
-    const pods = records.flatMap(record => podFigures(record, now));
+    const agent = context.agents.get(node)!;
+    const records = recordsOn(context, recordOf, node);
+    const pods = records.flatMap(record => podStats(record, now));
     const states = records.flatMap(({containers}) => containers.map(({state}) => state.is));
     const {capacity} = agent.machine;
     const {machineID: id, systemUUID: systemId, bootID: bootId} = machineIds(node);
@@ -124,7 +124,7 @@ export const figuresOf = (world: SimulationWorld, {behaviors, recordOf}: Pick<Po
       pods,
       known: {
         pods: records.length,
-        active: records.filter(({over}) => !over).length,
+        active: records.filter(({isFinished}) => !isFinished).length,
         containers: {running: states.filter(is => is === 'running').length, exited: states.filter(is => is === 'ended').length},
       },
       ...measure(agent, startedAt, total([idle, ...pods]), now),
@@ -133,8 +133,8 @@ export const figuresOf = (world: SimulationWorld, {behaviors, recordOf}: Pick<Po
 };
 
 /** What a node knows of the pods that are bound to it. */
-export const recordsOn = (world: SimulationWorld, recordOf: PodsKept['recordOf'], node: string): PodRecord[] =>
-  world.pods.by(podsByNode, node).flatMap(({metadata: {namespace = '', name = ''} = {}}) => {
+export const recordsOn = (context: SimulationContext, recordOf: PodRecords['recordOf'], node: string): PodRecord[] =>
+  context.pods.by(podsByNode, node).flatMap(({metadata: {namespace = '', name = ''} = {}}) => {
     const record = recordOf(`${namespace}/${name}`);
     return record?.nodeName === node ? [record] : [];
   });
