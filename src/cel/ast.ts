@@ -1,6 +1,6 @@
 import type {Bytes, Uint} from './values.js';
 
-/** What a literal stands for: an int is a bigint, a double a number. */
+/** The value of a literal: an int is a bigint, a double a number. */
 export type Literal = null | boolean | bigint | number | string | Uint | Bytes;
 
 /** An entry of a map literal. */
@@ -31,7 +31,7 @@ export interface IdentExpr {
   readonly name: string;
 }
 
-/** `operand.field`, or `has(operand.field)` where it only tests. */
+/** `operand.field`, or the presence test `has(operand.field)`. */
 export interface SelectExpr {
   readonly kind: 'select';
   readonly id: number;
@@ -40,7 +40,7 @@ export interface SelectExpr {
   readonly test: boolean;
 }
 
-/** A call of a function, operators included, which go by names such as `_+_`. */
+/** A function call. Operators are functions with names such as `_+_`. */
 export interface CallExpr {
   readonly kind: 'call';
   readonly id: number;
@@ -53,7 +53,7 @@ export interface ListExpr {
   readonly kind: 'list';
   readonly id: number;
   readonly elements: readonly Expr[];
-  /** Which elements are optional: `[?x]`. */
+  /** Indices of the optional elements: `[?x]`. */
   readonly optional: ReadonlySet<number>;
 }
 
@@ -70,7 +70,7 @@ export interface StructExpr {
   readonly fields: readonly FieldEntry[];
 }
 
-/** A fold, into which the macros that loop expand. */
+/** A fold over a range. The macros that loop (`all`, `exists`, `map`, …) expand into it. */
 export interface ComprehensionExpr {
   readonly kind: 'comprehension';
   readonly id: number;
@@ -84,17 +84,17 @@ export interface ComprehensionExpr {
   readonly result: Expr;
 }
 
-/** A node of the tree. Ids are unique within an expression, save for what a macro repeats. */
+/** A node of the syntax tree. Ids are unique within an expression, except for nodes that a macro repeats. */
 export type Expr = LiteralExpr | IdentExpr | SelectExpr | CallExpr | ListExpr | MapExpr | StructExpr | ComprehensionExpr;
 
-/** A parsed expression. `positions` holds, by the id of a node, where in the text it stands, in UTF-16 units. */
+/** A parsed expression. `positions` maps a node's id to its offset in the text, in UTF-16 units. */
 export interface Ast {
   readonly text: string;
   readonly root: Expr;
   readonly positions: readonly number[];
 }
 
-/** The name `a.b.c` that a chain of plain selections spells, or undefined where it is something else. */
+/** Returns the name `a.b.c` of a chain of plain field selections, or undefined for any other expression. */
 export const qualifiedName = (expr: Expr): string | undefined => {
   if (expr.kind === 'ident') return expr.name;
   if (expr.kind !== 'select' || expr.test) return undefined;

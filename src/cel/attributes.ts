@@ -1,24 +1,24 @@
 import {charge, type Frame, type Step} from './frame.js';
 import {Failure, ListValue, MapValue, noSuchOverload, Optional, typeOfValue, Uint, type Value} from './values.js';
 
-/** A step of a path: `.field`, `[index]`, and with a question mark either of them. */
+/** One step of an attribute path: `.field`, `[index]`, or the optional form of either. */
 export type Key = ({readonly constant: Value} | {readonly step: Step}) & {
-  /** What is not there gives none. */
+  /** Whether a missing entry results in `optional.none()`. */
   readonly isOptional: boolean;
-  /** Only whether it is there is asked. */
+  /** Whether only presence is tested. */
   readonly isTest: boolean;
 };
 
-/** A path from a variable, or from whatever else is found first. Nodes above it make it longer before it becomes a step. */
+/** An attribute: a base (usually a variable) and the keys selected from it. Enclosing nodes append keys before it becomes a step. */
 interface Path {
   readonly base: Step;
   readonly keys: readonly Key[];
-  /** What finding it costs beside its keys. */
+  /** The cost of resolving it, without the cost of its keys. */
   readonly cost: number;
   readonly isTest: boolean;
 }
 
-/** A part of an expression before it becomes a step: a value that never changes, a path, or any other step. */
+/** A part of an expression while it is being planned: a constant, an attribute path, or a step. */
 export type Node = {readonly constant: Value} | {readonly path: Path} | {readonly step: Step};
 
 const nameCost = 1;
@@ -27,16 +27,16 @@ export const isAttribute = (node: Node): node is {readonly path: Path} => 'path'
 
 export const plainAttribute = (base: Step): {readonly path: Path} => ({path: {base, keys: [], cost: nameCost, isTest: false}});
 
-/** The path one key longer. */
+/** Returns the path with one key appended. */
 export const withKey = (node: Node, key: Key): {readonly path: Path} => {
   if (!isAttribute(node)) throw new Error('only a path can be made longer');
   return {path: {...node.path, keys: [...node.path.keys, key]}};
 };
 
-/** A path of which only is asked whether its end is there, which is free. */
+/** Returns the path as a presence test, which is free of charge. */
 export const presenceTest = ({path}: {readonly path: Path}): {readonly path: Path} => ({path: {...path, cost: 0, isTest: true}});
 
-/** `condition ? a : b`. It costs what its parts cost; of a path, only the keys. */
+/** `condition ? a : b`. Costs what its operands cost; for attribute operands only the keys are charged. */
 export const conditionalOf = (condition: Step, whenTrue: Node, whenFalse: Node): {readonly path: Path} => {
   const [first, second] = [whenTrue, whenFalse].map(node => (isAttribute(node) ? resolveAttribute(node) : stepOf(node))) as [Step, Step];
   const base: Step = frame => {
@@ -48,7 +48,7 @@ export const conditionalOf = (condition: Step, whenTrue: Node, whenFalse: Node):
   return {path: {base, keys: [], cost: 0, isTest: false}};
 };
 
-/** How messages write a key. */
+/** Formats a key as messages show it. */
 export const formatKey = (key: Value): string => (key instanceof Uint ? String(key.value) : String(key));
 
 const indexOf = (key: Value): number | Failure => {
@@ -58,7 +58,7 @@ const indexOf = (key: Value): number | Failure => {
   return new Failure(`unsupported index type '${typeOfValue(key).name}' in list`);
 };
 
-/** What stands under a key, undefined where nothing does. */
+/** Returns the value stored under a key, or undefined. */
 const entryAt = (value: Value, key: Value): Value | undefined => {
   if (value instanceof MapValue) return value.find(key);
   if (!(value instanceof ListValue)) return undefined;
@@ -83,7 +83,7 @@ const keyStep = (key: Key): Step => {
   return () => constant;
 };
 
-/** Follows the keys from an optional, or from the first key on that is one: what is not there is none. */
+/** Resolves the keys from index `at` on within an optional. A missing entry results in `optional.none()`. */
 const followOptional = (frame: Frame, from: Value, keys: readonly Key[], steps: readonly Step[], at: number): Value => {
   let value = from;
   for (let index = at; index < keys.length; index += 1) {
@@ -97,7 +97,7 @@ const followOptional = (frame: Frame, from: Value, keys: readonly Key[], steps: 
   return new Optional(value);
 };
 
-/** The step that finds where a path leads, without what the path itself costs. */
+/** Returns the step that resolves an attribute, without the attribute's own cost. */
 export const resolveAttribute = ({path: {base, keys, isTest}}: {readonly path: Path}): Step => {
   const steps = keys.map(keyStep);
   const firstOptional = keys.findIndex(({isOptional}) => isOptional);
@@ -121,7 +121,7 @@ export const resolveAttribute = ({path: {base, keys, isTest}}: {readonly path: P
   };
 };
 
-/** The step a node becomes when nothing more is added to it. */
+/** Returns the step of a node to which no more keys are appended. */
 export const stepOf = (node: Node): Step => {
   if ('constant' in node) {
     const {constant} = node;

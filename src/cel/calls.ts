@@ -5,7 +5,7 @@ import {Failure, ListValue, MapValue, noSuchOverload, typeOfValue, type Value} f
 
 type Run = (...args: readonly Value[]) => Value;
 
-/** Whether a function can be called with a value. Of a list or map the first entry stands for all. */
+/** Whether a value is assignable to a parameter type. For a list or a map only the first entry is checked. */
 const isAssignable = (value: Value, type: Type): boolean => {
   if (type.kind === 'dyn' || type.kind === 'param') return true;
   const found = typeOfValue(value);
@@ -26,7 +26,7 @@ const acceptsArguments = ({args: types, takesFailures}: Overload, args: readonly
 const overloadFailure = (name: string, args: readonly Value[]): Failure =>
   args.find(arg => arg instanceof Failure) ?? new Failure(`no such overload: ${name}(${args.map(arg => typeOfValue(arg).name).join(', ')})`);
 
-/** What one overload does with the values it takes. The common shapes are spared the lists of arguments. */
+/** Returns the implementation of a single overload. Calls with one or two arguments avoid the argument array. */
 const singleOverload = (name: string, overload: Overload, run: Run): Run => {
   const [first, second] = overload.args;
   if (overload.takesFailures || !first || overload.args.length > 2) return (...args) => (acceptsArguments(overload, args) ? run(...args) : overloadFailure(name, args));
@@ -34,7 +34,7 @@ const singleOverload = (name: string, overload: Overload, run: Run): Run => {
   return (left, right) => (isAssignable(left!, first) && isAssignable(right!, second) ? run(left!, right!) : overloadFailure(name, [left!, right!]));
 };
 
-/** What a call does: the function's own, that of the one overload that fits, or of the first that takes the values. */
+/** Selects the implementation of a call: the function's own, the only overload's, or at run time the first overload that accepts the arguments. */
 const implementation = ({name, run, takes: taken, overloads: all}: FunctionDeclaration, fitting: readonly Overload[]): Run => {
   if (run && !taken) return run;
   if (run) {
@@ -52,7 +52,7 @@ const implementation = ({name, run, takes: taken, overloads: all}: FunctionDecla
   };
 };
 
-/** The step that calls a function. What it costs is the function's word, else that of the one overload that fits, else one. */
+/** Returns the step that calls a function. It charges the function's cost, else the only overload's, else one. */
 export const invocation = (declaration: FunctionDeclaration, fitting: readonly Overload[], args: readonly Step[]): Step => {
   const call = implementation(declaration, fitting);
   const ofFunction = declaration.cost;

@@ -8,19 +8,19 @@ import {
 import {moreGeneral, Substitutions} from './unify.js';
 import {Uint} from './values.js';
 
-/** What a node refers to: a variable or type by its full name, or a function with the overloads that the types leave. */
+/** What a node refers to: a variable or type by its full name, or a function with the overloads that the argument types allow. */
 export type Reference =
   | {readonly kind: 'name'; readonly meaning: ResolvedName}
   | {readonly kind: 'function'; readonly declaration: FunctionDeclaration; readonly overloads: readonly Overload[]; readonly isMember: boolean};
 
-/** An expression with the type of each node, and what it refers to, by the node's id. */
+/** A checked expression: the type of each node and its reference, by the node's id. */
 export interface CheckedAst extends Ast {
   readonly environment: Environment;
   readonly types: readonly (Type | undefined)[];
   readonly references: ReadonlyMap<number, Reference>;
 }
 
-/** Types that a method is called with, in messages. */
+/** Variables of a comprehension, and the enclosing scope. */
 interface Scope {
   readonly names: ReadonlyMap<string, Type>;
   readonly outer: Scope | undefined;
@@ -34,7 +34,7 @@ const paramNames = (type: Type, found = new Set<string>()): Set<string> => {
 
 const typeParametersByOverload = new WeakMap<Overload, ReadonlySet<string>>();
 
-/** The names of types that an overload leaves open. */
+/** Returns the names of an overload's type parameters. */
 const typeParametersOf = (overload: Overload): ReadonlySet<string> => {
   const known = typeParametersByOverload.get(overload);
   if (known) return known;
@@ -44,7 +44,7 @@ const typeParametersOf = (overload: Overload): ReadonlySet<string> => {
   return names;
 };
 
-/** Puts other types for the parameters of a declared type. */
+/** Replaces the type parameters of a declared type. */
 const instantiate = (type: Type, put: ReadonlyMap<string, Type>): Type => {
   if (!type.isOpen) return type;
   return type.kind === 'param' ? put.get(type.name)! : withTypeParams(type, type.params.map(inner => instantiate(inner, put)));
@@ -94,7 +94,7 @@ class Checker {
     return resolveName(this.#environment, name);
   }
 
-  /** Finds the type of a node and of all within it. What a macro repeats is looked at once in each scope it stands in. */
+  /** Returns the type of a node and checks its children. A node that a macro repeats is checked once per scope. */
   check(expr: Expr): Type {
     if (this.#seen.has(expr) && this.#seen.get(expr) === this.#scope) return this.types[expr.id]!;
     this.#seen.set(expr, this.#scope);
@@ -190,7 +190,7 @@ class Checker {
     return declaration ? this.#resolve(expr, declaration, [target, ...args], true) : this.#undeclared(expr.id, expr.function);
   }
 
-  /** The overloads that fit the arguments' types, and what the call gives. */
+  /** Returns the result type of the overloads that accept the argument types, and records the reference. */
   #resolve(expr: CallExpr, declaration: FunctionDeclaration, args: readonly Type[], isMember: boolean): Type {
     const {name} = declaration;
     const fitting: Overload[] = [];
@@ -223,7 +223,7 @@ class Checker {
     return bool;
   }
 
-  /** What an element of a literal adds to it: what it holds, where it is optional. */
+  /** Returns the type that an element contributes to a list or map literal: for an optional element the type inside the optional. */
   #element(value: Expr, isOptional: boolean): Type {
     const type = this.check(value);
     if (!isOptional) return type;
@@ -238,7 +238,7 @@ class Checker {
     return listOf(type ?? this.#unknown());
   }
 
-  /** The type of what is of either type. Where these do not go together that may be anything; whether it may is judged apart. */
+  /** Returns the common type of two element types, `dyn` where they differ. Whether mixed types are allowed is checked in literal-problems.ts. */
   #join(before: Type | undefined, type: Type): Type {
     if (!before) return type;
     return this.#known.assign([before], [type]) ? moreGeneral(before, type) : dyn;
@@ -287,7 +287,7 @@ class Checker {
     if (!this.#known.assign([type], [found])) this.#mismatch(expr.id, type, found);
   }
 
-  /** What the variables of a fold over a type hold. */
+  /** Returns the types of a comprehension's variables for a range type. */
   #loopTypes(expr: ComprehensionExpr, range: Type): readonly [Type, Type] {
     const [first = dyn, second = dyn] = range.params;
     switch (range.kind) {
@@ -306,7 +306,7 @@ class Checker {
     }
   }
 
-  /** The types with all that was found put in. */
+  /** Returns the types with all substitutions applied. */
   resolvedTypes(): readonly (Type | undefined)[] {
     return this.types.map(type => type && this.#known.apply(type, true));
   }
@@ -327,7 +327,7 @@ const literalType = (value: unknown): Type => {
   }
 };
 
-/** Finds the type of every node of an expression, or tells what does not go together. */
+/** Checks an expression against an environment. Returns the checked expression, or the problems found. */
 export const check = (ast: Ast, environment: Environment): CheckedAst | readonly Problem[] => {
   const checker = new Checker(ast, environment);
   try {
@@ -340,6 +340,6 @@ export const check = (ast: Ast, environment: Environment): CheckedAst | readonly
   return {...ast, environment, types: checker.resolvedTypes(), references: checker.references};
 };
 
-/** The type an expression gives. */
+/** Returns the type of the whole expression. */
 export const resultType = ({types, root}: CheckedAst): Type => types[root.id] ?? dyn;
 

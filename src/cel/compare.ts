@@ -4,7 +4,7 @@ const notOrdered = new Failure('NaN values cannot be ordered');
 
 const order = <T extends bigint | number | boolean>(left: T, right: T): number => (left < right ? -1 : left > right ? 1 : 0);
 
-/** An integer against a double, without rounding the integer away where the double lies beyond it. */
+/** Compares a bigint with a double without losing precision when the double is out of range. */
 const orderNumbers = (left: bigint | number, right: bigint | number): number => {
   if (typeof left === typeof right) return order(left, right);
   if (typeof left === 'bigint') return -orderNumbers(right, left);
@@ -19,7 +19,7 @@ const numberOf = (value: Value): bigint | number | undefined => {
   return value instanceof Uint ? value.value : undefined;
 };
 
-/** Strings are ordered by characters, which UTF-16 is not where characters take two units. */
+/** Compares strings by code point. UTF-16 order differs where surrogate pairs are involved. */
 const orderStrings = (left: string, right: string): number => {
   const length = Math.min(left.length, right.length);
   let at = 0;
@@ -30,7 +30,7 @@ const orderStrings = (left: string, right: string): number => {
   return isSurrogate(a) === isSurrogate(b) ? order(a, b) : isSurrogate(a) ? 1 : -1;
 };
 
-/** How two values are ordered: below, at, or above zero. */
+/** Returns a negative number, zero or a positive number, or a failure for values that have no order. */
 export const compare = (left: Value, right: Value): number | Failure => {
   if (typeof left === 'string') return typeof right === 'string' ? orderStrings(left, right) : noSuchOverload;
   const number = numberOf(left);
@@ -46,7 +46,7 @@ export const compare = (left: Value, right: Value): number | Failure => {
   return noSuchOverload;
 };
 
-/** Whether two values are equal: a boolean, or a failure where they cannot be told apart. Values of different types are not equal, numbers aside. */
+/** Returns whether two values are equal, or a failure when one of them is a failure. Values of different types are unequal, except numbers. */
 export const equal = (left: Value, right: Value): Value => {
   if (left === null || right === null) return left === right;
   if (typeof left === 'string' || typeof left === 'boolean') return left === right;
@@ -68,7 +68,7 @@ export const equal = (left: Value, right: Value): Value => {
   return left;
 };
 
-/** Whether lists have equal elements in the same order. */
+/** Returns whether two lists have equal elements in the same order. */
 export const equalLists = (left: ListValue, right: ListValue): Value => {
   if (left.size !== right.size) return false;
   for (let index = 0; index < left.size; index += 1) {
@@ -78,7 +78,7 @@ export const equalLists = (left: ListValue, right: ListValue): Value => {
   return true;
 };
 
-/** Whether maps have equal values under the same keys. */
+/** Returns whether two maps have equal values under the same keys. */
 export const equalMaps = (left: MapValue, right: MapValue): Value => {
   if (left.size !== right.size) return false;
   for (const key of left.keys()) {
@@ -90,7 +90,7 @@ export const equalMaps = (left: MapValue, right: MapValue): Value => {
   return true;
 };
 
-/** Whether a list holds a value: a boolean, or the failure that kept it from being found. */
+/** Returns whether a list contains a value, or the first failure met if it was not found. */
 export const contains = (list: ListValue, value: Value): Value => {
   let failure: Failure | undefined;
   for (let index = 0; index < list.size; index += 1) {

@@ -1,3 +1,7 @@
+// Compiles and runs CEL expressions. An expression is parsed (parse.ts), type-checked (check.ts), checked for invalid literals
+// (literal-problems.ts) and planned (plan.ts) once; the resulting program is evaluated any number of times, each time within a cost
+// limit. Errors of the user's expression are returned as values and never thrown.
+
 import {check, resultType, type CheckedAst} from './check.js';
 import type {Environment} from './environment.js';
 import {CostLimitExceeded, type Frame} from './frame.js';
@@ -9,16 +13,16 @@ import {formatProblems, type Problem} from './problem.js';
 import type {Type} from './types.js';
 import {Failure, type Value} from './values.js';
 
-/** What keeps an expression from being run. */
+/** Why an expression cannot be compiled. */
 export interface CompileError {
-  /** Not an expression, or not one of these types; of another type than is expected; or a part that never changes fails. */
+  /** `invalid`: a syntax or type error. `result`: not one of the expected result types. `constant`: a constant subexpression fails. */
   readonly reason: 'invalid' | 'result' | 'constant';
-  /** All of it, as the original prints it. */
+  /** All problems, formatted as upstream formats them. */
   readonly message: string;
   readonly problems: readonly Problem[];
 }
 
-/** A variable that is found when it is first asked for, once an evaluation. */
+/** A variable that is computed on first use, at most once per evaluation. */
 export class Lazy {
   readonly find: () => unknown;
 
@@ -27,24 +31,24 @@ export class Lazy {
   }
 }
 
-/** The variables of one evaluation by name: values of the language, plain JSON, or ways to find them. */
+/** The variables of one evaluation by name: CEL values, plain JSON, or `Lazy` values. */
 export type Bindings = Readonly<Record<string, unknown>>;
 
-/** What an evaluation came to, and what it cost. */
+/** The result of an evaluation, and its cost. */
 export type Outcome =
   | {readonly value: Exclude<Value, Failure>; readonly cost: number}
-  | {readonly error: string; readonly cost: number; /** The evaluation was stopped since it would have cost more than it may. */ readonly isCostLimitExceeded?: true};
+  | {readonly error: string; readonly cost: number; /** The evaluation was stopped because its cost exceeded the limit. */ readonly isCostLimitExceeded?: true};
 
-/** An expression that can be run any number of times. */
+/** A compiled expression, which can be evaluated any number of times. */
 export interface Program {
   readonly ast: CheckedAst;
-  /** The type of what it gives. */
+  /** The result type. */
   readonly type: Type;
-  /** Runs it. A call that costs more than the budget is stopped. */
+  /** Evaluates the program. An evaluation whose cost exceeds the budget is stopped. */
   readonly evaluate: (bindings: Bindings, budget?: number) => Outcome;
 }
 
-/** What one evaluation may cost where nothing else is said, as in the original. */
+/** The default cost limit of one evaluation, as upstream's. */
 export const perCallLimit = 1_000_000;
 
 const bindingValue = (bindings: Bindings, name: string): Value => {
@@ -70,7 +74,7 @@ const evaluate = ({step, variables}: Plan, bindings: Bindings, limit: number): O
   }
 };
 
-/** Reads an expression and finds the types in it, without making it ready to be run. */
+/** Parses and type-checks an expression without planning it. */
 export const checked = (environment: Environment, text: string): CheckedAst | CompileError => {
   const parsed = parse(text, environment.syntax);
   if (isParseError(parsed)) return {reason: 'invalid', message: parsed.message, problems: parsed.problems};
@@ -79,7 +83,7 @@ export const checked = (environment: Environment, text: string): CheckedAst | Co
   return 'types' in ast && problems.length === 0 ? ast : {reason: 'invalid', message: formatProblems(text, problems), problems};
 };
 
-/** Makes the program of an expression whose types are found. */
+/** Plans a checked expression. */
 export const program = (ast: CheckedAst): Program | CompileError => {
   try {
     const made = plan(ast);
@@ -95,7 +99,7 @@ const resultTypeMessage = (expected: readonly Type[]): string => {
   return names.length === 1 ? `must evaluate to ${names[0]}` : `must evaluate to one of [${names.join(' ')}]`;
 };
 
-/** Makes the program of an expression, which is to give one of the expected types where any are named; dyn stands for all of them. */
+/** Compiles an expression. When result types are expected, the expression must have one of them; `dyn` accepts any. */
 export const compile = (environment: Environment, text: string, ...expected: readonly Type[]): Program | CompileError => {
   const ast = checked(environment, text);
   if (!('types' in ast)) return ast;

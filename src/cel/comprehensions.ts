@@ -3,33 +3,33 @@ import type {Frame, Step} from './frame.js';
 import {GrowingList, GrowingMap, NativeList, NativeMap} from './native.js';
 import {Failure, ListValue, MapValue, typeOfValue, type Value} from './values.js';
 
-/** The names the original's messages have for values that nothing loops over. */
+/** Go type names that upstream's messages show for values that are not iterable. */
 const goNames: Readonly<Record<string, string>> = {
   bool: 'types.Bool', int: 'types.Int', uint: 'types.Uint', double: 'types.Double', string: 'types.String', bytes: 'types.Bytes', null_type: 'types.Null',
   'google.protobuf.Timestamp': 'types.Timestamp', 'google.protobuf.Duration': 'types.Duration', optional_type: '*types.Optional', type: '*types.Type',
 };
 
-/** What looping over something that holds nothing ends with. */
+/** Returns the failure of a comprehension over a value that is not iterable. */
 export const notIterable = (over: Value, isPaired: boolean): Failure => {
   const {name} = typeOfValue(over);
   const shown = goNames[name] ?? name;
   return new Failure(isPaired ? `unsupported comprehension range type: ${shown}` : `got '${shown}', expected iterable type`);
 };
 
-/** What a fold that gathers from nothing gathers in. */
+/** Returns a step that creates a mutable accumulator for a comprehension that starts from an empty list or map. */
 export const mutableAccumulator = ({accumulator, init}: ComprehensionExpr): Step | undefined => {
   if (accumulator !== '@result') return undefined;
   if (init.kind === 'list' && init.elements.length === 0) return () => new GrowingList();
   return init.kind === 'map' && init.entries.length === 0 ? () => new GrowingMap() : undefined;
 };
 
-/** What a fold gathered, which grows no more. */
+/** Returns the result of a comprehension as an immutable value. */
 export const immutableResult = (result: Value): Value => {
   if (result instanceof GrowingList) return new NativeList(result.items);
   return result instanceof GrowingMap ? new NativeMap(result.entries) : result;
 };
 
-/** Takes a turn for each element of a list or key of a map, put into the slot, until a turn says that it was the last. False for values that hold none. */
+/** Calls `iterate` for each element of a list or key of a map, stored in the slot, until it returns false. Returns false for values that are not iterable. */
 export const forEachElement = (slot: number, iterate: (frame: Frame) => boolean) => (frame: Frame, over: Value): boolean => {
   if (over instanceof ListValue) {
     const {size} = over;
@@ -47,7 +47,7 @@ export const forEachElement = (slot: number, iterate: (frame: Frame) => boolean)
   return true;
 };
 
-/** The same with two slots: index and element, or key and value. */
+/** As `forEachElement` with two slots: index and element, or key and value. */
 export const forEachEntry = (first: number, second: number, iterate: (frame: Frame) => boolean) => (frame: Frame, over: Value): boolean => {
   if (over instanceof ListValue) {
     const {size} = over;

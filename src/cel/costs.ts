@@ -1,15 +1,15 @@
 import {Bytes, ListValue, MapValue, sizeOf, type Value} from './values.js';
 
-/** What reading a character costs. */
+/** The cost of reading one character. */
 const characterCost = 0.1;
 
-/** The cost of reading so many characters, or comparing so many elements, once. */
+/** The cost of reading `size` characters or comparing `size` elements. */
 export const traversal = (size: number): number => Math.ceil(size * characterCost);
 
-/** The cost of matching a pattern: as if every four characters of it were one step for every character of the text. */
+/** The cost of a regular expression match: the length of the text times a quarter of the length of the pattern. */
 export const matching = ([text, pattern]: readonly Value[]): number => traversal(1 + sizeOf(text!)) * Math.ceil(sizeOf(pattern!) * 0.25);
 
-/** The cost of going through all that a value holds. */
+/** The cost of traversing a value with all its elements. */
 export const wholeTraversal = (value: Value): number => {
   if (typeof value === 'string') return Math.floor(Buffer.byteLength(value) * characterCost);
   if (value instanceof Bytes) return Math.floor(value.data.length * characterCost);
@@ -18,6 +18,6 @@ export const wholeTraversal = (value: Value): number => {
   return 1;
 };
 
-/** The cost of reading the first argument so many times. */
+/** The cost of reading the first argument `times` times. */
 export const reading = (times = 1) => ([text]: readonly Value[]): number => Math.ceil(sizeOf(text!) * times * characterCost);
 

@@ -4,63 +4,63 @@ import type {Macro} from './macros.js';
 import type {Type, TypeKind} from './types.js';
 import type {Value} from './values.js';
 
-/** What a call cost, of its arguments and what it gave; undefined where the rule of the language holds. */
+/** Returns the actual cost of a call from its arguments and its result. Undefined falls back to the standard cost. */
 export type CostOf = (args: readonly Value[], result: Value) => number | undefined;
 
-/** One shape in which a function can be called. */
+/** One signature of a function. */
 export interface Overload {
   readonly id: string;
-  /** What it takes, the target first where it is called on one. Names of types such as `A` stand for any one type. */
+  /** Parameter types; for a member function the target comes first. `param` types stand for any one type. */
   readonly args: readonly Type[];
   readonly result: Type;
   readonly isMember: boolean;
-  /** What it does. It is given values of the types it takes. Left out where the function does the same for all its shapes. */
+  /** The implementation. Left out where the function has one implementation for all overloads. */
   readonly run?: (...args: readonly Value[]) => Value;
   readonly cost?: CostOf;
-  /** It is given failures too. */
+  /** Whether arguments may be failures. */
   readonly takesFailures?: boolean;
 }
 
-/** A function, or an operator, which goes by a name such as `_+_`. */
+/** A function or an operator. Operators have names such as `_+_`. */
 export interface FunctionDeclaration {
   readonly name: string;
   readonly overloads: readonly Overload[];
-  /** What it does, in whatever shape it is called. */
+  /** The implementation for all overloads. */
   readonly run?: (...args: readonly Value[]) => Value;
-  /** What its first argument may be at all. Where it is something else, the failure names the function. */
+  /** The types that the first argument may have. For other types the failure names the function. */
   readonly takes?: ReadonlySet<TypeKind>;
-  /** For one that finds its arguments itself, since it may not need them all: the step of a call. It costs nothing but them. */
+  /** For functions that evaluate their arguments lazily: returns the step of a call. Only the arguments are charged. */
   readonly steps?: (args: readonly Step[]) => Step;
-  /** What any call of it costs, before the overload is asked. */
+  /** The cost of a call of any overload. Takes precedence over the overload's cost. */
   readonly cost?: CostOf;
-  /** What any call of it may cost, told before it is run. */
+  /** The estimated cost of a call of any overload, for cost limits that are enforced before evaluation. */
   readonly estimate?: EstimateOf;
-  /** Which argument is a pattern, and what is wrong with one, so that a wrong one that never changes is told before anything is run. */
+  /** The index of a regular expression argument and its validation. An invalid constant pattern is reported when the expression is compiled. */
   readonly pattern?: {readonly index: number; readonly error: (pattern: string) => string | undefined};
 }
 
-/** Types with fields, and whatever else an expression can name a type. */
+/** Resolves type names and fields of object types. */
 export interface TypeSource {
-  /** The type of that name. */
+  /** Returns the type of that name. */
   readonly find: (name: string) => Type | undefined;
-  /** What a field of an object type holds. */
+  /** Returns the type of a field of an object type. */
   readonly field: (type: string, field: string) => Type | undefined;
-  /** An object of the type with these fields. */
+  /** Creates an object of the type with these fields. */
   readonly create?: (type: string, fields: ReadonlyMap<string, Value>) => Value;
 }
 
-/** Functions, macros, constants and types that belong together. */
+/** A set of functions, macros and types. */
 export interface Library {
   readonly name: string;
   readonly functions?: readonly FunctionDeclaration[];
   readonly macros?: readonly Macro[];
-  /** Types it brings, by name. */
+  /** Types that the library declares, by name. */
   readonly types?: readonly Type[];
-  /** It comes with the syntax of optionals. */
+  /** Whether the library enables the optional syntax. */
   readonly optionalSyntax?: boolean;
 }
 
-/** A function of values that are known to be of certain types: what declarations are written with. */
+/** An implementation with typed parameters, as declarations are written. */
 export type Implementation = (...args: never[]) => Value;
 
 const shape = (isMember: boolean) => (id: string, args: readonly Type[], result: Type, run?: Implementation, cost?: CostOf): Overload => ({
@@ -68,15 +68,15 @@ const shape = (isMember: boolean) => (id: string, args: readonly Type[], result:
   args,
   result,
   isMember,
-  // The checker or the guard of the call vouches for the types.
+  // The checker, or the argument check of the call, guarantees the types.
   ...(run && {run: run as (...args: readonly Value[]) => Value}),
   ...(cost && {cost}),
 });
 
-/** A shape `f(a, b)`. */
+/** Declares an overload `f(a, b)`. */
 export const overload = shape(false);
 
-/** A shape `a.f(b)`. */
+/** Declares a member overload `a.f(b)`. */
 export const member = shape(true);
 
 export const declare = (name: string, ...overloads: readonly Overload[]): FunctionDeclaration => ({name, overloads});

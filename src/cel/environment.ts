@@ -3,24 +3,24 @@ import {standardMacros, type Macro} from './macros.js';
 import {macroTable, type ParseOptions} from './parse.js';
 import {namedTypes, typeOf, type Type} from './types.js';
 
-/** What an expression may name and call, and how strictly it is read. Made once, it serves any number of expressions. */
+/** The variables, functions, macros and types that an expression may use, and the checks that apply to it. Immutable; shared by any number of expressions. */
 export interface Environment {
   readonly variables: ReadonlyMap<string, Type>;
   readonly functions: ReadonlyMap<string, FunctionDeclaration>;
   readonly types: TypeSource;
-  /** What names are looked up in first, `a.b`, or the empty text. */
+  /** The container in which names are resolved first (`a.b`), or the empty string. */
   readonly container: string;
   readonly syntax: ParseOptions & {readonly macros: ReadonlyMap<string, Macro>};
-  /** What never changes is looked at when an expression is read: durations, times, patterns and formats, and whether elements of a list or map literal are of one type. */
+  /** Whether constant durations, timestamps, patterns and formats are validated, and list and map literals must have elements of one type. */
   readonly validatesLiterals: boolean;
   readonly libraries: readonly Library[];
 }
 
-/** What is added to an environment. */
+/** Additions to an environment. */
 export interface Extension {
   readonly libraries?: readonly Library[];
   readonly variables?: Readonly<Record<string, Type>> | ReadonlyMap<string, Type>;
-  /** Where types are looked up before those that are known already. */
+  /** Types that are resolved before the existing ones. */
   readonly types?: TypeSource;
   readonly container?: string;
   readonly validatesLiterals?: boolean;
@@ -29,7 +29,7 @@ export interface Extension {
 
 const noTypes: TypeSource = {find: () => undefined, field: () => undefined};
 
-/** Nothing but the macros of the language and the names of its types. */
+/** The standard macros and type names only. */
 export const emptyEnvironment: Environment = {
   variables: new Map(),
   functions: new Map(),
@@ -42,7 +42,7 @@ export const emptyEnvironment: Environment = {
 
 const isSameShape = (left: Overload, right: Overload): boolean => left.id === right.id;
 
-/** Two declarations of one function: the second adds its overloads, or replaces those of the same id. */
+/** Merges two declarations of one function. The second adds overloads, or replaces those with the same id. */
 const merged = (before: FunctionDeclaration | undefined, added: FunctionDeclaration): FunctionDeclaration =>
   before
     ? {...before, ...added, overloads: [...before.overloads.filter(kept => !added.overloads.some(overload => isSameShape(kept, overload))), ...added.overloads]}
@@ -58,7 +58,7 @@ const noCreation = (type: string): never => {
   throw new Error(`objects of the type ${type} cannot be made`);
 };
 
-/** The environment with more in it. The one that is extended stays as it was. */
+/** Returns a new environment with the additions. */
 export const extend = (environment: Environment, extension: Extension): Environment => {
   const {libraries = [], variables = {}, types, container = environment.container} = extension;
   const functions = new Map(environment.functions);
@@ -85,7 +85,7 @@ export const extend = (environment: Environment, extension: Extension): Environm
   };
 };
 
-/** The names a name may stand for, in the order they are tried: `a.b.x`, `a.x`, `x` within `a.b`. */
+/** Returns the full names that a name may have in a container, in resolution order: for `x` in `a.b` these are `a.b.x`, `a.x` and `x`. */
 export const candidateNames = (container: string, name: string): readonly string[] => {
   if (name.startsWith('.')) return [name.slice(1)];
   if (container === '') return [name];
@@ -93,14 +93,14 @@ export const candidateNames = (container: string, name: string): readonly string
   return [...parts.map((_, index) => [...parts.slice(0, parts.length - index), name].join('.')), name];
 };
 
-/** What an identifier stands for: a variable, or a type as a value. */
+/** What an identifier resolves to: a variable, or a type used as a value. */
 export interface ResolvedName {
   readonly name: string;
   readonly type: Type;
   readonly isType: boolean;
 }
 
-/** What a name stands for in an environment. */
+/** Resolves a name to a variable or a type. */
 export const resolveName = (environment: Environment, name: string): ResolvedName | undefined => {
   for (const candidate of candidateNames(environment.container, name)) {
     const variable = environment.variables.get(candidate);
@@ -111,7 +111,7 @@ export const resolveName = (environment: Environment, name: string): ResolvedNam
   return undefined;
 };
 
-/** The function a name stands for. */
+/** Resolves a function name. */
 export const resolveFunction = (environment: Environment, name: string): FunctionDeclaration | undefined => {
   for (const candidate of candidateNames(environment.container, name)) {
     const declaration = environment.functions.get(candidate);

@@ -1,4 +1,4 @@
-/** Words that no name in an expression may be. A field that is called so is written with two underscores on either side. */
+/** Reserved words of the language. A field of such a name is written with two underscores on either side. */
 const reserved: ReadonlySet<string> = new Set([
   'true', 'false', 'null', 'in', 'as', 'break', 'const', 'continue', 'else', 'for', 'function', 'if', 'import', 'let', 'loop', 'package', 'namespace', 'return', 'var', 'void', 'while',
 ]);
@@ -10,7 +10,7 @@ const marks = new Map(Object.entries(words).map(([mark, word]) => [word, mark]))
 
 export const isReserved = (name: string): boolean => reserved.has(name);
 
-/** How an expression writes a field's name: `a-b` is `a__dash__b`. Undefined where it cannot. */
+/** Returns a field name as expressions write it: `a-b` becomes `a__dash__b`. Undefined where the name cannot be escaped. */
 export const escaped = (name: string): string | undefined => {
   if (reserved.has(name)) return `__${name}__`;
   return writeable.test(name) ? name.replace(special, mark => `__${words[mark]}__`) : undefined;
@@ -18,7 +18,7 @@ export const escaped = (name: string): string | undefined => {
 
 const sequence = /__([^_]+)__/g;
 
-/** The field's name that is written so, or undefined where it is no way to write one. */
+/** Returns the field name for an escaped name, or undefined where the escape is invalid. */
 export const unescaped = (name: string): string | undefined => {
   if (!name.includes('__')) return name;
   let isWritten = true;

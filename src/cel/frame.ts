@@ -1,29 +1,29 @@
 import type {Value} from './values.js';
 
-/** What one evaluation has in hand. */
+/** The state of one evaluation. */
 export interface Frame {
-  /** What was spent so far. */
+  /** The cost so far. */
   cost: number;
   readonly limit: number;
-  /** The variables of folds, each at the place its plan gave it. */
+  /** Comprehension variables by the slot that the planner assigned. */
   readonly locals: (Value | undefined)[];
-  /** The variables that were asked for so far. */
+  /** Variables resolved so far, by index. */
   readonly variables: (Value | undefined)[];
-  /** Finds the variable at that place of the plan's list. */
+  /** Resolves the variable at this index of the plan's variables. */
   readonly resolve: (index: number) => Value;
 }
 
-/** One step of an evaluation. */
+/** One step of a program: evaluates a node in a frame. */
 export type Step = (frame: Frame) => Value;
 
-/** Thrown where an evaluation would cost more than it may. */
+/** Thrown when an evaluation exceeds its cost limit. */
 export class CostLimitExceeded extends Error {
   constructor() {
     super('operation cancelled: actual cost limit exceeded');
   }
 }
 
-/** Spends. */
+/** Adds to the cost of the evaluation. Throws `CostLimitExceeded` beyond the limit. */
 export const charge = (frame: Frame, cost: number): void => {
   frame.cost += cost;
   if (frame.cost > frame.limit) throw new CostLimitExceeded();

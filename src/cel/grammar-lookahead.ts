@@ -1,19 +1,19 @@
 import {grammar, type Part} from './grammar.js';
 import type {TokenKind} from './tokens.js';
 
-/** What is still to come within a rule. */
+/** The parts of a rule that remain to be parsed. */
 export interface Rest {
   readonly part: Part;
   readonly next: Rest | undefined;
 }
 
-/** A rule that is being read: what comes behind it in the rule it stands in. */
+/** A rule that is being parsed: the remainder of the rule that invoked it, and that rule's own caller. */
 export interface Call {
   readonly rest: Rest | undefined;
   readonly outer: Call | undefined;
 }
 
-/** The tokens something may begin with, and whether it may be nothing. */
+/** The tokens that a part can start with, and whether it can be empty. */
 export interface First {
   readonly kinds: ReadonlySet<TokenKind>;
   readonly isNullable: boolean;
@@ -22,7 +22,7 @@ export interface First {
 const partFirsts = new WeakMap<Part, First>();
 let restFirsts = new WeakMap<Rest, First>();
 
-/** What a part may begin with. */
+/** Returns the first set of a part. */
 export const firstOf = (part: Part): First => {
   const known = partFirsts.get(part) ?? computeFirst(part);
   partFirsts.set(part, known);
@@ -50,7 +50,7 @@ const computeFirst = (part: Part): First => {
 
 const endOfRule: First = {kinds: new Set(), isNullable: true};
 
-/** What the rest of a rule may begin with. */
+/** Returns the first set of the remainder of a rule. */
 export const firstOfRest = (rest: Rest | undefined): First => {
   if (!rest) return endOfRule;
   const known = restFirsts.get(rest) ?? computeFirstOfRest(rest);
@@ -68,7 +68,7 @@ const computeFirstOfRest = (rest: Rest): First => {
   return {kinds, isNullable: true};
 };
 
-/** The tokens that may come next where a rest is still to be read within a call. */
+/** Returns the tokens that may come next, given the remainder of the current rule and its callers. */
 export const expectedAt = (rest: Rest | undefined, call: Call | undefined): ReadonlySet<TokenKind> => {
   const first = firstOfRest(rest);
   const kinds = new Set(first.kinds);
@@ -94,26 +94,26 @@ const memoized = <V extends WeakKey, K, W>(table: WeakMap<V, Map<K, W>>, first: 
   return known;
 };
 
-/** Drops what is known of places, which are those of one expression. */
+/** Clears the cached parser states. They belong to one expression. */
 export const clearLookahead = (): void => {
   rests = new WeakMap();
   restFirsts = new WeakMap();
   calls = new WeakMap();
 };
 
-/** The rest of a part and what is behind it: the same each time, so that ways that have come to the same place are known for one. */
+/** Returns the interned remainder of a rule, so that paths in the same state are identical. */
 export const restOf = (part: Part, next: Rest | undefined): Rest => memoized(rests, next ?? nothing, part, () => ({part, next}));
 
 const callOf = (rest: Rest | undefined, outer: Call | undefined): Call => memoized(calls, rest ?? nothing, outer, () => ({rest, outer}));
 
-/** A part any number of times. */
+/** Returns the part repeated any number of times. */
 export const repeated = (part: Part): Part => {
   const known = stars.get(part) ?? {kind: 'star', part};
   stars.set(part, known);
   return known;
 };
 
-/** A way on while a choice is looked into: which of the parts it began with, what is to come, and whether it left the rule of the choice. */
+/** A path explored while an alternative is chosen (a parser configuration in ANTLR's terms): the alternative it started with, its state, and whether it left the choice's rule. */
 export interface ParserPath {
   readonly alternative: number;
   readonly rest: Rest | undefined;
@@ -121,10 +121,10 @@ export interface ParserPath {
   readonly hasLeft: boolean;
 }
 
-/** The rest that some parts in a row are, with what is behind them. */
+/** Returns the remainder that consists of a sequence of parts and `next`. */
 export const sequenceRest = (parts: readonly Part[], next: Rest | undefined): Rest | undefined => parts.reduceRight<Rest | undefined>((pathsAfter, part) => restOf(part, pathsAfter), next);
 
-/** The ways on behind a token. `home` is the call of the rule in which the choice is. */
+/** Yields the paths after consuming a token. `home` is the call of the rule that contains the choice. */
 export function* pathsAfter(path: ParserPath, kind: TokenKind, home: Call | undefined): Generator<ParserPath> {
   const {rest, call} = path;
   if (!rest) {
@@ -159,7 +159,7 @@ export function* pathsAfter(path: ParserPath, kind: TokenKind, home: Call | unde
   }
 }
 
-/** The ways without those that have come to the same place by the same choice. */
+/** Returns the paths without duplicates. */
 export const distinctPaths = (paths: Iterable<ParserPath>): readonly ParserPath[] => {
   const places = new Map<Rest | undefined, Map<Call | undefined, Set<number>>>();
   return [...paths].filter(({alternative, rest, call}) => {
@@ -173,7 +173,7 @@ export const distinctPaths = (paths: Iterable<ParserPath>): readonly ParserPath[
   });
 };
 
-/** Whether all ways have come to the same places, whatever was chosen: looking further ahead would not tell them apart. */
+/** Whether all alternatives reach the same states, so that more lookahead cannot distinguish them. */
 export const areIndistinguishable = (paths: readonly ParserPath[], alternatives: number): boolean => {
   const counts = new Map<Rest | undefined, Map<Call | undefined, number>>();
   for (const {rest, call} of paths) {
@@ -184,7 +184,7 @@ export const areIndistinguishable = (paths: readonly ParserPath[], alternatives:
   return [...counts.values()].every(byCall => [...byCall.values()].every(count => count === alternatives));
 };
 
-/** Whether a way can come to the end of the rule in which the choice is without another token. */
+/** Whether a path can reach the end of the choice's rule without another token. */
 export const canLeaveRule = ({rest, call, hasLeft}: ParserPath, home: Call | undefined): boolean => {
   if (hasLeft) return true;
   let at = call;

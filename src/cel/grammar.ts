@@ -24,7 +24,7 @@ export type RuleName =
   | 'start' | 'expr' | 'or' | 'and' | 'relation' | 'relationTerm' | 'calc' | 'calcTerm' | 'unary' | 'member' | 'primary' | 'exprList' | 'listInit' | 'fields' | 'field'
   | 'entries' | 'escapeIdent' | 'optExpr' | 'literal';
 
-/** The published grammar of the language (cel-spec, doc/langdef.md). Only the problems of broken expressions are found with it. */
+/** The published grammar of the language (cel-spec, doc/langdef.md). It is used only to report syntax errors; valid expressions are parsed by parse.ts. */
 export const grammar: Readonly<Record<RuleName, Part>> = {
   start: sequence(expr, token('EOF')),
   expr: sequence(rule('or'), option(sequence(token('?'), rule('or'), token(':'), expr))),

@@ -11,7 +11,7 @@ type Found = readonly {readonly at: Expr; readonly message: string}[];
 
 const typeOf = ({types}: CheckedAst, {id}: Expr): Type => types[id] ?? dyn;
 
-/** A duration, a time or a pattern that is written out and is none. */
+/** Reports an invalid constant duration, timestamp or pattern. */
 const argumentProblems = (ast: CheckedAst, call: CallExpr): Found => {
   const [arg] = call.args;
   if (arg?.kind !== 'literal') return [];
@@ -45,7 +45,7 @@ const integers: readonly TypeKind[] = ['int', 'uint'];
 const doubles: readonly TypeKind[] = ['double', 'string'];
 const hexadecimals: readonly TypeKind[] = [...integers, 'string', 'bytes'];
 
-/** The types that the clauses of a format take. */
+/** The argument types of each format clause. */
 const clauseTypes: Readonly<Record<string, readonly TypeKind[]>> = {
   s: [...integers, 'list', 'map', 'double', 'bool', 'string', 'timestamp', 'bytes', 'duration', 'type', 'null'],
   d: integers,
@@ -57,7 +57,7 @@ const clauseTypes: Readonly<Record<string, readonly TypeKind[]>> = {
   o: integers,
 };
 
-/** The part of an argument, itself or within, that a clause does not take. */
+/** Returns the argument, or the part of it, whose type the clause does not support. */
 const unsupportedPart = (ast: CheckedAst, arg: Expr, letter: string): Expr | undefined => {
   const {kind} = typeOf(ast, arg);
   if (kind !== 'dyn' && !clauseTypes[letter]!.includes(kind)) return arg;
@@ -106,7 +106,7 @@ const found = (ast: CheckedAst, expr: Expr): Found => {
 
 const isLiteral = ({kind}: Expr): boolean => kind === 'list' || kind === 'map';
 
-/** What is wrong with parts of an expression that never change, although its types go together. What is to be formatted may be of many types. */
+/** Validates constant parts of a well-typed expression. Arguments of `format` may have elements of mixed types. */
 export const literalProblems = (ast: CheckedAst): readonly Problem[] => {
   const all = [...nodes(ast.root)];
   const formats = all.filter(expr => expr.kind === 'call' && expr.function === 'format');

@@ -1,27 +1,27 @@
 import {Bytes, Uint} from './values.js';
 
-/** Why the text of a literal is none. */
+/** Thrown for an invalid literal. */
 export class LiteralError extends Error {}
 
 const maxInt = 2n ** 63n - 1n;
 const minInt = -(2n ** 63n);
 const maxUint = 2n ** 64n - 1n;
 
-/** The int that digits stand for, with their sign. */
+/** Parses an int literal with its sign. */
 export const intLiteral = (digits: string, sign: '' | '-'): bigint => {
   const value = sign === '-' ? -BigInt(digits) : BigInt(digits);
   if (value > maxInt || value < minInt) throw new LiteralError('invalid int literal');
   return value;
 };
 
-/** The uint that digits with their `u` stand for. */
+/** Parses a uint literal with its suffix `u`. */
 export const uintLiteral = (text: string): Uint => {
   const value = BigInt(text.slice(0, -1));
   if (value > maxUint) throw new LiteralError('invalid uint literal');
   return new Uint(value);
 };
 
-/** The double that digits stand for. */
+/** Parses a double literal. */
 export const doubleLiteral = (text: string): number => {
   const value = Number(text);
   if (!Number.isFinite(value)) throw new LiteralError('invalid double literal');
@@ -30,7 +30,7 @@ export const doubleLiteral = (text: string): number => {
 
 const simpleEscapes: Readonly<Record<string, number>> = {a: 7, b: 8, f: 12, n: 10, r: 13, t: 9, v: 11, '\\': 92, "'": 39, '"': 34, '`': 96, '?': 63};
 
-/** The character an escape stands for, and whether it stands for a byte as it is. */
+/** Parses an escape sequence. `isByte` is set where it stands for a single byte. */
 const parseEscape = (body: string, at: number): {readonly code: number; readonly length: number; readonly isByte: boolean; readonly isUnicode: boolean} => {
   const letter = body[at + 1] ?? '';
   const simple = simpleEscapes[letter];
@@ -44,7 +44,7 @@ const parseEscape = (body: string, at: number): {readonly code: number; readonly
 
 const isScalar = (code: number): boolean => code <= 0x10_ff_ff && (code < 0xd8_00 || code > 0xdf_ff);
 
-/** The body of a quoted literal without its quotes, and whether escapes in it mean nothing. */
+/** Returns the body of a quoted literal, and whether it is raw. */
 const parseQuotes = (text: string): {readonly body: string; readonly isRaw: boolean} => {
   const isRaw = /^[rR]/.test(text);
   const quoted = (isRaw ? text.slice(1) : text).replaceAll(/\r\n?/g, '\n');
@@ -52,7 +52,7 @@ const parseQuotes = (text: string): {readonly body: string; readonly isRaw: bool
   return {body: quoted.slice(quotes, quoted.length - quotes), isRaw};
 };
 
-/** The string that a quoted literal stands for. */
+/** Parses a string literal. */
 export const stringLiteral = (text: string): string => {
   const {body, isRaw} = parseQuotes(text);
   if (isRaw || !body.includes('\\')) return body;
@@ -69,7 +69,7 @@ export const stringLiteral = (text: string): string => {
   return out;
 };
 
-/** The bytes that a literal with a `b` before it stands for. */
+/** Parses a bytes literal with its prefix `b`. */
 export const bytesLiteral = (text: string): Bytes => {
   const {body, isRaw} = parseQuotes(text.slice(1));
   const parts: Uint8Array[] = [];

@@ -4,7 +4,7 @@ import {traversal} from './costs.js';
 import {charge, type Step} from './frame.js';
 import {Failure, keyOf, ListValue, noSuchOverload, OpaqueValue, sizeOf} from './values.js';
 
-/** Whether a value is in a list that never changes: looked up, not searched, and free. Undefined where the list holds more than plain values. */
+/** `value in [constants]` as a set lookup, free of charge. Returns undefined where the list contains values that are not scalar. */
 export const membership = (wanted: Node, list: Node): Node | undefined => {
   if (!('constant' in list) || !(list.constant instanceof ListValue)) return undefined;
   if (list.constant.size === 0) return {constant: false};
@@ -22,7 +22,7 @@ export const membership = (wanted: Node, list: Node): Node | undefined => {
   };
 };
 
-/** `a && b`: false where either is, whatever the other is. */
+/** `a && b`: false if either operand is false, even if the other fails. */
 export const logicalAnd = (left: Step, right: Step): Step => frame => {
   const first = left(frame);
   if (first === false) return false;
@@ -33,7 +33,7 @@ export const logicalAnd = (left: Step, right: Step): Step => frame => {
   return other instanceof Failure ? other : noSuchOverload;
 };
 
-/** `a || b`: true where either is, whatever the other is. */
+/** `a || b`: true if either operand is true, even if the other fails. */
 export const logicalOr = (left: Step, right: Step): Step => frame => {
   const first = left(frame);
   if (first === true) return true;
@@ -44,7 +44,7 @@ export const logicalOr = (left: Step, right: Step): Step => frame => {
   return other instanceof Failure ? other : noSuchOverload;
 };
 
-/** `a == b`, or its negation. */
+/** `a == b` and `a != b`. */
 export const comparison = (left: Step, right: Step, isNegated: boolean): Step => frame => {
   const first = left(frame);
   const second = right(frame);

@@ -1,6 +1,6 @@
 import type {ComprehensionExpr, Expr, Literal} from './ast.js';
 
-/** A call that looked like a macro's but whose arguments are not what it takes. */
+/** Thrown for a macro call with invalid arguments. */
 export class MacroError extends Error {
   readonly at: Expr;
 
@@ -10,7 +10,7 @@ export class MacroError extends Error {
   }
 }
 
-/** Makes nodes that stand where the call of the macro stands. */
+/** Creates nodes at the position of the macro call. */
 export interface ExprFactory {
   readonly literal: (value: Literal) => Expr;
   readonly ident: (name: string) => Expr;
@@ -22,22 +22,22 @@ export interface ExprFactory {
   readonly fold: (parts: Omit<ComprehensionExpr, 'id' | 'kind'>) => Expr;
 }
 
-/** A call that is rewritten when it is read. Undefined from `expand` leaves the call as it is. */
+/** A call that is expanded when the expression is parsed. `expand` returns undefined to leave the call as it is. */
 export interface Macro {
   readonly name: string;
   /** Whether it is called on a target. */
   readonly isMember: boolean;
-  /** How many arguments it takes; any number where it does not say. */
+  /** The number of arguments; any number if undefined. */
   readonly arity?: number;
   readonly expand: (make: ExprFactory, args: readonly Expr[], target: Expr | undefined) => Expr | undefined;
 }
 
-/** The variable in which a fold gathers, which no expression can name. */
+/** The accumulator variable of comprehensions. Expressions cannot name it. */
 export const accumulator = '@result';
 
 const accumulatorNames: ReadonlySet<string> = new Set([accumulator, '__result__']);
 
-/** The name a macro's argument declares. */
+/** Returns the variable name that a macro argument declares. Throws `MacroError` for any other argument. */
 export const variableName = (argument: Expr, message: string): string => {
   if (argument.kind !== 'ident') throw new MacroError(argument, message);
   if (accumulatorNames.has(argument.name)) throw new MacroError(argument, 'iteration variable overwrites accumulator variable');
@@ -46,14 +46,14 @@ export const variableName = (argument: Expr, message: string): string => {
 
 export const result = (make: ExprFactory): Expr => make.ident(accumulator);
 
-/** The variable of a fold that does not loop. */
+/** The iteration variable of a comprehension that does not loop. */
 const unused = '#unused';
 
-/** A fold that only gives a value a name within an expression. */
+/** Returns a comprehension that binds a variable within an expression. */
 export const bindVariable = (make: ExprFactory, variable: string, value: Expr, within: Expr): Expr =>
   make.fold({range: make.list(), variable: unused, accumulator: variable, init: value, condition: make.literal(false), step: make.ident(variable), result: within});
 
-/** What a quantifier begins with, how it goes on, and what it ends in. */
+/** The initial value, loop condition, step and result of a quantifier. */
 interface Quantifier {
   readonly init: (make: ExprFactory) => Expr;
   readonly condition: (make: ExprFactory) => Expr;
@@ -100,7 +100,7 @@ const mapMacro = (make: ExprFactory, range: Expr, variable: string, gathered: Ex
   return make.fold({range, variable, accumulator, init, condition, step, result: result(make)});
 };
 
-/** The macros of the language itself. */
+/** The standard macros. */
 export const standardMacros: readonly Macro[] = [
   {
     name: 'has',
@@ -134,5 +134,5 @@ export const standardMacros: readonly Macro[] = [
   },
 ];
 
-/** Under which name a macro of that shape is looked up. */
+/** Returns the key under which a macro is looked up. */
 export const macroKey = (name: string, arity: number | undefined, isMember: boolean): string => `${name}:${arity ?? '*'}:${isMember}`;

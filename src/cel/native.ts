@@ -1,7 +1,7 @@
 import {equalLists, equalMaps} from './compare.js';
 import {Failure, keyOf, ListValue, MapValue, noSuchOverload, type Value} from './values.js';
 
-/** A list that an expression made. */
+/** A list created by an expression. */
 export class NativeList extends ListValue {
   readonly items: readonly Value[];
 
@@ -27,7 +27,7 @@ export class NativeList extends ListValue {
   }
 }
 
-/** The list in which a fold gathers. Nothing but the fold sees it while it grows, so it grows in place. */
+/** The accumulator list of a comprehension. Only the comprehension sees it, so it grows in place. */
 export class GrowingList extends NativeList {
   declare readonly items: Value[];
 
@@ -41,7 +41,7 @@ export class GrowingList extends NativeList {
   }
 }
 
-/** A map that an expression made. Its entries go by what their keys are equal by. */
+/** A map created by an expression. Entries are keyed by `keyOf`. */
 export class NativeMap extends MapValue {
   readonly entries: Map<string | boolean | bigint | number, {readonly key: Value; readonly value: Value}>;
 
@@ -54,7 +54,7 @@ export class NativeMap extends MapValue {
     return this.entries.size;
   }
 
-  /** Puts an entry in while the map is made; a failure where the key can be none. */
+  /** Adds an entry while the map is built. Returns a failure for an unsupported key type. */
   put(key: Value, value: Value): Failure | undefined {
     const id = keyOf(key);
     if (id === undefined) return new Failure('unsupported key type');
@@ -76,13 +76,13 @@ export class NativeMap extends MapValue {
   }
 }
 
-/** The map in which a fold gathers, which grows in place as the list does. */
+/** The accumulator map of a comprehension, which grows in place. */
 export class GrowingMap extends NativeMap {}
 
-/** Plain JSON as it came, of which no schema says more. */
+/** JSON that no schema describes. */
 export type Json = null | boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>>;
 
-/** A list in plain JSON. Its elements become values when they are asked for. */
+/** A list over plain JSON. Elements are converted on access. */
 export class JsonList extends ListValue {
   readonly raw: readonly unknown[];
 
@@ -108,7 +108,7 @@ export class JsonList extends ListValue {
   }
 }
 
-/** An object in plain JSON. */
+/** A map over a JSON object. Values are converted on access. */
 export class JsonMap extends MapValue {
   readonly raw: Readonly<Record<string, unknown>>;
 
@@ -134,7 +134,7 @@ export class JsonMap extends MapValue {
   }
 }
 
-/** The value that plain JSON is. Whole numbers are ints: JSON has no way to tell. Values of the language are themselves. */
+/** Returns the value of plain JSON. Integral numbers become ints. CEL values are returned as they are. */
 export const fromJson = (raw: unknown): Value => {
   switch (typeof raw) {
     case 'string':

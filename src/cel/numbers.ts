@@ -8,21 +8,21 @@ export const uintOverflow = new Failure('unsigned integer overflow');
 export const divisionByZero = new Failure('division by zero');
 export const modulusByZero = new Failure('modulus by zero');
 
-/** The int, unless 64 bits do not hold it. */
+/** Returns the int, or a failure on overflow of 64 bits. */
 export const checkedInt = (value: bigint): Value => (value < int64.least || value > int64.most ? intOverflow : value);
 
-/** The uint, unless 64 bits do not hold it. */
+/** Returns the uint, or a failure on overflow of 64 bits. */
 export const checkedUint = (value: bigint): Value => (value < uint64.least || value > uint64.most ? uintOverflow : new Uint(value));
 
-/** The int a double is without its fraction. */
+/** Truncates a double to an int. */
 export const intOfDouble = (value: number): Value => (Number.isNaN(value) || value <= -(2 ** 63) || value >= 2 ** 63 ? intOverflow : BigInt(Math.trunc(value)));
 
 export const uintOfDouble = (value: number): Value => (Number.isNaN(value) || value < 0 || value >= 2 ** 64 ? uintOverflow : new Uint(BigInt(Math.trunc(value))));
 
-/** Doubles of so many digits before the point are written with an exponent. */
+/** Doubles with more digits before the point are formatted with an exponent. */
 const largestPlain = 6;
 
-/** A double as the original writes it: shortest, with an exponent where it is below -4 or above 5. */
+/** Formats a double as upstream does: the shortest form, with an exponent below -4 and above 5. */
 export const formatDouble = (value: number): string => {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
@@ -33,7 +33,7 @@ export const formatDouble = (value: number): string => {
   return `${digits}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`;
 };
 
-/** A double in full, without an exponent. */
+/** Formats a double without an exponent. */
 export const formatDoubleInFull = (value: number): string => {
   const [digits = '', power] = value.toString().split('e');
   if (power === undefined) return digits;
@@ -47,7 +47,7 @@ export const formatDoubleInFull = (value: number): string => {
 const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const infinite = /^([+-]?)(?:inf|infinity)$/i;
 
-/** The double a text stands for, or undefined. */
+/** Parses a double; undefined for other texts. */
 export const parseDouble = (text: string): number | undefined => {
   if (decimal.test(text)) {
     const value = Number(text);

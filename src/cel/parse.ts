@@ -5,7 +5,7 @@ import {formatProblems, maxDepth, addProblem, problemAt, tooDeep, type Problem} 
 import {syntaxProblems} from './syntax-problems.js';
 import {tokenise, type Token, type TokenKind} from './tokens.js';
 
-/** What is wrong with an expression: all of it in one text as the original prints it, and the first place. */
+/** The problems of an expression that cannot be parsed: the formatted message, and the position of the first. */
 export interface ParseError {
   readonly message: string;
   readonly line: number;
@@ -13,16 +13,16 @@ export interface ParseError {
   readonly problems: readonly Problem[];
 }
 
-/** Which parts of the language may be written. */
+/** Macros and optional parts of the syntax. */
 export interface ParseOptions {
   readonly macros?: ReadonlyMap<string, Macro>;
   /** `a.?b`, `a[?b]`, `[?a]`, `{?a: b}`. */
   readonly optionalSyntax?: boolean;
-  /** Names in backticks behind a dot. */
+  /** Names in backticks after a dot. */
   readonly escapedNames?: boolean;
 }
 
-/** Longer expressions, in characters, are refused unread. */
+/** The maximum length of an expression in characters. */
 const maxCharacters = 100_000;
 
 const reserved: ReadonlySet<string> = new Set([
@@ -33,7 +33,7 @@ const relations: ReadonlySet<TokenKind> = new Set(['<', '<=', '>=', '>', '==', '
 const products: ReadonlySet<TokenKind> = new Set(['*', '/', '%']);
 const sums: ReadonlySet<TokenKind> = new Set(['+', '-']);
 
-/** Thrown where the grammar is broken: the problems are then found by reading again with recovery. */
+/** Thrown on a syntax error. The problems are then found by syntax-problems.ts, which recovers from errors. */
 class GrammarError extends Error {}
 class NestingLimitExceeded extends Error {}
 
@@ -78,7 +78,7 @@ class Parser {
     return token;
   }
 
-  /** Notes a problem and gives a node to go on with. */
+  /** Adds a problem and returns a placeholder node. */
   fail(position: number, message: string): Expr {
     addProblem(this.problems, this.text, position, message);
     return {kind: 'literal', id: this.id(position), value: null};
@@ -101,7 +101,7 @@ class Parser {
     return this.call(id, '_?_:_', undefined, [condition, whenTrue, whenFalse]);
   }
 
-  /** Terms of `&&` and `||` hang in a balanced tree, so that long chains are not deep. */
+  /** Builds a balanced tree of `&&` and `||` terms, so that long chains do not nest deeply. */
   balanced(name: string, operator: TokenKind, term: () => Expr): Expr {
     const terms = [term()];
     const ids: number[] = [];
@@ -193,7 +193,7 @@ class Parser {
     return this.call(id, isOptional ? '_[?_]' : '_[_]', undefined, [operand, index]);
   }
 
-  /** Expressions between commas up to a closing bracket. */
+  /** Parses expressions separated by commas up to a closing bracket. */
   list(close: TokenKind): Expr[] {
     const found: Expr[] = [];
     if (this.accept(close)) return found;
@@ -279,7 +279,7 @@ class Parser {
     return this.call(id, dot + text, undefined, this.list(')'));
   }
 
-  /** The dotted name of an object literal where one begins here; then its opening brace is next. */
+  /** Returns the qualified type name of an object literal that starts here and advances to its opening brace; undefined if none does. */
   messageName(first: Token): string | undefined {
     let name = this.textOf(first);
     let at = this.at;
@@ -295,7 +295,7 @@ class Parser {
     return mark !== undefined;
   }
 
-  /** Items between commas up to a closing bracket; one more comma may stand before it. */
+  /** Parses items separated by commas up to a closing bracket. A trailing comma is allowed. */
   items(close: TokenKind, item: () => void): void {
     if (!this.is(close) && !this.accept(',')) {
       do item();
@@ -341,7 +341,7 @@ class Parser {
     return {kind: 'map', id, entries};
   }
 
-  /** A call, or what the macro of that name makes of it. */
+  /** Returns a call, or the expansion of the macro of that name. */
   call(id: number, name: string, target: Expr | undefined, args: readonly Expr[]): Expr {
     const {macros} = this.options;
     const macro = macros?.get(macroKey(name, args.length, target !== undefined)) ?? macros?.get(macroKey(name, undefined, target !== undefined));
@@ -377,12 +377,12 @@ const parseError = (text: string, problems: readonly Problem[]): ParseError => {
   return {message: formatProblems(text, problems), line: first?.line ?? -1, column: first?.column ?? -1, problems};
 };
 
-/** The macros by the shape of their calls. */
+/** Returns the macros by their keys. */
 export const macroTable = (macros: Iterable<Macro>): ReadonlyMap<string, Macro> => new Map([...macros].map(macro => [macroKey(macro.name, macro.arity, macro.isMember), macro]));
 
 const defaults: ParseOptions = {macros: macroTable(standardMacros), optionalSyntax: true};
 
-/** Reads an expression. The macros in it are expanded. */
+/** Parses an expression and expands its macros. */
 export const parse = (text: string, options: ParseOptions = defaults): Ast | ParseError => {
   if (text.length > maxCharacters) {
     const size = [...text].length;

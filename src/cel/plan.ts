@@ -8,29 +8,29 @@ import {logicalAnd, comparison, logicalOr, membership} from './logic.js';
 import {NativeList, NativeMap} from './native.js';
 import {Failure, noSuchOverload, Optional, TypeValue, type Value} from './values.js';
 
-/** What making a list, a map or an object costs. */
+/** The cost of creating a list, a map or an object. */
 const listCost = 10;
 const mapCost = 30;
 const structCost = 40;
 
-/** What is put together of an expression before it is run: how to run it, and which variables it asks for. */
+/** A planned expression: its step, and the variables it uses. */
 export interface Plan {
   readonly step: Step;
   readonly variables: readonly string[];
 }
 
-/** Thrown where a part of an expression that never changes fails already when it is put together. */
+/** Thrown when a constant subexpression fails during planning. */
 export class PlanError extends Error {}
 
 interface Scope {
   readonly name: string;
   readonly slot: number;
-  /** The step that finds what a fold begins with, for its accumulator. */
+  /** Creates the initial accumulator. */
   readonly init?: Step;
   readonly outer: Scope | undefined;
 }
 
-/** Conversions of what never changes are made once. */
+/** Conversions that are folded when their argument is constant. */
 const conversions: ReadonlySet<string> = new Set(['bool', 'bytes', 'double', 'duration', 'dyn', 'int', 'string', 'timestamp', 'type', 'uint']);
 
 class Planner {
@@ -44,7 +44,7 @@ class Planner {
     this.#ast = ast;
   }
 
-  /** What a macro repeats is put together once in each scope it stands in. */
+  /** Plans a node. A node that a macro repeats is planned once per scope. */
   plan(expr: Expr): Node {
     const known = this.#made.get(expr);
     if (known && known.scope === this.#scope) return known.node;
@@ -109,7 +109,7 @@ class Planner {
     return expr.test ? presenceTest(withKey(attribute, key)) : withKey(attribute, key);
   }
 
-  /** What is no path from a variable becomes one of its own, of which the first step is to find it. */
+  /** Returns the node as an attribute. Any other node becomes the base of a new one. */
   #asAttribute(node: Node): Node {
     return isAttribute(node) ? node : plainAttribute(stepOf(node));
   }
@@ -265,14 +265,14 @@ const withCost = (make: Step, cost: number): Step => frame => {
   return made;
 };
 
-/** The value of a step that needs nothing around it. */
+/** Evaluates a constant step. */
 const evaluateConstant = (step: Step): Value => {
   const value = step({cost: 0, limit: Number.POSITIVE_INFINITY, locals: [], variables: [], resolve: () => noSuchOverload});
   if (value instanceof Failure) throw new PlanError(value.message);
   return value;
 };
 
-/** Puts an expression together to be run any number of times. Throws a PlanFailure where a part that never changes fails. */
+/** Plans an expression. Throws a `PlanError` where a constant subexpression fails. */
 export const plan = (ast: CheckedAst): Plan => {
   const planner = new Planner(ast);
   const step = planner.step(ast.root);

@@ -1,21 +1,21 @@
 import {characters} from './values.js';
 
-/** What is wrong with an expression, and where: line from 1, column from 0, both in characters. Line -1 means nowhere in particular. */
+/** An error in an expression with its position: line from 1, column from 0 in characters. Line -1 means no position. */
 export interface Problem {
   readonly message: string;
   readonly line: number;
   readonly column: number;
 }
 
-/** A line longer than this is not shown. */
+/** Longer lines are not shown in messages. */
 const maxSnippetLength = 16_384;
 
-/** How many problems of one expression are told. */
+/** The maximum number of problems reported for one expression. */
 const maxProblems = 100;
 
 const lineBreak = /\n/g;
 
-/** Where a position given in UTF-16 units is, or nowhere for -1. */
+/** Returns the position of a UTF-16 offset, or -1 for offset -1. */
 export const locate = (text: string, offset: number): {readonly line: number; readonly column: number} => {
   if (offset < 0) return {line: -1, column: -1};
   let line = 1;
@@ -28,17 +28,17 @@ export const locate = (text: string, offset: number): {readonly line: number; re
   return {line, column: characters(text.slice(start, offset))};
 };
 
-/** A problem at a position given in UTF-16 units. */
+/** Returns a problem at a UTF-16 offset. */
 export const problemAt = (text: string, offset: number, message: string): Problem => ({message, ...locate(text, offset)});
 
 const truncatedProblem: Problem = {message: '', line: -1, column: -1};
 
-/** Adds a problem to those there are. Of more than are told only the number counts, so that their places are not looked for. */
+/** Adds a problem. Beyond the maximum only the number is counted and no position is computed. */
 export const addProblem = (problems: Problem[], text: string, offset: number, message: string): void => {
   problems.push(problems.length < maxProblems ? problemAt(text, offset, message) : truncatedProblem);
 };
 
-/** How deeply any one form may nest, as the original's. */
+/** The maximum nesting depth, as upstream's. */
 export const maxDepth = 250;
 
 export const tooDeep = (text: string): Problem => problemAt(text, -1, `expression recursion limit exceeded: ${maxDepth}`);
@@ -55,7 +55,7 @@ const formatProblem = (text: string, {message, line, column}: Problem): string =
   return `${head}\n | ${snippet}\n | ${dots.join('')}${isWide(shown[column]) ? '＾' : '^'}`;
 };
 
-/** The text of all problems as the original prints it: in the order of the text, each with its line and a caret. */
+/** Formats all problems as upstream does: in text order, each with its line and a caret. */
 export const formatProblems = (text: string, problems: readonly Problem[]): string => {
   const shown = problems.slice(0, maxProblems).toSorted((left, right) => left.line - right.line || left.column - right.column);
   const more = problems.length - shown.length;

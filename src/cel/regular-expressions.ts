@@ -1,7 +1,7 @@
 import {regexp, RegexpSyntaxError} from '#src/schema/regexp.js';
 import {Failure, type Value} from './values.js';
 
-/** What is wrong with a pattern, in Go's words, or undefined. */
+/** Returns the error of an invalid pattern as Go words it, or undefined. */
 export const regexpError = (pattern: string): string | undefined => {
   try {
     regexp(pattern);
@@ -12,13 +12,13 @@ export const regexpError = (pattern: string): string | undefined => {
   }
 };
 
-/** Whether a text contains what the pattern describes: in time linear in the text's length. */
+/** Returns whether the text contains a match. Runs in time linear in the text's length. */
 export const matches = (text: string, pattern: string): Value => {
   const error = regexpError(pattern);
   return error === undefined ? regexp(pattern).test(text) : new Failure(error);
 };
 
-/** What a pattern matches in a text, up to so many; any number where it is negative. An empty match right behind another is none. */
+/** Returns up to `most` matches, all if negative. An empty match directly after another match is skipped. */
 export const matchesIn = (text: string, pattern: string, most: number): readonly string[] => {
   const matcher = regexp(pattern).matcher(text);
   const found: string[] = [];

@@ -5,7 +5,7 @@ import {bool, bytes, double, duration, dyn, int, listOf, mapOf, objectType, stri
 
 /** A field of an object that a schema describes. */
 export interface SchemaField {
-  /** Its name as the object has it. */
+  /** The name in the object, unescaped. */
   readonly name: string;
   readonly type: Type;
   readonly node: SchemaNode;
@@ -18,7 +18,7 @@ const text: SchemaNode = {type: 'string'};
 const names = ['name', 'generateName'];
 const metadata: SchemaNode = {type: 'object', properties: new Map(names.map(name => [name, text]))};
 
-/** Whether a schema says all that is asked of a whole object. A custom resource's says less than its metadata holds. */
+/** Whether a schema already declares apiVersion, kind and the names in metadata. Schemas of custom resources do not. */
 const isWhole = ({properties, source}: SchemaNode): boolean =>
   !source &&
   ['apiVersion', 'kind'].every(name => properties?.get(name)?.type === 'string') &&
@@ -26,7 +26,7 @@ const isWhole = ({properties, source}: SchemaNode): boolean =>
 
 const roots = new WeakMap<SchemaNode, SchemaNode>();
 
-/** The schema of a whole object, whose apiVersion, kind and names can be asked for even where it does not say so; of its metadata nothing else. */
+/** Returns the schema of a whole object: with apiVersion, kind, metadata.name and metadata.generateName, and no other metadata. */
 export const asRoot = (node: SchemaNode): SchemaNode => {
   if (isWhole(node)) return node;
   const known = roots.get(node);
@@ -39,13 +39,13 @@ export const asRoot = (node: SchemaNode): SchemaNode => {
 };
 
 /**
- * The types of objects that schemas describe. Fields without a type that is known are left out, as are those whose names cannot be written.
- * Types are found when they are asked for, so that schemas may contain themselves.
+ * The CEL types of objects that schemas describe. Fields without a known type and fields whose names cannot be escaped are left out.
+ * Types are resolved on demand, so that schemas may be recursive.
  */
 export class SchemaTypes implements TypeSource {
   readonly #objects = new Map<string, {readonly node: SchemaNode; fields?: ReadonlyMap<string, SchemaField>}>();
 
-  /** The type of values that a schema describes, known by that name where they are objects; `isRoot` for whole objects. Undefined where expressions cannot see them. */
+  /** Returns the type of the values that a schema describes; object types get this name. `isRoot` is set for whole objects. Undefined where expressions cannot access them. */
   declare(name: string, node: SchemaNode, isRoot = node.embedded === true): Type | undefined {
     if (node.format === 'int-or-string') return dyn;
     const {type, format, items} = isRoot ? asRoot(node) : node;
@@ -77,7 +77,7 @@ export class SchemaTypes implements TypeSource {
     return this.#objects.has(name) ? objectType(name) : undefined;
   }
 
-  /** The fields of an object type by the names that expressions write. */
+  /** Returns the fields of an object type by their escaped names. */
   fields(type: string): ReadonlyMap<string, SchemaField> {
     const object = this.#objects.get(type);
     if (!object) return new Map();

@@ -9,7 +9,7 @@ import {Bytes, Duration, Failure, keyOf, ListValue, MapValue, noSuchOverload, ty
 
 const typeError = (expected: string, raw: unknown): Failure => new Failure(`invalid data, expected ${expected}, got ${raw === null ? 'null' : typeof raw}`);
 
-/** A text of a format that is a type of its own. */
+/** Converts a string of a format that has a CEL type of its own. */
 const formattedValue = (format: string | undefined, raw: string): Value => {
   switch (format) {
     case 'byte':
@@ -29,8 +29,8 @@ const formattedValue = (format: string | undefined, raw: string): Value => {
 };
 
 /**
- * Plain JSON seen as what its schema says: nothing is copied, and what lies within is looked at when it is asked for. Values of the
- * language, which come in when lists are put together, are themselves.
+ * Returns plain JSON as a value typed by its schema. Nothing is copied; nested values are converted on access. CEL values, which occur
+ * in concatenated lists, are returned as they are.
  */
 export const view = (raw: unknown, node: SchemaNode, isRoot = node.embedded === true): Value => {
   if (raw === null || raw === undefined) return node.nullable ? null : new Failure('invalid data, got null for schema with nullable=false');
@@ -59,7 +59,7 @@ export const view = (raw: unknown, node: SchemaNode, isRoot = node.embedded === 
   }
 };
 
-/** What no schema describes: kept, and good for comparing only. */
+/** A value that no schema describes. It can only be compared. */
 class UntypedValue extends MapValue {
   readonly raw: unknown;
   readonly size = 0;
@@ -82,7 +82,7 @@ class UntypedValue extends MapValue {
   }
 }
 
-/** An object or a map. */
+/** An object or a map over JSON. */
 class MapView extends MapValue {
   readonly raw: Readonly<Record<string, unknown>>;
   readonly #node: SchemaNode;
@@ -136,7 +136,7 @@ class MapView extends MapValue {
   }
 }
 
-/** A list. One that is a set or a map is the same in any order, and gains no element twice. */
+/** A list over JSON. Lists of type set and map compare regardless of order, and concatenation does not add duplicates. */
 class ListView extends ListValue {
   readonly #elements: readonly unknown[];
   readonly #node: SchemaNode;
@@ -155,7 +155,7 @@ class ListView extends ListValue {
     return view(this.#elements[index], this.#node.items!);
   }
 
-  /** What an element is told apart by: its keys in a map, itself in a set. */
+  /** Returns the identity of an element: its keys in a list of type map, itself in a set. */
   #identity(element: Value): unknown {
     if (this.#node.listType === 'set') return keyOf(element) ?? element;
     const keys = (this.#node.listMapKeys ?? []).map(key => (element instanceof MapValue ? keyOf(element.find(escaped(key) ?? key) ?? null) : undefined));

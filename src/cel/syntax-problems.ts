@@ -3,10 +3,10 @@ import {areIndistinguishable, pathsAfter, distinctPaths, expectedAt, firstOf, fi
 import {addProblem, problemAt, tooDeep, type Problem} from './problem.js';
 import {tokenKinds, type Token, type TokenKind, type UnrecognizedText} from './tokens.js';
 
-/** Thrown where a rule cannot go on; the rule that is being read recovers. */
+/** Thrown when no rule matches; the current rule recovers. */
 class RecognitionError extends Error {}
 
-/** Thrown where recovering is given up. */
+/** Thrown when recovery reaches its limit. */
 class RecoveryLimitExceeded extends Error {}
 
 const nothing: Part = {kind: 'row', parts: []};
@@ -33,8 +33,8 @@ const kindSet = (kinds: ReadonlySet<TokenKind>): string => {
 const reservedSelection = /^no viable alternative at input '\.(true|false|null)'$/;
 
 /**
- * Reads an expression that breaks the grammar once more, telling each problem and going on behind it as the original's parser does (that of
- * ANTLR: a token too many is left out, a missing one is taken as read, and else what cannot be read is skipped up to what may follow).
+ * Parses an invalid expression again and reports every syntax error as upstream's ANTLR parser does: an extraneous token is deleted, a
+ * missing token is assumed, and otherwise tokens are skipped up to the recovery set.
  */
 class RecoveringParser {
   readonly #text: string;
@@ -67,7 +67,7 @@ class RecoveringParser {
     return `'${kind === 'EOF' ? '<EOF>' : escapeWhitespace(this.#text.slice(start, end))}'`;
   }
 
-  /** The text between tokens, without what is no token. */
+  /** Returns the text between two offsets without unrecognized characters. */
   #between(start: number, end: number): string {
     let out = '';
     let at = start;
@@ -79,7 +79,7 @@ class RecoveringParser {
     return out + this.#text.slice(at, end);
   }
 
-  /** Tells a problem, unless the last one is not yet behind. */
+  /** Reports a problem, unless the parser is still recovering from the previous one. */
   #report(message: string, at: Token = this.#token): void {
     if (this.#isRecovering) return;
     this.#isRecovering = true;
@@ -107,7 +107,7 @@ class RecoveringParser {
     this.#report(`extraneous input ${this.#input(this.#token)} expecting ${kindSet(expected)}`);
   }
 
-  /** Leaves a token out where the one behind it would do. */
+  /** Single-token deletion: skips a token if the next one is expected here. */
   #leaveOut(rest: Rest): boolean {
     const expected = expectedAt(rest, this.#call);
     if (this.#token.kind === 'EOF' || !expected.has(this.#ahead(1).kind)) return false;
@@ -117,7 +117,7 @@ class RecoveringParser {
     return true;
   }
 
-  /** Looks whether what comes can go on here, before a choice is made. */
+  /** Checks before a choice whether the next token can continue here, and recovers if not. */
   #sync(rest: Rest, isRepeated: boolean): void {
     this.#state = rest.part;
     if (this.#isRecovering) return;
@@ -217,7 +217,7 @@ class RecoveringParser {
     }
   }
 
-  /** Reads what may repeat as long as that is what comes. */
+  /** Parses a repeated part while it matches. */
   #repeat(rest: Rest, part: Part, isAtLeastOnce: boolean): void {
     this.#sync(rest, false);
     const again = restOf(repeated(part), rest.next);
@@ -235,7 +235,7 @@ class RecoveringParser {
     return this.#choose([part, nothing], again.next, again) === 0;
   }
 
-  /** Which of some parts comes, by looking ahead until only one is left. */
+  /** Returns the alternative to parse, looking ahead until only one remains. */
   #choose(parts: readonly Part[], next: Rest | undefined, behindFirst = next): number {
     const viable = parts.flatMap((part, alternative) => {
       const {kinds, isNullable} = firstOf(part);
@@ -270,7 +270,7 @@ class RecoveringParser {
     try {
       this.#rule('start', undefined);
     } catch (error) {
-      // Rules nest a dozen deep for every bracket: what nests too deeply is told as such.
+      // Every bracket nests a dozen rules, so that deep nesting overflows the stack.
       if (error instanceof RangeError) this.problems.push(tooDeep(this.#text));
       else if (!(error instanceof RecoveryLimitExceeded)) throw error;
     }
@@ -278,10 +278,10 @@ class RecoveringParser {
   }
 }
 
-/** Longer expressions, in tokens, are not read once more, which would keep the server for seconds. Differs from upstream: only the first place is told. */
+/** Expressions with more tokens are not parsed again, which would block the server for seconds. Differs from upstream: only the first syntax error is reported. */
 const maxTokens = 10_000;
 
-/** What breaks the grammar, in the words of the original's parser: text that is no token, and tokens where they cannot be. `at` is the token that nothing could be made of. */
+/** Returns the syntax errors of an expression, worded as upstream words them. `at` is the index of the token at which parsing failed. */
 export const syntaxProblems = (text: string, tokens: readonly Token[], unrecognised: readonly UnrecognizedText[], at: number): readonly Problem[] => {
   const problems: Problem[] = [];
   for (const {start, text: odd} of unrecognised) addProblem(problems, text, start, `Syntax error: token recognition error at: '${escapeWhitespace(odd)}'`);

@@ -15,7 +15,7 @@ const timestampOverflow = new Failure('timestamp overflow');
 
 const part = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/y;
 
-/** The nanoseconds of a text such as `1h30m` or `-1.5s`, or undefined. Any part of a nanosecond is cut off. */
+/** Parses a duration such as `1h30m` or `-1.5s` to nanoseconds; undefined for other texts. Fractions of a nanosecond are truncated. */
 export const parseCelDuration = (text: string): bigint | undefined => {
   const sign = /^[+-]/.test(text) ? text[0] : '';
   const body = text.slice(sign === '' ? 0 : 1);
@@ -34,7 +34,7 @@ export const parseCelDuration = (text: string): bigint | undefined => {
 
 export const durationOf = (nanos: bigint): Value => (nanos < -(2n ** 63n) || nanos >= 2n ** 63n ? intOverflow : new Duration(nanos));
 
-/** Seconds with as many digits as a double has: `1.5s`. */
+/** Formats a duration in seconds with the precision of a double: `1.5s`. */
 export const formatCelDuration = ({nanos}: Duration): string => {
   const seconds = Number(nanos / second) + Number(nanos % second) / 1e9;
   return `${formatInFull(seconds)}s`;
@@ -57,7 +57,7 @@ const utc = (year: number, month: number, day: number): number => {
   return date.getTime();
 };
 
-/** The point in time an RFC 3339 text stands for, a failure where it lies beyond the years 1 to 9999, undefined where it is none. */
+/** Parses an RFC 3339 timestamp. Returns a failure outside the years 1 to 9999, and undefined for other texts. */
 export const parseTimestamp = (text: string): Value | undefined => {
   const found = instant.exec(text);
   if (!found) return undefined;
@@ -76,7 +76,7 @@ export const secondsOf = ({nanos}: Timestamp): bigint => floorSeconds(nanos);
 
 const pad = (value: number, length = 2): string => String(value).padStart(length, '0');
 
-/** A point in time as RFC 3339 with what fraction it has, in the zone it was written in. */
+/** Formats a timestamp as RFC 3339 with its fraction, in the zone it was written in. */
 export const formatTimestamp = ({nanos, eastMinutes}: Timestamp): string => {
   const whole = floorSeconds(nanos);
   const date = new Date(Number(whole) * 1000 + eastMinutes * 60_000);
@@ -88,11 +88,11 @@ export const formatTimestamp = ({nanos, eastMinutes}: Timestamp): string => {
 
 const fixedZone = /^([+-]?\d{1,2}):(\d{2})$/;
 const bound = new CacheBound('time_zones', 4 << 20);
-/** What the calendar of a zone takes, about. */
+/** The approximate size of a cached zone in bytes. */
 const zoneBytes = 64 << 10;
 const formats = new Lru<string, Intl.DateTimeFormat>(bound, {bytesOf: () => zoneBytes});
 
-/** How far a named zone is ahead at a point in time, in milliseconds, or undefined where no zone has that name. */
+/** Returns the offset of a named zone from UTC at a time, in milliseconds; undefined for an unknown zone. */
 const zoneOffset = (ms: number, zone: string): number | undefined => {
   let format = formats.get(zone);
   if (!format) {
@@ -109,7 +109,7 @@ const zoneOffset = (ms: number, zone: string): number | undefined => {
   return there - Math.floor(ms / 1000) * 1000;
 };
 
-/** A point in time as the calendar of a zone shows it, UTC unless told: what the UTC getters of the date give is local there. */
+/** Returns a date whose UTC getters return the local time in the zone. The default is UTC. */
 export const inZone = ({nanos}: Timestamp, zone = 'UTC'): Date | Failure => {
   const ms = Number(floorSeconds(nanos)) * 1000 + Number(((nanos % second) + second) % second) / 1e6;
   if (zone === 'UTC' || zone === '') return new Date(ms);

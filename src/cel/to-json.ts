@@ -1,10 +1,10 @@
 import {formatCelDuration, formatTimestamp} from './time.js';
 import {Bytes, Duration, ListValue, MapValue, OpaqueValue, Optional, Timestamp, TypeValue, Uint, type Failure, type Value} from './values.js';
 
-/** A value that JSON has no form for. */
+/** Thrown for a value that JSON cannot represent. */
 export class JsonConversionError extends Error {}
 
-/** Whole numbers beyond these are written as texts, since JSON's numbers would round them. */
+/** Integers that JSON numbers would round are converted to strings. */
 const number = (value: bigint): number | string => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value));
 
 const entries = (map: MapValue): Record<string, unknown> => {
@@ -17,7 +17,7 @@ const entries = (map: MapValue): Record<string, unknown> => {
   return made;
 };
 
-/** Plain JSON for a value: points in time, durations and bytes as texts. Throws `NotPlain` for what JSON has no form for. */
+/** Converts a value to plain JSON: timestamps, durations and bytes become strings. Throws `JsonConversionError` for values that JSON cannot represent. */
 export const toJson = (value: Exclude<Value, Failure> | Value): unknown => {
   if (value === null || typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number') return value;
   if (typeof value === 'bigint') return number(value);

@@ -1,4 +1,4 @@
-/** What a token is, in the order in which messages name them. The fixed ones go by their text. */
+/** Token kinds in the order in which messages list them. Fixed tokens are named by their text. */
 export const tokenKinds = [
   'EOF', '==', '!=', 'in', '<', '<=', '>=', '>', '&&', '||', '[', ']', '{', '}', '(', ')', '.', ',', '-', '!', '?', ':', '+', '*', '/', '%', 'true', 'false', 'null',
   'FLOAT', 'INT', 'UINT', 'STRING', 'BYTES', 'IDENTIFIER', 'ESC_IDENTIFIER',
@@ -6,14 +6,14 @@ export const tokenKinds = [
 
 export type TokenKind = (typeof tokenKinds)[number];
 
-/** A token and where it stands, in UTF-16 units. */
+/** A token with its offsets in UTF-16 units. */
 export interface Token {
   readonly kind: TokenKind;
   readonly start: number;
   readonly end: number;
 }
 
-/** Text that is no token: skipped, and told. */
+/** Text that is not a token; skipped and reported. */
 export interface UnrecognizedText {
   readonly start: number;
   readonly text: string;
@@ -35,7 +35,7 @@ const rawLong = (quote: string): string => `${quote}{3}[^]*?${quote}{3}`;
 const rawShort = (quote: string): string => `${quote}[^${quote}\\n\\r]*${quote}`;
 const string = new RegExp(`[bB]?(?:${long('"')}|${long("'")}|${short('"')}|${short("'")}|[rR](?:${rawLong('"')}|${rawLong("'")}|${rawShort('"')}|${rawShort("'")}))`, 'y');
 
-/** How far a string that is never closed can be read: up to the first character that no string may have there. */
+/** Matches the valid start of a string that is never closed. */
 const brokenString = new RegExp(`[bB]?(?:[rR](?:"[^"\\n\\r]*|'[^'\\n\\r]*)|"(?:${escape}|[^\\\\"\\n\\r])*|'(?:${escape}|[^\\\\'\\n\\r])*)(?:\\\\(?:[xX][0-9a-fA-F]?|[0-3][0-7]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?)?`, 'y');
 const brokenWord = /`[A-Za-z0-9_.\-/ ]*/y;
 
@@ -46,7 +46,7 @@ const lengthOf = (pattern: RegExp, text: string, at: number): number => {
 
 const maybeString = /[bB]?[rR]?["']/y;
 
-/** The tokens of an expression, the last of which is its end. */
+/** Splits an expression into tokens, the last of which is EOF. */
 export const tokenise = (text: string): {readonly tokens: readonly Token[]; readonly unrecognised: readonly UnrecognizedText[]} => {
   const tokens: Token[] = [];
   const unrecognised: UnrecognizedText[] = [];
@@ -55,7 +55,7 @@ export const tokenise = (text: string): {readonly tokens: readonly Token[]; read
     tokens.push({kind, start: at, end: at + length});
     at += length;
   };
-  /** What cannot go on is told up to and with the character that stopped it, and reading goes on behind. */
+  /** Reports invalid text up to and including the character that ended it, and continues after it. */
   const skip = (read: number): void => {
     const stop = at + read;
     const last = stop < text.length ? String.fromCodePoint(text.codePointAt(stop)!).length : 0;

@@ -1,23 +1,23 @@
-/** What kinds of types there are. `param` stands for a type that is yet to be found; `error` for what could not be typed. */
+/** Type kinds. `param` is a type parameter that is not resolved yet; `error` the type of an expression with a problem. */
 export type TypeKind =
   | 'dyn' | 'error' | 'null' | 'bool' | 'int' | 'uint' | 'double' | 'string' | 'bytes' | 'timestamp' | 'duration'
   | 'list' | 'map' | 'type' | 'object' | 'opaque' | 'param';
 
-/** A type of the language. Two types are the same where their `text` is. */
+/** A CEL type. Two types are equal if their `text` is. */
 export interface Type {
   readonly kind: TypeKind;
-  /** The name it goes by at run time: `int`, `list`, `google.protobuf.Timestamp`, an object's. */
+  /** The name at run time: `int`, `list`, `google.protobuf.Timestamp`, or an object type's name. */
   readonly name: string;
   readonly params: readonly Type[];
-  /** How messages write it: `map(string, int)`. */
+  /** The name in messages: `map(string, int)`. */
   readonly text: string;
-  /** Whether it holds a type that is yet to be found. */
+  /** Whether it contains type parameters. */
   readonly isOpen: boolean;
 }
 
 const simple = (kind: TypeKind, name: string = kind, text: string = name): Type => ({kind, name, params: [], text, isOpen: false});
 
-/** Thrown for a type that only an expression made to exhaust the server has. */
+/** Thrown for types that only an expression built to exhaust the server has. */
 export class TypeTooLarge extends Error {
   constructor() {
     super('the types of the expression are too large');
@@ -46,10 +46,10 @@ export const duration = simple('duration', 'google.protobuf.Duration', 'duration
 
 export const listOf = (element: Type): Type => withParams('list', 'list', [element]);
 export const mapOf = (key: Type, value: Type): Type => withParams('map', 'map', [key, value]);
-/** The type of a type, of which it may be known which. */
+/** The type of a type value, whose own type may be known. */
 export const typeOf = (of?: Type): Type => withParams('type', 'type', of ? [of] : []);
 export const objectType = (name: string): Type => simple('object', name);
-/** A type of a library, known by its name. */
+/** An opaque type of a library. */
 export const opaqueType = (name: string, ...params: readonly Type[]): Type => withParams('opaque', name, params);
 export const optionalOf = (value: Type): Type => opaqueType('optional_type', value);
 export const param = (name: string): Type => ({kind: 'param', name, params: [], text: name, isOpen: true});
@@ -58,10 +58,10 @@ export const anyType = typeOf();
 export const listType = listOf(dyn);
 export const mapType = mapOf(dyn, dyn);
 
-/** What an optional holds, or undefined for what is no optional. */
+/** Returns the type inside an optional type, or undefined for other types. */
 export const optionalElement = (type: Type): Type | undefined => (type.kind === 'opaque' && type.name === 'optional_type' ? type.params[0] : undefined);
 
-/** The same form over other parameters. */
+/** Returns the type with other type parameters. */
 export const withTypeParams = (type: Type, params: readonly Type[]): Type => withParams(type.kind, type.name, params);
 
 /** Types that expressions can name. */
@@ -72,7 +72,7 @@ export const namedTypes: ReadonlyMap<string, Type> = new Map([
   ['type', anyType],
 ]);
 
-/** A call as messages write it: `(int, string)`, or `string.(int)` for one on a target. */
+/** Formats the argument types of a call: `(int, string)`, or `string.(int)` for a member call. */
 export const signature = (args: readonly Type[], isMember: boolean): string => {
   const texts = args.map(({text}) => text);
   return isMember ? `${texts[0]}.(${texts.slice(1).join(', ')})` : `(${texts.join(', ')})`;

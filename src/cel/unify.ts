@@ -3,10 +3,10 @@ import {dyn, withTypeParams, type Type} from './types.js';
 const isDyn = ({kind}: Type): boolean => kind === 'dyn';
 const isDynOrError = ({kind}: Type): boolean => kind === 'dyn' || kind === 'error';
 
-/** Whether null may stand where a value of the type is expected. */
+/** Whether null is assignable to the type. */
 const takesNull = ({kind}: Type): boolean => kind === 'null' || kind === 'object' || kind === 'opaque' || kind === 'duration' || kind === 'timestamp';
 
-/** Whether `left` says no more than `right`. */
+/** Whether `left` is at least as general as `right`. */
 const isMoreGeneral = (left: Type, right: Type): boolean => {
   if (isDyn(left) || left.kind === 'param') return true;
   if (isDyn(right) || right.kind === 'param' || left.kind !== right.kind) return false;
@@ -22,12 +22,12 @@ const isMoreGeneral = (left: Type, right: Type): boolean => {
   }
 };
 
-/** Of two types that go together the one that says less. */
+/** Returns the more general of two assignable types. */
 export const moreGeneral = (left: Type, right: Type): Type => (isMoreGeneral(left, right) ? left : right);
 
 /**
- * What is known of types that are yet to be found, while an expression is checked. What an attempt at assigning learned is forgotten
- * again where the attempt fails.
+ * The type parameter substitutions found while an expression is checked. A failed assignment restores the substitutions from before the
+ * attempt.
  */
 export class Substitutions {
   readonly #found = new Map<string, Type>();
@@ -38,7 +38,7 @@ export class Substitutions {
     this.#found.set(name, type);
   }
 
-  /** Whether `param` neither is `within` nor occurs in it. */
+  /** Whether `param` does not occur in `within`. */
   #isFreeOf(param: Type, within: Type): boolean {
     if (param.text === within.text) return false;
     if (within.kind === 'param') {
@@ -48,7 +48,7 @@ export class Substitutions {
     return within.params.every(inner => this.#isFreeOf(param, inner));
   }
 
-  /** Whether `param` may stand for `type`, and whether it stood for something before. */
+  /** Whether `param` can be substituted by `type`, and whether it had a substitution before. */
   #mayBe(param: Type, type: Type): {readonly fits: boolean; readonly wasKnown: boolean} {
     if (param.text === type.text) return {fits: true, wasKnown: true};
     const found = this.#found.get(param.name);
@@ -89,7 +89,7 @@ export class Substitutions {
     return left.length === right.length && left.every((type, index) => this.#fits(type, right[index]!));
   }
 
-  /** Whether values of the `left` types may stand where those of the `right` are expected. */
+  /** Whether values of the `left` types are assignable to the `right` types. Records the substitutions on success. */
   assign(left: readonly Type[], right: readonly Type[]): boolean {
     this.#learned = [];
     if (this.#fitAll(left, right)) return true;
@@ -100,7 +100,7 @@ export class Substitutions {
     return false;
   }
 
-  /** The type with all that is known put in. What is not known becomes dyn where it is `final`. */
+  /** Applies the substitutions to a type. Unresolved parameters become `dyn` where `final` is set. */
   apply(type: Type, final = false): Type {
     if (!type.isOpen) return type;
     if (type.kind === 'param') {

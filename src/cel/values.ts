@@ -1,8 +1,11 @@
+// The values of the expression language at run time. Scalars are JavaScript's own where possible; lists, maps and opaque values are
+// classes, so that they can be backed by JSON without copying. Failures are values and propagate through calls.
+
 import {
   anyType, bool, bytes, double, duration, int, listType, mapType, nullType, opaqueType, string, timestamp, uint, dyn, type Type,
 } from './types.js';
 
-/** An unsigned integer of 64 bits. */
+/** A 64-bit unsigned integer. */
 export class Uint {
   readonly value: bigint;
 
@@ -19,7 +22,7 @@ export class Bytes {
   }
 }
 
-/** A point in time, in nanoseconds since 1970 in UTC. It is written in the zone it was written in, so many minutes east of Greenwich. */
+/** A timestamp in nanoseconds since 1970 UTC, with the zone offset in which it was written. */
 export class Timestamp {
   readonly nanos: bigint;
   readonly eastMinutes: number;
@@ -38,7 +41,7 @@ export class Duration {
   }
 }
 
-/** A value that may be there. */
+/** An optional value; absent if `value` is undefined. */
 export class Optional {
   readonly value: Value | undefined;
 
@@ -47,7 +50,7 @@ export class Optional {
   }
 }
 
-/** A type as a value: what `type(x)` gives. */
+/** A type as a value, the result of `type(x)`. */
 export class TypeValue {
   readonly type: Type;
 
@@ -56,7 +59,7 @@ export class TypeValue {
   }
 }
 
-/** What went wrong instead of a value. `&&`, `||` and the quantifiers may do without the value; all else passes it on. */
+/** An error value. `&&`, `||` and the quantifiers may absorb it; all other calls propagate it. */
 export class Failure {
   readonly message: string;
 
@@ -65,12 +68,12 @@ export class Failure {
   }
 }
 
-/** A list, however it is held. */
+/** A list value. */
 export abstract class ListValue {
   abstract readonly size: number;
-  /** The element at an index that lies within. */
+  /** Returns the element at a valid index. */
   abstract at(index: number): Value;
-  /** This list with the elements of the other behind. */
+  /** Returns this list with the other's elements appended. */
   abstract concat(other: ListValue): Value;
   abstract equals(other: Value): Value;
 
@@ -79,10 +82,10 @@ export abstract class ListValue {
   }
 }
 
-/** A map or an object, however it is held. */
+/** A map or an object value. */
 export abstract class MapValue {
   abstract readonly size: number;
-  /** What stands under a key, or undefined where nothing does. */
+  /** Returns the value under a key, or undefined. */
   abstract find(key: Value): Value | undefined;
   abstract keys(): Iterable<Value>;
   abstract equals(other: Value): Value;
@@ -92,21 +95,21 @@ export abstract class MapValue {
   }
 }
 
-/** A value of a library's own type. */
+/** A value of a type that a library declares. */
 export abstract class OpaqueValue {
   abstract readonly type: Type;
-  /** How large it is where costs are counted. */
+  /** The size used for cost accounting. */
   readonly size: number = 1;
   abstract equals(other: Value): Value;
 }
 
-/** Anything an expression can come to: an int is a bigint, a double a number. */
+/** Any result of an expression: an int is a bigint, a double a number. */
 export type Value =
   | null | boolean | string | bigint | number | Uint | Bytes | Timestamp | Duration | Optional | TypeValue | ListValue | MapValue | OpaqueValue | Failure;
 
 const optionalType = opaqueType('optional_type', dyn);
 
-/** The type of a value at run time. What a list or a map holds is not told. */
+/** Returns the run-time type of a value, without element types. */
 export const typeOfValue = (value: Value): Type => {
   switch (typeof value) {
     case 'string':
@@ -131,12 +134,12 @@ export const typeOfValue = (value: Value): Type => {
   return anyType;
 };
 
-/** The failure where no function takes such values. */
+/** The failure of a call that no overload accepts. */
 export const noSuchOverload = new Failure('no such overload');
 
 const firstSurrogate = /[\ud800-\udbff]/;
 
-/** How many characters a string has. */
+/** Returns the number of characters (code points) of a string. */
 export const characters = (text: string): number => {
   if (!firstSurrogate.test(text)) return text.length;
   let count = 0;
@@ -144,7 +147,7 @@ export const characters = (text: string): number => {
   return count;
 };
 
-/** How large a value is where costs are counted: characters, bytes, elements, entries; one for all else. */
+/** Returns the size of a value for cost accounting: characters, bytes, elements or entries; one for other values. */
 export const sizeOf = (value: Value): number => {
   if (typeof value === 'string') return characters(value);
   if (value instanceof ListValue || value instanceof MapValue || value instanceof OpaqueValue) return value.size;
@@ -153,7 +156,7 @@ export const sizeOf = (value: Value): number => {
   return 1;
 };
 
-/** What values are equal by where they are keys: numbers of all types are one. Undefined for what can be no key. */
+/** Returns the identity of a map key. Numbers of all types are equal. Undefined for values that cannot be keys. */
 export const keyOf = (value: Value): string | boolean | bigint | number | undefined => {
   switch (typeof value) {
     case 'string':

@@ -1,6 +1,6 @@
 import type {Expr} from './ast.js';
 
-/** The nodes right below a node, in the order in which they are written down. */
+/** Returns the children of a node in source order. */
 export const children = (expr: Expr): readonly Expr[] => {
   switch (expr.kind) {
     case 'literal':
@@ -21,7 +21,7 @@ export const children = (expr: Expr): readonly Expr[] => {
   }
 };
 
-/** Every node of a tree once, those that macros repeat included. */
+/** Yields every node of a tree once, including those that macros repeat. */
 export function* nodes(root: Expr): Generator<Expr> {
   const seen = new Set<Expr>();
   const left = [root];

@@ -4,16 +4,16 @@ import {accumulator} from '#src/cel/macros.js';
 import {optionalElement, type Type, type TypeKind} from '#src/cel/types.js';
 import {Bytes, characters} from '#src/cel/values.js';
 import {chosenSize, libraryEstimates, standardEstimates} from './overloads.js';
-import {anything, around, exactly, nothing, one, perList, perMap, perObject, maxCost, sum, times, type CallEstimate, type EstimatedCall, type EstimatedNode, type Range, type SizeAt} from './range.js';
+import {anything, around, exactly, nothing, one, perList, perMap, perObject, unbounded, sum, times, type CallEstimate, type EstimatedCall, type EstimatedNode, type Range, type SizeAt} from './range.js';
 
-/** How large the keys and the values of a list or map are. */
+/** The sizes of the keys and the values of a list or map. */
 interface Entries {
   readonly kind: 'list' | 'map';
   readonly key: Range;
   readonly value: Range;
 }
 
-/** A variable of a fold. */
+/** A variable of a comprehension. */
 interface Local {
   readonly path: readonly string[] | undefined;
   readonly size: Range | undefined;
@@ -29,8 +29,8 @@ const isFixed = (type: Type): boolean => {
 
 const literalSize = (value: Literal): number => (typeof value === 'string' ? characters(value) : value instanceof Bytes ? value.data.length : 1);
 
-/** Nothing yet: what is around it and another is the other. */
-const unset: Range = {min: maxCost, max: 0};
+/** The identity of `around`. */
+const unset: Range = {min: unbounded, max: 0};
 
 const entriesAround = (left: Entries | undefined, right: Entries | undefined): Entries | undefined =>
   left && right && {kind: left.kind, key: around(left.key, right.key), value: around(left.value, right.value)};
@@ -161,7 +161,7 @@ class Estimator {
     return sum(...costs, exactly(perMap));
   }
 
-  /** What variables of a fold over something stand for. */
+  /** Returns the variables of a comprehension with their paths and sizes. */
   #loopVariables({range, variable, variable2}: ComprehensionExpr): readonly (readonly [string, Local])[] {
     const entries = this.#entriesOf(range);
     const isList = (entries?.kind ?? this.#type(range).kind) === 'list';
@@ -226,7 +226,7 @@ class Estimator {
     return {path: path && path.length > 0 && path[0] !== accumulator ? path : undefined, type: this.#type(expr), expr, size: this.#size(expr)};
   }
 
-  /** How large a part is: as it is written, as its place says, as its type says. */
+  /** Returns the size of a node: from its literal, from the schema at its path, or from its type. */
   #size(expr: Expr): Range | undefined {
     const known = this.#sizes.get(expr.id);
     if (known) return known;
@@ -266,16 +266,16 @@ class Estimator {
   }
 }
 
-/** Which shapes of a function a call may be, and whether it is called on a target. */
+/** Returns the ids of the overloads that a call may resolve to, and whether it is a member call. */
 const callOf = (expr: CallExpr, reference: Reference | undefined): {readonly overloads: readonly string[]; readonly isMember: boolean} => {
   if (expr.function === '_?._') return {overloads: ['select_optional_field'], isMember: false};
   if (reference?.kind !== 'function') return {overloads: [], isMember: false};
   return {overloads: reference.overloads.map(({id}) => id), isMember: reference.isMember};
 };
 
-/** A fold that does not loop but gives a value a name. */
+/** Whether a comprehension only binds a variable (`cel.bind`) and does not loop. */
 const isBinding = ({range, condition, accumulator: name}: ComprehensionExpr): boolean =>
   range.kind === 'list' && range.elements.length === 0 && condition.kind === 'literal' && condition.value === false && name !== accumulator;
 
-/** What an expression may cost when it is run, told by its form, its types and how large what it looks at can be. */
+/** Estimates the minimum and maximum cost of an expression from its structure, its types and the sizes of its inputs. */
 export const estimateCost = (ast: CheckedAst, sizeAt: SizeAt = () => undefined): Range => new Estimator(ast, sizeAt).cost(ast.root);

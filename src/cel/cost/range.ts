@@ -1,22 +1,22 @@
 import type {Expr} from '#src/cel/ast.js';
 import type {Type} from '#src/cel/types.js';
 
-/** Between what a size or a cost lies, both ends included. Nothing is ever more than `endless`. */
+/** A range of sizes or costs, both ends included. No end exceeds `unbounded`. */
 export interface Range {
   readonly min: number;
   readonly max: number;
 }
 
-/** What stands for no end: the most that 64 bits hold. */
-export const maxCost = 2 ** 64;
+/** The upper end of a range without a limit: 2^64. */
+export const unbounded = 2 ** 64;
 
-export const anything: Range = {min: 0, max: maxCost};
+export const anything: Range = {min: 0, max: unbounded};
 export const nothing: Range = {min: 0, max: 0};
 export const one: Range = {min: 1, max: 1};
 
 export const exactly = (amount: number): Range => ({min: amount, max: amount});
 
-const capped = (amount: number): number => Math.min(amount, maxCost);
+const capped = (amount: number): number => Math.min(amount, unbounded);
 const product = (left: number, right: number): number => (left === 0 || right === 0 ? 0 : capped(left * right));
 
 export const sum = (...ranges: readonly Range[]): Range => {
@@ -30,46 +30,46 @@ export const sum = (...ranges: readonly Range[]): Range => {
 
 export const times = (left: Range, right: Range): Range => ({min: product(left.min, right.min), max: product(left.max, right.max)});
 
-/** So much for each, rounded up. */
+/** Multiplies by a factor and rounds up. */
 export const scaled = ({min, max}: Range, factor: number): Range => ({min: capped(Math.ceil(min * factor)), max: capped(Math.ceil(max * factor))});
 
-/** The range that both lie in. */
+/** Returns the smallest range that contains both. */
 export const around = (left: Range, right: Range): Range => ({min: Math.min(left.min, right.min), max: Math.max(left.max, right.max)});
 
-/** What is known of a part of an expression before it is run. */
+/** A node whose cost is estimated. */
 export interface EstimatedNode {
-  /** How to get to it from a variable: names of fields, `@items`, `@values`, `@keys`. Undefined where it is not found that way. */
+  /** The path from a variable: field names, `@items`, `@values`, `@keys`. Undefined for values that are not reached by a path. */
   readonly path: readonly string[] | undefined;
   readonly type: Type;
   readonly expr?: Expr;
   readonly size?: Range | undefined;
 }
 
-/** A call before it is run. */
+/** A call whose cost is estimated. */
 export interface EstimatedCall {
   readonly overload: string;
   readonly target: EstimatedNode | undefined;
   readonly args: readonly EstimatedNode[];
-  /** How large a part is: `anything` where nothing is known. */
+  /** Returns the size of a node, `anything` where it is unknown. */
   readonly sizeOf: (node: EstimatedNode) => Range;
 }
 
-/** What a call itself costs, and how large what it gives is, where that can be told. */
+/** The cost of a call without its arguments, and the size of its result where it is known. */
 export interface CallEstimate {
   readonly cost: Range;
   readonly size?: Range;
 }
 
-/** Estimates a call; undefined leaves it to the rules of the language. */
+/** Estimates a call. Undefined falls back to the standard estimate. */
 export type EstimateOf = (call: EstimatedCall) => CallEstimate | undefined;
 
-/** How large what lies at a path is, empty for what is found in no such way, and is of a type. */
+/** Returns the size of the value at a path, or undefined where no schema describes it. The path is empty for values that are not reached by one. */
 export type SizeAt = (path: readonly string[], type: Type) => Range | undefined;
 
-/** What reading a character costs, and a character of a pattern. */
+/** The cost of reading one character, and of one character of a regular expression. */
 export const perCharacter = 0.1;
 export const perPatternCharacter = 0.25;
-/** What making a list, a map, an object costs. */
+/** The cost of creating a list, a map and an object. */
 export const perList = 10;
 export const perMap = 30;
 export const perObject = 40;

@@ -4,27 +4,27 @@ import {escaped} from '#src/cel/escape.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {Range, SizeAt} from './range.js';
 
-/** A request is never larger, in bytes. */
+/** The largest request that the API server accepts, in bytes. */
 const largestRequest = 3 * 1024 * 1024;
 
-/** The longest a text can be of which nothing is said: the request less its quotes. */
+/** The longest string without a limit of its own: a whole request minus the quotes. */
 const longestText = largestRequest - 2;
 
-/** The shortest and the longest that texts of a format are as JSON. */
+/** The shortest and the longest JSON strings of a format. */
 const timeFormats: Readonly<Record<string, {readonly least: number; readonly most: number}>> = {
   duration: {least: 3, most: 32},
   date: {least: 12, most: 12},
   'date-time': {least: 21, most: 32},
 };
 
-/** How large what a schema describes can be. */
+/** The size limits of the values that a schema describes. */
 interface Extent {
-  /** How many characters, elements or entries it has at most; nought for what has no size. */
+  /** The maximum number of characters, elements or entries; zero for values without a size. */
   readonly most: number;
-  /** How many bytes it takes as JSON at least. */
+  /** The minimum number of bytes as JSON. */
   readonly least: number;
   readonly fields?: ReadonlyMap<string, SchemaNode>;
-  /** What it holds: of a list its elements, of a map its values. */
+  /** The schema of a list's elements or a map's values. */
   readonly held?: SchemaNode;
   readonly isMap?: boolean;
 }
@@ -32,7 +32,7 @@ interface Extent {
 const textOrNumber = 1;
 const positive = (limit: number | undefined): number | undefined => (limit === undefined ? undefined : Math.max(limit, 0));
 
-/** Limits count characters, of which each may take four bytes. */
+/** `maxLength` counts characters, and a character takes up to four bytes. */
 const longest = ({source}: SchemaNode): number | undefined => {
   const limit = positive(source?.maxLength);
   return limit === undefined ? undefined : limit * 4;
@@ -104,7 +104,7 @@ const extentBelow = (extent: Extent, step: string): Extent | undefined => {
   return field && extentOf(field);
 };
 
-/** How large what lies below a variable of that schema can be. `isRoot` is said of a whole object. */
+/** Returns the sizes of values below a variable of this schema. `isRoot` is set for whole objects. */
 export const sizesIn =
   (node: SchemaNode, isRoot = node.embedded === true): SizeAt =>
   (path): Range | undefined => {
@@ -114,5 +114,5 @@ export const sizesIn =
     return extent && {min: 0, max: extent.most};
   };
 
-/** How often an object can hold values of a schema at most, if nothing limits them but the size of a request: each takes so many bytes and a comma. */
+/** Returns how many values of a schema an object can contain at most, given the request size limit: each takes its minimum size and a comma. */
 export const mostOccurrences = (node: SchemaNode, isRoot = node.embedded === true): number => Math.floor(largestRequest / ((extentOf(node, isRoot)?.least ?? 0) + 1));

@@ -1,8 +1,8 @@
-// Why a text is no address or range, in the words of Go's net/netip.
+// Error messages for invalid IP addresses and prefixes, as Go's net/netip reports them.
 
 const quoted = JSON.stringify;
 
-/** What is wrong, and from where on. */
+/** The reason, and the rest of the text from the error on. */
 type AddressError = {readonly reason: string; readonly at?: string} | undefined;
 
 const ipv4Error = (text: string): AddressError => {
@@ -83,13 +83,13 @@ const addressErrorOf = (text: string): AddressError => {
   return {reason: mark === '%' ? 'missing IPv6 address' : 'unable to parse IP'};
 };
 
-/** Why a text is no address, with a zone or without; undefined for one that is. */
+/** Returns why a text is not an IP address, with or without a zone; undefined for a valid one. */
 export const addressError = (text: string): string | undefined => {
   const error = addressErrorOf(text);
   return error && `ParseAddr(${quoted(text)}): ${error.reason}${error.at === undefined ? '' : ` (at ${quoted(error.at)})`}`;
 };
 
-/** The zone of an address of IPv6, or the empty text. */
+/** Returns the zone of an IPv6 address, or the empty string. */
 export const zoneOf = (text: string): string => (text.includes('%') ? text.slice(text.indexOf('%') + 1) : '');
 
 const prefixErrorOf = (text: string): string | undefined => {
@@ -104,7 +104,7 @@ const prefixErrorOf = (text: string): string | undefined => {
   return Number(bits) > (address.includes(':') ? 128 : 32) ? 'prefix length out of range' : undefined;
 };
 
-/** Why a text is no range of addresses; undefined for one that is. */
+/** Returns why a text is not a CIDR prefix; undefined for a valid one. */
 export const prefixError = (text: string): string | undefined => {
   const error = prefixErrorOf(text);
   return error && `netip.ParsePrefix(${quoted(text)}): ${error}`;

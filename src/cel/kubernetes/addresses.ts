@@ -7,7 +7,7 @@ import {addressError, prefixError, zoneOf} from './address-errors.js';
 const ipType = opaqueType('net.IP');
 const cidrType = opaqueType('net.CIDR');
 
-/** An address. */
+/** An IP address value. */
 export class Ip extends OpaqueValue {
   readonly type: Type = ipType;
   override readonly size: number;
@@ -24,10 +24,10 @@ export class Ip extends OpaqueValue {
   }
 }
 
-/** A range of addresses, as it was written. */
+/** A CIDR value, with host bits as written. */
 export class Cidr extends OpaqueValue {
   readonly type: Type = cidrType;
-  /** Bytes, of what all its addresses begin with. */
+  /** The number of bytes that the prefix length covers. */
   override readonly size: number;
   readonly range: IpRange;
 
@@ -73,7 +73,7 @@ const isMulticast = inRanges('224.0.0.0/4', 'ff00::/8');
 const isLinkLocalUnicast = inRanges('169.254.0.0/16', 'fe80::/10');
 const isBroadcast = inRanges('255.255.255.255/32');
 const isGlobalUnicast = (address: IpAddress): boolean => ![isUnspecified, isLoopback, isMulticast, isLinkLocalUnicast, isBroadcast].some(is => is(address));
-/** Of IPv6 the flags between do not count. */
+/** For IPv6 the flags between prefix and scope are ignored. */
 const isLinkLocalMulticast = ({family, value}: IpAddress): boolean => (family === 4 ? value >> 8n === 0xe00000n : ((value >> 112n) & 0xff0fn) === 0xff02n);
 
 const containsIp = ({range}: Cidr, ip: Ip | Failure): Value => (ip instanceof Ip ? rangeHolds(range, ip.address) : ip);
@@ -81,7 +81,7 @@ const containsCidr = ({range}: Cidr, other: Cidr | Failure): Value => (other ins
 
 const ipPredicate = (name: string, id: string, is: (address: IpAddress) => boolean) => declare(name, member(id, [ipType], bool, ({address}: Ip) => is(address)));
 
-/** Addresses. */
+/** The IP address library. */
 export const ips: Library = {
   name: 'kubernetes.net.ip',
   types: [ipType],
@@ -102,7 +102,7 @@ export const ips: Library = {
   ],
 };
 
-/** Ranges of addresses. */
+/** The CIDR library. */
 export const cidrs: Library = {
   name: 'kubernetes.net.cidr',
   types: [cidrType],

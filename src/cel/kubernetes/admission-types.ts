@@ -6,7 +6,7 @@ const named = (name: string): Type => objectType(prefix + name);
 const strings = listOf(string);
 const groupVersion = {group: string, version: string};
 
-/** What requests and namespaces look like to expressions (the API reference, AdmissionRequest and Namespace): less than there is of them. */
+/** The fields of AdmissionRequest and Namespace that expressions can use (API reference). Not all fields are exposed. */
 const objects: Readonly<Record<string, Readonly<Record<string, Type>>>> = {
   GroupVersionKind: {...groupVersion, kind: string},
   GroupVersionResource: {...groupVersion, resource: string},
@@ -50,7 +50,7 @@ const fieldsOf = (type: string): Readonly<Record<string, Type>> | undefined => {
   return Object.hasOwn(objects, name) ? objects[name] : undefined;
 };
 
-/** The types of requests and namespaces. */
+/** Resolves the types of requests and namespaces. */
 export const admissionTypes: TypeSource = {
   find: name => (fieldsOf(name) ? objectType(name) : undefined),
   field(type, field) {

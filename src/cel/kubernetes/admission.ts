@@ -1,3 +1,5 @@
+// Environments and result types of the expressions in admission policies, webhook match conditions and authorization configuration.
+
 import {checked, isCompileError, program, type Program} from '#src/cel/compile.js';
 import {resultType} from '#src/cel/check.js';
 import {extend, type Environment} from '#src/cel/environment.js';
@@ -7,20 +9,20 @@ import {authorizerType, resourceCheckType} from './authorizer.js';
 import {newExpressions, storedExpressions, withLibrary} from './environment.js';
 import {appliedType, jsonPatches, jsonPatchType, patchTypes} from './patches.js';
 
-/** What an expression about requests may name besides the object before and after, the request and the namespace it is in. */
+/** The variables that an admission expression may use besides `object`, `oldObject`, `request` and `namespaceObject`. */
 export interface AdmissionOptions {
   readonly hasParams: boolean;
   readonly hasAuthorizer: boolean;
-  /** It writes changes, so it can make what these are made of. */
+  /** Whether the expression produces a mutation and may use the patch types. */
   readonly writesPatches?: boolean;
 }
 
-/** Expressions that are written now, or that were stored once. */
+/** Whether an expression is being written now or was stored earlier. Stored expressions may use libraries of any release. */
 export type ExpressionAge = 'new' | 'stored';
 
 const made = new Map<string, Environment>();
 
-/** What an expression about requests can name and call. */
+/** Returns the environment of an admission expression. Environments are cached. */
 export const admissionEnvironment = ({hasParams, hasAuthorizer, writesPatches = false}: AdmissionOptions, age: ExpressionAge): Environment => {
   const key = `${age} ${hasParams} ${hasAuthorizer} ${writesPatches}`;
   const known = made.get(key);
@@ -41,7 +43,7 @@ export const admissionEnvironment = ({hasParams, hasAuthorizer, writesPatches = 
   return whole;
 };
 
-/** What expressions are for decides what they may come to; of variables that is anything. */
+/** Result types by the purpose of the expression. Variables may have any type. */
 export const resultTypes = {
   condition: [bool],
   message: [string],
@@ -51,13 +53,13 @@ export const resultTypes = {
   variable: [],
 } satisfies Readonly<Record<string, readonly Type[]>>;
 
-/** A type as messages about results write it: by the names of declarations. */
+/** Formats a type in messages about result types. */
 const declared = ({name, params}: Type): string => (params.length === 0 ? name : `${name}(${params.map(declared).join(', ')})`);
 
-/** A program, or why there is none; `isInternal` where it is the program that cannot be made. */
+/** A program or a compilation problem. `isInternal` is set where planning failed. */
 export type Compiled = Program | {readonly problem: string; readonly isInternal?: true};
 
-/** The program of an expression that is to come to one of the types, or why there is none in the original's words. */
+/** Compiles an admission expression that must have one of the expected types. Problems are worded as upstream words them. */
 export const compileAdmission = (environment: Environment, text: string, expected: readonly Type[]): Compiled => {
   const ast = checked(environment, text);
   if (!('types' in ast)) return {problem: `compilation failed: ${ast.message}`};
@@ -72,7 +74,7 @@ export const compileAdmission = (environment: Environment, text: string, expecte
 
 export const isProblem = (compiled: Program | {readonly problem: string}): compiled is {readonly problem: string} => 'problem' in compiled;
 
-/** What is known of a variable's type by those who use it: not which object it is. */
+/** Returns the type of a variable as other expressions see it: object types become `dyn`. */
 const erasedType = (type: Type): Type => {
   switch (type.kind) {
     case 'list':
@@ -92,12 +94,12 @@ const erasedType = (type: Type): Type => {
 
 const variablesType = objectType('kubernetes.variables');
 
-/** The variables of a policy: each has the type of its expression, for those that come behind it. */
+/** The variables of a policy. Each has the type of its expression for all expressions after it. */
 export class Composition {
   readonly #fields = new Map<string, Type>();
   readonly #environments = new Map<Environment, Environment>();
 
-  /** An environment in which expressions can name the variables that are there by then. */
+  /** Returns the environment extended by the variables added so far. */
   environmentFor(environment: Environment): Environment {
     const known = this.#environments.get(environment);
     if (known) return known;
@@ -110,7 +112,7 @@ export class Composition {
     return whole;
   }
 
-  /** Adds a variable. One whose expression is none is of any type. */
+  /** Adds a variable. A variable whose expression does not compile has type `dyn`. */
   add(name: string, compiled: {readonly type: Type} | {readonly problem: string}): void {
     this.#fields.set(name, 'problem' in compiled ? dyn : erasedType(compiled.type));
   }

@@ -2,7 +2,7 @@ import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Bindings, Outcome, Program} from '#src/cel/compile.js';
 
-/** Thrown where an expression asks an authorizer that answers later. */
+/** Thrown when an expression needs a decision that the authorizer has not made yet. */
 export class PendingDecision extends Error {
   readonly attributes: Attributes;
   readonly decision: Promise<Decision>;
@@ -15,9 +15,9 @@ export class PendingDecision extends Error {
 }
 
 /**
- * Answers of an authorizer, each asked for once, for as long as one request is judged. An evaluation never waits: where an answer is
- * outstanding it is given up, and begun anew once that is known. Each attempt counts its costs from the beginning, so that what is told in the
- * end is what one undisturbed evaluation costs.
+ * Decisions of an authorizer, cached for one request. Evaluation is synchronous: when a decision is pending, the evaluation is aborted and
+ * restarted once the decision is known. Each attempt counts its cost from zero, so the reported cost is that of one uninterrupted
+ * evaluation.
  */
 export class Authorizations {
   readonly #authorizer: Authorizer;
@@ -27,7 +27,7 @@ export class Authorizations {
     this.#authorizer = authorizer;
   }
 
-  /** The decision. Throws `Unanswered` where it is yet to be made. */
+  /** Returns the decision. Throws `PendingDecision` if the authorizer decides asynchronously. */
   decide(attributes: Attributes): Decision {
     const key = JSON.stringify(attributes);
     const known = this.#known.get(key);
@@ -38,7 +38,7 @@ export class Authorizations {
     return decision;
   }
 
-  /** Runs what asks for decisions, as often as it takes until all it asks for are there. What it does must be the same each time. */
+  /** Runs a synchronous function and repeats it until all its decisions are known. The function must be deterministic. */
   async runUntilDecided<T>(run: () => T): Promise<T> {
     for (;;) {
       try {
@@ -51,7 +51,7 @@ export class Authorizations {
   }
 }
 
-/** An authorizer that fails has no opinion, and says why. */
+/** An authorizer that fails has no opinion; the error is kept in the decision. */
 const settleDecision = async (decision: Promise<Decision>): Promise<Decision> => {
   try {
     return await decision;
@@ -60,11 +60,11 @@ const settleDecision = async (decision: Promise<Decision>): Promise<Decision> =>
   }
 };
 
-/** Runs a program that may ask an authorizer. Bindings are made for each attempt, so that what is found when it is asked for is found again. */
+/** Evaluates a program that may use the authorizer. Bindings are created anew for each attempt so that lazy values are computed again. */
 export const evaluateWithAuthorizer = async (program: Program, bindings: () => Bindings, authorizations: Authorizations, budget?: number): Promise<Outcome> =>
   authorizations.runUntilDecided(() => program.evaluate(bindings(), budget));
 
-/** Who asks. */
+/** The user whose permissions are checked, and the cached decisions. */
 export interface Subject {
   readonly user: UserInfo;
   readonly authorizations: Authorizations;

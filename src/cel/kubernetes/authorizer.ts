@@ -13,7 +13,7 @@ const groupCheckType = objectType('kubernetes.authorization.GroupCheck');
 export const resourceCheckType = objectType('kubernetes.authorization.ResourceCheck');
 const decisionType = objectType('kubernetes.authorization.Decision');
 
-/** A step on the way to a decision. No two can be compared. */
+/** An intermediate value of an authorizer check. Checks are not comparable. */
 class Check<T> extends OpaqueValue {
   readonly type: Type;
   readonly of: T;
@@ -44,7 +44,7 @@ const serviceAccount = ({of: {authorizations}}: AuthorizerValue, namespace: stri
   if (dnsSubdomainProblems(name).length > 0) return new Failure('Invalid service account name');
   if (dnsLabelProblems(namespace).length > 0) return new Failure('Invalid service account namespace');
   const user = serviceAccountUser(namespace, name);
-  // What it was not authenticated as it does not count as.
+  // A service account that was not authenticated is not in the group system:authenticated.
   return new Check(authorizerType, {user: {...user, groups: (user.groups ?? []).filter(group => group !== wellKnown.authenticated)}, authorizations});
 };
 
@@ -57,7 +57,7 @@ const setField = (name: string, id: string, field: keyof ResourceAttributes) =>
 
 const decisionGetter = (name: string, result: Type, of: (decision: Decision) => Value) => declare(name, member(`decision_${name}`, [decisionType], result, ({of: decision}: Check<Decision>) => of(decision)));
 
-/** What asks whether somebody may do something. */
+/** The authorizer library: checks whether a user may perform a request. */
 export const authorizer: Library = {
   name: 'kubernetes.authz',
   functions: [
@@ -82,13 +82,13 @@ export const authorizer: Library = {
   ],
 };
 
-/** What narrows a check to objects that selectors choose. A selector that is none is left out by who decides. */
+/** Selectors that restrict an authorizer check. The authorizer ignores invalid selectors. */
 export const authorizerSelectors: Library = {
   name: 'kubernetes.authzSelectors',
   functions: [setField('fieldSelector', 'authorizer_fieldselector', 'fieldSelector'), setField('labelSelector', 'authorizer_labelselector', 'labelSelector')],
 };
 
-/** What a request is about, as reviews tell of it. */
+/** The attributes of the request, as admission reviews name them. */
 interface RequestAttributes {
   readonly requestResource: {readonly group: string; readonly resource: string};
   readonly requestSubResource?: string;
@@ -96,7 +96,7 @@ interface RequestAttributes {
   readonly name?: string;
 }
 
-/** The variables `authorizer`, and `authorizer.requestResource`, which is what a request is about. */
+/** Returns the variables `authorizer` and `authorizer.requestResource`. The second checks the request's own resource. */
 export const authorizerVariables = (subject: Subject, {requestResource: {group, resource}, requestSubResource: subresource = '', namespace = '', name = ''}: RequestAttributes): Bindings => ({
   authorizer: new Check(authorizerType, subject),
   'authorizer.requestResource': resourceCheck(subject, {group, resource, subresource, namespace, name}),

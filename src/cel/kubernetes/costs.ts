@@ -1,11 +1,11 @@
 import {reading, traversal, wholeTraversal} from '#src/cel/costs.js';
-import {maxCost, exactly, one, perCharacter, perList, perObject, perPatternCharacter, scaled, sum, times, type CallEstimate, type EstimatedCall, type EstimatedNode, type EstimateOf, type Range} from '#src/cel/cost/range.js';
+import {unbounded, exactly, one, perCharacter, perList, perObject, perPatternCharacter, scaled, sum, times, type CallEstimate, type EstimatedCall, type EstimatedNode, type EstimateOf, type Range} from '#src/cel/cost/range.js';
 import type {CostOf} from '#src/cel/declarations.js';
 import {sizeOf} from '#src/cel/values.js';
 import {Cidr} from './addresses.js';
 import {Format} from './format.js';
 
-/** What calls of a function cost, whichever of its shapes is called: told of one that was run, and of one that may be. */
+/** Actual and estimated cost of a function's calls, whichever overload is called. */
 interface FunctionCosts {
   readonly cost?: CostOf;
   readonly estimate: EstimateOf;
@@ -16,13 +16,13 @@ const readingOf = (size: Range, howOften = 1): Range => scaled(size, howOften * 
 
 const nominal: FunctionCosts = {cost: () => 1, estimate: () => estimated(one)};
 
-/** Two checks are all that one expression can pay for. */
+/** One expression can pay for two authorizer checks. */
 const checkCost = 350_000;
 
-/** The shortest requirement of a selector takes two characters. */
+/** The shortest requirement of a selector has two characters. */
 const selectorRange = (length: Range): Range => sum(exactly(perList), readingOf(length), scaled(scaled(length, 0.5), perList + perObject));
 
-/** One that reads its argument, and whether what it gives is as large. */
+/** Functions that read their argument. `keepsSize`: whether the result is as large as the argument. */
 const reads = (howOften: number, keepsSize: boolean): FunctionCosts => ({
   cost: reading(howOften),
   estimate({args: [text], sizeOf}) {
@@ -31,19 +31,19 @@ const reads = (howOften: number, keepsSize: boolean): FunctionCosts => ({
   },
 });
 
-/** One that reads what it is called on. */
+/** Functions that read their target. */
 const readsTarget = (howOften: number): EstimateOf => ({target, sizeOf}) => {
   const size = target && sizeOf(target);
   return size && estimated(readingOf(size, howOften), size);
 };
 
-/** What a list holds. */
+/** Returns the node of a list's elements. */
 const elementOf = ({type, path}: EstimatedNode): EstimatedNode | undefined => {
   const [element] = type.params;
   return element && {type: element, path: path && [...path, '@items']};
 };
 
-/** One that goes through a list, or through a text. */
+/** Functions that traverse a list or a string. */
 const through: FunctionCosts = {
   cost: ([holder]) => wholeTraversal(holder!),
   estimate({target, sizeOf}) {
@@ -55,9 +55,9 @@ const through: FunctionCosts = {
   },
 };
 
-/** How often one text is replaced in another at most, and what of the first is left. */
+/** Returns how often a string can be replaced at most, and how much of the original remains. */
 const replaced = (text: number, sought: number, isNoLonger: boolean): readonly [count: number, left: number] => {
-  if (sought === 0) return [Math.min(text + 1, maxCost), text];
+  if (sought === 0) return [Math.min(text + 1, unbounded), text];
   return isNoLonger ? [0, text] : [Math.ceil(text / sought), 0];
 };
 
@@ -73,7 +73,7 @@ const splitting: EstimateOf = ({target, args: [, limit], sizeOf}) => {
   if (!target) return undefined;
   const text = sizeOf(target);
   const literal = limit?.expr?.kind === 'literal' ? limit.expr.value : undefined;
-  const most = typeof literal === 'bigint' ? (literal < 0n ? maxCost : Number(literal)) : text.max;
+  const most = typeof literal === 'bigint' ? (literal < 0n ? unbounded : Number(literal)) : text.max;
   return estimated(readingOf(text, 2), {min: 0, max: most});
 };
 
@@ -87,7 +87,7 @@ const joining: EstimateOf = ({target, args: [separator], sizeOf}) => {
   return estimated(readingOf(size), size);
 };
 
-/** As if every four characters of a pattern were one step for every character of the text. */
+/** A regular expression match: the length of the text times a quarter of the length of the pattern. */
 const finding: FunctionCosts = {
   cost: ([text, pattern]) => traversal(1 + sizeOf(text!)) * Math.ceil(sizeOf(pattern!) * perPatternCharacter),
   estimate({target, args: [pattern], sizeOf}) {
@@ -97,9 +97,9 @@ const finding: FunctionCosts = {
   },
 };
 
-/** Addresses take four bytes or sixteen. */
+/** Addresses have 4 or 16 bytes. */
 const addressBytes: Range = {min: 4, max: 16};
-/** The cost of comparing the bits of two addresses; of a text also that of reading it. */
+/** The cost of comparing two prefixes, plus the cost of parsing a string argument. */
 const containing = (overloadOfText: string, more: (bytes: number) => number, moreRange: Range): FunctionCosts => ({
   cost([cidr, other]) {
     const bytes = sizeOf(cidr!);
@@ -112,7 +112,7 @@ const containing = (overloadOfText: string, more: (bytes: number) => number, mor
   },
 });
 
-/** The longest pattern of a format, where it is not known which one it is. */
+/** The largest pattern size of all formats, for estimates where the format is unknown. */
 const longestPattern = 128;
 
 const validating: FunctionCosts = {
@@ -135,7 +135,7 @@ const selecting: FunctionCosts = {
 const ofSteadyCost: ReadonlySet<string> = new Set(['net.IP', 'net.CIDR', 'kubernetes.Quantity', 'kubernetes.Semver', 'kubernetes.authorization.Authorizer', 'kubernetes.authorization.PathCheck',
   'kubernetes.authorization.GroupCheck', 'kubernetes.authorization.ResourceCheck', 'kubernetes.authorization.Decision']);
 
-/** Formats have short names; a URL is as long as what it was read from. */
+/** Named formats have short names; a URL is as long as its text. */
 const comparing: EstimateOf = ({args: [left, right]}: EstimatedCall) => {
   if (!left || !right || left.type.text !== right.type.text) return undefined;
   const {name, kind} = left.type;
@@ -147,7 +147,7 @@ const comparing: EstimateOf = ({args: [left, right]}: EstimatedCall) => {
 
 const all = (names: string, costs: FunctionCosts): (readonly [string, FunctionCosts])[] => names.split(' ').map(name => [name, costs] as const);
 
-/** By the name of a function what its calls cost here, which is not always what they cost elsewhere. */
+/** Costs of Kubernetes' functions by name. They replace the costs that the libraries declare. */
 export const functionCosts: ReadonlyMap<string, FunctionCosts> = new Map([
   ...all('check', checking),
   ...all('serviceAccount path group resource subresource namespace name allowed reason error errored', nominal),

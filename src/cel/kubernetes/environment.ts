@@ -1,3 +1,6 @@
+// The base environments of Kubernetes' CEL: which libraries an expression may use. Every user of CEL in the API server extends one of
+// these two environments by its variables.
+
 import type {Library} from '#src/cel/declarations.js';
 import {emptyEnvironment, extend, type Environment} from '#src/cel/environment.js';
 import {lists as moreLists} from '#src/cel/libraries/lists.js';
@@ -16,7 +19,7 @@ import {regex} from './regex.js';
 import {semvers} from './semver.js';
 import {urls} from './url.js';
 
-/** Since which minor release of version 1 expressions may use a library. */
+/** The minor release since which expressions may use a library. */
 const libraryReleases: readonly (readonly [release: number, library: Library])[] = [
   [0, standard],
   [0, urls],
@@ -36,7 +39,7 @@ const libraryReleases: readonly (readonly [release: number, library: Library])[]
   [34, moreLists],
 ];
 
-/** New expressions use only what servers one release back know as well, so that one can go back to them. */
+/** New expressions may use only libraries that the previous release knows, so that a downgrade is possible. */
 const newRelease = 34;
 
 const withCosts = (environment: Environment): Environment => {
@@ -51,11 +54,11 @@ const withCosts = (environment: Environment): Environment => {
 const environmentOf = (release: number): Environment =>
   withCosts(extend(emptyEnvironment, {libraries: libraryReleases.flatMap(([from, library]) => (from <= release ? [library] : [])), validatesLiterals: true}));
 
-/** What all expressions can do that are written now, without variables. */
+/** The environment of expressions that are being written, without variables. */
 export const newExpressions: Environment = environmentOf(newRelease);
 
-/** What all expressions can do that were stored once: all that servers of any release allowed. */
+/** The environment of stored expressions: the libraries of all releases, without variables. */
 export const storedExpressions: Environment = environmentOf(Number.POSITIVE_INFINITY);
 
-/** The environment with a library that only some expressions may use, priced as all are. */
+/** Adds a library that only some expressions may use, with Kubernetes' costs. */
 export const withLibrary = (environment: Environment, library: Library): Environment => withCosts(extend(environment, {libraries: [library]}));

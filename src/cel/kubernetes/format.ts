@@ -10,12 +10,12 @@ const formatType = objectType('kubernetes.NamedFormat');
 
 type Problems = (text: string) => readonly string[];
 
-/** A form that texts can have. */
+/** A named string format. */
 export class Format extends OpaqueValue {
   readonly type: Type = formatType;
   readonly name: string;
   readonly problems: Problems;
-  /** How long a pattern is that says the same, about: what matching costs. */
+  /** The length of an equivalent regular expression; the cost of validation depends on it. */
   readonly patternSize: number;
 
   constructor(name: string, patternSize: number, problems: Problems) {
@@ -73,7 +73,7 @@ const validate = ({problems}: Format, text: string): Value => {
   return found.length === 0 ? new Optional() : new Optional(new NativeList(found));
 };
 
-/** Forms of texts, and what is wrong with one. */
+/** The named format library. */
 export const namedFormats: Library = {
   name: 'kubernetes.format',
   functions: [

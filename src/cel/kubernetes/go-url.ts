@@ -1,6 +1,6 @@
-// URLs as Go's net/url reads them, with its words for what is none.
+// Parses and formats URLs as Go's net/url does, with the same error messages.
 
-/** A URL in its parts. `path` and `fragment` are decoded; those before it are as they were written. */
+/** A parsed URL. `path` and `fragment` are decoded; the parts before them are as written. */
 export interface GoUrl {
   readonly scheme: string;
   readonly opaque: string;
@@ -8,12 +8,12 @@ export interface GoUrl {
   readonly host: string;
   readonly path: string;
   readonly escapedPath: string;
-  /** What stands behind the question mark; undefined where there is no mark. */
+  /** The text after the question mark; undefined without one. */
   readonly query: string | undefined;
   readonly fragment: string;
 }
 
-/** A text that is no URL. */
+/** Thrown for text that is not a URL. */
 export class UrlError extends Error {}
 
 type Part = 'host' | 'zone' | 'path' | 'query' | 'user' | 'fragment';
@@ -33,7 +33,7 @@ const needsEscape = (character: string, part: Part): boolean => {
 
 const bytesOf = (hex: string): number => Number.parseInt(hex, 16);
 
-/** Takes escapes out of a part. */
+/** Decodes the percent escapes of a part. */
 const unescape = (text: string, part: Part): string => {
   const bytes: number[] = [];
   for (let at = 0; at < text.length; at += 1) {
@@ -66,7 +66,7 @@ const escape = (text: string, part: Part): string =>
     return byte < 0x80 && !needsEscape(character, part) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
   }).join('');
 
-/** A path as it was written, where that is a way to write it. */
+/** Returns the raw path where it is a valid encoding, else the path encoded anew. */
 const escapedPathOf = (raw: string, path: string): string => {
   const isValid = [...raw].every(character => "!$&'()*+,;=:@[]%".includes(character) || (character < '\u0080' && !needsEscape(character, 'path')));
   if (isValid) return raw;
@@ -138,10 +138,10 @@ const withUrlInMessage = <T>(text: string, read: () => T): T => {
   }
 };
 
-/** Reads a URI as a request may carry it: with a scheme, or a path from the root. A fragment belongs to what is before it. Throws `LocatorError`. */
+/** Parses a request URI: absolute, or a path from the root. A fragment is not separated. Throws `UrlError`. */
 export const parseRequestUri = (text: string): GoUrl => withUrlInMessage(text, () => parse(text, true));
 
-/** Reads any URL. Throws `LocatorError`. */
+/** Parses a URL. Throws `UrlError`. */
 export const parseGoUrl = (text: string): GoUrl => {
   const hash = text.indexOf('#');
   const front = hash === -1 ? text : text.slice(0, hash);
@@ -149,7 +149,7 @@ export const parseGoUrl = (text: string): GoUrl => {
   return hash === -1 ? url : {...url, fragment: withUrlInMessage(text, () => unescape(text.slice(hash + 1), 'fragment'))};
 };
 
-/** The host without its port, and the port. */
+/** Returns the host without its port, and the port. */
 export const hostAndPort = (host: string): readonly [name: string, port: string] => {
   const colon = host.lastIndexOf(':');
   const hasPort = colon !== -1 && /^:\d*$/.test(host.slice(colon));
@@ -165,7 +165,7 @@ const decoded = (text: string): string | undefined => {
   }
 };
 
-/** The parameters of a query by name. What is malformed is left out. */
+/** Returns the query parameters by name. Malformed ones are left out. */
 export const queryParameters = ({query = ''}: GoUrl): ReadonlyMap<string, readonly string[]> => {
   const parameters = new Map<string, string[]>();
   for (const part of query.split('&')) {
@@ -181,7 +181,7 @@ export const queryParameters = ({query = ''}: GoUrl): ReadonlyMap<string, readon
   return parameters;
 };
 
-/** The URL put together again. */
+/** Formats the URL. */
 export const formatUrl = ({scheme, opaque, user, host, path, escapedPath, query, fragment}: GoUrl): string => {
   const front = scheme === '' ? '' : `${scheme}:`;
   const tail = `${query === undefined ? '' : `?${query}`}${fragment === '' ? '' : `#${escape(fragment, 'fragment')}`}`;

@@ -41,7 +41,7 @@ const total = (zero: Value) => (values: ListValue): Value => {
   return sum;
 };
 
-/** The least or the greatest, of equal ones the first. */
+/** `min` and `max`: returns the first of equal elements. */
 const minOrMax = (name: string, replaces: (order: number) => boolean): FunctionDeclaration => {
   const find = (values: ListValue): Value => {
     let best: Value | undefined;
@@ -65,7 +65,7 @@ const lastIndexOf = (values: ListValue, sought: Value): Value => {
   return -1n;
 };
 
-/** What can be told of lists. */
+/** The list library of Kubernetes. */
 export const lists: Library = {
   name: 'kubernetes.lists',
   functions: [

@@ -3,13 +3,13 @@ import {declare, overload, type Library, type TypeSource} from '#src/cel/declara
 import {dyn, objectType, string, type Type} from '#src/cel/types.js';
 import {Failure, MapValue, typeOfValue, type Value} from '#src/cel/values.js';
 
-/** The type of a change as JSON Patch has it, and that of objects of which only what changes is said. */
+/** The types of JSON Patch operations and of apply configurations. */
 export const jsonPatchType = objectType('JSONPatch');
 export const appliedType = objectType('Object');
 
 const stringFields: ReadonlySet<string> = new Set(['op', 'path', 'from']);
 
-/** An object that an expression made of a type by its name. */
+/** An object that an expression constructed by a type name. */
 export class ConstructedObject extends MapValue {
   readonly type: Type;
   readonly fields: ReadonlyMap<string, Value>;
@@ -46,7 +46,7 @@ const jsonPatch = (fields: ReadonlyMap<string, Value>): Value => {
 
 const isApplyType = (name: string): boolean => name === appliedType.name || name.startsWith(`${appliedType.name}.`);
 
-/** `JSONPatch{op: "add", path: "/a", value: 1}`, and `Object{spec: Object.spec{...}}` with any fields. */
+/** Resolves `JSONPatch{op: "add", path: "/a", value: 1}` and `Object{spec: Object.spec{...}}` with any fields. */
 export const patchTypes: TypeSource = {
   find: name => (name === jsonPatchType.name || isApplyType(name) ? objectType(name) : undefined),
   field(type, field) {
@@ -57,7 +57,7 @@ export const patchTypes: TypeSource = {
   create: (type, fields) => (isApplyType(type) ? new ConstructedObject(objectType(type), fields) : jsonPatch(fields)),
 };
 
-/** Where the name of the type of an object is not that of the place it stands at: `Object.spec` stands at `spec` of an `Object`. Lists and maps have no names. */
+/** Returns an error for each object whose type name differs from its path: `Object.spec` is expected at `spec` of an `Object`. Lists and maps add nothing to the path. */
 export const typeNameErrors = (value: Value, place = appliedType.name): string[] => {
   if (value instanceof ConstructedObject) {
     const {name} = value.type;
@@ -70,7 +70,7 @@ export const typeNameErrors = (value: Value, place = appliedType.name): string[]
 
 const escapeKey = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** What helps to write changes. */
+/** The library for JSON patches. */
 export const jsonPatches: Library = {
   name: 'kubernetes.jsonpatch',
   functions: [declare('jsonpatch.escapeKey', overload('string_jsonpatch_escapeKey_string', [string], string, escapeKey))],

@@ -33,7 +33,7 @@ const parsed = (text: string): Value => {
   }
 };
 
-/** The amount as an int. One that was written with a fraction is none, even one of zeros. */
+/** Returns the quantity as an int. A quantity written with a fraction has none, even if the fraction is zero. */
 const asInteger = ({quantity}: QuantityValue): Value => {
   const value = quantity.exponent < 0 ? undefined : checkedInt(quantityValue(quantity));
   return value === undefined || value instanceof Failure ? new Failure('cannot convert value to integer') : value;
@@ -46,7 +46,7 @@ const ofInt = (value: bigint): Quantity => quantityOf(value, 'DecimalExponent');
 const two = [quantityType, quantityType];
 const withInt = [quantityType, int];
 
-/** Amounts with units, as resources are measured in. */
+/** The quantity library. */
 export const quantities: Library = {
   name: 'kubernetes.quantity',
   functions: [

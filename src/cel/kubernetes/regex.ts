@@ -13,7 +13,7 @@ const all = (text: string, pattern: string, limit = -1n): Value => matchResult(t
 
 const withPattern = (declaration: FunctionDeclaration): FunctionDeclaration => ({...declaration, pattern: {index: 1, error: regexpError}});
 
-/** What a pattern finds in a text. */
+/** The regular expression library. */
 export const regex: Library = {
   name: 'kubernetes.regex',
   functions: [

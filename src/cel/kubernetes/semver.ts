@@ -22,7 +22,7 @@ class Semver extends OpaqueValue {
 
 const ordered = <T extends bigint | string>(left: T, right: T): number => (left < right ? -1 : left > right ? 1 : 0);
 
-/** Numbers are before words. */
+/** Numeric identifiers precede alphanumeric ones. */
 const comparePre = (left: bigint | string, right: bigint | string): number => {
   if (typeof left === typeof right) return ordered(left, right);
   return typeof left === 'bigint' ? -1 : 1;
@@ -51,7 +51,7 @@ const hasLeadingZero = (text: string): boolean => text.length > 1 && text.starts
 
 const parsedNumber = (text: string): bigint => {
   if (text === '') throw new SemverError('strconv.ParseUint: parsing "": invalid syntax');
-  // Longer ones are not worth being read.
+  // Longer texts are out of range in any case.
   const value = text.length > 20 ? 2n ** 64n : BigInt(text);
   if (value >= 2n ** 64n) throw new SemverError(`strconv.ParseUint: parsing ${quoted(text)}: value out of range`);
   return value;
@@ -85,7 +85,7 @@ const cut = (text: string, mark: string): readonly [before: string, behind: stri
   return at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
 };
 
-/** A text at its first two dots. */
+/** Splits a text at its first two dots. */
 const parts = (text: string): string[] => {
   const [major, behind] = cut(text, '.');
   if (behind === undefined) return [major];
@@ -113,7 +113,7 @@ const withoutZeros = (text: string): string => {
   return /^\d/.test(stripped) ? stripped : `0${stripped}`;
 };
 
-/** The version with what is often written beside the rules put right: a `v` before it, missing numbers, zeros before numbers. */
+/** Normalizes a version: removes a leading `v` and leading zeros, and adds missing numbers. */
 const normalized = (text: string): string => {
   const numbers = parts(text.replace(/^v/, '')).map(withoutZeros);
   if (numbers.length < 3 && /[+-]/.test(numbers.at(-1)!)) throw new SemverError('short version cannot contain PreRelease/Build meta data');
@@ -135,7 +135,7 @@ const isSemver = (text: string, normalizes = false): boolean => parsed(text, nor
 const two = [semverType, semverType];
 const number = (name: string, index: 0 | 1 | 2) => declare(name, member(`semver_${name}`, [semverType], int, ({numbers}: Semver) => BigInt.asIntN(64, numbers[index])));
 
-/** Versions (semver.org). */
+/** The semantic version library (semver.org). */
 export const semvers: Library = {
   name: 'kubernetes.Semver',
   functions: [

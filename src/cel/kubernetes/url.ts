@@ -48,7 +48,7 @@ const parameters = (url: GoUrl): Value => {
 
 const part = (name: string, id: string, result: Type, of: (url: GoUrl) => Value) => declare(name, member(id, [urlType], result, ({parts}: Url) => of(parts)));
 
-/** URLs and what they consist of. */
+/** The URL library. */
 export const urls: Library = {
   name: 'kubernetes.urls',
   functions: [

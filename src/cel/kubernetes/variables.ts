@@ -2,12 +2,12 @@ import type {Bindings, Program} from '#src/cel/compile.js';
 import {equalMaps} from '#src/cel/compare.js';
 import {Failure, MapValue, type Value} from '#src/cel/values.js';
 
-/** Variables of a policy in their order: programs, or why there is none. */
+/** The variables of a policy in order: programs, or compilation problems. */
 export type ComposedPrograms = ReadonlyMap<string, Program | {readonly problem: string}>;
 
 /**
- * The variables of a policy for one request: each is worked out when it is first asked for, once, and may ask for others. `bindings` are what their
- * expressions can name besides.
+ * The values of a policy's variables for one request. Each is evaluated on first use, at most once, and may use other variables.
+ * `bindings` are the further variables of their expressions.
  */
 export class ComposedVariables extends MapValue {
   readonly #programs: ComposedPrograms;
@@ -44,7 +44,7 @@ export class ComposedVariables extends MapValue {
     return other instanceof MapValue && equalMaps(this, other);
   }
 
-  /** What was spent on variables since it was last asked. Each is paid for by the expression that is the first to name it, on top of what that costs itself. */
+  /** Returns the cost of the variables evaluated since the last call. The expression that uses a variable first pays for it. */
   takeCost(): number {
     const cost = this.#spent;
     this.#spent = 0;

@@ -8,7 +8,7 @@ import {Bytes, Failure, ListValue, noSuchOverload, sizeOf, typeOfValue, type Val
 const list = listOf(param('T'));
 const comparable = [int, uint, double, bool, duration, timestamp, string, bytes];
 
-/** The numbers from nought on. They are not held: what is too many to be paid for is never made. */
+/** `lists.range`. Elements are computed on access, so that a range beyond the cost limit is never allocated. */
 class Range extends ListValue {
   readonly size: number;
 
@@ -70,7 +70,7 @@ const allocating = (factor: number, size: number): number => Math.floor(factor *
 
 const ofResult: CostOf = (_, made) => allocating(1, sizeOf(made));
 
-/** Every element against every other. */
+/** The cost of comparing every element with every other. */
 const selfCompared = (values: Value): number => {
   if (!(values instanceof ListValue)) return 1;
   const [first] = values;
@@ -95,13 +95,13 @@ const sortBy: Macro = {
   },
 };
 
-/** Parts of lists, lists in other orders, and lists of numbers. */
+/** The list library. */
 export const lists: Library = {
   name: 'lists',
   macros: [sortBy],
   functions: [
     declare('slice', member('list_slice', [list, int, int], list, slice, ofResult)),
-    // What is not known to hold lists may be flattened too.
+    // Accepts values whose element type is not known to be a list.
     {
       ...declare(
         'flatten',

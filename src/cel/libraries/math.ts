@@ -15,7 +15,7 @@ const isNumeric = (expr: Expr): boolean => {
 
 const isNumericList = (expr: Expr): boolean => expr.kind === 'list' && expr.elements.length > 0 && expr.elements.every(isNumeric);
 
-/** `math.least(a, b, ...)` and its like, which take any number of arguments. */
+/** The macros `math.least(a, b, ...)` and `math.greatest`, which take any number of arguments. */
 const minMaxMacro = (name: string, inner: string): Macro => ({
   name,
   isMember: true,
@@ -32,7 +32,7 @@ const minMaxMacro = (name: string, inner: string): Macro => ({
   },
 });
 
-/** The overloads behind such a macro: of one number, of two of any types, and of lists. `replaces` says when the second is taken. */
+/** Declares the overloads of `math.least` and `math.greatest`: one number, two numbers of any types, and lists. `replaces` returns whether the second operand is taken. */
 const minMaxFunction = (name: string, replaces: (order: number) => boolean): FunctionDeclaration => {
   const pair = (left: Value, right: Value): Value => {
     const order = compare(left, right);
@@ -59,7 +59,7 @@ const minMaxFunction = (name: string, replaces: (order: number) => boolean): Fun
 
 const ofDouble = (name: string, result: Type, run: Implementation): FunctionDeclaration => declare(`math.${name}`, overload(`math_${name}_double`, [double], result, run));
 
-/** Halves are rounded away from zero. */
+/** Rounds halves away from zero. */
 const round = (value: number): number => (Number.isFinite(value) ? Math.sign(value) * Math.floor(Math.abs(value) + 0.5) : value);
 
 const wrapInt = (value: bigint): bigint => BigInt.asIntN(64, value);
@@ -74,7 +74,7 @@ const bitwise = (name: string, act: (left: bigint, right: bigint) => bigint): Fu
 
 const most = 64n;
 
-/** Bits of an int are shifted as those of a uint; more than there are shift all out. */
+/** Shifts the bits of an int like those of a uint. Offsets above 64 shift all bits out. */
 const shift = (name: string, act: (value: bigint, bits: bigint) => bigint): FunctionDeclaration => {
   const guarded = (bits: bigint, made: () => Value): Value => (bits < 0n ? new Failure(`math.${name}() negative offset: ${bits}`) : made());
   const capped = (bits: bigint): bigint => (bits > most ? most : bits);
@@ -125,5 +125,5 @@ const functions: readonly FunctionDeclaration[] = [
   shift('bitShiftRight', (value, bits) => value >> bits),
 ];
 
-/** What numbers can do beyond the operators. */
+/** The math library. */
 export const math: Library = {name: 'math', functions, macros: [minMaxMacro('least', 'math.@min'), minMaxMacro('greatest', 'math.@max')]};

@@ -11,7 +11,7 @@ const optional = optionalOf(v);
 const list = listOf(v);
 const map = mapOf(k, v);
 
-/** Year 1, the zero of points in time. */
+/** Year 1, the zero timestamp. */
 const zeroTime = -62_135_596_800_000_000_000n;
 
 const isZero = (value: Value): boolean => {
@@ -35,7 +35,7 @@ const unwrapped = (values: ListValue): Value => {
   return new NativeList(found);
 };
 
-/** The first where it is there, else the second, which is not looked for before. */
+/** Returns the value of the first operand if present, else evaluates the second. */
 const firstPresent = (present: (optional: Optional) => Value) => ([first, second]: readonly Step[]): Step => frame => {
   const value = first!(frame);
   if (!(value instanceof Optional)) return value;
@@ -70,7 +70,7 @@ const functions: readonly FunctionDeclaration[] = [
   declare('unwrapOpt', member('optional_unwrapOpt', [listOf(optional)], list, unwrapped)),
 ];
 
-/** `x.optMap(y, f(y))`: what `f` gives of what is there. */
+/** `x.optMap(y, f(y))`: applies `f` to the value if present. */
 const mapping = (name: string, isWrapped: boolean): Macro => ({
   name,
   isMember: true,
@@ -82,7 +82,7 @@ const mapping = (name: string, isWrapped: boolean): Macro => ({
   },
 });
 
-/** Values that may be there: `a.?b`, `a[?b]`, `[?a]`, and what is done with them. */
+/** The optional library: `a.?b`, `a[?b]`, `[?a]`, and functions of optionals. */
 export const optionals: Library = {
   name: 'optionals',
   functions,

@@ -23,13 +23,13 @@ const equivalent = (left: ListValue, right: ListValue): Value => {
   return held === true ? containsAll(right, left) : held;
 };
 
-/** Every element against every other, so many times. */
+/** The cost of comparing every element with every other, `times` times. */
 const pairwise = (times: number): CostOf => ([left, right]) => 1 + sizeOf(left!) * sizeOf(right!) * times;
 
 const setFunction = (name: string, times: number, run: (left: ListValue, right: ListValue) => Value): FunctionDeclaration =>
   declare(`sets.${name}`, overload(`list_sets_${name}_list`, [list, list], bool, run, pairwise(times)));
 
-/** Lists taken as sets. */
+/** The set library. */
 export const sets: Library = {
   name: 'sets',
   functions: [setFunction('contains', 1, containsAll), setFunction('equivalent', 2, equivalent), setFunction('intersects', 1, intersects)],

@@ -3,10 +3,10 @@ import {formatDouble} from '#src/cel/numbers.js';
 import {formatCelDuration, formatTimestamp} from '#src/cel/time.js';
 import {Bytes, Duration, Failure, ListValue, MapValue, Timestamp, typeOfValue, TypeValue, Uint, type Value} from '#src/cel/values.js';
 
-/** Why a text cannot be put together. */
+/** Thrown when a string cannot be formatted. */
 export class FormatError extends Error {}
 
-/** What a clause takes, in the words of the complaint about what it does not. */
+/** The error of each clause for arguments of an unsupported type. */
 export const clauseErrors: Readonly<Record<string, string>> = {
   s: 'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps',
   d: 'decimal clause can only be used on integers',
@@ -28,10 +28,10 @@ const integerOf = (value: Value): bigint | undefined => (typeof value === 'bigin
 
 const quoted = (text: string): string => JSON.stringify(text);
 
-/** A double within a list or a map. */
+/** Formats a double within a list or a map. */
 const formatNestedDouble = (value: number): string => (Number.isFinite(value) ? value.toFixed(6) : quoted(Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'));
 
-/** A value as it stands within a list or a map. */
+/** Formats a value within a list or a map. */
 const formatNested = (value: Value): string => {
   if (typeof value === 'string') return quoted(value);
   if (typeof value === 'number') return formatNestedDouble(value);
@@ -77,7 +77,7 @@ const infinite = (value: number): string => (Number.isNaN(value) ? 'NaN' : value
 
 const grouped = (text: string): string => text.replace(/^(-?)(\d+)/, (_, sign: string, digits: string) => sign + digits.replaceAll(/\B(?=(?:\d{3})+$)/g, ','));
 
-/** So many digits behind the point; of two numbers that are equally near the even one. */
+/** Rounds to `precision` fraction digits, ties to even. */
 const rounded = (number: number, precision: number): string => {
   const text = number.toFixed(precision);
   const isTie = Math.abs((number * 2 ** (precision + 1)) % 2) === 1;
@@ -136,10 +136,10 @@ const formatClause = (letter: string, value: Value, precision: number): string =
   }
 };
 
-/** A piece of a template: text as it is, or the clause for the argument of that index. */
+/** A part of a format template: literal text, or a clause with the index of its argument. */
 export type TemplatePart = string | {readonly letter: string; readonly precision: number; readonly index: number};
 
-/** The pieces of a template for so many arguments. Throws where it is none, or asks for more. */
+/** Parses a format template for `count` arguments. Throws `FormatError` for an invalid template or too few arguments. */
 export function* parseTemplate(template: string, count: number): Generator<TemplatePart> {
   let index = 0;
   for (let at = 0; at < template.length; ) {
@@ -170,7 +170,7 @@ const format = (template: string, args: ListValue): string => {
   return out;
 };
 
-/** A text with values put in for `%s` and its like. */
+/** Implements `string.format`. */
 export const formatString = (template: string, args: ListValue): Value => {
   try {
     return format(template, args);

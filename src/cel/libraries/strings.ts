@@ -7,12 +7,12 @@ import {formatString} from './string-format.js';
 
 const outOfRange = (index: bigint): Failure => new Failure(`index out of range: ${index}`);
 
-/** Part of a text, counted in characters. */
+/** Returns a substring by character positions. */
 const part = (text: string, start: number, end?: number): string => (characters(text) === text.length ? text.slice(start, end) : [...text].slice(start, end).join(''));
 
 const charAt = (text: string, index: bigint): Value => (index < 0n || index > BigInt(characters(text)) ? outOfRange(index) : part(text, Number(index), Number(index) + 1));
 
-/** Where a character begins in the text's own units. */
+/** Returns the UTF-16 offset of a character position. */
 const unitOf = (text: string, character: number): number => part(text, 0, character).length;
 
 const indexOf = (text: string, sought: string, from = 0n): Value => {
@@ -32,7 +32,7 @@ const lastIndexOf = (text: string, sought: string, from?: bigint): Value => {
   return found === -1 ? -1n : BigInt(characters(text.slice(0, found)));
 };
 
-/** Puts another text for so many of those sought, or for all where the number is negative. Nothing is found before every character and at the end. */
+/** Replaces up to `limit` occurrences, or all if the limit is negative. An empty text occurs before every character and at the end. */
 const replace = (text: string, sought: string, put: string, limit = -1n): string => {
   if (limit < 0n) return sought === '' ? [put, ...[...text].flatMap(character => [character, put])].join('') : text.replaceAll(sought, () => put);
   let out = '';
@@ -54,7 +54,7 @@ const replace = (text: string, sought: string, put: string, limit = -1n): string
   return out + text.slice(at);
 };
 
-/** The parts between separators, at most so many, the last of which is the rest; no limit where the number is negative. */
+/** Splits at separators into at most `limit` parts, the last of which is the remainder. A negative limit means no limit. */
 const split = (text: string, separator: string, limit = -1n): Value => {
   if (limit === 0n) return new NativeList([]);
   const parts = separator === '' ? [...text] : text.split(separator);
@@ -96,7 +96,7 @@ const escapes: Readonly<Record<string, string>> = {
 
 const quote = (text: string): string => `"${[...Buffer.from(text).toString()].map(character => escapes[character] ?? character).join('')}"`;
 
-/** A function that is priced by its name, whatever it is called on. */
+/** Declares a function whose cost does not depend on the overload. */
 const withCost = (cost: CostOf, declaration: FunctionDeclaration): FunctionDeclaration => ({...declaration, cost});
 
 const once = reading();
@@ -126,5 +126,5 @@ const versionOneFunctions: readonly FunctionDeclaration[] = [
 
 const versionThreeFunctions: readonly FunctionDeclaration[] = [declare('reverse', member('string_reverse', [string], string, (text: string) => [...text].toReversed().join('')))];
 
-/** What strings can do beyond the operators, as the library's version has it. */
+/** The string library in the given version. */
 export const strings = (version: 0 | 2 | 3): Library => ({name: 'strings', functions: [...baseFunctions, ...(version > 0 ? versionOneFunctions : []), ...(version > 2 ? versionThreeFunctions : [])]});

@@ -27,7 +27,7 @@ const quantifier = (name: string, kind: keyof typeof quantifiers): Macro => ({
   },
 });
 
-/** A macro that gathers, with a filter before what it gathers or without one. */
+/** Declares a transform macro in two forms: without a filter, and with a filter before the transformation. */
 const transformMacros = (name: string, init: (make: ExprFactory) => Expr, step: (make: ExprFactory, transformed: Expr, key: string) => Expr): readonly Macro[] =>
   [3, 4].map(arity => ({
     name,
@@ -41,7 +41,7 @@ const transformMacros = (name: string, init: (make: ExprFactory) => Expr, step: 
     },
   }));
 
-/** The map with an entry more. The map a fold gathers in is changed itself. */
+/** Returns the map with an entry added. A comprehension's accumulator is changed in place. */
 const insert = (into: MapValue, key: Value, value: Value): Value => {
   if (into.find(key) !== undefined) return new Failure(`insert failed: key ${formatKey(key)} already exists`);
   const result = into instanceof GrowingMap ? into : new NativeMap();
@@ -59,7 +59,7 @@ const insertAll = (into: MapValue, added: MapValue): Value => {
   return result;
 };
 
-/** `all`, `exists` and their like over indices and elements, or keys and values, and maps and lists made of them. */
+/** The two-variable comprehensions: `all`, `exists` and others over indices and elements or keys and values, and `transformList`, `transformMap`. */
 export const twoVariables: Library = {
   name: 'two-variables',
   functions: [declare('cel.@mapInsert', overload('@mapInsert_map_key_value', [map, k, v], map, insert), overload('@mapInsert_map_map', [map, map], map, insertAll))],

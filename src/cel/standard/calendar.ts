@@ -5,7 +5,7 @@ import {Failure, type Duration, type Timestamp, type Value} from '#src/cel/value
 
 const dayOfYear = (date: Date): number => Math.floor((date.getTime() - new Date(date).setUTCMonth(0, 1)) / 86_400_000);
 
-/** What a calendar shows of a point in time. Days of a month count from one by `getDate` alone. */
+/** The timestamp accessors. `getDayOfMonth` counts from zero, `getDate` from one. */
 const fields: readonly (readonly [name: string, id: string, of: (date: Date) => number])[] = [
   ['getFullYear', 'timestamp_to_year', date => date.getUTCFullYear()],
   ['getMonth', 'timestamp_to_month', date => date.getUTCMonth()],
@@ -19,7 +19,7 @@ const fields: readonly (readonly [name: string, id: string, of: (date: Date) => 
   ['getMilliseconds', 'timestamp_to_milliseconds', date => date.getUTCMilliseconds()],
 ];
 
-/** How long a duration is in a unit, and the nanoseconds of one. */
+/** The duration accessors, and the nanoseconds of their units. */
 const lengths: Readonly<Record<string, readonly [id: string, nanos: bigint]>> = {
   getHours: ['duration_to_hours', 3_600_000_000_000n],
   getMinutes: ['duration_to_minutes', 60_000_000_000n],
@@ -27,7 +27,7 @@ const lengths: Readonly<Record<string, readonly [id: string, nanos: bigint]>> = 
   getMilliseconds: ['duration_to_milliseconds', 1_000_000n],
 };
 
-/** `getFullYear` and its like, of timestamps and durations. */
+/** Accessors of timestamps and durations, such as `getFullYear`. */
 export const calendar: readonly FunctionDeclaration[] = fields.map(([name, id, of]) => {
   const shown = (time: Timestamp, zone?: string): Value => {
     const date = inZone(time, zone);

@@ -15,7 +15,7 @@ const positiveDecimals = /^\d+$/;
 const trues: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 const falses: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
 
-/** What a text holds, or the failure that says that it is no such thing. */
+/** Converts a string, or returns a conversion failure. */
 const converted = (to: Type, read: (text: string) => Value | undefined) => (text: string): Value => {
   const value = read(text);
   return value === undefined ? conversionFailure(to) : value;
@@ -35,7 +35,7 @@ const decoded = ({data}: Bytes): Value => {
 
 const characters = reading();
 
-/** `int(x)` and its like. */
+/** The conversion functions, such as `int(x)`. */
 export const conversions: readonly FunctionDeclaration[] = [
   {name: 'type', overloads: [overload('type', [a], typeOf(a))], run: value => new TypeValue(typeOfValue(value!))},
   {name: 'dyn', overloads: [overload('to_dyn', [a], dyn)], run: value => value!},
@@ -55,7 +55,7 @@ export const conversions: readonly FunctionDeclaration[] = [
   declare(
     'duration',
     overload('duration_to_duration', [duration], duration, same),
-    // The original declares this one and then cannot do it.
+    // Upstream declares this overload and always fails.
     overload('int64_to_duration', [int], duration, () => new Failure(`type conversion error from 'int' to '${duration.name}'`)),
     overload('string_to_duration', [string], duration, converted(duration, text => {
       const nanos = parseCelDuration(text);

@@ -4,5 +4,5 @@ import {conversions} from './conversions.js';
 import {operators} from './operators.js';
 import {text} from './text.js';
 
-/** What the language itself can do, whatever libraries are added. */
+/** The standard library. */
 export const standard: Library = {name: 'standard', functions: [...operators, ...conversions, ...text, ...calendar]};

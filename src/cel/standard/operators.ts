@@ -11,7 +11,7 @@ const b = param('B');
 const listOfA = listOf(a);
 const mapOfAB = mapOf(a, b);
 
-/** What operators take on their left at all. */
+/** The types that an operator accepts on its left side. */
 const comparable: ReadonlySet<TypeKind> = new Set(['bool', 'int', 'uint', 'double', 'string', 'bytes', 'timestamp', 'duration']);
 const takenBy: Readonly<Record<string, ReadonlySet<TypeKind>>> = {
   '_+_': new Set(['bytes', 'double', 'duration', 'int', 'list', 'string', 'timestamp', 'uint']),
@@ -100,7 +100,7 @@ const orderedTypes: readonly (readonly [string, Type])[] = [
 ];
 const numbers: readonly (readonly [string, Type])[] = [['int64', int], ['uint64', uint], ['double', double]];
 
-/** `<` and its like: over two values of one type, and over numbers of any two. */
+/** A comparison operator such as `<`: over two values of one type, and over numbers of any two types. */
 const relation = (name: string, word: string, holds: (order: number) => boolean): FunctionDeclaration => ({
   name,
   takes: comparable,
@@ -120,7 +120,7 @@ const arithmetic = (name: string, run: Binary, ...shapes: readonly (readonly [id
   overloads: shapes.map(([id, args, result, cost]) => overload(id, args, result, undefined, cost)),
 });
 
-/** Operators. Those that the planner runs itself stand here for the checker. */
+/** The operators. Those that the planner implements itself are declared for the checker. */
 export const operators: readonly FunctionDeclaration[] = [
   declare('_?_:_', overload('conditional', [bool, a, a], a)),
   declare('_&&_', overload('logical_and', [bool, bool], bool)),

@@ -10,14 +10,14 @@ const hasSize = (value: Value): boolean => typeof value === 'string' || value in
 
 const target = reading();
 
-/** A function of two texts. */
+/** A function of two strings. */
 const ofTwo = (name: string, id: string, run: (left: string, right: string) => boolean, cost: CostOf): FunctionDeclaration => ({
   name,
   overloads: [member(id, [string, string], bool, undefined, cost)],
   run: (left, right) => (typeof left === 'string' && typeof right === 'string' ? run(left, right) : noSuchOverload),
 });
 
-/** What strings, and all that has a size, can do without any library. */
+/** String functions, and `size` of all sized values. */
 export const text: readonly FunctionDeclaration[] = [
   {
     name: 'size',
