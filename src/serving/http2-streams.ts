@@ -4,7 +4,7 @@
  */
 import {constants, type ServerHttp2Session, type ServerHttp2Stream} from 'node:http2';
 import type {Clock} from '#src/base/clock.js';
-import {nextTurn} from '#src/base/turn.js';
+import {InTurns} from './in-turns.js';
 
 /** How many requests begin in one turn of the event loop; more wait for the next. */
 const mostInTurn = 32;
@@ -21,10 +21,8 @@ interface SessionStreams {
 
 export class StreamLimits {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  readonly #waiting: {readonly stream: ServerHttp2Stream; begin(): void}[] = [];
+  readonly #turns = new InTurns(mostInTurn);
   readonly #sessions = new WeakMap<ServerHttp2Session, SessionStreams>();
-  #begun = 0;
-  #isTurning = false;
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
@@ -42,29 +40,8 @@ export class StreamLimits {
     if (!streams) this.#sessions.set(session, (streams = {open: 0, resets: 0, since: 0}));
     streams.open++;
     stream.once('close', () => this.#closed(session, streams, stream));
-    if (this.#waiting.length === 0 && this.#begun < mostInTurn) {
-      this.#begun++;
-      begin();
-    } else {
-      stream.on('error', () => undefined); // Nobody else listens yet.
-      this.#waiting.push({stream, begin});
-    }
-    if (!this.#isTurning) void this.#turn();
-  }
-
-  async #turn(): Promise<void> {
-    this.#isTurning = true;
-    do {
-      await nextTurn();
-      this.#begun = 0;
-      while (this.#begun < mostInTurn && this.#waiting.length > 0) {
-        const {stream, begin} = this.#waiting.shift()!;
-        if (stream.aborted || stream.destroyed || stream.closed) continue;
-        this.#begun++;
-        begin();
-      }
-    } while (this.#waiting.length > 0);
-    this.#isTurning = false;
+    const isNow = this.#turns.add({begin, isGone: () => stream.aborted || stream.destroyed || stream.closed});
+    if (!isNow) stream.on('error', () => undefined); // Nobody else listens yet.
   }
 
   #closed(session: ServerHttp2Session, streams: SessionStreams, {rstCode, headersSent}: ServerHttp2Stream): void {

@@ -9,6 +9,7 @@ import {every, type Clock} from '#src/base/clock.js';
 import {bindError, hostsToTry, lacksFamily, refusePortSharing} from './binding.js';
 import {Connection, remember} from './connection.js';
 import {StreamLimits} from './http2-streams.js';
+import {InTurns} from './in-turns.js';
 import {QueuedAnswers} from './queued-answers.js';
 
 /** Takes the requests of a listener, in the two forms Node has for them. It must never throw. */
@@ -87,6 +88,9 @@ export const listen = async (options: ListenerOptions): Promise<Listener> => {
 
 const ignore = () => {};
 
+/** How many handshakes begin in one turn of the event loop: each is work of about a millisecond, much of it in one piece. */
+const maxHandshakesPerTurn = 8;
+
 /**
  * Makes the parser of a connection read from the stream, which can wait, instead of from beneath it, which costs less: else what is pipelined while much
  * waits to be sent cuts the connection. Somebody who listens brings it about.
@@ -106,6 +110,7 @@ class Endpoint implements Listener {
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #limits: StreamLimits;
   readonly #queued = new QueuedAnswers();
+  readonly #handshakes = new InTurns(maxHandshakesPerTurn);
   #draining = false;
   refused = 0;
   #closed: Promise<void> | undefined;
@@ -114,6 +119,7 @@ class Endpoint implements Listener {
     this.#options = options;
     this.#limits = new StreamLimits(options.clock);
     this.#http1 = this.#https();
+    this.#beginHandshakesInTurns();
     this.#http2 = this.#sessionServer();
     const speakHttp1 = this.#http1.listeners('secureConnection');
     this.#http1.removeAllListeners('secureConnection');
@@ -177,6 +183,18 @@ class Endpoint implements Listener {
   #cut(): void {
     for (const session of this.#sessions) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #beginHandshakesInTurns(): void {
+    const server = this.#http1;
+    const beginnings = server.listeners('connection') as ((this: https.Server, socket: Socket) => void)[];
+    server.removeAllListeners('connection');
+    server.on('connection', (socket: Socket) => {
+      const begin = () => {
+        for (const each of beginnings) each.call(server, socket);
+      };
+      if (!this.#handshakes.add({begin, isGone: () => socket.destroyed})) socket.on('error', ignore);
+    });
   }
 
   #accept(socket: TLSSocket, speakHttp1: readonly unknown[]): void {

@@ -1,10 +1,49 @@
 import test from 'ava';
-import type {AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
+import type {Authentication, AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
+import {naming} from '#src/api/naming.js';
+import {caches} from '#src/base/cache-bound.js';
+import {systemClock} from '#src/base/clock.js';
+import {authorityPem} from '#src/pki/authority.js';
+import {parseCertificateBundle} from '#src/pki/certificate.js';
+import {trustAnchors} from '#src/pki/chain.js';
 import {parseTokenFile, tokenFileAuthenticator} from '#src/apiserver/authentication/token-file.js';
 import {authenticate} from '#src/serving/authenticators/union.js';
+import {x509Authenticator} from '#src/serving/authenticators/x509.js';
+import {anAuthority, aPair} from './credentials.js';
 
 const users = parseTokenFile('good,jane,1,"dev, ops"\nbare,joe,2\nempty,ann,3,\n');
 const everybody = {allows: () => true};
+
+const kept = () => caches().find(({name}) => name === 'verified_certificates')!.bytes;
+
+test('a chain that was verified on one connection is known on others, until it runs out or its authority is no longer trusted', async t => {
+  const [authority, other] = [await anAuthority(), await anAuthority()];
+  const certificates = [parseCertificateBundle((await aPair(authority, {commonName: 'jane'}, 'client auth')).cert)[0]!.raw];
+  const [trusted, others] = [authority, other].map(each => trustAnchors(parseCertificateBundle(authorityPem(each).certificate)));
+  const authorities = {current: trusted!};
+  const clock = {...systemClock, now: () => Date.now() + passed};
+  let passed = 0;
+  const authenticator = x509Authenticator(authorities, clock, naming('kubernetes'), false);
+  const before = kept();
+  const answer = (chain = certificates) => {
+    const outcome = authenticator.authenticate({credentials: {certificates: chain, connection: {}}, headers: {}}) as Authentication;
+    return outcome && ('user' in outcome ? outcome.user : outcome.rejected);
+  };
+  const first = answer();
+
+  t.like(first, {name: 'jane'});
+  t.is(answer(), first);
+  const held = kept();
+  t.true(held > before);
+  t.is(typeof answer([Buffer.from('nothing')]), 'string');
+  t.is(kept(), held, 'what is refused is not kept');
+  authorities.current = others!;
+  t.regex(String(answer()), /unknown authority/);
+  authorities.current = trusted!;
+  t.like(answer(), {name: 'jane'});
+  passed = 2 * 3_600_000;
+  t.regex(String(answer()), /expired/);
+});
 
 const askWith = (authenticators: readonly Authenticator[], authorization: string | undefined) => {
   const warnings: string[] = [];

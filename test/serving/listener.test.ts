@@ -6,10 +6,11 @@ import tls from 'node:tls';
 import {once} from 'node:events';
 import type {ApiRequest} from '#src/api/request.js';
 import {refusePortSharing} from '#src/serving/binding.js';
+import {InTurns} from '#src/serving/in-turns.js';
 import {listen, type RequestHandler} from '#src/serving/listener.js';
 import {systemClock} from '#src/base/clock.js';
 import {aPair} from './credentials.js';
-import {type TestServer, aWatch, anEvent, answering, ask1, bothVersions, json, serve} from './server.js';
+import {type TestServer, aWatch, anEvent, answering, ask1, ask2, bothVersions, json, serve} from './server.js';
 
 test('a port that is taken is told in one line with the flags to change', async t => {
   await using server = await serve(answering(() => json({})));
@@ -180,6 +181,26 @@ test('a handshake that does not come ends the connection', async t => {
   await once(socket, 'close');
 
   t.is(server.listener.connections, 0);
+});
+
+test('a few of those that come at once begin in each turn of the event loop, and what is gone by then never does', async t => {
+  const turns = new InTurns(8);
+  const begun: number[] = [];
+  for (let index = 0; index < 20; index++) turns.add({begin: () => void begun.push(index), isGone: () => index % 2 === 1});
+  t.is(begun.length, 8);
+  await new Promise(resolve => setImmediate(resolve));
+
+  t.deepEqual(begun.slice(8), [8, 10, 12, 14, 16, 18]);
+});
+
+test('connections that come all at once are all served, and those that leave before their turn harm nobody', async t => {
+  await using server = await serve(answering(() => json({})));
+  const asked = Array.from({length: 100}, (_, index) => {
+    if (index % 4 === 0) net.connect(server.port, '127.0.0.1').on('connect', function (this: net.Socket) { this.resetAndDestroy(); }).on('error', () => undefined);
+    return (index % 2 ? ask1 : ask2)(server);
+  });
+
+  t.deepEqual((await Promise.all(asked)).map(({status}) => status), asked.map(() => 200));
 });
 
 test('headers beyond the limit are refused without reaching the handler', async t => {

@@ -1,6 +1,9 @@
+import {createHash} from 'node:crypto';
 import type {Naming} from '#src/api/naming.js';
 import type {UserInfo} from '#src/api/user.js';
+import {CacheBound} from '#src/base/cache-bound.js';
 import type {Clock} from '#src/base/clock.js';
+import {Lru} from '#src/base/lru.js';
 import {fingerprint, parseCertificate, type Certificate} from '#src/pki/certificate.js';
 import {verifyChain, type TrustAnchors} from '#src/pki/chain.js';
 import {userIdOf, subjectOf} from '#src/pki/names.js';
@@ -10,6 +13,9 @@ import type {Authentication, Authenticator} from '#src/api/authentication.js';
 export interface ClientAuthorities {
   readonly current: TrustAnchors;
 }
+
+/** Chains that were verified, of clients that connect again and again. */
+const bound = new CacheBound('verified_certificates', 4 << 20);
 
 /** How long a refusal holds: a certificate may become valid, an authority may be added. */
 const recheckMs = 1000;
@@ -23,10 +29,12 @@ interface Verified {
 
 /**
  * Authenticates the client certificate of a connection: it must chain to one of the authorities, be valid now by the server's own clock and be meant
- * for clients. The common name is the user, the organizations are the groups. Verified once a connection, until something in the chain runs out.
+ * for clients. The common name is the user, the organizations are the groups. Verified once, until something in the chain runs out or the authorities change.
  */
 export const x509Authenticator = (authorities: ClientAuthorities, clock: Clock, naming: Naming, withUid: boolean): Authenticator => {
   const verified = new WeakMap<object, Verified>();
+  const accepted = new Lru<string, Verified>(bound, {bytesOf: ({result}) => 500 + 3 * JSON.stringify(result).length});
+  const holds = (known: Verified | undefined): known is Verified => known?.authorities === authorities.current && clock.now() < known.until;
   const verify = (chain: readonly Buffer[]): Omit<Verified, 'authorities'> => {
     const now = clock.now();
     try {
@@ -39,16 +47,27 @@ export const x509Authenticator = (authorities: ClientAuthorities, clock: Clock, 
       return {result: {rejected: (error as Error).message}, until: now + recheckMs};
     }
   };
+  /** Clients come back on other connections with what they came with before. Refusals are not kept: there is no end of certificates that are none. */
+  const verifiedChain = (chain: readonly Buffer[]): Verified => {
+    const hash = createHash('sha256');
+    for (const der of chain) hash.update(der);
+    const key = hash.digest('base64');
+    const known = accepted.get(key);
+    if (holds(known)) return known;
+    const fresh = {authorities: authorities.current, ...verify(chain)};
+    if (fresh.result && 'user' in fresh.result) accepted.set(key, fresh);
+    return fresh;
+  };
   return {
     name: 'x509',
     authenticate({credentials}) {
       const {certificates, connection} = credentials;
       if (certificates.length === 0) return undefined;
       const known = connection && verified.get(connection);
-      if (known && known.authorities === authorities.current && clock.now() < known.until) return known.result;
-      const fresh = {authorities: authorities.current, ...verify(certificates)};
-      if (connection) verified.set(connection, fresh);
-      return fresh.result;
+      if (holds(known)) return known.result;
+      const found = verifiedChain(certificates);
+      if (connection) verified.set(connection, found);
+      return found.result;
     },
   };
 };
