@@ -88,7 +88,7 @@ export const listen = async (options: ListenerOptions): Promise<Listener> => {
 
 const ignore = () => {};
 
-/** How many handshakes begin in one turn of the event loop: each is work of about a millisecond, much of it in one piece. */
+/** How many handshakes begin, and how many connections begin to be served, in one turn of the event loop: both take about a millisecond each. */
 const maxHandshakesPerTurn = 8;
 
 /**
@@ -96,6 +96,11 @@ const maxHandshakesPerTurn = 8;
  * waits to be sent cuts the connection. Somebody who listens brings it about.
  */
 const parseFromStream = (socket: Socket): void => void socket.on('data', ignore).off('data', ignore);
+
+/** A socket that waits for its turn has nobody else who listens to its errors yet. */
+const inTurn = (turns: InTurns, socket: Socket, begin: () => void): void => {
+  if (!turns.add({begin, isGone: () => socket.destroyed})) socket.on('error', ignore);
+};
 
 /** How often a listener that closes looks for connections that have become idle. */
 const idleCheckMs = 20;
@@ -111,6 +116,7 @@ class Endpoint implements Listener {
   readonly #limits: StreamLimits;
   readonly #queued = new QueuedAnswers();
   readonly #handshakes = new InTurns(maxHandshakesPerTurn);
+  readonly #accepted = new InTurns(maxHandshakesPerTurn);
   #draining = false;
   refused = 0;
   #closed: Promise<void> | undefined;
@@ -123,7 +129,7 @@ class Endpoint implements Listener {
     this.#http2 = this.#sessionServer();
     const speakHttp1 = this.#http1.listeners('secureConnection');
     this.#http1.removeAllListeners('secureConnection');
-    this.#http1.on('secureConnection', socket => this.#accept(socket, speakHttp1));
+    this.#http1.on('secureConnection', socket => inTurn(this.#accepted, socket, () => this.#accept(socket, speakHttp1)));
   }
 
   get address(): string {
@@ -190,10 +196,9 @@ class Endpoint implements Listener {
     const beginnings = server.listeners('connection') as ((this: https.Server, socket: Socket) => void)[];
     server.removeAllListeners('connection');
     server.on('connection', (socket: Socket) => {
-      const begin = () => {
+      inTurn(this.#handshakes, socket, () => {
         for (const each of beginnings) each.call(server, socket);
-      };
-      if (!this.#handshakes.add({begin, isGone: () => socket.destroyed})) socket.on('error', ignore);
+      });
     });
   }
 
