@@ -12,18 +12,24 @@ export const sameJson = (a: unknown, b: unknown): boolean => {
   return true;
 };
 
-const isEmpty = (value: unknown): boolean =>
-  value === undefined || value === null || (Array.isArray(value) ? value.length === 0 : typeof value === 'object' && Object.keys(value).length === 0);
+const isNothing = (value: unknown): boolean => value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 
-/** Whether two values mean the same: nothing, null, the empty list and the empty map are one. */
-export const sameContent = (a: unknown, b: unknown): boolean => {
+const isEmpty = (value: unknown): boolean => isNothing(value) || (typeof value === 'object' && Object.keys(value as object).length === 0);
+
+const equal = (a: unknown, b: unknown, isNone: (value: unknown) => boolean): boolean => {
   if (a === b) return true;
   if (typeof a !== 'object' && typeof b !== 'object') return false;
-  if (isEmpty(a) || isEmpty(b)) return isEmpty(a) && isEmpty(b);
+  if (isNone(a) || isNone(b)) return isNone(a) && isNone(b);
   if (Array.isArray(a) || Array.isArray(b)) {
-    return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, i) => sameContent(item, b[i]));
+    return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, i) => equal(item, b[i], isNone));
   }
   if (typeof a !== 'object' || typeof b !== 'object') return false;
   const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
-  return [...new Set([...Object.keys(left), ...Object.keys(right)])].every(key => sameContent(left[key], right[key]));
+  return [...new Set([...Object.keys(left), ...Object.keys(right)])].every(key => equal(left[key], right[key], isNone));
 };
+
+/** Whether two values mean the same: nothing, null, the empty list and the empty map are one. */
+export const sameContent = (a: unknown, b: unknown): boolean => equal(a, b, isEmpty);
+
+/** Whether two decoded values are equal as the original compares objects: nothing, null and the empty list are one, while an empty struct is something. */
+export const semanticallyEqual = (a: unknown, b: unknown): boolean => equal(a, b, isNothing);

@@ -325,6 +325,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly anyFinalizers?: boolean;
   /** Whether metadata.generation counts changes outside metadata and status, or which changes it counts. */
   readonly generation?: boolean | ((object: Readonly<T>, old: Readonly<T>) => boolean);
+  /** Whether it counts what a writer changes even where `prepare` takes that out again. */
+  readonly countsUnprepared?: boolean;
   /**
    * What DELETE answers with when it removed the object. Default `status`. While something still holds the object both answer with the object;
    * `statusAlways` answers with a Status then too (202), and from the collection as well.
@@ -352,6 +354,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly columns?: readonly Column<T>[];
   /** What the row of an object in a table is marked with, for example that it is over. */
   rowConditions?(object: Readonly<T>): readonly RowCondition[] | undefined;
+  /** Annotations that stand for fields of an older version: whole objects show them, tables and partial objects do not. */
+  readonly derivedAnnotations?: readonly string[];
   /** Fields that are stored and shown even when empty, for example `status: {}`. */
   readonly alwaysPresent?: Readonly<Record<string, unknown>>;
   /** Puts back into an object what the binary form leaves out, besides. */

@@ -242,7 +242,7 @@ test('subresources own what they write, and nothing else', async t => {
   const approved = (await put(`${csrs}/a/approval?fieldManager=judge`, {...made, spec: {signerName: 'else/where'}, status: {conditions: [condition]}})).json();
   t.deepEqual(ownersOf(approved), ['maker Update', 'judge Update approval'].sort());
   t.deepEqual(fieldsOf(approved, 'judge'), {
-    'f:status': {'f:conditions': {'.': {}, 'k:{"type":"Approved"}': {'.': {}, 'f:message': {}, 'f:reason': {}, 'f:status': {}, 'f:type': {}}}},
+    'f:status': {'f:conditions': {'.': {}, 'k:{"type":"Approved"}': {'.': {}, 'f:lastTransitionTime': {}, 'f:lastUpdateTime': {}, 'f:message': {}, 'f:reason': {}, 'f:status': {}, 'f:type': {}}}},
   });
   const failed = {apiVersion: words.apiVersion('certificates', 'v1'), kind: 'CertificateSigningRequest', metadata: {name: 'a'}, spec: {signerName: 'x/y'}, status: {conditions: [{type: 'Failed', status: 'True'}]}};
   const applied = await apply(`${csrs}/a/status`, failed);
@@ -491,6 +491,28 @@ test('who registers a node does not own what it says of itself', async t => {
   const [entry] = made.json<KubeObject>().metadata?.managedFields ?? [];
 
   t.deepEqual(entry?.fieldsV1, {'f:spec': {'f:unschedulable': {}}});
+});
+
+test('who makes an object owns what is filled in for it', async t => {
+  const {post} = await startWire({gate: () => true});
+  const owned = async (url: string, object: object) => (await post(`${url}?fieldManager=me`, object)).json<KubeObject>();
+  const template = {metadata: {labels: {a: 'b'}}, spec: {containers: [{name: 'c', image: 'i'}]}};
+  const set = await owned('/apis/apps/v1/namespaces/default/daemonsets', {metadata: {name: 'd'}, spec: {selector: {matchLabels: {a: 'b'}}, template}});
+  const driver = await owned('/apis/storage.plat.io/v1/csidrivers', {metadata: {name: 'd.example.com'}, spec: {}});
+  const address = await owned('/apis/networking.plat.io/v1/ipaddresses', {metadata: {name: '10.0.0.99'}, spec: {parentRef: {resource: 'services', name: 's'}}});
+
+  t.like(fieldsOf(set, 'me'), {'f:metadata': {'f:annotations': {'.': {}, 'f:deprecated.daemonset.template.generation': {}}}});
+  t.like(fieldsOf(driver, 'me'), {'f:spec': {'f:seLinuxMount': {}}});
+  t.deepEqual(fieldsOf(address, 'me'), {'f:spec': {'f:parentRef': {'.': {}, 'f:name': {}, 'f:resource': {}}}});
+});
+
+test('who writes the finalizers of a namespace owns them, though they stay as they are', async t => {
+  const {post, put} = await startWire();
+  const made = (await post('/api/v1/namespaces', {metadata: {name: 'n'}})).json<KubeObject & {spec: object}>();
+  const written = (await put('/api/v1/namespaces/n?fieldManager=me', {...made, spec: {finalizers: ['a/b']}})).json<KubeObject & {spec: object}>();
+
+  t.deepEqual(fieldsOf(written, 'me'), {'f:spec': {'f:finalizers': {}}});
+  t.deepEqual(written.spec, made.spec);
 });
 
 test('who reports an event owns it in the words of the group it came through', async t => {

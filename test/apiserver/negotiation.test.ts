@@ -186,6 +186,19 @@ test('metadata alone comes as JSON and YAML, of one and of many', async t => {
   t.deepEqual([list.kind, list.apiVersion, list.items], ['PartialObjectMetadataList', 'meta.plat.io/v1', [shown]]);
 });
 
+test('an annotation that stands for a field is shown with the whole object alone', async t => {
+  const {post, get} = await startWire();
+  const sets = '/apis/apps/v1/namespaces/default/daemonsets';
+  const template = {metadata: {labels: {a: 'b'}}, spec: {containers: [{name: 'c', image: 'i'}]}};
+  await post(sets, {metadata: {name: 'd', annotations: {a: 'b'}}, spec: {selector: {matchLabels: {a: 'b'}}, template}});
+  const shown = async (url: string, shape?: string) => (await get(url, shape ? {headers: {accept: as(shape)}} : {})).json<KubeObject & {rows: {object: KubeObject}[]; items: KubeObject[]}>();
+  const table = await shown(sets, 'Table');
+  const list = await shown(sets, 'PartialObjectMetadataList');
+
+  t.deepEqual((await shown(`${sets}/d`)).metadata?.annotations, {a: 'b', 'deprecated.daemonset.template.generation': '1'});
+  for (const {metadata} of [table.rows[0]!.object, list.items[0]!, await shown(`${sets}/d`, 'PartialObjectMetadata')]) t.deepEqual(metadata?.annotations, {a: 'b'});
+});
+
 test('a list in YAML is the list in JSON', async t => {
   t.deepEqual(parse((await get(configMaps, {headers: {accept: 'application/yaml'}})).text), (await get(configMaps)).json());
 });

@@ -30,8 +30,9 @@ test('what the server owns is filled in, whatever the caller sends', async t => 
   t.is(status, 201);
   t.deepEqual([kind, apiVersion], ['ConfigMap', 'v1']);
   t.regex(metadata.uid ?? '', /^[0-9a-f-]{36}$/);
-  t.deepEqual(Object.keys(metadata).sort(), ['creationTimestamp', 'generateName', 'managedFields', 'name', 'namespace', 'resourceVersion', 'uid']);
-  t.like(metadata, {name: 'a', namespace: 'default', creationTimestamp: now, generateName: 'kept-'});
+  t.deepEqual(Object.keys(metadata).sort(), ['creationTimestamp', 'generateName', 'generation', 'managedFields', 'name', 'namespace', 'resourceVersion', 'uid']);
+  // A kind that counts no generations keeps what it is told.
+  t.like(metadata, {name: 'a', namespace: 'default', creationTimestamp: now, generateName: 'kept-', generation: 7});
 });
 
 test('a version of nothing may be said of what is created, and nobody owns what only the server sets', async t => {

@@ -186,6 +186,14 @@ test('a daemon set is filled in and counts its templates', async t => {
   t.deepEqual([made, same, other].map(({metadata}) => metadata?.generation), [1, 2, 3]);
 });
 
+test('a part that is there but empty is a change of a template', async t => {
+  const {of} = await startWorld();
+  const made = await of(kinds.daemonSets).create(aDaemonSet());
+  const changed = await of(kinds.daemonSets).update({...made, spec: {...made.spec!, template: aTemplate({affinity: {}})}});
+
+  t.is(changed.metadata?.annotations?.['deprecated.daemonset.template.generation'], '2');
+});
+
 const daemonSetCases: [title: string, spec: Partial<DaemonSet['spec']>, expected: string[]][] = [
   [
     'grows or gives up, not both',

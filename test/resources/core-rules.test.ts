@@ -89,9 +89,9 @@ warnsOnCreation(kinds.resourceQuotas, [
 
 judgesCreations(kinds.resourceQuotas, [
   ['a selector that selects nothing', {spec: {hard: {pods: '1', services: '1'}, scopeSelector: {matchExpressions: [{scopeName: 'BestEffort', operator: 'In', values: ['a']}, {scopeName: 'PriorityClass', operator: 'Odd'}, {scopeName: 'Odd', operator: 'Exists', values: ['a']}]}}}, [
-    'spec.scopeSelector.matchExpressions: Invalid value: {"matchExpressions":[{"scopeName":"BestEffort","operator":"In","values":["a"]},{"scopeName":"PriorityClass","operator":"Odd"},{"scopeName":"Odd","operator":"Exists","values":["a"]}]}: unsupported scope applied to resource',
+    'spec.scopeSelector.matchExpressions: Invalid value: {"MatchExpressions":[{"ScopeName":"BestEffort","Operator":"In","Values":["a"]},{"ScopeName":"PriorityClass","Operator":"Odd","Values":null},{"ScopeName":"Odd","Operator":"Exists","Values":["a"]}]}: unsupported scope applied to resource',
     "spec.scopeSelector.matchExpressions.operator: Invalid value: \"In\": must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity",
-    'spec.scopeSelector.matchExpressions: Invalid value: {"matchExpressions":[{"scopeName":"BestEffort","operator":"In","values":["a"]},{"scopeName":"PriorityClass","operator":"Odd"},{"scopeName":"Odd","operator":"Exists","values":["a"]}]}: unsupported scope applied to resource',
+    'spec.scopeSelector.matchExpressions: Invalid value: {"MatchExpressions":[{"ScopeName":"BestEffort","Operator":"In","Values":["a"]},{"ScopeName":"PriorityClass","Operator":"Odd","Values":null},{"ScopeName":"Odd","Operator":"Exists","Values":["a"]}]}: unsupported scope applied to resource',
     'spec.scopeSelector.matchExpressions.operator: Invalid value: "Odd": not a valid selector operator',
     'spec.scopeSelector.matchExpressions.scopeName: Invalid value: "Odd": unsupported scope',
     "spec.scopeSelector.matchExpressions.values: Invalid value: [\"a\"]: must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector",

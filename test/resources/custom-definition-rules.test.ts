@@ -440,7 +440,7 @@ for (const [title, given, message] of [
 const ruled = (rule: object | string, of: object = {type: 'object', properties: {a: {type: 'integer'}, 'x-y': {type: 'string'}}}): Given =>
   property({...of, 'x-kubernetes-validations': [typeof rule === 'string' ? {rule} : rule]});
 const rules = `${p}.x-kubernetes-validations[0]`;
-const shown = (rule: string, more: object = {}): string => JSON.stringify({Rule: rule, Message: '', MessageExpression: '', Reason: null, FieldPath: '', OptionalOldSelf: null, ...more});
+const shown = (rule: string, more: object = {}): string => JSON.stringify({Rule: rule, Message: '', MessageExpression: '', Reason: null, FieldPath: '', OptionalOldSelf: null, ...more}).replaceAll('>', String.raw`\u003e`);
 const needsList = {type: 'array', items: {type: 'object', properties: {a: {type: 'integer'}}, 'x-kubernetes-validations': [{rule: 'self.a >= oldSelf.a'}]}};
 
 judgesCreations(kind, [

@@ -99,7 +99,7 @@ test('an allocation is made whole, reserved, kept, and shown', async t => {
 
   t.deepEqual(await problems(write({reservedFor: [consumer]})), ['status.reservedFor: Forbidden: may not be specified when `allocated` is not set']);
   t.deepEqual(await problems(write({allocation: {devices: {results: [{...result, request: 'o'}]}}})), [`status.allocation.devices.results[0].request: Invalid value: "o": ${reference}`]);
-  t.deepEqual(await problems(write({devices: [{driver: 'example.com', pool: 'p', device: 'd'}]})), ['status.devices[0]: Invalid value: example.com/p/d: must be an allocated device in the claim']);
+  t.deepEqual(await problems(write({devices: [{driver: 'example.com', pool: 'p', device: 'd'}]})), ['status.devices[0]: Invalid value: {"Driver":"example.com","Pool":"p","Device":"d","ShareID":""}: must be an allocated device in the claim']);
 
   const allocated = await write({allocation: {devices: {results: [result]}}, reservedFor: [consumer], devices: [{driver: 'example.com', pool: 'p', device: 'd'}]});
   t.is((await row(kinds.resourceClaims, allocated))['State'], 'allocated,reserved');
@@ -118,6 +118,14 @@ test('the older version has requests flat and devices within', async t => {
   t.deepEqual((await of(kinds.resourceSlicesV1beta2).get('s')).spec.devices as unknown, [{name: 'd', attributes: {model: {string: 'x'}}}]);
 });
 
+test('a slice counts what a writer changes, even what belongs to a gate that is off', async t => {
+  const {of} = await startWorld({gate: name => name !== 'DRADeviceTaints'});
+  const made = await of(kinds.resourceSlices).create(aSlice({devices: [{name: 'd'}]}));
+  const changed = await of(kinds.resourceSlices).update({...made, spec: {...made.spec, devices: [{name: 'd', taints: [{key: 'a', effect: 'NoExecute'}]}]}} as Slice);
+
+  t.deepEqual([changed.spec.devices as unknown, changed.metadata?.generation], [[{name: 'd'}], 2]);
+});
+
 const place = 'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
 const slices: [title: string, spec: object, expected: string[]][] = [
   ['is complete', {devices: [{name: 'd', attributes: {'example.com/v': {version: '1.2.3-a+b'}}, capacity: {memory: {value: '1'}}}]}, []],
@@ -127,7 +135,7 @@ const slices: [title: string, spec: object, expected: string[]][] = [
   ['counts no slices', {pool: {name: 'p', generation: -1, resourceSliceCount: 0}}, ['spec.pool.resourceSliceCount: Invalid value: 0: must be greater than zero', 'spec.pool.generation: Invalid value: -1: must be greater than or equal to zero']],
   ['has a device twice', {devices: [{name: 'd'}, {name: 'd'}]}, ['spec.devices[1]: Duplicate value: "d"']],
   ['has too many devices', {devices: Array.from({length: 129}, (_, i) => ({name: `d${i}`}))}, ['spec.devices: Too many: 129: must have at most 128 items']],
-  ['has an attribute of two kinds', {devices: [{name: 'd', attributes: {a: {int: 1, bool: true}}}]}, ['spec.devices[0].attributes[a]: Invalid value: {"int":1,"bool":true}: exactly one value must be specified']],
+  ['has an attribute of two kinds', {devices: [{name: 'd', attributes: {a: {int: 1, bool: true}}}]}, ['spec.devices[0].attributes[a]: Invalid value: {"IntValue":1,"BoolValue":true,"StringValue":null,"VersionValue":null}: exactly one value must be specified']],
   ['has a version that is none', {devices: [{name: 'd', attributes: {a: {version: '1'}}}]}, ['spec.devices[0].attributes[a].version: Invalid value: "1": must be a string compatible with semver.org spec 2.0.0']],
   ['places a device on its own', {devices: [{name: 'd', nodeName: 'n'}]}, ['spec.devices[0]: Invalid value: null: `nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec']],
   ['shares what is not to be shared', {devices: [{name: 'd', capacity: {m: {value: '4', requestPolicy: {default: '1', validValues: ['1']}}}}]}, ['spec.devices[0].capacity[m].requestPolicy: Forbidden: allowMultipleAllocations must be true']],

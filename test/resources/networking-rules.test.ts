@@ -139,7 +139,7 @@ warnsOnCreation(kinds.endpointSlices, [
 
 const several = (...cidrs: string[]): Given => ({spec: {cidrs}});
 judgesCreations(kinds.serviceCIDRs, [
-  ['three ranges', several('10.0.0.0/8', 'fd00::/64', 'fd01::/64'), ['spec.cidrs: Invalid value: {"cidrs":["10.0.0.0/8","fd00::/64","fd01::/64"]}: may only hold up to 2 values']],
+  ['three ranges', several('10.0.0.0/8', 'fd00::/64', 'fd01::/64'), ['spec.cidrs: Invalid value: {"CIDRs":["10.0.0.0/8","fd00::/64","fd01::/64"]}: may only hold up to 2 values']],
   ['a range that is none beside another', several('10.0.0.0/8', 'x'), ['spec.cidrs[1]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)']],
 ]);
 judgesChanges(kinds.serviceCIDRs, [

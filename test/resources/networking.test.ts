@@ -98,9 +98,9 @@ test('an address is called by itself and stays with its parent', async t => {
   const parentRef = {resource: 'services', namespace, name: 's'};
   const made = await of(kinds.ipAddresses).create({metadata: {name: 'fd00::7'}, spec: {parentRef}});
 
-  t.deepEqual(await row(kinds.ipAddresses, made), {Name: 'fd00::7', ParentRef: 'services/default/s'});
+  t.deepEqual(await row(kinds.ipAddresses, made), {Name: 'fd00::7', ParentRef: 'services/default/s', Age: '0s'});
   t.deepEqual(await problems(of(kinds.ipAddresses).update({...made, spec: {parentRef: {...parentRef, name: 'other'}}})), [
-    'spec.parentRef: Invalid value: {"resource":"services","namespace":"default","name":"other"}: field is immutable',
+    'spec.parentRef: Invalid value: {"Group":"","Resource":"services","Namespace":"default","Name":"other"}: field is immutable',
   ]);
   t.deepEqual(await problems(of(kinds.ipAddresses).create({metadata: {name: 'FD00::8'}, spec: {parentRef}})), ['metadata.name: Invalid value: "FD00::8": must be in canonical form ("fd00::8")']);
   t.is((await of(kinds.ipAddresses).list({fieldSelector: 'spec.parentRef.name=s'})).items.length, 1);

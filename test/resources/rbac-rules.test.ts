@@ -24,8 +24,8 @@ judgesCreations(kinds.clusterRoleBindings, [
   ]],
 ]);
 judgesChanges(kinds.roleBindings, [
-  ['another role', bound(), {roleRef: {kind: 'Role', name: 'r', apiGroup: group}}, [`roleRef: Invalid value: {"kind":"Role","name":"r","apiGroup":"${group}"}: cannot change roleRef`]],
-  ['no role', bound(), {roleRef: {kind: 'ClusterRole', name: '', apiGroup: group}}, ['roleRef.name: Required value', `roleRef: Invalid value: {"kind":"ClusterRole","name":"","apiGroup":"${group}"}: cannot change roleRef`]],
+  ['another role', bound(), {roleRef: {kind: 'Role', name: 'r', apiGroup: group}}, [`roleRef: Invalid value: {"APIGroup":"${group}","Kind":"Role","Name":"r"}: cannot change roleRef`]],
+  ['no role', bound(), {roleRef: {kind: 'ClusterRole', name: '', apiGroup: group}}, ['roleRef.name: Required value', `roleRef: Invalid value: {"APIGroup":"${group}","Kind":"ClusterRole","Name":""}: cannot change roleRef`]],
 ]);
 
 const gathering = (...clusterRoleSelectors: object[]): Given => ({aggregationRule: {clusterRoleSelectors}});

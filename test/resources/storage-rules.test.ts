@@ -60,11 +60,11 @@ judgesCreations(kinds.csiNodes, [
 judgesChanges(kinds.csiNodes, [
   ['how many volumes', node(onNode({allocatable: {count: 1}})), node(onNode({allocatable: {count: 2}})), []],
   ['how many volumes where that is fixed', node(onNode({allocatable: {count: 1}})), node(onNode({allocatable: {count: 2}})), [
-    `spec.drivers: Invalid value: {"name":"d.example.com","nodeID":"n","topologyKeys":["a"],"allocatable":{"count":2}}: ${immutable}`,
+    `spec.drivers: Invalid value: {"Name":"d.example.com","NodeID":"n","TopologyKeys":["a"],"Allocatable":{"Count":2}}: ${immutable}`,
   ], {off: ['MutableCSINodeAllocatableCount']}],
-  ['another id', node(onNode()), node(onNode({nodeID: 'm', allocatable: {count: 1}})), [`spec.drivers: Invalid value: {"name":"d.example.com","nodeID":"m","topologyKeys":["a"]}: ${immutable}`]],
+  ['another id', node(onNode()), node(onNode({nodeID: 'm', allocatable: {count: 1}})), [`spec.drivers: Invalid value: {"Name":"d.example.com","NodeID":"m","TopologyKeys":["a"],"Allocatable":null}: ${immutable}`]],
   ['no id', node(onNode()), node(onNode({nodeID: ''})), [
-    'spec.drivers[0].nodeID: Required value', 'spec.drivers[0].nodeID: Required value', `spec.drivers: Invalid value: {"name":"d.example.com","nodeID":"","topologyKeys":["a"]}: ${immutable}`,
+    'spec.drivers[0].nodeID: Required value', 'spec.drivers[0].nodeID: Required value', `spec.drivers: Invalid value: {"Name":"d.example.com","NodeID":"","TopologyKeys":["a"],"Allocatable":null}: ${immutable}`,
   ]],
 ]);
 

@@ -111,7 +111,7 @@ const progressCases: [title: string, from: Progress, to: Progress, expected: str
   ['ends', {resourceVersion: '5', conditions: [is('Running')]}, {resourceVersion: '5', conditions: [is('Running', 'False'), is('Succeeded')]}, []],
   ['has a version of digits', {}, {resourceVersion: '05'}, ['status.resourceVersion: Invalid value: "05": resource version is not well formed: 05']],
   ['keeps its version', {resourceVersion: '5'}, {resourceVersion: '6'}, ['status.resourceVersion: Invalid value: "6": field is immutable']],
-  ['has whole conditions', {}, {conditions: [{...is('Running'), reason: ''}]}, ['status.conditions[0].reason: Required value: must be set']],
+  ['has whole conditions', {}, {conditions: [{...is('Running'), reason: ''}]}, ['status.conditions[0].reason: Required value']],
 ];
 
 for (const [title, from, to, expected] of progressCases) {

@@ -266,6 +266,35 @@ test('a required field, or a struct held by value, that nobody speaks of holds w
   t.deepEqual(decoded(node('batch', 'CronJob'), {spec: {jobTemplate: {}}}), {spec: {schedule: '', jobTemplate: {metadata: {}, spec: {template: {metadata: {}, spec: {}}}}}});
 });
 
+const timed: readonly (readonly [group: string, type: string, times: readonly string[]])[] = [
+  ...['DaemonSetCondition', 'ReplicaSetCondition', 'StatefulSetCondition'].map(type => ['apps', type, ['lastTransitionTime']] as const),
+  ['apps', 'DeploymentCondition', ['lastUpdateTime', 'lastTransitionTime']],
+  ['batch', 'JobCondition', ['lastProbeTime', 'lastTransitionTime']],
+  ['certificates', 'CertificateSigningRequestCondition', ['lastUpdateTime', 'lastTransitionTime']],
+  ['', 'PodCondition', ['lastProbeTime', 'lastTransitionTime']],
+  ['apiextensions', 'CustomResourceDefinitionCondition', ['lastTransitionTime']],
+  ['apiregistration', 'APIServiceCondition', ['lastTransitionTime']],
+  ['flowcontrol.apiserver', 'FlowSchemaCondition', ['lastTransitionTime']],
+  ['flowcontrol.apiserver', 'PriorityLevelConfigurationCondition', ['lastTransitionTime']],
+  ['storage', 'VolumeError', ['time']],
+  ['meta', 'Condition', ['lastTransitionTime']],
+];
+for (const [group, type, times] of timed) {
+  test(`times of a ${type} of ${group || 'core'} that nobody sets are null, those that may be absent are not there`, t => {
+    const read = decodeValue({conditions: [{}]}, {type: 'object', properties: new Map([['conditions', {type: 'array', items: node(group, type)}]])}, 'Ignore');
+    const [condition = {}] = (read.object as {conditions: Record<string, unknown>[]}).conditions;
+
+    t.deepEqual(Object.keys(condition).filter(field => condition[field] === null).sort(), [...times].sort());
+  });
+}
+
+test('a list that is shown as null when there is none is null when it is empty', t => {
+  const claim = node('resource', 'ResourceClaim');
+  for (const device of [{}, {conditions: null}, {conditions: []}]) {
+    t.deepEqual(decoded(claim, {status: {devices: [device]}})['status'], {devices: [{driver: '', pool: '', device: '', conditions: null}]});
+  }
+});
+
 test('half of a surrogate pair is read as the original reads it, in bodies and patches', t => {
   const text = String.raw`{"data":{"a\ud800":"x\udfff","b":"\ud83d\ude00"}}`;
   const read = {data: {'a\ufffd': 'x\ufffd', b: '\u{1f600}'}};

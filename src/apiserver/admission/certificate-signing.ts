@@ -1,5 +1,5 @@
 import type {CertificateSigningRequest} from '#src/api/types.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {sameContent} from '#src/api/equal.js';
 import type {AdmissionPlugin} from './admission.js';
 import {refuse} from './refuse.js';
 import {isAboutRequests, mayForSigner, storedSigner, type SignerGuard} from './signer-permission.js';

@@ -1,5 +1,5 @@
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {sameContent} from '#src/api/equal.js';
 
 const withoutHousekeeping = ({apiVersion: _version, kind: _kind, metadata, ...rest}: Readonly<KubeObject>): object => {
   const {ownerReferences: _owners, finalizers: _finalizers, managedFields: _fields, selfLink: _link, resourceVersion: _revision, ...meta} = (metadata ?? {}) as ObjectMeta;

@@ -59,7 +59,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
   const shown = (object: Readonly<KubeObject>) => inVersion(served, apiVersion, object);
   const listKind = {kind: kind.listKind, apiVersion};
   const base = {accepted, listKind, raw: false, itemText: undefined, metadataText: undefined};
-  const isText = accepted.media === 'json' && !accepted.pretty;
+  const isText = accepted.media === 'json' && !accepted.pretty && !resource.definition.derivedAnnotations;
   const partialText = ({value, revision}: StoredRecord) => `{"kind":"PartialObjectMetadata","apiVersion":${JSON.stringify(metaVersion)},"metadata":${metadataJson(value, revision)}}`;
   const form = accepted.media === 'binary' || accepted.media === 'cbor' ? `${accepted.media} ` : '';
   switch (accepted.shape) {
@@ -93,7 +93,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
     }
     case 'PartialObjectMetadata':
     case 'PartialObjectMetadataList': {
-      const partial = (object: Readonly<KubeObject>) => partialMetadata(metaVersion, object);
+      const partial = (object: Readonly<KubeObject>) => partialMetadata(metaVersion, object, resource.definition);
       return {
         ...base,
         key: `${form}partial/${metaVersion}`,

@@ -1,5 +1,5 @@
 import {badRequest} from '#src/api/status.js';
-import type {KubeObject, ListMeta} from '#src/api/types.js';
+import type {KubeObject, ListMeta, ObjectMeta} from '#src/api/types.js';
 import type {Column, ResourceDefinition, RowCondition} from '#src/resources/definition.js';
 import {columnsOf} from '#src/apiserver/registry/row-text.js';
 
@@ -36,7 +36,7 @@ export const tableOf = (definition: ResourceDefinition, objects: readonly Readon
     rows: objects.map(object => ({
       cells: columns.map(column => settings.cell(column, object)),
       ...conditionsOf(definition, object),
-      object: rowObject(object, settings),
+      object: rowObject(definition, object, settings),
     })),
   };
 };
@@ -46,20 +46,25 @@ const conditionsOf = (definition: ResourceDefinition, object: Readonly<KubeObjec
   return conditions ? {conditions} : {};
 };
 
-const rowObject = (object: Readonly<KubeObject>, {includeObject: include, shown, apiVersion}: TableSettings): unknown => {
+const rowObject = (definition: ResourceDefinition, object: Readonly<KubeObject>, {includeObject: include, shown, apiVersion}: TableSettings): unknown => {
   switch (include) {
     case 'None':
       return null;
     case 'Object':
       return shown(object);
     case 'Metadata':
-      return partialMetadata(apiVersion, object);
+      return partialMetadata(apiVersion, object, definition);
   }
 };
 
 /** An object's metadata alone. */
-export const partialMetadata = (apiVersion: string, object: Readonly<KubeObject>): KubeObject => ({
+export const partialMetadata = (apiVersion: string, object: Readonly<KubeObject>, definition?: ResourceDefinition): KubeObject => ({
   kind: 'PartialObjectMetadata',
   apiVersion,
-  metadata: object.metadata!,
+  metadata: definition?.derivedAnnotations ? withoutAnnotations(object.metadata!, definition.derivedAnnotations) : object.metadata!,
 });
+
+const withoutAnnotations = ({annotations, ...meta}: Readonly<ObjectMeta>, names: readonly string[]): ObjectMeta => {
+  const left = Object.entries(annotations ?? {}).filter(([name]) => !names.includes(name));
+  return {...meta, ...(left.length > 0 ? {annotations: Object.fromEntries(left)} : {})};
+};

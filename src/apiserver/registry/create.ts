@@ -169,7 +169,7 @@ const fillSystemFields = ({settings, definition, apiVersion, kind}: Resource, ob
   const meta = object.metadata!;
   object.apiVersion = apiVersion;
   object.kind = kind.kind;
-  for (const field of ['selfLink', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation', 'resourceVersion'] as const) delete meta[field];
+  for (const field of ['selfLink', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'resourceVersion'] as const) delete meta[field];
   meta.uid = settings.random.uuid();
   meta.creationTimestamp = wireTime(settings.clock.now());
   if (definition.generation) meta.generation = 1;

@@ -127,8 +127,9 @@ const finishUpdate = async ({resource, name, subresource}: UpdateTarget, {record
   const loading = definition.ready?.(object);
   if (loading) await loading;
   const hooks = resource.hooks(context.user, context.warn, context.served);
+  if (definition.countsUnprepared) countGeneration(resource, object, old, subresource);
   endpoint.prepare?.(object, old, hooks);
-  countGeneration(resource, object, old, subresource);
+  if (!definition.countsUnprepared) countGeneration(resource, object, old, subresource);
   const errors = collectErrors(
     validateObjectMetaUpdate(object.metadata!, old.metadata!, judgementOf(endpoint, hooks), metadataRules(resource, hooks)),
     endpoint.validate?.(object, old, hooks) ?? [],

@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column} from '#src/resources/definition.js';
 import {alike} from '#src/resources/versions.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {readyToJudge, textsOf, validateExpressions, validateMatchConditions, validateVariables, type ValidateExpression} from './expressions.js';
 import {defaultMatching, validateConstraints, validateFailurePolicy, validateMutableOperations, validateParamKind} from './matching.js';
@@ -45,7 +45,7 @@ function* validate({spec = {}}: Readonly<MutatingPolicy>, old: Readonly<Mutating
   yield* validateParamKind(spec.paramKind, 'spec.paramKind');
   yield* validateConstraints(spec.matchConstraints, 'spec.matchConstraints');
   yield* validateMutableOperations(spec.matchConstraints, 'spec.matchConstraints');
-  const sameConditions = old && sameContent(spec.paramKind, old.spec?.paramKind) && sameContent(spec.matchConditions, old.spec?.matchConditions);
+  const sameConditions = old && semanticallyEqual(spec.paramKind, old.spec?.paramKind) && semanticallyEqual(spec.matchConditions, old.spec?.matchConditions);
   if (!sameConditions) yield* validateMatchConditions(spec.matchConditions, 'spec.matchConditions', {...judged, before: old?.spec?.matchConditions ?? []});
   yield* validateVariables(spec.variables, 'spec.variables', judged);
   const {mutations = [], reinvocationPolicy: policy} = spec;

@@ -4,7 +4,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {HookContext, Judges} from '#src/resources/definition.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import type {ParamKind, ParamRef} from './types.js';
 
 /** A policy reads its parameters as the server, so whoever writes it must be able to read them too. */
@@ -36,7 +36,7 @@ const userText = ({name, uid = '', groups = [], extra = {}}: UserInfo): string =
 /** Refuses the kind of parameters whose objects the user cannot all read. */
 export const mayUseParamKind = async (policy: Readonly<Policy>, old: Readonly<Policy> | undefined, {naming, user}: HookContext, {authorizer}: Judges): Promise<FieldError[]> => {
   const paramKind = policy.spec?.paramKind;
-  if (!paramKind || mayEscalate(user) || sameContent(paramKind, old?.spec?.paramKind)) return [];
+  if (!paramKind || mayEscalate(user) || semanticallyEqual(paramKind, old?.spec?.paramKind)) return [];
   const {known: _, ...place} = placeOf(paramKind, naming);
   const {decision} = await authorizer.authorize({user, verb: 'get', resource: {...place, subresource: '', namespace: '*', name: '*'}, path: ''});
   if (decision === 'allow') return [];

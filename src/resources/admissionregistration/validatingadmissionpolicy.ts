@@ -4,7 +4,7 @@ import {labelKeyProblems} from '#src/api/names.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column} from '#src/resources/definition.js';
 import {validateConditions} from '#src/resources/validation/conditions.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import type {ExpressionUse} from './expression-judge.js';
 import {readyToJudge, textsOf, validateExpressions, validateMatchConditions, validateVariables, type ValidateExpression} from './expressions.js';
@@ -84,7 +84,7 @@ function* validate(policy: Readonly<ValidatingPolicy>, old: Readonly<ValidatingP
   yield* validateFailurePolicy(spec.failurePolicy, 'spec.failurePolicy');
   yield* validateParamKind(spec.paramKind, 'spec.paramKind');
   yield* validateConstraints(spec.matchConstraints, 'spec.matchConstraints');
-  const sameConditions = old && sameContent(spec.paramKind, old.spec?.paramKind) && sameContent(spec.matchConditions, old.spec?.matchConditions);
+  const sameConditions = old && semanticallyEqual(spec.paramKind, old.spec?.paramKind) && semanticallyEqual(spec.matchConditions, old.spec?.matchConditions);
   if (!sameConditions) yield* validateMatchConditions(spec.matchConditions, 'spec.matchConditions', {...judged, before: old?.spec?.matchConditions ?? []});
   yield* validateVariables(spec.variables, 'spec.variables', {...judged, stored: judged.stored.validations});
   yield* validateOutcomes(policy, judged);

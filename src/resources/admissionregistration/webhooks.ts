@@ -1,6 +1,6 @@
 import {duplicate, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabel1035Problems} from '#src/api/names.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {validateFullName} from '#src/resources/validation/domain-names.js';
 import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {validateServiceReference, validateWebhookUrl} from './client-config.js';
@@ -42,7 +42,7 @@ const strictnessFor = (hooks: readonly Webhook[], old: readonly Webhook[] | unde
   harmless: !old || old.every(hook => harmless.includes(hook.sideEffects ?? '')),
   knownVersion: !old || old.every(speaksKnownVersion),
   uniqueNames: !old || new Set(old.map(({name}) => name)).size === old.length,
-  conditions: !old || old.length !== hooks.length || old.some((hook, i) => !sameContent(hook.matchConditions, hooks[i]?.matchConditions)),
+  conditions: !old || old.length !== hooks.length || old.some((hook, i) => !semanticallyEqual(hook.matchConditions, hooks[i]?.matchConditions)),
   anyValue: (old ?? []).some(({namespaceSelector, objectSelector}) => hasOddValues(namespaceSelector) || hasOddValues(objectSelector)),
   before: (old ?? []).flatMap(({matchConditions = []}) => matchConditions),
 });

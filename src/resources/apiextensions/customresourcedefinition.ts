@@ -5,7 +5,7 @@ import type {Naming} from '#src/api/naming.js';
 import {wireTime} from '#src/api/time.js';
 import {extensions, someSchema} from '#src/schema/custom/json-schema.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
-import {immutable, sameContent} from '#src/resources/validation/equality.js';
+import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {validateApproval} from './approval.js';
 import {isTrue, setCondition} from './conditions.js';
@@ -130,7 +130,7 @@ export const customResourceDefinitions = defineResource<Definition>({
     // Differs from upstream: rules are judged once everything else is in order. What understands them is loaded with the first.
     async authorize(definition, old) {
       const {spec} = definition;
-      if (!hasRules(spec) || sameContent(spec.versions, old?.spec.versions)) return [];
+      if (!hasRules(spec) || semanticallyEqual(spec.versions, old?.spec.versions)) return [];
       const {ruleProblems} = await import('./rules.js');
       return collectErrors(ruleProblems(spec, old ? unchangedSchemas(definition, old) : new Set()));
     },

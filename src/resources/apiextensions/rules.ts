@@ -1,4 +1,4 @@
-import {internalFieldError, invalid, invalidText, type FieldError} from '#src/api/field-error.js';
+import {internalFieldError, invalid, invalidText, shown, type FieldError} from '#src/api/field-error.js';
 import {estimateCost} from '#src/cel/cost/estimate.js';
 import type {SizeAt} from '#src/cel/cost/range.js';
 import {mostOccurrences, sizesIn} from '#src/cel/cost/sizes.js';
@@ -24,7 +24,7 @@ const nodeAt = (place: SchemaPlace, root: SchemaNode): SchemaNode | undefined =>
   return typeof step === 'object' ? outer?.properties?.get(step.property) : outer?.items;
 };
 
-const shownRule = (rule: ValidationRule): string => JSON.stringify(ruleForm(rule));
+const shownRule = (rule: ValidationRule): string => shown(ruleForm(rule));
 
 /** What judging the rules of one schema goes along with. */
 interface Judging {

@@ -3,7 +3,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';
 import {dropDisabledTemplateFields, oddTermValues, podTemplateWarnings, validatePodTemplate} from '#src/resources/core/pod/template.js';
-import {immutable, sameContent} from '#src/resources/validation/equality.js';
+import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';
 import {amountOf, notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
 import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {subdomainName} from '#src/resources/validation/names.js';
@@ -25,7 +25,11 @@ const generationOf = ({metadata}: Readonly<DaemonSet>): number => {
 };
 
 const countTemplates = (set: DaemonSet, old: Readonly<DaemonSet> | undefined): void => {
-  const count = !old ? Math.max(generationOf(set), 1) : generationOf(old) + (sameContent(set.spec?.template, old.spec?.template) ? 0 : 1);
+  const count = !old ? Math.max(generationOf(set), 1) : generationOf(old) + (semanticallyEqual(set.spec?.template, old.spec?.template) ? 0 : 1);
+  annotate(set, count);
+};
+
+const annotate = (set: DaemonSet, count: number): void => {
   set.metadata!.annotations = {...set.metadata!.annotations, [templateGeneration]: String(count)};
 };
 
@@ -53,7 +57,7 @@ function* validateSpec(set: Readonly<DaemonSet>, old: Readonly<DaemonSet> | unde
   if (selector) yield* validateLabelSelector(selector, 'spec.selector', hasOddValues(old?.spec?.selector) || oddTermValues(old?.spec?.template?.spec));
   const read = selectorOrNone(selector);
   if (read && !read.matches(template?.metadata?.labels)) {
-    yield invalid('spec.template.metadata.labels', template?.metadata?.labels ?? null, '`selector` does not match template `labels`');
+    yield invalid('spec.template.metadata.labels', template?.metadata?.labels && originalForm('Map', template.metadata.labels), '`selector` does not match template `labels`');
   }
   if (selector && Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0) {
     yield invalid('spec.selector', selector, 'empty selector is invalid for daemonset');
@@ -105,6 +109,7 @@ export const daemonSets = defineResource<DaemonSet>({
   categories: ['all'],
   nameProblems: subdomainName,
   alwaysPresent: {status: noneScheduled},
+  derivedAnnotations: [templateGeneration],
   generation: true,
   default(set) {
     const spec = (set.spec ??= {} as Spec);
@@ -117,6 +122,8 @@ export const daemonSets = defineResource<DaemonSet>({
     }
     spec.revisionHistoryLimit ??= 10;
     defaultTemplate(spec);
+    // Whoever writes a set without it comes to own it.
+    if (set.metadata && set.metadata.annotations?.[templateGeneration] === undefined) annotate(set, 0);
   },
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},

@@ -1,9 +1,10 @@
+import {sameContent} from '#src/api/equal.js';
 import {forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {scaleEndpoint} from '#src/resources/autoscaling/scale.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type Endpoint, type HookContext} from '#src/resources/definition.js';
-import {immutable, sameContent} from '#src/resources/validation/equality.js';
+import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';
 import {amountOf, notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
@@ -102,7 +103,7 @@ export const deployments = defineResource<Deployment>({
   nameProblems: subdomainName,
   alwaysPresent: {status: {}},
   // A change of annotations counts as well: they go on to the replica sets.
-  generation: (now, old) => !sameContent(now.spec, old.spec) || !sameContent(now.metadata?.annotations, old.metadata?.annotations),
+  generation: (now, old) => !semanticallyEqual(now.spec, old.spec) || !sameContent(now.metadata?.annotations, old.metadata?.annotations),
   default(deployment) {
     const spec = (deployment.spec ??= {} as Spec);
     spec.replicas ??= 1;

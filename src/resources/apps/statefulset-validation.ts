@@ -4,7 +4,7 @@ import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {validatePodTemplate} from '#src/resources/core/pod/template.js';
 import {validateClaimSpec} from '#src/resources/validation/claim-spec.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {amountOf, notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
 import {originalForm} from '#src/resources/validation/original-form.js';
@@ -97,7 +97,7 @@ const fixedPart = (spec: Partial<Spec> | undefined): object => Object.fromEntrie
 /** What is wrong with a set, or with a change of it. */
 export function* validateStatefulSet(set: Readonly<StatefulSet>, old: Readonly<StatefulSet> | undefined, context: HookContext): Iterable<FieldError> {
   yield* validateSpec(set.spec ?? {}, old, context);
-  if (old && !sameContent(fixedPart(set.spec), fixedPart(old.spec))) {
+  if (old && !semanticallyEqual(fixedPart(set.spec), fixedPart(old.spec))) {
     yield forbiddenField(
       'spec',
       "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",

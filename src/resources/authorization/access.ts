@@ -35,7 +35,7 @@ const empty = (value: unknown): boolean => value === undefined || value === null
 /** Reviews are nobody's objects: their metadata stays empty, but for the fields named. */
 export function* validateBareMetadata(metadata: object | undefined, except: readonly string[], detail: string): Iterable<FieldError> {
   const set = Object.entries(metadata ?? {}).some(([field, value]) => field !== 'managedFields' && !except.includes(field) && !empty(value));
-  if (set) yield invalid('metadata', metadata, detail);
+  if (set) yield invalid('metadata', originalForm('ObjectMeta', metadata!), detail);
 }
 
 const attributesOf = (user: UserInfo, {resourceAttributes, nonResourceAttributes}: Asked): Attributes => {

@@ -3,6 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {LocalSubjectAccessReview} from '#src/api/types.js';
 import {defineResource, type ActionContext} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
+import {originalForm} from '#src/resources/validation/original-form.js';
 import {judge, subjectOf, validateBareMetadata, validateSubject} from './access.js';
 
 function* validate({metadata, spec = {}}: Readonly<LocalSubjectAccessReview>, {namespace}: ActionContext): Iterable<FieldError> {
@@ -11,7 +12,7 @@ function* validate({metadata, spec = {}}: Readonly<LocalSubjectAccessReview>, {n
   const {resourceAttributes, nonResourceAttributes} = spec;
   const asked = resourceAttributes?.namespace ?? '';
   if (resourceAttributes && asked !== namespace) yield invalid('spec.resourceAttributes.namespace', asked, 'must match metadata.namespace');
-  if (nonResourceAttributes) yield invalid('spec.nonResourceAttributes', nonResourceAttributes, 'disallowed on this kind of request');
+  if (nonResourceAttributes) yield invalid('spec.nonResourceAttributes', originalForm('NonResourceAttributes', nonResourceAttributes), 'disallowed on this kind of request');
 }
 
 /** May someone do something in this namespace? For those who administer no more than that. Never stored. */

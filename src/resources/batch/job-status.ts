@@ -2,7 +2,7 @@ import {duplicate, invalid, invalidUnshown, required, type FieldError} from '#sr
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import {parseTime} from '#src/api/time.js';
 import {isConditionTrue} from '#src/resources/validation/conditions.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {validateCounters} from '#src/resources/workload/status.js';
 import {countIndexes, IndexesError, overlap} from './indexes.js';
 
@@ -177,7 +177,7 @@ export function* validateJobStatus(job: Readonly<Job>, old: Readonly<Job>): Iter
     before,
     now,
     was,
-    changed: (...fields) => fields.some(field => !sameContent(status[field] ?? (field === 'active' || field === 'ready' ? 0 : undefined), before[field] ?? (field === 'active' || field === 'ready' ? 0 : undefined))),
+    changed: (...fields) => fields.some(field => !semanticallyEqual(status[field] ?? (field === 'active' || field === 'ready' ? 0 : undefined), before[field] ?? (field === 'active' || field === 'ready' ? 0 : undefined))),
     turned: (...words) => words.some(word => now[word] !== was[word]),
   };
   for (const rule of rules) yield* rule(transition);

@@ -1,8 +1,7 @@
-import {invalid, type FieldError} from '#src/api/field-error.js';
+import type {FieldError} from '#src/api/field-error.js';
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import {isConditionTrue} from '#src/resources/validation/conditions.js';
-import {immutableText, sameContent} from '#src/resources/validation/equality.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {immutableForm} from '#src/resources/validation/equality.js';
 import type {PodTemplate} from '#src/resources/workload/template.js';
 
 type Job = ObjectOf<typeof kinds.jobs>;
@@ -50,20 +49,15 @@ const withResourcesOf = (template: PodTemplate, before: PodTemplate): PodTemplat
   return {...before, spec: {...before.spec, containers, ...(initContainers ? {initContainers} : {})}};
 };
 
-/** Refuses any change of a field whose type is told of in the form it has within. */
-export function* unchanged(path: string, type: string, value: object | undefined, old: object | undefined): Iterable<FieldError> {
-  if (!sameContent(value, old)) yield invalid(path, value && originalForm(type, value), immutableText);
-}
-
 /** Refuses a change of the template, but for what may change while the job rests. */
 export function* validateTemplateChange(template: PodTemplate, old: Readonly<Job>, gate: (name: string) => boolean): Iterable<FieldError> {
   const before = old.spec!.template;
   const path = 'spec.template';
-  if (!old.spec?.suspend) return yield* unchanged(path, 'PodTemplateSpec', template, before);
+  if (!old.spec?.suspend) return yield* immutableForm(path, 'PodTemplateSpec', template, before);
   const {conditions, active = 0, startTime} = old.status ?? {};
   const rests = isConditionTrue(conditions, 'Suspended') && active === 0;
   const movable = gate('MutableSchedulingDirectivesForSuspendedJobs') ? rests : !startTime;
   const moved = movable ? withSchedulingOf(template, before) : before;
-  if (gate('MutablePodResourcesForSuspendedJobs') && rests) yield* unchanged(`${path}.spec`, 'PodSpec', template.spec, withResourcesOf(template, moved).spec);
-  else yield* unchanged(path, 'PodTemplateSpec', template, moved);
+  if (gate('MutablePodResourcesForSuspendedJobs') && rests) yield* immutableForm(`${path}.spec`, 'PodSpec', template.spec, withResourcesOf(template, moved).spec);
+  else yield* immutableForm(path, 'PodTemplateSpec', template, moved);
 }

@@ -3,7 +3,7 @@ import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import {dnsLabelProblems} from '#src/api/names.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {oddTermValues, validatePodTemplate} from '#src/resources/core/pod/template.js';
-import {immutable} from '#src/resources/validation/equality.js';
+import {immutable, immutableForm} from '#src/resources/validation/equality.js';
 import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
 import {validateDomainPath} from '#src/resources/validation/domain-names.js';
@@ -11,7 +11,7 @@ import {originalForm} from '#src/resources/validation/original-form.js';
 import {selectorOrNone} from '#src/resources/workload/template.js';
 import {validateFailurePolicy, validateReplacementPolicy, validateSuccessPolicy, type JobSpec} from './job-policies.js';
 import {generatedLabels} from './job-selector.js';
-import {unchanged, validateTemplateChange} from './job-template.js';
+import {validateTemplateChange} from './job-template.js';
 
 type Job = ObjectOf<typeof kinds.jobs>;
 
@@ -78,7 +78,7 @@ function* validateSpec(spec: JobSpec, old: JobSpec | undefined, context: HookCon
   else yield* validateLabelSelector(spec.selector, 'spec.selector', hasOddValues(old?.selector) || oddTermValues(old?.template?.spec));
   const selector = selectorOrNone(spec.selector);
   const labels = spec.template?.metadata?.labels;
-  if (selector && !selector.matches(labels)) yield invalid('spec.template.metadata.labels', labels ?? null, '`selector` does not match template `labels`');
+  if (selector && !selector.matches(labels)) yield invalid('spec.template.metadata.labels', labels && originalForm('Map', labels), '`selector` does not match template `labels`');
 }
 
 /** The labels a job's own selector rests on must be there, whoever wrote them. */
@@ -116,12 +116,12 @@ function* validateChange(job: Readonly<Job>, old: Readonly<Job>, context: HookCo
   const [spec, before] = [job.spec!, old.spec!];
   yield* validateSpec(spec, before, context);
   yield* validateCompletions(spec, before);
-  yield* immutable('spec.selector', spec.selector, before.selector);
+  yield* immutableForm('spec.selector', 'LabelSelector', spec.selector, before.selector);
   yield* validateTemplateChange(spec.template, old, context.gate);
   yield* immutable('spec.completionMode', spec.completionMode, before.completionMode);
-  yield* unchanged('spec.podFailurePolicy', 'PodFailurePolicy', spec.podFailurePolicy, before.podFailurePolicy);
+  yield* immutableForm('spec.podFailurePolicy', 'PodFailurePolicy', spec.podFailurePolicy, before.podFailurePolicy);
   for (const field of ['backoffLimitPerIndex', 'managedBy'] as const) yield* immutable(`spec.${field}`, spec[field], before[field]);
-  yield* unchanged('spec.successPolicy', 'SuccessPolicy', spec.successPolicy, before.successPolicy);
+  yield* immutableForm('spec.successPolicy', 'SuccessPolicy', spec.successPolicy, before.successPolicy);
 }
 
 /** What is wrong with a job, or with a change of it. A change is judged as a job and as a change; each has its say. */

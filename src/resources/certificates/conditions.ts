@@ -2,7 +2,7 @@ import {duplicate, forbiddenField, invalid, notSupported, required, type FieldEr
 import {wireTime} from '#src/api/time.js';
 import type {CertificateSigningRequest, CertificateSigningRequestCondition as Condition} from '#src/api/types.js';
 import type {HookContext} from '#src/resources/definition.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 
 const path = 'status.conditions';
 const verdicts = ['Approved', 'Denied'];
@@ -86,7 +86,7 @@ export function* validateConditionChanges(
   for (const type of lasting) {
     const [now, before] = [ofType(csr, type), ofType(old, type)];
     if (now.length > before.length && !add.includes(type)) yield forbiddenField(path, `updates may not add a condition of type "${type}"`);
-    if (now.length === before.length && verdicts.includes(type) && !editVerdicts && !sameContent(now, before)) {
+    if (now.length === before.length && verdicts.includes(type) && !editVerdicts && !semanticallyEqual(now, before)) {
       yield forbiddenField(path, `updates may not modify a condition of type "${type}"`);
     }
   }

@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, tooLong, type FieldError} from '#src/api/field-error.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {dataKeyProblems} from '#src/resources/validation/names.js';
 
 /** How much a ConfigMap or a Secret may hold. */
@@ -26,6 +26,6 @@ export function* validateSealed<T extends {immutable?: boolean}>(object: Readonl
   if (!old.immutable) return;
   if (!object.immutable) yield forbiddenField('immutable', whenSet);
   for (const field of fields) {
-    if (!sameContent(object[field], old[field])) yield forbiddenField(field, whenSet);
+    if (!semanticallyEqual(object[field], old[field])) yield forbiddenField(field, whenSet);
   }
 }

@@ -4,7 +4,7 @@ import {dnsSubdomainProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {endpointIp, ipWarnings, legacyIp} from '#src/resources/validation/ip-fields.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {dnsLabel, each, oneOf, portProblems, qualifiedName} from '#src/resources/validation/values.js';
@@ -41,7 +41,7 @@ function* validateSubset({addresses = [], notReadyAddresses = [], ports = []}: R
 
 function* validate(endpoints: Readonly<Endpoints>, old: Readonly<Endpoints> | undefined, {gate}: HookContext): Iterable<FieldError> {
   // What older servers let through may stay.
-  if (old && sameContent(old.subsets, endpoints.subsets)) return;
+  if (old && semanticallyEqual(old.subsets, endpoints.subsets)) return;
   for (const [i, subset] of (endpoints.subsets ?? []).entries()) yield* validateSubset(subset, `subsets[${i}]`, gate('StrictIPCIDRValidation'));
 }
 

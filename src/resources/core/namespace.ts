@@ -32,6 +32,12 @@ function* validatePhase(namespace: Readonly<Namespace>): Iterable<FieldError> {
   if (terminating && phase !== 'Terminating') yield invalid('status.Phase', phase, "may only be 'Terminating' if `deletionTimestamp` is not empty");
 }
 
+const keepFinalizers = (namespace: Namespace, old: Readonly<Namespace>): void => {
+  const spec = (namespace.spec ??= {});
+  if (old.spec?.finalizers) spec.finalizers = old.spec.finalizers;
+  else delete spec.finalizers;
+};
+
 /** A scope for names. It goes in two steps: marked first, removed once its content is gone and its finalizers are empty. */
 export const namespaces = defineResource<Namespace>({
   kind: kinds.namespaces,
@@ -46,10 +52,11 @@ export const namespaces = defineResource<Namespace>({
   },
   main: {
     metadata: 'both',
-    writes: {create: ['metadata', finalizersPath], update: ['metadata']},
+    // Whoever writes the finalizers comes to own them, though only `finalize` changes them.
+    writes: {create: ['metadata', finalizersPath], update: ['metadata', finalizersPath]},
     prepare(namespace, old, {naming}) {
       labelWithName(namespace, naming);
-      if (old) return;
+      if (old) return keepFinalizers(namespace, old);
       namespace.status = {phase: 'Active'};
       const finalizers = ((namespace.spec ??= {}).finalizers ??= []);
       if (!finalizers.includes(naming.namespaceFinalizer)) finalizers.push(naming.namespaceFinalizer);

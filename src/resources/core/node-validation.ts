@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Node} from '#src/api/types.js';
 import {parseRange} from '#src/base/ip-address.js';
 import type {HookContext} from '#src/resources/definition.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {legacyRange} from '#src/resources/validation/ip-fields.js';
 import {resourceQuantity} from '#src/resources/validation/resource-lists.js';
 import {validateNodeConfig} from './node-config.js';
@@ -78,7 +78,7 @@ export function* validateNodeUpdate(node: Readonly<Node>, old: Readonly<Node>, {
   yield* validateAddresses(node);
   const [spec, before] = [node.spec ?? {}, old.spec ?? {}];
   const ranges = before.podCIDRs ?? [];
-  if (ranges.length > 0 && !sameContent(spec.podCIDRs, ranges)) {
+  if (ranges.length > 0 && !semanticallyEqual(spec.podCIDRs, ranges)) {
     const changed = spec.podCIDRs?.length === ranges.length ? ranges.filter((range, i) => range !== spec.podCIDRs?.[i]) : [''];
     for (const _ of changed) yield forbiddenField('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid');
   }

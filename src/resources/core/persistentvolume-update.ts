@@ -2,7 +2,7 @@ import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js'
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {HookContext} from '#src/resources/definition.js';
-import {immutable, sameContent} from '#src/resources/validation/equality.js';
+import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';
 import {originalDifferences, originalForm} from '#src/resources/validation/original-form.js';
 import {renamedNodeLabels} from '#src/resources/validation/node-labels.js';
 import {sourceFields, type VolumeSpec} from './persistentvolume-validation.js';
@@ -21,7 +21,7 @@ const sameAffinity = (affinity: VolumeSpec['nodeAffinity'], old: VolumeSpec['nod
     ...term,
     ...(term.matchExpressions ? {matchExpressions: term.matchExpressions.map((one, j) => (renamed.get(one.key) === keyAt(i, j) && keyAt(i, j) ? {...one, key: keyAt(i, j)!} : one))} : {}),
   }));
-  return sameContent(affinity, old?.required ? {...old, required: {...old.required, nodeSelectorTerms: followed}} : old);
+  return semanticallyEqual(affinity, old?.required ? {...old, required: {...old.required, nodeSelectorTerms: followed}} : old);
 };
 
 /** Plugins that mount with options; for the others there is nothing to give them to. */
@@ -42,7 +42,7 @@ export function* validateVolumeUpdate({spec = {}}: Readonly<Volume>, {spec: old 
     const {controllerExpandSecretRef: _, ...driver} = spec.csi;
     now['csi'] = driver;
   }
-  if (!sameContent(now, sourceOf(old))) {
+  if (!semanticallyEqual(now, sourceOf(old))) {
     yield forbiddenField('spec.persistentvolumesource', `spec.persistentvolumesource is immutable after creation\n${originalDifferences('PersistentVolumeSource', sourceOf(old), now)}`);
   }
   yield* immutable('volumeMode', spec.volumeMode, old.volumeMode);

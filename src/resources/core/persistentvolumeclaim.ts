@@ -6,7 +6,7 @@ import {compareQuantities, quantityValue, zeroQuantity} from '#src/api/quantity.
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {claimSpecWarnings, validateClaimSpec, type ClaimAllowances} from '#src/resources/validation/claim-spec.js';
-import {immutable, sameContent} from '#src/resources/validation/equality.js';
+import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';
 import {originalDifferences} from '#src/resources/validation/original-form.js';
 import {hasOddValues} from '#src/resources/validation/label-selector.js';
 import {subdomainName} from '#src/resources/validation/names.js';
@@ -74,7 +74,7 @@ function* validateChange(claim: Readonly<Claim>, old: Readonly<Claim>, naming: N
   const wrongClass = before.storageClassName === undefined && annotated !== undefined && now.storageClassName !== undefined && now.storageClassName !== annotated;
   const aligned = {...old, spec: before};
   const [kept, stored] = [settled(claim, aligned), settled({...aligned, status: claim.status!}, aligned)];
-  if (wrongClass || !sameContent(kept, stored)) {
+  if (wrongClass || !semanticallyEqual(kept, stored)) {
     const shown = originalDifferences('PersistentVolumeClaimSpec', stored, wrongClass ? {...kept, storageClassName: now.storageClassName} : kept);
     yield forbiddenField('spec', `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${shown}`);
   }

@@ -1,10 +1,11 @@
+import {sameContent} from '#src/api/equal.js';
 import {duplicate, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {dnsLabelProblems, dnsSubdomainProblems, labelValueProblems} from '#src/api/names.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {familyOf} from '#src/resources/ip-family.js';
-import {immutable, sameContent} from '#src/resources/validation/equality.js';
+import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';
 import {canonicalIpProblem, endpointIp, ipProblem, ipWarnings} from '#src/resources/validation/ip-fields.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {dnsLabel, each, oneOf, qualifiedName} from '#src/resources/validation/values.js';
@@ -88,7 +89,7 @@ function* validate(slice: Readonly<EndpointSlice>, old: Readonly<EndpointSlice> 
   else yield* oneOf('addressType', addressType, addressTypes);
   yield* validatePorts(ports ?? []);
   // Addresses from before the strict rules may stay as they are.
-  if (!old || !sameContent(old.endpoints, endpoints)) yield* validateEndpoints(endpoints ?? [], addressType, gate('StrictIPCIDRValidation'));
+  if (!old || !semanticallyEqual(old.endpoints, endpoints)) yield* validateEndpoints(endpoints ?? [], addressType, gate('StrictIPCIDRValidation'));
   if (old) yield* immutable('addressType', addressType, old.addressType);
 }
 
@@ -103,8 +104,9 @@ export const endpointSlices = defineResource<EndpointSlice>({
   kind: kinds.endpointSlices,
   nameProblems: subdomainName,
   // Labels choose the service, so that a change of them is a change of the slice.
+  countsUnprepared: true,
   generation: (slice, old) =>
-    !sameContent(old.metadata?.labels, slice.metadata?.labels) || (['addressType', 'endpoints', 'ports'] as const).some(field => !sameContent(old[field], slice[field])),
+    !sameContent(old.metadata?.labels, slice.metadata?.labels) || (['addressType', 'endpoints', 'ports'] as const).some(field => !semanticallyEqual(old[field], slice[field])),
   alwaysPresent: {endpoints: null, ports: null},
   default({ports}) {
     for (const port of ports ?? []) {
@@ -117,7 +119,7 @@ export const endpointSlices = defineResource<EndpointSlice>({
     writes: {create: writable, update: writable},
     prepare(slice, old) {
       // Only v1beta1 could say where endpoints are by labels; nodeName and zone say it now.
-      if (!old || !sameContent(old.endpoints, slice.endpoints)) for (const endpoint of slice.endpoints ?? []) delete endpoint.deprecatedTopology;
+      if (!old || !semanticallyEqual(old.endpoints, slice.endpoints)) for (const endpoint of slice.endpoints ?? []) delete endpoint.deprecatedTopology;
     },
     validate,
     *warn({metadata, addressType, endpoints}, old, {naming}) {

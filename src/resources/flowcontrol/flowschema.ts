@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import {dnsLabelProblems, dnsSubdomainProblems} from '#src/api/names.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {originalForm} from '#src/resources/validation/original-form.js';
 import {mandatoryObjects, type FlowSchema} from './bootstrap.js';
@@ -121,7 +121,7 @@ function* validate({metadata, spec, status}: Readonly<FlowSchema>, _old: unknown
   const name = metadata?.name ?? '';
   yield* validateSpec(name, spec ?? {});
   const fixed = mandatoryObjects(naming).schemas.find(schema => schema.metadata?.name === name);
-  if (fixed && !sameContent(spec, fixed.spec)) yield invalid('spec', spec, `spec of '${name}' must equal the fixed value`);
+  if (fixed && !semanticallyEqual(spec, fixed.spec)) yield invalid('spec', spec, `spec of '${name}' must equal the fixed value`);
   yield* validateTypes(status?.conditions);
 }
 

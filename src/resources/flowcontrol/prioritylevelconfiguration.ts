@@ -2,7 +2,7 @@ import {forbiddenField, invalid, notSupported, required, type FieldError} from '
 import {kinds} from '#src/api/kinds.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {mandatoryObjects, type PriorityLevel} from './bootstrap.js';
 import {validateTypes} from './flowschema.js';
@@ -79,8 +79,8 @@ function* validate({metadata, spec, status}: Readonly<PriorityLevel>, _old: unkn
   if (fixed && name === 'exempt') {
     const {exempt: _, ...rest} = spec ?? ({} as Spec);
     const {exempt: __, ...fixedRest} = fixed;
-    if (!sameContent(rest, fixedRest)) yield invalid('spec', spec, "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value");
-  } else if (fixed && !sameContent(spec, fixed)) yield invalid('spec', spec, `spec of '${name}' must equal the fixed value`);
+    if (!semanticallyEqual(rest, fixedRest)) yield invalid('spec', spec, "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value");
+  } else if (fixed && !semanticallyEqual(spec, fixed)) yield invalid('spec', spec, `spec of '${name}' must equal the fixed value`);
   yield* validateTypes(status?.conditions);
 }
 

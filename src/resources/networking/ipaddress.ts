@@ -1,9 +1,9 @@
 import {required, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {dnsSubdomainProblems, pathSegmentProblems} from '#src/api/names.js';
-import {nameColumn} from '#src/resources/columns.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
-import {immutable} from '#src/resources/validation/equality.js';
+import {immutableForm} from '#src/resources/validation/equality.js';
 import {canonicalIpProblem} from '#src/resources/validation/ip-fields.js';
 import {each} from '#src/resources/validation/values.js';
 import {alike} from '#src/resources/versions.js';
@@ -48,10 +48,10 @@ export const ipAddresses = defineResource<IPAddress>({
     metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     *validate({spec}, old) {
-      if (old) yield* immutable('spec.parentRef', spec?.parentRef, old.spec?.parentRef);
-      else yield* validateParent(spec?.parentRef);
+      yield* validateParent(spec?.parentRef);
+      if (old) yield* immutableForm('spec.parentRef', 'ParentReference', spec?.parentRef, old.spec?.parentRef);
     },
   },
   selectableFields,
-  columns: [nameColumn, {name: 'ParentRef', description: 'What the address belongs to.', of: parentText}],
+  columns: [nameColumn, {name: 'ParentRef', description: 'What the address belongs to.', of: parentText}, ageColumn],
 });

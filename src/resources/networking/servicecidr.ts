@@ -4,6 +4,7 @@ import {parseRange} from '#src/base/ip-address.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutableText} from '#src/resources/validation/equality.js';
+import {originalForm} from '#src/resources/validation/original-form.js';
 import {canonicalRange} from '#src/resources/validation/ip-fields.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {alike} from '#src/resources/versions.js';
@@ -14,7 +15,7 @@ function* validateRanges({spec}: Readonly<ServiceCIDR>): Iterable<FieldError> {
   const path = 'spec.cidrs';
   const cidrs = spec?.cidrs ?? [];
   if (cidrs.length === 0) return yield required(path, 'at least one CIDR required');
-  if (cidrs.length > 2) return yield invalid(path, spec, 'may only hold up to 2 values');
+  if (cidrs.length > 2) return yield invalid(path, spec && originalForm('ServiceCIDRSpec', spec), 'may only hold up to 2 values');
   for (const [i, cidr] of cidrs.entries()) yield* canonicalRange(`${path}[${i}]`, cidr);
   const [one, other] = cidrs.map(cidr => parseRange(cidr, true)?.address.family);
   if (one !== undefined && one === other) {
@@ -27,7 +28,7 @@ function* validateChange(object: Readonly<ServiceCIDR>, old: Readonly<ServiceCID
   const path = 'spec.cidrs';
   const [now, before] = [object.spec?.cidrs ?? [], old.spec?.cidrs ?? []];
   const added = before.length === 1 && now.length === 2;
-  if (now.length !== before.length && !added) return yield invalid(path, now, immutableText);
+  if (now.length !== before.length && !added) return yield invalid(path, object.spec?.cidrs, immutableText);
   for (const [i, cidr] of before.entries()) if (now[i] !== cidr) yield invalid(`${path}[${i}]`, now[i], immutableText);
   if (added) yield* validateRanges(object);
 }

@@ -1,9 +1,10 @@
-import {forbiddenField, invalid, invalidText, required, tooLong, tooMany, type FieldError} from '#src/api/field-error.js';
+import {forbiddenField, invalid, required, tooLong, tooMany, type FieldError} from '#src/api/field-error.js';
 import {formatIp, parseRange, unmapped} from '#src/base/ip-address.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {validateConditions} from '#src/resources/validation/conditions.js';
-import {immutable, sameContent} from '#src/resources/validation/equality.js';
+import {immutableForm, semanticallyEqual} from '#src/resources/validation/equality.js';
 import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
+import {originalForm} from '#src/resources/validation/original-form.js';
 import {dnsLabel, oneOf} from '#src/resources/validation/values.js';
 import {validateBinding} from './binding.js';
 import {itself, list, set} from './collections.js';
@@ -85,8 +86,8 @@ const validateDevice = (allocated: ReadonlySet<string>) =>
     yield* dnsLabel(`${path}.device`, device.device ?? '');
     if (device.shareID !== undefined) yield* uid(`${path}.shareID`, device.shareID);
     const id = deviceId(device);
-    if (!allocated.has(id)) yield invalidText(path, id, 'must be an allocated device in the claim');
-    const {conditions = []} = device;
+    if (!allocated.has(id)) yield invalid(path, originalForm('DeviceID', device), 'must be an allocated device in the claim');
+    const conditions = device.conditions ?? [];
     if (conditions.length > most.conditions) yield tooMany(`${path}.conditions`, conditions.length, most.conditions);
     yield* validateConditions(conditions, `${path}.conditions`);
     if (device.data !== undefined && device.data !== null) yield* validateData(`${path}.data`, device.data, longest.data);
@@ -121,13 +122,13 @@ export function* validateClaimStatus(claim: Readonly<ResourceClaim>, old: Readon
   yield* set('status.reservedFor', reservedFor, most.consumers, validateConsumer, one => one.uid);
   yield* set('status.devices', devices, Number.POSITIVE_INFINITY, validateDevice(new Set(resultsOf(claim.status).map(deviceId))), deviceId);
   if (reservedFor.length > 0) {
-    const added = reservedFor.some(one => !(old?.status?.reservedFor ?? []).some(before => sameContent(one, before)));
+    const added = reservedFor.some(one => !(old?.status?.reservedFor ?? []).some(before => semanticallyEqual(one, before)));
     if (!allocation) yield forbiddenField('status.reservedFor', 'may not be specified when `allocated` is not set');
     else if (claim.metadata?.deletionTimestamp && added) {
       yield forbiddenField('status.reservedFor', 'new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set');
     }
   }
   if (!allocation) return;
-  if (old?.status?.allocation) yield* immutable('status.allocation', allocation, old.status.allocation);
+  if (old?.status?.allocation) yield* immutableForm('status.allocation', 'AllocationResult', allocation, old.status.allocation);
   else yield* validateAllocation(allocation, 'status.allocation', requestNames(claim.spec));
 }

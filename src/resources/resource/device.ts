@@ -1,7 +1,8 @@
 import {invalid, invalidText, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import type {NodeSelector} from '#src/api/pod.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
+import {originalForm} from '#src/resources/validation/original-form.js';
 import {dnsLabel, dnsSubdomain} from '#src/resources/validation/values.js';
 import {validateBinding} from './binding.js';
 import {validateCapacity, type Capacity} from './capacity.js';
@@ -54,7 +55,7 @@ function* validateAttribute(attribute: Readonly<Attribute>, path: string): Itera
     if (Buffer.byteLength(version) > longestValue) yield tooLong(`${path}.version`, longestValue);
   }
   const given = (['bool', 'int', 'string', 'version'] as const).filter(field => attribute[field] !== undefined);
-  if (given.length !== 1) yield invalid(path, given.length === 0 ? '' : attribute, 'exactly one value must be specified');
+  if (given.length !== 1) yield invalid(path, given.length === 0 ? '' : originalForm('DeviceAttribute', attribute), 'exactly one value must be specified');
 }
 
 /** Amounts by counter; every quantity is fine. */
@@ -99,7 +100,7 @@ export function* validateDevice(device: Readonly<Device>, old: Readonly<Device> 
   const rules = {most: Number.POSITIVE_INFINITY, longestKey: longestQualifiedName, key: qualifiedName};
   yield* map(`${path}.attributes`, attributes, {...rules, judge: validateAttribute});
   yield* map(`${path}.capacity`, capacity, {...rules, judge: validateCapacity(device.allowMultipleAllocations === true)});
-  if (!old || !sameContent(old.taints, device.taints)) yield* list(`${path}.taints`, device.taints, most.taints, (taint, at) => validateTaint(taint, at));
+  if (!old || !semanticallyEqual(old.taints, device.taints)) yield* list(`${path}.taints`, device.taints, most.taints, (taint, at) => validateTaint(taint, at));
   yield* set(`${path}.consumesCounters`, device.consumesCounters, most.consumptions, validateConsumption, ({counterSet}) => counterSet);
   yield* validatePlace(device, path, placed);
   yield* validateBinding(device, path);

@@ -2,7 +2,7 @@ import {invalid, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {finishedName} from '#src/resources/validation/names.js';
 import {isExtendedResource} from '#src/model/resource-names.js';
 import {alike} from '#src/resources/versions.js';
@@ -13,7 +13,7 @@ type DeviceClass = ObjectOf<typeof kinds.deviceClasses>;
 
 function* validate({spec}: Readonly<DeviceClass>, old: Readonly<DeviceClass> | undefined, {naming}: HookContext): Iterable<FieldError> {
   const {selectors, config, extendedResourceName: name} = spec ?? {};
-  const keeps = (field: 'selectors' | 'config'): boolean => old !== undefined && sameContent(old.spec?.[field], spec?.[field]);
+  const keeps = (field: 'selectors' | 'config'): boolean => old !== undefined && semanticallyEqual(old.spec?.[field], spec?.[field]);
   yield* list('spec.selectors', selectors, mostSelectors, (selector, path) => validateSelector(selector, path, keeps('selectors')));
   yield* list('spec.config', config as Configuration[] | undefined, mostConfigurations, (one, path) => validateConfiguration(one, path, keeps('config')));
   if (name !== undefined && !isExtendedResource(name, naming)) yield invalid('spec.extendedResourceName', name, 'must be a valid extended resource name');

@@ -1,7 +1,7 @@
 import {kinds} from '#src/api/kinds.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
-import {immutable} from '#src/resources/validation/equality.js';
+import {immutableForm} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {alike} from '#src/resources/versions.js';
 import {adminAccess, mayAllocateToAdmin} from './admin-access.js';
@@ -36,7 +36,7 @@ export const resourceClaims = defineResource<ResourceClaim>({
       dropDisabledClaimFields(spec, old?.spec, gate);
     },
     *validate({spec}, old, context) {
-      if (old) yield* immutable('spec', spec, old.spec);
+      if (old) yield* immutableForm('spec', 'ResourceClaimSpec', spec, old.spec);
       else yield* validateClaimSpec(spec, 'spec', context);
     },
   },

@@ -3,7 +3,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {ObjectMeta} from '#src/api/types.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
-import {immutable} from '#src/resources/validation/equality.js';
+import {immutableForm} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {validateAnnotations, validateLabels} from '#src/resources/validation/object-meta.js';
 import {alike} from '#src/resources/versions.js';
@@ -47,7 +47,7 @@ export const resourceClaimTemplates = defineResource<Template>({
     *validate({spec}, old, context) {
       yield* validateMetadata(spec.metadata, 'spec.metadata');
       yield* validateClaimSpec(spec.spec, 'spec.spec', context);
-      if (old) yield* immutable('spec', spec, old.spec);
+      if (old) yield* immutableForm('spec', 'ResourceClaimTemplateSpec', spec, old.spec);
     },
   },
   columns: [nameColumn, ageColumn],

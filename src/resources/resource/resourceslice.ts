@@ -8,6 +8,7 @@ import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
+import {originalForm} from '#src/resources/validation/original-form.js';
 import {dnsLabel, dnsSubdomain} from '#src/resources/validation/values.js';
 import {alike} from '#src/resources/versions.js';
 import {set} from './collections.js';
@@ -53,7 +54,7 @@ function* validatePlace(spec: Readonly<Spec>): Iterable<FieldError> {
     given.push('`nodeSelector`');
     yield* validateNodeSelector(nodeSelector, 'spec.nodeSelector', false);
     const terms = nodeSelector.nodeSelectorTerms ?? [];
-    if (terms.length !== 1) yield invalid('spec.nodeSelector.nodeSelectorTerms', terms, 'must have exactly one node selector term');
+    if (terms.length !== 1) yield invalid('spec.nodeSelector.nodeSelectorTerms', terms.map(term => originalForm('NodeSelectorTerm', term)), 'must have exactly one node selector term');
   }
   for (const field of ['allNodes', 'perDeviceNodeSelection'] as const) {
     if (spec[field]) given.push(`\`${field}\``);
@@ -127,6 +128,7 @@ export const resourceSlices = defineResource<ResourceSlice>({
   nameProblems: subdomainName,
   deleteAnswers: 'object',
   generation: true,
+  countsUnprepared: true,
   alwaysPresent: {spec: {driver: '', pool: {name: '', generation: 0, resourceSliceCount: 0}}},
   default({spec}) {
     if (!spec) return;

@@ -2,7 +2,7 @@ import {duplicate, invalid, notSupported, required, type FieldError} from '#src/
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
-import {immutable, sameContent} from '#src/resources/validation/equality.js';
+import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {oneOf} from '#src/resources/validation/values.js';
 
@@ -58,7 +58,7 @@ function* validate({spec = {}}: Readonly<CSIDriver>, old: Readonly<CSIDriver> | 
 function* warnings({spec = {}}: Readonly<CSIDriver>, old: Readonly<CSIDriver> | undefined, {gate}: HookContext): Iterable<string> {
   const {tokenRequests = [], serviceAccountTokenInSecrets}: Spec = spec;
   if (!gate('CSIServiceAccountTokenSecrets') || tokenRequests.length === 0 || serviceAccountTokenInSecrets !== undefined) return;
-  if (old && sameContent(tokenRequests, old.spec?.tokenRequests)) return;
+  if (old && semanticallyEqual(tokenRequests, old.spec?.tokenRequests)) return;
   yield 'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes';
 }
 
@@ -76,23 +76,23 @@ export const csiDrivers = defineResource<CSIDriver>({
   unconditionalUpdate: false,
   deleteAnswers: 'object',
   alwaysPresent: {spec: {}},
-  default(driver) {
-    const spec = (driver.spec ??= {});
+  default(driver, {gate}) {
+    const spec: Spec = (driver.spec ??= {});
     spec.attachRequired ??= true;
     spec.podInfoOnMount ??= false;
     spec.storageCapacity ??= false;
     spec.fsGroupPolicy ??= 'ReadWriteOnceWithFSType';
     if ((spec.volumeLifecycleModes ?? []).length === 0) spec.volumeLifecycleModes = ['Persistent'];
     spec.requiresRepublish ??= false;
+    if (gate('SELinuxMountReadWriteOncePod')) spec.seLinuxMount ??= false;
   },
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(driver, old, {gate}) {
       const spec: Spec = driver.spec!;
-      if (gate('SELinuxMountReadWriteOncePod')) spec.seLinuxMount ??= false;
       dropUnknown(spec, old?.spec, gate);
       // Changes are counted from nothing on.
-      if (old && !sameContent(spec, old.spec)) driver.metadata!.generation = (old.metadata?.generation ?? 0) + 1;
+      if (old && !semanticallyEqual(spec, old.spec)) driver.metadata!.generation = (old.metadata?.generation ?? 0) + 1;
     },
     validate,
     warn: warnings,

@@ -2,7 +2,7 @@ import {duplicate, invalid, required, type FieldError} from '#src/api/field-erro
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
-import {immutable} from '#src/resources/validation/equality.js';
+import {immutableForm} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {nonnegative, qualifiedName} from '#src/resources/validation/values.js';
 import {csiDriverName} from '#src/resources/validation/volume-sources.js';
@@ -39,7 +39,7 @@ function* validate({spec}: Readonly<CSINode>, old: Readonly<CSINode> | undefined
   yield* validateDrivers(drivers);
   const kept = ({allocatable, ...rest}: Driver): object => (gate('MutableCSINodeAllocatableCount') || !allocatable ? rest : {...rest, allocatable});
   for (const before of old.spec?.drivers ?? []) {
-    for (const driver of drivers) if (driver.name === before.name) yield* immutable('spec.drivers', kept(driver), kept(before));
+    for (const driver of drivers) if (driver.name === before.name) yield* immutableForm('spec.drivers', 'CSINodeDriver', kept(driver), kept(before));
   }
 }
 

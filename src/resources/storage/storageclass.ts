@@ -4,7 +4,7 @@ import type {Naming} from '#src/api/naming.js';
 import {canonicalJson} from '#src/base/canonical-json.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
-import {immutable, sameContent} from '#src/resources/validation/equality.js';
+import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';
 import {nodeLabelText} from '#src/resources/validation/node-labels.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {qualifiedName} from '#src/resources/validation/values.js';
@@ -62,7 +62,7 @@ function* validateClass(object: Readonly<StorageClass>): Iterable<FieldError> {
 
 function* validateChange(object: Readonly<StorageClass>, old: Readonly<StorageClass>): Iterable<FieldError> {
   for (const field of ['parameters', 'provisioner', 'reclaimPolicy'] as const) {
-    if (!sameContent(object[field], old[field])) yield forbiddenField(field, `updates to ${field} are forbidden.`);
+    if (!semanticallyEqual(object[field], old[field])) yield forbiddenField(field, `updates to ${field} are forbidden.`);
   }
   yield* immutable('volumeBindingMode', object.volumeBindingMode, old.volumeBindingMode);
 }

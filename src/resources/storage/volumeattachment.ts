@@ -1,10 +1,11 @@
 import {forbiddenField, invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {dnsSubdomainProblems} from '#src/api/names.js';
+import {defaultVolumeSource} from '#src/model/volume-defaults.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {validateVolumeSpec} from '#src/resources/core/persistentvolume-validation.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {immutableForm} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {dnsSubdomain, each, rangeText} from '#src/resources/validation/values.js';
 import {csiDriverName} from '#src/resources/validation/volume-sources.js';
@@ -42,7 +43,7 @@ function* validate(object: Readonly<VolumeAttachment>, old: Readonly<VolumeAttac
   yield* each('spec.nodeName', nodeName, dnsSubdomainProblems(nodeName));
   yield* validateStatus(object);
   if (old) {
-    if (!sameContent(old.spec, object.spec)) yield invalid('spec', object.spec, 'field is immutable');
+    yield* immutableForm('spec', 'VolumeAttachmentSpec', object.spec, old.spec);
     return;
   }
   yield* csiDriverName('spec.attacher', attacher);
@@ -56,6 +57,10 @@ export const volumeAttachments = defineResource<VolumeAttachment>({
   unconditionalUpdate: false,
   deleteAnswers: 'object',
   alwaysPresent: {spec: {}, status: {attached: false}},
+  default({spec}) {
+    const volume = spec?.source?.inlineVolumeSpec;
+    if (volume) defaultVolumeSource(volume);
+  },
   main: {metadata: 'whole', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
   subresources: {
     status: {

@@ -2,7 +2,7 @@ import {forbiddenField} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {alike} from '#src/resources/versions.js';
 import {validateParameters, validateProvisioner} from './parameters.js';
@@ -24,7 +24,7 @@ export const volumeAttributesClasses = defineResource<VolumeAttributesClass>({
     writes: {create: writable, update: writable},
     *validate(object, old) {
       if (old) {
-        for (const field of ['driverName', 'parameters'] as const) if (!sameContent(object[field], old[field])) yield forbiddenField(field, `updates to ${field} are forbidden.`);
+        for (const field of ['driverName', 'parameters'] as const) if (!semanticallyEqual(object[field], old[field])) yield forbiddenField(field, `updates to ${field} are forbidden.`);
       }
       yield* validateProvisioner('driverName', object.driverName ?? '');
       yield* validateParameters(object.parameters ?? {}, false);

@@ -18,7 +18,7 @@ const reasonProblem = patternText(
 );
 
 function* validateReason(text: string, path: string): Iterable<FieldError> {
-  if (!text) return yield required(path, 'must be set');
+  if (!text) return yield required(path);
   if (!isReason.test(text)) yield invalid(path, text, reasonProblem);
   if (Buffer.byteLength(text) > longestReason) yield tooLong(path, longestReason);
 }
@@ -27,7 +27,7 @@ function* validateCondition(condition: Readonly<Partial<Condition>>, path: strin
   for (const problem of labelKeyProblems(condition.type ?? '')) yield invalid(`${path}.type`, condition.type ?? '', problem);
   if (!statuses.includes(condition.status ?? '')) yield notSupported(`${path}.status`, condition.status ?? '', statuses);
   if ((condition.observedGeneration ?? 0) < 0) yield invalid(`${path}.observedGeneration`, condition.observedGeneration, 'must be greater than or equal to zero');
-  if (!condition.lastTransitionTime) yield required(`${path}.lastTransitionTime`, 'must be set');
+  if (!condition.lastTransitionTime) yield required(`${path}.lastTransitionTime`);
   yield* validateReason(condition.reason ?? '', `${path}.reason`);
   if (Buffer.byteLength(condition.message ?? '') > longestMessage) yield tooLong(`${path}.message`, longestMessage);
 }

@@ -1,11 +1,17 @@
-import {sameContent} from '#src/api/equal.js';
+import {semanticallyEqual} from '#src/api/equal.js';
 import {invalid, type FieldError} from '#src/api/field-error.js';
+import {originalForm} from './original-form.js';
 
-export {sameContent};
+export {semanticallyEqual};
 
 export const immutableText = 'field is immutable';
 
 /** Refuses any change of a field. */
 export function* immutable(path: string, value: unknown, old: unknown, detail = immutableText): Iterable<FieldError> {
-  if (!sameContent(value, old)) yield invalid(path, value, detail);
+  if (!semanticallyEqual(value, old)) yield invalid(path, value, detail);
+}
+
+/** The same for a value that is shown as the original holds it; `type` is one of its names there. */
+export function* immutableForm(path: string, type: string, value: object | undefined, old: object | undefined, detail = immutableText): Iterable<FieldError> {
+  if (!semanticallyEqual(value, old)) yield invalid(path, value && originalForm(type, value), detail);
 }

@@ -39,6 +39,10 @@ const isNone = (value: unknown): boolean => value === undefined || value === nul
 
 const sorted = (map: Wire): Wire | null => (Object.keys(map).length === 0 ? null : Object.fromEntries(Object.keys(map).sort().map(key => [key, map[key]])));
 
+/** A type that is held within as on the wire: the fields there are, in its order. */
+const given = (fields: string, forms: Readonly<Record<string, (value: object) => unknown>> = {}) => (value: Wire): Wire =>
+  Object.fromEntries(fields.split(' ').flatMap(field => (isNone(value[field]) ? [] : [[field, forms[field]?.(value[field] as object) ?? value[field]]])));
+
 /** Types that say on their own how they are written. */
 const written: Readonly<Record<string, (value: Wire) => Wire | null>> = {
   Map: sorted,
@@ -46,10 +50,16 @@ const written: Readonly<Record<string, (value: Wire) => Wire | null>> = {
     ...(matchLabels ? {matchLabels: sorted(matchLabels as Wire)} : {}),
     ...(matchExpressions ? {matchExpressions: (matchExpressions as Wire[]).map(({key, operator, values}) => ({key, operator, ...(values ? {values} : {})}))} : {}),
   }),
-  TemplateMeta({metadata}) {
-    const {labels, annotations} = (metadata ?? {}) as {readonly labels?: Wire; readonly annotations?: Wire};
-    return {...(labels ? {labels: sorted(labels)} : {}), ...(annotations ? {annotations: sorted(annotations)} : {})};
-  },
+  ObjectMeta: given(
+    'name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp deletionGracePeriodSeconds labels annotations ownerReferences finalizers managedFields',
+    {
+      labels: value => sorted(value as Wire),
+      annotations: value => sorted(value as Wire),
+      ownerReferences: value => (value as Wire[]).map(given('apiVersion kind name uid controller blockOwnerDeletion')),
+      managedFields: value => (value as Wire[]).map(given('manager operation apiVersion time fieldsType fieldsV1 subresource')),
+    },
+  ),
+  TemplateMeta: ({metadata}) => originalForm('ObjectMeta', metadata ?? {}),
   /** What concerns the node's namespaces stands beside the security context on the wire, and in it within. */
   PodSpec(spec) {
     const {hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers, securityContext} = spec;

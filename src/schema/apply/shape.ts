@@ -44,7 +44,8 @@ export const structFields = (node: SchemaNode): ReadonlyMap<string, StructField>
   if (known) return known;
   const fields = new Map<string, StructField>();
   for (const [name, field] of properties) {
-    const written = ref && (required?.has(name) || (field.type === 'object' && isEmptyStruct(field.default)));
+    // A struct that is required but not held by value is absent until somebody sets it.
+    const written = ref && (field.type === 'object' ? isEmptyStruct(field.default) : required?.has(name));
     fields.set(name, {node: field, element: `f:${name}`, zero: written ? zeroOf(field) : undefined});
   }
   structs.set(properties, fields);

@@ -88,7 +88,9 @@ export class TypedDecoder {
       const decoded = this.#value(given, field);
       this.#structs.pop();
       this.#path.pop();
-      if (decoded !== undefined && !(field.omitsEmpty && isEmpty(decoded))) put(result, key, decoded);
+      // A list that is shown as null when there is none tells an empty one from none no more.
+      if (decoded === undefined || ((field.omitsEmpty || (field.showsNull && field.type === 'array')) && isEmpty(decoded))) continue;
+      put(result, key, decoded);
     }
     // What an object as a whole always has is its kind's to say.
     for (const [name, field] of node.filled ?? []) if (result[name] === undefined && (this.#path.length > 0 || node.required?.has(name))) put(result, name, this.#zero(field));

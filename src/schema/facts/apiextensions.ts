@@ -4,7 +4,7 @@ import type {GroupFacts} from './form.js';
 export const apiextensions: GroupFacts = {
   v1: {
     CustomResourceColumnDefinition: {'*': 'required(name,type,jsonPath)'},
-    CustomResourceDefinitionCondition: {'*': 'required(type,status)', observedGeneration: ':int64'},
+    CustomResourceDefinitionCondition: {'*': 'required(type,status)', lastTransitionTime: 'null', observedGeneration: ':int64'},
     CustomResourceDefinitionNames: {'*': 'required(plural,kind)', categories: 'atomic', shortNames: 'atomic'},
     CustomResourceDefinitionSpec: {versions: 'atomic'},
     CustomResourceDefinitionStatus: {

@@ -3,7 +3,7 @@ import type {GroupFacts} from './form.js';
 /** What the field tables of `apiregistration` do not say by themselves. */
 export const apiregistration: GroupFacts = {
   v1: {
-    APIServiceCondition: {'*': 'required(type,status) pointers(message,reason)'},
+    APIServiceCondition: {'*': 'required(type,status)', lastTransitionTime: 'null'},
     APIServiceSpec: {'*': 'pointers(group,insecureSkipTLSVerify,version)', caBundle: 'atomic'},
     APIServiceStatus: {conditions: 'map(type) patch=merge(type)'},
     ServiceReference: {'*': 'pointers(name,namespace,port)'},

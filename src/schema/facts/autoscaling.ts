@@ -14,7 +14,7 @@ export const autoscaling: GroupFacts = {
     ExternalMetricStatus: {'*': 'required(metric,current)'},
     HPAScalingPolicy: {'*': 'required(type,value,periodSeconds)'},
     HPAScalingRules: {'*': 'pointers(selectPolicy,stabilizationWindowSeconds) kept(policies)', policies: 'atomic', tolerance: ':quantity'},
-    HorizontalPodAutoscalerCondition: {'*': 'required(type,status)'},
+    HorizontalPodAutoscalerCondition: {'*': 'required(type,status)', lastTransitionTime: 'null'},
     HorizontalPodAutoscalerSpec: {'*': 'required(scaleTargetRef,maxReplicas) pointers(minReplicas)', metrics: 'atomic'},
     HorizontalPodAutoscalerStatus: {
       '*': 'pointers(observedGeneration) kept(currentMetrics)',

@@ -7,7 +7,7 @@ export const batch: GroupFacts = {
       '*': 'required(schedule,jobTemplate) pointers(failedJobsHistoryLimit,startingDeadlineSeconds,successfulJobsHistoryLimit,suspend,timeZone)',
     },
     CronJobStatus: {active: 'atomic'},
-    JobCondition: {'*': 'required(type,status)'},
+    JobCondition: {'*': 'required(type,status)', lastProbeTime: 'null', lastTransitionTime: 'null'},
     JobSpec: {
       '*': 'pointers(activeDeadlineSeconds,backoffLimit,backoffLimitPerIndex,completionMode,completions,managedBy,manualSelector,maxFailedIndexes,parallelism,podReplacementPolicy,suspend,ttlSecondsAfterFinished)',
     },

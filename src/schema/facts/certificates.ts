@@ -3,7 +3,7 @@ import type {GroupFacts} from './form.js';
 /** What the field tables of `certificates` do not say by themselves. */
 export const certificates: GroupFacts = {
   v1: {
-    CertificateSigningRequestCondition: {'*': 'required(type,status)'},
+    CertificateSigningRequestCondition: {'*': 'required(type,status)', lastTransitionTime: 'null', lastUpdateTime: 'null'},
     CertificateSigningRequestSpec: {'*': 'pointers(expirationSeconds)', groups: 'atomic', usages: 'atomic'},
     CertificateSigningRequestStatus: {conditions: 'map(type)'},
   },

@@ -4,12 +4,14 @@ import type {GroupFacts} from './form.js';
 export const flowcontrolApiserver: GroupFacts = {
   v1: {
     ExemptPriorityLevelConfiguration: {'*': 'pointers(lendablePercent,nominalConcurrencyShares)'},
+    FlowSchemaCondition: {lastTransitionTime: 'null'},
     FlowSchemaSpec: {matchingPrecedence: 'value', rules: 'atomic'},
     FlowSchemaStatus: {conditions: 'map(type) patch=merge(type)'},
     LimitResponse: {'*': 'union(type;queuing=Queuing)'},
     LimitedPriorityLevelConfiguration: {'*': 'pointers(borrowingLimitPercent,lendablePercent,nominalConcurrencyShares)', limitResponse: 'value'},
     NonResourcePolicyRule: {'*': 'required(verbs,nonResourceURLs)', nonResourceURLs: 'set', verbs: 'set'},
     PolicyRulesWithSubjects: {nonResourceRules: 'atomic', resourceRules: 'atomic', subjects: 'atomic'},
+    PriorityLevelConfigurationCondition: {lastTransitionTime: 'null'},
     PriorityLevelConfigurationSpec: {'*': 'union(type;exempt=Exempt,limited=Limited)'},
     PriorityLevelConfigurationStatus: {conditions: 'map(type) patch=merge(type)'},
     QueuingConfiguration: {handSize: 'value', queueLengthLimit: 'value', queues: 'value'},

@@ -5,7 +5,7 @@ export const internalApiserver: GroupFacts = {
   v1alpha1: {
     ServerStorageVersion: {decodableVersions: 'set', servedVersions: 'set'},
     StorageVersion: {spec: ':any@internal.apiserver/v1alpha1.StorageVersionSpec ={}'},
-    StorageVersionCondition: {'*': 'required(type,status,reason,message)', message: 'none'},
+    StorageVersionCondition: {'*': 'required(type,status,reason,message)', lastTransitionTime: 'null', message: 'none'},
     StorageVersionStatus: {'*': 'pointers(commonEncodingVersion)', conditions: 'map(type)', storageVersions: 'map(apiServerID)'},
   },
 };

@@ -3,7 +3,7 @@ import type {GroupFacts} from './form.js';
 /** What the field tables of `resource` do not say by themselves. */
 export const resource: GroupFacts = {
   v1: {
-    AllocatedDeviceStatus: {'*': 'required(driver,pool,device) pointers(shareID) kept(conditions)', conditions: 'map(type)', data: ':raw'},
+    AllocatedDeviceStatus: {'*': 'required(driver,pool,device) pointers(shareID) kept(conditions)', conditions: 'map(type) null', data: ':raw'},
     AllocationResult: {devices: 'value'},
     CapacityRequestPolicy: {default: ':quantity', validValues: ':[]quantity atomic'},
     CapacityRequestPolicyRange: {max: ':quantity', min: ':quantity', step: ':quantity'},
@@ -52,7 +52,7 @@ export const resource: GroupFacts = {
     DeviceTaintSelector: {'*': 'pointers(device,driver,pool)', deviceClassName: 'removed', selectors: 'removed'},
   },
   v1beta1: {
-    AllocatedDeviceStatus: {'*': 'required(driver,pool,device) pointers(shareID) kept(conditions)', conditions: 'map(type)', data: ':raw'},
+    AllocatedDeviceStatus: {'*': 'required(driver,pool,device) pointers(shareID) kept(conditions)', conditions: 'map(type) null', data: ':raw'},
     AllocationResult: {devices: 'value'},
     BasicDevice: {
       '*': 'pointers(allNodes,allowMultipleAllocations,bindsToNode,nodeName)',
@@ -94,7 +94,7 @@ export const resource: GroupFacts = {
     ResourceSliceSpec: {'*': 'pointers(perDeviceNodeSelection)', devices: 'atomic', sharedCounters: 'atomic'},
   },
   v1beta2: {
-    AllocatedDeviceStatus: {'*': 'required(driver,pool,device) pointers(shareID) kept(conditions)', conditions: 'map(type)', data: ':raw'},
+    AllocatedDeviceStatus: {'*': 'required(driver,pool,device) pointers(shareID) kept(conditions)', conditions: 'map(type) null', data: ':raw'},
     AllocationResult: {devices: 'value'},
     CapacityRequestPolicy: {default: ':quantity', validValues: ':[]quantity atomic'},
     CapacityRequestPolicyRange: {max: ':quantity', min: ':quantity', step: ':quantity'},

@@ -2,7 +2,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {ClusterRole, ClusterRoleBinding, ObjectMeta, RbacSubject, Role, RoleBinding} from '#src/api/types.js';
 import {missing} from '#src/apiserver/authorization/coverage.js';
 import {rulesOf} from '#src/apiserver/authorization/rules.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {sameContent} from '#src/api/equal.js';
 
 /** What has to be done so that an object holds at least what is expected of it. */
 export type Step<T> =

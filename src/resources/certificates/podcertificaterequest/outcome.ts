@@ -2,7 +2,7 @@ import {invalid, invalidUnshown, notSupported, type FieldError} from '#src/api/f
 import type {Condition, PodCertificateRequest} from '#src/api/types.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {isConditionTrue, validateConditions} from '#src/resources/validation/conditions.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {validateIssued} from './issued.js';
 
 type Request = Readonly<PodCertificateRequest>;
@@ -28,7 +28,7 @@ function* validateOutcomes(conditions: readonly Condition[]): Iterable<FieldErro
 
 export const sameStatus = (a: PodCertificateRequest['status'], b: PodCertificateRequest['status']): boolean => {
   const [left, right] = [a, b].map(status => ({...status, certificateChain: status?.certificateChain || undefined}));
-  return sameContent(left, right);
+  return semanticallyEqual(left, right);
 };
 
 /** A request ends once, as issued, denied or failed, and stays so. */

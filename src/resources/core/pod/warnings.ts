@@ -2,7 +2,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {AnyContainer, ContainerPort, PodSpec, PodTemplateSpec} from '#src/api/pod.js';
 import type {ObjectMeta} from '#src/api/types.js';
 import {parseQuantity} from '#src/api/quantity.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {ipWarnings} from '#src/resources/validation/ip-fields.js';
 import {nodeLabelText, nodeTermWarnings} from '#src/resources/validation/node-labels.js';
 import {isWholeQuantity} from '#src/resources/validation/resource-names.js';
@@ -120,7 +120,7 @@ function* containers(spec: PodSpec, meta: ObjectMeta, path: string, metaPath: st
     const appArmor = `${keys.appArmor}${container.name}`;
     const annotation = meta.annotations?.[appArmor];
     const ofPod = spec.securityContext?.appArmorProfile;
-    const isOfPod = ofPod !== undefined && annotation !== undefined && sameContent(ofPod, appArmorOf(annotation));
+    const isOfPod = ofPod !== undefined && annotation !== undefined && semanticallyEqual(ofPod, appArmorOf(annotation));
     if (isTemplate && annotation !== undefined && !container.securityContext?.appArmorProfile && !isOfPod) yield appArmorText(`${metaPath}.annotations[${appArmor}]`);
     yield* fractions(container.resources?.limits, `${at}.resources.limits`);
     yield* fractions(container.resources?.requests, `${at}.resources.requests`);

@@ -2,7 +2,7 @@ import {forbiddenField, invalid, required, type FieldError} from '#src/api/field
 import {sameJson} from '#src/api/equal.js';
 import type {Affinity, Container, NodeAffinity, NodeSelectorTerm, Pod, PodSpec, Toleration} from '#src/api/pod.js';
 import type {HookContext} from '#src/resources/definition.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {originalDifferences, originalForm, sameOriginal} from '#src/resources/validation/original-form.js';
 import {rangeText} from '#src/resources/validation/values.js';
 import {allowancesOf} from './allowances.js';
@@ -85,7 +85,7 @@ function* gates({schedulingGates: list = []}: PodSpec, {schedulingGates: old = [
   }
 }
 
-const onlyAdds = <T>(list: readonly T[] = [], old: readonly T[] = []): boolean => list.length >= old.length && old.every((item, i) => sameContent(item, list[i]));
+const onlyAdds = <T>(list: readonly T[] = [], old: readonly T[] = []): boolean => list.length >= old.length && old.every((item, i) => semanticallyEqual(item, list[i]));
 
 const termOnlyAdds = (term: NodeSelectorTerm, old: NodeSelectorTerm): boolean => {
   const wasEmpty = !old.matchExpressions?.length && !old.matchFields?.length;

@@ -4,7 +4,7 @@ import type {Container, Pod, PodSpec, ResourceRequirements} from '#src/api/pod.j
 import {podQosClass, qosClassOf} from '#src/model/pod/qos.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {isSidecar} from '#src/model/pod/restart.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {originalDifferences, sameOriginal} from '#src/resources/validation/original-form.js';
 import {podAnnotations, validatePodAnnotationUpdate} from './annotations.js';
 import {podRules, validatePodItself} from './pod.js';
@@ -48,11 +48,11 @@ const resizable = ['cpu', 'memory'];
 const others = (list: Readonly<Record<string, string>> = {}): Record<string, string> => Object.fromEntries(Object.entries(list).filter(([name]) => !resizable.includes(name)));
 
 const sameOthers = ({requests, limits}: ResourceRequirements, old: ResourceRequirements): boolean =>
-  sameContent(others(requests), others(old.requests)) && sameContent(others(limits), others(old.limits));
+  semanticallyEqual(others(requests), others(old.requests)) && semanticallyEqual(others(limits), others(old.limits));
 
 /** Whether containers differ in more than what they may have of cpu and memory. One that has claims always does. */
 const differsOtherwise = ({resources = {}, ...rest}: Container, {resources: before = {}, ...old}: Container): boolean =>
-  !sameContent(rest, old) || !sameOthers(resources, before) || Boolean(before.claims?.length);
+  !semanticallyEqual(rest, old) || !sameOthers(resources, before) || Boolean(before.claims?.length);
 
 function* order(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
   for (const list of ['containers', 'initContainers'] as const) {
@@ -67,7 +67,7 @@ function* wholeAmounts({resources: now}: PodSpec, {resources: before}: PodSpec):
   if (before && !now) return yield forbiddenField('spec.resources', 'pod-level resources cannot be removed');
   if (before && removed(now?.requests, before.requests)) yield forbiddenField('spec.resources.requests', 'pod-level resource requests cannot be removed');
   if (before && removed(now?.limits, before.limits)) yield forbiddenField('spec.resources.limits', 'pod-level resource limits cannot be removed');
-  if (!sameOthers(now ?? {}, before ?? {}) || !sameContent(now?.claims, before?.claims)) yield forbiddenField('spec', 'only cpu and memory resources are mutable at pod-level');
+  if (!sameOthers(now ?? {}, before ?? {}) || !semanticallyEqual(now?.claims, before?.claims)) yield forbiddenField('spec', 'only cpu and memory resources are mutable at pod-level');
 }
 
 function* containers(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
@@ -80,7 +80,7 @@ function* containers(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
   for (const [i, before] of oldInitial.entries()) {
     if (isSidecar(before)) {
       if (differsOtherwise(initial[i]!, before)) yield forbiddenField('spec', 'only cpu and memory resources for sidecar containers are mutable');
-    } else if (!sameContent(initial[i], before)) yield forbiddenField('spec', 'resources for non-sidecar init containers are immutable');
+    } else if (!semanticallyEqual(initial[i], before)) yield forbiddenField('spec', 'resources for non-sidecar init containers are immutable');
   }
 }
 
