@@ -98,7 +98,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
         ...base,
         key: `${form}partial/${metaVersion}`,
         itemText: isText ? partialText : undefined,
-        metadataText: partialText,
+        metadataText: resource.definition.derivedAnnotations ? undefined : partialText,
         one: partial,
         event: partial,
         bookmark: partial,
