@@ -3,7 +3,7 @@ import {wallClockOf, type WallClock, type WallTime} from './zoned-time.js';
 
 const minuteMs = 60_000;
 const dayMinutes = 1440;
-/** A schedule that is not met for so long is never met. */
+/** A schedule without a match in this many years never matches. */
 const maxYears = 5;
 
 const matchesDay = ({daysOfMonth, daysOfWeek, anyDayOfMonth, anyDayOfWeek}: CronTimes, {day, weekday}: WallTime): boolean => {
@@ -13,16 +13,16 @@ const matchesDay = ({daysOfMonth, daysOfWeek, anyDayOfMonth, anyDayOfWeek}: Cron
 
 const sameDay = (a: WallTime, b: WallTime): boolean => a.day === b.day && a.month === b.month && a.year === b.year;
 
-/** The beginning of the next day, or a time shortly before it where clocks are put back on that day. */
+/** Returns the start of the next day, or an earlier time if clocks are set back on that day. */
 const startOfNextDay = (at: number, local: WallTime, clock: WallClock): number => {
   const next = at + (dayMinutes - local.hour * 60 - local.minute) * minuteMs;
   const nextLocal = clock(next);
-  // Clocks that were put forward are past midnight already, unless midnight itself was passed over.
+  // If clocks were set forward, the next day's midnight was earlier, unless midnight itself was skipped.
   const midnight = next - (nextLocal.hour * 60 + nextLocal.minute) * minuteMs;
   return midnight > at && sameDay(clock(midnight), nextLocal) ? midnight : next;
 };
 
-/** A later time before which nothing can be met; the time itself if it is met. */
+/** Returns a later time before which the schedule does not match, or `at` if it matches. */
 const nextCandidate = (times: CronTimes, at: number, local: WallTime, clock: WallClock): number => {
   if (!times.months.has(local.month) || !matchesDay(times, local)) return startOfNextDay(at, local, clock);
   if (times.hours.has(local.hour)) {
@@ -44,8 +44,8 @@ const nextOfTimes = (times: CronTimes, after: number, clock: WallClock): number 
 };
 
 /**
- * The first time, in ms, after `after` at which the schedule is met, by the clocks of the zone it names, or else of `zone`, or else of this process. Where clocks
- * are put forward, times that they pass over are not met; where they are put back, times that they show twice are met twice. Undefined when there is none in years.
+ * Returns the first time in ms after `after` at which the schedule matches, in the schedule's time zone, else in `zone`, else in the process's. When clocks
+ * are set forward, skipped times do not match; when they are set back, repeated times match twice. Undefined if there is no match within years.
  */
 export const nextCronTime = (schedule: CronSchedule, after: number, zone: string | undefined): number | undefined =>
   schedule.kind === 'span' ? Math.floor(after / 1000) * 1000 + schedule.everyMs : nextOfTimes(schedule, after, wallClockOf(schedule.timeZone ?? zone));

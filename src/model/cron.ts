@@ -1,11 +1,11 @@
 import {parseDuration} from '#src/api/duration.js';
 
-/** A schedule that cannot be read; the message says why in the words the field knows. */
+/** Thrown for an invalid schedule. The message is worded as upstream words it. */
 export class CronError extends Error {
   override readonly name = 'CronError';
 }
 
-/** Times of day and year, each part as the numbers that it meets. */
+/** The fields of a cron schedule as sets of matching numbers. */
 export interface CronTimes {
   readonly kind: 'times';
   readonly minutes: ReadonlySet<number>;
@@ -14,19 +14,19 @@ export interface CronTimes {
   readonly months: ReadonlySet<number>;
   /** Sunday is 0. */
   readonly daysOfWeek: ReadonlySet<number>;
-  /** Whether a star stands for the days: a day must meet both kinds then, and either of them otherwise. */
+  /** Whether the field starts with a star. If either day field does, a day must match both; otherwise one match is enough. */
   readonly anyDayOfMonth: boolean;
   readonly anyDayOfWeek: boolean;
 }
 
-/** The same span again and again. */
+/** A schedule with a fixed interval. */
 export interface CronInterval {
   readonly kind: 'span';
   readonly everyMs: number;
 }
 
 export type CronSchedule = (CronTimes | CronInterval) & {
-  /** The zone the schedule itself names. */
+  /** The time zone given in the schedule. */
   readonly timeZone?: string;
 };
 
@@ -77,7 +77,7 @@ const parseRange = (expression: string, bounds: Bounds): Range => {
   const {start, end: last, isStar, isSingle} = parseSpan(text, expression, bounds);
   if (rest.length > 0) throw new CronError(`too many slashes: ${expression}`);
   const step = stepText === undefined ? 1 : parseNumber(stepText);
-  // `5/15` means from five on, every fifteen.
+  // `5/15` means from 5 to the maximum in steps of 15.
   const end = stepText !== undefined && isSingle ? bounds.max : last;
   if (start < bounds.min) throw new CronError(`beginning of range (${start}) below minimum (${bounds.min}): ${expression}`);
   if (end > bounds.max) throw new CronError(`end of range (${end}) above maximum (${bounds.max}): ${expression}`);
@@ -133,11 +133,11 @@ const parseDescriptor = (text: string): CronTimes | CronInterval => {
   const duration = text.slice(everyPrefix.length);
   const ms = parseDuration(duration);
   if (ms === undefined) throw new CronError(`failed to parse duration ${text}: time: invalid duration ${JSON.stringify(duration)}`);
-  // Spans are whole seconds, and at least one.
+  // Intervals are whole seconds, at least one.
   return {kind: 'span', everyMs: Math.max(Math.floor(ms / 1000), 1) * 1000};
 };
 
-/** Whether the IANA database knows a time zone. */
+/** Whether the name is an IANA time zone. */
 export const isTimeZone = (name: string): boolean => {
   try {
     return new Intl.DateTimeFormat('en', {timeZone: name}).resolvedOptions().timeZone !== '';
@@ -149,8 +149,8 @@ export const isTimeZone = (name: string): boolean => {
 const zone = /^(?:CRON_)?TZ=(\S*)/;
 
 /**
- * Reads a schedule as cron has it: minute, hour, day of month, month and day of week, with names, lists, ranges and steps; or `@hourly` and the
- * like; or `@every` and a span. Throws `CronError`.
+ * Parses a cron schedule: five fields with names, lists, ranges and steps, a descriptor such as `@hourly`, or `@every` with a
+ * duration. Throws `CronError`.
  */
 export const parseCron = (text: string): CronSchedule => {
   if (text === '') throw new CronError('empty spec string');

@@ -1,12 +1,12 @@
-/** A count, or a share of a whole such as `25%`. */
+/** A number, or a percentage such as `25%`. */
 export type IntOrPercent = number | string;
 
 const percent = /^[0-9]+%$/;
 
-/** The number before the percent sign; undefined for counts and for other texts. */
+/** Returns the number of a percentage; undefined for other values. */
 export const percentOf = (value: IntOrPercent): number | undefined => (typeof value === 'string' && percent.test(value) ? Number(value.slice(0, -1)) : undefined);
 
-/** So many of `total`; a share that does not come out even goes `up` or `down`. Throws for a text that is no share. */
+/** Returns the absolute number for `total`, rounding percentages `up` or `down`. Throws for a string that is not a percentage. */
 export const resolveIntOrPercent = (value: IntOrPercent, total: number, round: 'up' | 'down'): number => {
   if (typeof value === 'number') return value;
   const share = percentOf(value);

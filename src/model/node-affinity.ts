@@ -12,7 +12,7 @@ const requirementMatches = ({key, operator, values = []}: Frozen<NodeSelectorReq
   return known !== undefined && meets({key, operator: known, values}, of);
 };
 
-/** Whether a node is what a term describes. A term that asks for nothing describes no node. */
+/** Whether a node matches a node selector term. An empty term matches no node. */
 export const matchesTerm = ({matchExpressions = [], matchFields = []}: Frozen<NodeSelectorTerm>, {metadata}: Frozen<Node>): boolean => {
   if (matchExpressions.length === 0 && matchFields.length === 0) return false;
   const labels = metadata?.labels ?? {};
@@ -20,13 +20,13 @@ export const matchesTerm = ({matchExpressions = [], matchFields = []}: Frozen<No
   return matchExpressions.every(one => requirementMatches(one, labels)) && matchFields.every(one => requirementMatches(one, fields));
 };
 
-/** Whether a node is what any of the terms describes. */
+/** Whether a node matches any of the terms. */
 export const matchesNodeSelector = ({nodeSelectorTerms}: Frozen<NodeSelector>, node: Frozen<Node>): boolean => nodeSelectorTerms.some(term => matchesTerm(term, node));
 
-/** The terms of a pod that a node must meet; undefined where it has none. */
+/** Returns the required node affinity of a pod, if any. */
 export const requiredTerms = ({affinity}: Spec): Frozen<NodeSelector> | undefined => affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
 
-/** Whether a pod may run on a node by its node selector and what its affinity requires. */
+/** Whether a node matches the pod's node selector and required node affinity. */
 export const matchesNode = (spec: Spec, node: Frozen<Node>): boolean => {
   const labels = node.metadata?.labels ?? {};
   for (const [key, value] of Object.entries(spec.nodeSelector ?? {})) if (!Object.hasOwn(labels, key) || labels[key] !== value) return false;

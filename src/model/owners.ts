@@ -3,10 +3,10 @@ import {apiVersionOf, type Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject, OwnerReference} from '#src/api/types.js';
 
-/** The one owner that manages an object; undefined for an orphan. */
+/** Returns the controller reference of an object, if any. */
 export const controllerOf = ({metadata}: Frozen<KubeObject>): Frozen<OwnerReference> | undefined => metadata?.ownerReferences?.find(({controller}) => controller);
 
-/** The reference by which a child names `parent` as its controller, and keeps it from going first when it is deleted in the foreground. */
+/** Returns an owner reference to `parent` as the controller. It blocks foreground deletion of the parent. */
 export const controllerRefTo = ({metadata}: Frozen<KubeObject>, kind: Kind, naming: Naming): OwnerReference => ({
   apiVersion: apiVersionOf(naming, kind),
   kind: kind.kind,
@@ -16,13 +16,13 @@ export const controllerRefTo = ({metadata}: Frozen<KubeObject>, kind: Kind, nami
   blockOwnerDeletion: true,
 });
 
-/** Whether `parent`, and not another object of its name, controls `child`. */
+/** Whether `parent` controls `child`, compared by UID. */
 export const isControlledBy = (child: Frozen<KubeObject>, parent: Frozen<KubeObject>): boolean => {
   const uid = controllerOf(child)?.uid;
   return uid !== undefined && uid === parent.metadata?.uid;
 };
 
-/** Whether two states of a child have the same controller, or neither has one. */
+/** Whether two versions of an object have the same controller, or both none. */
 export const sameController = (a: Frozen<KubeObject>, b: Frozen<KubeObject>): boolean => {
   const [left, right] = [controllerOf(a), controllerOf(b)];
   if (!left || !right) return left === right;

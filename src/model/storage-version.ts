@@ -5,14 +5,14 @@ import type {Lease} from '#src/api/types.js';
 
 type StorageVersion = ObjectOf<typeof kinds.storageVersions>;
 type Status = NonNullable<StorageVersion['status']>;
-/** In which versions one server reads and writes a resource. */
+/** The versions in which one API server reads and writes a resource. */
 export type ServerVersions = NonNullable<Status['storageVersions']>[number];
 type Condition = NonNullable<Status['conditions']>[number];
 
-/** The label by which leases say which server's identity they stand for (KEP-1965). */
+/** The label of identity leases, which API servers hold while they run (KEP-1965). */
 export const identityLabel = (naming: Naming): string => naming.subKey('apiserver', 'identity');
 
-/** Whether a lease says that a server of this API is alive. */
+/** Whether a lease is an API server's identity lease. */
 export const isServerLease = (lease: {readonly metadata?: {readonly labels?: Readonly<Record<string, string>> | undefined} | undefined} | Lease | undefined, naming: Naming): boolean =>
   lease?.metadata?.labels?.[identityLabel(naming)] === naming.component('apiserver');
 
@@ -25,7 +25,7 @@ const condition = (common: string | undefined, observedGeneration: number | unde
   message: common === undefined ? 'Common encoding version unset' : 'Common encoding version set',
 });
 
-/** A status with these servers, and whether all of them write the same version. That condition keeps its time unless it, or the version, changes (KEP-2339). */
+/** Returns a status for these servers, with the condition whether all encode the same version. The transition time changes only with the condition or the common version (KEP-2339). */
 export const statusOf = (servers: readonly ServerVersions[], {metadata, status = {}}: {readonly metadata?: {readonly generation?: number | undefined} | undefined; readonly status?: Status | undefined}, now: number): Status => {
   const [first, ...others] = servers.map(({encodingVersion = ''}) => encodingVersion);
   const common = others.every(version => version === first) ? first : undefined;

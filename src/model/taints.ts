@@ -1,7 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Toleration} from '#src/api/pod.js';
 
-/** What keeps pods off a node that do not tolerate it. */
+/** A node taint. */
 export interface Taint {
   readonly key: string;
   readonly value?: string;
@@ -12,14 +12,14 @@ type Tolerations = readonly Frozen<Toleration>[];
 
 const integer = (text: string): bigint | undefined => (/^(?:0|-?[1-9]\d{0,18})$/.test(text) ? BigInt(text) : undefined);
 
-/** Whether the taint's value is below, or above, the toleration's; values that are no numbers are neither. */
+/** Whether the taint's value is less or greater than the toleration's. False if either is not an integer. */
 const compareNumeric = (operator: string, value: string, of: string): boolean => {
   const [bound, is] = [integer(value), integer(of)];
   if (bound === undefined || is === undefined) return false;
   return operator === 'Lt' ? is < bound : operator === 'Gt' && is > bound;
 };
 
-/** Whether a toleration puts up with a taint. An empty key with `Exists` tolerates every key, an empty effect every effect. */
+/** Whether a toleration tolerates a taint. An empty key with operator `Exists` matches all keys, an empty effect all effects. */
 export const tolerates = ({key = '', operator = '', value = '', effect = ''}: Frozen<Toleration>, taint: Taint): boolean => {
   if (effect && effect !== taint.effect) return false;
   if (key && key !== taint.key) return false;
@@ -28,9 +28,9 @@ export const tolerates = ({key = '', operator = '', value = '', effect = ''}: Fr
   return compareNumeric(operator, value, taint.value ?? '');
 };
 
-/** Whether any of the tolerations puts up with the taint. */
+/** Whether any of the tolerations tolerates the taint. */
 export const isTolerated = (taint: Taint, tolerations: Tolerations = []): boolean => tolerations.some(toleration => tolerates(toleration, taint));
 
-/** The first taint with one of the effects that nothing tolerates. */
+/** Returns the first taint with one of the effects that is not tolerated. */
 export const untolerated = (taints: readonly Taint[] = [], tolerations: Tolerations | undefined, ...effects: readonly string[]): Taint | undefined =>
   taints.find(taint => effects.includes(taint.effect) && !isTolerated(taint, tolerations));

@@ -6,7 +6,7 @@ interface Source {
   readonly scaleIO?: {storageMode?: string; fsType?: string};
 }
 
-/** What sources of volumes mean when they say nothing, in pods and in volumes of their own alike. */
+/** Applies the defaults of volume sources, for pod volumes and persistent volumes. */
 export const defaultVolumeSource = ({hostPath, iscsi, rbd, azureDisk, scaleIO}: Source): void => {
   if (hostPath) hostPath.type ??= '';
   if (iscsi) iscsi.iscsiInterface ||= 'default';

@@ -11,38 +11,38 @@ export type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
 export type Volume = ObjectOf<typeof kinds.persistentVolumes>;
 export type StorageClass = ObjectOf<typeof kinds.storageClasses>;
 
-/** The annotations by which those who bind claims to volumes tell each other how far they are. */
+/** Annotations used by the volume binder and the scheduler. */
 export const volumeAnnotations = (naming: Naming) => ({
-  /** On a claim: the node its volume is to be made for. */
+  /** On a claim: the node for which the volume is to be provisioned. */
   selectedNode: naming.subKey('volume', 'selected-node'),
-  /** On a claim: that it and its volume know of each other. */
+  /** On a claim: binding is complete. */
   bindCompleted: naming.subKey('pv', 'bind-completed'),
-  /** On a volume: that no person chose the claim. */
+  /** On a volume: the controller chose the claim, not a user. */
   boundByController: naming.subKey('pv', 'bound-by-controller'),
 });
 
-/** Where the storage class stood before there was a field for it. */
+/** The beta annotation for the storage class. */
 export const classAnnotation = (naming: Naming): string => naming.subKey('volume.beta', 'storage-class');
 
-/** The storage class of a claim or a volume; the annotation counts before the field. */
+/** Returns the storage class of a claim or a volume. The annotation takes precedence over the field. */
 export const classOf = ({metadata, spec}: {readonly metadata?: Frozen<ObjectMeta>; readonly spec?: {readonly storageClassName?: string}}, naming: Naming): string =>
   metadata?.annotations?.[classAnnotation(naming)] ?? spec?.storageClassName ?? '';
 
-/** Whether claims of a class wait for a pod before they get a volume. */
+/** Whether binding is delayed until a pod uses the claim. */
 export const isDelayedBinding = (storageClass: Frozen<StorageClass> | undefined): boolean => storageClass?.volumeBindingMode === 'WaitForFirstConsumer';
 
-/** Whether a claim has its volume and both know it. */
+/** Whether a claim is bound and binding is complete. */
 export const isFullyBound = ({metadata, spec}: Frozen<Claim>, naming: Naming): boolean =>
   Boolean(spec?.volumeName) && metadata?.annotations?.[volumeAnnotations(naming).bindCompleted] !== undefined;
 
-/** Whether a volume is promised to this claim, and no other of its name. */
+/** Whether a volume is bound to this claim, compared by UID if set. */
 export const isBoundTo = ({spec}: Frozen<Volume>, {metadata}: Frozen<Claim>): boolean => {
   const reference = spec?.claimRef;
   if (!reference || reference.name !== metadata?.name || reference.namespace !== metadata?.namespace) return false;
   return !reference.uid || reference.uid === metadata?.uid;
 };
 
-/** Whether a node can reach a volume. */
+/** Whether a volume is accessible from a node, by its node affinity. */
 export const isReachable = ({spec}: Frozen<Volume>, node: Frozen<Node>): boolean => {
   const required = spec?.nodeAffinity?.required;
   return !required || matchesNodeSelector(required, node);
@@ -50,7 +50,7 @@ export const isReachable = ({spec}: Frozen<Volume>, node: Frozen<Node>): boolean
 
 const storageOf = (amounts: Readonly<Record<string, string>> | undefined): Quantity => (amounts?.['storage'] ? parseQuantity(amounts['storage']) : zeroQuantity);
 
-/** How much storage a claim asks for. */
+/** Returns the storage that a claim requests. */
 export const claimedStorage = ({spec}: Frozen<Claim>): Quantity => storageOf(spec?.resources?.requests);
 export const storageCapacity = ({spec}: Frozen<Volume>): Quantity => storageOf(spec?.capacity);
 
@@ -61,15 +61,15 @@ const sameAttributes = (claim: Frozen<Claim>, volume: Frozen<Volume>): boolean =
 
 export interface VolumeMatchOptions {
   readonly naming: Naming;
-  /** The node that is to reach the volume, where a pod is being scheduled. */
+  /** The node that must be able to access the volume, during scheduling. */
   readonly node?: Frozen<Node>;
-  /** Names of volumes that are taken by other claims of the pod. */
+  /** Names of volumes assigned to other claims of the pod. */
   readonly excluded?: ReadonlySet<string>;
-  /** Whether the claim's class waits for a pod: then nobody but the scheduler, who knows the node, chooses a volume. */
+  /** Whether binding is delayed: only the scheduler, which knows the node, may choose a volume. */
   readonly delayBinding?: boolean;
 }
 
-/** Finds a volume for a claim: the one that was made or reserved for it, or the smallest of those that will do. */
+/** Returns a volume for a claim: the one that is bound to it already, or the smallest that matches. */
 export const findMatchingVolume = (claim: Frozen<Claim>, volumes: Iterable<Frozen<Volume>>, {naming, node, excluded, delayBinding}: VolumeMatchOptions): Frozen<Volume> | undefined => {
   const requestedSize = claimedStorage(claim);
   const requestedClass = classOf(claim, naming);
@@ -92,19 +92,19 @@ export const findMatchingVolume = (claim: Frozen<Claim>, volumes: Iterable<Froze
   return smallest;
 };
 
-/** The volume as it is once it is promised to the claim; undefined where it is so already. */
+/** Returns the volume with a reference to the claim; undefined if it has one already. */
 export const volumeBoundTo = (volume: Frozen<Volume>, claim: Frozen<Claim>, naming: Naming): Volume | undefined => {
   const {name = '', namespace = '', uid, resourceVersion} = claim.metadata ?? {};
   const before = volume.spec?.claimRef;
   if (before && before.name === name && before.namespace === namespace && before.uid === uid) return undefined;
   const bound = structuredClone(volume) as Volume;
   const key = volumeAnnotations(naming).boundByController;
-  // Whose name a person wrote down stays chosen by that person.
+  // A volume that a user bound to the claim is not marked as bound by the controller.
   if (!isBoundTo(volume, claim)) bound.metadata = {...bound.metadata, annotations: {...bound.metadata?.annotations, [key]: 'yes'}};
   bound.spec!.claimRef = {kind: 'PersistentVolumeClaim', apiVersion: 'v1', name, namespace, ...(uid ? {uid} : {}), ...(resourceVersion ? {resourceVersion} : {})};
   return bound;
 };
 
-/** The name of the claim that a volume of a pod stands for; the claim of an ephemeral volume is named after both. */
+/** Returns the name of the claim that a pod's volume uses. The claim of an ephemeral volume is named after pod and volume. */
 export const claimOfVolume = (pod: Frozen<Pod>, volume: NonNullable<NonNullable<Frozen<Pod>['spec']>['volumes']>[number]): string | undefined =>
   volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral ? `${pod.metadata?.name}-${volume.name}` : undefined);

@@ -1,4 +1,4 @@
-/** What clocks on the wall show. */
+/** A local date and time. */
 export interface WallTime {
   readonly year: number;
   /** 1 to 12. */
@@ -8,11 +8,11 @@ export interface WallTime {
   readonly weekday: number;
   readonly hour: number;
   readonly minute: number;
-  /** How far the wall is ahead of UTC, in ms. */
+  /** The offset from UTC in ms. */
   readonly offsetMs: number;
 }
 
-/** Tells what clocks on the wall show at a time in ms. */
+/** Converts a time in ms to local time. */
 export type WallClock = (ms: number) => WallTime;
 
 const utcClock: WallClock = ms => {
@@ -51,7 +51,7 @@ const createWallClock = (zone: string | undefined): WallClock => {
 
 const clocks = new Map<string | undefined, WallClock>();
 
-/** The clocks of a time zone of the IANA database; of the one this process is in, where none is named. Throws for a zone that does not exist. */
+/** Returns the clock of an IANA time zone, or of the process's zone. Throws for an unknown zone. */
 export const wallClockOf = (zone: string | undefined): WallClock => {
   let clock = clocks.get(zone);
   if (!clock) clocks.set(zone, (clock = createWallClock(zone)));
@@ -60,7 +60,7 @@ export const wallClockOf = (zone: string | undefined): WallClock => {
 
 const two = (value: number): string => String(value).padStart(2, '0');
 
-/** RFC 3339 with whole seconds, as clocks on that wall show it. */
+/** Formats a time as RFC 3339 with whole seconds in local time. */
 export const formatWallTime = (ms: number, clock: WallClock): string => {
   const {offsetMs} = clock(ms);
   const text = new Date(ms + offsetMs).toISOString().slice(0, 19);

@@ -32,7 +32,7 @@ const misc = flagSection('Logging, metrics, misc', {
   ...help,
 });
 
-/** What the queues' own configuration is served by cannot be turned off while they are on. */
+/** The flow control API cannot be disabled while priority and fairness is enabled. */
 const validateFlowControl = (options: {
   readonly naming: NamingName;
   readonly enablePriorityAndFairness: boolean;
@@ -69,7 +69,7 @@ const validateForwardCompatibility = (
   return undefined;
 };
 
-/** Everything `plat-apiserver` accepts. */
+/** The flags of `plat-apiserver`. */
 export const apiserverFlags = flagTable({
   program: 'plat-apiserver',
   summary: 'Serves and stores the objects of the API, and is the way through which all other components meet.',

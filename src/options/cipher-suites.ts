@@ -1,4 +1,4 @@
-/** Cipher suites that may be named, and those of them that are weak. The spelling is the IANA registry's. */
+/** Cipher suites that may be configured, weak ones included, by their IANA names. */
 export const cipherSuites = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',

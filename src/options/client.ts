@@ -3,7 +3,7 @@ import type {OptionsOf} from './flag.js';
 import {commandLogging, help} from './shared/logging.js';
 import {clientNaming} from './shared/naming.js';
 
-/** Which server a command of plat asks, and as whom. */
+/** Flags of the commands that connect to an API server. */
 export const commandConnection = {
   platconfig: {
     type: 'path',
@@ -21,7 +21,7 @@ const connection = flagSection('Connection', {
   ...help,
 });
 
-/** Everything `plat certificate` accepts. */
+/** The flags of `plat certificate`. */
 export const certificateFlags = flagTable({
   program: 'plat certificate',
   summary: 'Approves or denies certificate signing requests.',
@@ -34,7 +34,7 @@ export const certificateFlags = flagTable({
 
 export type CertificateOptions = OptionsOf<typeof certificateFlags>;
 
-/** Everything `plat version` accepts. */
+/** The flags of `plat version`. */
 export const versionFlags = flagTable({
   program: 'plat version',
   summary: 'Prints the version of this program.',

@@ -10,7 +10,7 @@ import {emulation} from './shared/logging.js';
 const versioning = flagSection('Versioning', emulation);
 const second = 1000;
 
-/** Everything `plat-controller-manager` accepts. */
+/** The flags of `plat-controller-manager`. */
 export const controllerManagerFlags = flagTable({
   program: 'plat-controller-manager',
   summary: 'Runs the controllers: loops that watch the shared state through the API server and change what differs from the desired state.',

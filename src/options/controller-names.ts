@@ -1,20 +1,20 @@
 import type {GateName} from './gate-table.js';
 
-/** What `--controllers` knows of one controller. */
+/** A controller as `--controllers` selects it. */
 export interface ControllerName {
-  /** The name the controller is chosen by; an identifier, never changed. */
+  /** The canonical name. It is part of the command line and never changes. */
   readonly name: string;
-  /** Older names that keep working. */
+  /** Deprecated names that are still accepted. */
   readonly aliases?: readonly string[];
-  /** Runs only when it is named, not under `*`. */
+  /** Whether `*` does not include it. */
   readonly offByDefault?: true;
-  /** Gates without which it does not run. */
+  /** Feature gates that must all be enabled. */
   readonly gates?: readonly GateName[];
-  /** Needs a cloud provider in this process. */
+  /** Whether it needs a cloud provider in this process. */
   readonly cloud?: true;
 }
 
-/** Every controller that exists, in the documents' order, built or not. */
+/** All controllers in documentation order, implemented or not. */
 export const controllerNames: readonly ControllerName[] = [
   {name: 'bootstrap-signer-controller', aliases: ['bootstrapsigner'], offByDefault: true},
   {name: 'certificatesigningrequest-approving-controller', aliases: ['csrapproving']},
@@ -74,24 +74,24 @@ const canonicalNames: ReadonlyMap<string, string> = new Map(
 
 const offByDefault: ReadonlySet<string> = new Set(controllerNames.filter(controller => controller.offByDefault).map(({name}) => name));
 
-/** The canonical name behind a name or alias; undefined for one that does not exist. */
+/** Returns the canonical name for a name or alias; undefined for an unknown one. */
 export const canonicalController = (name: string): string | undefined => canonicalNames.get(name);
 
 const withoutDash = (item: string): string => (item.startsWith('-') ? item.slice(1) : item);
 
-/** What is wrong with a `--controllers` list: the first item that is neither `*` nor a known name, with or without a dash. */
+/** Returns an error for the first item of a `--controllers` list that is neither `*` nor a known name, with or without a dash. */
 export const validateSelection = (items: readonly string[]): string | undefined => {
   const unknown = items.map(withoutDash).find(item => item !== '*' && !canonicalNames.has(item));
   return unknown === undefined ? undefined : `"${unknown}" is not in the list of known controllers`;
 };
 
-/** The list with every alias replaced by its canonical name. */
+/** Returns the list with aliases replaced by canonical names. */
 export const canonicalSelection = (items: readonly string[]): readonly string[] =>
   items.map(item => (item.startsWith('-') ? '-' : '') + (canonicalNames.get(withoutDash(item)) ?? withoutDash(item)));
 
 /**
- * Whether a `--controllers` list chooses the controller of this canonical name. The first item that names it decides, by name or
- * `-name`; if none does, `*` chooses those that are on by default.
+ * Whether a `--controllers` list enables the controller of this canonical name. The first item that names it decides, by `name` or
+ * `-name`; otherwise `*` enables the controllers that are on by default.
  */
 export const isControllerEnabled = (name: string, items: readonly string[]): boolean => {
   for (const item of canonicalSelection(items)) {
@@ -101,5 +101,5 @@ export const isControllerEnabled = (name: string, items: readonly string[]): boo
   return items.includes('*') && !offByDefault.has(name);
 };
 
-/** Whether a list names the controller itself, not merely `*`. */
+/** Whether a list names the controller explicitly, not only by `*`. */
 export const isControllerNamed = (name: string, items: readonly string[]): boolean => canonicalSelection(items).includes(name);

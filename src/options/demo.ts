@@ -3,7 +3,7 @@ import type {OptionsOf} from './flag.js';
 import {commandLogging, help} from './shared/logging.js';
 import {planeNaming} from './shared/naming.js';
 
-/** Everything `plat demo` accepts. */
+/** The flags of `plat demo`. */
 export const demoFlags = flagTable({
   program: 'plat demo',
   summary: 'Runs a control plane in a temporary directory, has certificates requested, approved, signed and used on it, and tells what it does.',

@@ -3,10 +3,10 @@ import type {GateName, GateRow, GateStage, GateState} from './gate-table.js';
 import {OptionError} from './option-error.js';
 import type {Versions} from './versions.js';
 
-/** Which features are on in one process. */
+/** The feature gates of one process. */
 export interface FeatureGates {
   enabled(gate: GateName): boolean;
-  /** Every gate known at the emulated release, in order of names. */
+  /** All gates known at the emulated version, sorted by name. */
   list(): readonly {readonly name: GateName; readonly stage: GateStage; readonly enabled: boolean}[];
 }
 
@@ -65,9 +65,9 @@ const checkDependencies = (enabled: (name: GateName) => boolean): void => {
 };
 
 /**
- * Reads the pairs of `--feature-gates` as of the emulated release. A gate set by its own name wins over `AllAlpha` and `AllBeta`;
- * among several values for one gate the last counts. Refused are an unknown gate, one that is younger than the release, a locked one
- * set the other way, and one that is on while a gate it needs is off. Warns of those that are stable, deprecated, or without effect.
+ * Parses the values of `--feature-gates` for the emulated version. A gate's own setting takes precedence over `AllAlpha` and `AllBeta`;
+ * of several settings of one gate the last applies. Throws for a gate that is unknown, newer than the emulated version, locked to the other
+ * value, or enabled without the gates it depends on. Returns warnings for gates that are stable, deprecated or without effect.
  */
 export const readGates = (
   pairs: ReadonlyMap<string, string>,

@@ -12,7 +12,7 @@ const pairs =
       .sort()
       .join(',');
 
-/** How each type of flag shows a value, as command lines of the field do. */
+/** Formats values by flag type, as command lines of Kubernetes' components show them. */
 const formatters: {readonly [T in FlagType]: (value: FlagValues[T]) => string} = {
   bool: String,
   int: String,
@@ -41,7 +41,7 @@ const formatters: {readonly [T in FlagType]: (value: FlagValues[T]) => string} =
   sniPairs: items => `[${items.map(({certFile, keyFile, patterns}) => `${certFile},${keyFile}${patterns.length > 0 ? `:${patterns.join(',')}` : ''}`).join(';')}]`,
 };
 
-/** The values in effect of all flags of a table, as text. No flag holds a secret: where there are some, a file does. */
+/** Returns the effective values of all flags as text. Flags contain no secrets: they name files that do. */
 export const flagValues = <R>(table: Pick<FlagTable<R>, 'rows'>, options: OptionsOf<R>): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries<FlagRow>(table.rows as Record<string, FlagRow>).map(([flag, {type}]) => {

@@ -1,44 +1,47 @@
+// The declaration of command-line flags as tables. A program's table is the source of its parser (parse.ts), its help text (help.ts), its
+// typed options (`OptionsOf`) and the reference in docs/flags.md (reference.ts). Tables are data: they do not read or change anything.
+
 import type {GateName} from './gate-table.js';
 import type {FlagType, FlagValues} from './types.js';
 
 /**
- * One flag, as plain data. `default` is the documents' own text, read by the flag's type; without one the value is the type's zero.
- * `shownDefault` is what help prints where the documents describe a default in words.
+ * One flag. `default` is text, parsed by the flag's type; without it the value is the type's zero value.
+ * `shownDefault` is shown in help where the default cannot be given as a value.
  */
 export interface FlagRow {
   readonly type: FlagType;
-  /** The type's name in help, where the documents call it otherwise than the type does. */
+  /** The type's name in help, if it differs from the type's label. */
   readonly label?: string;
   readonly help: string;
   readonly default?: string;
   readonly shownDefault?: string;
   readonly shorthand?: string;
   readonly aliases?: readonly string[];
-  /** What to do instead; using the flag makes one warning line. */
+  /** The replacement to use. Using the flag logs a warning. */
   readonly deprecated?: string;
-  /** Values that still work, and what to use instead. */
+  /** Deprecated values and their replacements. */
   readonly deprecatedValues?: Readonly<Record<string, string>>;
-  /** Set when nothing reads the flag yet: using it makes one warning line, and the reference marks it. Not for flags that promise safety: those are `refused`. */
+  /** Set while no code reads the flag: using it logs a warning, and the reference says so. Flags that affect security are `refused` instead. */
   readonly implementation?: 'pending';
-  /** Why nothing here depends on the flag: using it makes one warning line. */
+  /** Why the flag has no effect here. Using it logs a warning. */
   readonly withoutEffect?: string;
-  /** Set when the flag cannot keep what it promises: anything but its default ends the start with this, said of the flag. */
+  /** Why the flag is not supported. Any value other than the default is an error. */
   readonly refused?: string;
-  /** Values that end the start in the same way. */
+  /** Values that are not supported, with the reason. */
   readonly refusedValues?: Readonly<Record<string, string>>;
   readonly oneOf?: readonly string[];
   readonly range?: Range;
-  /** Flags that must not be given beside this one. */
+  /** Flags that cannot be combined with this one. */
   readonly excludes?: readonly string[];
-  /** Flags that must be given when this one is. */
+  /** Flags that must be given together with this one. */
   readonly requires?: readonly string[];
-  /** The feature gate without which the flag may not be used. */
+  /** The feature gate that must be enabled to use the flag. */
   readonly gate?: GateName;
-  /** An objection to the value in a few words, or nothing. */
+  /** Returns an error for an invalid value. */
   readonly check?: (value: never) => string | undefined;
 }
 
-/** Limits of a number; durations are limited in their own spelling. */
+/** Limits of a number. Limits of a duration are duration texts. */
 export interface Range {
   readonly min?: number | string;
   readonly max?: number | string;
@@ -52,30 +55,30 @@ export interface FlagSection<R extends FlagRows = FlagRows> {
   readonly rows: R;
 }
 
-/** Sees all values of a parse and says what is wrong between them in one line, or nothing. */
+/** Validates the combination of all values. Returns an error in one line, or undefined. */
 export type Rule<O> = (options: O, given: Given) => string | undefined;
 
-/** Replaces defaults that depend on other flags; sees the values only after every rule holds. */
+/** Returns defaults that depend on other flags. Called after all rules have passed. */
 export type Derive<O> = (options: O, given: Given) => Partial<O>;
 
-/** Which flags were written on the command line with something in them. */
+/** The flags given on the command line with a non-empty value. */
 export interface Given {
   has(flag: string): boolean;
   readonly gates: {enabled(gate: GateName): boolean};
   readonly versions: {readonly emulated: string; readonly binary: string};
 }
 
-/** Everything one program accepts: its sections in the order of help, and the rules between flags. */
+/** The flags of one program: its sections in the order of help, and the rules between flags. */
 export interface FlagTable<R = FlagRows> {
   readonly program: string;
   readonly summary: string;
-  /** Names the arguments that are not flags; without it there may be none. */
+  /** The usage text of positional arguments. Without it none are accepted. */
   readonly positional?: string;
   readonly sections: readonly FlagSection[];
   readonly rules: readonly Rule<OptionsOf<R>>[];
-  /** Values that follow from others where they were not given. */
+  /** Computes defaults that depend on other flags. */
   readonly derive?: Derive<OptionsOf<R>>;
-  /** Carries the rows' types; the value is the rows of all sections. */
+  /** The rows of all sections; carries their types. */
   readonly rows: R;
 }
 
@@ -89,10 +92,10 @@ type ValueOf<R extends FlagRow> = R extends {readonly oneOf: readonly (infer One
 
 type RowsOf<T> = T extends {readonly rows: infer R} ? R : T;
 
-/** The typed values of a section or of a program's table: camel-case names, durations in ms. */
+/** The typed options of a section or a table: camel-case names, durations in ms. */
 export type OptionsOf<T> = {readonly [K in keyof RowsOf<T> & string as Camel<K>]: RowsOf<T>[K] extends FlagRow ? ValueOf<RowsOf<T>[K]> : never};
 
-/** A group of flags under one heading of help. */
+/** Declares a group of flags with a heading. */
 export const flagSection = <const R extends FlagRows>(title: string, rows: R): FlagSection<R> => ({title, rows});
 
 type Joined<S extends readonly FlagSection[]> = S extends readonly [infer First, ...infer Rest extends readonly FlagSection[]]
@@ -110,7 +113,7 @@ interface TableSource<S extends readonly FlagSection[]> {
   readonly derive?: Derive<OptionsOf<Flat<Joined<S>>>>;
 }
 
-/** Joins sections into a program's table. Two sections with one heading become one; a flag declared twice is refused. */
+/** Combines sections into a program's table. Sections with the same title are merged. Throws if a flag is declared twice. */
 export const flagTable = <const S extends readonly FlagSection[]>({rules = [], derive, sections, ...source}: TableSource<S>): FlagTable<Flat<Joined<S>>> => {
   const rows: Record<string, FlagRow> = {};
   const byTitle = new Map<string, Record<string, FlagRow>>();
@@ -130,8 +133,8 @@ export const flagTable = <const S extends readonly FlagSection[]>({rules = [], d
   };
 };
 
-/** What is said of a flag or a value whose work is not built yet. `instead` tells what to do until it is. */
+/** Returns the reason of a flag or value that is not implemented yet. `instead` names the alternative. */
 export const notSupportedYet = (instead: string): string => `is not supported yet: ${instead}`;
 
-/** `cluster-signing-cert-file` as the name of its option: `clusterSigningCertFile`. */
+/** Returns the option name of a flag: `clusterSigningCertFile` for `cluster-signing-cert-file`. */
 export const optionName = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());

@@ -2,7 +2,7 @@ import type {EmulatedVersion} from './versions.js';
 
 export type GateStage = 'alpha' | 'beta' | 'stable' | 'deprecated';
 
-/** How a gate stands at one release; absent before the release that brought it. */
+/** The state of a gate in one release; undefined before it was introduced. */
 export interface GateState {
   readonly stage: GateStage;
   readonly default: boolean;
@@ -10,9 +10,9 @@ export interface GateState {
 }
 
 export interface GateRow {
-  /** At 1.32, 1.33, 1.34 and 1.35. */
+  /** By release: 1.32 to 1.35. */
   readonly at: Readonly<Record<EmulatedVersion, GateState | undefined>>;
-  /** Why the gate has no effect: no code asks for it. Without a reason some does; test/options/gate-asks.test.ts compares both with the code. */
+  /** Why the gate has no effect: no code reads it. test/options/gate-asks.test.ts checks that gates without a reason are read and those with one are not. */
   readonly reason?: string;
 }
 
@@ -34,8 +34,8 @@ const effective = <const K extends string>(cells: Readonly<Record<K, Cells>>) =>
 const withoutEffect = <const K extends string>(reason: string, cells: Readonly<Record<K, Cells>>) => rowsOf(cells, {reason});
 
 /**
- * Every feature gate: its stage and default at each release that can be emulated, and, where no code asks for it, the reason.
- * The history is the original's; names that held the maker's name are neutral.
+ * All feature gates: stage and default in each release that can be emulated, and the reason for gates that no code reads. The history is
+ * upstream's, with names in the neutral naming.
  */
 export const gateTable = {
   ...effective({
@@ -234,7 +234,7 @@ export const gateTable = {
 
 export type GateName = keyof typeof gateTable;
 
-/** Gates that may be on only together with others. */
+/** Gates that may be enabled only together with others. */
 export const gateDependencies: Readonly<Partial<Record<GateName, readonly GateName[]>>> = {
   AltOSGracefulNodeShutdown: ['GracefulNodeShutdown'],
   ClusterTrustBundleProjection: ['ClusterTrustBundle'],

@@ -2,13 +2,13 @@ import type {FlagRow, FlagTable} from './flag.js';
 import {OptionError} from './option-error.js';
 import {flagTypes} from './types.js';
 
-/** One occurrence of a flag: its canonical name and the text given to it. */
+/** One occurrence of a flag: its canonical name and its value as text. */
 export interface Assignment {
   readonly flag: string;
   readonly text: string;
 }
 
-/** A command line cut into flags and other arguments. */
+/** A command line split into flags and positional arguments. */
 export interface ParsedArguments {
   readonly assignments: readonly Assignment[];
   readonly args: readonly string[];
@@ -30,8 +30,8 @@ const flagsByName = (table: FlagTable): {long: Map<string, NamedFlag>; short: Ma
 };
 
 /**
- * Cuts a command line by the field's grammar: `--flag value`, `--flag=value`, `--switch`, `-v 4`, `-v=4`, `-v4`; `--` ends the flags.
- * Underscores in names count as dashes. A switch never takes the next word. Knows nothing of what values mean.
+ * Splits a command line into flags and arguments: `--flag value`, `--flag=value`, `--switch`, `-v 4`, `-v=4`, `-v4`; `--` ends the flags.
+ * Underscores in names are converted to dashes. A switch does not consume the next argument. Values are not parsed.
  */
 export const parseArguments = (table: FlagTable, argv: readonly string[]): ParsedArguments => {
   const {long, short} = flagsByName(table);

@@ -4,7 +4,7 @@ import {flagTypes} from './types.js';
 const width = 110;
 const indent = ' '.repeat(16);
 
-/** Breaks text into lines of at most `width` characters, each indented. */
+/** Wraps text to lines of at most `width` characters, indented. */
 const wrap = (text: string): string => {
   const lines: string[] = [];
   let line = indent;
@@ -18,10 +18,10 @@ const wrap = (text: string): string => {
   return [...lines, line].join('\n');
 };
 
-/** The default as the documents spell it; nothing where they give none. */
+/** Returns the default as help shows it; undefined if there is none. */
 export const defaultText = (row: FlagRow): string | undefined => row.shownDefault ?? row.default;
 
-/** The type as help and the reference name it; empty for a switch. */
+/** Returns the type's name in help and in the reference; empty for a switch. */
 export const typeLabel = (row: FlagRow): string => row.label ?? flagTypes[row.type].label;
 
 const entry = (flag: string, row: FlagRow): string => {
@@ -42,7 +42,7 @@ const entry = (flag: string, row: FlagRow): string => {
 
 const byName = ([a]: readonly [string, FlagRow], [b]: readonly [string, FlagRow]): number => (a < b ? -1 : 1);
 
-/** The text of `--help`: every flag under its heading, with its type, meaning and default. */
+/** Returns the text of `--help`: all flags by section, with type, description and default. */
 export const helpText = (table: Pick<FlagTable, 'program' | 'summary' | 'positional' | 'sections'>): string => {
   const usage = [table.program, table.positional, '[flags]'].filter(Boolean).join(' ');
   const sections = table.sections.map(({title, rows}) => {

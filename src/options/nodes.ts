@@ -46,7 +46,7 @@ const agents = flagSection('Agents', {
   ...tlsLimits,
 });
 
-/** Everything `plat nodes` accepts. */
+/** The flags of `plat nodes`. */
 export const nodesFlags = flagTable({
   program: 'plat nodes',
   summary: 'Runs simulated nodes against a cluster that is there, and prints a line that begins with "ready" once all of them are.',

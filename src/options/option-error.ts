@@ -1,4 +1,4 @@
-/** A command line that cannot be used. The message is one line, names the flag and the cause, and is all a user is shown. */
+/** Thrown for an invalid command line. The message is a single line that names the flag and the cause; only the message is shown to the user. */
 export class OptionError extends Error {
   override readonly name = 'OptionError';
 

@@ -1,3 +1,6 @@
+// Parses a command line against a program's flag table: splits it into flags and arguments (grammar.ts), parses the values by type (types.ts),
+// validates each value (schema.ts) and then the rules between flags. Any error is an `OptionError`.
+
 import {readGates} from './feature-gates.js';
 import type {FeatureGates} from './feature-gates.js';
 import type {FlagRow, FlagTable, Given, OptionsOf} from './flag.js';
@@ -9,13 +12,13 @@ import type {VersionRequest} from './types.js';
 import {binaryVersion, checkReportedVersion, readVersions} from './versions.js';
 import type {Versions} from './versions.js';
 
-/** A command line, read. Nothing has been printed or done yet. */
+/** A parsed command line. */
 export interface Parsed<R> {
   readonly options: OptionsOf<R>;
-  /** The flags written on the command line, by their canonical names without dashes. */
+  /** The canonical names of the flags on the command line, without dashes. */
   readonly set: ReadonlySet<string>;
   readonly args: readonly string[];
-  /** One line each, to be logged at start. */
+  /** Warnings to be logged at start, one line each. */
   readonly warnings: readonly string[];
   readonly gates: FeatureGates;
   readonly versions: Versions;
@@ -36,7 +39,7 @@ const readValues = (table: FlagTable, assignments: ReturnType<typeof parseArgume
   return values;
 };
 
-/** Whether a value says something: `--flag=` and `--switch=false` give a flag without giving it anything. */
+/** Whether a value is non-empty: `--flag=` and `--switch=false` do not set a flag. */
 const isSet = (value: unknown): boolean => {
   if (typeof value === 'string') return value !== '';
   if (Array.isArray(value)) return value.length > 0;
@@ -69,7 +72,7 @@ const warningsFor = (table: FlagTable, values: ReadonlyMap<string, unknown>): st
   return warnings;
 };
 
-/** A flag that cannot keep what it promises must not be taken as if it did. */
+/** Throws for flags and values that are not supported, so that they are not silently ignored. */
 const checkRefusedFlags = (table: FlagTable, values: ReadonlyMap<string, unknown>, given: Given): void => {
   for (const [flag, value] of values) {
     if (!given.has(flag)) continue;
@@ -102,15 +105,15 @@ const readRelease = (values: ReadonlyMap<string, unknown>): {readonly versions: 
   return {versions, ...readGates(mapValue(values, 'feature-gates'), versions)};
 };
 
-/** The gates of a command line whose other flags are not settled yet. Throws as `parseFlags` does for what is wrong with these. */
+/** Returns the feature gates of a command line before its other flags are parsed. Throws an `OptionError` for invalid gates or versions. */
 export const readGatesOf = <R>(table: FlagTable<R>, argv: readonly string[]): FeatureGates => {
   const untyped = table as unknown as FlagTable;
   return readRelease(readValues(untyped, parseArguments(untyped, argv).assignments.filter(({flag}) => versionFlags.has(flag)))).gates;
 };
 
 /**
- * Reads a command line against a program's table. Pure: prints nothing and touches nothing. Throws an `OptionError` for whatever
- * cannot be used. When only help or the version is asked for, no rule between flags is applied.
+ * Parses a command line against a program's table, without side effects. Throws an `OptionError` for an invalid command line. Rules between
+ * flags are not applied if only help or the version is requested.
  */
 export const parseFlags = <R>(table: FlagTable<R>, argv: readonly string[]): Parsed<R> => {
   const untyped = table as unknown as FlagTable;

@@ -2,7 +2,7 @@ import {versionInfo, type VersionInfo} from '#src/api/version.js';
 import type {GateName} from './gate-table.js';
 import type {Parsed} from './parse.js';
 
-/** The version a program reports, by its command line. */
+/** Returns the version that a program reports, given its command line. */
 export const versionInfoOf = ({versions, version}: Pick<Parsed<unknown>, 'versions' | 'version'>): VersionInfo =>
   versionInfo({
     emulated: versions.emulated,
@@ -11,7 +11,7 @@ export const versionInfoOf = ({versions, version}: Pick<Parsed<unknown>, 'versio
     runtime: {version: process.version, platform: process.platform, arch: process.arch},
   });
 
-/** The switch board of a program's gates, for parts that know gates by name alone. */
+/** Returns a function that looks up feature gates by name, for layers that do not know the gate table. */
 export const gateOf =
   ({gates}: Pick<Parsed<unknown>, 'gates'>) =>
   (name: string): boolean =>

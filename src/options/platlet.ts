@@ -14,7 +14,7 @@ const reservedCgroups = [
   [original('reserved'), 'plat-reserved-cgroup'],
 ] as const;
 
-/** What is enforced must have a cgroup to be enforced in, and nothing goes beside `none`. */
+/** Validates `--enforce-node-allocatable`: reserved shares need a cgroup, and `none` excludes all others. */
 const validateEnforcement = (
   {enforceNodeAllocatable: shares, cgroupsPerQos}: {readonly enforceNodeAllocatable: readonly string[]; readonly cgroupsPerQos: boolean},
   given: Given,
@@ -32,7 +32,7 @@ const validateReservedCpus = (_options: unknown, given: Given): string | undefin
   return cgroup && `--reserved-cpus and --${cgroup} are mutually exclusive`;
 };
 
-/** Every soft threshold needs its grace period. */
+/** Returns an error for a soft threshold without a grace period. */
 const validateSoftEviction = (options: {readonly evictionSoft: ReadonlyMap<string, string>; readonly evictionSoftGracePeriod: ReadonlyMap<string, string>}): string | undefined => {
   const missing = [...options.evictionSoft.keys()].find(signal => !options.evictionSoftGracePeriod.has(signal));
   return missing && `--eviction-soft=${missing} requires a grace period for it in --eviction-soft-grace-period`;
@@ -40,7 +40,7 @@ const validateSoftEviction = (options: {readonly evictionSoft: ReadonlyMap<strin
 
 const defaultQuotaPeriod = 100;
 
-/** Everything `platlet` accepts. */
+/** The flags of `platlet`. */
 export const platletFlags = flagTable({
   program: 'platlet',
   summary: 'The agent of a node: registers it, and sees to it that the containers of its pods run.',

@@ -20,7 +20,7 @@ const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' |
 const table = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
   [line(header), `|${header.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n');
 
-/** Whether a flag does what is said of it. */
+/** Describes whether the flag has an effect. */
 const effectText = ({implementation, withoutEffect, refused, refusedValues = {}}: FlagRow): string => {
   if (refused) return `always refused: it ${refused}`;
   if (withoutEffect) return `no effect here, because ${withoutEffect}`;
@@ -61,7 +61,7 @@ const controllerCells = ({name, aliases = [], offByDefault, gates = []}: (typeof
   gates.join(', ') || '-',
 ];
 
-/** The reference of all flags, controllers and feature gates as a Markdown page. */
+/** Returns docs/flags.md: all flags, controllers and feature gates in Markdown. */
 export const flagsReference = (): string => {
   const gates = Object.entries<GateRow>(gateTable).sort(([a], [b]) => (a < b ? -1 : 1));
   return [

@@ -2,7 +2,7 @@ import {isIP} from 'node:net';
 import {parseRange, rangeSize} from '#src/base/ip-address.js';
 import type {Given} from './flag.js';
 
-/** A pair of files of which neither is of use alone. */
+/** Returns a rule that two flags must be given together. */
 export const bothOrNeither =
   (first: string, second: string) =>
   (_: unknown, given: Given): string | undefined => {
@@ -11,7 +11,7 @@ export const bothOrNeither =
     return `--${present} requires --${missing}`;
   };
 
-/** At most two ranges, and two only of different families. */
+/** Validates single-stack or dual-stack ranges: at most two, of different families. */
 export const validateDualStack = (flag: string, cidrs: readonly string[]): string | undefined => {
   if (cidrs.length > 2) return `--${flag} must not hold more than two ranges`;
   const [first, second] = cidrs.map(cidr => isIP(cidr.split('/')[0]!));
@@ -20,7 +20,7 @@ export const validateDualStack = (flag: string, cidrs: readonly string[]): strin
 
 const minServiceAddresses = 8n;
 
-/** A range of service addresses has room for some. */
+/** Validates that service IP ranges are large enough. */
 export const validateServiceRange = (flag: string, cidrs: readonly string[]): string | undefined => {
   const small = cidrs.find(cidr => rangeSize(parseRange(cidr)!) < minServiceAddresses);
   return small && `--${flag} ${small} must hold at least ${minServiceAddresses} IP addresses`;
@@ -34,7 +34,7 @@ interface LeaseTimes {
 
 const jitter = 1.2;
 
-/** The order lease times must have: lease duration > renew deadline > 1.2 × retry period > 0. */
+/** Validates lease duration > renew deadline > 1.2 × retry period > 0. */
 export const validateLeaseTimes = (prefix: string, {leaseDuration, renewDeadline, retryPeriod}: LeaseTimes): string | undefined => {
   if (leaseDuration <= renewDeadline) return `--${prefix}-lease-duration must be greater than --${prefix}-renew-deadline`;
   if (renewDeadline <= jitter * retryPeriod) return `--${prefix}-renew-deadline must be greater than ${jitter} times --${prefix}-retry-period`;

@@ -52,7 +52,7 @@ const election = flagSection('Leader election', {
 
 const port = flagSection('Authentication', {...serving.rows, 'secure-port': {...serving.rows['secure-port'], default: '10259'}});
 
-/** Everything `plat-scheduler` accepts. */
+/** The flags of `plat-scheduler`. */
 export const schedulerFlags = flagTable({
   program: 'plat-scheduler',
   summary: 'Gives pods that wait for a node to one: it finds the nodes a pod fits on, chooses the best, and binds the pod to it.',

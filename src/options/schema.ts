@@ -29,17 +29,17 @@ const validateChoice = ({oneOf}: FlagRow, value: Value): string | undefined => {
   return invalid === undefined ? undefined : `"${invalid}" is not one of ${oneOf!.filter(Boolean).join(', ')}`;
 };
 
-/** What is wrong with a value of this flag, in a few words; nothing when it may be used. */
+/** Validates a value of a flag. Returns an error in a few words, or undefined. */
 export const validateValue = (row: FlagRow, value: Value): string | undefined =>
   validateChoice(row, value) ?? validateRange(row, value) ?? row.check?.(value as never);
 
-/** The value a flag has when it is not given. */
+/** Returns the default value of a flag. */
 export const defaultOf = (row: FlagRow): Value => {
   const type = flagTypes[row.type];
   return row.default === undefined ? type.zero : type.read(row.default);
 };
 
-/** The typed values of a table or a section when nothing is given; `overrides` are taken as they are. */
+/** Returns the default values of a table or section; `overrides` are not validated. */
 export const defaultsOf = <T extends {readonly rows: object}>(table: T, overrides: Partial<OptionsOf<T>> = {}): OptionsOf<T> => {
   const defaults = Object.entries<FlagRow>(table.rows as Record<string, FlagRow>).map(([flag, row]) => [optionName(flag), defaultOf(row)]);
   return {...Object.fromEntries(defaults), ...overrides} as OptionsOf<T>;
@@ -54,13 +54,13 @@ const property = (row: FlagRow, value: Value): convict.SchemaObj<Value> => ({
   },
 });
 
-/** The convict schema of a table's rows; keys are option names. */
+/** Returns the convict schema of a table. Keys are option names. */
 export const convictSchema = (rows: Readonly<Record<string, FlagRow>>): convict.Schema<Record<string, Value>> =>
   Object.fromEntries(Object.entries(rows).map(([flag, row]) => [optionName(flag), property(row, defaultOf(row))]));
 
 /**
- * All values of a table: those given, checked by convict against the rows, and the defaults of the rest. Defaults are known to be
- * good (a test checks every one), so only the given flags go through the schema: start-up pays for what was written, not for 250 rows.
+ * Returns the values of a table: the given ones, validated by convict, and the defaults of all others. Only given flags are validated, which
+ * saves start-up time; a test checks that all defaults are valid.
  */
 export const resolveValues = (rows: Readonly<Record<string, FlagRow>>, given: ReadonlyMap<string, Value>): Record<string, Value> => {
   const options: Record<string, Value> = defaultsOf({rows});

@@ -3,45 +3,45 @@ import {parseDuration} from '#src/api/duration.js';
 import {commaSeparated, isCidr, parseQuantity, parseTaint} from './value-parsers.js';
 import type {Taint} from './value-parsers.js';
 
-/** A serving pair for given host names (`cert,key:pattern,pattern`). Without patterns the certificate's own names count. */
+/** A serving certificate for host names (`cert,key:pattern,pattern`). Without patterns the names in the certificate apply. */
 export interface SniPair {
   readonly certFile: string;
   readonly keyFile: string;
   readonly patterns: readonly string[];
 }
 
-/** What `--version` asks for: nothing, one line, the whole record, or to report this version and go on. */
+/** The value of `--version`: no request, one line, the whole record, or a version to report. */
 export type VersionRequest = 'none' | 'line' | 'raw' | `v${string}`;
 
-/** What each type of flag yields. Maps keep the order in which they were given. */
+/** The value type of each flag type. Maps keep the order of the command line. */
 export interface FlagValues {
   bool: boolean;
   int: number;
   int32: number;
   port: number;
   float: number;
-  /** Ms. */
+  /** In milliseconds. */
   duration: number;
-  /** Bytes, or whatever the unit counts. */
+  /** In bytes, or in the unit's own count. */
   quantity: number;
   string: string;
   path: string;
   ip: string;
   url: string;
-  /** Comma separated and repeatable. */
+  /** Comma-separated and repeatable. */
   strings: readonly string[];
   ips: readonly string[];
   cidr: string;
-  /** One or more ranges in one text, comma separated. */
+  /** One or more ranges in one text, comma-separated. */
   cidrs: readonly string[];
-  /** Repeatable, taken as it stands. */
+  /** Repeatable, not split at commas. */
   each: readonly string[];
   map: ReadonlyMap<string, string>;
-  /** `key` alone stands for an empty value. */
+  /** `key` without a value stands for an empty value. */
   switches: ReadonlyMap<string, string>;
   /** `name<quantity` thresholds. */
   thresholds: ReadonlyMap<string, string>;
-  /** `component:key=value`; the component may be left out. Keys of a component keep their order. */
+  /** `component:key=value` with an optional component. Keys of one component keep their order. */
   componentMap: ReadonlyMap<string, string>;
   multimap: ReadonlyMap<string, readonly string[]>;
   portRange: {readonly from: number; readonly to: number};
@@ -53,12 +53,12 @@ export interface FlagValues {
 export type FlagType = keyof FlagValues;
 
 interface FlagTypeDefinition<V> {
-  /** The type as help names it; empty for a switch. */
+  /** The name in help; empty for a switch. */
   readonly label: string;
   readonly zero: V;
-  /** The value that stands for the flag written alone. */
+  /** The value of the flag without an argument. */
   readonly noOptionDefault?: string;
-  /** Reads one text. `before` is what earlier occurrences of the same flag gave. Throws an `Error` that says what is wrong. */
+  /** Parses one value. `before` is the value of earlier occurrences of the flag. Throws an `Error` for an invalid value. */
   read(text: string, before?: V): V;
 }
 
@@ -82,7 +82,7 @@ const readFloat = (text: string): number => {
   return Number.isFinite(Number(text)) ? Number(text) : invalid('value out of range');
 };
 
-/** In ms: as many nanoseconds as 64 bits count. */
+/** The range of 64-bit nanoseconds, in ms. */
 const maxDurationMs = 2 ** 63 / 1e6;
 
 const readDuration = (text: string): number => {
@@ -114,7 +114,7 @@ const list = (label: string, isValid: (item: string) => boolean = () => true, me
   read: (value, before = []) => [...before, ...commaSeparated(value).map(item => (isValid(item) ? item : invalid(`"${item}" ${message}`)))],
 });
 
-/** Pairs in one text, comma separated, each with a `separator`; a text with a single pair may hold commas in its value. */
+/** Comma-separated pairs. A text with a single pair may contain commas in its value. */
 const pairs = (label: string, separator = '='): FlagTypeDefinition<ReadonlyMap<string, string>> => ({
   label,
   zero: new Map(),
@@ -185,7 +185,7 @@ const version: FlagTypeDefinition<VersionRequest> = {
   read: value => (value === 'raw' ? 'raw' : value.startsWith('v') ? (value as VersionRequest) : readBool(value) ? 'line' : 'none'),
 };
 
-/** Every type a flag can have. */
+/** All flag types. */
 export const flagTypes: {readonly [T in FlagType]: FlagTypeDefinition<FlagValues[T]>} = {
   bool: {label: '', zero: false, noOptionDefault: 'true', read: readBool},
   int: {label: 'int', zero: 0, read: value => readInt(value, 53)},

@@ -48,10 +48,10 @@ const plane = flagSection('Plane', {
   ...help,
 });
 
-/** Where `plat up` keeps the plane unless told: a directory for each vocabulary, because a store keeps the one it was written with. */
+/** The default data directory. Each naming has its own, because a store keeps the naming it was created with. */
 export const defaultDataDir = (naming: NamingName): string => (naming === planeNaming.naming.default ? './.plat' : `./.plat-${naming}`);
 
-/** Everything `plat up` accepts. */
+/** The flags of `plat up`. */
 export const upFlags = flagTable({
   program: 'plat up',
   summary: 'Runs a whole control plane in one process and prints a line that begins with "ready" once it serves.',

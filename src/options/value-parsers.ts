@@ -1,13 +1,13 @@
 import {isIP} from 'node:net';
 
-/** A taint as `--register-with-taints` spells it. */
+/** A taint as given to `--register-with-taints`. */
 export interface Taint {
   readonly key: string;
   readonly value: string;
   readonly effect: string;
 }
 
-/** The items of one comma list. An item in double quotes may hold commas; two quotes inside stand for one. */
+/** Splits a comma-separated list. Items in double quotes may contain commas; two quotes stand for one. */
 export const commaSeparated = (text: string): readonly string[] => {
   if (text === '') return [];
   if (!text.includes('"')) return text.split(',').map(item => item.trim());
@@ -22,7 +22,7 @@ export const commaSeparated = (text: string): readonly string[] => {
   return items;
 };
 
-/** Whether the text is an IP range in CIDR form. */
+/** Whether the text is a CIDR range. */
 export const isCidr = (text: string): boolean => {
   const [address = '', bits = '', ...more] = text.split('/');
   const family = isIP(address);
@@ -34,7 +34,7 @@ const quantityUnits: Readonly<Record<string, number>> = {
   Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60,
 };
 
-/** The number a resource quantity stands for (`10Mi`, `1.5k`, `2e3`); undefined for anything else. */
+/** Parses a resource quantity (`10Mi`, `1.5k`, `2e3`); undefined for other texts. */
 export const parseQuantity = (text: string): number | undefined => {
   const [, amount, exponent, unit = ''] = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d+)|(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei))?$/.exec(text) ?? [];
   return amount === undefined ? undefined : Number(`${amount}${exponent ?? ''}`) * quantityUnits[unit]!;
@@ -42,7 +42,7 @@ export const parseQuantity = (text: string): number | undefined => {
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
-/** Reads `<key>=<value>:<effect>` or `<key>:<effect>`. */
+/** Parses `<key>=<value>:<effect>` or `<key>:<effect>`. */
 export const parseTaint = (text: string): Taint => {
   const [, key, value = '', effect = ''] = /^([^=:]+)(?:=([^:]*))?:([^:]*)$/.exec(text) ?? [];
   if (key === undefined) throw new Error(`"${text}" must be formatted as key=value:effect`);
@@ -50,5 +50,5 @@ export const parseTaint = (text: string): Taint => {
   return {key, value, effect};
 };
 
-/** Whether two or more items name the same thing; the first that does. */
+/** Returns the first item that occurs more than once. */
 export const firstDuplicate = (items: readonly string[]): string | undefined => items.find((item, at) => items.indexOf(item) !== at);

@@ -1,17 +1,17 @@
 import {release} from '#src/api/version.js';
 import {OptionError} from './option-error.js';
 
-/** A release the program can behave as. */
+/** A release that can be emulated. */
 export type EmulatedVersion = '1.32' | '1.33' | '1.34' | '1.35';
 
-/** Oldest first; the last is the program's own. */
+/** Releases in ascending order; the last is the program's own. */
 export const emulatedVersions: readonly EmulatedVersion[] = ['1.32', '1.33', '1.34', '1.35'];
 export const binaryVersion: EmulatedVersion = '1.35';
 
 export interface Versions {
-  /** The release whose APIs and gates the program shows. */
+  /** The release whose APIs and feature gates are available. */
   readonly emulated: EmulatedVersion;
-  /** The oldest release its fellow control-plane components may have. */
+  /** The oldest release of other control plane components to be compatible with. */
   readonly minCompatibility: EmulatedVersion;
 }
 
@@ -34,8 +34,8 @@ const readVersion = (flag: string, pairs: readonly string[]): EmulatedVersion | 
 const before = (version: EmulatedVersion): EmulatedVersion => emulatedVersions[Math.max(0, emulatedVersions.indexOf(version) - 1)]!;
 
 /**
- * Reads `--emulated-version` and `--min-compatibility-version` (`1.34` or `plat=1.34`). Without the second, the program stays
- * compatible with the release before the emulated one.
+ * Parses `--emulated-version` and `--min-compatibility-version` (`1.34` or `plat=1.34`). The minimum compatibility version defaults to the
+ * release before the emulated one.
  */
 export const readVersions = (emulatedPairs: readonly string[], minCompatibilityPairs: readonly string[]): Versions => {
   const emulated = readVersion('emulated-version', emulatedPairs) ?? binaryVersion;
@@ -45,7 +45,7 @@ export const readVersions = (emulatedPairs: readonly string[], minCompatibilityP
   return {emulated, minCompatibility};
 };
 
-/** Refuses a version to report (`--version=vX.Y.Z...`) that is not a form of this release. */
+/** Throws if the version of `--version=vX.Y.Z...` is not this release's. */
 export const checkReportedVersion = (text: string): void => {
   const [, core] = /^v((?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*))(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/.exec(text) ?? [];
   if (!core) throw new OptionError(`invalid argument "${text}" for --version: must be a version such as v${release}`);

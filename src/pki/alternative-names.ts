@@ -3,7 +3,7 @@ import {sequenceOf, tagged, type Node} from './der-builder.js';
 import {PkiError} from './error.js';
 import {ipBytes, ipText} from './ip.js';
 
-/** The subject alternative names of the four kinds that count (RFC 5280 §4.2.1.6). IPs are in their canonical text form. */
+/** Subject alternative names of the supported kinds (RFC 5280 §4.2.1.6). IP addresses are in canonical text form. */
 export interface AlternativeNames {
   readonly dnsNames: readonly string[];
   readonly emailAddresses: readonly string[];
@@ -42,7 +42,7 @@ const readIp = (content: Buffer): string => {
   return ipText(content);
 };
 
-/** Reads the value of the extension; names of other kinds are left out. */
+/** Parses the value of the extension. Names of other kinds are left out. */
 export const readAlternativeNames = (value: Buffer): AlternativeNames => {
   const names = {dnsNames: [] as string[], emailAddresses: [] as string[], ipAddresses: [] as string[], uris: [] as string[]};
   for (const {tag, content} of elementsOf(onlyElement(value, tags.sequence))) {
@@ -62,7 +62,7 @@ const ia5Node = (tag: number, text: string): Node => {
 export const hasAlternativeNames = (names: AlternativeNames): boolean =>
   names.dnsNames.length + names.emailAddresses.length + names.ipAddresses.length + names.uris.length > 0;
 
-/** Builds the value of the extension: DNS names, then email addresses, IPs and URIs. */
+/** Encodes the value of the extension: DNS names, then email addresses, IP addresses and URIs. */
 export const buildAlternativeNames = (names: AlternativeNames): Node =>
   sequenceOf([
     ...names.dnsNames.map(name => ia5Node(kind.dns, name)),

@@ -11,15 +11,15 @@ import {authorityAlgorithm} from './signatures.js';
 import {checkRequestSignature, type SigningRequest} from './signing-request.js';
 import {certificateUsages} from './usages.js';
 
-/** A certificate authority at work: its certificate and its private key. */
+/** A certificate authority: its certificate and private key. */
 export interface Authority {
   readonly certificate: Certificate;
   readonly key: KeyObject;
 }
 
 /**
- * Loads an authority from the content of its two files, of which `name` tells in messages. The certificate file must hold exactly one
- * certificate, the key must belong to it and be able to sign.
+ * Loads an authority from its two files. `name` identifies it in error messages. The certificate file must contain exactly one
+ * certificate, and the key must match it and be able to sign.
  */
 export const loadAuthority = (name: string, certificate: Buffer | string, key: Buffer | string): Authority => {
   if (certificate.length === 0 || key.length === 0) throw new PkiError(`missing content for serving cert ${JSON.stringify(name)}`);
@@ -41,7 +41,7 @@ const keyIdentifier = (publicKeyInfo: Buffer): Buffer => {
 
 const tenYears = 3650 * 86_400_000;
 
-/** Makes an authority that vouches for itself, valid for ten years unless asked otherwise. */
+/** Creates a self-signed authority, valid for ten years by default. */
 export const createAuthority = (key: KeyObject, options: {commonName: string; now: number; lifetimeMs?: number}): Authority => {
   const {commonName, now, lifetimeMs = tenYears} = options;
   const publicKeyInfo = publicKeyDer(key);
@@ -59,21 +59,21 @@ export const createAuthority = (key: KeyObject, options: {commonName: string; no
   return {certificate: parseCertificate(der), key};
 };
 
-/** An authority's two files. */
+/** Returns an authority in PEM. */
 export const authorityPem = ({certificate, key}: Authority): KeyPairPem => ({certificate: certificatePem(certificate), key: privateKeyPem(key)});
 
-/** What a signer is told beside the request. */
+/** What a signer decides beside the request's content. */
 export interface SigningOptions {
   readonly usages: readonly string[];
-  /** The life asked for; without it the maximum is granted. */
+  /** The requested lifetime; the maximum by default. */
   readonly expirationSeconds?: number | undefined;
   readonly maximumTtlMs: number;
   readonly now: number;
 }
 
 /**
- * Issues a certificate for a request, in DER. The request's signature is verified first. Of the request only the subject's known attributes,
- * the alternative names and the key survive; the result is never an authority.
+ * Issues a certificate for a request, in DER, after verifying the request's signature. Only the known attributes of the subject, the
+ * alternative names and the key are taken from the request; the certificate is never that of an authority.
  */
 export const signRequest = ({certificate: issuer, key}: Authority, request: SigningRequest, options: SigningOptions): Buffer => {
   withMessagePrefix('unable to verify certificate request signature', () => checkRequestSignature(request));

@@ -7,7 +7,7 @@ const bitString = 3;
 const integer = 2;
 const boolean = 1;
 
-/** Universal types that BER lets a sender cut into pieces: bit, octet and character strings, and times. */
+/** Universal types that BER allows in segments: bit, octet and character strings, and times. */
 const constructedStringTypes = new Set([bitString, 4, 12, 18, 19, 20, 22, 23, 24, 30]);
 
 const minimalInteger = (value: string): string => {
@@ -20,7 +20,7 @@ const minimalInteger = (value: string): string => {
   return value.slice(from);
 };
 
-/** The pieces of a divided string as one value. Each piece of a bit string tells its unused bits; only the last one's count. */
+/** Joins the segments of a constructed string. Each segment of a bit string has a count of unused bits; the last one's applies. */
 const joinSegments = (type: number, pieces: readonly Node[]): string => {
   const values = pieces.map(({value}) => (typeof value === 'string' ? value : ''));
   if (type !== bitString) return values.join('');
@@ -43,8 +43,8 @@ const toCanonical = (node: Node): Node => {
 };
 
 /**
- * Rewrites BER (one element or several in a row) as DER: definite minimal lengths, strings in one piece, minimal integers. What a string
- * holds is left as it is.
+ * Converts BER (one or more elements) to DER: definite minimal lengths, strings in one segment, minimal integers. The content of
+ * strings is unchanged.
  */
 export const berToDer = (bytes: Buffer): Buffer =>
   withPkiErrors('asn1: syntax error: not a BER structure', () => {
@@ -52,7 +52,7 @@ export const berToDer = (bytes: Buffer): Buffer =>
     const input = createBuffer(bytes.toString('latin1'));
     const options = {strict: true, parseAllBytes: false, decodeBitStrings: false};
     const elements: Buffer[] = [];
-    // The published types of fromDer know only the boolean form of its options.
+    // The published types declare only the boolean form of the options.
     while (input.length() > 0) elements.push(toDer(toCanonical(forgeAsn1().fromDer(input, options as unknown as boolean))));
     return Buffer.concat(elements);
   });

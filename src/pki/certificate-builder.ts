@@ -16,7 +16,7 @@ import {buildName, type Subject} from './names.js';
 import {authorityAlgorithm, buildSignatureAlgorithm, signBytes} from './signatures.js';
 import type {CertificateUsages} from './usages.js';
 
-/** Everything a certificate is to say. */
+/** The content of a certificate to be issued. */
 export interface CertificateTemplate {
   readonly subject: Subject;
   readonly validity: Validity;
@@ -28,7 +28,7 @@ export interface CertificateTemplate {
   readonly subjectKeyIdentifier?: Buffer;
 }
 
-/** Who signs: a private key, and the name and key identifier of its certificate. Without a name the certificate is self-signed. */
+/** The issuer: its private key, name and key identifier. Without a name the certificate is self-signed. */
 export interface Issuer {
   readonly key: KeyObject;
   readonly name?: Buffer;
@@ -47,10 +47,10 @@ const extensionsOf = (template: CertificateTemplate, authorityKeyIdentifier: Buf
   ];
 };
 
-/** Any of 2^128 serial numbers, each as likely as the others. */
+/** Returns a random serial number of 128 bits. */
 const randomSerial = (): bigint => BigInt(`0x${randomBytes(16).toString('hex')}`);
 
-/** Makes a version 3 certificate in DER, signed by `issuer` with the algorithm of its key. */
+/** Builds a version 3 certificate in DER, signed by `issuer` with the algorithm of its key. */
 export const buildCertificate = (template: CertificateTemplate, issuer: Issuer): Buffer => {
   const {validity} = template;
   const subject = toDer(buildName(template.subject));

@@ -4,8 +4,8 @@ import {readPublicKey} from './keys.js';
 import {pemBlocks} from './pem.js';
 
 /**
- * Parses what a signer may hand out: PEM blocks labelled CERTIFICATE without headers, each with at least one certificate in BER, and any text
- * between them. Refuses anything else with the reason. The first certificate is the issued one.
+ * Parses the certificates that a signer issues: PEM blocks labelled CERTIFICATE without headers, each with at least one certificate in
+ * BER; text between the blocks is allowed. Throws a `PkiError` for anything else. The first certificate is the issued one.
  */
 export const parseIssuedCertificates = (content: Buffer | string): Certificate[] => {
   const certificates: Certificate[] = [];

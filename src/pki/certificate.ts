@@ -1,3 +1,6 @@
+// Parses X.509 certificates. Strict DER is required except where a function says so, malformed input throws a `PkiError`, and nothing here
+// verifies signatures or validity: chain.ts does.
+
 import {createHash, type KeyObject} from 'node:crypto';
 import {noAlternativeNames, readAlternativeNames, type AlternativeNames} from './alternative-names.js';
 import {berToDer} from './ber.js';
@@ -21,7 +24,7 @@ import {readSignatureAlgorithm, type SignedBytes} from './signatures.js';
 import {readTime} from './times.js';
 import {extendedUsageName, type KeyUsageBit} from './usages.js';
 
-/** An X.509 certificate (RFC 5280 §4.1). Times are in ms since the epoch; extended usages go by name, unknown ones by identifier. */
+/** An X.509 certificate (RFC 5280 §4.1). Times are in ms since the epoch. Extended usages are names, or object identifiers if unknown. */
 export interface Certificate extends AlternativeNames {
   readonly raw: Buffer;
   readonly version: number;
@@ -31,11 +34,11 @@ export interface Certificate extends AlternativeNames {
   readonly notBefore: number;
   readonly notAfter: number;
   readonly publicKeyInfo: Buffer;
-  /** Undefined when the key's algorithm is not supported. Decoded when first asked for, which refuses a malformed key. */
+  /** Undefined if the key's algorithm is not supported. Decoded on first access, which throws for a malformed key. */
   readonly publicKey: KeyObject | undefined;
   readonly extensions: readonly Extension[];
   readonly basicConstraints: BasicConstraints | undefined;
-  /** Undefined when the certificate does not restrict its key. */
+  /** Undefined if the certificate does not restrict the use of its key. */
   readonly keyUsage: ReadonlySet<KeyUsageBit> | undefined;
   readonly extendedUsages: readonly string[] | undefined;
   readonly subjectKeyIdentifier: Buffer | undefined;
@@ -94,13 +97,13 @@ const readCertificate = ({raw, content}: Element): Certificate => {
   const signature = readOctetsOfBitString(outer.next(tags.bitString));
   outer.end();
   const {innerAlgorithm, fields} = readBody(body);
-  // Only the inner one is signed (RFC 5280 §4.1.1.2).
+  // Only the inner identifier is covered by the signature (RFC 5280 §4.1.1.2).
   if (!innerAlgorithm.equals(statedAlgorithm.raw)) throw new PkiError("x509: inner and outer signature algorithm identifiers don't match");
   let decoded: {key: KeyObject | undefined} | undefined;
   return {
     raw,
     ...fields,
-    // Decoding costs more than all the rest, and of most leaves nobody asks for the key.
+    // Decoding the key costs more than the rest of parsing, and the keys of most leaf certificates are not used.
     get publicKey() {
       return (decoded ??= {key: readPublicKey(fields.publicKeyInfo)}).key;
     },
@@ -108,7 +111,7 @@ const readCertificate = ({raw, content}: Element): Certificate => {
   };
 };
 
-/** Parses the certificates that `der` holds one after another; there may be none. */
+/** Parses zero or more concatenated certificates. */
 export const parseCertificates = (der: Buffer): Certificate[] => {
   const certificates: Certificate[] = [];
   for (const reader = new DerReader(der); reader.more; ) {
@@ -119,7 +122,7 @@ export const parseCertificates = (der: Buffer): Certificate[] => {
   return certificates;
 };
 
-/** Parses exactly one certificate in DER, such as the one a TLS peer presented. */
+/** Parses exactly one certificate in DER, such as the certificate of a TLS peer. */
 export const parseCertificate = (der: Buffer): Certificate => {
   const [only, ...more] = parseCertificates(der);
   if (!only) throw new PkiError('x509: malformed certificate');
@@ -127,7 +130,7 @@ export const parseCertificate = (der: Buffer): Certificate => {
   return only;
 };
 
-/** As `parseCertificates`, but BER that is not DER is accepted. Signatures of such certificates need not verify: their bytes were rewritten. */
+/** As `parseCertificates`, but also accepts BER. Signatures of converted certificates may not verify because their bytes have changed. */
 export const parseCertificatesBer = (bytes: Buffer): Certificate[] => {
   try {
     return parseCertificates(bytes);
@@ -142,11 +145,11 @@ const asDer = (bytes: Buffer): Buffer | undefined => {
   try {
     return berToDer(bytes);
   } catch {
-    return undefined; // What is wrong with it was told by the first reading.
+    return undefined; // The error of the first parse is reported.
   }
 };
 
-/** The certificates of a PEM bundle in order; other blocks and blocks with headers are passed over. Refuses a bundle without any. */
+/** Returns the certificates of a PEM bundle in order. Other blocks and blocks with headers are skipped. Throws if there is none. */
 export const parseCertificateBundle = (pem: Buffer | string): Certificate[] => {
   const certificates: Certificate[] = [];
   for (const {label, headers, bytes} of pemBlocks(pem)) {
@@ -156,11 +159,11 @@ export const parseCertificateBundle = (pem: Buffer | string): Certificate[] => {
   return certificates;
 };
 
-/** A certificate in PEM. */
+/** Returns a certificate in PEM. */
 export const certificatePem = ({raw}: Pick<Certificate, 'raw'>): string => toPem(pemLabel, raw);
 
-/** The SHA-256 fingerprint in lower-case hex. */
+/** Returns the SHA-256 fingerprint in lower-case hex. */
 export const fingerprint = ({raw}: Pick<Certificate, 'raw'>): string => createHash('sha256').update(raw).digest('hex');
 
-/** Whether the certificate says that it belongs to an authority. */
+/** Whether the certificate is that of an authority (basic constraints). */
 export const isAuthority = ({basicConstraints}: Certificate): boolean => basicConstraints?.isAuthority ?? false;

@@ -4,7 +4,7 @@ import {extensionOids} from './oids.js';
 import {checkSignature} from './signatures.js';
 import {rfc3339} from './times.js';
 
-/** Certificates that are trusted without proof, ready to be looked up by name. */
+/** Trusted root certificates, indexed by subject. */
 export interface TrustAnchors {
   readonly certificates: readonly Certificate[];
   readonly bySubject: ReadonlyMap<string, readonly Certificate[]>;
@@ -12,10 +12,10 @@ export interface TrustAnchors {
 
 export type RequiredUsage = 'client auth' | 'server auth' | 'any';
 
-/** What a chain is held against. */
+/** The requirements of a certificate chain. */
 export interface ChainVerifyOptions {
   readonly anchors: TrustAnchors;
-  /** What the peer sent beside its own certificate, in any order. */
+  /** The further certificates that the peer sent, in any order. */
   readonly intermediates?: readonly Certificate[];
   readonly usage: RequiredUsage;
   readonly now: number;
@@ -23,12 +23,12 @@ export interface ChainVerifyOptions {
 
 export type ChainErrorReason = 'expired' | 'unknown authority' | 'wrong usage' | 'invalid';
 
-/** The chain that was found, from the leaf to an anchor, or why there is none. */
+/** The verified chain from the leaf to an anchor, or the reason why there is none. */
 export type ChainResult =
   | {readonly verified: true; readonly chain: readonly Certificate[]}
   | {readonly verified: false; readonly reason: ChainErrorReason; readonly message: string};
 
-/** How many signatures one verification may check, so that no peer can make it work for long. */
+/** The maximum number of signatures checked in one verification, which bounds the work that a peer can cause. */
 const signatureBudget = 100;
 
 const nameKey = (raw: Buffer): string => raw.toString('latin1');
@@ -46,7 +46,7 @@ const grouped = (certificates: readonly Certificate[]): Map<string, Certificate[
 
 export const trustAnchors = (certificates: readonly Certificate[]): TrustAnchors => ({certificates, bySubject: grouped(certificates)});
 
-/** Extensions this verification understands or may pass over when they are critical. Name constraints are not among them: they are refused. */
+/** Extensions that may be critical. Name constraints are not supported; certificates that have them are rejected. */
 const handledExtensions = new Set<string>([
   extensionOids.keyUsage,
   extensionOids.subjectAlternativeName,
@@ -54,7 +54,7 @@ const handledExtensions = new Set<string>([
   extensionOids.extendedKeyUsage,
   extensionOids.subjectKeyIdentifier,
   extensionOids.authorityKeyIdentifier,
-  '2.5.29.31', // Where revocation lists lie.
+  '2.5.29.31', // CRL distribution points.
   '2.5.29.32', // Certificate policies.
 ]);
 
@@ -78,7 +78,7 @@ const checkCertificate = (certificate: Certificate, now: number): void => {
   if (now > notAfter) throw outside('after', notAfter);
 };
 
-/** Refuses a parent that may not sign the chain below it (`below` counts the authorities among it). */
+/** Throws if a parent may not sign the chain below it. `below` is the number of intermediate authorities in that chain. */
 const checkAuthority = (parent: Certificate, below: number, isAnchor: boolean): void => {
   const {basicConstraints: constraints, keyUsage, version} = parent;
   const isNoAuthority = constraints ? !constraints.isAuthority : version === 3 || !isAnchor;
@@ -93,14 +93,14 @@ const allows = ({extendedUsages}: Certificate, usage: RequiredUsage): boolean =>
 
 const sameCertificate = (one: Certificate, other: Certificate): boolean => one.raw.equals(other.raw);
 
-/** Parents whose key identifier is the one the child names come first, those with another one last. */
+/** Sorts parents whose key identifier matches first and those with a different one last. */
 const parentRank = (child: Certificate, {subjectKeyIdentifier: id}: Certificate): number => {
   const wanted = child.authorityKeyIdentifier;
   if (!wanted || !id) return 1;
   return wanted.equals(id) ? 0 : 2;
 };
 
-/** A depth-first search for chains; it keeps the first obstacle it met for the message. */
+/** A depth-first search for chains. The first error is kept for the message. */
 class ChainSearch {
   readonly #options: ChainVerifyOptions;
   readonly #intermediates: ReadonlyMap<string, readonly Certificate[]>;
@@ -112,7 +112,7 @@ class ChainSearch {
     this.#intermediates = grouped(options.intermediates ?? []);
   }
 
-  /** Every chain from the last certificate of `chain` up to an anchor. */
+  /** Yields every chain from the last certificate of `chain` to an anchor. */
   *chains(chain: readonly Certificate[]): Generator<readonly Certificate[]> {
     const child = chain.at(-1)!;
     for (const anchor of this.#parents(child, this.#options.anchors.bySubject)) {
@@ -165,8 +165,8 @@ const findChain = (leaf: Certificate, options: ChainVerifyOptions): readonly Cer
 };
 
 /**
- * Looks for a chain from `leaf` to an anchor in which every certificate is valid at `now`, signed by the next, and fit for the usage (RFC 5280 §6.1,
- * without policies; a chain with name constraints is refused). SHA-1 signatures do not count. Revocation is not looked at.
+ * Verifies that there is a chain from `leaf` to an anchor in which every certificate is valid at `now`, signed by the next one, and allowed
+ * for the usage (RFC 5280 §6.1, without policies and name constraints). SHA-1 signatures are rejected. Revocation is not checked.
  */
 export const verifyChain = (leaf: Certificate, options: ChainVerifyOptions): ChainResult => {
   try {

@@ -3,25 +3,25 @@ import type {asn1} from 'node-forge';
 import {DerReader, tags} from './der.js';
 import {PkiError} from './error.js';
 
-/** A node of ASN.1 under construction. */
+/** An ASN.1 node to be encoded. */
 export type Node = asn1.Asn1;
 
 let loaded: typeof asn1 | undefined;
 
-/** node-forge's ASN.1 half, loaded when first needed: reading alone never pays for it. */
+/** node-forge's ASN.1 module, loaded on first use: parsing does not need it. */
 export const forgeAsn1 = (): typeof asn1 => (loaded ??= createRequire(import.meta.url)('node-forge/lib/asn1.js') as typeof asn1);
 
-/** The whole identifier octet travels as the class: node-forge then takes the content byte for byte, whatever the type. */
+/** The whole identifier octet is passed as the class, so that node-forge encodes the content unchanged for every type. */
 const primitive = (tag: number, content: Buffer): Node => forgeAsn1().create(tag, 0, false, content.toString('latin1'));
 
 const constructed = (tag: number, children: Node[]): Node => forgeAsn1().create(tag & 0xc0, tag & 0x1f, true, children);
 
 export const sequence = (...children: Node[]): Node => constructed(tags.sequence, children);
 
-/** A SEQUENCE OF any number of members. */
+/** A SEQUENCE OF. */
 export const sequenceOf = (children: Node[]): Node => constructed(tags.sequence, children);
 
-/** A SET OF, its members in the order DER wants (X.690 §11.6). */
+/** A SET OF, with its members in DER order (X.690 §11.6). */
 export const setOf = (children: Node[]): Node => {
   if (children.length < 2) return constructed(tags.set, children);
   const ordered = children.map(child => ({child, der: toDer(child)})).sort((a, b) => Buffer.compare(a.der, b.der));
@@ -45,13 +45,13 @@ export const octets = (content: Buffer): Node => primitive(tags.octetString, con
 
 export const bits = (content: Buffer, unusedBits = 0): Node => primitive(tags.bitString, Buffer.concat([Buffer.of(unusedBits), content]));
 
-/** A primitive of any tag, such as an implicitly tagged string. */
+/** A primitive node with any tag, such as an implicitly tagged string. */
 export const tagged = (tag: number, content: Buffer | string): Node => primitive(tag, typeof content === 'string' ? Buffer.from(content) : content);
 
 /** A constructed node with an explicit or context-specific tag. */
 export const wrapped = (tag: number, ...children: Node[]): Node => constructed(tag, children);
 
-/** A node that stands for one element encoded already, byte for byte. */
+/** A node for an element that is already encoded. */
 export const encoded = (der: Buffer): Node => {
   const {tag, content} = new DerReader(der).next();
   return primitive(tag, content);
@@ -59,13 +59,13 @@ export const encoded = (der: Buffer): Node => {
 
 const printable = /^[A-Za-z0-9 '()+,\-./:=?]*$/;
 
-/** A directory string: PrintableString where its alphabet suffices, else UTF8String. */
+/** A directory string: PrintableString if possible, else UTF8String. */
 export const directoryString = (text: string): Node => {
   if (Buffer.from(text).toString() !== text) throw new PkiError('asn1: string not valid UTF-8');
   return tagged(printable.test(text) ? tags.printable : tags.utf8, text);
 };
 
-/** A time as RFC 5280 §4.1.2.5 wants it: two-digit years from 1950 to 2049, four digits otherwise; whole seconds, rounded down. */
+/** A time as RFC 5280 §4.1.2.5 requires: UTCTime from 1950 to 2049, else GeneralizedTime, rounded down to seconds. */
 export const time = (atMs: number): Node => {
   const iso = new Date(Math.floor(atMs / 1000) * 1000).toISOString();
   const digits = iso.replaceAll(/[-:T]|\.000/g, '');

@@ -1,6 +1,6 @@
 import {PkiError} from './error.js';
 
-/** Identifier octets of the universal types and of the context-specific ones by number. */
+/** Identifier octets of the universal types, and of context-specific types by number. */
 export const tags = {
   boolean: 0x01,
   integer: 0x02,
@@ -22,7 +22,7 @@ export const tags = {
   contextConstructed: (number: number): number => 0xa0 | number,
 } as const;
 
-/** One tag-length-value. Both buffers are views into the bytes that were read. */
+/** One tag-length-value. Both buffers are views of the input. */
 export interface Element {
   readonly tag: number;
   readonly raw: Buffer;
@@ -33,8 +33,8 @@ const malformed = (reason: string): PkiError => new PkiError(`asn1: structure er
 const truncated = (): PkiError => new PkiError('asn1: syntax error: data truncated');
 
 /**
- * Walks the elements of DER (ITU-T X.690 §10) in place, copying nothing. Lengths must be definite and minimal; whatever does not fit is
- * refused with a `PkiError`. It never descends by itself, so depth costs nothing.
+ * Reads DER elements (ITU-T X.690 §10) in place without copying. Lengths must be definite and minimal. Throws a `PkiError` for malformed
+ * input. Nested elements are not parsed until they are entered, so nesting depth is not limited.
  */
 export class DerReader {
   readonly #bytes: Buffer;
@@ -48,7 +48,7 @@ export class DerReader {
     return this.#at < this.#bytes.length;
   }
 
-  /** The next element, which must carry `tag` if one is given. */
+  /** Returns the next element, which must have `tag` if one is given. */
   next(tag?: number): Element {
     const start = this.#at;
     const found = this.#tag();
@@ -60,17 +60,17 @@ export class DerReader {
     return element;
   }
 
-  /** The next element if it carries `tag`; otherwise nothing is consumed. */
+  /** Returns the next element if it has `tag`; otherwise consumes nothing. */
   optional(tag: number): Element | undefined {
     return this.more && this.#bytes[this.#at] === tag ? this.next(tag) : undefined;
   }
 
-  /** A reader over the content of the next element, which must carry `tag`. */
+  /** Returns a reader for the content of the next element, which must have `tag`. */
   enter(tag: number = tags.sequence): DerReader {
     return new DerReader(this.next(tag).content);
   }
 
-  /** Refuses bytes that are left over. */
+  /** Throws if there are bytes left. */
   end(): void {
     if (this.more) throw new PkiError('asn1: syntax error: trailing data');
   }
@@ -108,7 +108,7 @@ export class DerReader {
   }
 }
 
-/** All elements of `content`, one after another. */
+/** Returns all elements of `content`. */
 export const elementsOf = (content: Buffer): Element[] => {
   const reader = new DerReader(content);
   const elements: Element[] = [];
@@ -116,7 +116,7 @@ export const elementsOf = (content: Buffer): Element[] => {
   return elements;
 };
 
-/** The content of the single element that `bytes` consist of. */
+/** Returns the content of the only element of `bytes`. */
 export const onlyElement = (bytes: Buffer, tag: number): Buffer => {
   const reader = new DerReader(bytes);
   const {content} = reader.next(tag);
@@ -124,7 +124,7 @@ export const onlyElement = (bytes: Buffer, tag: number): Buffer => {
   return content;
 };
 
-/** An object identifier in dotted form. Arcs beyond 2^53 are refused. */
+/** Returns an object identifier in dotted form. Throws for arcs beyond 2^53. */
 export const readOid = ({content}: Element): string => {
   if (content.length === 0 || content[content.length - 1]! & 0x80) throw malformed('invalid object identifier');
   const arcs: number[] = [];
@@ -143,7 +143,7 @@ export const readOid = ({content}: Element): string => {
   return arcs.join('.');
 };
 
-/** A signed integer of any size. */
+/** Returns a signed integer of any size. */
 export const readInteger = ({content}: Element): bigint => {
   const [first, second] = content;
   if (first === undefined) throw malformed('empty integer');
@@ -157,7 +157,7 @@ export const readBoolean = ({content}: Element): boolean => {
   return content[0] === 0xff;
 };
 
-/** A bit string: its bytes, and how many bits of the last one do not count. */
+/** Returns the bytes of a bit string and the number of unused bits in the last one. */
 export const readBitString = ({content}: Element): {bytes: Buffer; unusedBits: number} => {
   const [unusedBits] = content;
   if (unusedBits === undefined) throw new PkiError('asn1: syntax error: zero length BIT STRING');
@@ -168,7 +168,7 @@ export const readBitString = ({content}: Element): {bytes: Buffer; unusedBits: n
   return {bytes: content.subarray(1), unusedBits};
 };
 
-/** A bit string that holds whole bytes. */
+/** Returns the bytes of a bit string without unused bits. */
 export const readOctetsOfBitString = (element: Element): Buffer => {
   const {bytes, unusedBits} = readBitString(element);
   if (unusedBits > 0) throw malformed('expected octet-aligned data in BIT STRING');

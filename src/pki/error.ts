@@ -1,10 +1,10 @@
 import {messageOf} from '#src/base/message.js';
-/** The one error this folder throws about input that is malformed, unsupported, or does not verify. Its message is fit to be shown to a caller. */
+/** Thrown by this folder for input that is malformed, unsupported or does not verify. The message may be shown to clients. */
 export class PkiError extends Error {
   override readonly name = 'PkiError';
 }
 
-/** Runs `read` and turns whatever else it throws (a key library's own errors) into a `PkiError` with the given message. */
+/** Calls `read` and converts errors of other libraries to a `PkiError` with this message. */
 export const withPkiErrors = <T>(message: string, read: () => T): T => {
   try {
     return read();
@@ -14,7 +14,7 @@ export const withPkiErrors = <T>(message: string, read: () => T): T => {
   }
 };
 
-/** Runs `act` and puts `prefix` before the message of a refusal. */
+/** Calls `act` and adds `prefix` to the message of its error. */
 export const withMessagePrefix = <T>(prefix: string, act: () => T): T => {
   try {
     return act();

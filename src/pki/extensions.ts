@@ -4,20 +4,20 @@ import {PkiError} from './error.js';
 import {extensionOids} from './oids.js';
 import {keyUsageBits, type KeyUsageBit} from './usages.js';
 
-/** An extension of a certificate, or one that a request asks for; `value` is the content of its octet string. */
+/** An extension of a certificate or of a signing request. `value` is the content of its octet string. */
 export interface Extension {
   readonly oid: string;
   readonly critical: boolean;
   readonly value: Buffer;
 }
 
-/** Whether a certificate may sign others, and how many authorities may stand between it and a leaf. */
+/** Whether a certificate may sign others, and how many intermediate authorities may follow it. */
 export interface BasicConstraints {
   readonly isAuthority: boolean;
   readonly pathLength: number | undefined;
 }
 
-/** Reads a sequence of extensions, none of which may come twice (RFC 5280 §4.2). */
+/** Parses a sequence of extensions. Throws if one occurs twice (RFC 5280 §4.2). */
 export const readExtensions = ({content}: Element, duplicateMessage: string): Extension[] => {
   const extensions = elementsOf(content).map(element => {
     if (element.tag !== tags.sequence) throw new PkiError('x509: malformed extension');
@@ -50,7 +50,7 @@ export const readKeyUsage = (value: Buffer): ReadonlySet<KeyUsageBit> => {
   return new Set((Object.keys(keyUsageBits) as KeyUsageBit[]).filter(name => isSet(keyUsageBits[name])));
 };
 
-/** The identifiers of the extended usages, in order. */
+/** Returns the object identifiers of the extended usages in order. */
 export const readExtendedUsages = (value: Buffer): string[] =>
   elementsOf(onlyElement(value, tags.sequence)).map(element => {
     if (element.tag !== tags.oid) throw new PkiError('x509: invalid extended key usages');
@@ -59,7 +59,7 @@ export const readExtendedUsages = (value: Buffer): string[] =>
 
 export const readSubjectKeyIdentifier = (value: Buffer): Buffer => onlyElement(value, tags.octetString);
 
-/** The key identifier in the extension, which may name the authority in other ways instead. */
+/** Returns the key identifier; undefined if the extension identifies the authority in another way. */
 export const readAuthorityKeyIdentifier = (value: Buffer): Buffer | undefined =>
   new DerReader(onlyElement(value, tags.sequence)).optional(tags.context(0))?.content;
 
@@ -71,7 +71,7 @@ export const buildKeyUsage = (usages: readonly KeyUsageBit[]): Node => {
   const last = Math.max(...numbers);
   const bytes = Buffer.alloc((last >> 3) + 1);
   for (const number of numbers) bytes[number >> 3]! |= 0x80 >> (number & 7);
-  // Trailing zero bits are cut off a list of named bits (X.690 §11.2.2).
+  // Trailing zero bits of a named bit list are removed (X.690 §11.2.2).
   return extension(extensionOids.keyUsage, true, bits(bytes, 7 - (last & 7)));
 };
 
@@ -89,6 +89,6 @@ export const buildSubjectKeyIdentifier = (id: Buffer): Node => extension(extensi
 export const buildAuthorityKeyIdentifier = (id: Buffer): Node =>
   extension(extensionOids.authorityKeyIdentifier, false, sequence(tagged(tags.context(0), id)));
 
-/** Critical only where the subject is empty and so says nothing (RFC 5280 §4.2.1.6). */
+/** Critical only if the subject is empty (RFC 5280 §4.2.1.6). */
 export const buildAlternativeNamesExtension = (names: Node, subjectIsEmpty: boolean): Node =>
   extension(extensionOids.subjectAlternativeName, subjectIsEmpty, names);

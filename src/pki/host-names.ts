@@ -3,10 +3,10 @@ import type {AlternativeNames} from './alternative-names.js';
 import {PkiError} from './error.js';
 import {ipBytes, ipText} from './ip.js';
 
-/** Lower case, without a trailing dot. */
+/** Returns a host name in lower case without a trailing dot. */
 export const normalHost = (host: string): string => host.toLowerCase().replace(/\.$/, '');
 
-/** Whether a pattern covers a host name. A leading `*.` stands for exactly one label (RFC 6125 §6.4.3). */
+/** Whether a pattern matches a host name. A leading `*.` stands for exactly one label (RFC 6125 §6.4.3). */
 export const patternCovers = (pattern: string, host: string): boolean => {
   const [wanted, name] = [normalHost(pattern), normalHost(host)];
   if (!wanted.startsWith('*.')) return wanted === name;
@@ -14,14 +14,14 @@ export const patternCovers = (pattern: string, host: string): boolean => {
   return dot > 0 && name.slice(dot) === wanted.slice(1);
 };
 
-/** Whether a certificate's alternative names cover a host, which may be an IP address, bare or in brackets. Common names do not count. */
+/** Whether the alternative names include a host: a DNS name or an IP address, with or without brackets. Common names are not considered. */
 export const coversHost = (names: AlternativeNames, host: string): boolean => {
   const bare = host.replace(/^\[(.*)\]$/, '$1');
   if (isIP(bare) > 0) return names.ipAddresses.includes(ipText(ipBytes(bare)));
   return host !== '' && names.dnsNames.some(pattern => patternCovers(pattern, host));
 };
 
-/** Refuses a host that the certificate's alternative names do not cover. */
+/** Throws if the alternative names do not include the host. */
 export const checkHost = (names: AlternativeNames, host: string): void => {
   if (coversHost(names, host)) return;
   const valid = [...names.dnsNames, ...names.ipAddresses];

@@ -21,7 +21,7 @@ const ipv6Bytes = (text: string): Buffer => {
   return Buffer.concat([front, Buffer.alloc(16 - front.length - back.length), back]);
 };
 
-/** The 4 or 16 bytes of an IP address; one of IPv4 mapped into IPv6 has 4. */
+/** Returns the 4 or 16 bytes of an IP address. IPv4-mapped IPv6 addresses have 4. */
 export const ipBytes = (text: string): Buffer => {
   if (isIPv4(text)) return ipv4Bytes(text);
   if (!isIPv6(text) || text.includes('%')) throw new PkiError(`not an IP address: ${JSON.stringify(text)}`);
@@ -29,7 +29,7 @@ export const ipBytes = (text: string): Buffer => {
   return isMapped(bytes) ? bytes.subarray(12) : bytes;
 };
 
-/** The text form of 4 or 16 bytes: dotted, or RFC 5952 (the longest run of zero groups shortened, lower case). */
+/** Formats 4 or 16 bytes: dotted decimal, or RFC 5952. */
 export const ipText = (bytes: Buffer): string => {
   if (bytes.length === 4 || isMapped(bytes)) return bytes.subarray(-4).join('.');
   const groups = Array.from({length: 8}, (_, index) => bytes.readUInt16BE(2 * index).toString(16));

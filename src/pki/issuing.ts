@@ -12,10 +12,10 @@ import {certificateUsages} from './usages.js';
 
 const day = 86_400_000;
 const year = 365 * day;
-/** Reaches back a little, for peers whose clocks are behind. */
+/** Certificates are backdated for peers whose clocks are slow. */
 const backdate = 300_000;
 
-/** What both kinds of certificates have in common; keys are ECDSA P-256 and lives a year unless asked otherwise. */
+/** Options of client and serving certificates. The defaults are an ECDSA P-256 key and a lifetime of one year. */
 interface IssueOptions {
   readonly now: number;
   readonly lifetimeMs?: number;
@@ -46,23 +46,23 @@ const issue = async ({certificate: issuer, key: issuerKey}: Authority, request: 
   return {chain: [parseCertificate(der)], key};
 };
 
-/** Issues a certificate with which a user authenticates: the common name is the user, the organizations are the groups. */
+/** Issues a client certificate: the common name is the user, the organizations are the groups. */
 export const issueClientCertificate = (authority: Authority, options: IssueOptions & {commonName: string; organizations?: readonly string[]}): Promise<KeyPair> => {
   const {commonName, organizations = []} = options;
   return issue(authority, {...options, subject: {commonName, organizations}, names: noAlternativeNames, usage: 'client auth'});
 };
 
-/** Sorts host names and addresses into the kinds of alternative names they are; none twice. */
+/** Returns host names and addresses as alternative names, without duplicates. */
 export const hostAlternativeNames = (hosts: readonly string[]): AlternativeNames => {
   const addresses = hosts.filter(host => isIP(host) > 0).map(host => ipText(ipBytes(host)));
   return {...noAlternativeNames, dnsNames: [...new Set(hosts.filter(host => isIP(host) === 0))], ipAddresses: [...new Set(addresses)]};
 };
 
-/** Issues a certificate with which a server proves that it is one of `hosts` (DNS names and IP addresses). */
+/** Issues a serving certificate for `hosts` (DNS names and IP addresses). */
 export const issueServingCertificate = (authority: Authority, options: IssueOptions & {commonName: string; hosts: readonly string[]}): Promise<KeyPair> =>
   issue(authority, {...options, subject: {commonName: options.commonName}, names: hostAlternativeNames(options.hosts), usage: 'server auth'});
 
-/** Makes a serving certificate together with an authority of its own, whose key is thrown away. The chain carries that authority's certificate. */
+/** Creates a serving certificate signed by a new authority whose key is discarded. The chain includes the authority's certificate. */
 export const createSelfSignedServing = async (options: {host: string; hosts: readonly string[]; now: number; lifetimeMs?: number}): Promise<KeyPair> => {
   const {host, hosts, now, lifetimeMs = year} = options;
   const stamp = Math.floor(now / 1000);
@@ -71,7 +71,7 @@ export const createSelfSignedServing = async (options: {host: string; hosts: rea
   return {...pair, chain: [...pair.chain, authority.certificate]};
 };
 
-/** A pair's two files: the chain, leaf first, and the key. */
+/** Returns a key pair in PEM: the chain, leaf first, and the key. */
 export const keyPairPem = ({chain, key}: {chain: readonly Certificate[]; key: KeyObject}): KeyPairPem => ({
   certificate: chain.map(certificatePem).join(''),
   key: privateKeyPem(key),

@@ -4,13 +4,13 @@ import {PkiError} from './error.js';
 import {parsePrivateKey, sameKey} from './keys.js';
 import {pemBlocks} from './pem.js';
 
-/** A certificate chain and its private key, both in PEM: what goes into files. */
+/** A certificate chain and its private key in PEM. */
 export interface KeyPairPem {
   readonly certificate: string;
   readonly key: string;
 }
 
-/** A private key and the chain that vouches for it, leaf first. */
+/** A private key and its certificate chain, leaf first. */
 export interface KeyPair {
   readonly chain: readonly [Certificate, ...Certificate[]];
   readonly key: KeyObject;
@@ -23,7 +23,7 @@ const noPemBlockError = (what: string, where: string, labels: readonly string[])
       : `tls: failed to find ${what} in ${where} input after skipping PEM blocks of the following types: [${labels.join(' ')}]`,
   );
 
-/** Parses a chain and its key. Refuses a key that does not belong to the first certificate. */
+/** Parses a chain and its key. Throws if the key does not match the first certificate. */
 export const parseKeyPair = (certificate: Buffer | string, key: Buffer | string): KeyPair => {
   const blocks = [...pemBlocks(certificate)];
   const [leaf, ...rest] = blocks.filter(({label}) => label === 'CERTIFICATE').map(({bytes}) => bytes);

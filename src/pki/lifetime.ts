@@ -4,14 +4,14 @@ import {formatGoTime} from './times.js';
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** How far a certificate's life reaches back, so that clocks a little behind accept it at once. */
+/** Certificates are backdated, so that clients with slow clocks accept them at once. */
 const backdate = 5 * minute;
-/** Shorter lives keep their full length after issuing: backdating does not eat into them. */
+/** Shorter lifetimes are not reduced by backdating. */
 const shortLifetime = 8 * hour;
-/** The least a signer grants. */
+/** The shortest lifetime that a signer grants. */
 const minimumTtlMs = 10 * minute;
 
-/** The life a request gets, in ms: what it asks for in seconds, at least ten minutes, never more than the signer's maximum. */
+/** Returns the lifetime of a certificate in ms: the requested one, at least ten minutes and at most the signer's maximum. */
 export const grantedTtl = (requestedSeconds: number | undefined, maximumMs: number): number => {
   if (requestedSeconds === undefined) return maximumMs;
   const requested = requestedSeconds * 1000;
@@ -19,13 +19,13 @@ export const grantedTtl = (requestedSeconds: number | undefined, maximumMs: numb
   return Math.max(requested, minimumTtlMs);
 };
 
-/** From when to when a certificate is valid, in ms since the epoch. */
+/** The validity period of a certificate, in ms since the epoch. */
 export interface Validity {
   readonly notBefore: number;
   readonly notAfter: number;
 }
 
-/** The validity of a certificate issued now for `ttlMs` by an authority that expires at `authorityNotAfter`. Refuses when that is over. */
+/** Returns the validity of a certificate issued now, limited by the authority's own. Throws if the authority has expired. */
 export const certificateValidity = (now: number, ttlMs: number, authorityNotAfter: number): Validity => {
   const notBefore = now - backdate;
   const notAfter = Math.min(authorityNotAfter, now + ttlMs - (ttlMs < shortLifetime ? 0 : backdate));

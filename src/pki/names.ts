@@ -3,22 +3,22 @@ import {directoryString, oid, sequence, sequenceOf, setOf, type Node} from './de
 import {PkiError} from './error.js';
 import {attributeOids} from './oids.js';
 
-/** One attribute of a distinguished name. `value` is undefined where it is no character string. */
+/** An attribute of a distinguished name. `value` is undefined if it is not a character string. */
 export interface Attribute {
   readonly oid: string;
   readonly value: string | undefined;
 }
 
-/** A distinguished name as it was encoded, with its attributes in order of appearance. */
+/** A distinguished name with its encoding and its attributes in order. */
 export interface DistinguishedName {
   readonly raw: Buffer;
   readonly attributes: readonly Attribute[];
-  /** The last CN; empty without one. */
+  /** The last CN, or the empty string. */
   readonly commonName: string;
   readonly organizations: readonly string[];
 }
 
-/** The parts of a name that survive issuing; several values of one attribute keep their order. */
+/** The attributes of a name that issued certificates keep. Values of one attribute keep their order. */
 export interface Subject {
   readonly commonName?: string;
   readonly serialNumber?: string;
@@ -53,7 +53,7 @@ const readBmp = (content: Buffer): string => {
   return Buffer.from(content).swap16().toString('utf16le').replace(/\0$/, '');
 };
 
-/** A character string of a name, or undefined for any other type. */
+/** Returns the text of a character string, or undefined for other types. */
 const readString = ({tag, content}: Element): string | undefined => {
   switch (tag) {
     case tags.utf8:
@@ -74,11 +74,11 @@ const readString = ({tag, content}: Element): string | undefined => {
   }
 };
 
-/** The string values of one attribute, in order of appearance. */
+/** Returns the string values of an attribute in order. */
 export const valuesOf = (attributes: readonly Attribute[], wanted: string): string[] =>
   attributes.flatMap(({oid: found, value}) => (found === wanted && value !== undefined ? [value] : []));
 
-/** Reads a Name (RFC 5280 §4.1.2.4). */
+/** Parses a Name (RFC 5280 §4.1.2.4). */
 export const readName = ({raw, content}: Element): DistinguishedName => {
   const attributes: Attribute[] = [];
   for (const sets = new DerReader(content); sets.more; ) {
@@ -96,7 +96,7 @@ export const readName = ({raw, content}: Element): DistinguishedName => {
   };
 };
 
-/** What of a name an issued certificate carries over; of several CNs or serial numbers the last counts, unknown attributes are left out. */
+/** Returns the subject of an issued certificate. The last CN and the last serial number are kept; unknown attributes are dropped. */
 export const subjectOf = ({attributes}: DistinguishedName): Subject => ({
   commonName: valuesOf(attributes, attributeOids.commonName).at(-1) ?? '',
   serialNumber: valuesOf(attributes, attributeOids.serialNumber).at(-1) ?? '',
@@ -109,7 +109,7 @@ export const subjectOf = ({attributes}: DistinguishedName): Subject => ({
   postalCodes: valuesOf(attributes, attributeOids.postalCode),
 });
 
-/** Builds a Name in the field's fixed order of attributes, the values of one attribute in one set. */
+/** Encodes a Name with attributes in the conventional order; values of one attribute form one set. */
 export const buildName = (subject: Subject): Node => {
   const sets: [string, readonly string[]][] = [
     [attributeOids.country, subject.countries ?? []],
@@ -126,7 +126,7 @@ export const buildName = (subject: Subject): Node => {
   return sequenceOf(present.map(([type, values]) => setOf(values.map(value => sequence(oid(type), directoryString(value))))));
 };
 
-/** The UID a client certificate states for its user, if it states one. Refuses several, and an empty one. */
+/** Returns the UID in a client certificate's subject, if any. Throws for several UIDs and for an empty one. */
 export const userIdOf = ({attributes}: DistinguishedName): string | undefined => {
   const values = attributes.filter(({oid: found}) => found === attributeOids.userId);
   if (values.length > 1) throw new PkiError('expected 1 UID, but found multiple');

@@ -1,4 +1,4 @@
-/** The object identifiers this folder knows, by subject. */
+/** Object identifiers used in this folder. */
 export const attributeOids = {
   commonName: '2.5.4.3',
   serialNumber: '2.5.4.5',
@@ -9,7 +9,7 @@ export const attributeOids = {
   organization: '2.5.4.10',
   organizationalUnit: '2.5.4.11',
   postalCode: '2.5.4.17',
-  /** A user's UID in a client certificate. */
+  /** The UID of a user in a client certificate. */
   userId: '1.3.6.1.4.1.57683.2',
 } as const;
 
@@ -30,7 +30,7 @@ export const keyOids = {
   ed25519: '1.3.101.112',
 } as const;
 
-/** The named curves that are supported, by identifier. */
+/** The supported curves by object identifier. */
 export const curves = new Map([
   ['1.3.132.0.33', 'P-224'],
   ['1.2.840.10045.3.1.7', 'P-256'],
@@ -38,5 +38,5 @@ export const curves = new Map([
   ['1.3.132.0.35', 'P-521'],
 ]);
 
-/** The PKCS #9 attribute in which a request asks for extensions (RFC 2985 §5.4.2). */
+/** The PKCS #9 attribute that contains requested extensions (RFC 2985 §5.4.2). */
 export const extensionRequestOid = '1.2.840.113549.1.9.14';

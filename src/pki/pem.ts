@@ -1,4 +1,4 @@
-/** One PEM block (RFC 7468, with the headers of RFC 1421 tolerated). */
+/** A PEM block (RFC 7468; headers of RFC 1421 are accepted). */
 export interface PemBlock {
   readonly label: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ const endOfLine = (text: string, from: number): number => {
   return newline < 0 ? text.length : newline;
 };
 
-/** What stands between an END line and the BEGIN line before it, as a block, or undefined if it is none. */
+/** Parses the block between a BEGIN and an END line; undefined if it is invalid. */
 const blockBetween = (text: string, beginAt: number, endAt: number): PemBlock | undefined => {
   const labelEnd = endOfLine(text, beginAt);
   const beginLine = text.slice(beginAt + begin.length, labelEnd).trimEnd();
@@ -40,11 +40,11 @@ const blockBetween = (text: string, beginAt: number, endAt: number): PemBlock | 
 };
 
 /**
- * The PEM blocks of `input` in order. Text around blocks, and blocks that are broken (labels that differ, bad base64, an END without its BEGIN),
- * are skipped; of several BEGIN lines before an END the last one counts.
+ * Yields the PEM blocks of `input` in order. Other text and invalid blocks (labels that differ, invalid base64, an END without a BEGIN) are
+ * skipped. If several BEGIN lines precede an END line, the last one applies.
  */
 export function* pemBlocks(input: Buffer | string): Generator<PemBlock, void> {
-  // Every byte is one character, so that what is no PEM cannot disturb the offsets.
+  // latin1 maps every byte to one character, so that offsets are correct for any input.
   const text = typeof input === 'string' ? input : input.toString('latin1');
   for (let from = 0, endAt: number; (endAt = text.indexOf(end, from)) >= 0; ) {
     const beginAt = from + text.slice(from, endAt).lastIndexOf(begin);
@@ -55,10 +55,10 @@ export function* pemBlocks(input: Buffer | string): Generator<PemBlock, void> {
   }
 }
 
-/** The first PEM block, or undefined. */
+/** Returns the first PEM block, or undefined. */
 export const firstPemBlock = (input: Buffer | string): PemBlock | undefined => pemBlocks(input).next().value ?? undefined;
 
-/** A PEM block without headers, in lines of 64 characters, ending in a newline. */
+/** Returns a PEM block without headers, in lines of 64 characters, with a trailing newline. */
 export const toPem = (label: string, bytes: Buffer): string => {
   const lines = bytes.toString('base64').match(/.{1,64}/g) ?? [];
   return [`${begin}${label}${dashes}`, ...lines, `-----END ${label}${dashes}`, ''].join('\n');

@@ -2,7 +2,7 @@ import {constants, createPublicKey, verify, type KeyObject} from 'node:crypto';
 import {onlyElement, tags} from './der.js';
 import {readPublicKey} from './keys.js';
 
-/** Reads a SubjectPublicKeyInfo and nothing after it; undefined for what is none. Its algorithm may be one that nobody here verifies with. */
+/** Parses a SubjectPublicKeyInfo without trailing data; undefined if it is invalid. Also accepts algorithms that cannot be used for verification. */
 export const publicKeyOf = (info: Buffer): KeyObject | undefined => {
   try {
     onlyElement(info, tags.sequence);
@@ -14,8 +14,8 @@ export const publicKeyOf = (info: Buffer): KeyObject | undefined => {
 };
 
 /**
- * Whether bytes were signed with the private half of a key: by Ed25519 as it is, by ECDSA (ASN.1) and RSASSA-PSS (any length of salt) over
- * SHA-256, whatever the curve (the API reference, PodCertificateRequest).
+ * Whether the signature proves possession of the private key: Ed25519, or ECDSA (ASN.1) and RSASSA-PSS (any salt length) over SHA-256,
+ * for all curves (API reference, PodCertificateRequest).
  */
 export const provesPossession = (key: KeyObject, bytes: Buffer, signature: Buffer): boolean => {
   try {

@@ -5,14 +5,14 @@ import {PkiError} from './error.js';
 
 type KeyKind = 'rsa' | 'ec' | 'ed25519';
 
-/** How bytes are signed. `hash` is the name node:crypto knows; Ed25519 has none of its own. */
+/** A signature algorithm. `hash` is node:crypto's name of the digest; Ed25519 has none. */
 export interface SignatureAlgorithm {
   readonly name: string;
   readonly oid: string;
   readonly key: KeyKind;
   readonly hash: string | undefined;
   readonly pss?: true;
-  /** Never accepted. */
+  /** Insecure; signatures are always rejected. */
   readonly broken?: true;
 }
 
@@ -44,7 +44,7 @@ const pssHashes = new Map([
   ['2.16.840.1.101.3.4.2.3', {hash: 'sha512', bytes: 64n}],
 ]);
 
-/** The parameters of RSASSA-PSS (RFC 4055 §3.1): one hash for both uses, a salt as long as the hash; others count as unknown. */
+/** Parses RSASSA-PSS parameters (RFC 4055 §3.1). Only equal hashes and a salt of the hash's length are supported. */
 const readPss = (parameters: DerReader): SignatureAlgorithm | undefined => {
   const inner = parameters.enter();
   const field = (number: number) => inner.enter(tags.contextConstructed(number));
@@ -60,7 +60,7 @@ const readPss = (parameters: DerReader): SignatureAlgorithm | undefined => {
   return {name: `${known.hash.toUpperCase()}-RSAPSS`, oid: pssOid, key: 'rsa', hash: known.hash, pss: true};
 };
 
-/** Reads an AlgorithmIdentifier; undefined if it names none that is supported. */
+/** Parses an AlgorithmIdentifier; undefined if it is not supported. */
 export const readSignatureAlgorithm = ({raw}: Element): SignatureAlgorithm | undefined => {
   const reader = new DerReader(onlyElement(raw, tags.sequence));
   const found = readOid(reader.next(tags.oid));
@@ -68,11 +68,11 @@ export const readSignatureAlgorithm = ({raw}: Element): SignatureAlgorithm | und
   try {
     return readPss(reader);
   } catch {
-    return undefined; // Parameters left to their defaults mean SHA-1.
+    return undefined; // Omitted parameters mean SHA-1.
   }
 };
 
-/** The AlgorithmIdentifier of an algorithm. */
+/** Encodes the AlgorithmIdentifier. */
 export const buildSignatureAlgorithm = (algorithm: SignatureAlgorithm): Node => {
   if (algorithm.pss) {
     const [hashOid, {bytes}] = [...pssHashes].find(([, {hash}]) => hash === algorithm.hash)!;
@@ -80,7 +80,7 @@ export const buildSignatureAlgorithm = (algorithm: SignatureAlgorithm): Node => 
     const parameters = [hash(), sequence(oid(mgf1Oid), hash()), integer(bytes)].map((field, number) => wrapped(tags.contextConstructed(number), field));
     return sequence(oid(pssOid), sequence(...parameters));
   }
-  // RSA identifiers carry a NULL, the others nothing (RFC 4055 §5, RFC 5758 §3.2, RFC 8410 §3).
+  // RSA identifiers have NULL parameters, the others none (RFC 4055 §5, RFC 5758 §3.2, RFC 8410 §3).
   return algorithm.key === 'rsa' ? sequence(oid(algorithm.oid), nothing()) : sequence(oid(algorithm.oid));
 };
 
@@ -93,7 +93,7 @@ const ecdsaFor = (key: KeyObject): SignatureAlgorithm => {
   return named(curve === 'secp521r1' ? 'ECDSA-SHA512' : curve === 'secp384r1' ? 'ECDSA-SHA384' : 'ECDSA-SHA256');
 };
 
-/** The algorithm an authority signs with: by its key, RSA with SHA-256. */
+/** Returns the algorithm that an authority signs with, by the type of its key. */
 export const authorityAlgorithm = (key: KeyObject): SignatureAlgorithm => {
   if (kindOf(key) === 'rsa') return named('SHA256-RSA');
   if (kindOf(key) === 'ec') return ecdsaFor(key);
@@ -101,7 +101,7 @@ export const authorityAlgorithm = (key: KeyObject): SignatureAlgorithm => {
   throw new PkiError('x509: only RSA, ECDSA and Ed25519 keys supported');
 };
 
-/** The algorithm a requester signs with: as an authority's, but RSA keys from 3072 and 4096 bits take SHA-384 and SHA-512. */
+/** Returns the algorithm that a requester signs with: the authority's, except SHA-384 and SHA-512 for RSA keys from 3072 and 4096 bits. */
 export const requestAlgorithm = (key: KeyObject): SignatureAlgorithm => {
   const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
   if (kindOf(key) !== 'rsa' || bits < 3072) return authorityAlgorithm(key);
@@ -114,14 +114,14 @@ const keyNames: Record<KeyKind, string> = {rsa: 'RSA', ec: 'ECDSA', ed25519: 'Ed
 
 const failure = ({key}: SignatureAlgorithm): string => (key === 'rsa' ? 'crypto/rsa: verification error' : `x509: ${keyNames[key]} verification failure`);
 
-/** What is signed, with which key and how. */
+/** Signed bytes with their signature and algorithm. */
 export interface SignedBytes {
   readonly bytes: Buffer;
   readonly signature: Buffer;
   readonly algorithm: SignatureAlgorithm | undefined;
 }
 
-/** Refuses a signature that does not verify. SHA-1 passes only where `allowSha1` says so; MD2 and MD5 never do. */
+/** Throws if the signature does not verify. SHA-1 is accepted only with `allowSha1`; MD2 and MD5 never are. */
 export const checkSignature = ({bytes, signature, algorithm}: SignedBytes, key: KeyObject | undefined, {allowSha1}: {allowSha1: boolean}): void => {
   if (!algorithm || !key) throw new PkiError('x509: cannot verify signature: algorithm unimplemented');
   if (algorithm.broken || (algorithm.hash === 'sha1' && !allowSha1)) {
@@ -130,7 +130,7 @@ export const checkSignature = ({bytes, signature, algorithm}: SignedBytes, key: 
   if (kindOf(key) !== algorithm.key) {
     throw new PkiError(`x509: signature algorithm specifies an ${keyNames[algorithm.key]} public key, but have public key of type ${keyNames[kindOf(key) as KeyKind]}`);
   }
-  // Asking other keys for details costs as much as verifying with them.
+  // Only for RSA: for other keys reading the details costs as much as verifying.
   const bits = kindOf(key) === 'rsa' ? key.asymmetricKeyDetails?.modulusLength : undefined;
   if (bits !== undefined && bits < 1024) throw new PkiError(`crypto/rsa: ${bits}-bit keys are insecure`);
   if (!verifies(algorithm, bytes, key, signature)) throw new PkiError(failure(algorithm));

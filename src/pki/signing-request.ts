@@ -12,13 +12,13 @@ import {extensionOids, extensionRequestOid} from './oids.js';
 import {firstPemBlock, toPem} from './pem.js';
 import {buildSignatureAlgorithm, checkSignature, readSignatureAlgorithm, requestAlgorithm, signBytes, type SignedBytes} from './signatures.js';
 
-/** A PKCS #10 certification request (RFC 2986). Its alternative names are those it asks for. */
+/** A PKCS #10 certification request (RFC 2986), with the requested alternative names. */
 export interface SigningRequest extends AlternativeNames {
   readonly raw: Buffer;
   readonly subject: DistinguishedName;
   /** SubjectPublicKeyInfo in DER. */
   readonly publicKeyInfo: Buffer;
-  /** Undefined when the key's algorithm is not supported: such a request never verifies. */
+  /** Undefined if the key's algorithm is not supported; then the signature never verifies. */
   readonly publicKey: KeyObject | undefined;
   readonly requestedExtensions: readonly Extension[];
   readonly signed: SignedBytes;
@@ -37,7 +37,7 @@ const requestedExtensionsIn = (attributes: Element): Extension[] => {
   return [];
 };
 
-/** Parses one PKCS #10 structure in DER. Does not verify its signature: `checkRequestSignature` does. */
+/** Parses a PKCS #10 structure in DER. Does not verify its signature: `checkRequestSignature` does. */
 export const parseSigningRequestDer = (raw: Buffer): SigningRequest => {
   const outer = new DerReader(onlyElement(raw, tags.sequence));
   const info = outer.next(tags.sequence);
@@ -46,7 +46,7 @@ export const parseSigningRequestDer = (raw: Buffer): SigningRequest => {
   outer.end();
 
   const inner = new DerReader(info.content);
-  readInteger(inner.next(tags.integer)); // The version, which nobody looks at.
+  readInteger(inner.next(tags.integer)); // The version is not used.
   const subject = readName(inner.next(tags.sequence));
   const publicKeyInfo = inner.next(tags.sequence).raw;
   const requestedExtensions = requestedExtensionsIn(inner.next(tags.contextConstructed(0)));
@@ -64,16 +64,16 @@ export const parseSigningRequestDer = (raw: Buffer): SigningRequest => {
   };
 };
 
-/** One request is read at each step of its life, by the server and by every controller beside it. */
+/** A request is parsed by the server and by several controllers, so parsed requests are cached. */
 const bound = new CacheBound('signing_requests', 16 << 20);
-// Parsed, with the key, it takes some times its text.
+// A parsed request with its key is several times the size of its text.
 const parsedRequests = new Lru<string, SigningRequest>(bound, {bytesOf: ({raw}) => 4096 + 8 * raw.length});
 const maxCachedLength = 8192;
 const verified = new WeakSet<SigningRequest>();
 
 /**
- * Parses the first PEM block, whose label must be CERTIFICATE REQUEST; text around it is ignored. Does not verify the signature. The same text
- * may yield the same value.
+ * Parses the first PEM block, whose label must be CERTIFICATE REQUEST; other text is ignored. Does not verify the signature. Equal texts
+ * may return the same object.
  */
 export const parseSigningRequest = (pem: Buffer | string): SigningRequest => {
   const text = typeof pem === 'string' ? pem : pem.toString('latin1');
@@ -86,14 +86,14 @@ export const parseSigningRequest = (pem: Buffer | string): SigningRequest => {
   return request;
 };
 
-/** Refuses a request that is not signed with its own key. SHA-1 is still accepted here: the signature proves possession only. */
+/** Throws if the request is not signed with its own key. SHA-1 is accepted, since the signature only proves possession of the key. */
 export const checkRequestSignature = (request: SigningRequest): void => {
   if (verified.has(request)) return;
   checkSignature(request.signed, request.publicKey, {allowSha1: true});
   verified.add(request);
 };
 
-/** What a request is to ask for. */
+/** The content of a request to be created. */
 export interface RequestTemplate extends Partial<AlternativeNames> {
   readonly subject: Subject;
 }
@@ -104,7 +104,7 @@ const requestedAttributes = (names: AlternativeNames, subjectIsEmpty: boolean): 
   return [sequence(oid(extensionRequestOid), setOf([sequence(extension)]))];
 };
 
-/** Makes a request for `privateKey`, signed with it, in PEM. */
+/** Creates a request for `privateKey`, signed with it, in PEM. */
 export const createSigningRequest = (privateKey: KeyObject, {subject, ...names}: RequestTemplate): string => {
   const name = buildName(subject);
   const algorithm = requestAlgorithm(privateKey);

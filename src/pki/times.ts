@@ -6,7 +6,7 @@ const timePatterns = new Map<number, RegExp>([
   [tags.generalizedTime, /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/],
 ]);
 
-/** A UTCTime or GeneralizedTime in ms since the epoch (RFC 5280 §4.1.2.5: always in UTC). */
+/** Parses a UTCTime or GeneralizedTime to ms since the epoch (RFC 5280 §4.1.2.5: always UTC). */
 export const readTime = ({tag, content}: Element): number => {
   const digits = timePatterns.get(tag)?.exec(content.toString('latin1'));
   if (!digits) throw new PkiError('x509: malformed time');
@@ -15,13 +15,13 @@ export const readTime = ({tag, content}: Element): number => {
   const at = new Date(0);
   at.setUTCFullYear(fullYear, month - 1, day);
   at.setUTCHours(hour, minute, second);
-  // A date that rolled over (30 February, 25 o'clock) was none.
+  // Rejects dates that Date would roll over, such as 30 February.
   if (at.getUTCMonth() !== month - 1 || at.getUTCDate() !== day || hour > 23 || minute > 59 || second > 59) throw new PkiError('x509: malformed time');
   return at.getTime();
 };
 
-/** RFC 3339 in UTC with whole seconds. */
+/** Formats a time as RFC 3339 in UTC with whole seconds. */
 export const rfc3339 = (atMs: number): string => new Date(Math.floor(atMs / 1000) * 1000).toISOString().replace('.000Z', 'Z');
 
-/** The form in which messages about certificates spell a moment: `2026-01-01 00:00:00 +0000 UTC`. */
+/** Formats a time as Go does in messages: `2026-01-01 00:00:00 +0000 UTC`. */
 export const formatGoTime = (atMs: number): string => rfc3339(atMs).replace('T', ' ').replace('Z', ' +0000 UTC');

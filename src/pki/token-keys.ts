@@ -18,16 +18,16 @@ const keyIn = ({label, bytes}: PemBlock): TokenKey | undefined => {
     const key = readers[label]?.(bytes);
     return key && tokenKey(key);
   } catch {
-    return undefined; // Another block of the file may hold one.
+    return undefined; // The file may contain a key in another block.
   }
 };
 
-/** Every key in PEM that can verify tokens: public keys, the public halves of private ones, and those of certificates. Throws when there is none. */
+/** Returns all keys in PEM that can verify tokens: public keys, and those of private keys and certificates. Throws if there is none. */
 export const parseVerifyingKeys = (pem: Buffer | string): readonly TokenKey[] => {
   const found = [...pemBlocks(pem)].flatMap(block => keyIn(block) ?? []);
   if (found.length === 0) throw new PkiError('data does not contain any valid RSA or ECDSA public keys');
   return found;
 };
 
-/** The private key in PEM that signs tokens. */
+/** Returns the private key in PEM that signs tokens. */
 export const parseSigningKey = (pem: Buffer | string): TokenKey => tokenKey(parsePrivateKey(pem));

@@ -2,7 +2,7 @@ import {createHash, createPublicKey, sign, verify, type KeyObject} from 'node:cr
 import {PkiError} from './error.js';
 import {publicKeyDer} from './keys.js';
 
-/** The claims of a token (RFC 7519 §4.1); private ones stand beside the registered ones. Times are seconds since the epoch. */
+/** The claims of a token (RFC 7519 §4.1), registered and private. Times are in seconds since the epoch. */
 export interface TokenClaims {
   readonly iss?: string;
   readonly sub?: string;
@@ -20,7 +20,7 @@ interface Algorithm {
   readonly curve?: string;
 }
 
-/** The algorithms keys sign with (RFC 7518 §3.1): one for RSA, and one for each curve. */
+/** Signature algorithms by key type (RFC 7518 §3.1): one for RSA, and one per curve. */
 const rs256: Algorithm = {name: 'RS256', hash: 'sha256'};
 const byCurve: ReadonlyMap<string, Algorithm> = new Map([
   ['prime256v1', {name: 'ES256', hash: 'sha256', curve: 'P-256'}],
@@ -37,14 +37,14 @@ const algorithmOf = (key: KeyObject): Algorithm => {
   return found;
 };
 
-/** A key that signs or verifies tokens, with the name it goes by: a hash of its public half, from which the key cannot be told. */
+/** A key that signs or verifies tokens. Its id is a hash of the public key. */
 export interface TokenKey {
   readonly id: string;
   readonly algorithm: string;
   readonly key: KeyObject;
 }
 
-/** Throws a `PkiError` for a key that tokens are not signed with. */
+/** Throws a `PkiError` for a key type that tokens are not signed with. */
 export const tokenKey = (key: KeyObject): TokenKey => ({
   id: createHash('sha256').update(publicKeyDer(key)).digest('base64url'),
   algorithm: algorithmOf(key).name,
@@ -53,7 +53,7 @@ export const tokenKey = (key: KeyObject): TokenKey => ({
 
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** A token in the compact form (RFC 7515 §7.1). Its claims stand in the order of their names. */
+/** Returns a token in compact serialization (RFC 7515 §7.1), with claims sorted by name. */
 export const signToken = (claims: TokenClaims, {id, key}: TokenKey): string => {
   const {name, hash} = algorithmOf(key);
   const sorted = Object.fromEntries(Object.entries(claims).sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -61,12 +61,12 @@ export const signToken = (claims: TokenClaims, {id, key}: TokenKey): string => {
   return `${input}.${sign(hash, Buffer.from(input), {key, dsaEncoding: 'ieee-p1363'}).toString('base64url')}`;
 };
 
-/** A token as it came, before anything about it is believed. */
+/** A parsed token whose signature has not been verified. */
 export interface UnverifiedToken {
-  /** Which key it says it was signed with; empty when it does not. */
+  /** The `kid` header, or the empty string. */
   readonly keyId: string;
   readonly claims: TokenClaims;
-  /** Whether this key, private or public, made the signature, by an algorithm that goes with the key. */
+  /** Whether the signature was made with this key, by an algorithm of the key's type. */
   isSignedBy(key: KeyObject): boolean;
 }
 
@@ -83,7 +83,7 @@ const part = (text: string): Readonly<Record<string, unknown>> | undefined => {
 const isText = (value: unknown): boolean => value === undefined || typeof value === 'string';
 const isTime = (value: unknown): boolean => value === undefined || (typeof value === 'number' && Number.isFinite(value));
 
-/** The claims, with one audience made a list; undefined when a registered claim is of the wrong type. */
+/** Returns the claims with the audience as a list; undefined if a registered claim has the wrong type. */
 const claimsOf = (payload: Readonly<Record<string, unknown>>): TokenClaims | undefined => {
   const {iss, sub, jti, exp, nbf, iat, aud} = payload;
   const audiences = typeof aud === 'string' ? [aud] : (aud ?? []);
@@ -92,7 +92,7 @@ const claimsOf = (payload: Readonly<Record<string, unknown>>): TokenClaims | und
   return {...payload, aud: audiences} as TokenClaims;
 };
 
-/** Takes a compact token apart; undefined for what is none. Critical extensions are unknown, and so is a token that has any (RFC 7515 §4.1.11). */
+/** Parses a compact token; undefined if it is invalid. Tokens with critical extensions are rejected, since none is supported (RFC 7515 §4.1.11). */
 export const readToken = (text: string): UnverifiedToken | undefined => {
   const [head = '', body = '', signature = '', ...rest] = text.split('.');
   if (rest.length > 0 || !/^[\w-]+$/.test(signature)) return undefined;
@@ -109,7 +109,7 @@ export const readToken = (text: string): UnverifiedToken | undefined => {
   };
 };
 
-/** RSA keys verify with any hash of the family they are used with; a curve has its one algorithm. */
+/** RSA keys verify RS256, RS384 and RS512; each curve has one algorithm. */
 const verifies = (alg: string, key: KeyObject, input: Buffer, signature: Buffer): boolean => {
   const hash = key.asymmetricKeyType === 'rsa' ? (alg.startsWith('RS') ? hashes.get(alg.slice(2)) : undefined) : curveHash(alg, key);
   if (!hash) return false;
@@ -125,7 +125,7 @@ const curveHash = (alg: string, key: KeyObject): string | undefined => {
   return own?.name === alg ? own.hash : undefined;
 };
 
-/** One public key of a key set (RFC 7517 §4). */
+/** A public key of a key set (RFC 7517 §4). */
 export interface JsonWebKey {
   readonly use: 'sig';
   readonly kty: string;
@@ -133,7 +133,7 @@ export interface JsonWebKey {
   readonly [parameter: string]: string;
 }
 
-/** The public half of a key, as relying parties read it. */
+/** Returns the public key as relying parties read it. */
 export const jsonWebKey = ({id, algorithm, key}: TokenKey): JsonWebKey => {
   const {kty = '', crv, n, e, x, y} = (key.type === 'private' ? createPublicKey(key) : key).export({format: 'jwk'});
   const parameters = kty === 'RSA' ? {alg: algorithm, n: n!, e: e!} : {crv: crv!, alg: algorithm, x: x!, y: y!};

@@ -1,6 +1,6 @@
 import {PkiError} from './error.js';
 
-/** The bits of the key usage extension by name (RFC 5280 §4.2.1.3), numbered as they stand in the bit string. */
+/** Bits of the key usage extension by name (RFC 5280 §4.2.1.3). */
 export const keyUsageBits = {
   digitalSignature: 0,
   contentCommitment: 1,
@@ -15,7 +15,7 @@ export const keyUsageBits = {
 
 export type KeyUsageBit = keyof typeof keyUsageBits;
 
-/** The usages of a request that set a bit. */
+/** Key usage bits by the usage names of signing requests. */
 const bitOf: Readonly<Record<string, KeyUsageBit>> = {
   signing: 'digitalSignature',
   'digital signature': 'digitalSignature',
@@ -29,7 +29,7 @@ const bitOf: Readonly<Record<string, KeyUsageBit>> = {
   'decipher only': 'decipherOnly',
 };
 
-/** Extended usages in the order in which they are encoded (RFC 5280 §4.2.1.12 and the field's older ones). */
+/** Extended usages in encoding order (RFC 5280 §4.2.1.12 and older conventions). */
 const extended = [
   {name: 'any', oid: '2.5.29.37.0'},
   {name: 'server auth', oid: '1.3.6.1.5.5.7.3.1'},
@@ -50,13 +50,13 @@ export type ExtendedUsage = (typeof extended)[number]['name'];
 const extendedByName: ReadonlyMap<string, string> = new Map([...extended.map(({name, oid}) => [name, oid] as const), ['s/mime', '1.3.6.1.5.5.7.3.4'] as const]);
 const extendedByOid: ReadonlyMap<string, ExtendedUsage> = new Map(extended.map(({name, oid}) => [oid, name]));
 
-/** The twenty-three usages a request may name. */
+/** The usages that a signing request may name. */
 export const knownUsages: ReadonlySet<string> = new Set([...Object.keys(bitOf), ...extendedByName.keys()]);
 
-/** The name of an extended usage, or its identifier in dotted form if it has none here. */
+/** Returns the name of an extended usage, or its object identifier if unknown. */
 export const extendedUsageName = (oid: string): string => extendedByOid.get(oid) ?? oid;
 
-/** What usages ask of a certificate: key usage bits in their order, extended usages (as identifiers) in theirs, none twice. */
+/** The key usage bits and extended usages (object identifiers) of a certificate, each sorted and without duplicates. */
 export interface CertificateUsages {
   readonly bits: readonly KeyUsageBit[];
   readonly extendedOids: readonly string[];
@@ -64,7 +64,7 @@ export interface CertificateUsages {
 
 const byBit = (one: KeyUsageBit, other: KeyUsageBit): number => keyUsageBits[one] - keyUsageBits[other];
 
-/** Translates the usages of a request; names that are not known are refused together. */
+/** Converts the usages of a request. Throws for unknown names, listing all of them. */
 export const certificateUsages = (usages: readonly string[]): CertificateUsages => {
   const unknown = usages.filter(usage => !knownUsages.has(usage));
   if (unknown.length > 0) throw new PkiError(`unrecognized usage values: [${unknown.map(usage => JSON.stringify(usage)).join(' ')}]`);

@@ -1,7 +1,7 @@
 import type {PodSpec} from '#src/api/pod.js';
 import {containersOf} from './containers.js';
 
-/** The names of all config maps that a pod uses, with repetitions. */
+/** Returns the names of all config maps that a pod uses. They may repeat. */
 export const configMapNamesOf = (spec: Readonly<PodSpec>): string[] =>
   [
     ...containersOf(spec).flatMap(({env = [], envFrom = []}) => [...envFrom.map(({configMapRef}) => configMapRef?.name), ...env.map(({valueFrom}) => valueFrom?.configMapKeyRef?.name)]),

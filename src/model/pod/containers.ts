@@ -1,4 +1,4 @@
 import type {AnyContainer, PodSpec} from '#src/api/pod.js';
 
-/** The containers of a pod: those that come first, those that stay, those that were added. */
+/** Returns the init, regular and ephemeral containers of a pod. */
 export const containersOf = ({initContainers = [], containers, ephemeralContainers = []}: Readonly<PodSpec>): AnyContainer[] => [...initContainers, ...(containers ?? []), ...ephemeralContainers];

@@ -6,7 +6,7 @@ import {usesLatestTag} from './image-name.js';
 
 const pullPolicyOf = (image: string): string => (usesLatestTag(image) ? 'Always' : 'IfNotPresent');
 
-/** Amounts finer than a thousandth are rounded up to one. */
+/** Rounds quantities up to a precision of one thousandth. */
 const roundResourceList = (list: Record<string, string> | undefined): void => {
   for (const [name, text] of Object.entries(list ?? {})) {
     const quantity = parseQuantity(text);
@@ -35,7 +35,7 @@ const defaultLifecycle = ({postStart, preStop}: Lifecycle): void => {
   if (preStop) defaultHandler(preStop);
 };
 
-/** What is taken from the pod itself: fields in the words of a version, amounts in units of which none is the amount's own. */
+/** Defaults of downward API references: API version of fields, divisor of resources. */
 const defaultReference = ({fieldRef, resourceFieldRef, fileKeyRef}: Pick<NonNullable<EnvVar['valueFrom']>, 'fieldRef' | 'resourceFieldRef' | 'fileKeyRef'>): void => {
   if (fieldRef) fieldRef.apiVersion ||= 'v1';
   if (resourceFieldRef) resourceFieldRef.divisor ??= '0';
@@ -83,7 +83,7 @@ const defaultVolume = (volume: Volume): void => {
   roundResourceList(claim.resources?.requests);
 };
 
-/** The account has two names of which the newer one wins; both are shown. */
+/** Copies serviceAccountName to its deprecated alias serviceAccount, or the reverse; the newer field takes precedence. */
 const syncServiceAccountFields = (spec: PodSpec): void => {
   const name = spec.serviceAccountName || spec.serviceAccount;
   if (name) Object.assign(spec, {serviceAccountName: name, serviceAccount: name});
@@ -93,7 +93,7 @@ const syncServiceAccountFields = (spec: PodSpec): void => {
   }
 };
 
-/** Fills in what every spec of a pod has, in pods and in templates alike. */
+/** Applies the defaults of a pod spec, for pods and pod templates. */
 export const defaultPodSpec = (spec: PodSpec): void => {
   spec.containers ??= [];
   spec.dnsPolicy ||= 'ClusterFirst';
@@ -109,7 +109,7 @@ export const defaultPodSpec = (spec: PodSpec): void => {
   for (const volume of spec.volumes ?? []) defaultVolume(volume);
 };
 
-/** Fills in a template of pods. */
+/** Applies the defaults of a pod template. */
 export const defaultPodTemplate = (template: PodTemplateSpec | undefined): void => {
   if (template?.spec) defaultPodSpec(template.spec);
 };

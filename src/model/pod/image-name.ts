@@ -8,11 +8,11 @@ const knownDigest = /^@(?:sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f
 const identifier = /^[a-f0-9]{64}$/;
 const maxPathLength = 255;
 
-/** The registry of names that tell none, and the folder of names that tell none there. */
+/** The registry and the repository of image names that do not state them. */
 const defaultDomain = 'docker.io';
 const officialRepository = 'library/';
 
-/** The name with the registry it leaves out. What stands before the first slash is a registry if it cannot be a folder. */
+/** Adds the default registry to an image name. The part before the first slash is a registry if it has a dot, a colon or an upper-case letter, or is localhost. */
 const withDefaultDomain = (image: string): string => {
   const slash = image.indexOf('/');
   if (slash < 0) return `${defaultDomain}/${officialRepository}${image}`;
@@ -23,7 +23,7 @@ const withDefaultDomain = (image: string): string => {
   return isUsual ? `${defaultDomain}/${rest.includes('/') ? '' : officialRepository}${rest}` : image;
 };
 
-/** Whether an image is taken by a tag that means something else every time. One that is told by its digest, or is no image's name, is not. */
+/** Whether an image is pulled by the tag `latest`. False for images with a digest and for invalid names. */
 export const usesLatestTag = (image: string): boolean => {
   const found = identifier.test(image) ? undefined : reference.exec(withDefaultDomain(image))?.groups;
   if (!found || found['path']!.length > maxPathLength || (found['digest'] && !knownDigest.test(found['digest']))) return false;

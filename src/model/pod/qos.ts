@@ -6,7 +6,7 @@ export type PodQosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
 const qosResources = ['cpu', 'memory'] as const;
 
-/** Adds what counts, amounts of cpu and memory above zero, and tells whether both were there. */
+/** Adds positive amounts of cpu and memory to the sums. Returns whether both are set. */
 const addQosResources = (sums: ResourceList, list: Readonly<Record<string, string>> = {}): boolean => {
   let found = 0;
   for (const name of qosResources) {
@@ -18,11 +18,11 @@ const addQosResources = (sums: ResourceList, list: Readonly<Record<string, strin
   return found === qosResources.length;
 };
 
-/** Whose requests decide: the pod's as a whole where it has any of its own, else each container's. */
+/** Returns the resources that determine the QoS class: the pod's own if set, else each container's. */
 const qosRequirements = ({resources, containers, initContainers}: Readonly<PodSpec>): readonly ResourceRequirements[] =>
   resources ? [resources] : [...(containers ?? []), ...(initContainers ?? [])].map(container => container.resources ?? {});
 
-/** How a pod is served when a node runs short (the API reference, pod quality of service classes). */
+/** Returns the quality of service class of a pod spec (API reference, pod QoS classes). */
 export const qosClassOf = (spec: Readonly<PodSpec>): PodQosClass => {
   const requests: ResourceList = new Map();
   const limits: ResourceList = new Map();
@@ -36,5 +36,5 @@ export const qosClassOf = (spec: Readonly<PodSpec>): PodQosClass => {
   return limitsComplete && equal ? 'Guaranteed' : 'Burstable';
 };
 
-/** The class in the status, or the one that the spec makes. */
+/** Returns the class in the status, or else that of the spec. */
 export const podQosClass = ({spec, status}: Readonly<Pod>): PodQosClass => (status?.qosClass as PodQosClass | undefined) || qosClassOf(spec!);

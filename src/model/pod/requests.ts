@@ -3,7 +3,7 @@ import type {Container, ContainerStatus, Pod, PodSpec} from '#src/api/pod.js';
 import {addQuantities, compareQuantities, formatQuantity, parseQuantity, zeroQuantity, type Quantity} from '#src/api/quantity.js';
 import {isPodLevelResource} from '#src/model/resource-names.js';
 
-/** Amounts by the resource's name. */
+/** Quantities by resource name. */
 export type ResourceList = Map<string, Quantity>;
 type FormattedResourceList = Readonly<Record<string, string>>;
 type Spec = Frozen<Pick<PodSpec, 'containers' | 'initContainers'>>;
@@ -25,8 +25,8 @@ const maxInto = (into: ResourceList, other: ResourceList): void => {
 };
 
 /**
- * What all containers need together: those that run at once, sidecars among them, or the most that any init container needs while it runs beside
- * the sidecars before it, whichever is more (KEP-753).
+ * Aggregates container resources: the sum of regular containers and sidecars, or the maximum of any init container plus the sidecars started
+ * before it, whichever is larger (KEP-753).
  */
 const aggregateContainers = ({containers, initContainers = []}: Spec, of: (container: Frozen<Container>) => ResourceList): ResourceList => {
   const running: ResourceList = new Map();
@@ -49,18 +49,18 @@ const aggregateContainers = ({containers, initContainers = []}: Spec, of: (conta
   return running;
 };
 
-/** What the containers of a pod ask for together, without overhead. */
+/** Returns the aggregated requests of a pod's containers, without overhead. */
 export const containerRequests = (spec: Spec): ResourceList => aggregateContainers(spec, ({resources}) => parseResourceList(resources?.requests));
-/** What the containers of a pod are held to together, without overhead. */
+/** Returns the aggregated limits of a pod's containers, without overhead. */
 export const containerLimits = (spec: Spec): ResourceList => aggregateContainers(spec, ({resources}) => parseResourceList(resources?.limits));
 
-/** How the requests of a pod are reckoned. */
+/** How a pod's requests are calculated. */
 export interface PodResourceOptions {
-  /** Amounts of a container that asks for none of them. */
+  /** Requests of containers that do not state them. */
   readonly defaultRequests?: ReadonlyMap<string, Quantity>;
-  /** Whether a container counts with what it was given, where that is more than it asks for: while it is being resized. */
+  /** Whether the resources in container statuses count if they are larger than the requests, as during a resize. */
   readonly useStatusResources?: boolean;
-  /** Whether what the pod asks for as a whole takes the place of what its containers do. */
+  /** Whether pod-level resources take precedence over those of the containers. */
   readonly podLevel?: boolean;
 }
 
@@ -82,7 +82,7 @@ const podContainerRequests = (pod: Frozen<Pod>, {defaultRequests, useStatusResou
   });
 };
 
-/** What a pod takes of a node: its containers together or the pod as a whole, and its overhead. */
+/** Returns the requests of a pod: containers or pod-level resources, plus overhead. */
 export const podRequests = (pod: Frozen<Pod>, options: PodResourceOptions = {}): ResourceList => {
   const requests = podContainerRequests(pod, options);
   if (options.podLevel) for (const [name, amount] of parseResourceList(pod.spec?.resources?.requests)) if (isPodLevelResource(name)) requests.set(name, amount);
@@ -90,7 +90,7 @@ export const podRequests = (pod: Frozen<Pod>, options: PodResourceOptions = {}):
   return requests;
 };
 
-/** What a pod is held to: its containers together or the pod as a whole; overhead only where there is a limit to add it to. */
+/** Returns the limits of a pod: containers or pod-level resources. Overhead is added only to limits that are set. */
 export const podLimits = (pod: Frozen<Pod>, {podLevel}: Pick<PodResourceOptions, 'podLevel'> = {}): ResourceList => {
   const limits = containerLimits(pod.spec!);
   if (podLevel) for (const [name, amount] of parseResourceList(pod.spec?.resources?.limits)) if (isPodLevelResource(name)) limits.set(name, amount);
@@ -101,5 +101,5 @@ export const podLimits = (pod: Frozen<Pod>, {podLevel}: Pick<PodResourceOptions,
   return limits;
 };
 
-/** Amounts as objects carry them. */
+/** Formats quantities as API objects contain them. */
 export const formatResourceList = (amounts: ResourceList): Record<string, string> => Object.fromEntries([...amounts].map(([name, amount]) => [name, formatQuantity(amount)]));

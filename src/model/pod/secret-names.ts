@@ -1,7 +1,7 @@
 import type {PodSpec, Volume} from '#src/api/pod.js';
 import {containersOf} from './containers.js';
 
-/** The secrets that volumes of the drivers name, in whatever way each of them does. */
+/** Returns the secrets that a volume refers to, by volume type. */
 const ofVolume = ({azureFile, cephfs, cinder, flexVolume, iscsi, projected, rbd, scaleIO, secret, storageos, csi}: Volume): (string | undefined)[] => [
   azureFile?.secretName,
   cephfs?.secretRef?.name,
@@ -16,7 +16,7 @@ const ofVolume = ({azureFile, cephfs, cinder, flexVolume, iscsi, projected, rbd,
   csi?.nodePublishSecretRef?.name,
 ];
 
-/** The names of all secrets that a pod uses, with repetitions. */
+/** Returns the names of all secrets that a pod uses. They may repeat. */
 export const secretNamesOf = (spec: Readonly<PodSpec>): string[] =>
   [
     ...(spec.imagePullSecrets ?? []).map(({name}) => name),

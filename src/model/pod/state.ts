@@ -2,20 +2,20 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodCondition} from '#src/api/pod.js';
 import {parseTime} from '#src/api/time.js';
 
-/** Whether the pod's work is over, one way or the other. */
+/** Whether the pod has succeeded or failed. */
 export const isTerminal = ({status}: Frozen<Pod>): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
-/** Whether the pod works or may come to: a controller counts it among those it has. */
+/** Whether the pod is neither terminal nor being deleted; controllers count active pods as replicas. */
 export const isActive = (pod: Frozen<Pod>): boolean => !isTerminal(pod) && !pod.metadata?.deletionTimestamp;
 
-/** Whether the pod is being deleted and still at work. */
+/** Whether the pod is being deleted and not terminal yet. */
 export const isTerminating = (pod: Frozen<Pod>): boolean => !isTerminal(pod) && Boolean(pod.metadata?.deletionTimestamp);
 
 const readyCondition = ({status}: Frozen<Pod>): Frozen<PodCondition> | undefined => status?.conditions?.find(({type}) => type === 'Ready');
 
 export const isReady = (pod: Frozen<Pod>): boolean => readyCondition(pod)?.status === 'True';
 
-/** Since when the pod is ready, in ms; undefined when it is not, or does not say. */
+/** Returns the time in ms since when the pod is ready; undefined if it is not ready or the time is missing. */
 export const readySince = (pod: Frozen<Pod>): number | undefined => {
   const condition = readyCondition(pod);
   return condition?.status === 'True' ? parseTime(condition.lastTransitionTime) : undefined;
@@ -29,7 +29,7 @@ export const isAvailable = (pod: Frozen<Pod>, minReadySeconds: number, now: numb
   return since !== undefined && since + minReadySeconds * 1000 <= now;
 };
 
-/** In how many ms the first of the ready pods that are not available yet becomes so; undefined when none will by waiting. */
+/** Returns the time in ms until the next ready pod becomes available; undefined if none will. */
 export const nextAvailability = (pods: readonly Frozen<Pod>[], minReadySeconds: number, now: number): number | undefined => {
   let next: number | undefined;
   for (const pod of pods) {

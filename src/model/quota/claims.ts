@@ -8,11 +8,11 @@ import {selectorMatches} from './scopes.js';
 
 const claimResources = ['persistentvolumeclaims', 'requests.storage'];
 
-/** The attributes a claim has, has been promised, or asks for. */
+/** Returns the volume attributes classes that a claim has, is being modified to, or requests. */
 const attributes = ({spec, status}: Frozen<Claim>): string[] =>
   [spec?.volumeAttributesClassName, status?.currentVolumeAttributesClassName, status?.modifyVolumeStatus?.targetVolumeAttributesClassName].filter(name => Boolean(name)) as string[];
 
-/** What claims on volumes count as, all together and by storage class. */
+/** Evaluates persistent volume claims: number and storage, in total and by storage class. */
 export const claimEvaluator = (naming: Naming): QuotaEvaluator => {
   const ofClass = (storageClass: string, name: string) => `${storageClass}.storageclass.${naming.group('storage')}/${name}`;
   return {

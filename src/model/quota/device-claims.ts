@@ -12,11 +12,11 @@ interface Request {
   readonly count?: number;
 }
 
-/** As many devices as a claim can be given at all: what one that asks for all of them counts as. */
+/** The maximum number of devices per claim, charged for claims with allocation mode All. */
 const maxDevicesPerClaim = 32;
 const devicesOf = ({allocationMode, count = 1}: Request): number => (allocationMode === 'All' ? maxDevicesPerClaim : count);
 
-/** What claims on devices count as: so many devices of each class; of alternatives the one that takes most. */
+/** Evaluates resource claims: the number of devices by device class; of alternatives the largest. */
 export const deviceClaimEvaluator = (naming: Naming): QuotaEvaluator => {
   const group = naming.group('resource');
   const suffix = `.deviceclass.${group}/devices`;

@@ -4,31 +4,31 @@ import type {Quantity} from '#src/api/quantity.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ResourceList} from '#src/model/pod/requests.js';
 
-/** One thing a quota's scopes ask of an object: `scopes` of a quota are selectors that ask for existence. */
+/** A scope selector of a quota. Items of `scopes` are converted to selectors with the operator Exists. */
 export interface ScopeSelector {
   readonly scopeName: string;
   readonly operator: string;
   readonly values?: readonly string[];
 }
 
-/** What counts of the objects of one resource, under the names that quotas use. Scopes an evaluator does not know match nothing. */
+/** Evaluates the quota usage of one resource. Unknown scopes match no object. */
 export interface QuotaEvaluator {
   /** The group on the wire, and the resource. */
   readonly group: string;
   readonly resource: string;
-  /** The kind, where the code knows it: then usage needs whole objects; of others metadata is enough. */
+  /** The kind, for evaluators that need whole objects. Others need only metadata. */
   readonly kind?: Kind;
-  /** Whether a request of that operation, at that subresource, may change what is used. */
+  /** Whether a request with this operation and subresource may change the usage. */
   handles(operation: string, subresource: string): boolean;
-  /** Whether it reckons what a quota limits under that name. */
+  /** Whether the evaluator calculates the quota resource of that name. */
   matchesResource(name: string): boolean;
-  /** What an object uses. */
+  /** Returns the usage of an object. */
   usage(object: Frozen<KubeObject>, now: number): ResourceList;
-  /** Whether the object is within a scope. */
+  /** Whether the object matches a scope. */
   matchesScope?(scope: ScopeSelector, object: Frozen<KubeObject>): boolean;
-  /** Why an object cannot be charged to a quota that limits these names; undefined where it can. */
+  /** Returns an error if an object lacks values that a quota with these resources requires. */
   constraintError?(names: readonly string[], object: Frozen<KubeObject>): string | undefined;
 }
 
-/** Amounts by name, from pairs; equal names add up nowhere. */
+/** Returns a resource list from pairs. */
 export const resourceList = (...pairs: readonly (readonly [name: string, amount: Quantity])[]): ResourceList => new Map(pairs);

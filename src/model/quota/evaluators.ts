@@ -6,12 +6,12 @@ import type {QuotaEvaluator} from './evaluator.js';
 import {podEvaluator} from './pods.js';
 import {serviceEvaluator} from './services.js';
 
-/** Resources of the core group whose number has a name of old besides `count/...`. */
+/** Core resources that quotas can also limit by their plain name, without `count/`. */
 const legacyNames: ReadonlySet<string> = new Set(['configmaps', 'secrets', 'replicationcontrollers', 'resourcequotas']);
 
 const prefix = 'count/';
 
-/** Counts the objects of any resource. */
+/** Returns an evaluator that counts the objects of a resource. */
 export const objectCounter = (group: string, resource: string): QuotaEvaluator => {
   const names = [`${prefix}${group ? `${resource}.${group}` : resource}`, ...(group === '' && legacyNames.has(resource) ? [resource] : [])];
   return {
@@ -23,7 +23,7 @@ export const objectCounter = (group: string, resource: string): QuotaEvaluator =
   };
 };
 
-/** The resource that a name counts the objects of, where it is such a name: `count/deployments.apps`, or `secrets`. */
+/** Returns the resource that a quota resource name counts: `count/deployments.apps`, or a legacy name such as `secrets`. Undefined for other names. */
 export const countedResource = (name: string): {readonly group: string; readonly resource: string} | undefined => {
   if (legacyNames.has(name)) return {group: '', resource: name};
   if (!name.startsWith(prefix)) return undefined;
@@ -31,7 +31,7 @@ export const countedResource = (name: string): {readonly group: string; readonly
   return {group: group.join('.'), resource};
 };
 
-/** How the objects of each resource are reckoned: some by what they are, all others by their number. Events are too many to be limited. */
+/** Returns the evaluators of all resources: those of pods, services and claims, and object counts for all others. Events are not limited by quotas. */
 export const quotaEvaluators = (naming: Naming, gate: (name: 'PodLevelResources') => boolean) => {
   const kindEvaluators: readonly QuotaEvaluator[] = [podEvaluator(naming, gate), serviceEvaluator, claimEvaluator(naming), deviceClaimEvaluator(naming)];
   const known = new Map(kindEvaluators.map(evaluator => [`${evaluator.resource}.${evaluator.group}`, evaluator]));

@@ -13,10 +13,10 @@ import {selectorMatches} from './scopes.js';
 
 const compute = ['cpu', 'memory', 'ephemeral-storage'];
 const podResources: ReadonlySet<string> = new Set(['pods', 'count/pods', ...compute, ...compute.flatMap(name => [`requests.${name}`, `limits.${name}`])]);
-/** What every container must ask for where a quota limits it. */
+/** Resources that every container must state if a quota limits them. */
 const requiredPerContainer: ReadonlySet<string> = new Set(['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory']);
 
-/** Requests and limits under the names that quotas have for them. */
+/** Converts requests and limits to quota resource names. */
 const quotaUsage = (requests: ResourceList, limits: ResourceList, naming: Naming): ResourceList => {
   const used: ResourceList = new Map();
   for (const [name, amount] of requests) {
@@ -27,7 +27,7 @@ const quotaUsage = (requests: ResourceList, limits: ResourceList, naming: Naming
   return used;
 };
 
-/** Whether a pod takes anything: one that has ended does not, nor one that should be gone and whose node may be lost. */
+/** Whether a pod is charged: not if it is terminal, nor if its deletion grace period has expired. */
 export const countsTowardsQuota = (pod: Frozen<Pod>, now: number): boolean => {
   if (isTerminal(pod)) return false;
   const {deletionTimestamp, deletionGracePeriodSeconds} = pod.metadata ?? {};
@@ -54,7 +54,7 @@ const scopes: Readonly<Record<string, (scope: ScopeSelector, pod: Frozen<Pod>) =
   CrossNamespacePodAffinity: (_, {spec}) => crossesNamespaces(spec!),
 };
 
-/** The names a container must have an amount for and has not. */
+/** Returns the required resources that a container does not state. */
 const missingResources = ({resources}: Frozen<Container>, names: readonly string[]): string[] => {
   const given = new Set([
     ...Object.keys(resources?.requests ?? {}).flatMap(name => [name, `requests.${name}`]),
@@ -75,7 +75,7 @@ const constraintError = (names: readonly string[], {spec}: Frozen<Pod>, podLevel
   return `must specify ${[...containersByResource].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, containers]) => `${name} for: ${[...containers].sort().join(',')}`).join('; ')}`;
 };
 
-/** What pods count as. */
+/** Evaluates pods. */
 export const podEvaluator = (naming: Naming, gate: (name: 'PodLevelResources') => boolean): QuotaEvaluator => {
   const podLevel = gate('PodLevelResources');
   return {

@@ -2,21 +2,21 @@ import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {QuotaEvaluator, ScopeSelector} from './evaluator.js';
 
-/** A quota as far as its scopes go. */
+/** The scope fields of a quota. */
 export interface ScopedQuota extends KubeObject {
   readonly spec?: {readonly scopes?: readonly string[]; readonly scopeSelector?: {readonly matchExpressions?: readonly ScopeSelector[]}};
 }
 
-/** All that a quota asks of the objects it counts. */
+/** Returns all scope selectors of a quota. */
 export const scopesOf = ({spec}: Frozen<ScopedQuota>): readonly ScopeSelector[] => [
   ...(spec?.scopes ?? []).map(scopeName => ({scopeName, operator: 'Exists'})),
   ...((spec?.scopeSelector?.matchExpressions ?? []) as readonly ScopeSelector[]),
 ];
 
-/** Whether an object is within every one of the scopes. */
+/** Whether an object matches all scopes. */
 export const matchesAllScopes = (scopes: readonly ScopeSelector[], object: Frozen<KubeObject>, {matchesScope}: QuotaEvaluator): boolean => scopes.every(scope => matchesScope?.(scope, object) ?? false);
 
-/** Whether a value, such as the name of a class, is among those a selector asks for; an absent one is in none. */
+/** Whether a value, such as the name of a priority class, matches the selector's values. A missing value matches only DoesNotExist and NotIn. */
 export const selectorMatches = ({operator, values = []}: ScopeSelector, value: string | undefined): boolean => {
   switch (operator) {
     case 'Exists':

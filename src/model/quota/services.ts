@@ -12,7 +12,7 @@ const nodePorts = ({spec}: Frozen<Service>): number => {
   return spec.allocateLoadBalancerNodePorts === false ? ports.filter(({nodePort}) => nodePort).length : ports.length;
 };
 
-/** What services count as: their type may change with an update. */
+/** Evaluates services. Updates are charged too, since the type may change. */
 export const serviceEvaluator: QuotaEvaluator = {
   group: '',
   resource: 'services',

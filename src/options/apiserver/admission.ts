@@ -1,6 +1,6 @@
 import {flagSection, notSupportedYet} from '#src/options/flag.js';
 
-/** Admission plugins that are on unless switched off, in the documents' order. */
+/** Admission plugins that are enabled by default, in documentation order. */
 export const defaultAdmissionPlugins = [
   'NamespaceLifecycle',
   'LimitRanger',
@@ -27,7 +27,7 @@ export const defaultAdmissionPlugins = [
   'ResourceQuota',
 ] as const;
 
-/** Plugins that are off unless named. */
+/** Admission plugins that are disabled by default. */
 export const optionalAdmissionPlugins = [
   'AlwaysAdmit',
   'AlwaysDeny',
@@ -45,7 +45,7 @@ export const optionalAdmissionPlugins = [
   'PodTolerationRestriction',
 ] as const;
 
-/** Every admission plugin by its name. */
+/** The name of an admission plugin. */
 export type AdmissionPlugin = (typeof defaultAdmissionPlugins)[number] | (typeof optionalAdmissionPlugins)[number];
 
 const plugins = [...defaultAdmissionPlugins, ...optionalAdmissionPlugins] as const;
@@ -53,7 +53,7 @@ const pluginsHelp = `On by default: ${defaultAdmissionPlugins.join(', ')}. Furth
 
 const unsupportedPlugins = {ImagePolicyWebhook: notSupportedYet('check images with a ValidatingAdmissionPolicy or a ValidatingWebhookConfiguration')};
 
-/** Which admission plugins see a request. */
+/** Flags that select and configure admission plugins. */
 export const admission = flagSection('Admission', {
   'enable-admission-plugins': {type: 'strings', help: `Plugins that are on in addition to the default set. ${pluginsHelp}`, oneOf: plugins, refusedValues: unsupportedPlugins},
   'disable-admission-plugins': {type: 'strings', help: `Plugins that are off although they are in the default set. ${pluginsHelp}`, oneOf: plugins},
@@ -68,7 +68,7 @@ export const admission = flagSection('Admission', {
   'admission-control-config-file': {type: 'path', help: 'The file that configures admission plugins.'},
 });
 
-/** No plugin may be switched on and off at once. */
+/** Returns an error if a plugin is both enabled and disabled. */
 export const validateAdmissionPlugins = (options: {readonly enableAdmissionPlugins: readonly string[]; readonly disableAdmissionPlugins: readonly string[]}): string | undefined => {
   const both = options.enableAdmissionPlugins.find(plugin => options.disableAdmissionPlugins.includes(plugin));
   return both && `${both} is named by both --enable-admission-plugins and --disable-admission-plugins`;

@@ -1,7 +1,7 @@
 import {flagSection} from '#src/options/flag.js';
 import {validateLeaseTimes} from '#src/options/rules.js';
 
-/** How the server calls other servers, and how they choose leaders. */
+/** Flags of API aggregation, peer proxying and coordinated leader election. */
 export const aggregation = flagSection('Aggregation and proxying', {
   'enable-aggregator-routing': {
     type: 'bool',
@@ -69,7 +69,7 @@ interface CoordinationOptions {
   readonly coordinatedLeadershipRetryPeriod: number;
 }
 
-/** The order of the three times. */
+/** Validates the order of the coordinated election's times. */
 export const validateCoordination = (options: CoordinationOptions): string | undefined =>
   validateLeaseTimes('coordinated-leadership', {
     leaseDuration: options.coordinatedLeadershipLeaseDuration,

@@ -7,7 +7,7 @@ const modes = ['batch', 'blocking', 'blocking-strict'] as const;
 
 const auditUnsupported = notSupportedYet('leave the --audit-* flags out; with -v=3 the log tells of every request and its audit id');
 
-/** What the server writes down about the requests it gets, and where. */
+/** Flags of the audit log and the audit webhook. */
 export const audit = flagSection('Audit', {
   'audit-policy-file': {type: 'path', help: 'The policy that says which events are recorded, and how much of each.', refused: auditUnsupported},
   'audit-log-path': {type: 'string', help: 'The file events are written to; "-" is standard out. Unset writes none.', refused: auditUnsupported},
@@ -166,7 +166,7 @@ const validateAuditBackend = (prefix: string, backend: Backend): string | undefi
   return undefined;
 };
 
-/** Batches must fit their buffer and events their batch, in each backend that is used. */
+/** Validates buffer and batch sizes of the configured backends: batches must fit the buffer, and events must fit a batch. */
 export const validateAudit = (options: Readonly<Record<string, unknown>>, given: Given): string | undefined => {
   const backend = (name: string): Backend => ({
     mode: options[`${name}Mode`] as string,

@@ -6,11 +6,11 @@ import {requestHeader} from '#src/options/shared/serving.js';
 const plat = naming('plat');
 const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'] as const;
 
-/** Who says who a caller is, until others can be asked. */
+/** What to use instead of credentials that are not supported yet. */
 const credentialAlternatives = 'identify callers by --client-ca-file, --token-auth-file, service account tokens or the --requestheader-* flags';
 const oidcUnsupported = notSupportedYet(credentialAlternatives);
 
-/** Who a caller is. */
+/** Flags of the authenticators. */
 export const authentication = flagSection('Authentication', {
   'anonymous-auth': {
     type: 'bool',
@@ -112,7 +112,7 @@ const validateIssuers = (issuers: readonly string[]): string | undefined => {
   return invalid === undefined ? undefined : `"${invalid}" contains a colon but is not a URL`;
 };
 
-/** Tokens of service accounts: who issues and who verifies them. */
+/** Flags of service account tokens: issuer, signing key and verification keys. */
 export const serviceAccountTokens = flagSection('Service account tokens', {
   'service-account-issuer': {
     type: 'strings',
@@ -155,7 +155,7 @@ export const serviceAccountTokens = flagSection('Service account tokens', {
   },
 });
 
-/** Authorization modes the documents name. */
+/** All authorization modes, supported or not. */
 export const authorizationModes = ['AlwaysAllow', 'AlwaysDeny', 'ABAC', 'Webhook', 'RBAC', 'Node'] as const;
 
 const authorizationAlternatives = 'choose from AlwaysAllow, AlwaysDeny, Node and RBAC by --authorization-mode';
@@ -167,7 +167,7 @@ const webhookFlags = [
   'authorization-webhook-cache-unauthorized-ttl',
 ] as const;
 
-/** What a caller may do. */
+/** Flags of the authorizers. */
 export const authorization = flagSection('Authorization', {
   'authorization-mode': {
     type: 'strings',
@@ -214,7 +214,7 @@ const modeFiles = [
   ['Webhook', 'authorization-webhook-config-file'],
 ] as const;
 
-/** Each mode once, and the modes that need a file with it. */
+/** Validates that modes are unique and that files are given for the modes that need them, and only for those. */
 export const validateAuthorizationModes = ({authorizationMode: modes}: {readonly authorizationMode: readonly string[]}, given: Given): string | undefined => {
   if (modes.length === 0) return '--authorization-mode must name at least one mode';
   const repeated = modes.find((mode, at) => modes.indexOf(mode) !== at);

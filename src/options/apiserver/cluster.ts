@@ -3,7 +3,7 @@ import {validateDualStack, validateServiceRange} from '#src/options/rules.js';
 
 const addressTypes = ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP'] as const;
 
-/** What the server gives services and pods, and how it reaches nodes. */
+/** Flags of service IPs and ports, default tolerations, and connections to node agents. */
 export const cluster = flagSection('Services, nodes and scheduling defaults', {
   'service-cluster-ip-range': {
     type: 'cidrs',
@@ -69,7 +69,7 @@ interface ClusterOptions {
   readonly platServiceNodePort: number;
 }
 
-/** Ranges of services must be of two families and large enough, and the master service's port one of the node ports. */
+/** Validates the service IP ranges, and that the master service's port is a node port. */
 export const validateServiceRanges = ({serviceClusterIpRange, serviceNodePortRange: {from, to}, platServiceNodePort: port}: ClusterOptions): string | undefined => {
   const outside = port !== 0 && (port < from || port > to);
   return outside

@@ -16,7 +16,7 @@ const isPattern = (text: string): boolean => {
   }
 };
 
-/** An origin pattern that is open at an end would match hosts nobody meant. */
+/** A pattern that is not anchored at both ends would match unintended hosts. */
 const validateOrigins = (origins: readonly string[]): string | undefined => {
   for (const origin of origins) {
     if (!isPattern(origin)) return `"${origin}" is not a regular expression`;
@@ -26,7 +26,7 @@ const validateOrigins = (origins: readonly string[]): string | undefined => {
   return undefined;
 };
 
-/** Where and how the API server listens. */
+/** Flags of the API server's listener. */
 export const serving = flagSection('Serving and network', {
   'bind-address': {
     type: 'ip',
@@ -73,7 +73,7 @@ export const serving = flagSection('Serving and network', {
   'tracing-config-file': {type: 'path', help: 'The file that configures tracing.', refused: notSupportedYet('leave it out; with -v=3 the log tells how long requests take')},
 });
 
-/** How many requests there may be at once, how long they may take, and how the server ends. */
+/** Flags of request limits, timeouts and graceful shutdown. */
 export const limits = flagSection('Limits', {
   'max-requests-inflight': {
     type: 'int',

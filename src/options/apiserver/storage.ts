@@ -8,7 +8,7 @@ const {protobufMediaType} = naming('plat');
 const isServer = (text: string): boolean => /^https?:\/\//.test(text) && URL.canParse(text);
 
 const validateServers = (servers: readonly string[]): string | undefined => {
-  // Not repeated in the message: it would end up in logs.
+  // The message must not contain credentials, since it is logged.
   if (servers.some(server => isServer(server) && (new URL(server).username || new URL(server).password))) return 'must not hold a user or a password: the store\'s servers know this one by --kvstore-certfile';
   const invalid = servers.find(server => !isServer(server));
   return invalid === undefined ? undefined : `"${invalid}" must be formatted as scheme://ip:port`;
@@ -29,12 +29,12 @@ const validateCacheSizes = (sizes: readonly string[]): string | undefined => {
 };
 
 const second = 1000;
-/** What an etcd server grants at most. */
+/** The longest lease that etcd grants. */
 const maxLeaseMs = 9_000_000_000 * second;
 
 const encryptionUnsupported = notSupportedYet('encrypt the disk that the store lies on');
 
-/** Where objects are kept. */
+/** Flags of the storage engine, the watch cache and etcd connections. */
 export const storage = flagSection('Storage', {
   'storage-backend': {
     type: 'string',
@@ -142,7 +142,7 @@ export const storage = flagSection('Storage', {
   },
 });
 
-/** What the backend needs, and what it cannot use. */
+/** Validates that etcd servers are given for etcd3, and only for etcd3. */
 export const validateStorageBackend = ({storageBackend}: {readonly storageBackend: string}, given: Given): string | undefined => {
   if (storageBackend === 'etcd3' && !given.has('kvstore-servers')) return '--storage-backend=etcd3 requires --kvstore-servers';
   if (given.has('storage-backend') && storageBackend !== 'etcd3' && given.has('kvstore-servers'))
@@ -150,7 +150,7 @@ export const validateStorageBackend = ({storageBackend}: {readonly storageBacken
   return undefined;
 };
 
-/** Whether every resource whose cache has a size of its own is built in. */
+/** Returns an error if a cache size is set for a resource that is not built in. */
 export const validateCachedResources = (options: {readonly naming: NamingName; readonly watchCacheSizes: readonly string[]}): string | undefined => {
   if (options.watchCacheSizes.length === 0) return undefined;
   const known = new Set(Object.values(kinds).map(kind => groupResource(naming(options.naming), kind)));

@@ -6,7 +6,7 @@ import {validateDualStack} from '#src/options/rules.js';
 const maskV4 = {type: 'int32', range: {min: 1, max: 32}} as const;
 const maskV6 = {type: 'int32', range: {min: 1, max: 128}} as const;
 
-/** Clouds, and the ranges nodes and services get addresses from. */
+/** Flags of the cloud provider and of node, pod and service IP ranges. */
 export const cloud = flagSection('Cloud, CIDRs, routes', {
   'allocate-node-cidrs': {
     type: 'bool',
@@ -63,7 +63,7 @@ const familyFlags = [
   [6, 'node-cidr-mask-size-ipv6'],
 ] as const;
 
-/** Mask lengths must suit the families of the cluster's ranges. */
+/** Validates that mask sizes match the IP families of the cluster's ranges. */
 export const validateNodeRanges = (options: CloudOptions, given: Given): string | undefined => {
   if (!options.allocateNodeCidrs) return undefined;
   const error = validateDualStack('cluster-cidr', options.clusterCidr) ?? validateDualStack('service-cluster-ip-range', options.serviceClusterIpRange);

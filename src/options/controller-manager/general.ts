@@ -12,7 +12,7 @@ const off = controllerNames
   .map(({name}) => name)
   .join(', ');
 
-/** Which controllers run, against which server. */
+/** Flags that select the controllers and the API server. */
 export const general = flagSection('Controller selection and misc', {
   controllers: {
     type: 'strings',
@@ -78,7 +78,7 @@ export const general = flagSection('Controller selection and misc', {
 const seconds = {type: 'int32', implementation: 'pending', range: {min: 0}} as const;
 const batchPeriod = {type: 'duration', range: {min: '0'}} as const;
 
-/** Batches, the lead, and volumes. */
+/** Flags of batching, leader election and volumes. */
 export const batching = flagSection('Batching, leader election, volumes', {
   'endpoint-updates-batch-period': {...batchPeriod, help: 'How long changes of pods are gathered before endpoints are updated: fewer revisions, more delay.'},
   'endpointslice-updates-batch-period': {...batchPeriod, help: 'The same for endpoint slices.'},
@@ -133,7 +133,7 @@ export const batching = flagSection('Batching, leader election, volumes', {
   },
 });
 
-/** What an election follows. */
+/** The options of leader election. */
 export interface LeaderElectionOptions {
   readonly leaderElect: boolean;
   readonly leaderElectLeaseDuration: number;
@@ -143,10 +143,10 @@ export interface LeaderElectionOptions {
   readonly leaderElectResourceNamespace: string;
 }
 
-/** A lease object counts its seconds in 32 bits. */
+/** leaseDurationSeconds has 32 bits. */
 const maxLeaseSeconds = 2 ** 31 - 1;
 
-/** A lock needs a name, a namespace, and times in the right order. Nothing is asked when there is no election. */
+/** Validates name, namespace and times of the lock if leader election is enabled. */
 export const validateLeaderElection = (options: LeaderElectionOptions): string | undefined => {
   if (!options.leaderElect) return undefined;
   const times = {

@@ -14,7 +14,7 @@ const workers = <const D extends string>(count: D, of: string, limits: {readonly
 const pendingWorkers = <const D extends string>(count: D, of: string, limits: {readonly max?: number} = {}) =>
   ({...workers(count, of, limits), implementation: 'pending'}) as const;
 
-/** How many keys each controller works on at once. */
+/** Flags of the number of concurrent workers per controller. */
 export const concurrency = flagSection('Concurrency', {
   'concurrent-cron-job-syncs': workers('5', 'Cron jobs'),
   'concurrent-daemonset-syncs': workers('2', 'Daemon sets'),
@@ -42,7 +42,7 @@ const activePeriod = <const D extends string>(text: D, help: string) => ({type: 
 const activeRate = <const D extends string>(text: D, help: string) => ({type: 'float', help, default: text, range: {min: 0}}) as const;
 const period = <const D extends string>(text: D, help: string) => ({type: 'duration', help, default: text, range: {above: '0'}, implementation: 'pending'}) as const;
 
-/** How fast, how often, and from when on. */
+/** Flags of client rate limits, resync periods and thresholds. */
 export const rates = flagSection('Rates, periods and thresholds', {
   'plat-api-qps': {type: 'float', help: 'Requests to the API server a second, for each client. 0 selects 5; below 0 there is no limit.', default: '20'},
   'plat-api-burst': {type: 'int32', help: 'Requests to the API server that may be made at once. 0 selects 10.', default: '30', range: {min: 0}},

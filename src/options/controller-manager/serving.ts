@@ -1,7 +1,7 @@
 import {flagSection} from '#src/options/flag.js';
 import {http2Streams, listening, profiling, requestHeader, sniCertificates, tlsFiles, tlsLimits} from '#src/options/shared/serving.js';
 
-/** The manager's own port, and who may use it. */
+/** Flags of the controller manager's own HTTPS server: authentication, authorization and certificates. */
 export const serving = flagSection('Authentication', {
   'authentication-kubeconfig': {
     type: 'path',

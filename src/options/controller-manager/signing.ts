@@ -18,7 +18,7 @@ const certOf = (signer: string) =>
 const keyOf = (signer: string) =>
   ({type: 'path', help: `PEM file with the private key that signs for ${signer}. The generic pair must then not be set.`}) as const;
 
-/** Whose keys sign certificates and tokens. */
+/** Flags of the keys that sign certificates and service account tokens. */
 export const certificateSigning = flagSection('Certificate signing', {
   'cluster-signing-cert-file': {
     type: 'path',
@@ -58,7 +58,7 @@ export const certificateSigning = flagSection('Certificate signing', {
   },
 });
 
-/** A signer's own certificate and key are of use together only. */
+/** Returns an error if a signer's certificate is given without its key, or the reverse. */
 export const validateSigningPairs = (_: unknown, given: Given): string | undefined => {
   for (const pair of specificPairs) {
     const [cert, key] = [`${pair}-cert-file`, `${pair}-key-file`];

@@ -6,7 +6,7 @@ const {protobufMediaType} = naming('plat');
 const row = {...inFile, ...pending} as const;
 const percent = {min: 0, max: 100} as const;
 
-/** How much, how often, and how long. */
+/** Flags of limits, rates and timeouts of the node agent. */
 export const limits = flagSection('Limits, rates, timeouts', {
   'max-pods': {...row, type: 'int32', help: 'Pods on this node at most.', default: '110', range: {min: 0}},
   'pods-per-core': {...row, type: 'int32', help: 'Pods for each core, capped by --max-pods. 0 sets no such limit.', default: '0', range: {min: 0}},

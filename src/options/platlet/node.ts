@@ -9,7 +9,7 @@ import {inFile, pending} from './markers.js';
 const row = {...inFile, ...pending} as const;
 const plat = naming('plat');
 
-/** Which vocabulary the server speaks is not known yet. */
+/** Checked in both namings, because the server's is not known yet. */
 const isAllowed = (label: string): boolean => (['plat', 'kubernetes'] as const).every(name => isNodesOwnLabel(label, naming(name)));
 
 const validateLabels = (labels: ReadonlyMap<string, string>): string | undefined => {
@@ -23,7 +23,7 @@ const validateAddresses = (addresses: readonly string[]): string | undefined => 
   return second !== undefined && first === second ? 'must hold addresses of different IP families' : undefined;
 };
 
-/** The agent's surroundings: its files, the runtime, the network, the node object. */
+/** Flags of the node agent's files, container runtime, network and Node object. */
 export const node = flagSection('Remaining node agent options', {
   config: {...pending, type: 'path', help: 'The configuration file. Flags win over it.'},
   'config-dir': {

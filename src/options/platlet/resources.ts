@@ -4,7 +4,7 @@ import {inFile, pending} from './markers.js';
 
 const row = {...inFile, ...pending} as const;
 
-/** The documents also know these flags and values by the original maker's word. */
+/** These flags and values also have aliases with upstream's prefix. */
 const original = naming('kubernetes').component;
 
 const enforceable: readonly string[] = [
@@ -25,7 +25,7 @@ const validateMemoryReservations = (items: readonly string[]): string | undefine
   return invalid === undefined ? undefined : `"${invalid}" must be formatted as node:type=quantity,...`;
 };
 
-/** What of the node's resources goes to pods, and how it is shared out. */
+/** Flags of reserved resources and of CPU, memory and topology management. */
 export const resources = flagSection('Limits, rates, timeouts', {
   'plat-reserved': {
     ...row,

@@ -2,7 +2,7 @@ import {flagSection} from '#src/options/flag.js';
 import {tlsFiles, tlsLimits} from '#src/options/shared/serving.js';
 import {inFile, pending} from './markers.js';
 
-/** The agent's own server, who may use it, and how the agent proves who it is. */
+/** Flags of the node agent's server, its authentication and authorization, and the agent's own credentials. */
 export const serving = flagSection('Authentication and authorization', {
   'anonymous-auth': {
     ...inFile,

@@ -1,4 +1,4 @@
-/** Rows every program has. */
+/** Flags of all programs. */
 export const help = {
   help: {type: 'bool', help: 'Print this help and exit.', shorthand: 'h'},
   version: {
@@ -27,7 +27,7 @@ export const logFormat = {
   'logging-format': {type: 'string', help: 'The form of log lines: text, or json for an object a line, which needs the gate LoggingBetaOptions.', default: 'text', oneOf: ['text', 'json']},
 } as const;
 
-/** What the commands of plat say of their logs. */
+/** Logging flags of the `plat` commands. */
 export const commandLogging = {...logFormat, ...verbosity} as const;
 
 export const logging = {
@@ -84,7 +84,7 @@ export const featureGates = {
   },
 } as const;
 
-/** Which release a program behaves as. */
+/** Flags of version emulation. */
 export const emulation = {
   'emulated-version': {
     type: 'strings',

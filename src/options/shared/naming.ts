@@ -1,4 +1,4 @@
-/** Which vocabulary a server speaks. Never changes the names of flags, programs or controllers. */
+/** The naming that a server uses on the wire. It never changes the names of flags, programs or controllers. */
 export const serverNaming = {
   naming: {
     type: 'string',
@@ -8,12 +8,12 @@ export const serverNaming = {
   },
 } as const;
 
-/** Which vocabulary a whole plane speaks: that of existing clients, unless told otherwise. */
+/** The naming of a plane: Kubernetes' by default, for existing clients. */
 export const planeNaming = {
   naming: {...serverNaming.naming, default: 'kubernetes'},
 } as const;
 
-/** Which vocabulary a client speaks. */
+/** The naming that a client uses. */
 export const clientNaming = {
   naming: {
     type: 'string',

@@ -1,6 +1,6 @@
 import {cipherSuites, tlsVersions} from '#src/options/cipher-suites.js';
 
-/** Rows of every program that serves over TLS. */
+/** Flags of programs that serve over TLS. */
 export const tlsFiles = {
   'tls-cert-file': {
     type: 'path',
@@ -26,7 +26,7 @@ export const sniCertificates = {
   },
 } as const;
 
-/** How the listener treats sockets and HTTP/2. */
+/** Flags of the listening socket and of HTTP/2. */
 export const listening = {
   'disable-http2-serving': {type: 'bool', help: 'Serve HTTP/1.1 only.', default: 'false'},
   'permit-address-sharing': {
@@ -58,7 +58,7 @@ export const profiling = {
 
 const validateNonBlank = (items: readonly string[]): string | undefined => (items.some(item => item.trim() === '') ? 'must not hold an empty name' : undefined);
 
-/** How identities are taken over from a front proxy. The documents give the programs different defaults for the headers. */
+/** Flags of the request header authenticator, which trusts a front proxy. Programs have different default headers. */
 export const requestHeader = (defaults: {readonly user?: string; readonly group?: string; readonly extra?: string}) =>
   ({
     'requestheader-client-ca-file': {
