@@ -12,8 +12,8 @@ import {denial} from '#src/serving/authorizers/denial.js';
 import {observed} from '#src/base/eventually.js';
 import type {AccessMetrics} from './access-metrics.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
-import type {CborForm} from './request/cbor-form.js';
-import {errorForm, type ErrorForm} from './handlers/resource.js';
+import type {CborEncoding} from './request/cbor-encoding.js';
+import {errorFormat, type ErrorFormat} from './handlers/resource.js';
 import {encoded} from './handlers/encode.js';
 import {attributesOf} from './request/attributes.js';
 import {Context, header, type Handler, type RequestTimes} from './request/context.js';
@@ -29,7 +29,7 @@ import {warningHeaders, Warnings} from './request/warnings.js';
 /** What every request passes through, put together by the server. */
 export interface CoreSettings {
   readonly naming: Naming;
-  readonly cbor: CborForm | undefined;
+  readonly cbor: CborEncoding | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly authenticators: readonly Authenticator[];
@@ -63,8 +63,8 @@ export interface CoreSettings {
 export const requestCore = (settings: CoreSettings): ApiHandler => {
   const {clock} = settings;
   const deadlines = new Deadlines(clock);
-  return async asked => {
-    const request = settings.log?.begun(asked) ?? asked;
+  return async received => {
+    const request = settings.log?.begun(received) ?? received;
     const startedAt = clock.monotonic();
     const auditId = header(request, 'audit-id')?.slice(0, longestAuditId) || settings.random.uuid();
     let info: RequestInfo | undefined;
@@ -152,7 +152,7 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
   try {
     const context = new Context(request, info, user, begun);
     const attributes = attributesOf(user, info);
-    const decision = judged(settings, attributes);
+    const decision = authorized(settings, attributes);
     allowed(settings, attributes, decision instanceof Promise ? await decision : decision);
     settings.holdBack?.(info, user);
     const codecs = codecsFor(request, settings);
@@ -215,7 +215,7 @@ const authenticated = ({access, clock, log, authenticators, anonymous}: CoreSett
 };
 
 /** What the authorizer says, counted and timed. */
-const judged = ({authorizer, access, clock}: CoreSettings, attributes: Attributes): Decision | Promise<Decision> => {
+const authorized = ({authorizer, access, clock}: CoreSettings, attributes: Attributes): Decision | Promise<Decision> => {
   const startedAt = clock.monotonic();
   return observed(
     () => authorizer.authorize(attributes),
@@ -232,14 +232,14 @@ const allowed = ({log}: CoreSettings, attributes: Attributes, decision: Decision
 
 const failure = (settings: CoreSettings, request: ApiRequest, error: unknown): ApiResponse => {
   if (error instanceof PlainRefusal) return error.response();
-  const form = errorForm(request, settings);
+  const form = errorFormat(request, settings);
   if (error instanceof StatusError) return statusResponse(error.status, form);
   settings.failed(error, request);
   return statusResponse(internalError(error).status, form);
 };
 
 /** The answer that carries a Status, in the form the caller asked for. */
-const statusResponse = (status: Status, {accepted, pretty}: ErrorForm): ApiResponse => {
+const statusResponse = (status: Status, {accepted, pretty}: ErrorFormat): ApiResponse => {
   const retryAfter = status.details?.retryAfterSeconds;
   return {
     status: status.code ?? 500,

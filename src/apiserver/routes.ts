@@ -2,14 +2,14 @@ import type {ApiResponse} from '#src/api/request.js';
 import {own} from '#src/base/own.js';
 import {methodNotAllowed, methodUnknown, notFound, pathUnknown} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {Passage, View} from '#src/resources/definition.js';
+import type {ConnectSubresource, View} from '#src/resources/definition.js';
 import {deprecatedVersion} from '#src/resources/deprecated-versions.js';
 import type {Discovery} from './discovery/handler.js';
 import {encoded} from './handlers/encode.js';
 import {get, list, watch} from './handlers/read.js';
 import {remove, removeCollection} from './handlers/remove.js';
 import {isPretty, type ResourceServices} from './handlers/resource.js';
-import {pass} from './handlers/passage.js';
+import {connect} from './handlers/connect.js';
 import {getView, patchView, updateView, viewOf} from './handlers/view.js';
 import {getVirtual, listVirtual} from './handlers/virtual.js';
 import {create, patch, update} from './handlers/write.js';
@@ -85,8 +85,8 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, ver
     };
   }
   if (!isAddress(served, target)) return undefined;
-  const passage = own(definition.passages, target.subresource);
-  if (passage && leadsOn(passage, verb)) return context => pass(passage, services, served, context as ResourceContext);
+  const connectSubresource = own(definition.connectSubresources, target.subresource);
+  if (connectSubresource && leadsOn(connectSubresource, verb)) return context => connect(connectSubresource, services, served, context as ResourceContext);
   const run = offers(served, target, verb) ? verbs.get(verb) : undefined;
   const {naming} = services.registry.settings;
   const deprecation = (served.version ?? definition).deprecation?.(naming) ?? (custom ? undefined : deprecatedVersion(served.kind, naming));
@@ -107,7 +107,7 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, ver
 
 /** Whether the resource's objects have the part that is asked for, if one is. */
 const hasPart = ({resource: {definition}}: ServedResource, {subresource}: ResourceTarget): boolean =>
-  !subresource || Boolean(own(definition.subresources, subresource) ?? own(definition.actions, subresource) ?? own(definition.passages, subresource));
+  !subresource || Boolean(own(definition.subresources, subresource) ?? own(definition.actions, subresource) ?? own(definition.connectSubresources, subresource));
 
 /** Whether the resource has such an address at all, whatever is done there. */
 const isAddress = (served: ServedResource, target: ResourceTarget): boolean => {
@@ -133,7 +133,7 @@ const offers = ({kind, resource: {definition}}: ServedResource, {subresource, it
 };
 
 /** Calls are passed on whatever they are; discovery does not list them all. */
-const leadsOn = ({way, verbs}: Passage, verb: string): boolean => (way === 'calls' && verb === 'options') || verbs.some(offered => offered === verb);
+const leadsOn = ({mode, verbs}: ConnectSubresource, verb: string): boolean => (mode === 'calls' && verb === 'options') || verbs.some(offered => offered === verb);
 
 const endpointVerbs = ['get', 'update', 'patch'];
 

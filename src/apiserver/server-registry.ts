@@ -16,7 +16,7 @@ import {Leases} from './registry/leases.js';
 import {Registry} from './registry/registry.js';
 import {defaultSelectionBytes, SelectionCache} from './registry/selection-cache.js';
 import {WriteServices} from './registry/write-services.js';
-import {CborForm} from './request/cbor-form.js';
+import {CborEncoding} from './request/cbor-encoding.js';
 
 /** What the registry of a server is made of. The store is closed by its owner. */
 export interface ServerRegistrySettings {
@@ -69,7 +69,7 @@ export const createRegistry = (settings: ServerRegistrySettings): Registry => {
     log,
     naming,
     schemas,
-    cbor: gate('CBORServingAndStorage') ? new CborForm(schemas, naming) : undefined,
+    cbor: gate('CBORServingAndStorage') ? new CborEncoding(schemas, naming) : undefined,
     yaml: new YamlThread(clock),
     clock,
     random,

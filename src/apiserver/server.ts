@@ -8,11 +8,11 @@ import type {Authorizer} from '#src/api/authorization.js';
 import type {Network} from '#src/transport/network.js';
 import type {Backends} from '#src/transport/relay/backends.js';
 import type {AdmissionPlugin} from './admission/admission.js';
-import {toldPlugins} from './admission/told.js';
+import {loggedPlugins} from './admission/logged-plugins.js';
 import type {Anonymous} from '#src/serving/authenticators/union.js';
 import {requestCore} from './core.js';
 import type {AgentAccess} from './handlers/agent-trust.js';
-import {PassageMetrics} from './handlers/passage-metrics.js';
+import {ConnectMetrics} from './handlers/connect-metrics.js';
 import {AccessMetrics} from './access-metrics.js';
 import {longRunningLabels, RequestMetrics} from './metrics.js';
 import {createPools, type ServiceRanges} from './allocation/pools.js';
@@ -28,7 +28,7 @@ import {IncomingBodies} from './request/incoming-bodies.js';
 import {StoredVersionsBarrier} from './request/stored-versions.js';
 import {LongLived} from './request/long-lived.js';
 import {router, type Route} from './routes.js';
-import {StorageFigures} from './storage-figures.js';
+import {StorageMetrics} from './storage-metrics.js';
 import {Bookmarks} from './watch/bookmarks.js';
 import type {WatchSettings} from './watch/watch.js';
 
@@ -77,7 +77,7 @@ export interface ApiServer {
   readonly custom: CustomCatalog;
   readonly authorizer: Authorizer;
   readonly inFlight: InFlight;
-  readonly figures: StorageFigures;
+  readonly storageMetrics: StorageMetrics;
   /** Connections to the servers behind this one. Closed by the server's owner. */
   readonly backends: Backends;
   readonly draining: {rejects: boolean};
@@ -96,8 +96,8 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const log = settings.log ?? noLog;
   const streams: WatchSettings['streams'] = new Set();
   const longLived = new LongLived();
-  const figures = new StorageFigures(registry, store);
-  registry.settings.writes.begin({admission: toldPlugins(settings.admission, log, clock), pools: createPools(registry, settings.serviceRanges)});
+  const storageMetrics = new StorageMetrics(registry, store);
+  registry.settings.writes.begin({admission: loggedPlugins(settings.admission, log, clock), pools: createPools(registry, settings.serviceRanges)});
   const custom = new CustomCatalog({registry, conversion: settings.conversion});
   const inFlight = new InFlight(settings.maxInFlight);
   const draining = {rejects: false};
@@ -108,10 +108,10 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
       for (const {labels} of streams) yield labels;
       for (const info of longLived.requests) yield longRunningLabels(info);
     },
-    stored: () => figures.objects(),
+    stored: () => storageMetrics.objects(),
     isServed({group, version, resource, subresource}) {
       const definition = registry.find(group, version, resource)?.resource.definition;
-      return definition !== undefined && (!subresource || Boolean(own(definition.subresources, subresource) ?? own(definition.actions, subresource) ?? own(definition.passages, subresource)));
+      return definition !== undefined && (!subresource || Boolean(own(definition.subresources, subresource) ?? own(definition.actions, subresource) ?? own(definition.connectSubresources, subresource)));
     },
   });
   const services = {
@@ -127,7 +127,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     network: settings.network,
     backends: settings.backends,
     agents: settings.agents,
-    passageMetrics: new PassageMetrics(meter, naming),
+    connectMetrics: new ConnectMetrics(meter, naming),
     largeRequests: settings.largeRequests,
   };
   const here = router(services, discovery, settings.routes);
@@ -158,7 +158,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     custom,
     authorizer,
     backends: settings.backends,
-    figures,
+    storageMetrics,
     inFlight,
     draining,
     storedVersions,

@@ -8,7 +8,7 @@ import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {conditionsIn} from '#src/apiserver/admission/webhook/conditions.js';
-import type {HookType} from '#src/apiserver/admission/webhook/figures.js';
+import type {HookType} from '#src/apiserver/admission/webhook/metrics.js';
 import {hookSource} from '#src/apiserver/admission/webhook/hook-source.js';
 import type {WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
 import {usersByHost, type WebhookUsers} from '#src/apiserver/backends/webhook-users.js';
@@ -24,12 +24,12 @@ import {registryChange} from '#src/apiserver/registry/writer.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 import {explained} from './authentication.js';
-import type {Judges} from './authorization.js';
+import type {Authorizers} from './authorization.js';
 
 export interface AdmissionParts {
   readonly registry: Registry;
   readonly naming: Naming;
-  readonly judges: Judges;
+  readonly authorizers: Authorizers;
   readonly log: Log;
   readonly clock: Clock;
   readonly random: Random;
@@ -55,9 +55,9 @@ type Options = Pick<
 /** The plugins of a server in the order they are asked: those that are on by default or asked for, less those switched off. */
 export const admissionPlugins = (
   options: Options,
-  {registry, naming, judges, log, client, gate, meter, signal, configuration, callerAs, ...parts}: AdmissionParts,
+  {registry, naming, authorizers, log, client, gate, meter, signal, configuration, callerAs, ...parts}: AdmissionParts,
 ): AdmissionPlugin[] => {
-  const {authorizer, rbac} = judges;
+  const {authorizer, rbac} = authorizers;
   const reader = registryReader(registry);
   const {settings, configured, users} = configuration;
   const callerFor = (type: HookType): WebhookCaller => callerAs(users[type]);

@@ -39,7 +39,7 @@ import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
 import {admissionPlugins, readAdmission} from './admission.js';
 import {followedAgentTrust} from './agent-trust.js';
-import {judgesOf} from './authorization.js';
+import {createAuthorizers} from './authorization.js';
 import {componentsOf, type ComponentParts} from './components.js';
 import {aggregate, type Aggregation} from '#src/apiserver/aggregation/aggregation.js';
 import {Registrations} from '#src/apiserver/aggregation/registrations.js';
@@ -48,7 +48,7 @@ import {isSelf, serviceResolver, type ServiceReference} from '#src/apiserver/bac
 import {webhookCaller, type WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
 import type {WebhookUsers} from '#src/apiserver/backends/webhook-users.js';
 import {conversions} from '#src/apiserver/custom/conversion.js';
-import {conversionFigures} from '#src/apiserver/custom/conversion-figures.js';
+import {conversionMetrics} from '#src/apiserver/custom/conversion-metrics.js';
 import {webhookConversion} from '#src/apiserver/custom/webhook-conversion.js';
 import {ServerHealth} from './health.js';
 import {proxyClient} from './proxy-client.js';
@@ -128,7 +128,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     healthTimeoutMs: options.kvstoreHealthcheckTimeout,
     readyTimeoutMs: options.kvstoreReadycheckTimeout,
   });
-  const judges = judgesOf(options.authorizationMode, naming, gate);
+  const authorizers = createAuthorizers(options.authorizationMode, naming, gate);
   const authenticators = await authenticatorsOf(options, {clock, log, naming, gate, files: systemFiles, signal: following.signal});
   const proxy = await proxyClient({options, files: systemFiles, clock, log});
   const admission = await readAdmission(options, {naming, log, clock});
@@ -150,7 +150,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     runtimeConfig: options.runtimeConfig,
     release: releaseOf(options, parts.versions, log),
     minCompatibility: parts.versions.minCompatibility,
-    authorizer: judges.authorizer,
+    authorizer: authorizers.authorizer,
     issuesTokens: issuesTokens(options),
     servesUsage: parts.usage !== undefined,
     allowPrivileged: options.allowPrivileged,
@@ -170,8 +170,8 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     following.signal.addEventListener('abort', () => caller.close(), {once: true});
     return caller;
   };
-  const plugins = admissionPlugins(options, {configuration: admission, meter, signal: following.signal, callerAs, registry, naming, clock, random, judges, log, minor: Number(parts.version.emulationMinor), client, gate});
-  const converting = lazily(() => ({naming, clock, random, caller: callerAs(undefined), figures: conversionFigures(meter, clock)}));
+  const plugins = admissionPlugins(options, {configuration: admission, meter, signal: following.signal, callerAs, registry, naming, clock, random, authorizers, log, minor: Number(parts.version.emulationMinor), client, gate});
+  const converting = lazily(() => ({naming, clock, random, caller: callerAs(undefined), metrics: conversionMetrics(meter, clock)}));
   const toBackends = backends({network, clock, log});
   const registrations = new Registrations(() => proxy.pair);
   const aggregation = aggregate({naming, registrations, backends: toBackends, resolve, log, refusesRedirects: options.aggregatorRejectForwardingRedirect, gate});
@@ -186,7 +186,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     authenticators: [...authenticators, ...tokens.authenticators],
     anonymous: anonymousOf(options, log),
     admission: plugins,
-    rulesFor: judges.rulesFor,
+    rulesFor: authorizers.rulesFor,
     authenticateToken: tokenAuthenticator([...authenticators, ...tokens.authenticators], tokens.audiences),
     tokens: tokens.issuer,
     requestTimeoutMs: options.requestTimeout,
@@ -213,8 +213,8 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   loopback.attach(server.handler);
   if (tellsStorageVersions(server, gate)) server.storedVersions.expect(storedResources(registry));
   const follow = async () => {
-    await judges.rbac?.follow(registryPolicy(registry), following.signal);
-    await judges.nodes?.follow(registry, following.signal);
+    await authorizers.rbac?.follow(registryPolicy(registry), following.signal);
+    await authorizers.nodes?.follow(registry, following.signal);
     await server.custom.follow(following.signal);
   };
   let start: ServerStart | undefined;
@@ -226,10 +226,10 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     clientAs,
     follow,
     async begin() {
-      server.figures.follow({clock, log, meter: parts.metrics, naming, countEveryMs: options.kvstoreCountMetricPollPeriod, sizeEveryMs: options.kvstoreDbMetricPollInterval}, following.signal);
+      server.storageMetrics.follow({clock, log, meter: parts.metrics, naming, countEveryMs: options.kvstoreCountMetricPollPeriod, sizeEveryMs: options.kvstoreDbMetricPollInterval}, following.signal);
       compactRegularly({store, clock, log, intervalMs: options.kvstoreCompactionInterval}, following.signal);
       await follow();
-      start = serverStart({...parts, server, client, user: serverUser, health, judges, proxy, registrations, aggregation, meter: parts.metrics}, {looping: looping.signal, serving: following.signal});
+      start = serverStart({...parts, server, client, user: serverUser, health, authorizers, proxy, registrations, aggregation, meter: parts.metrics}, {looping: looping.signal, serving: following.signal});
       await health.run(start.hooks);
     },
     endLoops: () => looping.abort(),

@@ -8,7 +8,7 @@ import {Rbac} from '#src/apiserver/authorization/rbac.js';
 import type {Naming} from '#src/api/naming.js';
 
 /** Who decides in a server, made from `--authorization-mode`. */
-export interface Judges {
+export interface Authorizers {
   readonly authorizer: Authorizer;
   readonly rulesFor: ActionContext['rulesFor'];
   /** There when roles and bindings count. */
@@ -18,7 +18,7 @@ export interface Judges {
 }
 
 /** The authorizers of the modes in their order; members of the masters' group are allowed before any of them is asked. */
-export const judgesOf = (modes: readonly string[], naming: Naming, gate: (name: string) => boolean): Judges => {
+export const createAuthorizers = (modes: readonly string[], naming: Naming, gate: (name: string) => boolean): Authorizers => {
   let rbac: Rbac | undefined;
   let nodes: NodeGraph | undefined;
   const authorizers = modes.map((mode): Authorizer & RuleLister => {

@@ -32,7 +32,7 @@ import type {ApiserverOptions} from '#src/options/apiserver.js';
 import type {Store} from '#src/storage/store.js';
 import {apiServiceHooks} from './apiservices.js';
 import {authenticationConfig} from './authentication.js';
-import type {Judges} from './authorization.js';
+import type {Authorizers} from './authorization.js';
 import {definitionHooks} from './definitions.js';
 import type {ServerHealth, StartHook} from './health.js';
 import type {ProxyClient} from './proxy-client.js';
@@ -48,7 +48,7 @@ export interface ServerStartParts {
   /** The server's own identity. */
   readonly user: UserInfo;
   readonly health: ServerHealth;
-  readonly judges: Judges;
+  readonly authorizers: Authorizers;
   readonly proxy: ProxyClient;
   readonly registrations: Registrations;
   readonly aggregation: Aggregation | undefined;
@@ -81,7 +81,7 @@ export const tellsStorageVersions = ({registry}: ApiServer, gate: (name: string)
 
 /** What an API server does about its own objects once it can be asked. */
 export const serverStart = (parts: ServerStartParts, signals: StartSignals): ServerStart => {
-  const {options, server, client, health, judges, proxy, registrations, aggregation, store, naming, clock, random, log} = parts;
+  const {options, server, client, health, authorizers, proxy, registrations, aggregation, store, naming, clock, random, log} = parts;
   let selfService: SelfService | undefined;
   const namespaces = lazily(() => ensureSystemNamespaces(client));
   const loops = lazily(() => serverLoops({client, clock, random, log, meter: parts.meter, gate: parts.gate, watchSeconds: watchSecondsInProcess}, signals.looping));
@@ -96,7 +96,7 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
   const versionsTold = lazily(async () => {
     await announced();
     const {storedVersions} = server;
-    await tellStorageVersions({client, clock, log, server: serverIdentity(hostname()), resources: storedResources(registry), told: (resource, error) => storedVersions.told(resource, error)}, signals.serving);
+    await tellStorageVersions({client, clock, log, server: serverIdentity(hostname()), resources: storedResources(registry), told: (resource, error) => storedVersions.updated(resource, error)}, signals.serving);
   });
   const all: StartHook[] = [
     {
@@ -136,7 +136,7 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
     ...(registry.serves(kinds.customResourceDefinitions) ? definitionHooks({instances: customInstances(server.registry, server.custom, parts.user), loops}, signals.looping) : []),
     ...(proxy.pair ? [{name: 'aggregator-reload-proxy-client-cert', run: async () => proxy.follow(() => registrations.renew(), signals.serving)}] : []),
     ...(aggregation && registry.serves(kinds.apiServices) ? apiServiceHooks({server, health, naming, aggregation, loops}, signals.looping) : []),
-    ...(judges.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
+    ...(authorizers.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
   ];
   // What the other hooks write would be held back until then.
   const after = ({name, run}: StartHook): StartHook => ({name, run: () => versionsTold().then(run)});

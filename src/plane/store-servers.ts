@@ -24,9 +24,9 @@ export const storeServersOf = ({options, naming, gate, minCompatibility}: StoreS
     prefix: storePrefix(options),
     cached: watchCache,
     encoding: async () => {
-      const {storedForm} = await import('#src/apiserver/registry/stored-form.js');
+      const {recordEncoding} = await import('#src/apiserver/registry/record-encoding.js');
       const isBinary = storageMediaType.startsWith('application/vnd.');
-      return storedForm({naming, mediaType: isBinary ? naming.protobufMediaType : storageMediaType, cbor: gate('CBORServingAndStorage'), minCompatibility});
+      return recordEncoding({naming, mediaType: isBinary ? naming.protobufMediaType : storageMediaType, cbor: gate('CBORServingAndStorage'), minCompatibility});
     },
   };
 };

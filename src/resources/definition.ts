@@ -78,7 +78,7 @@ export interface Allocation {
 }
 
 /** Whom a write is put before that rules of fields cannot decide on. */
-export interface Judges {
+export interface WriteChecks {
   readonly authorizer: Authorizer;
   /** Objects as they are in the store now. */
   readonly reader: Reader;
@@ -91,7 +91,7 @@ export type Written = readonly string[] | {readonly allBut: readonly string[]};
  * What a kind has to say of metadata besides what all kinds have in common. A creation is judged by the kind's own rules of names and finalizers, unless
  * it says `common`; an update as an object that is `whole`, as a `change`, as `both`, or by nothing more. What is wrong is told of each time it is found.
  */
-export type MetadataJudgement = 'common' | 'change' | 'whole' | 'both';
+export type MetadataValidation = 'common' | 'change' | 'whole' | 'both';
 
 /**
  * How one address of a resource is written. `writes` lists the paths the caller's object is heard on; everything else is carried over from
@@ -107,13 +107,13 @@ export interface Endpoint<T extends KubeObject> {
     readonly owned?: Written;
   };
   /** How its metadata is judged. Default `change`. */
-  readonly metadata?: MetadataJudgement | ((context: HookContext) => MetadataJudgement);
+  readonly metadata?: MetadataValidation | ((context: HookContext) => MetadataValidation);
   /** Sets what the server owns. May change `object`; never refuses. */
   prepare?(object: T, old: Readonly<T> | undefined, context: HookContext): void;
   /** Says what is wrong. Never changes anything. */
   validate?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext): Iterable<FieldError>;
   /** What the server's own judges say against a write, once the object is valid: what rules of fields cannot tell. */
-  authorize?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext, judges: Judges): Promise<readonly FieldError[]>;
+  authorize?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext, checks: WriteChecks): Promise<readonly FieldError[]>;
   /** Texts for `Warning` headers. */
   warn?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext): Iterable<string>;
   /** Counters that a write adds one to, once it is stored; never for dry runs. */
@@ -155,11 +155,11 @@ export interface Action<In extends KubeObject = KubeObject> {
 }
 
 /** What a request that is passed on to a node, or to what runs there, looks like. */
-export interface Connection {
+export interface ConnectContext {
   readonly namespace: string;
   readonly name: string;
   /** The options of the query, read as the passage declares them. What was not said is absent. */
-  readonly options: PassageOptions;
+  readonly options: ConnectOptions;
   /** Which addresses of a node lead to its agent, best first. */
   readonly agentAddresses: readonly string[];
   readonly reader: Reader;
@@ -169,17 +169,17 @@ export interface Connection {
   gate(name: string): boolean;
 }
 
-export type PassageOptions = Readonly<Record<string, string | number | boolean | readonly string[] | readonly number[]>>;
+export type ConnectOptions = Readonly<Record<string, string | number | boolean | readonly string[] | readonly number[]>>;
 
 /** One option of a passage's query. Lists take the parameter several times; that of ports also takes commas. */
-export interface PassageOption {
+export interface ConnectOption {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'boolean' | 'time' | 'strings' | 'ports';
   readonly description: string;
 }
 
 /** Where a passage leads. */
-export interface Destination {
+export interface ConnectDestination {
   readonly scheme: 'http' | 'https';
   readonly host: string;
   /** The addresses of the host that were checked: connections go to these, and to no other that the name stands for a moment later. */
@@ -192,18 +192,18 @@ export interface Destination {
 }
 
 /** An address behind which something other than this server answers. */
-export interface Passage {
+export interface ConnectSubresource {
   /** What discovery tells of it. */
   readonly kind: Kind;
   readonly verbs: readonly ('get' | 'create' | 'update' | 'patch' | 'delete')[];
   /** How the caller and the other end talk: he is given a text to read, the connection speaks another protocol, or calls go through one by one, with the paths below. */
-  readonly way: 'text' | 'stream' | 'calls';
+  readonly mode: 'text' | 'stream' | 'calls';
   /** The kind of the options, and which there are. */
-  readonly options: {readonly kind: string; readonly fields: readonly PassageOption[]};
+  readonly options: {readonly kind: string; readonly fields: readonly ConnectOption[]};
   /** Says what is wrong with the options. */
-  validate?(options: PassageOptions, context: Pick<Connection, 'gate'>): Iterable<FieldError>;
+  validate?(options: ConnectOptions, context: Pick<ConnectContext, 'gate'>): Iterable<FieldError>;
   /** Finds the other end; nothing when there is nobody to ask yet (204). Throws the Status of a refusal. */
-  locate(connection: Connection): Promise<Destination | undefined>;
+  locate(connection: ConnectContext): Promise<ConnectDestination | undefined>;
 }
 
 /** How another part of the control plane is. */
@@ -296,7 +296,7 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   /** What POST does at subresources that store nothing of their own. */
   readonly actions?: Readonly<Record<string, Action>>;
   /** Addresses that are passed on to nodes and what runs there. */
-  readonly passages?: Readonly<Record<string, Passage>>;
+  readonly connectSubresources?: Readonly<Record<string, ConnectSubresource>>;
   /** Set for kinds that are never stored: POST on the collection runs it. */
   readonly review?: Action<T>;
   /** Set for kinds that are made up when they are read: get and list are all there is. */
@@ -340,7 +340,7 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
    * How many seconds an object is given to end by itself once it is deleted; 0 removes it at once. `asked` is the caller's wish. An object that is
    * ending can be given less time, never more.
    */
-  gracePeriod?(object: Readonly<T>, asked: number | undefined): number;
+  gracePeriod?(object: Readonly<T>, requestedSeconds: number | undefined): number;
   /** Whether its objects are kept by `beginDelete` at first, and go once others have done their part. */
   readonly endsInSteps?: boolean;
   /** Steps in before an object is removed: true keeps it (after changing it). Namespaces finalize this way. */

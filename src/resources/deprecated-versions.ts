@@ -1,7 +1,7 @@
 import type {Kind} from '#src/api/kinds.js';
 import type {GroupToken, Naming} from '#src/api/naming.js';
 
-interface Farewell {
+interface Deprecation {
   /** The releases of the original that began to advise against the version, and that will not serve it any more. */
   readonly since: string;
   readonly until: string;
@@ -10,7 +10,7 @@ interface Farewell {
 }
 
 /** Versions that are on their way out as a whole, by group. */
-const farewells: Partial<Record<GroupToken, Readonly<Record<string, Farewell>>>> = {
+const deprecations: Partial<Record<GroupToken, Readonly<Record<string, Deprecation>>>> = {
   admissionregistration: {v1alpha1: {since: 'v1.35', until: 'v1.38'}},
   certificates: {v1alpha1: {since: 'v1.34', until: 'v1.37'}},
   coordination: {v1alpha2: {since: 'v1.35', until: 'v1.38'}},
@@ -21,9 +21,9 @@ const farewells: Partial<Record<GroupToken, Readonly<Record<string, Farewell>>>>
 
 /** What who uses a version is warned of, if it is on its way out. */
 export const deprecatedVersion = ({group, version, kind}: Kind, naming: Naming): string | undefined => {
-  const farewell = farewells[group]?.[version];
-  if (!farewell) return undefined;
-  const {since, until, successor} = farewell;
-  const instead = successor ? `; use ${naming.apiVersion(group, successor)} ${kind}` : '';
-  return `${naming.apiVersion(group, version)} ${kind} is deprecated in ${since}+, unavailable in ${until}+${instead}`;
+  const deprecation = deprecations[group]?.[version];
+  if (!deprecation) return undefined;
+  const {since, until, successor} = deprecation;
+  const replacement = successor ? `; use ${naming.apiVersion(group, successor)} ${kind}` : '';
+  return `${naming.apiVersion(group, version)} ${kind} is deprecated in ${since}+, unavailable in ${until}+${replacement}`;
 };

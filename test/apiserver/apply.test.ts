@@ -72,7 +72,7 @@ test('applying the same again writes nothing', async t => {
 
   t.is(again.status, 200);
   t.deepEqual(again.json(), made);
-  t.deepEqual(stream.told, []);
+  t.deepEqual(stream.summaries, []);
 });
 
 test('what leaves the intent leaves the object, and what others own stays', async t => {

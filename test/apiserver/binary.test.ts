@@ -171,7 +171,7 @@ test('a watch in the binary form is a stream of frames that begin with their len
   const events = stream.frames.map(readFrame);
   t.deepEqual(events.map(event => event.type), ['ADDED', 'DELETED', 'BOOKMARK']);
   t.like(events[0]!.object, {kind: 'ConfigMap', apiVersion: 'v1', metadata: {name: 'watched'}, data: {a: 'b'}} as object);
-  t.deepEqual(plain.told, ['ADDED watched', 'DELETED watched'], 'watchers of one change do not share bytes across forms');
+  t.deepEqual(plain.summaries, ['ADDED watched', 'DELETED watched'], 'watchers of one change do not share bytes across forms');
 
   await store.compact(Number(events[1]!.object.metadata!.resourceVersion));
   using gone = await watch(`${configMaps}?watch=1&resourceVersion=1`, {headers: {accept: type}});

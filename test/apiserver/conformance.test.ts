@@ -38,7 +38,7 @@ const ok = (t: ExecutionContext, answer: Answered, status = 200): Answered => {
 const versionOf = (answer: Answered): string => answer.json().metadata!.resourceVersion!;
 const told = async (stream: Stream): Promise<readonly string[]> => {
   await settle();
-  return stream.told;
+  return stream.summaries;
 };
 const refused = (t: ExecutionContext, answer: Answered, code: number, reason: string): string => {
   t.like(answer.json<Status>(), {status: 'Failure', code, reason}, answer.text);

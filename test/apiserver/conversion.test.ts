@@ -2,7 +2,7 @@ import test from 'ava';
 import type {Status} from '#src/api/status.js';
 import {noMeter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';
-import {conversionFigures} from '#src/apiserver/custom/conversion-figures.js';
+import {conversionMetrics} from '#src/apiserver/custom/conversion-metrics.js';
 import {translationOf} from '#src/apiserver/custom/records.js';
 import {translatedStore} from '#src/apiserver/custom/translated-store.js';
 import {webhookConversion} from '#src/apiserver/custom/webhook-conversion.js';
@@ -110,7 +110,7 @@ for (const [title, answer, text, fault] of answers) {
     const [{request}] = hook.asked as [Asked];
     const message = text.replace('"UID"', `"${request.uid}"`).replace('UID !=', `${metadata!.uid} !=`);
     t.deepEqual(got.json<Status>(), {kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: `conversion webhook for example.com/v1, Kind=Widget ${message}`, code: 500});
-    t.deepEqual(await world.figures('apiserver_conversion_webhook_request_total'), [`apiserver_conversion_webhook_request_total{result="failure",failure_type="conversion_webhook_${fault}_failure"} 1`]);
+    t.deepEqual(await world.metricLines('apiserver_conversion_webhook_request_total'), [`apiserver_conversion_webhook_request_total{result="failure",failure_type="conversion_webhook_${fault}_failure"} 1`]);
   });
 }
 
@@ -121,7 +121,7 @@ test('a webhook that is not there is told of with where it was looked for, and h
   await world.post(widgets, first('a', 'one:1'));
   await world.redefine(twoVersions({strategy: 'Webhook', webhook: {conversionReviewVersions: ['v1'], clientConfig: {service: {namespace: 'default', name: 'svc', path: '/convert'}, url: null, caBundle: null}}}));
   t.is((await world.get(`${second}/a`)).json<Status>().message, 'conversion webhook for example.com/v1, Kind=Widget failed: Post "https://svc.default.svc:443/convert?timeout=30s": services "svc" not found');
-  t.deepEqual(await world.figures('apiserver_conversion_webhook_request_total'), ['apiserver_conversion_webhook_request_total{result="failure",failure_type="conversion_webhook_call_failure"} 1']);
+  t.deepEqual(await world.metricLines('apiserver_conversion_webhook_request_total'), ['apiserver_conversion_webhook_request_total{result="failure",failure_type="conversion_webhook_call_failure"} 1']);
 });
 
 test('of metadata a webhook changes labels and annotations only', async t => {
@@ -198,7 +198,7 @@ test('changes that come together are converted together, and one that cannot be 
     return {[Symbol.dispose]: () => undefined};
   }} satisfies Pick<Store, 'watch'>);
   const heard: string[] = [];
-  const parts = {naming: words, clock: world.clock, random: seededRandom(5), caller: world.caller, figures: conversionFigures(noMeter, world.clock)};
+  const parts = {naming: words, clock: world.clock, random: seededRandom(5), caller: world.caller, metrics: conversionMetrics(noMeter, world.clock)};
   const definition = (await world.get(`${definitions}/widgets.example.com`)).json() as Definition;
   const family = customFamily(definition, world.server.registry.settings);
   const seen = translatedStore(store, translationOf(family, family.versions[1]!, webhookConversion(definition, parts)), new AbortController().signal);
@@ -396,6 +396,6 @@ test('figures tell how long conversions took, between which versions', async t =
   await world.define(twoVersions(asking(hook)));
   await world.post(widgets, first('a', 'one:1'));
   await world.get(`${second}/a`);
-  t.deepEqual(await world.figures('apiserver_crd_conversion_webhook_duration_seconds_count'), ['apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="widgets.example.com",from_version="v1",to_version="v2",succeeded="true"} 1']);
-  t.deepEqual(await world.figures('apiserver_conversion_webhook_duration_seconds_count'), ['apiserver_conversion_webhook_duration_seconds_count{result="success",failure_type=""} 1']);
+  t.deepEqual(await world.metricLines('apiserver_crd_conversion_webhook_duration_seconds_count'), ['apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="widgets.example.com",from_version="v1",to_version="v2",succeeded="true"} 1']);
+  t.deepEqual(await world.metricLines('apiserver_conversion_webhook_duration_seconds_count'), ['apiserver_conversion_webhook_duration_seconds_count{result="success",failure_type=""} 1']);
 });

@@ -4,7 +4,7 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import {notFound} from '#src/api/status.js';
 import {webhookCaller} from '#src/apiserver/backends/webhook-caller.js';
 import {conversions} from '#src/apiserver/custom/conversion.js';
-import {conversionFigures} from '#src/apiserver/custom/conversion-figures.js';
+import {conversionMetrics} from '#src/apiserver/custom/conversion-metrics.js';
 import {webhookConversion} from '#src/apiserver/custom/webhook-conversion.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {aDefinition, aVersion, startCustom, widgets, type VersionSketch} from './custom.js';
@@ -92,7 +92,7 @@ export const startConverting = async (options: Parameters<typeof startCustom>[0]
   const clock = new VirtualClock();
   const metrics = new MetricsRegistry();
   const caller = webhookCaller({clock, resolve: () => Promise.reject(notFound({group: '', resource: 'services'}, 'svc')), userAgent: 'tester'});
-  const parts = {naming: words, clock, random: seededRandom(3), caller, figures: conversionFigures(metrics, clock)};
+  const parts = {naming: words, clock, random: seededRandom(3), caller, metrics: conversionMetrics(metrics, clock)};
   const world = await startCustom({clock, conversion: conversions(definition => webhookConversion(definition, parts)), ...options});
   return {
     ...world,
@@ -106,7 +106,7 @@ export const startConverting = async (options: Parameters<typeof startCustom>[0]
         });
       }
     },
-    async figures(name: string): Promise<string[]> {
+    async metricLines(name: string): Promise<string[]> {
       const {body} = await metrics.exposition();
       return body.split('\n').filter(line => line.startsWith(name));
     },

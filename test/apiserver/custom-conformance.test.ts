@@ -65,7 +65,7 @@ test('custom objects are told of by watches as they come, change and go', async 
   await world.patch(`${widgets}/a`, {metadata: {labels: {a: 'b'}}});
   await world.remove(`${widgets}/a`);
 
-  t.deepEqual(stream.told, ['ADDED a', 'MODIFIED a', 'DELETED a']);
+  t.deepEqual(stream.summaries, ['ADDED a', 'MODIFIED a', 'DELETED a']);
 });
 
 test('the status of a definition is read, patched and put at its own address', async t => {

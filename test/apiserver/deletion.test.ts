@@ -244,7 +244,7 @@ test('a collection is deleted by its selection, and listed as it was', async t =
   t.is(json().kind, 'ConfigMapList');
   t.deepEqual(json<KubeList<KubeObject>>().items.map(({metadata}) => metadata?.name), ['a', 'c']);
   t.deepEqual((await get(configMaps)).json<KubeList<KubeObject>>().items.map(({metadata}) => [metadata?.name, metadata?.deletionTimestamp]), [['b', undefined], ['c', now]]);
-  t.deepEqual([...stream.told].sort(), ['DELETED a', 'MODIFIED c']);
+  t.deepEqual([...stream.summaries].sort(), ['DELETED a', 'MODIFIED c']);
 });
 
 test('a limit on the deletion of a collection leaves the rest', async t => {

@@ -104,7 +104,7 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
       t.is((await world.remove(item)).status, 404);
       await settled(world.clock);
       const told = [`ADDED ${one}`, ...Array.from({length: twoSteps || served.resource.definition.gracePeriod ? 5 : 4}, () => `MODIFIED ${one}`), `DELETED ${one}`];
-      t.deepEqual(stream.told, told);
+      t.deepEqual(stream.summaries, told);
       const versions = stream.events.map(({object}) => Number(object.metadata?.resourceVersion));
       t.deepEqual(versions, [...new Set(versions)].sort((a, b) => a - b), 'events come in the order of their versions');
 

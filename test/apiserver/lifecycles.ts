@@ -143,8 +143,8 @@ export const lives = async (t: ExecutionContext, world: Wire & {settle(): Promis
   t.deepEqual((await list()).items, []);
 
   // Controllers may change it too.
-  t.true(stream.told.filter(event => event === `MODIFIED ${one}`).length >= (status ? 4 : 2));
-  t.deepEqual(stream.told.filter(event => !event.startsWith('MODIFIED')), [one, ...called.slice(1).sort()].map(name => `DELETED ${name}`));
+  t.true(stream.summaries.filter(event => event === `MODIFIED ${one}`).length >= (status ? 4 : 2));
+  t.deepEqual(stream.summaries.filter(event => !event.startsWith('MODIFIED')), [one, ...called.slice(1).sort()].map(name => `DELETED ${name}`));
   const versions = stream.events.map(({object}) => Number(object.metadata?.resourceVersion));
   t.deepEqual(versions, [...new Set(versions)].sort((a, b) => a - b), 'in the order of their versions');
   if (!clusterScoped) await remove(`/api/v1/namespaces/${namespace}`);

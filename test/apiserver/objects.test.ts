@@ -251,7 +251,7 @@ test('a write that changes nothing is not written, and nobody hears of it', asyn
 
   t.is(again.json().metadata?.resourceVersion, made.metadata?.resourceVersion);
   t.is(patched.json().metadata?.resourceVersion, made.metadata?.resourceVersion);
-  t.deepEqual(stream.told, []);
+  t.deepEqual(stream.summaries, []);
 });
 
 test('the update that takes the last finalizer of a dying object removes it', async t => {
@@ -268,7 +268,7 @@ test('the update that takes the last finalizer of a dying object removes it', as
   t.is(last.status, 200);
   t.is(last.json().metadata?.deletionTimestamp, now);
   t.is((await get(`${configMaps}/a`)).status, 404);
-  t.deepEqual(stream.told, ['DELETED a']);
+  t.deepEqual(stream.summaries, ['DELETED a']);
   t.true(Number(stream.events[0]?.object.metadata?.resourceVersion) > Number(dying.metadata?.resourceVersion));
 });
 
@@ -399,7 +399,7 @@ test('a dry run tells what would be and leaves no trace', async t => {
   t.truthy(created.json().metadata?.uid);
   t.is(updated.json().metadata?.resourceVersion, made.metadata?.resourceVersion);
   t.deepEqual((await get(configMaps)).json<KubeList<KubeObject>>().items.map(({metadata}) => metadata), [made.metadata]);
-  t.deepEqual(stream.told, []);
+  t.deepEqual(stream.summaries, []);
 });
 
 test('a name that no store can hold is refused as invalid', async t => {

@@ -5,7 +5,7 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import {noMeter, type Meter} from '#src/base/meter.js';
 import {encodeRecord} from '#src/apiserver/registry/record.js';
 import {filterOf} from '#src/apiserver/registry/filter.js';
-import {CollectionFacts, Facts, SelectionCache} from '#src/apiserver/registry/selection-cache.js';
+import {CollectionAttributes, RecordAttributes, SelectionCache} from '#src/apiserver/registry/selection-cache.js';
 import {memoryStore} from '#src/storage/memory/index.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import {aConfigMap, configMaps, settled, startWire} from './wire.js';
@@ -97,65 +97,65 @@ test('labels are those of the object, not of what is in it', async t => {
 test('a change is looked into once, however many watch with selectors', async t => {
   const {server, watch, put, clock} = await start();
   const streams = await Promise.all(['odd%3Dtrue', 'odd%3Dfalse', 'odd', '!odd'].map(selector => watch(`${configMaps}?watch=1&resourceVersion=12&labelSelector=${selector}`)));
-  const {facts} = server.registry.find('', 'v1', 'configmaps')!.resource;
+  const {attributes} = server.registry.find('', 'v1', 'configmaps')!.resource;
   const asked: string[] = [];
-  const of = facts.of.bind(facts);
-  facts.of = (record: StoredRecord) => (asked.push(record.key.slice(record.key.lastIndexOf('/') + 1)), of(record));
+  const of = attributes.of.bind(attributes);
+  attributes.of = (record: StoredRecord) => (asked.push(record.key.slice(record.key.lastIndexOf('/') + 1)), of(record));
   await put(`${configMaps}/m4`, aConfigMap('m4', {metadata: {name: 'm4', labels: {odd: 'true'}}}));
   await settled(clock);
 
-  t.deepEqual(streams.map(({told}) => told.at(-1)), ['ADDED m4', 'DELETED m4', 'MODIFIED m4', undefined]);
+  t.deepEqual(streams.map(({summaries}) => summaries.at(-1)), ['ADDED m4', 'DELETED m4', 'MODIFIED m4', undefined]);
   t.deepEqual(asked, ['m4', 'm4']);
 });
 
 /** Facts of objects that count how often one is parsed. */
-const factsOf = (cache = new SelectionCache(noMeter)) => {
+const attributesOf = (cache = new SelectionCache(noMeter)) => {
   const parsed: string[] = [];
-  const facts = new CollectionFacts(cache, {
+  const attributes = new CollectionAttributes(cache, {
     getters: [object => String((object as {type?: string}).type)],
     parse: ({key, value}) => (parsed.push(key), JSON.parse(value.toString('utf8', 8)) as KubeObject),
     row: object => ({text: JSON.stringify([object.metadata?.name]), times: []}),
   });
   const record = (key: string, revision: number, labels: Record<string, string> = {a: key}): StoredRecord => ({key, revision, created: 1, value: encodeRecord({apiVersion: 'v1', kind: 'Secret', metadata: {name: key, labels}, type: `t${revision}`} as KubeObject)});
-  return {cache, facts, parsed, record};
+  return {cache, attributes, parsed, record};
 };
 
 test('labels are known without parsing, fields and cells by parsing once', t => {
-  const {facts, parsed, record} = factsOf();
+  const {attributes, parsed, record} = attributesOf();
   const one = record('x', 5);
 
-  t.deepEqual(facts.of(one).labels, {a: 'x'});
+  t.deepEqual(attributes.of(one).labels, {a: 'x'});
   t.deepEqual(parsed, []);
-  t.deepEqual([facts.withFields(one).fields, facts.withFields(one).fields, facts.rowOf(one), facts.rowOf(one)], [['t5'], ['t5'], {text: '["x"]', times: []}, {text: '["x"]', times: []}]);
+  t.deepEqual([attributes.withFields(one).fields, attributes.withFields(one).fields, attributes.rowOf(one), attributes.rowOf(one)], [['t5'], ['t5'], {text: '["x"]', times: []}, {text: '["x"]', times: []}]);
   t.is(parsed.length, 2);
-  t.is(facts.known('x', 4), undefined);
-  t.deepEqual(facts.withFields(record('x', 4)).fields, ['t4']);
-  t.deepEqual(facts.known('x', 5)?.fields, ['t5']);
-  t.is(facts.of(record('y', 6, {a: 'x'})).labels, facts.of(one).labels);
+  t.is(attributes.known('x', 4), undefined);
+  t.deepEqual(attributes.withFields(record('x', 4)).fields, ['t4']);
+  t.deepEqual(attributes.known('x', 5)?.fields, ['t5']);
+  t.is(attributes.of(record('y', 6, {a: 'x'})).labels, attributes.of(one).labels);
 });
 
 test('what is known beside objects has a bound in bytes, and is right beyond it', t => {
   const gauges = new Map<string, () => Iterable<readonly [unknown, number]>>();
   const meter: Meter = {...noMeter, observed: ({name}, read) => (gauges.set(name, read), noMeter.observed({name, help: ''}, read))};
   const cache = new SelectionCache(meter, 10_000);
-  const {facts, record} = factsOf(cache);
-  const other = factsOf(cache);
-  other.facts.of(other.record('other', 1));
-  for (let i = 0; i < 1000; i++) facts.withFields(record(`k${i}`, i));
+  const {attributes, record} = attributesOf(cache);
+  const other = attributesOf(cache);
+  other.attributes.of(other.record('other', 1));
+  for (let i = 0; i < 1000; i++) attributes.withFields(record(`k${i}`, i));
 
   t.true(cache.bytes > 5000 && cache.bytes <= 10_000);
   t.deepEqual([...gauges.get('apiserver_selection_cache_bytes')!()], [[{}, cache.bytes]]);
-  t.is(other.facts.known('other', 1), undefined);
-  t.deepEqual([facts.known('k0', 0), facts.known('k999', 999)?.fields], [undefined, ['t999']]);
-  t.deepEqual(facts.withFields(record('k0', 0)).fields, ['t0']);
+  t.is(other.attributes.known('other', 1), undefined);
+  t.deepEqual([attributes.known('k0', 0), attributes.known('k999', 999)?.fields], [undefined, ['t999']]);
+  t.deepEqual(attributes.withFields(record('k0', 0)).fields, ['t0']);
 });
 
 test('sets of labels count for the bound, though no object has them any more', t => {
   const cache = new SelectionCache(noMeter, 10_000);
-  const {facts, record} = factsOf(cache);
+  const {attributes, record} = attributesOf(cache);
   let most = 0;
   for (let i = 0; i < 1000; i++) {
-    facts.of(record('k', i, {a: `${'x'.repeat(60)}${i}`}));
+    attributes.of(record('k', i, {a: `${'x'.repeat(60)}${i}`}));
     most = Math.max(most, cache.bytes);
   }
 
@@ -167,18 +167,18 @@ test('the selector of a watch judges each set of labels once while anybody holds
   let asked = 0;
   const labels = {requirements: [], empty: false, matches: () => ++asked > 0, toString: () => ''};
   const filter = filterOf(server.registry.find('', 'v1', 'configmaps')!, {labels, fields: fieldSelector([])});
-  const first = new Facts(1, {});
-  for (let i = 0; i < 2; i++) filter.judge('k', first);
+  const first = new RecordAttributes(1, {});
+  for (let i = 0; i < 2; i++) filter.decide('k', first);
   t.is(asked, 1);
-  for (let i = 0; i < 5000; i++) filter.judge('k', new Facts(1, {}));
-  filter.judge('k', first);
+  for (let i = 0; i < 5000; i++) filter.decide('k', new RecordAttributes(1, {}));
+  filter.decide('k', first);
 
   t.is(asked, 5001);
 });
 
-test('facts of a hundred thousand objects take less than 20 MB', t => {
-  const {cache, facts, record} = factsOf();
-  for (let i = 0; i < 1000; i++) facts.of(record(`/registry/configmaps/default/item-${i}`, i, {app: `app-${i % 100}`}));
+test('attributes of a hundred thousand objects take less than 20 MB', t => {
+  const {cache, attributes, record} = attributesOf();
+  for (let i = 0; i < 1000; i++) attributes.of(record(`/registry/configmaps/default/item-${i}`, i, {app: `app-${i % 100}`}));
 
   t.true(cache.bytes * 100 < 30 << 20, `${cache.bytes}`);
 });

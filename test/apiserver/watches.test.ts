@@ -45,7 +45,7 @@ for (const [query, initial] of [
     await post(configMaps, aConfigMap('c'));
     await settled(clock);
 
-    t.deepEqual(stream.told, [...initial, 'ADDED c']);
+    t.deepEqual(stream.summaries, [...initial, 'ADDED c']);
   });
 }
 
@@ -63,7 +63,7 @@ test('without its gate a streaming list is refused, and a legacy watch marks not
   const {watch, get} = await start({gate: () => false});
   using stream = await watch(`${configMaps}?watch=1&allowWatchBookmarks=true`);
 
-  t.deepEqual(stream.told, ['ADDED a', 'ADDED b']);
+  t.deepEqual(stream.summaries, ['ADDED a', 'ADDED b']);
   t.deepEqual((await get(`${configMaps}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`)).json<Status>().details?.causes, [
     {reason: 'FieldValueForbidden', message: 'Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled', field: 'sendInitialEvents'},
   ]);
@@ -98,7 +98,7 @@ test('a watch from a version to come begins at once and tells what comes behind 
   for (const name of ['c', 'd']) await post(configMaps, aConfigMap(name));
   await settled(clock);
 
-  t.deepEqual(stream.told, ['ADDED d']);
+  t.deepEqual(stream.summaries, ['ADDED d']);
 });
 
 test('a watch from a version that does not come to a store of its own ends, so that its watcher lists anew', async t => {
@@ -152,7 +152,7 @@ test('what enters a selection is added, what leaves it is deleted, whatever happ
   await remove(`${configMaps}/a`);
   await settled(clock);
 
-  t.deepEqual(stream.told, ['ADDED a', 'MODIFIED a', 'DELETED a', 'ADDED a', 'DELETED a']);
+  t.deepEqual(stream.summaries, ['ADDED a', 'MODIFIED a', 'DELETED a', 'ADDED a', 'DELETED a']);
   t.like(stream.events[2]?.object, {metadata: {labels: {in: 'yes'}, resourceVersion: out.metadata?.resourceVersion}, data: {k: '1'}});
 });
 
@@ -162,7 +162,7 @@ test('the last state of an object comes with the version of its deletion', async
   await remove(`${configMaps}/a`);
   await settled(clock);
 
-  t.deepEqual(stream.told, ['DELETED a']);
+  t.deepEqual(stream.summaries, ['DELETED a']);
   t.is(stream.events[0]?.object.metadata?.resourceVersion, String(Number(last) + 1));
 });
 
@@ -173,7 +173,7 @@ for (const path of ['/api/v1/watch/namespaces/default/configmaps/a?resourceVersi
     for (const name of ['a', 'b']) await patch(`${configMaps}/${name}`, {data: {x: '1'}});
     await settled(clock);
 
-    t.deepEqual(stream.told, ['MODIFIED a']);
+    t.deepEqual(stream.summaries, ['MODIFIED a']);
   });
 }
 
@@ -201,7 +201,7 @@ test('a watch without a namespace tells of all of them, one with a namespace of 
   await post('/api/v1/namespaces/other/configmaps', aConfigMap('b'));
   await settled(clock);
 
-  t.deepEqual([all.told, old.told, own.told], [['ADDED a', 'ADDED b'], ['ADDED a', 'ADDED b'], ['ADDED b']]);
+  t.deepEqual([all.summaries, old.summaries, own.summaries], [['ADDED a', 'ADDED b'], ['ADDED a', 'ADDED b'], ['ADDED b']]);
 });
 
 test('bookmarks come each minute and before the end, if they were asked for', async t => {
@@ -210,17 +210,17 @@ test('bookmarks come each minute and before the end, if they were asked for', as
   using silent = await watch(`${configMaps}?watch=1&resourceVersion=${last}&timeoutSeconds=90`);
   const other = (await post('/api/v1/nodes', {metadata: {name: 'n'}})).json().metadata?.resourceVersion;
   await clock.advance(59_999);
-  t.deepEqual(marked.told, []);
+  t.deepEqual(marked.summaries, []);
   await clock.advance(1);
   t.deepEqual(marked.events.map(({type, object}) => [type, object.kind, Object.keys(object.metadata ?? {})]), [['BOOKMARK', 'ConfigMap', ['resourceVersion']]]);
   await clock.advance(28_000);
-  t.deepEqual(marked.told, ['BOOKMARK', 'BOOKMARK']);
+  t.deepEqual(marked.summaries, ['BOOKMARK', 'BOOKMARK']);
   t.is(marked.events[1]?.object.metadata?.resourceVersion, other);
   t.deepEqual([marked.ended, silent.ended], [false, false]);
   await clock.advance(2000);
 
   t.deepEqual([marked.ended, silent.ended], [true, true]);
-  t.deepEqual([marked.told.length, silent.told.length], [2, 0]);
+  t.deepEqual([marked.summaries.length, silent.summaries.length], [2, 0]);
   t.is(clock.pending, 0);
 });
 
@@ -253,7 +253,7 @@ test('a stop ends streams without an error', async t => {
   stream.clear();
   server.endWatches();
 
-  t.deepEqual([stream.ended, stream.told, clock.pending], [true, [], 0]);
+  t.deepEqual([stream.ended, stream.summaries, clock.pending], [true, [], 0]);
 });
 
 test('a consumer who asks for patience gets the initial state piece by piece, and then what followed', async t => {
@@ -322,12 +322,12 @@ test('every list leads to a watch that loses and repeats nothing', async t => {
     streams.push([i, await watch(`${configMaps}?watch=1&resourceVersion=${metadata?.resourceVersion}`)] as const);
   }
   await settled(clock);
-  const whole = streams[0]![1].told;
+  const whole = streams[0]![1].summaries;
 
   for (const [, stream] of streams) {
-    t.deepEqual(stream.told, whole.slice(whole.length - stream.told.length));
+    t.deepEqual(stream.summaries, whole.slice(whole.length - stream.summaries.length));
     stream[Symbol.dispose]();
   }
   t.is(whole.length, 9 + 3);
-  t.is(streams[9]![1].told.length, 0);
+  t.is(streams[9]![1].summaries.length, 0);
 });

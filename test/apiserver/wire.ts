@@ -41,7 +41,7 @@ export interface Stream extends Disposable {
   readonly events: readonly WireEvent[];
   readonly ended: boolean;
   /** `TYPE name` of each event. */
-  readonly told: readonly string[];
+  readonly summaries: readonly string[];
   clear(): void;
 }
 
@@ -130,7 +130,7 @@ class Recorder implements Stream, WatchSink {
     return this.lines.map(line => JSON.parse(line) as WireEvent);
   }
 
-  get told(): string[] {
+  get summaries(): string[] {
     return this.events.map(({type, object}) => `${type} ${object.metadata?.name ?? ''}`.trim());
   }
 

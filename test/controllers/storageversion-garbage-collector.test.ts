@@ -87,8 +87,8 @@ test('writes wait until it is told in which version their resource is stored, bu
   t.is((await post('/apis/authorization.plat.io/v1/selfsubjectaccessreviews', {spec: {nonResourceAttributes: {path: '/', verb: 'get'}}})).status, 201, 'what is stored nowhere');
 
   const events = resources.find(({resource}) => resource === 'events')!;
-  server.storedVersions.told(events, new Error('no room'));
+  server.storedVersions.updated(events, new Error('no room'));
   t.regex((await post('/apis/events.plat.io/v1/namespaces/default/events', {metadata: {name: 'a'}})).text, /for resource: events\.events\.plat\.io, last seen error: no room"/);
-  for (const resource of resources) server.storedVersions.told(resource);
+  for (const resource of resources) server.storedVersions.updated(resource);
   t.is(await make(maps, 'a'), 201);
 });

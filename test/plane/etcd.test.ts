@@ -7,7 +7,7 @@ import {naming as namingOf} from '#src/api/naming.js';
 import type {StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {encodeRecord, recordObject} from '#src/apiserver/registry/record.js';
-import {storedForm} from '#src/apiserver/registry/stored-form.js';
+import {recordEncoding} from '#src/apiserver/registry/record-encoding.js';
 import {systemClock} from '#src/base/clock.js';
 import {localServingPair, planeMaterial} from '#src/plane/material.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
@@ -41,7 +41,7 @@ const withoutVersion = (object: KubeObject): KubeObject => {
 for (const file of samples ? readdirSync(samples).filter(name => /^(core\.v1\.(Pod|Service|Secret|Node)|apps\.v1\.Deployment|certificates\.k8s\.io\.v1\.CertificateSigningRequest)\.pb$/.test(name)) : [])
   test(`${file} lies in the store as the original puts it there`, async t => {
     const bytes = readFileSync(join(samples, file));
-    const form = await storedForm({naming, mediaType: naming.protobufMediaType, cbor: false});
+    const form = await recordEncoding({naming, mediaType: naming.protobufMediaType, cbor: false});
     const expected = encodeObject({...withoutVersion(decodeObject(bytes, naming) as unknown as KubeObject)}, naming);
 
     const record = form.decode('', bytes);
@@ -61,7 +61,7 @@ test('objects are written in the form asked for, custom ones as JSON or CBOR, an
     [naming.protobufMediaType, false],
     [naming.protobufMediaType, true],
   ] as const;
-  const forms = await Promise.all(settings.map(([mediaType, cbor]) => storedForm({naming, mediaType, cbor})));
+  const forms = await Promise.all(settings.map(([mediaType, cbor]) => recordEncoding({naming, mediaType, cbor})));
   const written = forms.map(form => form.encode('', encodeRecord(object)));
   const customs = forms.map(form => form.encode('', encodeRecord(custom)));
 
@@ -75,14 +75,14 @@ test('objects are written in the form asked for, custom ones as JSON or CBOR, an
     for (const bytes of written) t.is(plain(form.decode('', bytes)), plain(encodeRecord(object)));
     for (const bytes of customs) t.is(plain(form.decode('', bytes)), plain(encodeRecord(custom)));
   }
-  const other = await storedForm({naming: namingOf('plat'), mediaType: namingOf('plat').protobufMediaType, cbor: false});
+  const other = await recordEncoding({naming: namingOf('plat'), mediaType: namingOf('plat').protobufMediaType, cbor: false});
   t.throws(() => other.decode('', written[2]!));
   t.is(other.encode('', encodeRecord(object)).toString('latin1', 0, 4), 'plt\0');
 });
 
 /** What lies in the store for an object, as somebody else may have put it there. */
 const shownOf = async (object: object): Promise<KubeObject> => {
-  const form = await storedForm({naming, mediaType: naming.protobufMediaType, cbor: false});
+  const form = await recordEncoding({naming, mediaType: naming.protobufMediaType, cbor: false});
   return recordObject<KubeObject>(form.decode('', encodeObject(object as Record<string, unknown>, naming)), 1);
 };
 
@@ -98,7 +98,7 @@ test('an object is written in a version that the oldest servers know, and read b
   const claim = {apiVersion: 'resource.k8s.io/v1', kind: 'ResourceClaim', metadata: {name: 'a', namespace: 'default'}, spec: {devices: {requests: [{name: 'r', exactly: {deviceClassName: 'c', allocationMode: 'ExactCount', count: 1}}]}}} as KubeObject;
   const addresses = {apiVersion: 'networking.k8s.io/v1', kind: 'IPAddress', metadata: {name: '10.0.0.1'}, spec: {parentRef: {group: '', resource: 'services', namespace: 'n', name: 's'}}} as KubeObject;
   const versionsOf = async (minCompatibility: string, mediaType: string) => {
-    const form = await storedForm({naming, mediaType, cbor: false, minCompatibility});
+    const form = await recordEncoding({naming, mediaType, cbor: false, minCompatibility});
     return [claim, addresses, object].map(each => {
       const bytes = form.encode('', encodeRecord(each));
       t.deepEqual(form.decode('', bytes), form.decode('', form.encode('', form.decode('', bytes))));
@@ -112,7 +112,7 @@ test('an object is written in a version that the oldest servers know, and read b
     t.deepEqual(await versionsOf('1.33', mediaType), ['resource.k8s.io/v1beta2', 'networking.k8s.io/v1', 'v1']);
     t.deepEqual(await versionsOf('1.32', mediaType), ['resource.k8s.io/v1beta1', 'networking.k8s.io/v1beta1', 'v1']);
   }
-  const flat = await storedForm({naming, mediaType: 'application/json', cbor: false, minCompatibility: '1.32'});
+  const flat = await recordEncoding({naming, mediaType: 'application/json', cbor: false, minCompatibility: '1.32'});
   t.deepEqual((JSON.parse(flat.encode('', encodeRecord(claim)).toString()) as {spec: unknown}).spec, {devices: {requests: [{name: 'r', deviceClassName: 'c', allocationMode: 'ExactCount', count: 1}]}});
 });
 
@@ -192,7 +192,7 @@ if (server) {
     const pair = await localServingPair(join(directory, 'tls', 'server'), {files, authority}, systemClock);
     const guarded = await EtcdServer.start({ca: files.ca, cert: join(pair.directory, 'tls.crt'), key: join(pair.directory, 'tls.key')});
     const open = (tls: {caFile: string; certFile: string; keyFile: string}, timeoutMs: number, url = guarded.url) =>
-      openStore({backend: 'etcd3', directory: '', naming: 'kubernetes', timeoutMs, servers: {urls: [url], prefix: '/tls', cached: true, tls, encoding: () => storedForm({naming, mediaType: naming.protobufMediaType, cbor: false})}});
+      openStore({backend: 'etcd3', directory: '', naming: 'kubernetes', timeoutMs, servers: {urls: [url], prefix: '/tls', cached: true, tls, encoding: () => recordEncoding({naming, mediaType: naming.protobufMediaType, cbor: false})}});
 
     const store = await open({caFile: files.ca, certFile: files.admin, keyFile: files.adminKey}, 10_000);
     t.true((await store.create('/tls/a', encodeRecord(object))) > 1);
@@ -221,7 +221,7 @@ if (server) {
     await admin[Symbol.asyncDispose]();
     const reasons = new Set<string>();
 
-    const opened = openStore({backend: 'etcd3', directory: '', naming: 'kubernetes', timeoutMs: 700, waiting: reason => reasons.add(reason), servers: {urls: [private_.url], prefix: '/users', cached: true, tls: {caFile: '', certFile: '', keyFile: ''}, encoding: () => storedForm({naming, mediaType: naming.protobufMediaType, cbor: false})}});
+    const opened = openStore({backend: 'etcd3', directory: '', naming: 'kubernetes', timeoutMs: 700, waiting: reason => reasons.add(reason), servers: {urls: [private_.url], prefix: '/users', cached: true, tls: {caFile: '', certFile: '', keyFile: ''}, encoding: () => recordEncoding({naming, mediaType: naming.protobufMediaType, cbor: false})}});
 
     const reason = 'etcdserver: user name is empty (etcd takes the common name of --kvstore-certfile for the user)';
     await t.throwsAsync(opened, {instanceOf: StoreUnusable, message: `--storage-initialization-timeout: the store was not ready within 0.7 s: ${reason}`});

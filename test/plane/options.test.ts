@@ -151,7 +151,7 @@ test('a server whose flags are at their greatest keeps events, watches and colle
   using watching = await watch('/api/v1/namespaces/default/events?watch=1');
   await plane.clock.advance(3 * hours);
 
-  t.deepEqual(watching.told, ['ADDED e']);
+  t.deepEqual(watching.summaries, ['ADDED e']);
   t.false(watching.ended);
   t.is((await get('/readyz')).status, 200);
   t.is((await remove('/api/v1/namespaces/default/events')).status, 200);

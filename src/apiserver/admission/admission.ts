@@ -5,7 +5,7 @@ import type {UserInfo} from '#src/api/user.js';
 export type AuditLevel = 'Metadata' | 'Request' | 'RequestResponse';
 
 /** The request behind an admission, as far as it is of interest there. */
-export interface AskedRequest {
+export interface OriginalRequest {
   readonly info: {readonly query: URLSearchParams};
   /** When the caller stops waiting, by the monotonic clock. */
   readonly deadlineAt?: number | undefined;
@@ -36,7 +36,7 @@ export interface AdmissionAttributes {
   readonly user: UserInfo;
   readonly dryRun: boolean;
   /** Absent for what the server does by itself. */
-  readonly asked?: AskedRequest | undefined;
+  readonly original?: OriginalRequest | undefined;
   /** The options of a deletion. */
   readonly deletion?: DeleteOptions | undefined;
   /** Whether the object is one of a collection that is deleted as a whole. */
@@ -59,10 +59,10 @@ export interface AdmissionPlugin {
 
 /** Runs the plugins of one phase in order. Waits only for those that have to wait: most have nothing to say of most requests, and each wait costs as much as they do. */
 export const runPhase = async (plugins: readonly AdmissionPlugin[], phase: 'admit' | 'validate', attributes: AdmissionAttributes): Promise<void> => {
-  let isAsked = false;
+  let isCalled = false;
   for (const plugin of plugins) {
     const answer = plugin[phase]?.(attributes);
-    if ((answer instanceof Promise ? await answer : answer) === 'again') isAsked = true;
+    if ((answer instanceof Promise ? await answer : answer) === 'again') isCalled = true;
   }
-  if (isAsked) for (const plugin of plugins) await plugin[phase]?.(attributes);
+  if (isCalled) for (const plugin of plugins) await plugin[phase]?.(attributes);
 };

@@ -3,7 +3,7 @@ import type {Pod, PodSpec} from '#src/api/pod.js';
 import {notSupported} from '#src/api/field-error.js';
 import {containersOf} from '#src/model/pod/containers.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
-import {podWritten, together} from './about.js';
+import {podWritten, combinedMessage} from './request-kind.js';
 import {refuse} from './refuse.js';
 
 const imagesOf = (spec: Readonly<PodSpec>): string[] => [...containersOf(spec).map(({image = ''}) => image), ...(spec.volumes ?? []).flatMap(({image}) => image?.reference ?? [])];
@@ -32,7 +32,7 @@ export const alwaysPullImages = (naming: Naming): AdmissionPlugin => {
           imagePullPolicy === 'Always' ? [] : notSupported(`spec.${field}[${at}].imagePullPolicy`, imagePullPolicy, ['Always']),
         ),
       );
-      if (errors.length > 0) throw refuse(attributes, together(errors.map(({path, detail}) => `${path}: ${detail}`)));
+      if (errors.length > 0) throw refuse(attributes, combinedMessage(errors.map(({path, detail}) => `${path}: ${detail}`)));
     },
   };
 };

@@ -4,7 +4,7 @@ import {compareQuantities, parseQuantity} from '#src/api/quantity.js';
 import type {Reader} from '#src/api/reader.js';
 import {classOf} from '#src/model/volumes.js';
 import type {AdmissionPlugin} from './admission.js';
-import {isAbout} from './about.js';
+import {isForKind} from './request-kind.js';
 import {refuse} from './refuse.js';
 
 type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
@@ -15,7 +15,7 @@ export const persistentVolumeClaimResize = ({naming, reader}: {readonly naming: 
   return {
     name: 'PersistentVolumeClaimResize',
     async validate(attributes) {
-      if (attributes.operation !== 'UPDATE' || !isAbout(attributes, naming, kinds.persistentVolumeClaims)) return;
+      if (attributes.operation !== 'UPDATE' || !isForKind(attributes, naming, kinds.persistentVolumeClaims)) return;
       const [now, before] = [attributes.object as Claim, attributes.oldObject as Claim];
       if (compareQuantities(sizeOf(now), sizeOf(before)) <= 0) return;
       if (before.status?.phase !== 'Bound') throw refuse(attributes, 'only bound persistent volume claims can be expanded');

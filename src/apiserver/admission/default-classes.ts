@@ -5,7 +5,7 @@ import {parseTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';
 import {classAnnotation} from '#src/model/volumes.js';
 import type {AdmissionPlugin} from './admission.js';
-import {isAbout} from './about.js';
+import {isForKind} from './request-kind.js';
 
 interface Parts {
   readonly naming: Naming;
@@ -28,7 +28,7 @@ export const defaultStorageClass = ({naming, reader}: Parts): AdmissionPlugin =>
   return {
     name: 'DefaultStorageClass',
     async admit(attributes) {
-      if (attributes.operation !== 'CREATE' || !isAbout(attributes, naming, kinds.persistentVolumeClaims)) return;
+      if (attributes.operation !== 'CREATE' || !isForKind(attributes, naming, kinds.persistentVolumeClaims)) return;
       const claim = attributes.object as ObjectOf<typeof kinds.persistentVolumeClaims>;
       if (claim.spec?.storageClassName !== undefined || claim.metadata?.annotations?.[older] !== undefined) return;
       const name = await defaultOf(reader, kinds.storageClasses, marks);
@@ -44,7 +44,7 @@ export const defaultIngressClass = ({naming, reader}: Parts): AdmissionPlugin =>
   return {
     name: 'DefaultIngressClass',
     async admit(attributes) {
-      if (attributes.operation !== 'CREATE' || !isAbout(attributes, naming, kinds.ingresses)) return;
+      if (attributes.operation !== 'CREATE' || !isForKind(attributes, naming, kinds.ingresses)) return;
       const ingress = attributes.object as ObjectOf<typeof kinds.ingresses>;
       if (ingress.spec?.ingressClassName !== undefined || ingress.metadata?.annotations?.[older] !== undefined) return;
       const name = await defaultOf(reader, kinds.ingressClasses, marks);

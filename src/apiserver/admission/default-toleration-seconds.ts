@@ -1,6 +1,6 @@
 import type {Naming} from '#src/api/naming.js';
 import type {AdmissionPlugin} from './admission.js';
-import {podWritten} from './about.js';
+import {podWritten} from './request-kind.js';
 
 export interface TolerationSeconds {
   readonly notReady: number;

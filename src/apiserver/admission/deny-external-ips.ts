@@ -1,7 +1,7 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {AdmissionPlugin} from './admission.js';
-import {isAbout} from './about.js';
+import {isForKind} from './request-kind.js';
 import {refuse} from './refuse.js';
 
 type Service = ObjectOf<typeof kinds.services>;
@@ -11,7 +11,7 @@ export const denyServiceExternalIps = (naming: Naming): AdmissionPlugin => ({
   name: 'DenyServiceExternalIPs',
   validate(attributes) {
     const {operation, object, oldObject} = attributes;
-    if ((operation !== 'CREATE' && operation !== 'UPDATE') || !isAbout(attributes, naming, kinds.services)) return;
+    if ((operation !== 'CREATE' && operation !== 'UPDATE') || !isForKind(attributes, naming, kinds.services)) return;
     const known = (oldObject as Service | undefined)?.spec?.externalIPs ?? [];
     if ((object as Service).spec?.externalIPs?.some(address => !known.includes(address))) throw refuse(attributes, 'Use of external IPs is denied by admission control');
   },

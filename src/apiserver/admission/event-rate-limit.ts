@@ -5,7 +5,7 @@ import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {TokenBucket} from '#src/base/token-bucket.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
-import {together} from './about.js';
+import {combinedMessage} from './request-kind.js';
 
 /** What events can be counted by. */
 export const limitTypes = ['Namespace', 'Server', 'SourceAndObject', 'User'] as const;
@@ -48,7 +48,7 @@ export const eventRateLimit = (limits: readonly EventLimit[], clock: Clock): Adm
         if (!bucket) kept.set(key, (bucket = new TokenBucket(clock, limit.qps, limit.burst)));
         if (!bucket.tryTake()) reached.push(`limit reached on type ${limit.type} for key ${key}`);
       }
-      if (reached.length > 0) throw statusError('TooManyRequests', together(reached));
+      if (reached.length > 0) throw statusError('TooManyRequests', combinedMessage(reached));
     },
   };
 };

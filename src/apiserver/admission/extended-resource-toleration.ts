@@ -2,7 +2,7 @@ import {sameJson} from '#src/api/equal.js';
 import type {Naming} from '#src/api/naming.js';
 import {isExtendedResource} from '#src/model/resource-names.js';
 import type {AdmissionPlugin} from './admission.js';
-import {podWritten} from './about.js';
+import {podWritten} from './request-kind.js';
 
 /** Nodes with rare resources are tainted by their names: who asks for one tolerates the taint. */
 export const extendedResourceToleration = (naming: Naming): AdmissionPlugin => ({

@@ -1,6 +1,6 @@
 import type {Naming} from '#src/api/naming.js';
 import type {AdmissionPlugin} from './admission.js';
-import {podWritten} from './about.js';
+import {podWritten} from './request-kind.js';
 import {refuse} from './refuse.js';
 
 /** What a pod must not be near to, it must not be near to on a node alone: nobody bars others from a whole zone. */

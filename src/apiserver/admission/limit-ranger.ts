@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Container, Pod, PodSpec} from '#src/api/pod.js';
 import type {Reader} from '#src/api/reader.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
-import {isAbout, together} from './about.js';
+import {isForKind, combinedMessage} from './request-kind.js';
 import {claimObjections, podObjections, type Claim, type LimitRange} from './limit-ranges.js';
 import {refuse} from './refuse.js';
 
@@ -44,9 +44,9 @@ const fillPod = (pod: Pod & {spec: PodSpec}, {spec: range}: Readonly<LimitRange>
 /** What a namespace's limit ranges allow pods and claims, and what they give containers that say nothing. */
 export const limitRanger = ({naming, reader, gate}: LimitRangerParts): AdmissionPlugin => {
   const isPod = (attributes: AdmissionAttributes): boolean =>
-    (attributes.operation === 'CREATE' && isAbout(attributes, naming, kinds.pods)) || (attributes.operation === 'UPDATE' && isAbout(attributes, naming, kinds.pods, 'resize'));
+    (attributes.operation === 'CREATE' && isForKind(attributes, naming, kinds.pods)) || (attributes.operation === 'UPDATE' && isForKind(attributes, naming, kinds.pods, 'resize'));
   const isClaim = (attributes: AdmissionAttributes): boolean =>
-    (attributes.operation === 'CREATE' || attributes.operation === 'UPDATE') && isAbout(attributes, naming, kinds.persistentVolumeClaims);
+    (attributes.operation === 'CREATE' || attributes.operation === 'UPDATE') && isForKind(attributes, naming, kinds.persistentVolumeClaims);
   const rangesFor = async ({namespace, oldObject}: AdmissionAttributes): Promise<readonly Readonly<LimitRange>[]> =>
     oldObject?.metadata?.deletionTimestamp ? [] : reader.list(kinds.limitRanges, namespace);
 
@@ -62,7 +62,7 @@ export const limitRanger = ({naming, reader, gate}: LimitRangerParts): Admission
       for (const range of await rangesFor(attributes)) {
         const {object} = attributes;
         const why = [...(ofPod ? podObjections((object as Pod & {spec: PodSpec}).spec, range, gate('PodLevelResources')) : claimObjections(object as Claim, range))];
-        if (why.length > 0) throw refuse(attributes, together(why));
+        if (why.length > 0) throw refuse(attributes, combinedMessage(why));
       }
     },
   };

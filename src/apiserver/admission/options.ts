@@ -3,11 +3,11 @@ import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {AdmissionAttributes} from './admission.js';
 
 /** The options of a request as an object of their own kind; nothing for calls that are passed on. A patch has those of an update. */
-export const operationOptions = ({operation, asked, deletion}: AdmissionAttributes, naming: Naming): PlainObject | null => {
+export const operationOptions = ({operation, original, deletion}: AdmissionAttributes, naming: Naming): PlainObject | null => {
   const apiVersion = naming.apiVersion('meta', 'v1');
   if (operation === 'CONNECT') return null;
   if (operation === 'DELETE') return {kind: 'DeleteOptions', apiVersion, ...deletion};
-  const query = asked?.info.query;
+  const query = original?.info.query;
   const text = (field: string) => (query?.get(field) ? {[field]: query.get(field)} : {});
   return {
     kind: operation === 'CREATE' ? 'CreateOptions' : 'UpdateOptions',

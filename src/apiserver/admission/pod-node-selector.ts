@@ -1,7 +1,7 @@
 import type {Naming} from '#src/api/naming.js';
 import {notFound, plainFailure} from '#src/api/status.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
-import {podWritten} from './about.js';
+import {podWritten} from './request-kind.js';
 import type {FindNamespace} from './namespace-lifecycle.js';
 import {refuse} from './refuse.js';
 

@@ -7,14 +7,14 @@ import type {Reader} from '#src/api/reader.js';
 import {internalError} from '#src/api/status.js';
 import type {KubeObject, Namespace} from '#src/api/types.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
-import {isAbout} from './about.js';
+import {isForKind} from './request-kind.js';
 import type {FindNamespace} from './namespace-lifecycle.js';
 import {findings, inFull} from './pod-security/evaluate.js';
 import {exemptionOf, exemptNamespaceWarning} from './pod-security/exemption.js';
 import {existingPodWarnings} from './pod-security/namespace-check.js';
 import {isStricter, policyIn, shownLevel, type Policy} from './pod-security/policy.js';
 import {openSettings, type PodSecuritySettings} from './pod-security/settings.js';
-import type {Judged} from './pod-security/check.js';
+import type {CheckedPod} from './pod-security/check.js';
 import {refuse} from './refuse.js';
 
 export interface PodSecurityParts {
@@ -56,7 +56,7 @@ const isSignificant = (now: Readonly<PodSpec>, before: Readonly<PodSpec>): boole
 
 /** Pods keep to the security level that their namespace's labels demand: others are refused, noted or warned of (the pod security standards). */
 export const podSecurity = ({naming, reader, findNamespace, minor, podSecurity: settings = openSettings}: PodSecurityParts): AdmissionPlugin => {
-  const judged = ({metadata, spec}: {readonly metadata?: {readonly annotations?: Record<string, string>}; readonly spec?: PodSpec}): Judged => ({
+  const checkedPod = ({metadata, spec}: {readonly metadata?: {readonly annotations?: Record<string, string>}; readonly spec?: PodSpec}): CheckedPod => ({
     annotations: metadata?.annotations ?? {},
     spec: spec ?? {containers: []},
     naming,
@@ -74,9 +74,9 @@ export const podSecurity = ({naming, reader, findNamespace, minor, podSecurity: 
     return why !== undefined;
   };
 
-  const judge = (attributes: AdmissionAttributes, {enforce, audit, warn}: Policy, pod: Judged, isPod: boolean): void => {
+  const evaluate = (attributes: AdmissionAttributes, {enforce, audit, warn}: Policy, pod: CheckedPod, isPod: boolean): void => {
     if (isExempt(attributes, pod.spec.runtimeClassName)) return;
-    const {warn: tell} = attributes;
+    const {warn: warnClient} = attributes;
     const note = noteFor(attributes);
     if (isPod) note('enforce-policy', shownLevel(enforce));
     const audited = findings(audit, pod, minor);
@@ -84,7 +84,7 @@ export const podSecurity = ({naming, reader, findNamespace, minor, podSecurity: 
     const refused = isPod ? findings(enforce, pod, minor) : [];
     if (refused.length > 0) throw refuse(attributes, `violates PodSecurity ${JSON.stringify(shownLevel(enforce))}: ${inFull(refused)}`);
     const warned = findings(warn, pod, minor);
-    if (warned.length > 0) tell(`would violate PodSecurity ${JSON.stringify(shownLevel(warn))}: ${inFull(warned)}`);
+    if (warned.length > 0) warnClient(`would violate PodSecurity ${JSON.stringify(shownLevel(warn))}: ${inFull(warned)}`);
   };
 
   const policyOf = async (namespace: string): Promise<Policy | undefined> => {
@@ -99,12 +99,12 @@ export const podSecurity = ({naming, reader, findNamespace, minor, podSecurity: 
     if (!policy) throw internalError(`failed to lookup namespace ${JSON.stringify(namespace)}`);
     const pod = object as Pod;
     if (operation === 'UPDATE' && !isSignificant(pod.spec!, (oldObject as Pod).spec!)) return;
-    judge(attributes, policy, judged(pod), true);
+    evaluate(attributes, policy, checkedPod(pod), true);
   };
 
   const checkMaker = async (attributes: AdmissionAttributes, template: PodTemplateSpec | undefined): Promise<void> => {
     const policy = template && (await policyOf(attributes.namespace));
-    if (policy) judge(attributes, policy, judged(template), false);
+    if (policy) evaluate(attributes, policy, checkedPod(template), false);
   };
 
   const checkNamespace = async (attributes: AdmissionAttributes): Promise<void> => {
@@ -122,7 +122,7 @@ export const podSecurity = ({naming, reader, findNamespace, minor, podSecurity: 
     }
     if (!old) return;
     const pods = (await reader.list(kinds.pods, name)).filter(({spec}) => !settings.exempt.runtimeClasses.has(spec?.runtimeClassName ?? ''));
-    for (const text of existingPodWarnings(name, pods, wanted, judged, minor)) warn(text);
+    for (const text of existingPodWarnings(name, pods, wanted, checkedPod, minor)) warn(text);
   };
 
   return {
@@ -131,8 +131,8 @@ export const podSecurity = ({naming, reader, findNamespace, minor, podSecurity: 
       const {operation, resource, group, object} = attributes;
       if (operation !== 'CREATE' && operation !== 'UPDATE') return;
       if (group === '' && resource === 'pods') return checkPod(attributes);
-      if (isAbout(attributes, naming, kinds.namespaces)) return checkNamespace(attributes);
-      const [, template] = makers.find(([kind]) => isAbout(attributes, naming, kind)) ?? [];
+      if (isForKind(attributes, naming, kinds.namespaces)) return checkNamespace(attributes);
+      const [, template] = makers.find(([kind]) => isForKind(attributes, naming, kind)) ?? [];
       if (template) await checkMaker(attributes, template(object as Templated));
     },
   };

@@ -3,7 +3,7 @@ import type {Toleration} from '#src/api/pod.js';
 import {qosClassOf} from '#src/model/pod/qos.js';
 import {notFound, plainFailure} from '#src/api/status.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
-import {podWritten} from './about.js';
+import {podWritten} from './request-kind.js';
 import type {FindNamespace} from './namespace-lifecycle.js';
 import {areAllowed, mergedTolerations} from './tolerations.js';
 

@@ -4,7 +4,7 @@ import type {Binding} from '#src/api/pod.js';
 import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {AdmissionPlugin} from './admission.js';
-import {isAbout, podWritten} from './about.js';
+import {isForKind, podWritten} from './request-kind.js';
 
 export interface PodTopologyLabelsParts {
   readonly naming: Naming;
@@ -28,7 +28,7 @@ export const podTopologyLabels = ({naming, reader, gate}: PodTopologyLabelsParts
       if (attributes.operation !== 'CREATE' || !gate('PodTopologyLabelsAdmission')) return;
       const pod = podWritten(attributes, naming, ['CREATE']);
       if (pod?.spec.nodeName) return copyFrom(pod.spec.nodeName, pod);
-      if (!isAbout(attributes, naming, kinds.pods, 'binding')) return;
+      if (!isForKind(attributes, naming, kinds.pods, 'binding')) return;
       const binding = attributes.object as Binding;
       if (binding.target?.kind === 'Node') await copyFrom(binding.target.name ?? '', binding);
     },

@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import type {Reader} from '#src/api/reader.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
-import {isAbout, podWritten} from './about.js';
+import {isForKind, podWritten} from './request-kind.js';
 import {refuse} from './refuse.js';
 
 type PriorityClass = ObjectOf<typeof kinds.priorityClasses>;
@@ -63,7 +63,7 @@ export const priority = ({naming, reader}: {readonly naming: Naming; readonly re
     },
     async validate(attributes) {
       const {operation, object} = attributes;
-      if ((operation !== 'CREATE' && operation !== 'UPDATE') || !isAbout(attributes, naming, kinds.priorityClasses)) return;
+      if ((operation !== 'CREATE' && operation !== 'UPDATE') || !isForKind(attributes, naming, kinds.priorityClasses)) return;
       const own = object as PriorityClass;
       if (!own.globalDefault) return;
       const name = (await defaultClass())?.metadata?.name;

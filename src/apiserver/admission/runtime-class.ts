@@ -6,7 +6,7 @@ import {canonicalQuantity} from '#src/api/quantity.js';
 import type {Reader} from '#src/api/reader.js';
 import {plainFailure} from '#src/api/status.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
-import {podWritten} from './about.js';
+import {podWritten} from './request-kind.js';
 import {refuse, unaskableName} from './refuse.js';
 import {mergedTolerations} from './tolerations.js';
 

@@ -6,7 +6,7 @@ import type {ServiceAccount} from '#src/api/types.js';
 import {nameSuffix, type Random} from '#src/base/random.js';
 import {podTokenSeconds} from '#src/resources/core/serviceaccount-token.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
-import {isAbout, podWritten} from './about.js';
+import {isForKind, podWritten} from './request-kind.js';
 import {refuse, unaskableName} from './refuse.js';
 import {secretNamesOf} from '#src/model/pod/secret-names.js';
 
@@ -132,7 +132,7 @@ export const serviceAccount = (parts: ServiceAccountParts): AdmissionPlugin => {
       await check(attributes, pod);
     },
     async validate(attributes) {
-      if (attributes.operation === 'UPDATE' && isAbout(attributes, naming, kinds.pods, 'ephemeralcontainers')) return checkAdded(attributes);
+      if (attributes.operation === 'UPDATE' && isForKind(attributes, naming, kinds.pods, 'ephemeralcontainers')) return checkAdded(attributes);
       const pod = podWritten(attributes, naming, ['CREATE']);
       if (pod) await check(attributes, pod);
     },

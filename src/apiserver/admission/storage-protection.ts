@@ -1,7 +1,7 @@
 import {kinds, type Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {AdmissionPlugin} from './admission.js';
-import {isAbout} from './about.js';
+import {isForKind} from './request-kind.js';
 
 /** Nothing of storage goes away while something uses it: controllers take the finalizers off. */
 export const storageObjectInUseProtection = (naming: Naming): AdmissionPlugin => {
@@ -15,7 +15,7 @@ export const storageObjectInUseProtection = (naming: Naming): AdmissionPlugin =>
     admit(attributes) {
       const {operation, object} = attributes;
       if (operation !== 'CREATE' || !object) return;
-      const [, finalizer] = finalizers.find(([kind]) => isAbout(attributes, naming, kind)) ?? [];
+      const [, finalizer] = finalizers.find(([kind]) => isForKind(attributes, naming, kind)) ?? [];
       if (finalizer === undefined) return;
       const meta = (object.metadata ??= {});
       if (!meta.finalizers?.includes(finalizer)) meta.finalizers = [...(meta.finalizers ?? []), finalizer];

@@ -2,13 +2,13 @@ import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Node} from '#src/api/types.js';
 import type {AdmissionPlugin} from './admission.js';
-import {isAbout} from './about.js';
+import {isForKind} from './request-kind.js';
 
 /** A new node takes no pods before somebody saw that it is ready. */
 export const taintNodesByCondition = (naming: Naming): AdmissionPlugin => ({
   name: 'TaintNodesByCondition',
   admit(attributes) {
-    if (attributes.operation !== 'CREATE' || !isAbout(attributes, naming, kinds.nodes)) return;
+    if (attributes.operation !== 'CREATE' || !isForKind(attributes, naming, kinds.nodes)) return;
     const spec = ((attributes.object as Node).spec ??= {});
     const taint = {key: naming.subKey('node', 'not-ready'), effect: 'NoSchedule'};
     if (spec.taints?.some(({key, effect}) => key === taint.key && effect === taint.effect)) return;

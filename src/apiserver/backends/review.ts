@@ -14,7 +14,7 @@ export interface ReviewKind {
 }
 
 /** The versions of reviews that are spoken. */
-export const spokenVersions: readonly string[] = ['v1', 'v1beta1'];
+export const reviewVersions: readonly string[] = ['v1', 'v1beta1'];
 
 const text: SchemaNode = {type: 'string'};
 
@@ -39,7 +39,7 @@ export const groupVersionKind = ({apiVersion = '', kind = ''}: KubeObject): stri
 /** Reads an answer as a review in the version of the question. Throws what it is instead. */
 export const readReview = <T extends KubeObject>(answer: PlainObject, review: ReviewKind, {naming, version}: {readonly naming: Naming; readonly version: string}): T => {
   const {apiVersion, kind} = answer as KubeObject;
-  const known = spokenVersions.find(spoken => apiVersion === naming.apiVersion(review.group, spoken));
+  const known = reviewVersions.find(spoken => apiVersion === naming.apiVersion(review.group, spoken));
   if (apiVersion && kind && (!known || kind !== review.kind)) throw new Error(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme ${JSON.stringify(naming.reviewScheme)}`);
   if (apiVersion && kind && known !== version) throw new Error(`converting (${known}.${review.kind}) to (${version}.${review.kind}): unknown conversion`);
   try {

@@ -110,7 +110,7 @@ export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
         throw new WebhookFailure((cause as Error).message, {cause, isMisconfigured: true});
       });
       const signal = options.signal ? AbortSignal.any([options.signal, closing.signal]) : closing.signal;
-      return post(toldOf(webhook, calls), review, {...options, signal}, parts, clock.monotonic() + options.timeoutMs);
+      return post(reasonOf(webhook, calls), review, {...options, signal}, parts, clock.monotonic() + options.timeoutMs);
     },
     close() {
       closing.abort();
@@ -120,7 +120,7 @@ export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
 };
 
 /** The webhook, whose calls are told of. */
-const toldOf = (webhook: Webhook, log: CallLog): Webhook => ({
+const reasonOf = (webhook: Webhook, log: CallLog): Webhook => ({
   ...webhook,
   calls: {
     send: call => log.run(() => ({method: call.method, url: `https://${call.host}${call.path}`, headers: Object.entries(call.headers), body: call.body}), () => webhook.calls.send(call), answer => answer),
@@ -169,8 +169,8 @@ const post = async ({calls, host, path, credentials}: Webhook, review: object, {
       const headers = {'User-Agent': userAgent, Accept: 'application/json, */*', 'Content-Type': 'application/json', ...(await credentials.headers())};
       answer = await calls.send({method: 'POST', host, path: target, headers, body, timeoutMs: deadline - clock.monotonic(), signal, maxBytes});
     } catch (cause) {
-      const told = (cause as Error).message;
-      throw new WebhookFailure(cause instanceof BrokenResponse ? told : `Post ${JSON.stringify(`https://${host}${target}`)}: ${told}`, {cause});
+      const reason = (cause as Error).message;
+      throw new WebhookFailure(cause instanceof BrokenResponse ? reason : `Post ${JSON.stringify(`https://${host}${target}`)}: ${reason}`, {cause});
     }
     const waitMs = retries < mostRetries ? patienceAsked(answer) : undefined;
     if (waitMs === undefined) return objectOf(answer);

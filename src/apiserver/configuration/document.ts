@@ -1,7 +1,7 @@
 import {decodeParsed} from '#src/schema/decode/decode.js';
 import {parseBody, type ParsedBody} from '#src/schema/decode/document.js';
 import {strictDecodingText} from '#src/schema/decode/error.js';
-import {record, text, type Fields} from './shape.js';
+import {record, text, type Fields} from './fields.js';
 
 /** A kind that a configuration file may be of. */
 export interface ConfigurationKind {

@@ -1,6 +1,6 @@
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
-import {groupVersionKind, readReview, spokenVersions, statusFields, type ReviewKind} from '#src/apiserver/backends/review.js';
+import {groupVersionKind, readReview, reviewVersions, statusFields, type ReviewKind} from '#src/apiserver/backends/review.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 
@@ -34,7 +34,7 @@ const review: ReviewKind = {
 };
 
 /** A question of one webhook, by which its answer is read. */
-export interface Question {
+export interface ReviewRequest {
   readonly naming: Naming;
   /** Of the review. */
   readonly version: string;
@@ -43,13 +43,13 @@ export interface Question {
 
 /** The first version of reviews a webhook accepts that is spoken here. Throws when there is none. */
 export const reviewVersion = (accepted: readonly string[]): string => {
-  const version = accepted.find(one => spokenVersions.includes(one));
+  const version = accepted.find(one => reviewVersions.includes(one));
   if (version === undefined) throw new Error('no supported conversion review versions');
   return version;
 };
 
 /** What a webhook is asked. The empty response is what the original sends as well. */
-export const questionOf = (objects: readonly object[], desiredAPIVersion: string, {naming, version, uid}: Question) => ({
+export const reviewRequest = (objects: readonly object[], desiredAPIVersion: string, {naming, version, uid}: ReviewRequest) => ({
   kind,
   apiVersion: naming.apiVersion(review.group, version),
   request: {uid, desiredAPIVersion, objects},
@@ -59,10 +59,10 @@ export const questionOf = (objects: readonly object[], desiredAPIVersion: string
 type Review = KubeObject & {readonly response?: {readonly uid?: string; readonly convertedObjects?: readonly unknown[]; readonly result?: {readonly status?: string; readonly message?: string}}};
 
 /** Reads an answer. Throws what it is instead. */
-export const readAnswer = (answer: PlainObject, question: Question): Review => readReview<Review>(answer, review, question);
+export const readAnswer = (answer: PlainObject, question: ReviewRequest): Review => readReview<Review>(answer, review, question);
 
 /** The objects of an answer. Throws why there are none: in v1 it has to be about the question. */
-export const objectsOf = (answer: Review, {naming, version, uid}: Question): readonly unknown[] => {
+export const objectsOf = (answer: Review, {naming, version, uid}: ReviewRequest): readonly unknown[] => {
   const expected = {apiVersion: naming.apiVersion(review.group, version), kind};
   if (version === 'v1' && groupVersionKind(answer) !== groupVersionKind(expected)) throw new Error(`expected webhook response of ${groupVersionKind(expected)}, got ${groupVersionKind(answer)}`);
   const {response} = answer;

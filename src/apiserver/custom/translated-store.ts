@@ -108,7 +108,7 @@ class TranslatedWatch implements Disposable {
     this.#translated = translated;
     this.#signal = signal;
     this.#following = store.watch(query, {
-      changes: batch => this.#inTurn(() => this.#tell(batch)),
+      changes: batch => this.#inTurn(() => this.#deliver(batch)),
       progress: revision => this.#inTurn(() => watcher.progress?.(revision)),
       ended: error => this.#inTurn(() => this.#close(error)),
     });
@@ -131,17 +131,17 @@ class TranslatedWatch implements Disposable {
     this.#waiting = waiting;
   }
 
-  #tell(batch: readonly Change[]): Eventually<void> {
-    const told = this.#translated(batch);
-    return told.some(change => change instanceof Promise) ? this.#tellLater(told) : this.#watcher.changes(told as readonly Change[]);
+  #deliver(batch: readonly Change[]): Eventually<void> {
+    const translated = this.#translated(batch);
+    return translated.some(change => change instanceof Promise) ? this.#deliverLater(translated) : this.#watcher.changes(translated as readonly Change[]);
   }
 
   /** Tells what comes before the first change that could not be translated, and rejects with why. */
-  async #tellLater(told: readonly Eventually<Change>[]): Promise<void> {
+  async #deliverLater(translated: readonly Eventually<Change>[]): Promise<void> {
     const changes: Change[] = [];
-    for (const change of told) if (change instanceof Promise) change.catch(() => undefined);
+    for (const change of translated) if (change instanceof Promise) change.catch(() => undefined);
     try {
-      for (const change of told) changes.push(await change);
+      for (const change of translated) changes.push(await change);
     } finally {
       if (!this.#over && changes.length > 0) this.#watcher.changes(changes);
     }

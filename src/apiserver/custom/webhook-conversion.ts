@@ -8,15 +8,15 @@ import type {Definition} from '#src/resources/apiextensions/types.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {checkIdentity, restoreMetadata} from './converted-object.js';
 import type {Conversion} from './conversion.js';
-import type {ConversionFault, ConversionFigures} from './conversion-figures.js';
-import {objectsOf, questionOf, readAnswer, reviewVersion, type Question} from './conversion-review.js';
+import type {ConversionFault, ConversionMetrics} from './conversion-metrics.js';
+import {objectsOf, reviewRequest, readAnswer, reviewVersion, type ReviewRequest} from './conversion-review.js';
 
 export interface WebhookConversionParts {
   readonly naming: Naming;
   readonly clock: Clock;
   readonly random: Random;
   readonly caller: WebhookCaller;
-  readonly figures: ConversionFigures;
+  readonly metrics: ConversionMetrics;
 }
 
 /** How long a webhook has for one call. */
@@ -46,16 +46,16 @@ const locationOf = ({spec}: Definition): WebhookLocation => {
 };
 
 /** The way between versions that the webhook of a definition knows. Objects that are in the version already are not sent. */
-export const webhookConversion = (definition: Definition, {naming, clock, random, caller, figures}: WebhookConversionParts): Conversion => {
+export const webhookConversion = (definition: Definition, {naming, clock, random, caller, metrics}: WebhookConversionParts): Conversion => {
   const location = locationOf(definition);
   const accepted = definition.spec.conversion?.webhook?.conversionReviewVersions ?? [];
   const {name = ''} = definition.metadata ?? {};
 
-  const ask = async (objects: readonly KubeObject[], apiVersion: string): Promise<readonly unknown[]> => {
-    const question: Question = {naming, version: reviewVersion(accepted), uid: random.uuid()};
+  const callWebhook = async (objects: readonly KubeObject[], apiVersion: string): Promise<readonly unknown[]> => {
+    const question: ReviewRequest = {naming, version: reviewVersion(accepted), uid: random.uuid()};
     let answer;
     try {
-      answer = readAnswer(await caller.call(location, questionOf(objects, apiVersion, question), {timeoutMs, maxBytes: longestAnswer}), question);
+      answer = readAnswer(await caller.call(location, reviewRequest(objects, apiVersion, question), {timeoutMs, maxBytes: longestAnswer}), question);
     } catch (cause) {
       throw new Fault('call', `failed: ${(cause as Error).message}`, cause);
     }
@@ -72,15 +72,15 @@ export const webhookConversion = (definition: Definition, {naming, clock, random
     const [first] = originals;
     const from = versionOf(first!.apiVersion);
     try {
-      const answered = await ask(originals.map(withoutRevision), apiVersion);
+      const answered = await callWebhook(originals.map(withoutRevision), apiVersion);
       if (answered.length !== originals.length) throw new Fault('partial_response', `returned ${answered.length} objects, expected ${originals.length}`);
       const converted = answered.map((value, index) => accept(originals[index]!, value, apiVersion, {index, isAlone: originals.length === 1}));
-      figures.asked(startedAt);
-      figures.converted(name, from, versionOf(apiVersion), startedAt, true);
+      metrics.called(startedAt);
+      metrics.converted(name, from, versionOf(apiVersion), startedAt, true);
       return converted;
     } catch (cause) {
-      if (cause instanceof Fault) figures.asked(startedAt, cause.fault);
-      figures.converted(name, from, versionOf(apiVersion), startedAt, false);
+      if (cause instanceof Fault) metrics.called(startedAt, cause.fault);
+      metrics.converted(name, from, versionOf(apiVersion), startedAt, false);
       throw cause instanceof StatusError ? cause : plainFailure(cause instanceof Fault ? `conversion webhook for ${first!.apiVersion}, Kind=${first!.kind} ${cause.message}` : (cause as Error).message, cause);
     }
   };

@@ -4,15 +4,15 @@ import type {GroupToken, Naming} from '#src/api/naming.js';
 import {compareVersions} from '#src/api/versions.js';
 import type {Registry, ServedResource} from '#src/apiserver/registry/registry.js';
 import {builtInPriority, customPriority, registrationGroup} from '#src/resources/apiregistration/priorities.js';
-import type {Passage} from '#src/resources/definition.js';
-import type {DescribedPassage, DescribedSchema} from '#src/schema/openapi/description.js';
+import type {ConnectSubresource} from '#src/resources/definition.js';
+import type {DescribedConnect, DescribedSchema} from '#src/schema/openapi/description.js';
 
 /** One address of a resource as discovery tells of it. */
 export interface DiscoveredAddress {
   readonly name: string;
   readonly kind: Kind;
   readonly verbs: readonly string[];
-  readonly passage?: DescribedPassage;
+  readonly connect?: DescribedConnect;
 }
 
 /** A resource with its subresources, as every document that describes the API reads it. */
@@ -48,8 +48,8 @@ const storageHash = (naming: Naming, {group, version, kind}: Kind): string =>
 const wireTypes = {string: 'string', strings: 'string', integer: 'integer', ports: 'integer', boolean: 'boolean'} as const;
 
 /** What documents tell of a passage: times have no place in them. */
-const describedPassage = ({way, options}: Passage): DescribedPassage => ({
-  way,
+const describedConnect = ({mode, options}: ConnectSubresource): DescribedConnect => ({
+  mode,
   options: options.fields.flatMap(({name, type, description}) => (type === 'time' ? [] : [{name, type: wireTypes[type], description}])),
 });
 
@@ -59,7 +59,7 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
   const {definition, settings} = resource;
   const endpoints = Object.entries(definition.subresources ?? {}).map(([name, {verbs, view}]) => ({name, kind: view?.shows.kind ?? kind, verbs: verbs ? [...verbs].sort() : endpointVerbs}));
   const actions = Object.entries(definition.actions ?? {}).map(([name, action]) => ({name, kind: action.kind, verbs: ['create']}));
-  const passages = Object.entries(definition.passages ?? {}).map(([name, passage]) => ({name, kind: passage.kind, verbs: [...passage.verbs].sort(), passage: describedPassage(passage)}));
+  const connects = Object.entries(definition.connectSubresources ?? {}).map(([name, connect]) => ({name, kind: connect.kind, verbs: [...connect.verbs].sort(), passage: describedConnect(connect)}));
   const hidesHash = definition.review || definition.virtual || definition.storedUnserved || !settings.gate('StorageVersionHash');
   return {
     name: kind.plural,
@@ -69,7 +69,7 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
     categories: definition.categories ?? [],
     storageVersionHash: hidesHash ? undefined : storageHash(settings.naming, settings.storedKind(definition)),
     // Kinds that are defined while the server runs have theirs told in the order of their definition.
-    subresources: definition.custom ? endpoints : [...endpoints, ...actions, ...passages].sort(byName),
+    subresources: definition.custom ? endpoints : [...endpoints, ...actions, ...connects].sort(byName),
     deleteAnswers: definition.deleteAnswers === 'object' ? 'object' : 'status',
     schema: definition.described,
   };

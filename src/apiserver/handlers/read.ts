@@ -84,6 +84,6 @@ const ofOne = (filter: Filter, {fields}: ListOptions, name: string): Filter => {
     all: false,
     name,
     matches: object => object.metadata?.name === name && filter.matches(object),
-    judge: (key, facts) => key.endsWith(`/${name}`) && filter.judge(key, facts),
+    decide: (key, attributes) => key.endsWith(`/${name}`) && filter.decide(key, attributes),
   };
 };

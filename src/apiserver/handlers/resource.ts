@@ -13,7 +13,7 @@ import type {Stored} from '#src/apiserver/registry/create.js';
 import {managerOfAgent} from '#src/apiserver/registry/ownership.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
 import {cborMediaType} from '#src/schema/cbor/media-types.js';
-import type {CborForm} from '#src/apiserver/request/cbor-form.js';
+import type {CborEncoding} from '#src/apiserver/request/cbor-encoding.js';
 import {header, type RequestContext, type ResourceContext} from '#src/apiserver/request/context.js';
 import type {LargeRequests} from '#src/apiserver/request/large.js';
 import {negotiate, plainJson, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
@@ -23,7 +23,7 @@ import type {Backends} from '#src/transport/relay/backends.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import type {AgentAccess} from './agent-trust.js';
 import {encoded} from './encode.js';
-import type {PassageMetrics} from './passage-metrics.js';
+import type {ConnectMetrics} from './connect-metrics.js';
 
 /** What the handlers of resources share. */
 export interface ResourceServices {
@@ -39,7 +39,7 @@ export interface ResourceServices {
   readonly network: Network;
   readonly backends: Backends;
   readonly agents: AgentAccess;
-  readonly passageMetrics: PassageMetrics;
+  readonly connectMetrics: ConnectMetrics;
   readonly largeRequests: LargeRequests | undefined;
 }
 
@@ -54,37 +54,37 @@ const shapes: Readonly<Record<Wanted, ReadonlySet<Shape>>> = {
 };
 
 /** What kind of object is told, and in whose words. */
-export interface Told {
+export interface ResponseKind {
   readonly naming: Naming;
   readonly apiVersion: string;
   readonly kind: string;
-  readonly cbor: CborForm | undefined;
+  readonly cbor: CborEncoding | undefined;
 }
 
 /** In which words and forms a server tells objects. */
-export type Forms = Pick<Told, 'naming' | 'cbor'>;
+export type ResponseEncodings = Pick<ResponseKind, 'naming' | 'cbor'>;
 
-export const statusKind = ({naming, cbor}: Forms): Told => ({naming, cbor, apiVersion: 'v1', kind: 'Status'});
+export const statusKind = ({naming, cbor}: ResponseEncodings): ResponseKind => ({naming, cbor, apiVersion: 'v1', kind: 'Status'});
 
 /** The naming in whose words a kind has a binary form, where anyone has asked for such a form yet. */
-const binaryOf = ({naming, apiVersion, kind}: Told): Naming | undefined => (loadedCodec()?.hasBinaryForm(apiVersion, kind, naming) ? naming : undefined);
+const binaryOf = ({naming, apiVersion, kind}: ResponseKind): Naming | undefined => (loadedCodec()?.hasBinaryForm(apiVersion, kind, naming) ? naming : undefined);
 
 /** How the answer shall look. Throws 406 when the caller accepts nothing the server has. */
-export const acceptedShape = ({request}: RequestContext, wanted: Wanted, told: Told): Accepted => {
+export const acceptedShape = ({request}: RequestContext, wanted: Wanted, responseKind: ResponseKind): Accepted => {
   const stream = wanted === 'watch';
-  const binary = binaryOf(told);
+  const binary = binaryOf(responseKind);
   const accepted = negotiate(header(request, 'accept'), wanted, shapes[wanted], {
     stream,
-    binary: binary ?? (loadedCodec() ? told.naming : undefined),
+    binary: binary ?? (loadedCodec() ? responseKind.naming : undefined),
     onlyMetadata: !binary,
-    cbor: told.cbor,
+    cbor: responseKind.cbor,
   });
-  if (!accepted) throw notAcceptable(offered(told, wanted));
+  if (!accepted) throw notAcceptable(offered(responseKind, wanted));
   return accepted;
 };
 
 /** What there is: of what has no binary form, at least its metadata has one. */
-const offered = ({naming, cbor}: Told, wanted: Wanted): string[] => {
+const offered = ({naming, cbor}: ResponseKind, wanted: Wanted): string[] => {
   const media = ['application/json', 'application/yaml', naming.protobufMediaType, ...(cbor ? [cborMediaType] : [])];
   const streams = ['application/json', naming.protobufMediaType].map(type => `${type};stream=watch`);
   return wanted === 'list' || wanted === 'watch' ? [...media, ...streams] : media;
@@ -115,7 +115,7 @@ export const storedResponse = (context: RequestContext, shown: Representation, s
 };
 
 /** How a refusal is put down. */
-export interface ErrorForm {
+export interface ErrorFormat {
   readonly accepted: Accepted;
   readonly pretty: boolean;
 }
@@ -123,7 +123,7 @@ export interface ErrorForm {
 const plainShapes: ReadonlySet<Shape> = new Set(['object']);
 
 /** The form a caller wants errors in; JSON where he wants none the server has, so that the error he gets is his own. */
-export const errorForm = (request: ApiRequest, forms: Forms): ErrorForm => {
+export const errorFormat = (request: ApiRequest, forms: ResponseEncodings): ErrorFormat => {
   const mark = request.url.indexOf('?');
   const accepted = negotiate(header(request, 'accept'), 'error', plainShapes, {binary: binaryOf(statusKind(forms)), cbor: forms.cbor?.loaded});
   return {
@@ -139,8 +139,8 @@ const yes = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
 export const isPretty = ({request, info}: RequestContext): boolean => isIndented(request, info.query);
 
 const isIndented = (request: ApiRequest, query: URLSearchParams): boolean => {
-  const asked = query.get('pretty');
-  if (asked) return yes.has(asked);
+  const pretty = query.get('pretty');
+  if (pretty) return yes.has(pretty);
   const agent = header(request, 'user-agent') ?? '';
   return agent.startsWith('curl') || agent.startsWith('Wget') || agent.startsWith('Mozilla/5.0');
 };
@@ -151,7 +151,7 @@ export const writeContext = (context: ResourceContext, {kind}: ServedResource, d
   served: kind,
   manager: context.info.query.get('fieldManager') || managerOfAgent(header(context.request, 'user-agent') ?? ''),
   warn: text => context.warnings.add(text),
-  asked: context,
+  original: context,
 });
 
 /** Throws 403 unless the caller may create the target: for writes that turn out to be creations. */

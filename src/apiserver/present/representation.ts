@@ -66,7 +66,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
     case 'Table': {
       const cell = (column: Column<KubeObject>, object: Readonly<KubeObject>) => column.of(object, at => humanDuration(clock.now() - at), naming);
       const rowText = (record: StoredRecord): string => {
-        const row = includeObject === 'Object' ? null : resource.facts.rowOf(record);
+        const row = includeObject === 'Object' ? null : resource.attributes.rowOf(record);
         if (!row) return JSON.stringify((table([objectOf(resource, record)], {}, false) as {rows: readonly unknown[]}).rows[0]);
         return `{"cells":${rowStart(row, agoFrom(clock.now()))},"object":${includeObject === 'None' ? 'null' : partialText(record)}}`;
       };

@@ -14,8 +14,8 @@ import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admis
 import {allocating} from './allocation.js';
 import {count} from './count.js';
 import {parseObjectVersion} from './options.js';
-import {judged} from './judge.js';
-import {judgementOf, metadataRules} from './metadata-rules.js';
+import {authorizationErrors} from './write-authorization.js';
+import {metadataValidationOf, metadataRules} from './metadata-rules.js';
 import {deepFreeze} from './object-cache.js';
 import {withoutDoubleOwners} from './owners.js';
 import {recordCreation, restoreMalformed} from './ownership.js';
@@ -112,7 +112,7 @@ const store = async (resource: Resource, object: KubeObject, attributes: Admissi
   if (loading) await loading;
   const hooks = resource.hooks(context.user, context.warn, context.served);
   definition.main.prepare?.(object, undefined, hooks);
-  const isCommon = judgementOf(definition.main, hooks) === 'common';
+  const isCommon = metadataValidationOf(definition.main, hooks) === 'common';
   const errors = collectErrors(
     isCommon ? [] : validateObjectMeta(object.metadata!, metadataRules(resource, hooks)),
     definition.main.validate?.(object, undefined, hooks) ?? [],
@@ -123,7 +123,7 @@ const store = async (resource: Resource, object: KubeObject, attributes: Admissi
   if (errors.length === 0) {
     errors.push(...collectErrors(isCommon ? validateObjectMeta(object.metadata!, {namespaced: resource.kind.namespaced, nameProblems: pathSegmentName}) : validateNames(object.metadata!, pathSegmentName)));
   }
-  if (errors.length === 0) errors.push(...(await judged(resource, definition.main, object, undefined, hooks)));
+  if (errors.length === 0) errors.push(...(await authorizationErrors(resource, definition.main, object, undefined, hooks)));
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, object.metadata!.name ?? '', errors);
   for (const text of definition.main.warn?.(object, undefined, hooks) ?? []) context.warn(text);
   await runPhase(settings.writes.admission, 'validate', {...attributes, object: deepFreeze(object), name: object.metadata!.name ?? ''});
@@ -198,7 +198,7 @@ const attributesFor = (resource: Resource, object: KubeObject, namespace: string
 });
 
 /** What admission is told of every request on a resource. */
-export const addressOf = ({settings, kind}: Resource, {served, user, dryRun, warn, asked, ofCollection}: WriteContext) => ({
+export const addressOf = ({settings, kind}: Resource, {served, user, dryRun, warn, original, ofCollection}: WriteContext) => ({
   group: settings.naming.group(served.group),
   version: served.version,
   resource: served.plural,
@@ -207,7 +207,7 @@ export const addressOf = ({settings, kind}: Resource, {served, user, dryRun, war
   user,
   dryRun,
   warn,
-  asked,
+  original,
   ofCollection,
 });
 

@@ -23,7 +23,7 @@ export const deleteObject = async (resource: Resource, namespace: string, name: 
   for (;;) {
     const record = await resource.settings.store.get(resource.key(namespace, name));
     if (!record) throw notFound(resource.ref, name);
-    if (context.asked && !context.ofCollection) checkStored(context.asked, record.value);
+    if (context.original && !context.ofCollection) checkStored(context.original, record.value);
     try {
       return await deleteOnce(resource, namespace, name, record, options, context);
     } catch (error) {
@@ -85,9 +85,9 @@ const removeMarked = async (resource: Resource, record: StoredRecord, object: Ku
 const giveGrace = ({definition, settings}: Resource, object: KubeObject, {gracePeriodSeconds}: DeleteOptions): number | 'pending' | undefined => {
   if (!definition.gracePeriod) return undefined;
   const meta = object.metadata!;
-  const asked = gracePeriodSeconds !== undefined && gracePeriodSeconds < 0 ? 1 : gracePeriodSeconds;
+  const requestedSeconds = gracePeriodSeconds !== undefined && gracePeriodSeconds < 0 ? 1 : gracePeriodSeconds;
   if (!meta.deletionTimestamp) {
-    const seconds = definition.gracePeriod(object, asked);
+    const seconds = definition.gracePeriod(object, requestedSeconds);
     meta.deletionTimestamp = wireTime(settings.clock.now() + seconds * 1000);
     meta.deletionGracePeriodSeconds = seconds;
     if (meta.generation) meta.generation++;
@@ -95,10 +95,10 @@ const giveGrace = ({definition, settings}: Resource, object: KubeObject, {graceP
   }
   const before = meta.deletionGracePeriodSeconds ?? 0;
   if (before === 0) return undefined;
-  if (asked === undefined || asked >= before) return 'pending';
-  meta.deletionTimestamp = wireTime(parseTime(meta.deletionTimestamp)! + (asked - before) * 1000);
-  meta.deletionGracePeriodSeconds = asked;
-  return asked;
+  if (requestedSeconds === undefined || requestedSeconds >= before) return 'pending';
+  meta.deletionTimestamp = wireTime(parseTime(meta.deletionTimestamp)! + (requestedSeconds - before) * 1000);
+  meta.deletionGracePeriodSeconds = requestedSeconds;
+  return requestedSeconds;
 };
 
 const markDying = ({settings}: Resource, object: KubeObject): void => {
@@ -110,15 +110,15 @@ const markDying = ({settings}: Resource, object: KubeObject): void => {
 
 const checkPreconditions = ({ref, kind, definition}: Resource, name: string, old: Readonly<KubeObject>, {preconditions}: DeleteOptions): void => {
   const {uid, resourceVersion} = old.metadata!;
-  const [field, asked, found, after] =
+  const [field, requestedSeconds, found, after] =
     preconditions?.uid && preconditions.uid !== uid
       ? ['UID', preconditions.uid, uid, 'deleted and then recreated']
       : preconditions?.resourceVersion && preconditions.resourceVersion !== resourceVersion
         ? ['ResourceVersion', preconditions.resourceVersion, resourceVersion, 'modified']
         : [];
   if (!field) return;
-  const own = `Precondition failed: ${field} in precondition: ${asked}, ${field} in object meta: ${found}`;
-  const usual = `the ${field} in the precondition (${asked}) does not match the ${field} in record (${found}). The object might have been ${after}`;
+  const own = `Precondition failed: ${field} in precondition: ${requestedSeconds}, ${field} in object meta: ${found}`;
+  const usual = `the ${field} in the precondition (${requestedSeconds}) does not match the ${field} in record (${found}). The object might have been ${after}`;
   // Kinds that end in steps of their own look at this by themselves.
   throw definition.endsInSteps ? conflict(ref, name, own) : conflict({group: ref.group, resource: kind.kind}, name, usual);
 };

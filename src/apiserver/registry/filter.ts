@@ -4,12 +4,12 @@ import {own} from '#src/base/own.js';
 import type {RecordFilter, StoredRecord} from '#src/storage/store.js';
 import type {ListOptions} from './options.js';
 import type {Resource, ServedResource} from './registry.js';
-import type {Facts, Labels} from './selection-cache.js';
+import type {RecordAttributes, Labels} from './selection-cache.js';
 
 type Getter = (object: Readonly<KubeObject>) => string;
 
 /** Lets everything pass. */
-export const passAll: Filter = {all: true, name: undefined, namespace: undefined, looksAtFields: false, matches: () => true, judge: () => true};
+export const passAll: Filter = {all: true, name: undefined, namespace: undefined, looksAtFields: false, matches: () => true, decide: () => true};
 
 /** Fields that every kind can be selected by. */
 const metadataFields: Readonly<Record<string, Getter>> = {
@@ -27,7 +27,7 @@ export interface Filter {
   /** Whether it looks at fields other than those every kind has. */
   readonly looksAtFields: boolean;
   /** The same by what is known beside an object; undefined where that is not enough. Without facts only the key is looked at. */
-  judge(key: string, facts: Facts | undefined): boolean | undefined;
+  decide(key: string, attributes: RecordAttributes | undefined): boolean | undefined;
 }
 
 /** Those of them that the key tells too. */
@@ -65,45 +65,45 @@ export const filterOf = ({resource, kind, version}: ServedResource, {labels, fie
     namespace: pinned('metadata.namespace'),
     matches: object => (labels.empty || labels.matches(object.metadata?.labels)) && terms.every(({equal, value, getter}) => (getter(object) === value) === equal),
     looksAtFields: terms.some(({getter}) => !inKey.has(getter)),
-    judge: judgeOf(resource, labels, terms),
+    decide: decisionOf(resource, labels, terms),
   };
 };
 
 /** Judges by the key what it tells, then by the facts the rest. */
-const judgeOf = (resource: Resource, labels: ListOptions['labels'], terms: readonly Term[]): Filter['judge'] => {
+const decisionOf = (resource: Resource, labels: ListOptions['labels'], terms: readonly Term[]): Filter['decide'] => {
   const ofKey = terms.flatMap(({equal, value, getter}) => (inKey.has(getter) ? {equal, value, part: inKey.get(getter)!} : []));
   const ofFields = terms.flatMap(({equal, value, getter}) => (inKey.has(getter) ? [] : {equal, value, index: resource.getters.indexOf(getter)}));
-  const verdicts = new WeakMap<Labels, boolean>();
+  const matchesByLabels = new WeakMap<Labels, boolean>();
   let ofNone: boolean | undefined;
   const hasLabels = (found: Labels | undefined): boolean => {
     if (!found) return (ofNone ??= labels.matches(found));
-    let verdict = verdicts.get(found);
-    if (verdict !== undefined) return verdict;
-    verdict = labels.matches(found);
-    verdicts.set(found, verdict);
-    return verdict;
+    let matches = matchesByLabels.get(found);
+    if (matches !== undefined) return matches;
+    matches = labels.matches(found);
+    matchesByLabels.set(found, matches);
+    return matches;
   };
-  return (key, facts) => {
+  return (key, attributes) => {
     if (ofKey.length > 0 && !ofKey.every(({equal, value, part}) => (resource.placeOf(key)[part] === value) === equal)) return false;
     if (labels.empty && ofFields.length === 0) return true;
-    if (!facts) return undefined;
-    if (!labels.empty && !hasLabels(facts.labels)) return false;
-    const {fields} = facts;
+    if (!attributes) return undefined;
+    if (!labels.empty && !hasLabels(attributes.labels)) return false;
+    const {fields} = attributes;
     return ofFields.length === 0 || (fields && ofFields.every(({equal, value, index}) => (fields[index] === value) === equal));
   };
 };
 
 /** Whether a record passes a filter. It is parsed only for its fields, and when nothing else decides. */
-const passes = ({facts}: Resource, filter: Filter, record: StoredRecord): boolean =>
-  filter.judge(record.key, undefined) ?? filter.judge(record.key, facts.of(record)) ?? filter.judge(record.key, facts.withFields(record))!;
+const passes = ({attributes}: Resource, filter: Filter, record: StoredRecord): boolean =>
+  filter.decide(record.key, undefined) ?? filter.decide(record.key, attributes.of(record)) ?? filter.decide(record.key, attributes.withFields(record))!;
 
 /** What lets a filter's records through while a range is read; nothing where all pass. */
 export const recordFilterOf = (resource: Resource, filter: Filter): RecordFilter | undefined => {
   if (filter.all) return undefined;
-  const {facts} = resource;
-  facts.used();
+  const {attributes} = resource;
+  attributes.used();
   return {
-    known: (key, revision) => filter.judge(key, facts.known(key, revision)),
+    known: (key, revision) => filter.decide(key, attributes.known(key, revision)),
     passes: record => passes(resource, filter, record),
   };
 };

@@ -46,8 +46,8 @@ export const reached = async ({settings}: Resource, revision: number): Promise<v
   }
 };
 
-const tooLarge = (asked: number, current: number) =>
-  statusError('Timeout', `Timeout: Too large resource version: ${asked}, current: ${current}`, {
+const tooLarge = (requestedVersion: number, current: number) =>
+  statusError('Timeout', `Timeout: Too large resource version: ${requestedVersion}, current: ${current}`, {
     details: {retryAfterSeconds: 1, causes: [{reason: 'ResourceVersionTooLarge', message: 'Too large resource version'}]},
   });
 
@@ -101,19 +101,19 @@ export const scopeOf = (resource: Resource, namespace: string, filter: Filter): 
 };
 
 const planOf = async (resource: Resource, prefix: string, {start, end}: Scope, options: ListOptions): Promise<Plan> => {
-  const {match, resourceVersion: asked, limit} = options;
+  const {match, resourceVersion: requestedVersion, limit} = options;
   if (options.continue) {
-    if (asked) throw badRequest('specifying resource version is not allowed when using continue');
+    if (requestedVersion) throw badRequest('specifying resource version is not allowed when using continue');
     const {revision, start: from} = decodeContinue(resource.settings.naming, prefix, options.continue);
     return {start: from, end, limit, revision: revision > 0 ? revision : undefined};
   }
-  if (asked === undefined) return {start, end, limit, revision: undefined};
-  if (asked === 0) return {start, end, limit: resource.settings.isCached(resource.ref) ? 0 : limit, revision: undefined};
+  if (requestedVersion === undefined) return {start, end, limit, revision: undefined};
+  if (requestedVersion === 0) return {start, end, limit: resource.settings.isCached(resource.ref) ? 0 : limit, revision: undefined};
   if (match === 'Exact' || (match === '' && limit > 0)) {
-    await reached(resource, asked);
-    return {start, end, limit, revision: asked};
+    await reached(resource, requestedVersion);
+    return {start, end, limit, revision: requestedVersion};
   }
-  await reached(resource, asked);
+  await reached(resource, requestedVersion);
   return {start, end, limit, revision: undefined};
 };
 

@@ -70,11 +70,11 @@ class StoreMetrics {
     series.duration.observe((this.#clock.monotonic() - startedAt) / 1000);
     series.requests.add();
     if (failed) series.errors.add();
-    this.tell(operation, 'store', this.#clock.monotonic() - startedAt);
+    this.record(operation, 'store', this.#clock.monotonic() - startedAt);
   }
 
   /** Tells at verbosity 5 where an answer came from. */
-  tell(operation: Operation, from: 'store' | 'cache', ms?: number): void {
+  record(operation: Operation, from: 'store' | 'cache', ms?: number): void {
     const log = this.#log.v(5);
     if (log === noLog) return;
     log.info({operation, resource: this.#of.resource, group: this.#of.group, from, ...(ms === undefined ? {} : {duration: `${ms.toFixed(3)}ms`})}, 'storage request');
@@ -93,7 +93,7 @@ class StoreMetrics {
 export const measuredStore = (store: Store, of: ResourceRef, parts: StoreParts): Store => {
   const metrics = new StoreMetrics(of, parts);
   const near = <T>(operation: Operation, answer: T): T => {
-    metrics.tell(operation, 'cache');
+    metrics.record(operation, 'cache');
     return answer;
   };
   const waiting = <T>(operation: Operation, act: () => Promise<T>): Promise<T> => metrics.measured(operation, act) as Promise<T>;

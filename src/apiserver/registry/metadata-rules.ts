@@ -1,10 +1,10 @@
 import type {KubeObject} from '#src/api/types.js';
-import type {Endpoint, HookContext, MetadataJudgement} from '#src/resources/definition.js';
+import type {Endpoint, HookContext, MetadataValidation} from '#src/resources/definition.js';
 import type {ObjectMetaRules} from '#src/resources/validation/object-meta.js';
 import type {Resource} from './registry.js';
 
 /** What an address has to say of the metadata of an object. */
-export const judgementOf = ({metadata = 'change'}: Endpoint<KubeObject>, hooks: HookContext): MetadataJudgement => (typeof metadata === 'function' ? metadata(hooks) : metadata);
+export const metadataValidationOf = ({metadata = 'change'}: Endpoint<KubeObject>, hooks: HookContext): MetadataValidation => (typeof metadata === 'function' ? metadata(hooks) : metadata);
 
 /** What the metadata of a kind's objects is held against. */
 export const metadataRules = ({kind, definition, settings}: Resource, hooks: HookContext): ObjectMetaRules => ({

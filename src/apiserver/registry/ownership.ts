@@ -85,7 +85,7 @@ const settle = (resource: Resource, meta: ObjectMeta, entries: readonly ManagedF
   const result = acrossVersions(resource, track);
   if (!(result instanceof Promise)) return setEntries(meta, result);
   return result.then(
-    told => setEntries(meta, told),
+    entries => setEntries(meta, entries),
     () => setEntries(meta, entries),
   );
 };

@@ -14,13 +14,13 @@ import type {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {Schemas, SchemaSource} from '#src/schema/schemas.js';
 import type {Eventually, Store} from '#src/storage/store.js';
-import type {AskedRequest} from '#src/apiserver/admission/admission.js';
-import type {CborForm} from '#src/apiserver/request/cbor-form.js';
+import type {OriginalRequest} from '#src/apiserver/admission/admission.js';
+import type {CborEncoding} from '#src/apiserver/request/cbor-encoding.js';
 import type {Leases} from './leases.js';
 import {measuredStore} from './measured-store.js';
 import {ObjectCache} from './object-cache.js';
 import {recordObject} from './record.js';
-import {CollectionFacts, type SelectionCache} from './selection-cache.js';
+import {CollectionAttributes, type SelectionCache} from './selection-cache.js';
 import {rowTextOf} from './row-text.js';
 import type {WriteServices} from './write-services.js';
 
@@ -30,7 +30,7 @@ export interface RegistrySettings {
   readonly naming: Naming;
   readonly schemas: Schemas;
   /** Where objects are told and taken as CBOR too. */
-  readonly cbor: CborForm | undefined;
+  readonly cbor: CborEncoding | undefined;
   /** What reads bodies in YAML. */
   readonly yaml: YamlThread;
   readonly clock: Clock;
@@ -86,7 +86,7 @@ export interface WriteContext {
   /** The name under which the writer owns what it writes; empty for one without. */
   readonly manager: string;
   /** Absent for what the server does by itself. */
-  readonly asked?: AskedRequest | undefined;
+  readonly original?: OriginalRequest | undefined;
   readonly ofCollection?: boolean;
   /** Whether admission has been asked about the request that this is part of, and is not asked again. */
   readonly isAdmitted?: boolean;
@@ -104,7 +104,7 @@ export class Resource {
   readonly settings: ResourceSettings;
   readonly objects = new ObjectCache();
   /** What selectors and tables look at of its objects. */
-  readonly facts: CollectionFacts;
+  readonly attributes: CollectionAttributes;
   /** The getters of the fields that any of its versions can be selected by. */
   readonly getters: readonly ((object: Readonly<KubeObject>) => string)[];
   /** All keys of the kind begin with this. */
@@ -119,7 +119,7 @@ export class Resource {
     this.ref = refOf(definition, settings);
     const fields = [definition.selectableFields, ...(definition.otherVersions ?? []).map(({selectableFields}) => selectableFields)];
     this.getters = [...new Set(fields.flatMap(getters => Object.values(getters ?? {})))];
-    this.facts = new CollectionFacts(settings.selection, {
+    this.attributes = new CollectionAttributes(settings.selection, {
       getters: this.getters,
       parse: ({key, value, revision}) => this.objects.peek(key, revision) ?? recordObject(value, revision),
       row: object => rowTextOf(definition, object, settings.naming),

@@ -30,7 +30,7 @@ export interface RowText {
 }
 
 /** What selectors and tables look at of an object. */
-export class Facts {
+export class RecordAttributes {
   readonly revision: number;
   /** The same value for all objects of a collection with the same labels. */
   readonly labels: Labels | undefined;
@@ -51,7 +51,7 @@ export class Facts {
 export class SelectionCache {
   readonly #maxBytes: number;
   /** The one used last is at the end. */
-  readonly #collections = new Set<CollectionFacts>();
+  readonly #collections = new Set<CollectionAttributes>();
   #bytes = 0;
 
   constructor(meter: Meter, maxBytes = defaultSelectionBytes) {
@@ -64,7 +64,7 @@ export class SelectionCache {
   }
 
   /** For collections: it was just used, and takes so many bytes more. */
-  account(collection: CollectionFacts, bytes: number): void {
+  account(collection: CollectionAttributes, bytes: number): void {
     this.#bytes += bytes;
     this.used(collection);
     if (this.#bytes <= this.#maxBytes) return;
@@ -76,14 +76,14 @@ export class SelectionCache {
     }
   }
 
-  used(collection: CollectionFacts): void {
+  used(collection: CollectionAttributes): void {
     this.#collections.delete(collection);
     this.#collections.add(collection);
   }
 }
 
 /** How the facts of a kind are found. */
-export interface FactsSource {
+export interface AttributesSource {
   /** The getters of all fields that objects can be selected by. */
   readonly getters: readonly ((object: Readonly<KubeObject>) => string)[];
   parse(record: StoredRecord): Readonly<KubeObject>;
@@ -94,48 +94,48 @@ export interface FactsSource {
  * What selectors and tables look at, known beside the bytes of a resource's objects: an object is parsed once for all of them. A key has the facts of one
  * revision; those of an older one are found anew each time. Correct whatever is forgotten.
  */
-export class CollectionFacts {
+export class CollectionAttributes {
   readonly #cache: SelectionCache;
-  readonly #source: FactsSource;
-  readonly #known = new Map<string, Facts>();
+  readonly #source: AttributesSource;
+  readonly #known = new Map<string, RecordAttributes>();
   /** Labels by their JSON, so that objects with the same ones share them. Counts for the bound by itself, since it outlives the objects. */
   #labelSets = new Map<string, Labels>();
   #labelSetBytes = 0;
 
-  constructor(cache: SelectionCache, source: FactsSource) {
+  constructor(cache: SelectionCache, source: AttributesSource) {
     this.#cache = cache;
     this.#source = source;
   }
 
   /** The facts of a record, if they are known. */
-  known(key: string, revision: number): Facts | undefined {
-    const facts = this.#known.get(key);
-    return facts?.revision === revision ? facts : undefined;
+  known(key: string, revision: number): RecordAttributes | undefined {
+    const attributes = this.#known.get(key);
+    return attributes?.revision === revision ? attributes : undefined;
   }
 
   /** The facts of a record: its labels, which are read without parsing the object. */
-  of(record: StoredRecord): Facts {
+  of(record: StoredRecord): RecordAttributes {
     return this.known(record.key, record.revision) ?? this.#keep(record.key, this.#found(record));
   }
 
   /** The same with the values of fields. */
-  withFields(record: StoredRecord): Facts {
-    const facts = this.of(record);
-    if (facts.fields) return facts;
+  withFields(record: StoredRecord): RecordAttributes {
+    const attributes = this.of(record);
+    if (attributes.fields) return attributes;
     const object = this.#source.parse(record);
-    facts.fields = this.#source.getters.map(getter => getter(object));
+    attributes.fields = this.#source.getters.map(getter => getter(object));
     let bytes = 0;
-    for (const field of facts.fields) bytes += field.length + fieldBytes;
-    this.#grow(record.key, facts, bytes);
-    return facts;
+    for (const field of attributes.fields) bytes += field.length + fieldBytes;
+    this.#grow(record.key, attributes, bytes);
+    return attributes;
   }
 
   /** The cells of a record; null where they cannot be kept. */
   rowOf(record: StoredRecord): RowText | null {
-    const facts = this.of(record);
-    if (facts.row !== undefined) return facts.row;
-    const row = (facts.row = this.#source.row(this.#source.parse(record)));
-    if (row) this.#grow(record.key, facts, row.text.length + fieldBytes * (2 + row.times.length));
+    const attributes = this.of(record);
+    if (attributes.row !== undefined) return attributes.row;
+    const row = (attributes.row = this.#source.row(this.#source.parse(record)));
+    if (row) this.#grow(record.key, attributes, row.text.length + fieldBytes * (2 + row.times.length));
     return row;
   }
 
@@ -147,20 +147,20 @@ export class CollectionFacts {
   /** Forgets what was found longest ago, at least so many bytes if there are as many, and tells how many that were. */
   drop(bytes: number): number {
     let dropped = 0;
-    for (const [key, facts] of this.#known) {
+    for (const [key, attributes] of this.#known) {
       if (dropped >= bytes) break;
       this.#known.delete(key);
-      dropped += facts.bytes;
+      dropped += attributes.bytes;
     }
     return dropped < bytes ? dropped + this.#forgetLabelSets() : dropped;
   }
 
-  #found({key, value, revision}: StoredRecord): Facts {
+  #found({key, value, revision}: StoredRecord): RecordAttributes {
     const text = labelsJson(value);
     const shared = text === undefined ? undefined : this.#labelSets.get(text);
-    const facts = new Facts(revision, shared ?? (text === undefined ? undefined : this.#newLabels(text)));
-    facts.bytes = entryBytes + key.length + (text === undefined || shared ? 0 : labelsWeight * text.length);
-    return facts;
+    const attributes = new RecordAttributes(revision, shared ?? (text === undefined ? undefined : this.#newLabels(text)));
+    attributes.bytes = entryBytes + key.length + (text === undefined || shared ? 0 : labelsWeight * text.length);
+    return attributes;
   }
 
   #newLabels(text: string): Labels {
@@ -182,16 +182,16 @@ export class CollectionFacts {
   }
 
   /** More is known of a key. */
-  #grow(key: string, facts: Facts, bytes: number): void {
-    facts.bytes += bytes;
-    if (this.#known.get(key) === facts) this.#cache.account(this, bytes);
+  #grow(key: string, attributes: RecordAttributes, bytes: number): void {
+    attributes.bytes += bytes;
+    if (this.#known.get(key) === attributes) this.#cache.account(this, bytes);
   }
 
-  #keep(key: string, facts: Facts): Facts {
+  #keep(key: string, attributes: RecordAttributes): RecordAttributes {
     const before = this.#known.get(key);
-    if (before && before.revision > facts.revision) return facts;
-    this.#known.set(key, facts);
-    this.#cache.account(this, facts.bytes - (before?.bytes ?? 0));
-    return facts;
+    if (before && before.revision > attributes.revision) return attributes;
+    this.#known.set(key, attributes);
+    this.#cache.account(this, attributes.bytes - (before?.bytes ?? 0));
+    return attributes;
   }
 }

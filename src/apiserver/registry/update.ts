@@ -12,8 +12,8 @@ import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admis
 import {allocating, released} from './allocation.js';
 import {count} from './count.js';
 import {addressOf, createObject, elsewhereText, fillAlwaysPresent, leaseOf, shownAs, storedAt, type Stored} from './create.js';
-import {judged} from './judge.js';
-import {judgementOf, metadataRules} from './metadata-rules.js';
+import {authorizationErrors} from './write-authorization.js';
+import {metadataValidationOf, metadataRules} from './metadata-rules.js';
 import {deepFreeze} from './object-cache.js';
 import {carriedOver} from './paths.js';
 import {withoutDoubleOwners} from './owners.js';
@@ -52,7 +52,7 @@ export const updateObject = async (target: UpdateTarget, transform: Transform, c
   const key = resource.key(namespace, name);
   for (;;) {
     const record = await resource.settings.store.get(key);
-    if (record && context.asked) checkStored(context.asked, record.value);
+    if (record && context.original) checkStored(context.original, record.value);
     try {
       return record ? await updateOnce(target, record, transform, context) : await createInstead(target, transform, context);
     } catch (error) {
@@ -131,11 +131,11 @@ const finishUpdate = async ({resource, name, subresource}: UpdateTarget, {record
   endpoint.prepare?.(object, old, hooks);
   if (!definition.countsUnprepared) countGeneration(resource, object, old, subresource);
   const errors = collectErrors(
-    validateObjectMetaUpdate(object.metadata!, old.metadata!, judgementOf(endpoint, hooks), metadataRules(resource, hooks)),
+    validateObjectMetaUpdate(object.metadata!, old.metadata!, metadataValidationOf(endpoint, hooks), metadataRules(resource, hooks)),
     endpoint.validate?.(object, old, hooks) ?? [],
     subresource ? [] : resource.versionErrors(context.served, object, old, hooks),
   );
-  if (errors.length === 0) errors.push(...(await judged(resource, endpoint, object, old, hooks)));
+  if (errors.length === 0) errors.push(...(await authorizationErrors(resource, endpoint, object, old, hooks)));
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, errors);
   for (const text of endpoint.warn?.(object, old, hooks) ?? []) context.warn(text);
   await runPhase(settings.writes.admission, 'validate', {...attributes, object: deepFreeze(atVersion(object, record.revision))});
@@ -190,9 +190,9 @@ const checkUid = ({resource, namespace, name}: UpdateTarget, meta: ObjectMeta, o
 };
 
 /** The resourceVersion, as admission leaves it, must be that of the stored object, or left out where the kind allows it; zero stands for any version. */
-const checkVersion = ({resource, name, subresource}: UpdateTarget, {resourceVersion: asked}: ObjectMeta, revision: number): void => {
-  if (parseObjectVersion(asked)) {
-    if (asked !== String(revision)) throw conflict(resource.ref, name);
+const checkVersion = ({resource, name, subresource}: UpdateTarget, {resourceVersion: statedVersion}: ObjectMeta, revision: number): void => {
+  if (parseObjectVersion(statedVersion)) {
+    if (statedVersion !== String(revision)) throw conflict(resource.ref, name);
   } else if (resource.definition.unconditionalUpdate === false && !own(resource.definition.subresources, subresource)?.view) {
     throw invalidObject({group: resource.ref.group, kind: resource.ref.resource}, name, [invalidText('metadata.resourceVersion', '0', 'must be specified for an update')]);
   }

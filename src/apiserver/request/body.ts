@@ -13,7 +13,7 @@ import type {SchemaSource} from '#src/schema/schemas.js';
 import {own} from '#src/base/own.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import {cborMediaType} from '#src/schema/cbor/media-types.js';
-import type {CborForm} from './cbor-form.js';
+import type {CborEncoding} from './cbor-encoding.js';
 import {header} from './context.js';
 
 /** The largest body a request may have, in bytes. */
@@ -24,7 +24,7 @@ export interface BodyReader {
   readonly request: ApiRequest;
   readonly naming: Naming;
   readonly schemas: SchemaSource;
-  readonly cbor: CborForm | undefined;
+  readonly cbor: CborEncoding | undefined;
   readonly yaml: YamlThread;
   readonly kind: Kind;
   /** Versions of its group that a body may also say it is of. */
@@ -43,7 +43,7 @@ export const mediaTypeOf = (request: ApiRequest): string => (header(request, 'co
 /** What a body is expected to be. */
 interface Expected {
   readonly naming: Naming;
-  readonly cbor: CborForm | undefined;
+  readonly cbor: CborEncoding | undefined;
   readonly yaml: YamlThread;
   readonly apiVersion: string;
   readonly kind: string;

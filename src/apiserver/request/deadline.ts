@@ -18,10 +18,10 @@ const listing = ({verb, query}: RequestInfo): number => {
 };
 
 const requested = (info: RequestInfo, allowedMs: number): number => {
-  const asked = info.query.get('timeout');
-  if (asked === null || asked === '') return allowedMs;
-  const ms = parseDuration(asked);
-  if (ms === undefined) throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(asked)}`);
+  const requestedTimeout = info.query.get('timeout');
+  if (requestedTimeout === null || requestedTimeout === '') return allowedMs;
+  const ms = parseDuration(requestedTimeout);
+  if (ms === undefined) throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(requestedTimeout)}`);
   if (ms < 0) throw badRequest('invalid timeout specified in the request URL - timeout must be non-negative');
   return ms === 0 ? allowedMs : Math.min(ms, allowedMs);
 };

@@ -4,7 +4,7 @@ import {Lru} from '#src/base/lru.js';
 import {own} from '#src/base/own.js';
 import {cborMediaType, cborSequence} from '#src/schema/cbor/media-types.js';
 import {parseClauses, type Clause} from '#src/serving/accept.js';
-import type {CborForm} from './cbor-form.js';
+import type {CborEncoding} from './cbor-encoding.js';
 
 /** In which shape an object is wanted. */
 export type Shape = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | 'APIGroupDiscoveryList';
@@ -15,7 +15,7 @@ export interface Accepted {
   /** In whose words the binary form is; of that form alone. */
   readonly naming?: Naming;
   /** What writes CBOR; of that form alone. */
-  readonly cbor?: CborForm;
+  readonly cbor?: CborEncoding;
   readonly shape: Shape;
   /** The shape's apiVersion as the caller spelled it: clients know the answer by it, whatever the server's own naming. */
   readonly shapeVersion: string;
@@ -49,8 +49,8 @@ const shapeOf = (params: ReadonlyMap<string, string>, allowed: ReadonlySet<Shape
 const bound = new CacheBound('accept_headers', 1 << 20);
 const newAgreements = () => new Lru<string, Accepted | null>(bound, {bytesOf: () => 500});
 const cache = newAgreements();
-const byForm = new WeakMap<CborForm, Lru<string, Accepted | null>>();
-const ofForms = (form: CborForm): Lru<string, Accepted | null> => {
+const byForm = new WeakMap<CborEncoding, Lru<string, Accepted | null>>();
+const ofForms = (form: CborEncoding): Lru<string, Accepted | null> => {
   const found = byForm.get(form) ?? newAgreements();
   byForm.set(form, found);
   return found;
@@ -66,7 +66,7 @@ export interface Offer {
   readonly binary?: Naming | undefined;
   /** Whether metadata alone has a binary form, as it is with custom resources. */
   readonly onlyMetadata?: boolean;
-  readonly cbor?: CborForm | undefined;
+  readonly cbor?: CborEncoding | undefined;
 }
 
 /** What an offer has for a type of a header. */

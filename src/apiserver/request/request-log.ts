@@ -19,7 +19,7 @@ const verbOf = ({method}: ApiRequest, info: RequestInfo | undefined): string => 
 const uriOf = ({url}: ApiRequest): string => urlText(url).slice(0, longestUri);
 
 /** What an answer is told with: its request came in at `startedAt` on the monotonic clock. */
-interface Told {
+interface LoggedRequest {
   readonly response: ApiResponse;
   readonly auditId: string;
   readonly startedAt: number;
@@ -63,12 +63,12 @@ export class RequestLog {
     if (log !== noLog) log.info({user: user.name, verb, path, resource: resource?.resource, namespace: resource?.namespace, name: resource?.name, decision, reason}, 'request is not allowed');
   }
 
-  answered(request: ApiRequest, info: RequestInfo | undefined, {response, auditId, startedAt}: Told): void {
-    const told = this.#http.v(requests);
-    if (told === noLog) return;
+  answered(request: ApiRequest, info: RequestInfo | undefined, {response, auditId, startedAt}: LoggedRequest): void {
+    const requestLog = this.#http.v(requests);
+    if (requestLog === noLog) return;
     const latency = formatDuration(Math.round((this.#clock.monotonic() - startedAt) * 1000) / 1000);
     const userAgent = (header(request, 'user-agent') ?? '').slice(0, longestAgent);
-    told.info({verb: verbOf(request, info), URI: uriOf(request), latency, userAgent, 'audit-ID': auditId.slice(0, longestAuditId), srcIP: request.remoteAddress, resp: response.status}, 'HTTP');
+    requestLog.info({verb: verbOf(request, info), URI: uriOf(request), latency, userAgent, 'audit-ID': auditId.slice(0, longestAuditId), srcIP: request.remoteAddress, resp: response.status}, 'HTTP');
     if (this.#http.v(bodies) !== noLog) this.#tellBodies(request, info, response);
   }
 

@@ -71,7 +71,7 @@ export class StoredVersionsBarrier {
   }
 
   /** Says what came of telling of a resource. */
-  told({names}: StoredResource, error?: unknown): void {
+  updated({names}: StoredResource, error?: unknown): void {
     for (const name of names) {
       if (error === undefined) this.#pending.delete(name);
       else if (this.#pending.has(name)) this.#pending.set(name, messageOf(error));

@@ -2,18 +2,18 @@ import type {WatchEvent} from '#src/api/watch.js';
 import type {Change, StoredRecord} from '#src/storage/store.js';
 import type {Filter} from '#src/apiserver/registry/filter.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
-import type {Facts} from '#src/apiserver/registry/selection-cache.js';
+import type {RecordAttributes} from '#src/apiserver/registry/selection-cache.js';
 
 /** What selectors look at of a change's records: found once, however many watch with selectors. */
-class ChangeFacts {
+class ChangeAttributes {
   readonly resource: Resource;
-  readonly before: Facts | undefined;
-  readonly after: Facts | undefined;
+  readonly before: RecordAttributes | undefined;
+  readonly after: RecordAttributes | undefined;
   readonly hasFields: boolean;
 
   constructor(resource: Resource, {record, previous}: Change, hasFields: boolean) {
-    const {facts} = resource;
-    const of = (seen: StoredRecord | undefined) => seen && (hasFields ? facts.withFields(seen) : facts.of(seen));
+    const {attributes} = resource;
+    const of = (seen: StoredRecord | undefined) => seen && (hasFields ? attributes.withFields(seen) : attributes.of(seen));
     this.resource = resource;
     this.hasFields = hasFields;
     // What was there before is known most likely, until what is there now takes its place.
@@ -23,11 +23,11 @@ class ChangeFacts {
 }
 
 /** They live as long as the change does. */
-const shared = new WeakMap<Change, ChangeFacts>();
+const shared = new WeakMap<Change, ChangeAttributes>();
 
-const factsOf = (resource: Resource, change: Change, hasFields: boolean): ChangeFacts => {
+const attributesOf = (resource: Resource, change: Change, hasFields: boolean): ChangeAttributes => {
   let found = shared.get(change);
-  if (found?.resource !== resource || (hasFields && !found.hasFields)) shared.set(change, (found = new ChangeFacts(resource, change, hasFields)));
+  if (found?.resource !== resource || (hasFields && !found.hasFields)) shared.set(change, (found = new ChangeAttributes(resource, change, hasFields)));
   return found;
 };
 
@@ -40,7 +40,7 @@ export const transition = (resource: Resource, change: Change, filter: Filter): 
   if (filter.all) return record ? (previous ? 'MODIFIED' : 'ADDED') : 'DELETED';
   // Those who wait for one name are many, and hear of every other.
   if (filter.name !== undefined && !key.endsWith(`/${filter.name}`)) return undefined;
-  const sees = (seen: StoredRecord | undefined, of: 'before' | 'after'): boolean => seen !== undefined && (filter.judge(key, undefined) ?? filter.judge(key, factsOf(resource, change, filter.looksAtFields)[of])!);
+  const sees = (seen: StoredRecord | undefined, of: 'before' | 'after'): boolean => seen !== undefined && (filter.decide(key, undefined) ?? filter.decide(key, attributesOf(resource, change, filter.looksAtFields)[of])!);
   const after = sees(record, 'after');
   const before = sees(previous, 'before');
   if (after) return before ? 'MODIFIED' : 'ADDED';

@@ -16,7 +16,7 @@ import {bookmark, eventOf, errorEvent, initialEvent, type ReadiedEvent} from './
 import {transition} from './transition.js';
 
 /** A last bookmark goes out so long before the server closes a stream. */
-const farewellMs = 2000;
+const closeTimeoutMs = 2000;
 
 export interface WatchSettings {
   readonly minRequestTimeoutSeconds: number;
@@ -73,14 +73,14 @@ export const watchObjects = async (resource: Resource, request: WatchRequest, se
 
 const startOf = async (resource: Resource, {namespace, filter, options, representation: {raw}}: WatchRequest): Promise<Start> => {
   const {store} = resource.settings;
-  const {resourceVersion: asked, sendInitialEvents, match} = options;
-  const wantsInitial = sendInitialEvents ?? (match === '' && !asked);
+  const {resourceVersion: requestedVersion, sendInitialEvents, match} = options;
+  const wantsInitial = sendInitialEvents ?? (match === '' && !requestedVersion);
   if (!wantsInitial) {
     const current = await store.revision();
-    return {after: asked || current, from: asked ? Math.min(asked, current) : current, initial: undefined, marksEnd: false};
+    return {after: requestedVersion || current, from: requestedVersion ? Math.min(requestedVersion, current) : current, initial: undefined, marksEnd: false};
   }
   try {
-    if (asked) await reached(resource, asked);
+    if (requestedVersion) await reached(resource, requestedVersion);
   } catch (refusal) {
     return {after: 0, from: 0, initial: undefined, marksEnd: false, refusal};
   }
@@ -105,7 +105,7 @@ class WatchStream implements Disposable {
   #following: Disposable | undefined;
   #first = true;
   #hasBegun = false;
-  #told: number;
+  #delivered: number;
   #startedAt = 0;
   #sent = 0;
   /** Whether an event is being made ready, and what comes behind it. */
@@ -121,7 +121,7 @@ class WatchStream implements Disposable {
     this.#takesObjects = takesObjects;
     this.#settings = settings;
     this.#sink = sink;
-    this.#told = start.after;
+    this.#delivered = start.after;
     this.#count = settings.counter({group: resource.ref.group, version: labels['version'] ?? '', resource: resource.ref.resource});
     settings.streams.add(this);
     this.#startedAt = resource.settings.clock.monotonic();
@@ -204,11 +204,11 @@ class WatchStream implements Disposable {
       {
         changes: batch => {
           for (const change of batch) {
-            if (this.#isWaiting) this.#behind.push(() => this.#tell(change));
-            else this.#tell(change);
+            if (this.#isWaiting) this.#behind.push(() => this.#deliver(change));
+            else this.#deliver(change);
           }
         },
-        progress: revision => this.#inOrder(() => void (this.#told = Math.max(this.#told, revision))),
+        progress: revision => this.#inOrder(() => void (this.#delivered = Math.max(this.#delivered, revision))),
         ended: error => this.#inOrder(() => this.#fail(error)),
       },
     );
@@ -216,9 +216,9 @@ class WatchStream implements Disposable {
     else this.#following = following;
   }
 
-  #tell(change: Change): void {
-    if (this.#over || change.revision <= this.#told) return;
-    this.#told = change.revision;
+  #deliver(change: Change): void {
+    if (this.#over || change.revision <= this.#delivered) return;
+    this.#delivered = change.revision;
     const type = transition(this.#resource, change, this.#filter);
     if (!type) return;
     const event = eventOf(this.#resource, this.#representation, change, type, this.#isFirst());
@@ -263,12 +263,12 @@ class WatchStream implements Disposable {
     if (!this.#hasBegun) return;
     if (this.#isWaiting) return void this.#behind.push(() => this.#mark(initialEnd));
     this.#log(5, 'watch tells a bookmark');
-    this.#send(bookmark(this.#resource, this.#representation, this.#told, {initialEnd, first: this.#isFirst()}));
+    this.#send(bookmark(this.#resource, this.#representation, this.#delivered, {initialEnd, first: this.#isFirst()}));
   }
 
   #fail(error: unknown): void {
     if (this.#over) return;
-    const status = error === undefined || error instanceof StoreClosed ? undefined : statusOf(error, this.#told);
+    const status = error === undefined || error instanceof StoreClosed ? undefined : statusOf(error, this.#delivered);
     if (status) this.#send(errorEvent(this.#representation, status));
     this.end();
   }
@@ -278,7 +278,7 @@ class WatchStream implements Disposable {
     const ms = Math.max(0, timeoutSeconds || jittered(random, this.#settings.minRequestTimeoutSeconds, 1)) * 1000;
     this.#timers.add(clock.schedule(ms, () => this.end()));
     if (!bookmarks) return;
-    if (ms > farewellMs) this.#timers.add(clock.schedule(ms - farewellMs, () => this.#mark()));
+    if (ms > closeTimeoutMs) this.#timers.add(clock.schedule(ms - closeTimeoutMs, () => this.#mark()));
     this.#timers.add(this.#settings.bookmarks.remind(() => this.#mark()));
   }
 
@@ -293,7 +293,7 @@ class WatchStream implements Disposable {
     const log = this.#settings.log.v(verbosity);
     if (log === noLog) return;
     const {ref, settings} = this.#resource;
-    log.info({resource: ref.resource, group: ref.group, resourceVersion: this.#told, events: this.#sent, seconds: Math.round(settings.clock.monotonic() - this.#startedAt) / 1000}, message);
+    log.info({resource: ref.resource, group: ref.group, resourceVersion: this.#delivered, events: this.#sent, seconds: Math.round(settings.clock.monotonic() - this.#startedAt) / 1000}, message);
   }
 
   #stop(): void {
@@ -309,7 +309,7 @@ class WatchStream implements Disposable {
 }
 
 /** How a stream tells what ended it. */
-const statusOf = (error: unknown, told: number): Status => {
-  if (error instanceof Compacted) return expired(`too old resource version: ${told} (${error.compacted})`).status;
+const statusOf = (error: unknown, delivered: number): Status => {
+  if (error instanceof Compacted) return expired(`too old resource version: ${delivered} (${error.compacted})`).status;
   return error instanceof StatusError && error.reason ? error.status : internalError(error).status;
 };

@@ -1,7 +1,7 @@
 import {canonicalController} from '#src/options/controller-names.js';
 import type {Naming} from '#src/api/naming.js';
 import {readConfiguration} from '#src/apiserver/configuration/document.js';
-import {list, record, text} from '#src/apiserver/configuration/shape.js';
+import {list, record, text} from '#src/apiserver/configuration/fields.js';
 
 /** Which controllers move between managers (the original's leader migration, KEP-2436). */
 export interface Migration {

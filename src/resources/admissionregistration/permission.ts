@@ -3,7 +3,7 @@ import {apiVersionOf, kinds, type Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
-import type {HookContext, Judges} from '#src/resources/definition.js';
+import type {HookContext, WriteChecks} from '#src/resources/definition.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import type {ParamKind, ParamRef} from './types.js';
 
@@ -34,7 +34,7 @@ const userText = ({name, uid = '', groups = [], extra = {}}: UserInfo): string =
 };
 
 /** Refuses the kind of parameters whose objects the user cannot all read. */
-export const mayUseParamKind = async (policy: Readonly<Policy>, old: Readonly<Policy> | undefined, {naming, user}: HookContext, {authorizer}: Judges): Promise<FieldError[]> => {
+export const mayUseParamKind = async (policy: Readonly<Policy>, old: Readonly<Policy> | undefined, {naming, user}: HookContext, {authorizer}: WriteChecks): Promise<FieldError[]> => {
   const paramKind = policy.spec?.paramKind;
   if (!paramKind || mayEscalate(user) || semanticallyEqual(paramKind, old?.spec?.paramKind)) return [];
   const {known: _, ...place} = placeOf(paramKind, naming);
@@ -49,7 +49,7 @@ const everything: KnownPlace = {group: '*', version: '*', resource: '*', known: 
 /** Refuses parameters that the user cannot read. Of which kind they are the policy says. */
 export const mayUseParams =
   (policies: Kind<Policy>) =>
-  async ({spec}: Readonly<Binding>, _old: unknown, {naming, user}: HookContext, {authorizer, reader}: Judges): Promise<FieldError[]> => {
+  async ({spec}: Readonly<Binding>, _old: unknown, {naming, user}: HookContext, {authorizer, reader}: WriteChecks): Promise<FieldError[]> => {
     const ref = spec?.paramRef;
     if (!ref || mayEscalate(user)) return [];
     const policyName = spec.policyName ?? '';

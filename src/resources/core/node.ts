@@ -6,7 +6,7 @@ import {defineResource, type Column, type HookContext} from '#src/resources/defi
 import {rangeWarnings} from '#src/resources/validation/ip-fields.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {validateNode, validateNodeUpdate} from './node-validation.js';
-import {nodePassages} from './passages/node.js';
+import {nodeConnectSubresources} from './connect/node.js';
 
 /** One range and the list of ranges say the same: where they differ the one counts, for the sake of those who know no list. */
 const agreeOnRanges = ({spec}: Node): void => {
@@ -111,7 +111,7 @@ export const nodes = defineResource<Node>({
       validate: (node, old, context) => validateNodeUpdate(node, old!, context),
     },
   },
-  passages: nodePassages,
+  connectSubresources: nodeConnectSubresources,
   selectableFields: {'spec.unschedulable': ({spec}) => String(spec?.unschedulable ?? false)},
   columns,
 });

@@ -3,7 +3,7 @@ import {kinds, type Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {HookContext, Judges, ResourceDefinition} from '#src/resources/definition.js';
+import type {HookContext, WriteChecks, ResourceDefinition} from '#src/resources/definition.js';
 import type {ClaimSpec, ResourceClaim} from './claim-spec.js';
 
 const nothing = {commit: async () => {}, revert: async () => {}};
@@ -31,7 +31,7 @@ export const adminAccess =
 const grantedAt = (claim: Readonly<ResourceClaim> | undefined): number => (claim?.status?.allocation?.devices?.results ?? []).findIndex(({adminAccess: granted}) => granted === true);
 
 /** Lets only such namespaces be given that access; what was given is not asked about again. */
-export const mayAllocateToAdmin = async (claim: Readonly<ResourceClaim>, old: Readonly<ResourceClaim> | undefined, {naming}: HookContext, {reader}: Judges): Promise<FieldError[]> => {
+export const mayAllocateToAdmin = async (claim: Readonly<ResourceClaim>, old: Readonly<ResourceClaim> | undefined, {naming}: HookContext, {reader}: WriteChecks): Promise<FieldError[]> => {
   const index = grantedAt(claim);
   if (index < 0 || grantedAt(old) >= 0) return [];
   const problem = await problemOf(`status.allocation.devices.results[${index}].adminAccess`, claim.metadata?.namespace ?? '', reader, naming);

@@ -3,7 +3,7 @@ import {collectErrors} from '#src/api/collect-errors.js';
 import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import type {ObjectMeta, OwnerReference} from '#src/api/types.js';
-import type {MetadataJudgement} from '#src/resources/definition.js';
+import type {MetadataValidation} from '#src/resources/definition.js';
 import {immutable} from './equality.js';
 import {labelName, pathSegmentName, type NameProblems} from './names.js';
 
@@ -137,7 +137,7 @@ function* validateChange(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, 
 }
 
 /** What is wrong with the metadata of an object that is being updated: what every kind refuses, and then what this one does, each time its rules come upon it. */
-export function* validateObjectMetaUpdate(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, judgement: MetadataJudgement, rules: ObjectMetaRules): Iterable<FieldError> {
+export function* validateObjectMetaUpdate(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, judgement: MetadataValidation, rules: ObjectMetaRules): Iterable<FieldError> {
   const path = 'metadata';
   const beside = collectErrors(validateBeside(meta, rules.namespaced, path));
   const change = collectErrors(validateChange(meta, old, path));

@@ -9,12 +9,12 @@ export interface DescribedAddress {
   /** Of `create`, `delete`, `deletecollection`, `get`, `list`, `patch`, `update` and `watch`. */
   readonly verbs: readonly string[];
   /** Set where something other than the server answers. */
-  readonly passage?: DescribedPassage | undefined;
+  readonly connect?: DescribedConnect | undefined;
 }
 
 /** How calls are passed on: for a text, to speak another protocol, or one by one with the paths below. */
-export interface DescribedPassage {
-  readonly way: 'text' | 'stream' | 'calls';
+export interface DescribedConnect {
+  readonly mode: 'text' | 'stream' | 'calls';
   readonly options: readonly {readonly name: string; readonly type: 'string' | 'integer' | 'boolean'; readonly description: string}[];
 }
 

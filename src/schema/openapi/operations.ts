@@ -14,7 +14,7 @@ import {
   writeParameters,
 } from './parameters.js';
 import {customPaths} from './custom-operations.js';
-import {passagePaths} from './passages.js';
+import {connectPaths} from './connect.js';
 
 const verbs = (...names: readonly string[]) => names;
 
@@ -138,8 +138,8 @@ const resourcePaths = (place: Place): Path[] => {
     {path: collection, parameters: [...within, pretty], operations: collectionOperations(place)},
     {path: `${collection}/{name}`, parameters: [nameParameter, ...within, pretty], operations: [...endpointOperations(place, resource, '', kind), ...deletion(place)].filter(({method}) => method !== 'post')},
     ...resource.subresources.flatMap(sub =>
-      sub.passage
-        ? passagePaths(place, sub, sub.passage)
+      sub.connect
+        ? connectPaths(place, sub, sub.connect)
         : [{path: `${collection}/{name}/${sub.name}`, parameters: [nameParameter, ...within, pretty], operations: endpointOperations(place, sub, capitalised(sub.name), kind)}],
     ),
     ...(kind.namespaced ? [everywhere] : []),

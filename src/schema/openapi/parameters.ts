@@ -51,7 +51,7 @@ export const listParameters: readonly Parameter[] = [
 export const deleteCollectionParameters: readonly Parameter[] = [...deleteParameters, ...selection];
 
 /** The options of a passage. */
-export const passageParameters = (options: readonly Omit<Parameter, 'in'>[]): Parameter[] => options.map(({name, type, description}) => query(name, type, description));
+export const connectParameters = (options: readonly Omit<Parameter, 'in'>[]): Parameter[] => options.map(({name, type, description}) => query(name, type, description));
 
 export const pathParameter: Parameter = {name: 'path', in: 'path', type: 'string', description: 'The path that is called.'};
 export const nameParameter: Parameter = {name: 'name', in: 'path', type: 'string', description: 'The name of the object.'};

@@ -117,7 +117,7 @@ test('failures are denied, warned of and noted as bindings say, each validation 
   t.deepEqual([...world.noted], [
     [`validation.policy.${words.group('admission')}/validation_failure`, '[{"message":"a is 1","policy":"p","binding":"b","expressionIndex":1,"validationActions":["Warn","Audit"]}]'],
   ]);
-  t.deepEqual((await world.figures('apiserver_validating_admission_policy_check_total')).sort(), [
+  t.deepEqual((await world.metricLines('apiserver_validating_admission_policy_check_total')).sort(), [
     'apiserver_validating_admission_policy_check_total{policy="p",policy_binding="b",error_type="invalid_error",enforcement_action="audit"} 1',
     'apiserver_validating_admission_policy_check_total{policy="p",policy_binding="b",error_type="invalid_error",enforcement_action="warn"} 1',
   ]);
@@ -140,7 +140,7 @@ for (const [name, spec, message, errorType] of failures) {
     const world = await policyWorld();
     await world.validating(spec);
     t.regex((await refusal(world.configMap('c', {a: '1'}))).message!, message);
-    t.deepEqual((await world.figures('apiserver_validating_admission_policy_check_total')).map(line => /error_type="(.*?)",enforcement_action="(.*?)"/.exec(line)?.slice(1)), [[errorType, 'deny']]);
+    t.deepEqual((await world.metricLines('apiserver_validating_admission_policy_check_total')).map(line => /error_type="(.*?)",enforcement_action="(.*?)"/.exec(line)?.slice(1)), [[errorType, 'deny']]);
 
     const open = await policyWorld();
     await open.validating({failurePolicy: 'Ignore', ...spec});
@@ -180,7 +180,7 @@ test('conditions decide whether a policy is held against a request; one that is 
 
   await t.notThrowsAsync(world.configMap('exempt', {a: '1'}));
   t.regex((await refusal(world.configMap('c', {a: '1'}))).message!, /no such key: missing/);
-  t.deepEqual((await world.figures('apiserver_admission_match_condition_evaluation_errors_total')), ['apiserver_admission_match_condition_evaluation_errors_total{name="p",kind="policy",type="validate",operation="CREATE"} 2']);
+  t.deepEqual((await world.metricLines('apiserver_admission_match_condition_evaluation_errors_total')), ['apiserver_admission_match_condition_evaluation_errors_total{name="p",kind="policy",type="validate",operation="CREATE"} 2']);
 });
 
 test('annotations are noted under the name of the policy, from several parameters together, unless they are null or empty', async t => {
@@ -435,7 +435,7 @@ test('mutations count, and what was wrong with them', async t => {
   await world.mutating(['Object{data: {"b": "2"}}', 'Object{data: {"c": object.data.missing}}'], {failurePolicy: 'Ignore'});
   await world.configMap('c');
 
-  t.deepEqual((await world.figures('apiserver_mutating_admission_policy_check_total')).sort(), [
+  t.deepEqual((await world.metricLines('apiserver_mutating_admission_policy_check_total')).sort(), [
     'apiserver_mutating_admission_policy_check_total{policy="p",policy_binding="b",error_type="invalid_error"} 1',
     'apiserver_mutating_admission_policy_check_total{policy="p",policy_binding="b",error_type="no_error"} 1',
   ]);

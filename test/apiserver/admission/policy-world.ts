@@ -88,7 +88,7 @@ export const policyWorld = async (own: {readonly authorizer?: Authorizer; readon
     /** Makes a config map. */
     configMap: (name: string, data: Record<string, string> = {}, metadata: object = {}) => world.of(kinds.configMaps).create({metadata: {name, namespace: 'default', ...metadata}, data}),
     /** The lines of a metric. */
-    async figures(name: string): Promise<string[]> {
+    async metricLines(name: string): Promise<string[]> {
       const {body} = await metrics.exposition();
       return body.split('\n').filter(line => line.startsWith(name) && !line.startsWith('#'));
     },

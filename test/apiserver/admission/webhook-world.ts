@@ -108,7 +108,7 @@ export const hookWorld = async (own: Partial<PluginContext> = {}, options: Serve
       await world.store.update(key, encodeRecord({...object, webhooks} as KubeObject), revision);
     },
     /** The lines of a metric. */
-    async figures(name: string): Promise<string[]> {
+    async metricLines(name: string): Promise<string[]> {
       const {body} = await metrics.exposition();
       return body.split('\n').filter(line => line.startsWith(name) && !line.startsWith('#'));
     },

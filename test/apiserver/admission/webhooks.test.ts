@@ -208,11 +208,11 @@ test('a webhook that nobody answers for fails the request or is passed over, as 
 
   const text = `failed calling webhook "shut.example.com": failed to call webhook: Post "${url}/?timeout=10s": dial tcp ${url.slice('https://'.length)}: connect: connection refused`;
   t.like(refused, {code: 500, reason: 'InternalError', message: `Internal error occurred: ${text}`, details: {causes: [{message: text}]}});
-  t.deepEqual(await world.figures('apiserver_admission_webhook_fail_open_count'), ['apiserver_admission_webhook_fail_open_count{name="open.example.com",type="admit"} 2']);
-  t.deepEqual(await world.figures('apiserver_admission_webhook_rejection_count'), [
+  t.deepEqual(await world.metricLines('apiserver_admission_webhook_fail_open_count'), ['apiserver_admission_webhook_fail_open_count{name="open.example.com",type="admit"} 2']);
+  t.deepEqual(await world.metricLines('apiserver_admission_webhook_rejection_count'), [
     'apiserver_admission_webhook_rejection_count{name="shut.example.com",type="validating",operation="CREATE",error_type="calling_webhook_error",rejection_code="503"} 1',
   ]);
-  t.deepEqual(await world.figures('apiserver_admission_webhook_request_total'), [
+  t.deepEqual(await world.metricLines('apiserver_admission_webhook_request_total'), [
     'apiserver_admission_webhook_request_total{name="open.example.com",type="admit",operation="CREATE",code="503",rejected="false"} 2',
     'apiserver_admission_webhook_request_total{name="shut.example.com",type="validating",operation="CREATE",code="503",rejected="true"} 1',
   ]);
@@ -621,7 +621,7 @@ test('nobody is asked about a request that nobody waits for any more', async t =
   await world.validating('v', aHook(server));
   await world.mutating('m', aHook(server));
   const [admitting, validating] = world.plugins;
-  const {attributes} = attributesOf({asked: until(world.clock.monotonic())});
+  const {attributes} = attributesOf({original: until(world.clock.monotonic())});
 
   for (const act of [() => admitting!.admit!(attributes), () => validating!.validate!(attributes)]) {
     t.like(await refusal((async () => act())()), {code: 504, reason: 'Timeout', message: 'Timeout: request did not complete within requested timeout'});
@@ -633,7 +633,7 @@ test('a webhook has no more time than is left of the request', async t => {
   using world = await hookWorld();
   await using server = await aHookServer();
   await world.validating('v', aHook(server));
-  const {attributes} = attributesOf({asked: until(world.clock.monotonic() + 3200)});
+  const {attributes} = attributesOf({original: until(world.clock.monotonic() + 3200)});
   await world.plugins[1]!.validate!(attributes);
 
   t.is(server.webhook.seen[0]!.url, '/?timeout=4s');
@@ -681,7 +681,7 @@ for (const [expressions, asked] of conditions) {
     await world.of(kinds.configMaps).create(aConfigMap('c'));
 
     t.is(server.asked.length, asked ? 1 : 0);
-    t.is((await world.figures('apiserver_admission_match_condition_exclusions_total')).length, asked ? 0 : 1);
+    t.is((await world.metricLines('apiserver_admission_match_condition_exclusions_total')).length, asked ? 0 : 1);
   });
 }
 
@@ -742,11 +742,11 @@ test('a webhook is not waited for any longer than its caller waits, and that is 
   const leaving = new AbortController();
   server.webhook.respond = () => leaving.abort();
   await world.validating('v', aHook(server));
-  const {attributes} = attributesOf({asked: {info: {query: new URLSearchParams()}, signal: leaving.signal}});
+  const {attributes} = attributesOf({original: {info: {query: new URLSearchParams()}, signal: leaving.signal}});
   const refused = await refusal((async () => world.plugins[1]!.validate!(attributes))());
 
   t.is(refused.message, `Internal error occurred: failed calling webhook "hook.example.com": failed to call webhook: Post "${server.webhook.url}/?timeout=10s": context canceled`);
-  t.deepEqual(await world.figures('apiserver_admission_webhook_rejection_count'), []);
+  t.deepEqual(await world.metricLines('apiserver_admission_webhook_rejection_count'), []);
 });
 
 const everything = [{operations: ['*' as const], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*']}] as never;

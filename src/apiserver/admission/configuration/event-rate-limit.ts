@@ -2,7 +2,7 @@ import {invalid, notSupported, type FieldError} from '#src/api/field-error.js';
 import type {Naming} from '#src/api/naming.js';
 import {limitTypes, type EventLimit} from '#src/apiserver/admission/event-rate-limit.js';
 import {readConfiguration} from '#src/apiserver/configuration/document.js';
-import {integer, list, record, text} from '#src/apiserver/configuration/shape.js';
+import {integer, list, record, text} from '#src/apiserver/configuration/fields.js';
 import type {Read} from './read.js';
 
 interface Limit {

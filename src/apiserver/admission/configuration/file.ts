@@ -1,7 +1,7 @@
 import {dirname, resolve} from 'node:path';
 import type {Naming} from '#src/api/naming.js';
 import {parseConfiguration, readConfiguration} from '#src/apiserver/configuration/document.js';
-import {anything, list, record, text} from '#src/apiserver/configuration/shape.js';
+import {anything, list, record, text} from '#src/apiserver/configuration/fields.js';
 import {isPlainObject, own} from '#src/schema/decode/plain.js';
 
 /** What the configuration file says about each plugin, by its name. */

@@ -4,7 +4,7 @@ import type {Naming} from '#src/api/naming.js';
 import {levelIn, versionIn, type Level, type LevelVersion, type Mode} from '#src/apiserver/admission/pod-security/policy.js';
 import type {PodSecuritySettings} from '#src/apiserver/admission/pod-security/settings.js';
 import {readConfiguration} from '#src/apiserver/configuration/document.js';
-import {list, record, text} from '#src/apiserver/configuration/shape.js';
+import {list, record, text} from '#src/apiserver/configuration/fields.js';
 import type {Read} from './read.js';
 
 interface Configuration {

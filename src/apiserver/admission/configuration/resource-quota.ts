@@ -1,7 +1,7 @@
 import {required, type FieldError} from '#src/api/field-error.js';
 import type {Naming} from '#src/api/naming.js';
 import {readConfiguration} from '#src/apiserver/configuration/document.js';
-import {list, record, text} from '#src/apiserver/configuration/shape.js';
+import {list, record, text} from '#src/apiserver/configuration/fields.js';
 import type {Read} from './read.js';
 
 /** A resource that may be used only where a quota speaks of it. */

@@ -1,5 +1,5 @@
 import type {Naming} from '#src/api/naming.js';
-import {together} from '#src/apiserver/admission/about.js';
+import {combinedMessage} from '#src/apiserver/admission/request-kind.js';
 import type {EventLimit} from '#src/apiserver/admission/event-rate-limit.js';
 import type {NodeSelectors} from '#src/apiserver/admission/pod-node-selector.js';
 import type {PodSecuritySettings} from '#src/apiserver/admission/pod-security/settings.js';
@@ -42,7 +42,7 @@ const checked = <T>(plugin: string, texts: PluginTexts, read: (text: string) => 
   if (text === undefined) return undefined;
   try {
     const {value, errors} = read(text);
-    if (errors.length > 0) throw new Error(together(errors.map(({path, detail}) => `${path}: ${detail}`)));
+    if (errors.length > 0) throw new Error(combinedMessage(errors.map(({path, detail}) => `${path}: ${detail}`)));
     return value;
   } catch (cause) {
     throw new Error(`${plugin}: ${(cause as Error).message}`, {cause});

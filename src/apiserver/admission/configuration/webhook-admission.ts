@@ -2,7 +2,7 @@ import {isAbsolute} from 'node:path';
 import {invalid} from '#src/api/field-error.js';
 import type {Naming} from '#src/api/naming.js';
 import {readConfiguration} from '#src/apiserver/configuration/document.js';
-import {text} from '#src/apiserver/configuration/shape.js';
+import {text} from '#src/apiserver/configuration/fields.js';
 import type {Read} from './read.js';
 
 /** How the server proves itself to webhooks. */

@@ -10,7 +10,7 @@ export interface ReadyCondition {
 }
 
 /** What came of conditions. */
-export interface Judged {
+export interface ConditionsResult {
   /** Whether one of them is false. */
   readonly isFalse: boolean;
   /** Why others could not be judged. */
@@ -20,7 +20,7 @@ export interface Judged {
 }
 
 /** Judges conditions, all of them as long as they cost no more than they may together. */
-export const judgeConditions = (conditions: readonly ReadyCondition[], run: Run): Judged => {
+export const evaluateConditions = (conditions: readonly ReadyCondition[], run: Run): ConditionsResult => {
   const errors: string[] = [];
   let isFalse = false;
   try {

@@ -95,7 +95,7 @@ const viewForm = (resource: Resource, kind: Kind, view: View<KubeObject>): Objec
 };
 
 /** What is never stored: there is one form. */
-const passingForm = (resource: Resource, shown: FormName): ObjectForm => {
+const connectForm = (resource: Resource, shown: FormName): ObjectForm => {
   const schema = () => {
     const {naming, schemas} = resource.settings;
     const token = naming.groupToken(shown.kindGroup);
@@ -118,9 +118,9 @@ const makeForm = ({resource, kind, version}: ServedResource, subresource: string
   const endpoint = own(definition.subresources, subresource);
   if (endpoint?.view) return viewForm(resource, kind, endpoint.view);
   const action = subresource ? own(definition.actions, subresource) : definition.review;
-  if (action) return passingForm(resource, formName(resource, kind, action.kind));
-  const passage = own(definition.passages, subresource);
-  if (passage) return passingForm(resource, {...formName(resource, kind, kind), kindGroup: '', kindVersion: 'v1', kind: passage.options.kind});
+  if (action) return connectForm(resource, formName(resource, kind, action.kind));
+  const connect = own(definition.connectSubresources, subresource);
+  if (connect) return connectForm(resource, {...formName(resource, kind, kind), kindGroup: '', kindVersion: 'v1', kind: connect.options.kind});
   return storedForm(resource, kind, version);
 };
 

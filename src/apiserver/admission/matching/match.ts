@@ -69,12 +69,12 @@ const inNamespace = (selector: LabelSelector, attributes: AdmissionAttributes, f
   if ((name === '' && attributes.resource !== 'namespaces') || selector.empty) return true;
   // What is stored of a namespace that is being written is not yet what it will be.
   if (isNamespace(attributes) && subresource === '' && (operation === 'CREATE' || operation === 'UPDATE')) return selector.matches(object?.metadata?.labels ?? {});
-  const judge = (namespace: Awaited<ReturnType<FindNamespace>>): boolean => {
+  const matchesNamespace = (namespace: Awaited<ReturnType<FindNamespace>>): boolean => {
     if (!namespace) throw notFound({group: '', resource: 'namespaces'}, name);
     return selector.matches(namespace.metadata?.labels ?? {});
   };
   const found = find(name);
-  return found instanceof Promise ? found.then(judge) : judge(found);
+  return found instanceof Promise ? found.then(matchesNamespace) : matchesNamespace(found);
 };
 
 /** Holds a request against criteria, at once where the namespace is there at once. The cheapest question comes first. */

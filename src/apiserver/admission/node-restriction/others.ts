@@ -66,12 +66,12 @@ export const podCertificateRule: NodeRule = async (rules, node, attributes) => {
   if (pod.spec?.nodeName !== node) return `pod ${quoted(spec.podName)} is not running on the requesting node ${quoted(node)}`;
   const account = await existing(rules, kinds.serviceAccounts, namespace, spec.serviceAccountName);
   const live = await existing(rules, kinds.nodes, '', node);
-  const claims: readonly (readonly [field: string, told: string, is: string | undefined])[] = [
+  const claims: readonly (readonly [field: string, claimed: string, is: string | undefined])[] = [
     ['podUID', spec.podUID, pod.metadata?.uid],
     ['serviceAccountName', spec.serviceAccountName, pod.spec.serviceAccountName],
     ['serviceAccountUID', spec.serviceAccountUID, account.metadata?.uid],
     ['nodeUID', spec.nodeUID, live.metadata?.uid],
   ];
-  const wrong = claims.find(([, told, is]) => told !== is);
+  const wrong = claims.find(([, claimed, is]) => claimed !== is);
   return wrong && `PodCertificateRequest for pod ${quoted(`${namespace}/${spec.podName}`)} contains spec.${wrong[0]} ${quoted(wrong[1])}, which differs from ${quoted(wrong[2] ?? '')}`;
 };

@@ -1,13 +1,13 @@
 import type {LifecycleHandler, Probe, SELinuxOptions} from '#src/api/pod.js';
 import {containersOf} from '#src/model/pod/containers.js';
-import {containersNamed, containersWhere, butInUserNamespace, plural, quoted, setters, sorted, type Check, type Judge} from './check.js';
+import {containersNamed, containersWhere, butInUserNamespace, plural, quoted, setters, sorted, type Check, type PodCheck} from './check.js';
 import {appArmorProfile, seccompAnnotations, seccompProfile} from './profiles.js';
 
 const capabilities: ReadonlySet<string> = new Set(
   'AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE SETFCAP SETGID SETPCAP SETUID SYS_CHROOT'.split(' '),
 );
 
-const defaultCapabilities: Judge = ({spec}) => {
+const defaultCapabilities: PodCheck = ({spec}) => {
   const beyond = (added: readonly string[] | undefined): string[] => (added ?? []).filter(capability => !capabilities.has(capability));
   const bad = containersWhere(spec, ({securityContext}) => beyond(securityContext?.capabilities?.add).length > 0);
   if (bad.length === 0) return undefined;
@@ -15,17 +15,17 @@ const defaultCapabilities: Judge = ({spec}) => {
   return {reason: 'non-default capabilities', detail: `${containersNamed(bad)} must not include ${quoted(all)} in securityContext.capabilities.add`};
 };
 
-const hostNamespaces: Judge = ({spec}) => {
+const hostNamespaces: PodCheck = ({spec}) => {
   const shared = (['hostNetwork', 'hostPID', 'hostIPC'] as const).filter(field => spec[field]);
   return shared.length > 0 ? {reason: 'host namespaces', detail: shared.map(field => `${field}=true`).join(', ')} : undefined;
 };
 
-const hostPathVolumes: Judge = ({spec}) => {
+const hostPathVolumes: PodCheck = ({spec}) => {
   const bad = (spec.volumes ?? []).filter(({hostPath}) => hostPath).map(({name}) => name);
   return bad.length > 0 ? {reason: 'hostPath volumes', detail: `${plural(bad.length, 'volume')} ${quoted(bad)}`} : undefined;
 };
 
-const hostPorts: Judge = ({spec}) => {
+const hostPorts: PodCheck = ({spec}) => {
   const bad = containersWhere(spec, ({ports}) => Boolean(ports?.some(({hostPort}) => hostPort)));
   if (bad.length === 0) return undefined;
   const ports = sorted(containersOf(spec).flatMap(container => (container.ports ?? []).flatMap(({hostPort}) => (hostPort ? String(hostPort) : []))));
@@ -34,7 +34,7 @@ const hostPorts: Judge = ({spec}) => {
 
 const hostsOf = (handler: Probe | LifecycleHandler | undefined): string[] => [handler?.httpGet?.host, handler?.tcpSocket?.host].filter(host => host !== undefined && host !== '') as string[];
 
-const probeHosts: Judge = ({spec}) => {
+const probeHosts: PodCheck = ({spec}) => {
   const named = containersOf(spec).map(({name, livenessProbe, readinessProbe, startupProbe, lifecycle}) => ({
     name,
     hosts: [livenessProbe, readinessProbe, startupProbe, lifecycle?.postStart, lifecycle?.preStop].flatMap(hostsOf),
@@ -48,13 +48,13 @@ const probeHosts: Judge = ({spec}) => {
   };
 };
 
-const privileged: Judge = ({spec}) => {
+const privileged: PodCheck = ({spec}) => {
   const bad = containersWhere(spec, ({securityContext}) => securityContext?.privileged === true);
   return bad.length > 0 ? {reason: 'privileged', detail: `${containersNamed(bad)} must not set securityContext.privileged=true`} : undefined;
 };
 
 /** Also a check of the restricted level, where user namespaces excuse nothing. */
-export const procMount: Judge = ({spec}) => {
+export const procMount: PodCheck = ({spec}) => {
   const unusual = (type: string | undefined): boolean => type !== undefined && type !== 'Default';
   const bad = containersWhere(spec, ({securityContext}) => unusual(securityContext?.procMount));
   if (bad.length === 0) return undefined;
@@ -63,7 +63,7 @@ export const procMount: Judge = ({spec}) => {
 };
 
 const seLinuxOptions =
-  (...allowed: readonly string[]): Judge =>
+  (...allowed: readonly string[]): PodCheck =>
   ({spec}) => {
     const isBad = (options: SELinuxOptions | undefined): boolean =>
       options !== undefined && (!(options.type === undefined || options.type === '' || allowed.includes(options.type)) || Boolean(options.user) || Boolean(options.role));
@@ -88,13 +88,13 @@ const since29 = [...since27, ...['time', 'intvl', 'probes'].map(what => `net.ipv
 const since32 = [...since29, 'net.ipv4.tcp_rmem', 'net.ipv4.tcp_wmem'];
 
 const sysctls =
-  (allowed: readonly string[]): Judge =>
+  (allowed: readonly string[]): PodCheck =>
   ({spec}) => {
     const bad = (spec.securityContext?.sysctls ?? []).map(({name}) => name).filter(name => !allowed.includes(name));
     return bad.length > 0 ? {reason: 'forbidden sysctls', detail: bad.join(', ')} : undefined;
   };
 
-const windowsHostProcess: Judge = ({spec}) => {
+const windowsHostProcess: PodCheck = ({spec}) => {
   const byPod = spec.securityContext?.windowsOptions?.hostProcess === true;
   const who = setters(byPod, containersWhere(spec, ({securityContext}) => securityContext?.windowsOptions?.hostProcess === true));
   return who.length > 0 ? {reason: 'hostProcess', detail: `${who.join(' and ')} must not set securityContext.windowsOptions.hostProcess=true`} : undefined;

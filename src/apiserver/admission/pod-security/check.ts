@@ -4,7 +4,7 @@ import {containersOf} from '#src/model/pod/containers.js';
 import type {Level} from './policy.js';
 
 /** The pod, or the template of one, that is judged. */
-export interface Judged {
+export interface CheckedPod {
   readonly annotations: Readonly<Record<string, string>>;
   readonly spec: Readonly<PodSpec>;
   readonly naming: Naming;
@@ -16,14 +16,14 @@ export interface Finding {
   readonly detail: string;
 }
 
-export type Judge = (pod: Judged) => Finding | undefined;
+export type PodCheck = (pod: CheckedPod) => Finding | undefined;
 
 /** One control of the pod security standards. */
 export interface Check {
   readonly id: string;
   readonly level: Exclude<Level, 'privileged'>;
   /** How it is judged from which minor version on, oldest first. */
-  readonly since: readonly (readonly [minor: number, judge: Judge])[];
+  readonly since: readonly (readonly [minor: number, check: PodCheck])[];
   /** The check of the lower level that this one makes needless. */
   readonly overrides?: string;
 }
@@ -41,10 +41,10 @@ export const setters = (byPod: boolean, containers: readonly string[]): string[]
 
 /** Pods of Windows have none of the settings that the newer versions demand. */
 export const butOnWindows =
-  (judge: Judge): Judge =>
-  pod => (pod.spec.os?.name === 'windows' ? undefined : judge(pod));
+  (check: PodCheck): PodCheck =>
+  pod => (pod.spec.os?.name === 'windows' ? undefined : check(pod));
 
 /** In a user namespace root is nobody outside of it (KEP-127). */
 export const butInUserNamespace =
-  (judge: Judge): Judge =>
-  pod => (pod.spec.hostUsers === false ? undefined : judge(pod));
+  (check: PodCheck): PodCheck =>
+  pod => (pod.spec.hostUsers === false ? undefined : check(pod));

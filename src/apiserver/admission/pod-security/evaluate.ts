@@ -1,21 +1,21 @@
 import {baseline} from './baseline.js';
-import type {Check, Finding, Judge, Judged} from './check.js';
+import type {Check, Finding, PodCheck, CheckedPod} from './check.js';
 import type {LevelVersion} from './policy.js';
 import {restricted} from './restricted.js';
 
 /** The way a check judges in a version; undefined before there was such a check. */
-const judgeOf = ({since}: Check, minor: number): Judge | undefined => since.findLast(([from]) => from <= minor)?.[1];
+const checkOf = ({since}: Check, minor: number): PodCheck | undefined => since.findLast(([from]) => from <= minor)?.[1];
 
 /** The checks of a level in a version: those of the lower level first, without those that a stricter one stands for. */
-const judgesFor = ({level, minor}: LevelVersion): Judge[] => {
-  const strict = level === 'restricted' ? restricted.filter(check => judgeOf(check, minor)) : [];
+const checksFor = ({level, minor}: LevelVersion): PodCheck[] => {
+  const strict = level === 'restricted' ? restricted.filter(check => checkOf(check, minor)) : [];
   const overridden = new Set(strict.map(({overrides}) => overrides));
-  return [...baseline.filter(({id}) => !overridden.has(id)), ...strict].flatMap(check => judgeOf(check, minor) ?? []);
+  return [...baseline.filter(({id}) => !overridden.has(id)), ...strict].flatMap(check => checkOf(check, minor) ?? []);
 };
 
 /** Everything that a pod does that the level forbids. A version beyond `newest` counts as that one. */
-export const findings = (wanted: LevelVersion, pod: Judged, newest: number): Finding[] =>
-  wanted.level === 'privileged' ? [] : judgesFor({level: wanted.level, minor: Math.min(wanted.minor, newest)}).flatMap(judge => judge(pod) ?? []);
+export const findings = (wanted: LevelVersion, pod: CheckedPod, newest: number): Finding[] =>
+  wanted.level === 'privileged' ? [] : checksFor({level: wanted.level, minor: Math.min(wanted.minor, newest)}).flatMap(podCheck => podCheck(pod) ?? []);
 
 export const inFull = (all: readonly Finding[]): string => all.map(({reason, detail}) => (detail ? `${reason} (${detail})` : reason)).join(', ');
 export const inShort = (all: readonly Finding[]): string => all.map(({reason}) => reason).join(', ');

@@ -4,14 +4,14 @@ import {modeKeys, shownLevel, type Policy} from './policy.js';
 import type {PodSecuritySettings} from './settings.js';
 
 /** What is judged: where it is, who wrote it, and what runs it. */
-export interface Judgeable {
+export interface ExemptionSubject {
   readonly namespace: string;
   readonly username: string;
   readonly runtimeClass?: string | undefined;
 }
 
 /** Why the standards leave something alone; undefined where they do not. */
-export const exemptionOf = ({exempt}: PodSecuritySettings, {namespace, username, runtimeClass}: Judgeable): 'namespace' | 'user' | 'runtimeClass' | undefined => {
+export const exemptionOf = ({exempt}: PodSecuritySettings, {namespace, username, runtimeClass}: ExemptionSubject): 'namespace' | 'user' | 'runtimeClass' | undefined => {
   if (exempt.namespaces.has(namespace)) return 'namespace';
   if (exempt.usernames.has(username)) return 'user';
   return runtimeClass && exempt.runtimeClasses.has(runtimeClass) ? 'runtimeClass' : undefined;

@@ -1,7 +1,7 @@
 import type {Pod} from '#src/api/pod.js';
 import {inShort, findings} from './evaluate.js';
 import {shownLevel, type LevelVersion} from './policy.js';
-import type {Judged} from './check.js';
+import type {CheckedPod} from './check.js';
 
 const mostPods = 3000;
 
@@ -19,10 +19,10 @@ const representativesFirst = (pods: readonly Readonly<Pod>[]): Readonly<Pod>[] =
 };
 
 /** Warnings about the pods that are in a namespace already and would not be let in under the level. */
-export const existingPodWarnings = (namespace: string, pods: readonly Readonly<Pod>[], level: LevelVersion, judged: (pod: Readonly<Pod>) => Judged, newest: number): string[] => {
+export const existingPodWarnings = (namespace: string, pods: readonly Readonly<Pod>[], level: LevelVersion, checkedPod: (pod: Readonly<Pod>) => CheckedPod, newest: number): string[] => {
   const names = new Map<string, string[]>();
   for (const pod of representativesFirst(pods).slice(0, mostPods)) {
-    const found = findings(level, judged(pod), newest);
+    const found = findings(level, checkedPod(pod), newest);
     if (found.length === 0) continue;
     const why = inShort(found);
     names.set(why, [...(names.get(why) ?? []), pod.metadata?.name ?? '']);

@@ -1,11 +1,11 @@
 import {containersOf} from '#src/model/pod/containers.js';
-import {containersNamed, containersWhere, plural, quoted, setters, sorted, type Judge} from './check.js';
+import {containersNamed, containersWhere, plural, quoted, setters, sorted, type PodCheck} from './check.js';
 
 const allowedTypes = ['RuntimeDefault', 'Localhost'];
 const isOther = (type: string | undefined): boolean => type !== undefined && !allowedTypes.includes(type);
 
 /** The profiles of AppArmor: by the field, and by the annotations that came before it. */
-export const appArmorProfile: Judge = ({annotations, spec, naming}) => {
+export const appArmorProfile: PodCheck = ({annotations, spec, naming}) => {
   const typeOf = ({securityContext}: {readonly securityContext?: {readonly appArmorProfile?: {readonly type: string}}}) => securityContext?.appArmorProfile?.type;
   const byPod = typeOf(spec);
   const who = setters(isOther(byPod), containersWhere(spec, container => isOther(typeOf(container))));
@@ -23,7 +23,7 @@ export const appArmorProfile: Judge = ({annotations, spec, naming}) => {
 };
 
 /** The profiles of seccomp as annotations, before there was a field. */
-export const seccompAnnotations: Judge = ({annotations, spec, naming}) => {
+export const seccompAnnotations: PodCheck = ({annotations, spec, naming}) => {
   const pod = naming.subKey('seccomp.security.alpha', 'pod');
   const keys = [pod, ...containersOf(spec).map(({name}) => naming.subKey('container.seccomp.security.alpha', name))];
   const isAllowed = (value: string): boolean => value === 'runtime/default' || value === 'docker/default' || value.startsWith('localhost/');
@@ -33,7 +33,7 @@ export const seccompAnnotations: Judge = ({annotations, spec, naming}) => {
 
 /** The profiles of seccomp: those that are set must be known ones, and where they are demanded each container has one, if only the pod's. */
 export const seccompProfile =
-  ({demanded}: {readonly demanded: boolean}): Judge =>
+  ({demanded}: {readonly demanded: boolean}): PodCheck =>
   ({spec}) => {
     const own = spec.securityContext?.seccompProfile?.type;
     const typeOf = (container: {readonly securityContext?: {readonly seccompProfile?: {readonly type: string}}}) => container.securityContext?.seccompProfile?.type;

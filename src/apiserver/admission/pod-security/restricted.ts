@@ -1,14 +1,14 @@
 import {containersOf} from '#src/model/pod/containers.js';
 import {procMount} from './baseline.js';
-import {butInUserNamespace, butOnWindows, containersNamed, containersWhere, plural, quoted, setters, sorted, type Check, type Judge} from './check.js';
+import {butInUserNamespace, butOnWindows, containersNamed, containersWhere, plural, quoted, setters, sorted, type Check, type PodCheck} from './check.js';
 import {seccompProfile} from './profiles.js';
 
-const allowPrivilegeEscalation: Judge = ({spec}) => {
+const allowPrivilegeEscalation: PodCheck = ({spec}) => {
   const bad = containersWhere(spec, ({securityContext}) => securityContext?.allowPrivilegeEscalation !== false);
   return bad.length > 0 ? {reason: 'allowPrivilegeEscalation != false', detail: `${containersNamed(bad)} must set securityContext.allowPrivilegeEscalation=false`} : undefined;
 };
 
-const capabilities: Judge = ({spec}) => {
+const capabilities: PodCheck = ({spec}) => {
   const beyond = (added: readonly string[] | undefined): string[] => (added ?? []).filter(capability => capability !== 'NET_BIND_SERVICE');
   const keeping = containersWhere(spec, ({securityContext}) => !securityContext?.capabilities?.drop?.includes('ALL'));
   const adding = containersWhere(spec, ({securityContext}) => beyond(securityContext?.capabilities?.add).length > 0);
@@ -22,7 +22,7 @@ const capabilities: Judge = ({spec}) => {
 
 const allowedVolumes = ['configMap', 'csi', 'downwardAPI', 'emptyDir', 'ephemeral', 'image', 'persistentVolumeClaim', 'projected', 'secret'];
 
-const volumes: Judge = ({spec}) => {
+const volumes: PodCheck = ({spec}) => {
   const typesOf = (volume: object): string[] => Object.keys(volume).filter(field => field !== 'name');
   const bad = (spec.volumes ?? []).filter(volume => !typesOf(volume).some(type => allowedVolumes.includes(type)));
   if (bad.length === 0) return undefined;
@@ -34,7 +34,7 @@ const volumes: Judge = ({spec}) => {
   };
 };
 
-const runAsNonRoot: Judge = ({spec}) => {
+const runAsNonRoot: PodCheck = ({spec}) => {
   const own = spec.securityContext?.runAsNonRoot;
   const who = setters(own === false, containersWhere(spec, ({securityContext}) => securityContext?.runAsNonRoot === false));
   const reason = 'runAsNonRoot != true';
@@ -43,7 +43,7 @@ const runAsNonRoot: Judge = ({spec}) => {
   return bare.length > 0 ? {reason, detail: `pod or ${containersNamed(bare)} must set securityContext.runAsNonRoot=true`} : undefined;
 };
 
-const runAsUser: Judge = ({spec}) => {
+const runAsUser: PodCheck = ({spec}) => {
   const who = setters(spec.securityContext?.runAsUser === 0, containersWhere(spec, ({securityContext}) => securityContext?.runAsUser === 0));
   return who.length > 0 ? {reason: 'runAsUser=0', detail: `${who.join(' and ')} must not set runAsUser=0`} : undefined;
 };

@@ -3,28 +3,28 @@ import {kinds, type Kind} from '#src/api/kinds.js';
 import {StatusError, type Status} from '#src/api/status.js';
 import type {MutatingPolicySpec} from '#src/resources/admissionregistration/types.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
-import {conditionFigures, type ConditionFigures} from '#src/apiserver/admission/expressions/figures.js';
+import {conditionMetrics, type ConditionMetrics} from '#src/apiserver/admission/expressions/condition-metrics.js';
 import {subjectOf} from '#src/apiserver/admission/expressions/subject.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
-import {replaceContent} from '#src/apiserver/admission/replace.js';
-import {Rounds} from '#src/apiserver/admission/rounds.js';
+import {replaceContent} from '#src/apiserver/admission/replace-content.js';
+import {Reinvocation} from '#src/apiserver/admission/reinvocation.js';
 import {policyContext, type PolicyContext, type PolicyParts} from './context.js';
 import {isExcluded} from './excluded.js';
-import {mutatingFigures, type CountMutation} from './mutating-figures.js';
+import {mutatingMetrics, type CountMutation} from './mutating-metrics.js';
 import type {BoundPolicy} from './policy.js';
 import {selected, surroundings, type Invocation} from './selection.js';
 
 type Bound = BoundPolicy<MutatingPolicySpec>;
 type Held = Invocation<MutatingPolicySpec>;
 
-interface Figures {
+interface PolicyMetrics {
   readonly count: CountMutation;
-  readonly conditions: ConditionFigures;
+  readonly conditions: ConditionMetrics;
 }
 
 /** Which of the two rounds it is, and what is remembered of the first. */
-interface Round {
-  readonly memory: Rounds;
+interface Invocations {
+  readonly memory: Reinvocation;
   readonly isSecond: boolean;
 }
 
@@ -36,15 +36,15 @@ export const mutatingPolicies = (parts: Parameters<typeof policyContext>[0] & {r
   if (!parts.gate('MutatingAdmissionPolicy')) return {name};
   const context = policyContext(parts);
   const source = parts.policies.sourceOf<MutatingPolicySpec>(kinds.mutatingAdmissionPolicies as Kind, kinds.mutatingAdmissionPolicyBindings as Kind);
-  const figures = {count: mutatingFigures(context.meter), conditions: conditionFigures(context.meter, context.clock, {kind: 'policy', type: 'validate'})};
-  const rounds = new WeakMap<AdmissionAttributes, Rounds>();
+  const metrics = {count: mutatingMetrics(context.meter), conditions: conditionMetrics(context.meter, context.clock, {kind: 'policy', type: 'validate'})};
+  const reinvocations = new WeakMap<AdmissionAttributes, Reinvocation>();
   const admit = async (policies: readonly Bound[], attributes: AdmissionAttributes): Promise<void | 'again'> => {
     if (policies.length === 0 || isExcluded(attributes, context.naming)) return undefined;
-    const before = rounds.get(attributes);
-    const memory = before ?? new Rounds();
-    rounds.set(attributes, memory);
+    const before = reinvocations.get(attributes);
+    const memory = before ?? new Reinvocation();
+    reinvocations.set(attributes, memory);
     const found = await selected(policies, attributes, context);
-    return found.length > 0 ? mutate(found, attributes, {memory, isSecond: before !== undefined}, context, figures) : undefined;
+    return found.length > 0 ? mutate(found, attributes, {memory, isSecond: before !== undefined}, context, metrics) : undefined;
   };
   return {
     name,
@@ -65,7 +65,7 @@ interface Failing {
   readonly reason?: string;
 }
 
-const mutate = async (found: Awaited<ReturnType<typeof selected<MutatingPolicySpec>>>, attributes: AdmissionAttributes, {memory, isSecond}: Round, context: PolicyContext, figures: Figures): Promise<void | 'again'> => {
+const mutate = async (found: Awaited<ReturnType<typeof selected<MutatingPolicySpec>>>, attributes: AdmissionAttributes, {memory, isSecond}: Invocations, context: PolicyContext, metrics: PolicyMetrics): Promise<void | 'again'> => {
   const failing: Failing[] = [];
   for (const one of found) {
     if ('form' in one || one.policy.failsOpen) continue;
@@ -76,7 +76,7 @@ const mutate = async (found: Awaited<ReturnType<typeof selected<MutatingPolicySp
   let isPatched = false;
   if (invocations.length > 0) {
     if (isSecond) memory.again(attributes.object);
-    const mutation = await mutationBy(attributes, context, figures);
+    const mutation = await mutationBy(attributes, context, metrics);
     for (const invocation of invocations) {
       const {policy, binding} = invocation;
       const outcome = await mutation(invocation, {memory, isSecond});
@@ -84,7 +84,7 @@ const mutate = async (found: Awaited<ReturnType<typeof selected<MutatingPolicySp
       isPatched ||= outcome.isPatched;
     }
     if (isPatched) memory.changed();
-    memory.left(attributes.object);
+    memory.finished(attributes.object);
   }
   if (failing.length > 0) throw refusal(failing, attributes);
   return isPatched ? 'again' : undefined;
@@ -103,20 +103,20 @@ const untouched: Outcome = {isPatched: false, problems: []};
 const keyOf = ({policy, binding, param}: Held): string => JSON.stringify([policy.name, binding.name, param?.metadata?.namespace, param?.metadata?.name]);
 
 /** What one policy after another does to the object of a request. The language is loaded with the first. */
-const mutationBy = async (attributes: AdmissionAttributes, context: PolicyContext, figures: Figures) => {
-  const [{Authorizations}, {JudgingFailed, meetsConditions}, {mutated, readyMutations}] = await Promise.all([import('#src/cel/kubernetes/authorization.js'), import('./judging.js'), import('./mutation.js')]);
+const mutationBy = async (attributes: AdmissionAttributes, context: PolicyContext, metrics: PolicyMetrics) => {
+  const [{Authorizations}, {EvaluationFailed, meetsConditions}, {mutated, readyMutations}] = await Promise.all([import('#src/cel/kubernetes/authorization.js'), import('./evaluation.js'), import('./mutation.js')]);
   const {clock, naming} = context;
   const authorizations = new Authorizations(context.authorizer);
   const namespace = await surroundings(attributes, context);
-  return async (invocation: Held, {memory, isSecond}: Round): Promise<Outcome> => {
+  return async (invocation: Held, {memory, isSecond}: Invocations): Promise<Outcome> => {
     const {policy, binding, form, own} = invocation;
     const {object} = attributes;
     const {compiler, mutations} = readyMutations(policy);
     const caseOf = async () => ({attributes, invocation, namespace, authorizations, subject: await subjectOf(attributes, form, own, naming)});
     try {
-      if (!(await meetsConditions(compiler, await caseOf(), {figures: figures.conditions, startedAt: clock.monotonic()}))) return untouched;
+      if (!(await meetsConditions(compiler, await caseOf(), {metrics: metrics.conditions, startedAt: clock.monotonic()}))) return untouched;
     } catch (error) {
-      if (error instanceof JudgingFailed) return {isPatched: false, problems: [error.message]};
+      if (error instanceof EvaluationFailed) return {isPatched: false, problems: [error.message]};
       throw error;
     }
     // Who was not asked in the first round is not asked in the second, whatever the object has become.
@@ -129,18 +129,18 @@ const mutationBy = async (attributes: AdmissionAttributes, context: PolicyContex
       const by = {policy: policy.name, binding: binding.name};
       try {
         const content = await mutated({compiler}, mutation, await caseOf());
-        figures.count(by, clock.monotonic() - startedAt);
+        metrics.count(by, clock.monotonic() - startedAt);
         hasChanged ||= !sameContent(object, content);
         replaceContent(object!, content);
         isPatched = true;
       } catch (error) {
-        figures.count(by, clock.monotonic() - startedAt, (error as Error).message);
-        if (!(error instanceof JudgingFailed)) throw error;
+        metrics.count(by, clock.monotonic() - startedAt, (error as Error).message);
+        if (!(error instanceof EvaluationFailed)) throw error;
         problems.push(error.message);
       }
     }
     if (hasChanged) memory.changed();
-    if (policy.spec.reinvocationPolicy === 'IfNeeded') memory.asked(keyOf(invocation));
+    if (policy.spec.reinvocationPolicy === 'IfNeeded') memory.invoked(keyOf(invocation));
     return {isPatched, problems};
   };
 };

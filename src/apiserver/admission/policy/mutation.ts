@@ -13,7 +13,7 @@ import type {MutatingPolicySpec} from '#src/resources/admissionregistration/type
 import {OutOfBudget, startRun} from '#src/apiserver/admission/expressions/run.js';
 import type {ObjectForm} from '#src/apiserver/admission/matching/forms.js';
 import {applyConfiguration} from './apply-configuration.js';
-import {bindingsOf, budgetOfPolicy, JudgingFailed, type Case} from './judging.js';
+import {bindingsOf, budgetOfPolicy, EvaluationFailed, type EvaluationInput} from './evaluation.js';
 import type {Policy} from './policy.js';
 import {compilerFor, type Compiler, type ReadyExpression} from './programs.js';
 
@@ -48,20 +48,20 @@ const compiled = (spec: MutatingPolicySpec): ReadyMutations => {
 };
 
 /** What an expression comes to. Must be given what it asks for of the authorizer; see `Authorizations.settle`. */
-const evaluated = ({variables}: Compiler, {expression, ready}: ReadyMutation, held: Case): Exclude<Value, Failure> => {
-  if (isProblem(ready)) throw new JudgingFailed(ready.problem);
+const evaluated = ({variables}: Compiler, {expression, ready}: ReadyMutation, held: EvaluationInput): Exclude<Value, Failure> => {
+  if (isProblem(ready)) throw new EvaluationFailed(ready.problem);
   try {
     const result = startRun(bindingsOf(held, {mayAsk: true}), budgetOfPolicy, variables).evaluate(expression, ready);
-    if ('error' in result) throw new JudgingFailed(result.error);
+    if ('error' in result) throw new EvaluationFailed(result.error);
     return result.value;
   } catch (error) {
-    throw error instanceof OutOfBudget ? new JudgingFailed(error.message) : error;
+    throw error instanceof OutOfBudget ? new EvaluationFailed(error.message) : error;
   }
 };
 
 const named = (value: ConstructedObject): ConstructedObject => {
   const wrong = typeNameErrors(value, value.type.name);
-  if (wrong.length > 0) throw new JudgingFailed(`type mismatch: ${wrong.join('\n')}`);
+  if (wrong.length > 0) throw new EvaluationFailed(`type mismatch: ${wrong.join('\n')}`);
   return value;
 };
 
@@ -70,12 +70,12 @@ const valueOf = (value: Value): unknown => {
   try {
     return toJson(value);
   } catch (error) {
-    throw error instanceof JsonConversionError ? new JudgingFailed(`JSONPath valueExpression evaluated to a type that could not marshal to JSON: ${error.message}`) : error;
+    throw error instanceof JsonConversionError ? new EvaluationFailed(`JSONPath valueExpression evaluated to a type that could not marshal to JSON: ${error.message}`) : error;
   }
 };
 
 const operationOf = (value: Value): JsonPatchOperation => {
-  if (!(value instanceof ConstructedObject)) throw new JudgingFailed('type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch');
+  if (!(value instanceof ConstructedObject)) throw new EvaluationFailed('type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch');
   const text = (field: string): string => (value.fields.get(field) as string | undefined) ?? '';
   const given = value.fields.get('value');
   const from = text('from');
@@ -88,7 +88,7 @@ const patched = (object: KubeObject, value: Value): KubeObject => {
     return applyJsonPatch(object, operations) as KubeObject;
   } catch (error) {
     if (isTestFailure(error)) return copied(object) as KubeObject;
-    throw error instanceof StatusError ? new JudgingFailed(`JSON Patch: ${(error.cause as Error | undefined)?.message ?? error.message}`) : error;
+    throw error instanceof StatusError ? new EvaluationFailed(`JSON Patch: ${(error.cause as Error | undefined)?.message ?? error.message}`) : error;
   }
 };
 
@@ -100,7 +100,7 @@ const configured = (object: KubeObject, value: Value, form: ObjectForm): KubeObj
   try {
     return copied(applyConfiguration(object, toJson(made) as PlainObject, node)) as KubeObject;
   } catch (error) {
-    throw new JudgingFailed(`error applying patch: ${(error as Error).message}`);
+    throw new EvaluationFailed(`error applying patch: ${(error as Error).message}`);
   }
 };
 
@@ -115,7 +115,7 @@ const refuseUnknown = (object: KubeObject, form: ObjectForm): void => {
  * The object of a request, in the form of admission, as one mutation leaves it; the one it is given stays as it is. Rejects with `JudgingFailed` where the
  * failure policy decides what comes of it, and with a `StatusError` where nothing can.
  */
-export const mutated = async ({compiler}: Pick<ReadyMutations, 'compiler'>, mutation: ReadyMutation, held: Case): Promise<KubeObject> => {
+export const mutated = async ({compiler}: Pick<ReadyMutations, 'compiler'>, mutation: ReadyMutation, held: EvaluationInput): Promise<KubeObject> => {
   const {invocation: {form}, attributes, authorizations} = held;
   const before = held.subject.object!;
   const value = await authorizations.runUntilDecided(() => evaluated(compiler, mutation, held));
@@ -124,6 +124,6 @@ export const mutated = async ({compiler}: Pick<ReadyMutations, 'compiler'>, muta
     if (mutation.isJsonPatch) refuseUnknown(after, form);
     return await form.back(after, attributes.object!);
   } catch (error) {
-    throw mutation.isJsonPatch ? internalError(error) : new JudgingFailed((error as Error).message);
+    throw mutation.isJsonPatch ? internalError(error) : new EvaluationFailed((error as Error).message);
   }
 };

@@ -3,7 +3,7 @@ import {StatusError} from '#src/api/status.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import type {ValidatingPolicySpec} from '#src/resources/admissionregistration/types.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
-import {conditionFigures, type ConditionFigures} from '#src/apiserver/admission/expressions/figures.js';
+import {conditionMetrics, type ConditionMetrics} from '#src/apiserver/admission/expressions/condition-metrics.js';
 import {subjectOf, type Subject} from '#src/apiserver/admission/expressions/subject.js';
 import type {ObjectForm} from '#src/apiserver/admission/matching/forms.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
@@ -12,25 +12,25 @@ import {isExcluded} from './excluded.js';
 import type {Binding, BoundPolicy} from './policy.js';
 import {selected, surroundings, type Invocation} from './selection.js';
 import type {Decision, Validated} from './validation.js';
-import {validatingFigures, type CountCheck} from './validating-figures.js';
+import {validatingMetrics, type CountCheck} from './validating-metrics.js';
 
 type Bound = BoundPolicy<ValidatingPolicySpec>;
 type Held = Invocation<ValidatingPolicySpec>;
 
-interface Figures {
+interface PolicyMetrics {
   readonly count: CountCheck;
-  readonly conditions: ConditionFigures;
+  readonly conditions: ConditionMetrics;
 }
 
 /** Holds requests against the validating policies that are in force. */
 export const validatingPolicies = (parts: Parameters<typeof policyContext>[0] & {readonly policies: PolicyParts}): AdmissionPlugin => {
   const context = policyContext(parts);
   const source = parts.policies.sourceOf<ValidatingPolicySpec>(kinds.validatingAdmissionPolicies as Kind, kinds.validatingAdmissionPolicyBindings as Kind);
-  const figures = {count: validatingFigures(context.meter), conditions: conditionFigures(context.meter, context.clock, {kind: 'policy', type: 'validate'})};
+  const metrics = {count: validatingMetrics(context.meter), conditions: conditionMetrics(context.meter, context.clock, {kind: 'policy', type: 'validate'})};
   const validate = async (policies: readonly Bound[], attributes: AdmissionAttributes): Promise<void> => {
     if (policies.length === 0 || isExcluded(attributes, context.naming)) return;
     const found = await selected(policies, attributes, context);
-    if (found.length > 0) await judge(found, attributes, context, figures);
+    if (found.length > 0) await evaluate(found, attributes, context, metrics);
   };
   return {
     name: 'ValidatingAdmissionPolicy',
@@ -50,10 +50,10 @@ interface Denial {
   readonly reason: string;
 }
 
-const judge = async (found: Awaited<ReturnType<typeof selected<ValidatingPolicySpec>>>, attributes: AdmissionAttributes, context: PolicyContext, figures: Figures): Promise<void> => {
+const evaluate = async (found: Awaited<ReturnType<typeof selected<ValidatingPolicySpec>>>, attributes: AdmissionAttributes, context: PolicyContext, metrics: PolicyMetrics): Promise<void> => {
   const denials: Denial[] = [];
   const annotations = new Annotations();
-  const validation = found.some(one => 'form' in one) ? await validationOf(attributes, context, figures) : undefined;
+  const validation = found.some(one => 'form' in one) ? await validationOf(attributes, context, metrics) : undefined;
   for (const one of found) {
     const {policy, binding} = one;
     if (!('form' in one)) {
@@ -61,22 +61,22 @@ const judge = async (found: Awaited<ReturnType<typeof selected<ValidatingPolicyS
       continue;
     }
     const {decisions, annotations: notes} = await validation!(one);
-    for (const [index, decision] of decisions.entries()) if (enforce(one, index, decision, attributes, figures.count, context)) denials.push({policy: policy.name, binding: one.binding.name, message: decision.message, reason: decision.reason});
+    for (const [index, decision] of decisions.entries()) if (enforce(one, index, decision, attributes, metrics.count, context)) denials.push({policy: policy.name, binding: one.binding.name, message: decision.message, reason: decision.reason});
     for (const note of notes) {
       if ('value' in note) annotations.add(`${policy.name}/${note.key}`, note.value);
       else if (!policy.failsOpen) {
         denials.push({policy: policy.name, binding: one.binding.name, message: note.error, reason: ''});
-        figures.count('deny', {policy: policy.name, binding: one.binding.name, message: note.error, tookMs: note.tookMs});
+        metrics.count('deny', {policy: policy.name, binding: one.binding.name, message: note.error, tookMs: note.tookMs});
       }
     }
   }
-  annotations.tell(attributes);
+  annotations.record(attributes);
   if (denials.length > 0) throw refusal(denials[0]!, attributes);
 };
 
 /** What is judged of one request after another policy. The language is loaded with the first. */
-const validationOf = async (attributes: AdmissionAttributes, context: PolicyContext, figures: Figures) => {
-  const [{Authorizations}, {JudgingFailed, meetsConditions}, {readyPolicy, validated}] = await Promise.all([import('#src/cel/kubernetes/authorization.js'), import('./judging.js'), import('./validation.js')]);
+const validationOf = async (attributes: AdmissionAttributes, context: PolicyContext, metrics: PolicyMetrics) => {
+  const [{Authorizations}, {EvaluationFailed, meetsConditions}, {readyPolicy, validated}] = await Promise.all([import('#src/cel/kubernetes/authorization.js'), import('./evaluation.js'), import('./validation.js')]);
   const authorizations = new Authorizations(context.authorizer);
   const namespace = await surroundings(attributes, context);
   const subjects = new Map<ObjectForm, Subject>();
@@ -87,27 +87,27 @@ const validationOf = async (attributes: AdmissionAttributes, context: PolicyCont
       let subject = subjects.get(form);
       if (!subject) {
         subject = await subjectOf(attributes, form, own, context.naming).catch((error: unknown) => {
-          throw new JudgingFailed(`failed to configure binding: failed to convert object version: ${(error as Error).message}`);
+          throw new EvaluationFailed(`failed to configure binding: failed to convert object version: ${(error as Error).message}`);
         });
         subjects.set(form, subject);
       }
       const held = {attributes, invocation, subject, namespace, authorizations};
       const ready = readyPolicy(policy);
-      if (!(await meetsConditions(ready.compiler, held, {figures: figures.conditions, startedAt}))) return {decisions: [], annotations: []};
+      if (!(await meetsConditions(ready.compiler, held, {metrics: metrics.conditions, startedAt}))) return {decisions: [], annotations: []};
       return await authorizations.runUntilDecided(() => validated(ready, held, context.clock));
     } catch (error) {
-      if (!(error instanceof JudgingFailed)) throw error;
-      return {decisions: [{verdict: 'error', message: error.message, reason: '', tookMs: 0}], annotations: []};
+      if (!(error instanceof EvaluationFailed)) throw error;
+      return {decisions: [{outcome: 'error', message: error.message, reason: '', tookMs: 0}], annotations: []};
     }
   };
 };
 
 /** Does what a binding says is to be done about a decision. Whether the request is to be denied. */
 const enforce = ({policy, binding}: Held, index: number, decision: Decision, attributes: AdmissionAttributes, count: CountCheck, {naming}: PolicyContext): boolean => {
-  const {verdict, message, tookMs} = decision;
-  if (verdict === 'admit') return false;
+  const {outcome, message, tookMs} = decision;
+  if (outcome === 'admit') return false;
   const check = {policy: policy.name, binding: binding.name, message, tookMs};
-  if (verdict === 'error' && policy.failsOpen) {
+  if (outcome === 'error' && policy.failsOpen) {
     count('allow', check);
     return false;
   }
@@ -140,7 +140,7 @@ class Annotations {
     else this.#texts.set(key, new Set([text]));
   }
 
-  tell({annotate}: AdmissionAttributes): void {
+  record({annotate}: AdmissionAttributes): void {
     for (const [key, texts] of this.#texts) annotate?.(key, [...texts].join(', '));
   }
 }

@@ -1,5 +1,5 @@
 import type {Clock} from '#src/base/clock.js';
-import {budgetOfPolicy, bindingsOf, JudgingFailed, type Case} from './judging.js';
+import {budgetOfPolicy, bindingsOf, EvaluationFailed, type EvaluationInput} from './evaluation.js';
 import {OutOfBudget, startRun, type Result, type Run} from '#src/apiserver/admission/expressions/run.js';
 import type {ValidatingPolicySpec} from '#src/resources/admissionregistration/types.js';
 import type {Policy} from './policy.js';
@@ -49,7 +49,7 @@ const compiled = (spec: ValidatingPolicySpec): ReadyPolicy => {
 
 /** What one validation came to. */
 export interface Decision {
-  readonly verdict: 'admit' | 'deny' | 'error';
+  readonly outcome: 'admit' | 'deny' | 'error';
   /** Why not, or what went wrong. */
   readonly message: string;
   /** The reason of a denial; an error has none. */
@@ -65,7 +65,7 @@ export interface Validated {
   readonly annotations: readonly Annotation[];
 }
 
-const failed = (message: string, tookMs = 0): Decision => ({verdict: 'error', message, reason: '', tookMs});
+const failed = (message: string, tookMs = 0): Decision => ({outcome: 'error', message, reason: '', tookMs});
 
 /** A run of all, of which the whole fails where the budget does not reach. */
 const all = <T, R>(items: readonly T[], each: (item: T) => R): {readonly results: readonly R[]} | {readonly error: string} => {
@@ -102,10 +102,10 @@ const annotationOf = ({key}: ReadyAnnotation, result: Result & {readonly tookMs:
 };
 
 /** Judges a request by a policy's validations, then by its annotations. Must be given what it asks for of the authorizer; see `Authorizations.settle`. */
-export const validated = ({compiler: {variables}, validations, annotations}: ReadyPolicy, held: Case, clock: Clock): Validated => {
+export const validated = ({compiler: {variables}, validations, annotations}: ReadyPolicy, held: EvaluationInput, clock: Clock): Validated => {
   const run = startRun(bindingsOf(held, {mayAsk: true}), budgetOfPolicy, variables);
   const outcomes = all(validations, validation => timed(run, validation, clock));
-  if ('error' in outcomes) throw new JudgingFailed(outcomes.error);
+  if ('error' in outcomes) throw new EvaluationFailed(outcomes.error);
   const quiet = bindingsOf(held, {mayAsk: false});
   const messageRun = startRun(quiet, run.left, variables);
   const messages = all(validations, ({messageExpression: text}) => text && messageRun.evaluate(text.expression, text.ready));
@@ -114,11 +114,11 @@ export const validated = ({compiler: {variables}, validations, annotations}: Rea
     const {tookMs} = result;
     if ('error' in result) return failed(result.error, tookMs);
     if ('error' in messages) return failed(`failed messageExpression: ${messages.error}`, tookMs);
-    if (result.value === true) return {verdict: 'admit', message: '', reason: '', tookMs};
-    return {verdict: 'deny', message: computed(messages.results[index]) || message.trim() || `failed expression: ${expression.trim()}`, reason, tookMs};
+    if (result.value === true) return {outcome: 'admit', message: '', reason: '', tookMs};
+    return {outcome: 'deny', message: computed(messages.results[index]) || message.trim() || `failed expression: ${expression.trim()}`, reason, tookMs};
   });
   const annotationRun = startRun(quiet, budgetOfPolicy, variables);
   const values = all(annotations, annotation => annotationOf(annotation, timed(annotationRun, annotation, clock)));
-  if ('error' in values) throw new JudgingFailed(values.error);
+  if ('error' in values) throw new EvaluationFailed(values.error);
   return {decisions, annotations: values.results.filter(one => one !== undefined)};
 };

@@ -2,14 +2,14 @@ import type {Authorizer} from '#src/api/authorization.js';
 import type {Naming} from '#src/api/naming.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
-import type {Judged} from '#src/apiserver/admission/expressions/conditions.js';
+import type {ConditionsResult} from '#src/apiserver/admission/expressions/conditions.js';
 import {conditionSubject, subjectOf} from '#src/apiserver/admission/expressions/subject.js';
 import type {Ready} from '#src/apiserver/admission/expressions/run.js';
-import type {Question} from './ask.js';
+import type {HookCall} from './call.js';
 import type {Condition} from './hook.js';
 
 /** Judges the conditions of a webhook on the question it would be asked. */
-export type EvaluateConditions = (conditions: readonly Condition[], question: Question) => Promise<Judged>;
+export type EvaluateConditions = (conditions: readonly Condition[], hookCall: HookCall) => Promise<ConditionsResult>;
 
 const bound = new CacheBound('webhook_conditions', 32 << 20);
 /** What a program takes for each character of its expression, about. */
@@ -32,7 +32,7 @@ export const conditionsIn = (naming: Naming, authorizer: Authorizer): EvaluateCo
   const programs = new Lru<string, Ready>(bound, {bytesOf: (_, expression) => 2000 + programBytes * expression.length});
   let loaded: Awaited<ReturnType<typeof language>> | undefined;
   return async (conditions, {attributes, form, own}) => {
-    const {compile, judgeConditions, startRun, budgetOfConditions, Authorizations, authorizerBindings} = (loaded ??= await language());
+    const {compile, evaluateConditions, startRun, budgetOfConditions, Authorizations, authorizerBindings} = (loaded ??= await language());
     const subject = conditionSubject(await subjectOf(attributes, form, own, naming));
     const compiled = conditions.map(({expression}) => {
       let ready = programs.get(expression);
@@ -41,6 +41,6 @@ export const conditionsIn = (naming: Naming, authorizer: Authorizer): EvaluateCo
     });
     const authorizations = new Authorizations(authorizer);
     const bindings = {...subject, namespaceObject: null, ...authorizerBindings(attributes.user, attributes, authorizations)};
-    return authorizations.runUntilDecided(() => judgeConditions(compiled, startRun(bindings, budgetOfConditions)));
+    return authorizations.runUntilDecided(() => evaluateConditions(compiled, startRun(bindings, budgetOfConditions)));
   };
 };

@@ -3,14 +3,14 @@ import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
-import type {AskingContext} from './ask.js';
+import type {HookCallContext} from './call.js';
 import type {EvaluateConditions} from './conditions.js';
-import {hookFigures, type HookType} from './figures.js';
+import {webhookMetrics, type HookType} from './metrics.js';
 import type {HookSource} from './hook-source.js';
 import type {SelectionContext} from './selection.js';
 
 /** What webhooks of either kind are asked with. */
-export interface HookContext extends AskingContext, SelectionContext {
+export interface HookContext extends HookCallContext, SelectionContext {
   readonly source: HookSource;
   readonly log: Log;
 }
@@ -30,8 +30,8 @@ export interface HookParts {
 export const hookContext = (
   kind: Kind,
   type: HookType,
-  {naming, clock, random, findNamespace, webhooks}: Pick<AskingContext, 'naming' | 'clock' | 'random'> & Pick<SelectionContext, 'findNamespace'> & {readonly webhooks: HookParts},
+  {naming, clock, random, findNamespace, webhooks}: Pick<HookCallContext, 'naming' | 'clock' | 'random'> & Pick<SelectionContext, 'findNamespace'> & {readonly webhooks: HookParts},
 ): HookContext => {
   const {sourceOf, callerFor, meter, ...parts} = webhooks;
-  return {...parts, naming, clock, random, findNamespace, source: sourceOf(kind), caller: callerFor(type), figures: hookFigures(meter, clock, type)};
+  return {...parts, naming, clock, random, findNamespace, source: sourceOf(kind), caller: callerFor(type), metrics: webhookMetrics(meter, clock, type)};
 };

@@ -1,28 +1,28 @@
 import {internalError} from '#src/api/status.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
-import {Rounds} from '#src/apiserver/admission/rounds.js';
-import {ask, isOver, requestOver, type Question} from './ask.js';
+import {Reinvocation} from '#src/apiserver/admission/reinvocation.js';
+import {callHook, isOver, requestOver, type HookCall} from './call.js';
 import type {HookContext} from './context.js';
 import {isExempt} from './exempt.js';
 import type {Hook} from './hook.js';
 import {CallingFailed, Denied} from './outcome.js';
-import {applyVerdict, type Patched} from './patching.js';
-import {questionFor} from './selection.js';
+import {applyReview, type Patched} from './patching.js';
+import {hookCallFor} from './selection.js';
 
 /**
  * Asks the webhooks that want to see a request, one after another, what to change. When any changed something all plugins run once more, and of the
  * webhooks those that asked for it.
  */
 export const mutatingWebhooks = (context: HookContext): AdmissionPlugin => {
-  const rounds = new WeakMap<AdmissionAttributes, Rounds>();
+  const reinvocations = new WeakMap<AdmissionAttributes, Reinvocation>();
   const admit = async (hooks: readonly Hook[], attributes: AdmissionAttributes): Promise<void | 'again'> => {
     if (hooks.length === 0 || isExempt(attributes, context.naming)) return undefined;
-    const before = rounds.get(attributes);
-    const memory = before ?? new Rounds();
-    rounds.set(attributes, memory);
+    const before = reinvocations.get(attributes);
+    const memory = before ?? new Reinvocation();
+    reinvocations.set(attributes, memory);
     if (before) memory.again(attributes.object);
-    const changed = await askAll(hooks, attributes, {memory, round: before ? 1 : 0}, context);
-    memory.left(attributes.object);
+    const changed = await callAll(hooks, attributes, {memory, round: before ? 1 : 0}, context);
+    memory.finished(attributes.object);
     return changed ? 'again' : undefined;
   };
   return {
@@ -36,52 +36,52 @@ export const mutatingWebhooks = (context: HookContext): AdmissionPlugin => {
 };
 
 interface Round {
-  readonly memory: Rounds;
+  readonly memory: Reinvocation;
   readonly round: number;
 }
 
-const askAll = async (hooks: readonly Hook[], attributes: AdmissionAttributes, {memory, round}: Round, context: HookContext): Promise<boolean> => {
+const callAll = async (hooks: readonly Hook[], attributes: AdmissionAttributes, {memory, round}: Round, context: HookContext): Promise<boolean> => {
   let anyChanged = false;
   for (const [index, hook] of hooks.entries()) {
-    const question = await questionFor(hook, attributes, context);
+    const hookCall = await hookCallFor(hook, attributes, context);
     // Who was not asked in the first round is not asked in the second, whatever the object has become.
-    if (!question || (round > 0 && !memory.isDue(hook.uid))) continue;
+    if (!hookCall || (round > 0 && !memory.isDue(hook.uid))) continue;
     if (isOver(attributes, context.clock)) throw requestOver();
-    const changed = await askOne(question, `round_${round}_index_${index}`, context);
+    const changed = await callOne(hookCall, `round_${round}_index_${index}`, context);
     if (changed) memory.changed();
-    if (hook.isReinvoked) memory.asked(hook.uid);
+    if (hook.isReinvoked) memory.invoked(hook.uid);
     anyChanged ||= changed;
   }
   return anyChanged;
 };
 
 /** Asks one webhook and does what it says. Whether that changed the object. */
-const askOne = async (question: Question, place: string, context: HookContext): Promise<boolean> => {
-  const {hook, attributes} = question;
-  const {figures, clock, log, naming} = context;
+const callOne = async (hookCall: HookCall, place: string, context: HookContext): Promise<boolean> => {
+  const {hook, attributes} = hookCall;
+  const {metrics, clock, log, naming} = context;
   const {name: webhook, configuration} = hook;
   const annotate = (kind: string, value: object, least?: 'Request') => attributes.annotate?.(`${kind}.webhook.${naming.group('admission')}/${place}`, JSON.stringify({configuration, webhook, ...value}), least);
   const startedAt = clock.monotonic();
   let patched: Patched | undefined;
   let failure: unknown;
   try {
-    patched = await applyVerdict(question, await ask(question, true, context), context);
+    patched = await applyReview(hookCall, await callHook(hookCall, true, context), context);
   } catch (error) {
     failure = error;
   }
-  const {asked} = attributes;
-  if (asked?.times) asked.times.webhooksMs += clock.monotonic() - startedAt;
+  const {original} = attributes;
+  if (original?.times) original.times.webhooksMs += clock.monotonic() - startedAt;
   const changed = patched?.changed ?? false;
   if (patched) annotate('patch', {patch: patched.operations, patchType: 'JSONPatch'}, 'Request');
   annotate('mutation', {mutated: changed});
-  figures.asked(hook, attributes.operation, startedAt, failure);
+  metrics.called(hook, attributes.operation, startedAt, failure);
   if (failure === undefined) return changed;
   if (failure instanceof Denied) throw failure.refusal;
   if (!(failure instanceof CallingFailed)) throw failure as Error;
   if (!hook.failsOpen) throw internalError(failure);
   log.warn({webhook, err: failure}, 'an admission webhook could not be asked, and is passed over');
   if (!failure.isCanceled) {
-    figures.failedOpen(webhook);
+    metrics.failedOpen(webhook);
     attributes.annotate?.(`failed-open.mutation.webhook.${naming.group('admission')}/${place}`, webhook);
   }
   if (isOver(attributes, clock)) throw requestOver();

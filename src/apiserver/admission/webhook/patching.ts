@@ -4,11 +4,11 @@ import type {KubeObject} from '#src/api/types.js';
 import type {ObjectForm} from '#src/apiserver/admission/matching/forms.js';
 import {applyJsonPatch, type JsonPatchOperation} from '#src/schema/patch/json-patch.js';
 import {parsePatch} from '#src/schema/patch/patch.js';
-import {replaceContent} from '#src/apiserver/admission/replace.js';
-import type {Question} from './ask.js';
+import {replaceContent} from '#src/apiserver/admission/replace-content.js';
+import type {HookCall} from './call.js';
 import type {HookContext} from './context.js';
 import {CallingFailed} from './outcome.js';
-import type {Verdict} from './review.js';
+import type {ReviewResult} from './review.js';
 
 /** The operations of a patch. Throws a `CallingFailed` for what is none. */
 const operationsOf = (patch: string, hook: string): readonly JsonPatchOperation[] => {
@@ -38,7 +38,7 @@ const checkKind = (before: Readonly<KubeObject>, after: KubeObject, {kindGroup, 
  * Changes the object of a request as a webhook says. Rejects with a `CallingFailed` for what is no patch, and an internal error for one that cannot be
  * applied or makes something else of the object.
  */
-export const applyVerdict = async ({hook, attributes, form}: Question, {patch, patchType}: Verdict, context: HookContext): Promise<Patched | undefined> => {
+export const applyReview = async ({hook, attributes, form}: HookCall, {patch, patchType}: ReviewResult, context: HookContext): Promise<Patched | undefined> => {
   if (!patch) return undefined;
   const operations = operationsOf(patch, hook.name);
   if (operations.length === 0) return undefined;

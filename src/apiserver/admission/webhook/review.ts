@@ -42,7 +42,7 @@ export const reviewOf = async (attributes: AdmissionAttributes, form: ObjectForm
 };
 
 /** What a webhook said. */
-export interface Verdict {
+export interface ReviewResult {
   readonly allowed: boolean;
   readonly result: PlainObject | undefined;
   /** JSON in base64, and what it is. */
@@ -96,7 +96,7 @@ const review: ReviewKind = {group: 'admission', kind: 'AdmissionReview', fields:
 export const readReview = (answer: PlainObject, asked: {readonly naming: Naming; readonly version: string}) => readAs<KubeObject & {readonly response?: Response}>(answer, review, asked);
 
 /** What an answer says. Throws why it says nothing: in v1 it has to be about the question, and only who may change objects may send patches. */
-export const verdictOf = (answer: KubeObject & {readonly response?: Response}, {naming, version, uid, mutates}: {readonly naming: Naming; readonly version: string; readonly uid: string; readonly mutates: boolean}): Verdict => {
+export const reviewResult = (answer: KubeObject & {readonly response?: Response}, {naming, version, uid, mutates}: {readonly naming: Naming; readonly version: string; readonly uid: string; readonly mutates: boolean}): ReviewResult => {
   const {response} = answer;
   if (!response) throw new Error('webhook response was absent');
   const {patch = '', patchType} = response;

@@ -3,39 +3,39 @@ import type {Clock} from '#src/base/clock.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {formsOf} from '#src/apiserver/admission/matching/forms.js';
 import {match, type MatchingContext} from '#src/apiserver/admission/matching/match.js';
-import type {Question} from './ask.js';
+import type {HookCall} from './call.js';
 import type {EvaluateConditions} from './conditions.js';
-import type {HookFigures} from './figures.js';
+import type {WebhookMetrics} from './metrics.js';
 import type {Hook} from './hook.js';
 
 /** What it takes to tell which webhooks a request is put before. */
 export interface SelectionContext extends MatchingContext {
   readonly clock: Clock;
   readonly evaluateConditions: EvaluateConditions;
-  readonly figures: HookFigures;
+  readonly metrics: WebhookMetrics;
 }
 
 /** The question that a webhook is to be asked about a request, if any. Rejects with the Status of who cannot tell. */
-export const questionFor = async (hook: Hook, attributes: AdmissionAttributes, context: SelectionContext): Promise<Question | undefined> => {
+export const hookCallFor = async (hook: Hook, attributes: AdmissionAttributes, context: SelectionContext): Promise<HookCall | undefined> => {
   const form = await match(hook.criteria, attributes, context);
   const own = form && formsOf(context.registry, attributes)?.own;
   if (!own) return undefined;
-  const question = {hook, attributes, form, own};
-  return hook.conditions.length === 0 || (await meetsConditions(question, context)) ? question : undefined;
+  const hookCall = {hook, attributes, form, own};
+  return hook.conditions.length === 0 || (await meetsConditions(hookCall, context)) ? hookCall : undefined;
 };
 
 /** Whether all conditions hold. One that is false decides; one that cannot be judged is what the failure policy is for. */
-const meetsConditions = async (question: Question, {clock, evaluateConditions, figures}: SelectionContext): Promise<boolean> => {
-  const {hook, attributes} = question;
+const meetsConditions = async (hookCall: HookCall, {clock, evaluateConditions, metrics}: SelectionContext): Promise<boolean> => {
+  const {hook, attributes} = hookCall;
   const {group, resource, name, operation} = attributes;
   const startedAt = clock.monotonic();
-  const {isFalse, errors, isOutOfBudget} = await evaluateConditions(hook.conditions, question).catch((error: unknown) => {
+  const {isFalse, errors, isOutOfBudget} = await evaluateConditions(hook.conditions, hookCall).catch((error: unknown) => {
     throw internalError(error);
   });
-  figures.conditionsJudged(hook.name, operation, startedAt);
-  if (!isOutOfBudget) for (const _ of errors) figures.conditionFailed(hook.name, operation);
+  metrics.conditionsEvaluated(hook.name, operation, startedAt);
+  if (!isOutOfBudget) for (const _ of errors) metrics.conditionFailed(hook.name, operation);
   if (!isFalse && errors.length > 0 && !hook.failsOpen) throw forbidden({group, resource}, name, errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]`);
   const met = !isFalse && errors.length === 0;
-  if (!met) figures.excluded(hook.name, operation);
+  if (!met) metrics.excluded(hook.name, operation);
   return met;
 };

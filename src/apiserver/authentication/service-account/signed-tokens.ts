@@ -21,7 +21,7 @@ export class InvalidToken extends Error {
 }
 
 /** Says whose token it is, once its signature, issuer and audience are found good. Throws `InvalidToken`. */
-export type JudgeClaims = (claims: TokenClaims, token: string, request: AuthenticationRequest) => Promise<UserInfo>;
+export type CheckClaims = (claims: TokenClaims, token: string, request: AuthenticationRequest) => Promise<UserInfo>;
 
 /** Signatures that are remembered. Everything else about a token is judged each time. */
 const bound = new CacheBound('verified_tokens', 16 << 20);
@@ -29,7 +29,7 @@ const bound = new CacheBound('verified_tokens', 16 << 20);
 const listed = (texts: readonly string[]): string => `[${texts.map(text => JSON.stringify(text)).join(' ')}]`;
 
 /** Recognises signed tokens by their issuer and leaves all others to other methods. */
-export const signedTokens = (name: string, issuers: readonly string[], trust: TokenTrust, judge: JudgeClaims): Authenticator => {
+export const signedTokens = (name: string, issuers: readonly string[], trust: TokenTrust, checkClaims: CheckClaims): Authenticator => {
   const accepted = new Set(issuers);
   const verified = new Lru<string, TokenClaims>(bound, {bytesOf: claims => 500 + 3 * JSON.stringify(claims).length});
 
@@ -59,7 +59,7 @@ export const signedTokens = (name: string, issuers: readonly string[], trust: To
     if (!claims) return undefined;
     if (!claims.aud?.length) trust.note('legacy', claims.sub ?? '', request);
     const audiences = audiencesOf(claims, request.audiences ?? trust.audiences);
-    return {user: await judge(claims, token, request), audiences};
+    return {user: await checkClaims(claims, token, request), audiences};
   };
 
   return {

@@ -1,8 +1,8 @@
 import type {ClusterRole} from '#src/api/types.js';
-import type {PolicyWords} from './words.js';
+import type {PolicyBuilders} from './builders.js';
 
 /** For those who ask for certificates, and those who approve requests to one signer. None is bound to anyone from the start but the last. */
-export const certificateRoles = ({naming, gate, clusterRole, rule}: PolicyWords): ClusterRole[] => {
+export const certificateRoles = ({naming, gate, clusterRole, rule}: PolicyBuilders): ClusterRole[] => {
   const prefix = `system:${naming.group('certificates')}`;
   const approver = (signer: string): ClusterRole =>
     clusterRole(`${prefix}:${signer.slice(signer.indexOf('/') + 1)}-approver`, [rule('approve', 'certificates', 'signers', signer)]);

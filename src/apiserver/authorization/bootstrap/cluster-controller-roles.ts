@@ -1,7 +1,7 @@
-import {read, type ControllerRules, type PolicyWords} from './words.js';
+import {read, type ControllerRules, type PolicyBuilders} from './builders.js';
 
 /** What the controllers of the cluster itself, its nodes, namespaces, accounts and certificates, may do. */
-export const clusterControllerRoles = ({naming, gate, reportEvents, rule}: PolicyWords): ControllerRules => ({
+export const clusterControllerRoles = ({naming, gate, reportEvents, rule}: PolicyBuilders): ControllerRules => ({
   'certificate-controller': [
     rule('delete get list watch', 'certificates', 'certificatesigningrequests'),
     rule('update', 'certificates', 'certificatesigningrequests/approval certificatesigningrequests/status'),

@@ -1,8 +1,8 @@
 import type {ClusterRole} from '#src/api/types.js';
-import {read, type PolicyWords} from './words.js';
+import {read, type PolicyBuilders} from './builders.js';
 
 /** What the components of the control plane, and add-ons that everyone has, may do. */
-export const componentRoles = ({naming, clusterRole, reportEvents, rule, when}: PolicyWords): ClusterRole[] => [
+export const componentRoles = ({naming, clusterRole, reportEvents, rule, when}: PolicyBuilders): ClusterRole[] => [
   clusterRole(naming.componentUser('aggregator'), [rule(read, 'core', 'endpoints services')]),
   clusterRole(naming.componentUser('controller-manager'), [
     reportEvents,

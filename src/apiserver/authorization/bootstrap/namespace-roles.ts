@@ -1,11 +1,11 @@
 import type {Role, RoleBinding} from '#src/api/types.js';
 import {controllerRole} from './controller-roles.js';
-import {read, type PolicyWords} from './words.js';
+import {read, type PolicyBuilders} from './builders.js';
 
 const locking = 'create get list update watch';
 
 /** Permissions of components within the platform's own namespaces. */
-export const namespaceRoles = ({naming, role, rule, reportEvents}: PolicyWords): Role[] => {
+export const namespaceRoles = ({naming, role, rule, reportEvents}: PolicyBuilders): Role[] => {
   const {systemNamespace: system, publicNamespace} = naming;
   const leaderLocking = (component: string): Role =>
     role(system, `system::leader-locking-${component}`, [rule(locking, 'coordination', 'leases'), rule(locking, 'coordination', 'leasecandidates')]);
@@ -25,7 +25,7 @@ export const namespaceRoles = ({naming, role, rule, reportEvents}: PolicyWords):
 };
 
 /** Who has them. */
-export const namespaceBindings = ({naming, binding, user, account}: PolicyWords): RoleBinding[] => {
+export const namespaceBindings = ({naming, binding, user, account}: PolicyBuilders): RoleBinding[] => {
   const {systemNamespace: system, publicNamespace} = naming;
   const own = (namespace: string, name: string): RoleBinding => binding(namespace, controllerRole(name), controllerRole(name), account(name));
   const [manager, scheduler] = ['controller-manager', 'scheduler'] as const;

@@ -1,5 +1,5 @@
 import type {ClusterRole} from '#src/api/types.js';
-import {read, type PolicyWords} from './words.js';
+import {read, type PolicyBuilders} from './builders.js';
 
 const write = 'create delete deletecollection patch update';
 const everything = `${read} ${write}`;
@@ -8,7 +8,7 @@ const everything = `${read} ${write}`;
  * What those who administer, work in, or look at a namespace may do. `admin`, `edit` and `view` gather their rules from all roles that carry a label
  * of theirs; the first three roles here are what they gather from the start.
  */
-export const namespaceUserRoles = ({naming, clusterRole, rule}: PolicyWords): ClusterRole[] => {
+export const namespaceUserRoles = ({naming, clusterRole, rule}: PolicyBuilders): ClusterRole[] => {
   const to = (name: string): Record<string, string> => ({[naming.labels.aggregateTo(name)]: 'true'});
   const gathering = (name: string, labels?: Record<string, string>): ClusterRole => ({
     ...clusterRole(name, [], labels),

@@ -1,7 +1,7 @@
-import {read, type ControllerRules, type PolicyWords} from './words.js';
+import {read, type ControllerRules, type PolicyBuilders} from './builders.js';
 
 /** What the controllers of services and routes may do. */
-export const networkControllerRoles = ({reportEvents, rule}: PolicyWords): ControllerRules => ({
+export const networkControllerRoles = ({reportEvents, rule}: PolicyBuilders): ControllerRules => ({
   'endpoint-controller': [
     rule(read, 'core', 'pods services'),
     rule('create delete get list update watch', 'core', 'endpoints'),

@@ -1,8 +1,8 @@
 import type {ClusterRole} from '#src/api/types.js';
-import {read, type PolicyWords} from './words.js';
+import {read, type PolicyBuilders} from './builders.js';
 
 /** What the agents of nodes, and others who act for nodes, may do. */
-export const nodeRoles = ({naming, clusterRole, reportEvents, rule, when}: PolicyWords): ClusterRole[] => [
+export const nodeRoles = ({naming, clusterRole, reportEvents, rule, when}: PolicyBuilders): ClusterRole[] => [
   clusterRole('system:node', [
     rule('create', 'authentication', 'tokenreviews'),
     rule('create', 'authorization', 'localsubjectaccessreviews subjectaccessreviews'),

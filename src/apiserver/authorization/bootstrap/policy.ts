@@ -8,7 +8,7 @@ import {namespaceBindings, namespaceRoles} from './namespace-roles.js';
 import {namespaceUserRoles} from './namespace-user-roles.js';
 import {nodeRoles} from './node-roles.js';
 import {visitorRoles} from './visitor-roles.js';
-import {policyWords, type PolicyWords} from './words.js';
+import {policyBuilders, type PolicyBuilders} from './builders.js';
 
 /** The roles and bindings every cluster has from the start. */
 export interface BootstrapPolicy {
@@ -18,7 +18,7 @@ export interface BootstrapPolicy {
   readonly roleBindings: readonly RoleBinding[];
 }
 
-const clusterBindings = ({naming, gate, clusterBinding, user, group, account}: PolicyWords): ClusterRoleBinding[] => {
+const clusterBindings = ({naming, gate, clusterBinding, user, group, account}: PolicyBuilders): ClusterRoleBinding[] => {
   const component = (name: string): string => naming.componentUser(name);
   return [
     clusterBinding('cluster-admin', group(wellKnown.masters)),
@@ -40,18 +40,18 @@ const clusterBindings = ({naming, gate, clusterBinding, user, group, account}: P
 
 /** The policy in a naming, with what the feature gates add (the API reference, "Default roles and role bindings"). */
 export const bootstrapPolicy = (naming: Naming, gate: (name: string) => boolean): BootstrapPolicy => {
-  const words = policyWords(naming, gate);
+  const builders = policyBuilders(naming, gate);
   return {
     clusterRoles: [
-      ...visitorRoles(words),
-      ...namespaceUserRoles(words),
-      ...componentRoles(words),
-      ...nodeRoles(words),
-      ...certificateRoles(words),
-      ...controllerRoles(words),
+      ...visitorRoles(builders),
+      ...namespaceUserRoles(builders),
+      ...componentRoles(builders),
+      ...nodeRoles(builders),
+      ...certificateRoles(builders),
+      ...controllerRoles(builders),
     ],
-    clusterRoleBindings: [...clusterBindings(words), ...controllerBindings(words)],
-    roles: namespaceRoles(words),
-    roleBindings: namespaceBindings(words),
+    clusterRoleBindings: [...clusterBindings(builders), ...controllerBindings(builders)],
+    roles: namespaceRoles(builders),
+    roleBindings: namespaceBindings(builders),
   };
 };

@@ -1,7 +1,7 @@
-import {read, type ControllerRules, type PolicyWords} from './words.js';
+import {read, type ControllerRules, type PolicyBuilders} from './builders.js';
 
 /** What the controllers of volumes may do. */
-export const storageControllerRoles = ({reportEvents, rule}: PolicyWords): ControllerRules => ({
+export const storageControllerRoles = ({reportEvents, rule}: PolicyBuilders): ControllerRules => ({
   'attachdetach-controller': [
     rule('list watch', 'core', 'persistentvolumeclaims persistentvolumes'),
     rule(read, 'core', 'nodes'),

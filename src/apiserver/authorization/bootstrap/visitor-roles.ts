@@ -1,8 +1,8 @@
 import type {ClusterRole} from '#src/api/types.js';
-import type {PolicyWords} from './words.js';
+import type {PolicyBuilders} from './builders.js';
 
 /** What administrators, everybody, and those who watch over the cluster may do. */
-export const visitorRoles = ({clusterRole, paths, rule, when}: PolicyWords): ClusterRole[] => [
+export const visitorRoles = ({clusterRole, paths, rule, when}: PolicyBuilders): ClusterRole[] => [
   clusterRole('cluster-admin', [
     rule('*', '*', '*'),
     paths('*', '*'),

@@ -1,7 +1,7 @@
-import {read, type ControllerRules, type PolicyWords} from './words.js';
+import {read, type ControllerRules, type PolicyBuilders} from './builders.js';
 
 /** What the controllers of workloads, and of what is cleaned up after them, may do. */
-export const workloadControllerRoles = ({gate, reportEvents, rule, when}: PolicyWords): ControllerRules => ({
+export const workloadControllerRoles = ({gate, reportEvents, rule, when}: PolicyBuilders): ControllerRules => ({
   'cronjob-controller': [
     rule('get list update watch', 'batch', 'cronjobs'),
     rule('create delete get list patch update watch', 'batch', 'jobs'),

@@ -17,7 +17,7 @@ interface Case {
   readonly verb: string;
   readonly target: Target;
 }
-type Judge = (asked: Case) => Decision;
+type NodeRule = (request: Case) => Decision;
 
 const allow: Decision = {decision: 'allow'};
 const no = (reason?: string): Decision => ({decision: 'noOpinion', ...(reason ? {reason} : {})});
@@ -52,33 +52,33 @@ const onOwnName = (what: string, {node, verb, target}: Case, inAll: string): Dec
 export class NodeAuthorizer implements Authorizer, RuleLister {
   readonly #graph: NodeGraph;
   readonly #rules: readonly PolicyRule[];
-  readonly #judges: ReadonlyMap<string, Judge>;
+  readonly #nodeRules: ReadonlyMap<string, NodeRule>;
 
   constructor({graph, naming, rules, gate}: {readonly graph: NodeGraph; readonly naming: Naming; readonly rules: readonly PolicyRule[]; gate(name: string): boolean}) {
     this.#graph = graph;
     this.#rules = rules;
     const inGroup = (group: Parameters<Naming['group']>[0], resource: string): string => `${naming.group(group)}/${resource}`;
-    this.#judges = new Map<string, Judge>([
-      ['/secrets', asked => this.#read('secrets', asked)],
-      ['/configmaps', asked => this.#read('configmaps', asked)],
-      ['/persistentvolumeclaims', asked => (asked.target.subresource === 'status' ? this.#changeStatus('persistentvolumeclaims', asked) : this.#get('persistentvolumeclaims', asked))],
-      ['/persistentvolumes', asked => this.#get('persistentvolumes', asked)],
-      ['/serviceaccounts', asked => (gate('PlatletServiceAccountTokenForCredentialProviders') && asked.verb === 'get' ? this.#get('serviceaccounts', asked) : this.#token(asked))],
-      ['/nodes', asked => this.#ofNode(asked)],
-      ['/pods', asked => this.#ofPod(asked)],
-      [inGroup('resource', 'resourceclaims'), asked => this.#get('resourceclaims', asked)],
-      [inGroup('resource', 'resourceslices'), asked => this.#slice(asked)],
-      [inGroup('storage', 'volumeattachments'), asked => this.#get('volumeattachments', asked)],
-      [inGroup('storage', 'csinodes'), asked => (asked.target.subresource ? no('cannot authorize CSINode subresources') : onOwnName('a CSINode', asked, 'CSINode'))],
+    this.#nodeRules = new Map<string, NodeRule>([
+      ['/secrets', request => this.#read('secrets', request)],
+      ['/configmaps', request => this.#read('configmaps', request)],
+      ['/persistentvolumeclaims', request => (request.target.subresource === 'status' ? this.#changeStatus('persistentvolumeclaims', request) : this.#get('persistentvolumeclaims', request))],
+      ['/persistentvolumes', request => this.#get('persistentvolumes', request)],
+      ['/serviceaccounts', request => (gate('PlatletServiceAccountTokenForCredentialProviders') && request.verb === 'get' ? this.#get('serviceaccounts', request) : this.#token(request))],
+      ['/nodes', request => this.#ofNode(request)],
+      ['/pods', request => this.#ofPod(request)],
+      [inGroup('resource', 'resourceclaims'), request => this.#get('resourceclaims', request)],
+      [inGroup('resource', 'resourceslices'), request => this.#slice(request)],
+      [inGroup('storage', 'volumeattachments'), request => this.#get('volumeattachments', request)],
+      [inGroup('storage', 'csinodes'), request => (request.target.subresource ? no('cannot authorize CSINode subresources') : onOwnName('a CSINode', request, 'CSINode'))],
       [
         inGroup('coordination', 'leases'),
-        asked => {
-          if (!isOwnerVerb(asked.verb)) return onOwnName('a node lease', asked, 'node lease');
-          if (asked.target.namespace !== naming.nodeLeaseNamespace) return no(`can only access leases in the ${JSON.stringify(naming.nodeLeaseNamespace)} system namespace`);
-          return onOwnName('a node lease', asked, 'node lease');
+        request => {
+          if (!isOwnerVerb(request.verb)) return onOwnName('a node lease', request, 'node lease');
+          if (request.target.namespace !== naming.nodeLeaseNamespace) return no(`can only access leases in the ${JSON.stringify(naming.nodeLeaseNamespace)} system namespace`);
+          return onOwnName('a node lease', request, 'node lease');
         },
       ],
-      ...(gate('PodCertificateRequest') ? [[inGroup('certificates', 'podcertificaterequests'), (asked: Case) => this.#podCertificate(asked)] as const] : []),
+      ...(gate('PodCertificateRequest') ? [[inGroup('certificates', 'podcertificaterequests'), (request: Case) => this.#podCertificate(request)] as const] : []),
     ]);
   }
 
@@ -87,8 +87,8 @@ export class NodeAuthorizer implements Authorizer, RuleLister {
     if (node === undefined) return no();
     if (node === '') return no(`unknown node for user ${JSON.stringify(attributes.user.name)}`);
     const {resource: target, verb} = attributes;
-    const judge = target && this.#judges.get(`${target.group}/${target.resource}`);
-    if (judge) return judge({node, verb, target});
+    const nodeRule = target && this.#nodeRules.get(`${target.group}/${target.resource}`);
+    if (nodeRule) return nodeRule({node, verb, target});
     return this.#rules.some(rule => allows(rule, attributes)) ? allow : no();
   }
 
@@ -102,24 +102,24 @@ export class NodeAuthorizer implements Authorizer, RuleLister {
     return this.#graph.reaches(node, what, namespace, name) ? allow : no(`no relationship found between node '${node}' and this object`);
   }
 
-  #get(what: Needed, asked: Case): Decision {
-    if (asked.verb !== 'get') return no('can only get individual resources of this type');
-    return asked.target.subresource ? no('cannot get subresource') : this.#related(what, asked);
+  #get(what: Needed, request: Case): Decision {
+    if (request.verb !== 'get') return no('can only get individual resources of this type');
+    return request.target.subresource ? no('cannot get subresource') : this.#related(what, request);
   }
 
-  #read(what: Needed, asked: Case): Decision {
-    if (!isRead(asked.verb)) return no('can only read resources of this type');
-    if (asked.target.subresource) return no('cannot read subresource');
-    return asked.target.namespace ? this.#related(what, asked) : no('can only read namespaced object of this type');
+  #read(what: Needed, request: Case): Decision {
+    if (!isRead(request.verb)) return no('can only read resources of this type');
+    if (request.target.subresource) return no('cannot read subresource');
+    return request.target.namespace ? this.#related(what, request) : no('can only read namespaced object of this type');
   }
 
-  #changeStatus(what: Needed, asked: Case): Decision {
-    return isChange(asked.verb) ? this.#related(what, asked) : no('can only get/update/patch this type');
+  #changeStatus(what: Needed, request: Case): Decision {
+    return isChange(request.verb) ? this.#related(what, request) : no('can only get/update/patch this type');
   }
 
-  #token(asked: Case): Decision {
-    if (asked.verb !== 'create' || !asked.target.name) return no('can only create tokens for individual service accounts');
-    return asked.target.subresource === 'token' ? this.#related('serviceaccounts', asked) : no('can only create token subresource of serviceaccount');
+  #token(request: Case): Decision {
+    if (request.verb !== 'create' || !request.target.name) return no('can only create tokens for individual service accounts');
+    return request.target.subresource === 'token' ? this.#related('serviceaccounts', request) : no('can only create token subresource of serviceaccount');
   }
 
   #ofNode({node, verb, target: {subresource, name}}: Case): Decision {
@@ -131,21 +131,21 @@ export class NodeAuthorizer implements Authorizer, RuleLister {
     return no(name ? `node '${node}' cannot read '${name}', only its own Node object` : `node '${node}' cannot read all nodes, only its own Node object`);
   }
 
-  #ofPod(asked: Case): Decision {
-    const {node, verb, target} = asked;
+  #ofPod(request: Case): Decision {
+    const {node, verb, target} = request;
     if (target.subresource) return (target.subresource === 'status' && isChange(verb)) || (target.subresource === 'eviction' && verb === 'create') ? allow : no();
-    if (verb === 'get') return this.#get('pods', asked);
+    if (verb === 'get') return this.#get('pods', request);
     if (verb === 'create' || verb === 'delete') return allow;
     if (verb !== 'list' && verb !== 'watch') return no();
     if (narrowed(target, 'spec.nodeName', node)) return allow;
-    return target.name ? this.#related('pods', asked) : no('can only list/watch pods with spec.nodeName field selector');
+    return target.name ? this.#related('pods', request) : no('can only list/watch pods with spec.nodeName field selector');
   }
 
-  #slice(asked: Case): Decision {
-    const {node, verb, target} = asked;
+  #slice(request: Case): Decision {
+    const {node, verb, target} = request;
     if (target.subresource) return no('cannot authorize ResourceSlice subresources');
     if (verb === 'create') return allow;
-    if (verb === 'get' || verb === 'delete' || isChange(verb)) return this.#related('resourceslices', asked);
+    if (verb === 'get' || verb === 'delete' || isChange(verb)) return this.#related('resourceslices', request);
     if (verb !== 'list' && verb !== 'watch' && verb !== 'deletecollection') {
       return no('only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection');
     }
@@ -153,13 +153,13 @@ export class NodeAuthorizer implements Authorizer, RuleLister {
     return no('can only list/watch/deletecollection resourceslices with nodeName field selector');
   }
 
-  #podCertificate(asked: Case): Decision {
-    const {node, verb, target} = asked;
+  #podCertificate(request: Case): Decision {
+    const {node, verb, target} = request;
     if (target.subresource) return no('cannot authorize PodCertificateRequest subresources');
     if (verb === 'create') return allow;
-    if (verb === 'get') return this.#related('podcertificaterequests', asked);
+    if (verb === 'get') return this.#related('podcertificaterequests', request);
     if (verb !== 'list' && verb !== 'watch') return no('can only get, list, watch, or create a PodCertificateRequest');
     if (narrowed(target, 'spec.nodeName', node)) return allow;
-    return target.name ? this.#related('podcertificaterequests', asked) : no('can only list/watch podcertificaterequests with spec.nodeName field selector');
+    return target.name ? this.#related('podcertificaterequests', request) : no('can only list/watch podcertificaterequests with spec.nodeName field selector');
   }
 }

@@ -8,7 +8,7 @@ import {podColumns, podRowConditions} from './columns.js';
 import {defaultPod} from './defaults.js';
 import {dropDisabledFields} from './disabled-fields.js';
 import {evictionAction} from './eviction.js';
-import {podPassages} from './passages.js';
+import {podConnectSubresources} from './connect.js';
 import {countSpecChange, prepareNewPod, prepareResize, prepareStatus} from './prepare.js';
 import {validateNewPod, validatePodUpdate} from './validation/pod.js';
 import {podStatusWarnings, validatePodStatus} from './validation/status.js';
@@ -66,7 +66,7 @@ export const pods = defineResource<Pod>({
     },
   },
   actions: {binding: bindingAction, eviction: evictionAction},
-  passages: podPassages,
+  connectSubresources: podConnectSubresources,
   /** A pod that no node runs, or that is over, has nothing to end. */
   gracePeriod(pod, asked) {
     if (!pod.spec?.nodeName || isOver(pod)) return 0;

@@ -1,12 +1,12 @@
 import {forbiddenField, invalid, notSupported, type FieldError} from '#src/api/field-error.js';
-import type {PassageOption, PassageOptions} from '#src/resources/definition.js';
+import type {ConnectOption, ConnectOptions} from '#src/resources/definition.js';
 import {negativeText} from '#src/resources/validation/values.js';
 
 const streams = ['All', 'Stderr', 'Stdout'];
 const positiveText = 'must be greater than 0';
 
 /** What can be said about the log that is wanted. */
-export const logFields: readonly PassageOption[] = [
+export const logFields: readonly ConnectOption[] = [
   {name: 'container', type: 'string', description: 'The container whose log is wanted; the only one where there is but one.'},
   {name: 'follow', type: 'boolean', description: 'Goes on with what is written from now on.'},
   {name: 'insecureSkipTLSVerifyBackend', type: 'boolean', description: 'Does not verify who the agent of the node is.'},
@@ -20,7 +20,7 @@ export const logFields: readonly PassageOption[] = [
 ];
 
 /** Says what is wrong with what is wanted. Without the gate `PodLogsQuerySplitStreams` nobody may choose a stream. */
-export function* validateLogOptions({tailLines, limitBytes, sinceSeconds, sinceTime, stream}: PassageOptions, {gate}: {gate(name: string): boolean}): Iterable<FieldError> {
+export function* validateLogOptions({tailLines, limitBytes, sinceSeconds, sinceTime, stream}: ConnectOptions, {gate}: {gate(name: string): boolean}): Iterable<FieldError> {
   if (Number(tailLines) < 0) yield invalid('tailLines', tailLines, negativeText);
   if (Number(limitBytes) < 1) yield invalid('limitBytes', limitBytes, positiveText);
   if (sinceSeconds !== undefined && sinceTime !== undefined) yield forbiddenField('[]', 'at most one of `sinceTime` or `sinceSeconds` may be specified');
@@ -34,8 +34,8 @@ export function* validateLogOptions({tailLines, limitBytes, sinceSeconds, sinceT
 }
 
 /** The query by which the agent is asked for the same, parts sorted by name. */
-export const logQuery = (options: PassageOptions, {gate}: {gate(name: string): boolean}): string => {
-  const wanted: PassageOptions = gate('PodLogsQuerySplitStreams') ? {stream: 'All', ...options} : options;
+export const logQuery = (options: ConnectOptions, {gate}: {gate(name: string): boolean}): string => {
+  const wanted: ConnectOptions = gate('PodLogsQuerySplitStreams') ? {stream: 'All', ...options} : options;
   const query = new URLSearchParams();
   for (const {name} of logFields) {
     const value = wanted[name];

@@ -4,7 +4,7 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';
 import {ipWarnings, rangeWarnings} from '#src/resources/validation/ip-fields.js';
 import {allocateService, releaseService} from './allocation.js';
-import {servicePassages} from './passages.js';
+import {serviceConnectSubresources} from './connect.js';
 import {headless, isExternal, isLoadBalancer, needsClusterIp, needsHealthPort, needsNodePorts, nodePortsOf, sameList, type Service, type ServiceSpec} from './traits.js';
 import {serviceKeys, validateService, validateServiceStatus} from './validation.js';
 
@@ -133,7 +133,7 @@ export const services = defineResource<Service>({
   subresources: {
     status: {writes: {update: ['metadata', 'status']}, validate: validateServiceStatus, warn: statusWarnings},
   },
-  passages: servicePassages,
+  connectSubresources: serviceConnectSubresources,
   selectableFields: {
     'spec.clusterIP': ({spec}) => spec?.clusterIP ?? '',
     'spec.type': ({spec}) => spec?.type ?? '',

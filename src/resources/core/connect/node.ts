@@ -1,11 +1,11 @@
 import {badRequest} from '#src/api/status.js';
-import type {Passage} from '#src/resources/definition.js';
+import type {ConnectSubresource} from '#src/resources/definition.js';
 import {agentOf} from './agent.js';
-import {callPassage, mayBeCalled, proxied} from './proxy.js';
+import {proxySubresource, mayBeCalled, proxied} from './proxy.js';
 
 /** What of a node is answered there: by its agent, or by whoever listens at another port. */
-export const nodePassages: Readonly<Record<string, Passage>> = {
-  proxy: callPassage('NodeProxyOptions', false, async connection => {
+export const nodeConnectSubresources: Readonly<Record<string, ConnectSubresource>> = {
+  proxy: proxySubresource('NodeProxyOptions', false, async connection => {
     const {scheme, name, port: asked} = proxied('node', connection.name);
     const {host, port} = await agentOf(connection, name);
     const addresses = await connection.resolve(host).catch((error: Error) => {

@@ -2,12 +2,12 @@ import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';
 
 /** The figures of match conditions, by the name of who has them. */
-export interface ConditionFigures {
+export interface ConditionMetrics {
   /** A request that conditions keep from who has them. */
   excluded(name: string, operation: string): void;
   /** A condition that could not be judged. */
   failed(name: string, operation: string): void;
-  judged(name: string, operation: string, startedAt: number): void;
+  evaluated(name: string, operation: string, startedAt: number): void;
 }
 
 /** Who has conditions, and in which phase they are judged. */
@@ -16,12 +16,12 @@ export interface ConditionOwner {
   readonly type: string;
 }
 
-export const conditionFigures = (meter: Meter, clock: Clock, {kind, type}: ConditionOwner): ConditionFigures => {
+export const conditionMetrics = (meter: Meter, clock: Clock, {kind, type}: ConditionOwner): ConditionMetrics => {
   const prefix = 'apiserver_admission_match_condition';
   const labels = ['name', 'kind', 'type', 'operation'];
   const exclusions = meter.counter({name: `${prefix}_exclusions_total`, help: 'Requests that match conditions excluded, by the name of who has them.', labels});
   const errors = meter.counter({name: `${prefix}_evaluation_errors_total`, help: 'Match conditions that could not be judged, by the name of who has them.', labels});
-  const judged = meter.histogram({
+  const evaluations = meter.histogram({
     name: `${prefix}_evaluation_seconds`,
     help: 'How long match conditions took to judge, in seconds, by the name of who has them.',
     labels,
@@ -30,6 +30,6 @@ export const conditionFigures = (meter: Meter, clock: Clock, {kind, type}: Condi
   return {
     excluded: (name, operation) => exclusions.add({name, kind, type, operation}),
     failed: (name, operation) => errors.add({name, kind, type, operation}),
-    judged: (name, operation, startedAt) => judged.observe((clock.monotonic() - startedAt) / 1000, {name, kind, type, operation}),
+    evaluated: (name, operation, startedAt) => evaluations.observe((clock.monotonic() - startedAt) / 1000, {name, kind, type, operation}),
   };
 };

@@ -10,7 +10,7 @@ type GroupWord = 'core' | '*' | Exclude<GroupToken, ''>;
 const sorted = (text: string): string[] => text.split(' ').sort();
 
 /** The words that the bootstrap policy is written in, bound to a naming and to the feature gates. */
-export const policyWords = (naming: Naming, gate: (name: string) => boolean) => {
+export const policyBuilders = (naming: Naming, gate: (name: string) => boolean) => {
   const group = (word: string): string => (word === 'core' ? '' : word === '*' ? '*' : naming.group(word as GroupToken));
   const apiGroup = naming.group('rbac.authorization');
   const version = naming.apiVersion('rbac.authorization', 'v1');
@@ -76,7 +76,7 @@ export const policyWords = (naming: Naming, gate: (name: string) => boolean) => 
   };
 };
 
-export type PolicyWords = ReturnType<typeof policyWords>;
+export type PolicyBuilders = ReturnType<typeof policyBuilders>;
 
 /** Rules by the name of the service account that controllers act as. */
 export type ControllerRules = Readonly<Record<string, readonly PolicyRule[]>>;

@@ -1,10 +1,10 @@
 import type {Meter} from '#src/base/meter.js';
-import {checkBuckets, errorTypeOf} from './validating-figures.js';
+import {checkBuckets, errorTypeOf} from './validating-metrics.js';
 
 /** Counts a mutation, and what went wrong with it, if anything. */
 export type CountMutation = (by: {readonly policy: string; readonly binding: string}, tookMs: number, failure?: string) => void;
 
-export const mutatingFigures = (meter: Meter): CountMutation => {
+export const mutatingMetrics = (meter: Meter): CountMutation => {
   const labels = ['policy', 'policy_binding', 'error_type'];
   const prefix = 'apiserver_mutating_admission_policy_check';
   const checks = meter.counter({name: `${prefix}_total`, help: 'Mutations by mutating admission policies, by policy, binding and error.', labels});

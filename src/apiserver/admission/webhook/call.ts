@@ -4,14 +4,14 @@ import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import type {ObjectForm} from '#src/apiserver/admission/matching/forms.js';
-import {spokenVersions} from '#src/apiserver/backends/review.js';
+import {reviewVersions} from '#src/apiserver/backends/review.js';
 import {WebhookFailure, type WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
 import type {Hook} from './hook.js';
 import {CallingFailed, denial, noDryRun} from './outcome.js';
-import {readReview, reviewOf, verdictOf, type Verdict} from './review.js';
+import {readReview, reviewOf, reviewResult, type ReviewResult} from './review.js';
 
 /** What it takes to ask webhooks. */
-export interface AskingContext {
+export interface HookCallContext {
   readonly naming: Naming;
   readonly clock: Clock;
   readonly random: Random;
@@ -19,7 +19,7 @@ export interface AskingContext {
 }
 
 /** A request in the form in which one webhook is to be told of it. */
-export interface Question {
+export interface HookCall {
   readonly hook: Hook;
   readonly attributes: AdmissionAttributes;
   readonly form: ObjectForm;
@@ -33,38 +33,38 @@ const usualTimeoutMs = 30_000;
 /** Nobody waits for the request any more. */
 export const requestOver = () => timeout('request did not complete within requested timeout');
 
-export const isOver = ({asked}: AdmissionAttributes, clock: Clock): boolean => asked !== undefined && (asked.signal.aborted || clock.monotonic() >= (asked.deadlineAt ?? Infinity));
+export const isOver = ({original}: AdmissionAttributes, clock: Clock): boolean => original !== undefined && (original.signal.aborted || clock.monotonic() >= (original.deadlineAt ?? Infinity));
 
 const controlCharacter = /\p{Cc}/u;
 
 /** Asks a webhook. Rejects with `CallingFailed` when it says nothing, `Denied` when it says no, and a `StatusError` when it must not be asked. */
-export const ask = async ({hook, attributes, form, own}: Question, mutates: boolean, {naming, clock, random, caller}: AskingContext): Promise<Verdict> => {
+export const callHook = async ({hook, attributes, form, own}: HookCall, mutates: boolean, {naming, clock, random, caller}: HookCallContext): Promise<ReviewResult> => {
   const {name, timeoutMs = usualTimeoutMs} = hook;
   if (attributes.dryRun) {
     if (hook.isHarmless === undefined) throw new CallingFailed(name, 'Webhook SideEffects is nil', {code: 400});
     if (!hook.isHarmless) throw noDryRun(name);
   }
-  const version = hook.reviewVersions.find(accepted => spokenVersions.includes(accepted));
+  const version = hook.reviewVersions.find(accepted => reviewVersions.includes(accepted));
   if (version === undefined) throw new CallingFailed(name, 'could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)', {code: 400});
   const uid = random.uuid();
-  const left = Math.max(0, (attributes.asked?.deadlineAt ?? Infinity) - clock.monotonic());
+  const left = Math.max(0, (attributes.original?.deadlineAt ?? Infinity) - clock.monotonic());
   const review = await reviewOf(attributes, form, own, {naming, version, uid});
   const answer = await caller
-    .call(hook.location, review, {timeoutMs: Math.min(timeoutMs, left), signal: attributes.asked?.signal})
+    .call(hook.location, review, {timeoutMs: Math.min(timeoutMs, left), signal: attributes.original?.signal})
     .then(object => readReview(object, {naming, version}))
     .catch((cause: unknown) => {
       throw callFailure(name, cause);
     });
-  let verdict: Verdict;
+  let result: ReviewResult;
   try {
-    verdict = verdictOf(answer, {naming, version, uid, mutates});
+    result = reviewResult(answer, {naming, version, uid, mutates});
   } catch (cause) {
     throw new CallingFailed(name, `received invalid webhook response: ${(cause as Error).message}`, {code: 503, cause});
   }
-  for (const [key, text] of Object.entries(verdict.annotations)) attributes.annotate?.(`${name}/${key}`, text);
-  for (const text of verdict.warnings) if (text !== '' && !controlCharacter.test(text)) attributes.warn(text);
-  if (!verdict.allowed) throw denial(name, verdict.result);
-  return verdict;
+  for (const [key, text] of Object.entries(result.annotations)) attributes.annotate?.(`${name}/${key}`, text);
+  for (const text of result.warnings) if (text !== '' && !controlCharacter.test(text)) attributes.warn(text);
+  if (!result.allowed) throw denial(name, result.result);
+  return result;
 };
 
 const callFailure = (hook: string, cause: unknown): CallingFailed => {

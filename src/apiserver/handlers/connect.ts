@@ -4,7 +4,7 @@ import {invalidObject} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
 import {forbidden} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {Destination, Passage, PassageOptions} from '#src/resources/definition.js';
+import type {ConnectDestination, ConnectSubresource, ConnectOptions} from '#src/resources/definition.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {addressOf} from '#src/apiserver/registry/create.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
@@ -12,21 +12,21 @@ import {attributesOf} from '#src/apiserver/request/attributes.js';
 import {header, type ResourceContext} from '#src/apiserver/request/context.js';
 import type {Backend, BackendTls} from '#src/transport/relay/backends.js';
 import type {AgentAccess} from './agent-trust.js';
-import {passageOptions} from './passage-options.js';
+import {connectOptions} from './connect-options.js';
 import {writeContext, type ResourceServices} from './resource.js';
 
 /** Follows a passage: refuses what is refused before, finds who is to answer, and connects the two. Where there is nobody to ask yet there is no content. */
-export const pass = async (passage: Passage, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
+export const connect = async (connectSubresource: ConnectSubresource, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {registry, reader, network, agents} = services;
   const {gate, random} = registry.settings;
-  const {before, path} = passage.way === 'calls' ? pathBeyond(context) : {before: '', path: ''};
-  const options = {...passageOptions(passage, context.info.query), ...(path === '' ? {} : {path})};
-  if (passage.way !== 'text') await admitted(passage, options, served, context);
-  if (passage.way === 'stream' && gate('AuthorizePodWebsocketUpgradeCreatePermission')) await mayStream(services, context);
-  const errors = collectErrors(passage.validate?.(options, {gate}) ?? []);
+  const {before, path} = connectSubresource.mode === 'calls' ? pathBeyond(context) : {before: '', path: ''};
+  const options = {...connectOptions(connectSubresource, context.info.query), ...(path === '' ? {} : {path})};
+  if (connectSubresource.mode !== 'text') await admitted(connectSubresource, options, served, context);
+  if (connectSubresource.mode === 'stream' && gate('AuthorizePodWebsocketUpgradeCreatePermission')) await mayStream(services, context);
+  const errors = collectErrors(connectSubresource.validate?.(options, {gate}) ?? []);
   const {namespace, name} = context.target;
-  if (errors.length > 0) throw invalidObject({group: '', kind: passage.options.kind}, name, errors);
-  const destination = await passage.locate({
+  if (errors.length > 0) throw invalidObject({group: '', kind: connectSubresource.options.kind}, name, errors);
+  const destination = await connectSubresource.locate({
     namespace,
     name,
     options,
@@ -39,15 +39,15 @@ export const pass = async (passage: Passage, services: ResourceServices, served:
   if (!destination) return {status: 204, headers: {}, body: {kind: 'empty'}};
   const to = backendOf(destination, options, agents);
   // What is behind the ways is loaded with the first that is taken.
-  if (passage.way === 'text') return (await import('./passage-text.js')).passText(services, to, destination.path, context);
-  if (passage.way === 'stream') return (await import('./passage-stream.js')).passStream(services, {passage, options, to, path: destination.path}, context);
+  if (connectSubresource.mode === 'text') return (await import('./connect-text.js')).connectText(services, to, destination.path, context);
+  if (connectSubresource.mode === 'stream') return (await import('./connect-stream.js')).connectStream(services, {connect: connectSubresource, options, to, path: destination.path}, context);
   const upgrades = context.request.upgradable && header(context.request, 'upgrade') !== undefined;
   if (!upgrades && path === '' && ['GET', 'HEAD'].includes(context.request.method)) return slashed(context);
-  return (await import('./passage-calls.js')).passCall(services, to, {before, path}, context);
+  return (await import('./connect-calls.js')).connectCall(services, to, {before, path}, context);
 };
 
 /** Who listens at the other end. Only agents are held to a certificate: of pods none is known. */
-const backendOf = ({scheme, host, addresses, port, agent}: Destination, options: PassageOptions, {trust: {current}, timeoutMs}: AgentAccess): Backend => {
+const backendOf = ({scheme, host, addresses, port, agent}: ConnectDestination, options: ConnectOptions, {trust: {current}, timeoutMs}: AgentAccess): Backend => {
   if (!agent) return {scheme, host, addresses, port, ...(scheme === 'https' ? {tls: anybody} : {})};
   return {scheme, host, addresses, port, tls: options['insecureSkipTLSVerifyBackend'] === true ? current.unverified : current.verified, connectTimeoutMs: timeoutMs};
 };
@@ -68,17 +68,17 @@ const slashed = ({request: {url}}: ResourceContext): ApiResponse => {
   return {status: 301, headers: {Location: [`${path}/`, ...query].join('?')}, body: {kind: 'empty'}};
 };
 
-const admitted = async (passage: Passage, options: PassageOptions, served: ServedResource, context: ResourceContext): Promise<void> => {
+const admitted = async (connectSubresource: ConnectSubresource, options: ConnectOptions, served: ServedResource, context: ResourceContext): Promise<void> => {
   const {resource} = served;
   const {namespace, name, subresource} = context.target;
   const attributes: AdmissionAttributes = {
     operation: 'CONNECT',
     ...addressOf(resource, writeContext(context, served, false)),
-    kind: passage.options.kind,
+    kind: connectSubresource.options.kind,
     subresource,
     namespace,
     name,
-    object: {kind: passage.options.kind, apiVersion: 'v1', ...options} as KubeObject,
+    object: {kind: connectSubresource.options.kind, apiVersion: 'v1', ...options} as KubeObject,
   };
   await runPhase(resource.settings.writes.admission, 'admit', attributes);
   await runPhase(resource.settings.writes.admission, 'validate', attributes);

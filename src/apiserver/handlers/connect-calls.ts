@@ -28,7 +28,7 @@ export interface CallPath {
 }
 
 /** Passes a call on to whoever is there, and what he says back, with links that lead through here again. */
-export const passCall = async ({backends}: ResourceServices, to: Backend, {before, path}: CallPath, {request}: ResourceContext): Promise<ApiResponse> => {
+export const connectCall = async ({backends}: ResourceServices, to: Backend, {before, path}: CallPath, {request}: ResourceContext): Promise<ApiResponse> => {
   const query = request.url.indexOf('?');
   const relayed = {request, to, path: (path === '' ? '/' : escapedPath(path)) + (query < 0 ? '' : request.url.slice(query))};
   if (request.upgradable && request.headers['upgrade'] !== undefined) {

@@ -15,19 +15,19 @@ const longestRefusal = 50_000;
 const ownRequest = ({request: {signal, remoteAddress, caller}}: ResourceContext): ApiRequest => ({method: 'GET', url: '/', headers: {}, caller, remoteAddress, signal});
 
 /** Gives the caller a text that someone else writes, as it is written. */
-export const passText = async ({backends, passageMetrics: metrics}: ResourceServices, to: Backend, path: string, context: ResourceContext): Promise<ApiResponse> => {
-  const asked = `Get ${JSON.stringify(`${to.scheme}://${authority(to)}${path}`)}`;
-  metrics.logAsked(context.info.query.has('insecureSkipTLSVerifyBackend') && to.tls?.insecure === true);
+export const connectText = async ({backends, connectMetrics: metrics}: ResourceServices, to: Backend, path: string, context: ResourceContext): Promise<ApiResponse> => {
+  const requestText = `Get ${JSON.stringify(`${to.scheme}://${authority(to)}${path}`)}`;
+  metrics.logRequested(context.info.query.has('insecureSkipTLSVerifyBackend') && to.tls?.insecure === true);
   const answer = await relayCall(backends, {request: ownRequest(context), to, path, host: authority(to), headers: {'x-forwarded-for': undefined}}).catch((error: Error) => {
     metrics.logFailed(error);
-    throw plainFailure(`${asked}: ${error.message}`, error);
+    throw plainFailure(`${requestText}: ${error.message}`, error);
   });
   if (answer.body.kind !== 'stream') return answer;
   const {source} = answer.body;
   const {status} = answer;
   if (status >= 300 && status < 400 && answer.headers['Location'] !== undefined) {
     source.destroy();
-    throw plainFailure(`${asked}: redirects forbidden`);
+    throw plainFailure(`${requestText}: redirects forbidden`);
   }
   if (status < 200 || status > 206) throw refusalOf(status, await beginning(source), context);
   return wantsWebSocket(context.request) ? textOverWebSocket(context.request, source, backends.clock) : {status: 200, headers: {'Content-Type': 'text/plain'}, body: {kind: 'stream', source}};

@@ -5,16 +5,16 @@ import type {Meter} from '#src/base/meter.js';
 export type ConversionFault = 'call' | 'malformed_response' | 'partial_response' | 'invalid_converted_object';
 
 /** The figures of webhooks that convert custom objects. */
-export interface ConversionFigures {
+export interface ConversionMetrics {
   /** Notes what came of asking a webhook. */
-  asked(startedAt: number, fault?: ConversionFault): void;
+  called(startedAt: number, fault?: ConversionFault): void;
   /** Notes the conversion of objects of a definition from one version to another. */
   converted(definition: string, from: string, to: string, startedAt: number, succeeded: boolean): void;
 }
 
 const labels = ['result', 'failure_type'];
 
-export const conversionFigures = (meter: Meter, clock: Clock): ConversionFigures => {
+export const conversionMetrics = (meter: Meter, clock: Clock): ConversionMetrics => {
   const requests = meter.counter({name: 'apiserver_conversion_webhook_request_total', help: 'Conversions that webhooks were asked for, by whether they succeeded and what failed.', labels});
   const durations = meter.histogram({
     name: 'apiserver_conversion_webhook_duration_seconds',
@@ -30,7 +30,7 @@ export const conversionFigures = (meter: Meter, clock: Clock): ConversionFigures
   });
   const since = (startedAt: number): number => (clock.monotonic() - startedAt) / 1000;
   return {
-    asked(startedAt, fault) {
+    called(startedAt, fault) {
       const result = {result: fault ? 'failure' : 'success', failure_type: fault ? `conversion_webhook_${fault}_failure` : ''};
       requests.add(result);
       durations.observe(since(startedAt), result);

@@ -21,7 +21,7 @@ export interface Check {
 /** Counts what is enforced. */
 export type CountCheck = (action: 'allow' | 'deny' | 'audit' | 'warn', check: Check) => void;
 
-export const validatingFigures = (meter: Meter): CountCheck => {
+export const validatingMetrics = (meter: Meter): CountCheck => {
   const labels = ['policy', 'policy_binding', 'error_type', 'enforcement_action'];
   const prefix = 'apiserver_validating_admission_policy_check';
   const checks = meter.counter({name: `${prefix}_total`, help: 'Checks by validating admission policies, by policy, binding, error and what was enforced.', labels});

@@ -3,20 +3,20 @@ import {kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import {badRequest, notFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import {agentOf} from '#src/resources/core/passages/agent.js';
-import {callPassage, mayBeCalled, proxied} from '#src/resources/core/passages/proxy.js';
-import type {Connection, Passage, PassageOption, PassageOptions} from '#src/resources/definition.js';
+import {agentOf} from '#src/resources/core/connect/agent.js';
+import {proxySubresource, mayBeCalled, proxied} from '#src/resources/core/connect/proxy.js';
+import type {ConnectContext, ConnectSubresource, ConnectOption, ConnectOptions} from '#src/resources/definition.js';
 import {everyContainer} from './containers.js';
 import {logFields, logQuery, validateLogOptions} from './log-options.js';
 
-const podOf = async ({reader, namespace}: Connection, name: string): Promise<Readonly<Pod>> => {
+const podOf = async ({reader, namespace}: ConnectContext, name: string): Promise<Readonly<Pod>> => {
   const pod = await reader.get(kinds.pods, namespace, name);
   if (!pod) throw notFound({group: '', resource: 'pods'}, name);
   return pod;
 };
 
 /** The container that is meant: the one that is named, or the only one. */
-const containerOf = ({metadata, spec}: Readonly<Pod>, {container: wanted}: PassageOptions): string => {
+const containerOf = ({metadata, spec}: Readonly<Pod>, {container: wanted}: ConnectOptions): string => {
   const names = [...everyContainer(spec!)].map(({container}) => container.name);
   if (wanted) {
     if (names.includes(String(wanted))) return String(wanted);
@@ -27,7 +27,7 @@ const containerOf = ({metadata, spec}: Readonly<Pod>, {container: wanted}: Passa
 };
 
 /** The query by which the agent is asked for the same streams. */
-const streamQuery = ({stdin, stdout, stderr, tty, command, ports}: PassageOptions): string => {
+const streamQuery = ({stdin, stdout, stderr, tty, command, ports}: ConnectOptions): string => {
   const query = new URLSearchParams();
   for (const part of (command as readonly string[] | undefined) ?? []) query.append('command', part);
   for (const [name, asked] of [['error', stderr], ['input', stdin], ['output', stdout], ['tty', tty]] as const) if (asked) query.set(name, '1');
@@ -36,10 +36,10 @@ const streamQuery = ({stdin, stdout, stderr, tty, command, ports}: PassageOption
 };
 
 /** A connection to a container, or to ports of the pod, that the agent of the pod's node makes. */
-const stream = (options: string, path: string, fields: readonly PassageOption[]): Passage => ({
+const stream = (options: string, path: string, fields: readonly ConnectOption[]): ConnectSubresource => ({
   kind: kind<KubeObject>('', 'v1', options, options.toLowerCase(), true),
   verbs: ['create', 'get'],
-  way: 'stream',
+  mode: 'stream',
   options: {kind: options, fields},
   async locate(connection) {
     const {namespace, name} = connection;
@@ -50,10 +50,10 @@ const stream = (options: string, path: string, fields: readonly PassageOption[])
   },
 });
 
-const log: Passage = {
+const log: ConnectSubresource = {
   kind: kinds.pods,
   verbs: ['get'],
-  way: 'text',
+  mode: 'text',
   options: {kind: 'PodLogOptions', fields: logFields},
   validate: validateLogOptions,
   async locate(connection) {
@@ -65,7 +65,7 @@ const log: Passage = {
   },
 };
 
-const proxy = callPassage('PodProxyOptions', true, async connection => {
+const proxy = proxySubresource('PodProxyOptions', true, async connection => {
   const {scheme, name, port} = proxied('pod', connection.name);
   const pod = await podOf(connection, name);
   const first = pod.spec?.containers.find(({ports}) => ports?.length)?.ports?.[0]?.containerPort;
@@ -74,7 +74,7 @@ const proxy = callPassage('PodProxyOptions', true, async connection => {
   return {scheme: scheme || 'http', host, port: port || String(first ?? (scheme === 'https' ? 443 : 80)), path: '', agent: false};
 });
 
-const terminal: readonly PassageOption[] = [
+const terminal: readonly ConnectOption[] = [
   {name: 'container', type: 'string', description: 'The container that is meant; the only one where there is but one.'},
   {name: 'stderr', type: 'boolean', description: 'Passes on the standard error of the container.'},
   {name: 'stdin', type: 'boolean', description: 'Passes on what the caller types.'},
@@ -83,7 +83,7 @@ const terminal: readonly PassageOption[] = [
 ];
 
 /** What of a pod is not this server's to answer. */
-export const podPassages: Readonly<Record<string, Passage>> = {
+export const podConnectSubresources: Readonly<Record<string, ConnectSubresource>> = {
   attach: stream('PodAttachOptions', 'attach', terminal),
   exec: stream('PodExecOptions', 'exec', [{name: 'command', type: 'strings', description: 'The command and its arguments, none of them read by a shell.'}, ...terminal]),
   log,

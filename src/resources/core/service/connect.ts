@@ -1,12 +1,12 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {notFound, serviceUnavailable} from '#src/api/status.js';
-import type {Connection, Passage} from '#src/resources/definition.js';
-import {callPassage, mayBeCalled, proxied} from '#src/resources/core/passages/proxy.js';
+import type {ConnectContext, ConnectSubresource} from '#src/resources/definition.js';
+import {proxySubresource, mayBeCalled, proxied} from '#src/resources/core/connect/proxy.js';
 
 type Address = NonNullable<NonNullable<ObjectOf<typeof kinds.endpoints>['subsets']>[number]['addresses']>[number];
 
 /** The name of a service's port of that number. */
-const nameOfPort = async ({reader, namespace}: Connection, service: string, port: number): Promise<string> => {
+const nameOfPort = async ({reader, namespace}: ConnectContext, service: string, port: number): Promise<string> => {
   const found = await reader.get(kinds.services, namespace, service);
   if (!found) throw notFound({group: '', resource: 'services'}, service);
   const named = found.spec?.ports?.find(one => one.port === port);
@@ -15,7 +15,7 @@ const nameOfPort = async ({reader, namespace}: Connection, service: string, port
 };
 
 /** Whoever writes endpoints, or the status of pods, must not lead the server anywhere: only addresses of pods of the namespace count, and none of this machine. */
-const isOfPod = async ({reader, namespace}: Connection, {ip, targetRef}: Address): Promise<boolean> => {
+const isOfPod = async ({reader, namespace}: ConnectContext, {ip, targetRef}: Address): Promise<boolean> => {
   if (!targetRef?.name || targetRef.namespace !== namespace || !mayBeCalled(ip)) return false;
   const pod = await reader.get(kinds.pods, namespace, targetRef.name);
   return pod?.status?.podIPs?.some(own => own.ip === ip) ?? false;
@@ -25,14 +25,14 @@ const isOfPod = async ({reader, namespace}: Connection, {ip, targetRef}: Address
 const mostTried = 1000;
 
 /** The list beginning at a random place. */
-const turned = <T>(list: readonly T[], {random}: Connection): T[] => {
+const turned = <T>(list: readonly T[], {random}: ConnectContext): T[] => {
   const start = Math.floor(random.float() * list.length);
   return [...list.slice(start), ...list.slice(0, start)];
 };
 
 /** What of a service is its endpoints' to answer. */
-export const servicePassages: Readonly<Record<string, Passage>> = {
-  proxy: callPassage('ServiceProxyOptions', true, async connection => {
+export const serviceConnectSubresources: Readonly<Record<string, ConnectSubresource>> = {
+  proxy: proxySubresource('ServiceProxyOptions', true, async connection => {
     const {scheme, name, port} = proxied('service', connection.name);
     const portName = /^\d+$/.test(port) ? await nameOfPort(connection, name, Number(port)) : port;
     const endpoints = await connection.reader.get(kinds.endpoints, connection.namespace, name);

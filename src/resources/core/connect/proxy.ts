@@ -2,7 +2,7 @@ import {kind} from '#src/api/kind.js';
 import {badRequest} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {parseIp, parseRange, rangeHolds, unmapped} from '#src/base/ip-address.js';
-import type {Connection, Destination, Passage} from '#src/resources/definition.js';
+import type {ConnectContext, ConnectDestination, ConnectSubresource} from '#src/resources/definition.js';
 
 /** What a call that is passed on names: `[scheme:]name[:port]`. */
 export interface Proxied {
@@ -30,10 +30,10 @@ export const mayBeCalled = (text: string): boolean => {
 };
 
 /** A passage through which calls of every method go. */
-export const callPassage = (options: string, namespaced: boolean, locate: (connection: Connection) => Promise<Destination>): Passage => ({
+export const proxySubresource = (options: string, namespaced: boolean, locate: (connection: ConnectContext) => Promise<ConnectDestination>): ConnectSubresource => ({
   kind: kind<KubeObject>('', 'v1', options, options.toLowerCase(), namespaced),
   verbs: ['create', 'delete', 'get', 'patch', 'update'],
-  way: 'calls',
+  mode: 'calls',
   options: {kind: options, fields: [{name: 'path', type: 'string', description: 'The path that is called, as the rest of this path says it.'}]},
   locate,
 });

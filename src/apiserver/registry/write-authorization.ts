@@ -4,7 +4,7 @@ import type {Endpoint, HookContext} from '#src/resources/definition.js';
 import type {Resource} from './registry.js';
 
 /** What the server's own judges say against a write that is valid by the rules of its fields. */
-export const judged = async (
+export const authorizationErrors = async (
   {settings}: Resource,
   endpoint: Endpoint<KubeObject>,
   object: Readonly<KubeObject>,

@@ -11,7 +11,7 @@ import {storedKindOf} from '#src/resources/stored-version.js';
 import {fillAlwaysPresent} from './create.js';
 import {encodeRecord, recordText} from './record.js';
 
-export interface StoredFormSettings {
+export interface RecordEncodingSettings {
   readonly naming: Naming;
   /** What built-in kinds are written as; custom resources are always JSON, or CBOR where that is on. */
   readonly mediaType: string;
@@ -25,7 +25,7 @@ const openingBrace = 0x7b;
 const cborMark = Buffer.of(0xd9, 0xd9, 0xf7);
 
 /** Objects in the store's servers as the original has them there, so that either can read what the other wrote. Each is read in whichever form it lies. */
-export const storedForm = async ({naming, mediaType, cbor, minCompatibility}: StoredFormSettings): Promise<RecordEncoding> => {
+export const recordEncoding = async ({naming, mediaType, cbor, minCompatibility}: RecordEncodingSettings): Promise<RecordEncoding> => {
   const older = olderForms(naming, minCompatibility);
   const [binary, {parseCbor, encodeCbor}] = await Promise.all([protobufCodec(), cborCodec()]);
   const parsed = (bytes: Buffer): unknown => {

@@ -1,10 +1,10 @@
 import type {Namespace} from '#src/api/types.js';
 import type {Bindings} from '#src/cel/compile.js';
 import type {Authorizations} from '#src/cel/kubernetes/authorization.js';
-import {together} from '#src/apiserver/admission/about.js';
+import {combinedMessage} from '#src/apiserver/admission/request-kind.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
-import {budgetOfConditions, judgeConditions} from '#src/apiserver/admission/expressions/conditions.js';
-import type {ConditionFigures} from '#src/apiserver/admission/expressions/figures.js';
+import {budgetOfConditions, evaluateConditions} from '#src/apiserver/admission/expressions/conditions.js';
+import type {ConditionMetrics} from '#src/apiserver/admission/expressions/condition-metrics.js';
 import {authorizerBindings, startRun} from '#src/apiserver/admission/expressions/run.js';
 import {conditionSubject, type Subject} from '#src/apiserver/admission/expressions/subject.js';
 import type {Compiler} from './programs.js';
@@ -14,10 +14,10 @@ import type {Invocation} from './selection.js';
 export const budgetOfPolicy = 10_000_000;
 
 /** A policy could not be judged on a request: what its failure policy is for. */
-export class JudgingFailed extends Error {}
+export class EvaluationFailed extends Error {}
 
 /** A request that a policy is held against. */
-export interface Case {
+export interface EvaluationInput {
   readonly attributes: AdmissionAttributes;
   readonly invocation: Invocation;
   readonly subject: Subject;
@@ -27,7 +27,7 @@ export interface Case {
 }
 
 /** What expressions can name: the authorizer only where they may ask it. */
-export const bindingsOf = ({attributes, invocation, subject, namespace, authorizations}: Case, {mayAsk}: {readonly mayAsk: boolean}): Bindings => ({
+export const bindingsOf = ({attributes, invocation, subject, namespace, authorizations}: EvaluationInput, {mayAsk}: {readonly mayAsk: boolean}): Bindings => ({
   ...subject,
   namespaceObject: namespace,
   params: invocation.param ?? null,
@@ -35,15 +35,15 @@ export const bindingsOf = ({attributes, invocation, subject, namespace, authoriz
 });
 
 /** Whether a policy's conditions hold. One that is false decides. Rejects with `JudgingFailed` where others cannot be judged. */
-export const meetsConditions = async ({conditions, variables}: Compiler, held: Case, {figures, startedAt}: {readonly figures: ConditionFigures; readonly startedAt: number}): Promise<boolean> => {
+export const meetsConditions = async ({conditions, variables}: Compiler, input: EvaluationInput, {metrics, startedAt}: {readonly metrics: ConditionMetrics; readonly startedAt: number}): Promise<boolean> => {
   if (conditions.length === 0) return true;
-  const {attributes, invocation, authorizations} = held;
-  const bindings = bindingsOf({...held, subject: conditionSubject(held.subject), namespace: null}, {mayAsk: true});
-  const {isFalse, errors, isOutOfBudget} = await authorizations.runUntilDecided(() => judgeConditions(conditions, startRun(bindings, budgetOfConditions, variables)));
+  const {attributes, invocation, authorizations} = input;
+  const bindings = bindingsOf({...input, subject: conditionSubject(input.subject), namespace: null}, {mayAsk: true});
+  const {isFalse, errors, isOutOfBudget} = await authorizations.runUntilDecided(() => evaluateConditions(conditions, startRun(bindings, budgetOfConditions, variables)));
   const {name, failsOpen} = invocation.policy;
-  figures.judged(name, attributes.operation, startedAt);
-  if (!isOutOfBudget) for (const _ of errors) figures.failed(name, attributes.operation);
+  metrics.evaluated(name, attributes.operation, startedAt);
+  if (!isOutOfBudget) for (const _ of errors) metrics.failed(name, attributes.operation);
   if (isFalse) return false;
-  if (errors.length > 0 && !failsOpen) throw new JudgingFailed(together(errors));
+  if (errors.length > 0 && !failsOpen) throw new EvaluationFailed(combinedMessage(errors));
   return errors.length === 0;
 };

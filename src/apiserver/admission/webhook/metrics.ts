@@ -1,6 +1,6 @@
 import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';
-import {conditionFigures} from '#src/apiserver/admission/expressions/figures.js';
+import {conditionMetrics} from '#src/apiserver/admission/expressions/condition-metrics.js';
 import {CallingFailed, Denied} from './outcome.js';
 
 /** In which phase a webhook is asked, as figures call it. */
@@ -11,16 +11,16 @@ const highestCode = 600;
 const known = (code: number): string => String(Math.min(code, highestCode));
 
 /** The figures of webhooks. */
-export interface HookFigures {
+export interface WebhookMetrics {
   /** Notes what came of asking; `error` is what it was refused or failed with. */
-  asked(hook: {readonly name: string; readonly failsOpen: boolean}, operation: string, startedAt: number, error?: unknown): void;
+  called(hook: {readonly name: string; readonly failsOpen: boolean}, operation: string, startedAt: number, error?: unknown): void;
   failedOpen(name: string): void;
   excluded(name: string, operation: string): void;
   conditionFailed(name: string, operation: string): void;
-  conditionsJudged(name: string, operation: string, startedAt: number): void;
+  conditionsEvaluated(name: string, operation: string, startedAt: number): void;
 }
 
-export const hookFigures = (meter: Meter, clock: Clock, type: HookType): HookFigures => {
+export const webhookMetrics = (meter: Meter, clock: Clock, type: HookType): WebhookMetrics => {
   const prefix = 'apiserver_admission';
   const durations = meter.histogram({
     name: `${prefix}_webhook_admission_duration_seconds`,
@@ -39,10 +39,10 @@ export const hookFigures = (meter: Meter, clock: Clock, type: HookType): HookFig
     labels: ['name', 'type', 'operation', 'error_type', 'rejection_code'],
   });
   const opened = meter.counter({name: `${prefix}_webhook_fail_open_count`, help: 'Requests that went on although an admission webhook could not be asked, by name and phase.', labels: ['name', 'type']});
-  const conditions = conditionFigures(meter, clock, {kind: 'webhook', type});
+  const conditions = conditionMetrics(meter, clock, {kind: 'webhook', type});
   const sinceMs = (startedAt: number): number => (clock.monotonic() - startedAt) / 1000;
   return {
-    asked({name, failsOpen}, operation, startedAt, error) {
+    called({name, failsOpen}, operation, startedAt, error) {
       const {code, fault, isRejected, isCounted} = resultOf(error, failsOpen);
       if (isRejected && isCounted) rejections.add({name, type, operation, error_type: fault, rejection_code: known(code)});
       requests.add({name, type, operation, code: known(code), rejected: String(isRejected)});
@@ -51,7 +51,7 @@ export const hookFigures = (meter: Meter, clock: Clock, type: HookType): HookFig
     failedOpen: name => opened.add({name, type}),
     excluded: conditions.excluded,
     conditionFailed: conditions.failed,
-    conditionsJudged: conditions.judged,
+    conditionsEvaluated: conditions.evaluated,
   };
 };
 

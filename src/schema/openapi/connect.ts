@@ -1,7 +1,7 @@
 import {capitalised} from './names.js';
-import type {DescribedAddress, DescribedPassage} from './description.js';
+import type {DescribedAddress, DescribedConnect} from './description.js';
 import type {Operation, Path, Place} from './operation.js';
-import {nameParameter, namespaceParameter, passageParameters, pathParameter, pretty} from './parameters.js';
+import {nameParameter, namespaceParameter, connectParameters, pathParameter, pretty} from './parameters.js';
 
 const streamMethods = ['get', 'post'] as const;
 const callMethods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;
@@ -32,12 +32,12 @@ const reads = ({words, scope, resource, tag}: Place, {name, kind}: DescribedAddr
 });
 
 /** The paths behind which something other than the server answers. */
-export const passagePaths = (place: Place, address: DescribedAddress, {way, options}: DescribedPassage): Path[] => {
+export const connectPaths = (place: Place, address: DescribedAddress, {mode, options}: DescribedConnect): Path[] => {
   const {kind} = place.resource;
   const path = `${place.collection}/{name}/${address.name}`;
-  const parameters = [nameParameter, ...(kind.namespaced ? [namespaceParameter] : []), ...passageParameters(options)];
-  if (way === 'text') return [{path, parameters: [...parameters, pretty], operations: [reads(place, address)]}];
-  if (way === 'stream') return [{path, parameters, operations: connects(place, address, streamMethods)}];
+  const parameters = [nameParameter, ...(kind.namespaced ? [namespaceParameter] : []), ...connectParameters(options)];
+  if (mode === 'text') return [{path, parameters: [...parameters, pretty], operations: [reads(place, address)]}];
+  if (mode === 'stream') return [{path, parameters, operations: connects(place, address, streamMethods)}];
   return [
     {path, parameters, operations: connects(place, address, callMethods)},
     {path: `${path}/{path}`, parameters: [...parameters, pathParameter], operations: connects(place, address, callMethods, 'WithPath')},

@@ -1,7 +1,7 @@
 import type {ApiResponse} from '#src/api/request.js';
 import {badRequest, plainFailure} from '#src/api/status.js';
 import {messageOf} from '#src/base/message.js';
-import type {Passage, PassageOptions} from '#src/resources/definition.js';
+import type {ConnectSubresource, ConnectOptions} from '#src/resources/definition.js';
 import {commandRelay} from '#src/serving/streams/command.js';
 import {commandProtocols, tunnelProtocols} from '#src/serving/streams/protocols.js';
 import {tunnelled} from '#src/serving/streams/tunnel.js';
@@ -11,30 +11,30 @@ import type {ResourceContext} from '#src/apiserver/request/context.js';
 import type {ResourceServices} from './resource.js';
 
 /** A way to an agent that begins with its consent to speak another protocol. */
-export interface StreamWay {
-  readonly passage: Passage;
-  readonly options: PassageOptions;
+export interface StreamConnection {
+  readonly connect: ConnectSubresource;
+  readonly options: ConnectOptions;
   readonly to: Backend;
   /** Path and query there. */
   readonly path: string;
 }
 
-const has = ({options: {fields}}: Passage, option: string): boolean => fields.some(({name}) => name === option);
+const has = ({options: {fields}}: ConnectSubresource, option: string): boolean => fields.some(({name}) => name === option);
 
 /**
  * Connects a caller with an agent. Bytes go through as they are, but for two wishes of callers over WebSocket that are met here, so that agents need to speak SPDY alone: streams of a
  * command with their ends (version 5), and SPDY put through the WebSocket for ports.
  */
-export const passStream = async ({backends, registry, passageMetrics: metrics}: ResourceServices, {passage, options, to, path}: StreamWay, {request}: ResourceContext): Promise<ApiResponse> => {
+export const connectStream = async ({backends, registry, connectMetrics: metrics}: ResourceServices, {connect, options, to, path}: StreamConnection, {request}: ResourceContext): Promise<ApiResponse> => {
   if (!request.upgradable || request.headers['upgrade'] === undefined) throw badRequest('Upgrade request required');
   const {gate} = registry.settings;
   const relayed = {request, to, path};
-  const command = has(passage, 'stdin') && gate('TranslateStreamCloseWebsocketRequests') ? commandProtocols(request) : undefined;
+  const command = has(connect, 'stdin') && gate('TranslateStreamCloseWebsocketRequests') ? commandProtocols(request) : undefined;
   if (command) {
     const wanted = {stdin: options['stdin'] === true, stdout: options['stdout'] === true, stderr: options['stderr'] === true, tty: options['tty'] === true};
     return commandRelay(backends, {relayed, wanted, ...command, ended: code => metrics.translated(code)});
   }
-  const tunnels = has(passage, 'ports') && gate('PortForwardWebsockets') && tunnelProtocols(request).length > 0;
+  const tunnels = has(connect, 'ports') && gate('PortForwardWebsockets') && tunnelProtocols(request).length > 0;
   try {
     const answer = await (tunnels ? tunnelled : relayUpgrade)(backends, relayed);
     if (tunnels) metrics.tunnelled(answer.status);

@@ -1,6 +1,6 @@
 import {badRequest} from '#src/api/status.js';
 import {truthy} from '#src/apiserver/request/request-info.js';
-import type {Passage, PassageOption, PassageOptions} from '#src/resources/definition.js';
+import type {ConnectSubresource, ConnectOption, ConnectOptions} from '#src/resources/definition.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import {canonicalTime} from '#src/schema/decode/go-time.js';
 
@@ -29,7 +29,7 @@ const time = (text: string): string => {
   }
 };
 
-const read: Readonly<Record<PassageOption['type'], (values: readonly string[]) => PassageOptions[string]>> = {
+const read: Readonly<Record<ConnectOption['type'], (values: readonly string[]) => ConnectOptions[string]>> = {
   string: ([first = '']) => first,
   integer: ([first = '']) => integer(first),
   boolean: ([first = '']) => truthy(first),
@@ -39,5 +39,5 @@ const read: Readonly<Record<PassageOption['type'], (values: readonly string[]) =
 };
 
 /** The options of a call by its query. Throws 400 for a value that is not of its option's type. */
-export const passageOptions = ({options}: Passage, query: URLSearchParams): PassageOptions =>
+export const connectOptions = ({options}: ConnectSubresource, query: URLSearchParams): ConnectOptions =>
   Object.fromEntries(options.fields.filter(({name}) => query.has(name)).map(({name, type}) => [name, read[type](query.getAll(name))]));

@@ -2,7 +2,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Counter, Meter} from '#src/base/meter.js';
 
 /** The figures of what is led through to nodes, by the names monitoring knows them by. */
-export class PassageMetrics {
+export class ConnectMetrics {
   readonly #translated: Counter;
   readonly #tunnelled: Counter;
   readonly #backends: Counter;
@@ -40,7 +40,7 @@ export class PassageMetrics {
   }
 
   /** A log is asked for, whoever has it or only where it is sure who. */
-  logAsked(believing: boolean): void {
+  logRequested(believing: boolean): void {
     this.#backends.add({usage: believing ? 'skip_tls_allowed' : 'enforce_tls'});
   }
 

@@ -1,7 +1,7 @@
 import {kinds} from '#src/api/kinds.js';
 import {plainFailure, notFound} from '#src/api/status.js';
 import type {Node} from '#src/api/types.js';
-import type {Connection} from '#src/resources/definition.js';
+import type {ConnectContext} from '#src/resources/definition.js';
 
 const agentPort = 10250;
 
@@ -16,7 +16,7 @@ const hostOf = ({status}: Readonly<Node>, preferred: readonly string[]): string 
 };
 
 /** Where the agent of a node listens. Throws for a node that is not there, or tells no address that this server may use. */
-export const agentOf = async ({reader, agentAddresses}: Connection, name: string): Promise<{readonly host: string; readonly port: string}> => {
+export const agentOf = async ({reader, agentAddresses}: ConnectContext, name: string): Promise<{readonly host: string; readonly port: string}> => {
   const node = await reader.get(kinds.nodes, '', name);
   if (!node) throw notFound({group: '', resource: 'nodes'}, name);
   return {host: hostOf(node, agentAddresses), port: String(node.status?.daemonEndpoints?.kubeletEndpoint?.Port || agentPort)};

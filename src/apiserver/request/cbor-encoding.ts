@@ -6,7 +6,7 @@ import type {SchemaNode} from '#src/schema/node.js';
 import type {SchemaSource} from '#src/schema/schemas.js';
 
 /** Objects as CBOR, where the gate for it is on. The code is loaded with the first request that speaks of it. */
-export class CborForm {
+export class CborEncoding {
   readonly #schemas: SchemaSource;
   readonly #naming: Naming;
   #codec: CborCodec | undefined;
@@ -18,7 +18,7 @@ export class CborForm {
   }
 
   /** The form, once it is loaded. */
-  get loaded(): CborForm | undefined {
+  get loaded(): CborEncoding | undefined {
     return this.#codec && this;
   }
 

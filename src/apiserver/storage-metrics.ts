@@ -17,7 +17,7 @@ export interface PollingSettings {
 }
 
 /** How much the store holds. A store that has to be asked is asked now and then; any other when somebody wants to know. */
-export class StorageFigures {
+export class StorageMetrics {
   readonly #registry: Registry;
   readonly #store: Store;
   readonly #counted = new Map<string, number>();
@@ -40,11 +40,11 @@ export class StorageFigures {
   /** Asks at once and then at each interval, until the signal aborts. */
   follow({clock, log, meter, naming, countEveryMs, sizeEveryMs}: PollingSettings, signal: AbortSignal): void {
     this.#counts = countEveryMs > 0;
-    const poll = (what: string, periodMs: number, ask: () => Promise<void>): void => {
+    const poll = (what: string, periodMs: number, run: () => Promise<void>): void => {
       if (periodMs <= 0) return;
       const now = async (): Promise<void> => {
         try {
-          await ask();
+          await run();
         } catch (error) {
           if (!signal.aborted) log.warn({err: error, what}, 'the store was asked for figures in vain');
         }

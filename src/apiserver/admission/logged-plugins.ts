@@ -18,13 +18,13 @@ const fieldsOf = (plugin: string, phase: Phase, {operation, resource, subresourc
 });
 
 /** The plugins, whose decisions are told of at verbosity 4 and whose times at 5; `--vmodule=admission=5` asks for these alone. */
-export const toldPlugins = (plugins: readonly AdmissionPlugin[], given: Log, clock: Pick<Clock, 'monotonic'>): readonly AdmissionPlugin[] => {
-  const log = given.child({component: 'admission'});
-  const timed = async <T>(plugin: string, phase: Phase, attributes: AdmissionAttributes, act: () => T | Promise<T>): Promise<T> => {
+export const loggedPlugins = (plugins: readonly AdmissionPlugin[], parent: Log, clock: Pick<Clock, 'monotonic'>): readonly AdmissionPlugin[] => {
+  const log = parent.child({component: 'admission'});
+  const timed = async <T>(plugin: string, phase: Phase, attributes: AdmissionAttributes, run: () => T | Promise<T>): Promise<T> => {
     const startedAt = clock.monotonic();
     const duration = () => `${(clock.monotonic() - startedAt).toFixed(3)}ms`;
     try {
-      const answer = await act();
+      const answer = await run();
       log.v(durations).info({...fieldsOf(plugin, phase, attributes), duration: duration()}, 'admission plugin has finished');
       return answer;
     } catch (error) {
