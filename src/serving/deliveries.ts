@@ -6,7 +6,7 @@ import type {Clock} from '#src/base/clock.js';
 export const defaultWaitingBytes = 256 << 20;
 
 /** Answers that take longer than this are looked after. */
-const lookMs = 1000;
+const lookMs = 250;
 
 /** What answers are written to; `ServerResponse` and HTTP/2 streams both are. */
 export type Outlet = Pick<Writable, 'destroy' | 'destroyed' | 'once'>;

@@ -63,7 +63,8 @@ type Asked = Pick<IncomingMessage, 'method' | 'headers'> & {readonly protocol: s
 
 const library = async (): Promise<WebSocketServer> => {
   const {WebSocketServer: Server} = await import('ws');
-  const made = new Server({noServer: true, maxPayload: maxMessageBytes, maxFragments: mostPieces, maxBufferedChunks: mostPieces, closeTimeout: farewellMs} as ConstructorParameters<typeof Server>[0]);
+  // One message in each turn of the event loop: a record may hold thousands of them.
+  const made = new Server({noServer: true, maxPayload: maxMessageBytes, maxFragments: mostPieces, maxBufferedChunks: mostPieces, allowSynchronousEvents: false, closeTimeout: farewellMs} as ConstructorParameters<typeof Server>[0]);
   made.on('headers', (lines, request) => {
     const {protocol} = request as unknown as Asked;
     if (protocol) lines.push(`Sec-WebSocket-Protocol: ${protocol}`);

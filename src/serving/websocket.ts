@@ -64,6 +64,7 @@ const webSocketServer = async (): Promise<WebSocketServer> => {
   return new Server({
     noServer: true,
     maxPayload: 64 << 10,
+    allowSynchronousEvents: false,
     // A token is no protocol anyone speaks: the first real one is agreed on.
     handleProtocols: offered => [...offered].find(protocol => !isToken(protocol)) ?? false,
   });

@@ -199,13 +199,13 @@ test.serial('others are served while a long YAML text is read', async t => {
 });
 
 test.serial('a YAML text may take so much memory and so much time, and as many may wait', async t => {
-  const text = Buffer.from(`a: [${'&a a,'.repeat(60_000)}]`);
-  const small = new YamlThread(systemClock, {megabytes: 6, ms: 60_000, waiting: 1});
+  const text = Buffer.from(`a: [${'&a a,'.repeat(200_000)}]`);
+  const small = new YamlThread(systemClock, {megabytes: 24, ms: 60_000, waiting: 1});
   const short = new YamlThread(systemClock, {megabytes: 256, ms: 20, waiting: 1});
 
   const answers = await Promise.allSettled([small.parse(text), small.parse(Buffer.from(`# ${'x'.repeat(10_000)}\na: b`)), small.parse(text), short.parse(text)]);
   t.deepEqual(answers.map(answer => (answer.status === 'fulfilled' ? answer.value.value : (answer.reason as Error).message)), [
-    'Request entity too large: reading the YAML takes more than 6 MiB; send it as JSON',
+    'Request entity too large: reading the YAML takes more than 24 MiB; send it as JSON',
     {a: 'b'},
     'too many long YAML bodies are being read, please try again later',
     'Request entity too large: reading the YAML takes more than 0.02 s; send it as JSON',

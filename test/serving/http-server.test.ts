@@ -408,6 +408,21 @@ test('what waits on a connection that speaks another protocol, and what is kept 
   socket.destroy();
 });
 
+test('messages over WebSocket that come in one piece are taken one in each turn of the event loop', async t => {
+  const turns: number[] = [];
+  let turn = 0;
+  const handler = (request: ApiRequest) => upgradeToWebSocket(request, '', systemClock, client => client.onMessage(() => void turns.push(turn)));
+  await using server = await serve(answering(handler));
+  const socket = await stalled(server, 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n');
+  const message = Buffer.from([0x82, 0x81, 0, 0, 0, 0, 1]);
+  const ping = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
+  socket.write(Buffer.concat(Array.from({length: 300}, () => [message, ping]).flat()));
+  for (; turns.length < 300; turn++) await new Promise(resolve => setImmediate(resolve));
+
+  t.true(new Set(turns).size > 150);
+  socket.destroy();
+});
+
 test('a message over WebSocket that has not come as a whole counts among what waits', async t => {
   const clock = new VirtualClock();
   const deliveries = new Deliveries(clock);

@@ -220,6 +220,22 @@ test('a peer who asks and never takes an answer loses the connection', async t =
   one.destroy();
 });
 
+test('frames that come in one piece are read a few in each turn of the event loop', async t => {
+  const [one, other] = await aPair();
+  const opened: number[] = [];
+  const session = new SpdySession(other, {side: 'server', onStream: () => void opened.push(turn)});
+  let turn = 0;
+  const write = frameWriter();
+  one.write(Buffer.concat(Array.from({length: 500}, (_, index) => write({kind: 'open', id: 2 * index + 1, headers: {}, fin: false, unidirectional: false}))));
+  for (; opened.length < 500; turn++) await new Promise(setImmediate);
+
+  const perTurn = new Map<number, number>();
+  for (const each of opened) perTurn.set(each, (perTurn.get(each) ?? 0) + 1);
+  t.true(Math.max(...perTurn.values()) <= 64);
+  session.close();
+  one.destroy();
+});
+
 test('what streams keep of a peer is told', async t => {
   const {client, server, opened} = await aWorld();
   client.open({}).write(Buffer.alloc(100_000));

@@ -1,4 +1,5 @@
 import type {Duplex} from 'node:stream';
+import {nextTurn} from '#src/base/turn.js';
 import {ByteReader} from './byte-reader.js';
 import {framesOf, frameWriter, resetStatus, type Frame} from './frames.js';
 import {HeaderUnpacker, type SpdyHeaders} from './header-block.js';
@@ -22,6 +23,8 @@ const defaultMaxStreams = 1000;
 const streamBytes = 8 << 10;
 /** So many answers to what a peer asks for wait at most for one who takes none. */
 const mostAnswers = 10_000;
+/** How many frames are read in one turn of the event loop: thousands may come in one piece. */
+const maxFramesPerTurn = 64;
 
 /** What a peer who grants windows has granted for one stream. */
 interface Grant {
@@ -128,7 +131,11 @@ export class SpdySession implements StreamPort {
   async #serve(head: Buffer): Promise<void> {
     using unpacker = new HeaderUnpacker();
     try {
-      for await (const frame of framesOf(new ByteReader(this.#socket, head), unpacker)) await this.#take(frame);
+      let count = 0;
+      for await (const frame of framesOf(new ByteReader(this.#socket, head), unpacker)) {
+        await this.#take(frame);
+        if (++count % maxFramesPerTurn === 0) await nextTurn();
+      }
     } catch (error) {
       this.#send({kind: 'goAway', last: this.#lastPeerId, status: 1});
       throw error;
