@@ -13,7 +13,7 @@ import {objections} from './policy.js';
 type Context = KeyedContext<SigningOptions>;
 
 /** Whether a signer may act: approved, not denied as well, and not given up before. */
-export const isToBeSigned = (csr: CachedRequest): boolean => {
+const isToBeSigned = (csr: CachedRequest): boolean => {
   const status = conditionOf(csr, 'Failed')?.status;
   const hasFailed = status === 'True' || status === '';
   return conditionOf(csr, 'Approved') !== undefined && conditionOf(csr, 'Denied') === undefined && !hasFailed;

@@ -22,7 +22,7 @@ export const isActive = ({active = []}: Frozen<CronJobStatus>, uid: string | und
 
 const activeUids = ({active = []}: Frozen<CronJobStatus>): Set<string | undefined> => new Set(active.map(({uid}) => uid));
 
-export const removeActive = (round: Round, uids: ReadonlySet<string | undefined>): void => {
+const removeActive = (round: Round, uids: ReadonlySet<string | undefined>): void => {
   const active: Active = (round.status.active ?? []).filter(({uid}) => !uids.has(uid));
   round.status.active = active;
 };

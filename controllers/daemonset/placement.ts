@@ -24,7 +24,7 @@ const isSame = (a: Frozen<Toleration>, b: Frozen<Toleration>): boolean =>
   a.key === b.key && (a.effect ?? '') === (b.effect ?? '') && (a.operator ?? '') === (b.operator ?? '') && (a.value ?? '') === (b.value ?? '');
 
 /** The tolerations of a template with those that every daemon pod has; one that is there keeps its place, but not its time limit. */
-export const daemonTolerations = (spec: Frozen<PodSpec>, naming: Naming): readonly Frozen<Toleration>[] => {
+const daemonTolerations = (spec: Frozen<PodSpec>, naming: Naming): readonly Frozen<Toleration>[] => {
   const added = defaultTolerations(naming, spec);
   const own = (spec.tolerations ?? []).map(toleration => added.find(each => isSame(each, toleration)) ?? toleration);
   return [...own, ...added.filter(each => !own.some(toleration => isSame(toleration, each)))];
@@ -56,7 +56,7 @@ export const judgeOf = ({spec}: DaemonSet, naming: Naming): ((node: Frozen<Node>
 const nameField = 'metadata.name';
 
 /** The affinity that holds a pod to one node; the rest of what is required stays. */
-export const pinned = (affinity: Frozen<Affinity> | undefined, node: string): Frozen<Affinity> => {
+const pinned = (affinity: Frozen<Affinity> | undefined, node: string): Frozen<Affinity> => {
   const matchFields = [{key: nameField, operator: 'In', values: [node]}];
   const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   const nodeSelectorTerms = terms.length > 0 ? terms.map(term => ({...term, matchFields})) : [{matchFields}];

@@ -15,7 +15,7 @@ type BudgetCondition = NonNullable<BudgetStatus['conditions']>[number];
 const evictionMs = 120_000;
 
 /** Budgets by what they select. */
-export const budgetSelection = selecting<PodDisruptionBudget>(({spec}) => spec?.selector as LabelSelectorObject | undefined);
+const budgetSelection = selecting<PodDisruptionBudget>(({spec}) => spec?.selector as LabelSelectorObject | undefined);
 
 /** The pods that the budget is about: an empty selector takes in the whole namespace, one that is absent or malformed nothing. */
 export const coveredBy = (budget: Frozen<PodDisruptionBudget>, pods: Lister<Pod>): readonly Frozen<Pod>[] => {

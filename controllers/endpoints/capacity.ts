@@ -1,7 +1,7 @@
 import type {Subset} from './subsets.js';
 
 /** So many addresses one object holds; more would make each of its changes too dear for all who watch. */
-export const capacity = 1000;
+const capacity = 1000;
 
 const total = (subsets: readonly Subset[], list: 'addresses' | 'notReadyAddresses'): number =>
   subsets.reduce((sum, subset) => sum + (subset[list]?.length ?? 0), 0);

@@ -15,7 +15,7 @@ export const addressTypesOf = ({spec}: Frozen<Service>): readonly AddressFamily[
 };
 
 /** The ports of the service as this pod has them. Those whose name no container knows are left out. */
-export const portsFor = ({spec}: Frozen<Service>, pod: Frozen<Pod>): SlicePort[] =>
+const portsFor = ({spec}: Frozen<Service>, pod: Frozen<Pod>): SlicePort[] =>
   (spec?.ports ?? []).flatMap(each => {
     const port = targetPort(pod, each);
     if (port === undefined) return [];

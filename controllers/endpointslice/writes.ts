@@ -20,7 +20,7 @@ const without = (labels: Readonly<Record<string, string>> | undefined, {service,
 };
 
 /** The labels of a service's slices: its own, but for those by which slices are found. */
-export const sliceLabels = (service: Frozen<Service>, words: SliceWords): Record<string, string> => ({
+const sliceLabels = (service: Frozen<Service>, words: SliceWords): Record<string, string> => ({
   ...without(service.metadata?.labels, words),
   ...(isHeadless(service) ? {[words.headless]: ''} : {}),
   [words.service]: service.metadata?.name ?? '',

@@ -30,7 +30,7 @@ const hintsOf = ({endpoints}: Frozen<EndpointSlice>, hints: Counts, zones: Alloc
 };
 
 /** How many endpoints each zone gives to others, and how many each gets, until all are about where they should be. */
-export const exchange = (zones: Allocations, hints: ReadonlyMap<string, number>): {readonly giving: Counts; readonly receiving: Counts} => {
+const exchange = (zones: Allocations, hints: ReadonlyMap<string, number>): {readonly giving: Counts; readonly receiving: Counts} => {
   const [surplus, lack, giving, receiving]: [Counts, Counts, Counts, Counts] = [new Map(), new Map(), new Map(), new Map()];
   for (const [zone, {desired}] of zones) {
     const difference = (hints.get(zone) ?? 0) - desired;

@@ -15,7 +15,7 @@ const verbs = ['delete', 'list', 'watch'];
 const ignoredResources = (naming: Naming): ReadonlySet<string> => new Set(['', naming.group('events')].map(group => resourceText({group, resource: 'events'})));
 
 /** What there is to follow: each resource, in its preferred version, that can be listed, watched and deleted. */
-export const collectable = ({resources}: Pick<Discovered, 'resources'>, naming: Naming): Map<string, FoundResource> => {
+const collectable = ({resources}: Pick<Discovered, 'resources'>, naming: Naming): Map<string, FoundResource> => {
   const ignored = ignoredResources(naming);
   const fitting = resources.filter(found => verbs.every(verb => found.verbs.includes(verb)) && !ignored.has(resourceText(found)));
   return new Map(fitting.map(found => [monitorKey(found), found]));

@@ -38,4 +38,3 @@ export const figures = (meter: Meter, clock: Clock, autoscalers: () => number) =
     forget: ({namespace, name}: ObjectKey) => desired.remove({namespace, hpa_name: name}),
   };
 };
-export type Figures = ReturnType<typeof figures>;

@@ -27,7 +27,7 @@ export const addressOf = ({metadata}: Frozen<IPAddress>): IpAddress | undefined 
 const endOf = ({metadata}: Cached): number => parseTime(metadata?.deletionTimestamp) ?? Infinity;
 
 /** Whether `other` is another object that will be there when `own` has gone: of two that are going the one that was deleted later, or is named later. */
-export const outlives = (other: Cached, own: Cached): boolean => {
+const outlives = (other: Cached, own: Cached): boolean => {
   const [name, ownName] = [other.metadata?.name ?? '', own.metadata?.name ?? ''];
   return name !== ownName && (endOf(other) > endOf(own) || (endOf(other) === endOf(own) && name > ownName));
 };

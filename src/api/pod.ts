@@ -30,7 +30,6 @@ export type VolumeProjection = Omit<Wire<upstream.V1VolumeProjection>, 'podCerti
 export type KeyToPath = Wire<upstream.V1KeyToPath>;
 export type DownwardAPIVolumeFile = Wire<upstream.V1DownwardAPIVolumeFile>;
 export type SecurityContext = Wire<upstream.V1SecurityContext>;
-export type PodSecurityContext = Wire<upstream.V1PodSecurityContext>;
 export type SELinuxOptions = Wire<upstream.V1SELinuxOptions>;
 export type SeccompProfile = Wire<upstream.V1SeccompProfile>;
 export type AppArmorProfile = Wire<upstream.V1AppArmorProfile>;
@@ -43,7 +42,6 @@ export type NodeSelectorRequirement = Wire<upstream.V1NodeSelectorRequirement>;
 export type PodAffinityTerm = Wire<upstream.V1PodAffinityTerm>;
 export type Toleration = Wire<upstream.V1Toleration>;
 export type TopologySpreadConstraint = Wire<upstream.V1TopologySpreadConstraint>;
-export type PodResourceClaim = Wire<upstream.V1PodResourceClaim>;
 export type PodDNSConfig = Wire<upstream.V1PodDNSConfig>;
 
 /** The pod's spec of release 1.35. */

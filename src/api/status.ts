@@ -112,7 +112,7 @@ export const nameNotGenerated = (of: ResourceRef, name: string): StatusError =>
   });
 
 /** The cause every lost compare is reported with. */
-export const modifiedMeanwhile = 'the object has been modified; please apply your changes to the latest version and try again';
+const modifiedMeanwhile = 'the object has been modified; please apply your changes to the latest version and try again';
 
 export const conflict = (of: ResourceRef, name: string, cause: string = modifiedMeanwhile): StatusError =>
   statusError('Conflict', `Operation cannot be fulfilled on ${named(of)} "${name}": ${cause}`, {details: details(of, name)});

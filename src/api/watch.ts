@@ -1,4 +1,3 @@
-import type {Status} from './status.js';
 import type {KubeObject} from './types.js';
 
 /** One event of a watch as clients see it. An ERROR never gets this far: it ends the stream. */
@@ -7,5 +6,3 @@ export interface WatchEvent<T extends KubeObject = KubeObject> {
   readonly object: T;
 }
 
-/** An event as it is on the wire. */
-export type WireWatchEvent = WatchEvent | {readonly type: 'ERROR'; readonly object: Status};

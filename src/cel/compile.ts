@@ -49,7 +49,7 @@ export interface Program {
 }
 
 /** The default cost limit of one evaluation, as upstream's. */
-export const perCallLimit = 1_000_000;
+const perCallLimit = 1_000_000;
 
 const bindingValue = (bindings: Bindings, name: string): Value => {
   if (!Object.hasOwn(bindings, name)) return new Failure(`no such attribute(s): ${name}`);

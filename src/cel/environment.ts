@@ -86,7 +86,7 @@ export const extend = (environment: Environment, extension: Extension): Environm
 };
 
 /** Returns the full names that a name may have in a container, in resolution order: for `x` in `a.b` these are `a.b.x`, `a.x` and `x`. */
-export const candidateNames = (container: string, name: string): readonly string[] => {
+const candidateNames = (container: string, name: string): readonly string[] => {
   if (name.startsWith('.')) return [name.slice(1)];
   if (container === '') return [name];
   const parts = container.split('.');

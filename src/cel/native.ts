@@ -79,11 +79,8 @@ export class NativeMap extends MapValue {
 /** The accumulator map of a comprehension, which grows in place. */
 export class GrowingMap extends NativeMap {}
 
-/** JSON that no schema describes. */
-export type Json = null | boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>>;
-
 /** A list over plain JSON. Elements are converted on access. */
-export class JsonList extends ListValue {
+class JsonList extends ListValue {
   readonly raw: readonly unknown[];
 
   constructor(raw: readonly unknown[]) {
@@ -109,7 +106,7 @@ export class JsonList extends ListValue {
 }
 
 /** A map over a JSON object. Values are converted on access. */
-export class JsonMap extends MapValue {
+class JsonMap extends MapValue {
   readonly raw: Readonly<Record<string, unknown>>;
 
   constructor(raw: Readonly<Record<string, unknown>>) {

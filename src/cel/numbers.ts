@@ -4,7 +4,7 @@ const int64 = {least: -(2n ** 63n), most: 2n ** 63n - 1n};
 const uint64 = {least: 0n, most: 2n ** 64n - 1n};
 
 export const intOverflow = new Failure('integer overflow');
-export const uintOverflow = new Failure('unsigned integer overflow');
+const uintOverflow = new Failure('unsigned integer overflow');
 export const divisionByZero = new Failure('division by zero');
 export const modulusByZero = new Failure('modulus by zero');
 
@@ -34,7 +34,7 @@ export const formatDouble = (value: number): string => {
 };
 
 /** Formats a double without an exponent. */
-export const formatDoubleInFull = (value: number): string => {
+const formatDoubleInFull = (value: number): string => {
   const [digits = '', power] = value.toString().split('e');
   if (power === undefined) return digits;
   const [sign, unsigned] = digits.startsWith('-') ? ['-', digits.slice(1)] : ['', digits];

@@ -16,7 +16,7 @@ const maxProblems = 100;
 const lineBreak = /\n/g;
 
 /** Returns the position of a UTF-16 offset, or -1 for offset -1. */
-export const locate = (text: string, offset: number): {readonly line: number; readonly column: number} => {
+const locate = (text: string, offset: number): {readonly line: number; readonly column: number} => {
   if (offset < 0) return {line: -1, column: -1};
   let line = 1;
   let start = 0;

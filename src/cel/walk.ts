@@ -1,7 +1,7 @@
 import type {Expr} from './ast.js';
 
 /** Returns the children of a node in source order. */
-export const children = (expr: Expr): readonly Expr[] => {
+const children = (expr: Expr): readonly Expr[] => {
   switch (expr.kind) {
     case 'literal':
     case 'ident':

@@ -1,10 +1,7 @@
-import type {Naming} from '#src/api/naming.js';
 import type {HttpConnection, HttpReply, HttpRequest} from '#src/transport/http-connection.js';
 import type {Call, Caller, Reply} from './caller.js';
-import type {Client} from './client.js';
 import {Content, type ClientContent, type Written} from './content.js';
 import {eventSink} from './event-sink.js';
-import {clientOver} from './resource-client.js';
 
 export interface HttpsOptions {
   readonly userAgent: string;
@@ -13,10 +10,6 @@ export interface HttpsOptions {
   /** In which form objects go over the wire; JSON unless told otherwise. */
   readonly content?: ClientContent;
 }
-
-/** A client over a connection. It limits and repeats nothing: see `limited` and `repeating`. */
-export const httpsClient = (connection: HttpConnection, options: HttpsOptions & {readonly naming: Naming}): Client =>
-  clientOver(httpsCaller(connection, options), options.naming);
 
 /** The way to a server over the network. */
 export const httpsCaller = (connection: HttpConnection, {userAgent, timeoutMs, content: settings}: HttpsOptions): Caller => {

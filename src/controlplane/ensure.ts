@@ -14,7 +14,7 @@ export interface ObjectName {
 const attempts = 20;
 
 /** Whether a write failed because somebody else wrote the same object after it was read. */
-export const isOvertaken = (error: unknown): boolean => isConflict(error) || isAlreadyExists(error) || isNotFound(error);
+const isOvertaken = (error: unknown): boolean => isConflict(error) || isAlreadyExists(error) || isNotFound(error);
 
 const current = async <T extends KubeObject>(objects: ResourceClient<T>, {name, ...options}: ObjectName): Promise<T | undefined> => {
   try {

@@ -26,7 +26,7 @@ export interface FlowSchemaStatusParts {
 }
 
 /** What a schema's condition has to say of the level it refers to. */
-export const danglingCondition = ({spec}: Frozen<FlowSchema>, isThere: boolean) => {
+const danglingCondition = ({spec}: Frozen<FlowSchema>, isThere: boolean) => {
   const level = JSON.stringify(spec?.priorityLevelConfiguration.name ?? '');
   const message = `This FlowSchema references the PriorityLevelConfiguration object named ${level} ${isThere ? 'and it exists' : 'but there is no such object'}`;
   return {type: 'Dangling', status: isThere ? 'False' : 'True', reason: isThere ? 'Found' : 'NotFound', message};

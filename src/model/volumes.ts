@@ -36,7 +36,7 @@ export const isFullyBound = ({metadata, spec}: Frozen<Claim>, naming: Naming): b
   Boolean(spec?.volumeName) && metadata?.annotations?.[volumeAnnotations(naming).bindCompleted] !== undefined;
 
 /** Whether a volume is bound to this claim, compared by UID if set. */
-export const isBoundTo = ({spec}: Frozen<Volume>, {metadata}: Frozen<Claim>): boolean => {
+const isBoundTo = ({spec}: Frozen<Volume>, {metadata}: Frozen<Claim>): boolean => {
   const reference = spec?.claimRef;
   if (!reference || reference.name !== metadata?.name || reference.namespace !== metadata?.namespace) return false;
   return !reference.uid || reference.uid === metadata?.uid;
@@ -52,7 +52,7 @@ const storageOf = (amounts: Readonly<Record<string, string>> | undefined): Quant
 
 /** Returns the storage that a claim requests. */
 export const claimedStorage = ({spec}: Frozen<Claim>): Quantity => storageOf(spec?.resources?.requests);
-export const storageCapacity = ({spec}: Frozen<Volume>): Quantity => storageOf(spec?.capacity);
+const storageCapacity = ({spec}: Frozen<Volume>): Quantity => storageOf(spec?.capacity);
 
 const hasModes = (claim: Frozen<Claim>, volume: Frozen<Volume>): boolean => (claim.spec?.accessModes ?? []).every(mode => volume.spec?.accessModes?.includes(mode));
 const sameMode = (claim: Frozen<Claim>, volume: Frozen<Volume>): boolean => (claim.spec?.volumeMode ?? 'Filesystem') === (volume.spec?.volumeMode ?? 'Filesystem');

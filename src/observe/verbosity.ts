@@ -8,7 +8,7 @@ const globbed = (pattern: string): RegExp =>
   new RegExp(`^${pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*').replaceAll('?', '.')}$`);
 
 /** The entries of a `--vmodule` value; a text says what is wrong with it. */
-export const parseVmodule = (text: string): readonly ModuleLevel[] | string => {
+const parseVmodule = (text: string): readonly ModuleLevel[] | string => {
   const levels: ModuleLevel[] = [];
   for (const entry of text.split(',').filter(Boolean)) {
     const match = /^([^=]+)=(\d+)$/.exec(entry.trim());

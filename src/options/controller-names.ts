@@ -86,7 +86,7 @@ export const validateSelection = (items: readonly string[]): string | undefined 
 };
 
 /** Returns the list with aliases replaced by canonical names. */
-export const canonicalSelection = (items: readonly string[]): readonly string[] =>
+const canonicalSelection = (items: readonly string[]): readonly string[] =>
   items.map(item => (item.startsWith('-') ? '-' : '') + (canonicalNames.get(withoutDash(item)) ?? withoutDash(item)));
 
 /**

@@ -1,6 +1,6 @@
 import {naming} from '#src/api/naming.js';
 import {flagTable} from './flag.js';
-import type {Given, OptionsOf} from './flag.js';
+import type {Given} from './flag.js';
 import {limits} from './platlet/limits.js';
 import {node} from './platlet/node.js';
 import {resources} from './platlet/resources.js';
@@ -58,5 +58,3 @@ export const platletFlags = flagTable({
         : undefined,
   ],
 });
-
-export type PlatletOptions = OptionsOf<typeof platletFlags>;

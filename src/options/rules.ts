@@ -1,15 +1,5 @@
 import {isIP} from 'node:net';
 import {parseRange, rangeSize} from '#src/base/ip-address.js';
-import type {Given} from './flag.js';
-
-/** Returns a rule that two flags must be given together. */
-export const bothOrNeither =
-  (first: string, second: string) =>
-  (_: unknown, given: Given): string | undefined => {
-    if (given.has(first) === given.has(second)) return undefined;
-    const [present, missing] = given.has(first) ? [first, second] : [second, first];
-    return `--${present} requires --${missing}`;
-  };
 
 /** Validates single-stack or dual-stack ranges: at most two, of different families. */
 export const validateDualStack = (flag: string, cidrs: readonly string[]): string | undefined => {

@@ -49,6 +49,3 @@ export const parseTaint = (text: string): Taint => {
   if (!effects.includes(effect)) throw new Error(`"${text}" has an unknown effect; must be one of ${effects.join(', ')}`);
   return {key, value, effect};
 };
-
-/** Returns the first item that occurs more than once. */
-export const firstDuplicate = (items: readonly string[]): string | undefined => items.find((item, at) => items.indexOf(item) !== at);

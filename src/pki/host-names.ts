@@ -7,7 +7,7 @@ import {ipBytes, ipText} from './ip.js';
 export const normalHost = (host: string): string => host.toLowerCase().replace(/\.$/, '');
 
 /** Whether a pattern matches a host name. A leading `*.` stands for exactly one label (RFC 6125 §6.4.3). */
-export const patternCovers = (pattern: string, host: string): boolean => {
+const patternCovers = (pattern: string, host: string): boolean => {
   const [wanted, name] = [normalHost(pattern), normalHost(host)];
   if (!wanted.startsWith('*.')) return wanted === name;
   const dot = name.indexOf('.');

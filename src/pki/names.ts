@@ -75,7 +75,7 @@ const readString = ({tag, content}: Element): string | undefined => {
 };
 
 /** Returns the string values of an attribute in order. */
-export const valuesOf = (attributes: readonly Attribute[], wanted: string): string[] =>
+const valuesOf = (attributes: readonly Attribute[], wanted: string): string[] =>
   attributes.flatMap(({oid: found, value}) => (found === wanted && value !== undefined ? [value] : []));
 
 /** Parses a Name (RFC 5280 §4.1.2.4). */

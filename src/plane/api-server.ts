@@ -106,7 +106,7 @@ export interface RunningApiServer {
 }
 
 /** The server's own identity. */
-export const serverUser: UserInfo = {name: 'system:apiserver', groups: ['system:masters', 'system:authenticated']};
+const serverUser: UserInfo = {name: 'system:apiserver', groups: ['system:masters', 'system:authenticated']};
 
 /**
  * Puts an API server together, in stages of which each uses the values of those before: what the options name (files, authorizers), the registry, what

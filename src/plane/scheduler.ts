@@ -30,7 +30,7 @@ export const scheduler: Component<(typeof schedulerFlags)['rows']> = {
 };
 
 /** Reads the settings of a scheduler from its flags and from the file that `--config` names. Throws one line that names flag and file. */
-export const schedulerSettings = ({config, podMaxInUnschedulablePodsDuration}: Pick<SchedulerOptions, 'config' | 'podMaxInUnschedulablePodsDuration'>): Settings => {
+const schedulerSettings = ({config, podMaxInUnschedulablePodsDuration}: Pick<SchedulerOptions, 'config' | 'podMaxInUnschedulablePodsDuration'>): Settings => {
   const patient = {patienceMs: podMaxInUnschedulablePodsDuration};
   if (!config) return {...defaultSettings, ...patient};
   try {

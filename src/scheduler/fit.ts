@@ -37,7 +37,7 @@ const combinedReason = (plugins: readonly PluginName[]): string =>
   plugins.length === 1 ? `node(s) didn't satisfy plugin ${plugins[0]}` : `node(s) didn't satisfy plugin(s) [${[...plugins].sort().join(' ')}] simultaneously`;
 
 /** Makes all filters ready. One that rules every node out ends it; after one that merely rejects them all the others are made ready too, since room may be made. */
-export const prepareFilters = function* (pod: PodInfo, filters: readonly Filter[], cluster: Cluster): Steps<FilterSet> {
+const prepareFilters = function* (pod: PodInfo, filters: readonly Filter[], cluster: Cluster): Steps<FilterSet> {
   const checks: {plugin: PluginName; check: PreparedFilter}[] = [];
   const restrictingPlugins: PluginName[] = [];
   let nodes: ReadonlySet<string> | undefined;
@@ -63,7 +63,7 @@ export const prepareFilters = function* (pod: PodInfo, filters: readonly Filter[
 };
 
 /** The first objection of a filter to a node. */
-export const runFilters = ({filters}: FilterSet, node: NodeInfo): PluginRejection | undefined => {
+const runFilters = ({filters}: FilterSet, node: NodeInfo): PluginRejection | undefined => {
   for (const {plugin, check} of filters) {
     const rejection = check.filter?.(node);
     if (rejection) return {...rejection, plugin};

@@ -15,7 +15,7 @@ export interface TypeDocs {
 }
 
 /** The folder the build writes the tables to, seen from wherever this code runs: compiled file or bundle. */
-export const tablesFolder = (): string => {
+const tablesFolder = (): string => {
   for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
     if (existsSync(join(folder, 'schema', 'stamp'))) return join(folder, 'schema');
     if (folder === dirname(folder)) throw new Error('the schema tables are missing: run `make build`');

@@ -3,7 +3,7 @@ import type {Delivery} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 
 /** How many bytes may wait for readers, in all answers and watches of a server together. */
-export const defaultWaitingBytes = 256 << 20;
+const defaultWaitingBytes = 256 << 20;
 
 /** Answers that take longer than this are looked after. */
 const lookMs = 250;

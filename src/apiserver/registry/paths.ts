@@ -7,7 +7,7 @@ export type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Sets `to.<path>` to what `from.<path>` holds, or removes it where `from` has nothing. */
-export const copyPath = (from: Fields, to: Fields, path: string): void => {
+const copyPath = (from: Fields, to: Fields, path: string): void => {
   const parts = path.split('.');
   const last = parts.pop()!;
   let source: unknown = from;

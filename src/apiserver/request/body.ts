@@ -17,7 +17,7 @@ import type {CborEncoding} from './cbor-encoding.js';
 import {header} from './context.js';
 
 /** The largest body a request may have, in bytes. */
-export const bodyLimit = 3 * 1024 * 1024;
+const bodyLimit = 3 * 1024 * 1024;
 
 /** What it takes to read an object out of a request. */
 export interface BodyReader {

@@ -9,7 +9,7 @@ import {tooManyRequests} from './plain-refusal.js';
 type Bytes = Extract<ApiBody, {kind: 'bytes'}>;
 
 /** How many bytes all bodies that are coming in may take. */
-export const defaultIncomingBytes = 128 << 20;
+const defaultIncomingBytes = 128 << 20;
 
 /** What a request that waits for its body takes besides what came of it. */
 const requestBytes = 16 << 10;

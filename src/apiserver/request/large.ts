@@ -20,7 +20,7 @@ export interface LargeRequests {
 }
 
 /** Thrown on the way to an answer that another thread should give; nothing has been done yet. */
-export class TooLarge extends Error {
+class TooLarge extends Error {
   override readonly name = 'TooLarge';
 }
 
@@ -43,7 +43,7 @@ const bytesOfValue = 4;
 type Bytes = ApiBody & {readonly kind: 'bytes'};
 
 /** The body of a request that may be handed over: throws `TooLarge` when it is read and found so, and can then be had whole. */
-export class WeighedBody {
+class WeighedBody {
   readonly kind = 'bytes';
   readonly #body: Bytes;
   readonly #isBinary: boolean;

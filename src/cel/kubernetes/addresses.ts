@@ -8,7 +8,7 @@ const ipType = opaqueType('net.IP');
 const cidrType = opaqueType('net.CIDR');
 
 /** An IP address value. */
-export class Ip extends OpaqueValue {
+class Ip extends OpaqueValue {
   readonly type: Type = ipType;
   override readonly size: number;
   readonly address: IpAddress;

@@ -3,7 +3,7 @@ import type {UserInfo} from '#src/api/user.js';
 import type {Bindings, Outcome, Program} from '#src/cel/compile.js';
 
 /** Thrown when an expression needs a decision that the authorizer has not made yet. */
-export class PendingDecision extends Error {
+class PendingDecision extends Error {
   readonly attributes: Attributes;
   readonly decision: Promise<Decision>;
 

@@ -7,7 +7,7 @@ import {Bytes, Duration, Failure, ListValue, MapValue, Timestamp, typeOfValue, T
 export class FormatError extends Error {}
 
 /** The error of each clause for arguments of an unsupported type. */
-export const clauseErrors: Readonly<Record<string, string>> = {
+const clauseErrors: Readonly<Record<string, string>> = {
   s: 'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps',
   d: 'decimal clause can only be used on integers',
   f: 'fixed-point clause can only be used on doubles',

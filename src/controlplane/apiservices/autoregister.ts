@@ -31,7 +31,7 @@ const isOutdated = (error: unknown): boolean => isNotFound(error) || isConflict(
 const nameOf = (group: string, version: string): string => `${version}.${group}`;
 
 /** Who looks after an APIService, if the server does. */
-export const managedLabel = (naming: Naming): string => naming.subKey(naming.component('aggregator'), 'automanaged');
+const managedLabel = (naming: Naming): string => naming.subKey(naming.component('aggregator'), 'automanaged');
 
 const registration = (naming: Naming, group: string, version: string, {group: groupPriorityMinimum, version: versionPriority}: Priority, managed: Managed | undefined): ApiService => ({
   metadata: {name: nameOf(group, version), ...(managed ? {labels: {[managedLabel(naming)]: managed}} : {})},

@@ -38,7 +38,7 @@ const isListening = ({endpoints, ports}: Frozen<EndpointSlice>, portName: string
   (endpoints ?? []).some(({conditions}) => conditions?.ready !== false) && (ports ?? []).some(({name, port}) => name === portName && port !== undefined);
 
 /** What can be seen of a service without calling it; nothing where nothing speaks against it. */
-export const seenAgainst = ({namespace, name, port}: Frozen<Reference>, service: Frozen<Service> | undefined, slices: readonly Frozen<EndpointSlice>[]): Availability | undefined => {
+const seenAgainst = ({namespace, name, port}: Frozen<Reference>, service: Frozen<Service> | undefined, slices: readonly Frozen<EndpointSlice>[]): Availability | undefined => {
   const place = `service/${name} in ${JSON.stringify(namespace ?? '')}`;
   if (!service) return refused('ServiceNotFound', `${place} is not present`);
   if ((service.spec?.type ?? 'ClusterIP') !== 'ClusterIP') return undefined;

@@ -22,7 +22,7 @@ const several = (texts: readonly string[]): string => {
 };
 
 /** Which of the wished names a definition is given, and the reason and text of the last conflict, if there is one. */
-export const acceptNames = (wished: HeldNames, accepted: Partial<HeldNames>, resources: Taken, kindNames: Taken): {names: Names; conflict?: {reason: string; message: string}} => {
+const acceptNames = (wished: HeldNames, accepted: Partial<HeldNames>, resources: Taken, kindNames: Taken): {names: Names; conflict?: {reason: string; message: string}} => {
   const names = structuredClone(accepted) as Names;
   let conflict: {reason: string; message: string} | undefined;
   const take = (field: 'plural' | 'singular' | 'kind' | 'listKind', taken: Taken, reason: string): void => {

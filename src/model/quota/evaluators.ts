@@ -12,7 +12,7 @@ const legacyNames: ReadonlySet<string> = new Set(['configmaps', 'secrets', 'repl
 const prefix = 'count/';
 
 /** Returns an evaluator that counts the objects of a resource. */
-export const objectCounter = (group: string, resource: string): QuotaEvaluator => {
+const objectCounter = (group: string, resource: string): QuotaEvaluator => {
   const names = [`${prefix}${group ? `${resource}.${group}` : resource}`, ...(group === '' && legacyNames.has(resource) ? [resource] : [])];
   return {
     group,

@@ -28,7 +28,7 @@ const quotaUsage = (requests: ResourceList, limits: ResourceList, naming: Naming
 };
 
 /** Whether a pod is charged: not if it is terminal, nor if its deletion grace period has expired. */
-export const countsTowardsQuota = (pod: Frozen<Pod>, now: number): boolean => {
+const countsTowardsQuota = (pod: Frozen<Pod>, now: number): boolean => {
   if (isTerminal(pod)) return false;
   const {deletionTimestamp, deletionGracePeriodSeconds} = pod.metadata ?? {};
   const end = parseTime(deletionTimestamp);

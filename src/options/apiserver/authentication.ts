@@ -156,7 +156,7 @@ export const serviceAccountTokens = flagSection('Service account tokens', {
 });
 
 /** All authorization modes, supported or not. */
-export const authorizationModes = ['AlwaysAllow', 'AlwaysDeny', 'ABAC', 'Webhook', 'RBAC', 'Node'] as const;
+const authorizationModes = ['AlwaysAllow', 'AlwaysDeny', 'ABAC', 'Webhook', 'RBAC', 'Node'] as const;
 
 const authorizationAlternatives = 'choose from AlwaysAllow, AlwaysDeny, Node and RBAC by --authorization-mode';
 

@@ -23,7 +23,7 @@ export const verbosity = {
   },
 } as const;
 
-export const logFormat = {
+const logFormat = {
   'logging-format': {type: 'string', help: 'The form of log lines: text, or json for an object a line, which needs the gate LoggingBetaOptions.', default: 'text', oneOf: ['text', 'json']},
 } as const;
 

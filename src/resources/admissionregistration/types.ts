@@ -4,7 +4,6 @@ export type ValidatingWebhook = NonNullable<ObjectOf<typeof kinds.validatingWebh
 export type MutatingWebhook = NonNullable<ObjectOf<typeof kinds.mutatingWebhookConfigurations>['webhooks']>[number];
 /** What both kinds of webhooks have. */
 export type Webhook = ValidatingWebhook & Partial<Pick<MutatingWebhook, 'reinvocationPolicy'>>;
-export type ClientConfig = Webhook['clientConfig'];
 export type Rule = NonNullable<Webhook['rules']>[number];
 export type MatchCondition = NonNullable<Webhook['matchConditions']>[number];
 

@@ -30,7 +30,7 @@ const selectorText = ({matchLabels = {}, matchExpressions = []}: NonNullable<Par
 };
 
 /** The parameters of a binding as tables show them. */
-export const paramRefText = (ref: ParamRef | undefined): string => {
+const paramRefText = (ref: ParamRef | undefined): string => {
   if (ref?.name) return `${ref.namespace || '*'}/${ref.name}`;
   return ref?.selector ? selectorText(ref.selector) : '<unset>';
 };

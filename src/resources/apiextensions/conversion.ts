@@ -5,7 +5,7 @@ import {caBundleProblem} from './ca-bundle.js';
 import type {Conversion} from './types.js';
 
 /** The versions of the review that this server speaks. */
-export const reviewVersions: readonly string[] = ['v1', 'v1beta1'];
+const reviewVersions: readonly string[] = ['v1', 'v1beta1'];
 
 /** Whether a conversion that was once taken had no version of the review to speak. */
 export const speaksUnknownOnly = (conversion: Conversion | undefined): boolean => {

@@ -22,7 +22,7 @@ export const scaleColumns: readonly Column<Scale>[] = [
 ];
 
 /** The selector in the form queries have. Empty for one that is malformed. */
-export const selectorText = (selector: LabelSelectorObject | undefined): string => {
+const selectorText = (selector: LabelSelectorObject | undefined): string => {
   try {
     return labelSelectorOf(selector).toString();
   } catch {

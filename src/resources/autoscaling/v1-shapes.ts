@@ -20,7 +20,7 @@ export const quantity: Shape = value => {
 
 export const listOf = (item: Shape): Shape => value => Array.isArray(value) && value.every(item);
 
-export const mapOf = (item: Shape): Shape => value => isFields(value) && Object.values(value).every(item);
+const mapOf = (item: Shape): Shape => value => isFields(value) && Object.values(value).every(item);
 
 /** Fields that look so when they are there; what is not named may be anything. */
 export const fields = (shapes: Readonly<Record<string, Shape>>): Shape => value =>

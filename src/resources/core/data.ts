@@ -3,7 +3,7 @@ import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {dataKeyProblems} from '#src/resources/validation/names.js';
 
 /** How much a ConfigMap or a Secret may hold. */
-export const dataLimit = 1024 * 1024;
+const dataLimit = 1024 * 1024;
 
 const whenSet = 'field is immutable when `immutable` is set';
 

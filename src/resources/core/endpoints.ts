@@ -67,7 +67,7 @@ const endpointsText = ({subsets = []}: Readonly<Endpoints>): string => {
 };
 
 /** What the kind is warned of in every answer: another one holds more and changes less at a time. */
-export const endpointsDeprecation = (naming: Naming): string => `v1 Endpoints is deprecated in v1.33+; use ${naming.group('discovery')}/v1 EndpointSlice`;
+const endpointsDeprecation = (naming: Naming): string => `v1 Endpoints is deprecated in v1.33+; use ${naming.group('discovery')}/v1 EndpointSlice`;
 
 const writable = ['metadata', 'subsets'];
 

@@ -98,7 +98,7 @@ function* warnings(policy: Readonly<NetworkPolicy>, _old: unknown, {naming}: Hoo
 }
 
 /** A selector in one line. */
-export const selectorText = (selector: LabelSelectorObject | undefined): string => {
+const selectorText = (selector: LabelSelectorObject | undefined): string => {
   try {
     return (selector && labelSelectorOf(selector).toString()) || '<none>';
   } catch {

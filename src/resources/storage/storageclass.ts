@@ -68,7 +68,7 @@ function* validateChange(object: Readonly<StorageClass>, old: Readonly<StorageCl
 }
 
 /** Whether the class is the one that claims without a class get. */
-export const isDefaultClass = ({metadata}: Pick<StorageClass, 'metadata'>, naming: Naming): boolean =>
+const isDefaultClass = ({metadata}: Pick<StorageClass, 'metadata'>, naming: Naming): boolean =>
   ['storageclass', 'storageclass.beta'].some(sub => metadata?.annotations?.[naming.subKey(sub, 'is-default-class')] === 'true');
 
 const writable = ['metadata', 'provisioner', 'parameters', 'reclaimPolicy', 'mountOptions', 'allowVolumeExpansion', 'volumeBindingMode', 'allowedTopologies'];

@@ -11,7 +11,7 @@ import {dnsLabel, each, notPositiveText, oneOf} from './values.js';
 type Claim = (typeof kinds.kinds.persistentVolumeClaims) extends kinds.Kind<infer T> ? T : never;
 export type ClaimSpec = NonNullable<Claim['spec']>;
 
-export const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
+const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 export const volumeModes = ['Block', 'Filesystem'];
 
 /** Ways to use a volume; that of a single pod stands alone. */

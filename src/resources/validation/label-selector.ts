@@ -6,7 +6,7 @@ import {validateLabels} from './object-meta.js';
 type Requirement = NonNullable<LabelSelectorObject['matchExpressions']>[number];
 
 /** Whether a term of a label selector makes sense. */
-export function* validateLabelRequirement({key, operator, values = []}: Requirement, path: string, anyValue = false): Iterable<FieldError> {
+function* validateLabelRequirement({key, operator, values = []}: Requirement, path: string, anyValue = false): Iterable<FieldError> {
   if (operator === 'In' || operator === 'NotIn') {
     if (values.length === 0) yield required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'");
   } else if (operator === 'Exists' || operator === 'DoesNotExist') {

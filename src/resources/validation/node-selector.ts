@@ -14,7 +14,7 @@ function* values({operator, values: given = []}: NodeSelectorRequirement, path: 
 }
 
 /** A term by labels. */
-export function* validateNodeRequirement(requirement: NodeSelectorRequirement, path: string, anyValue: boolean): Iterable<FieldError> {
+function* validateNodeRequirement(requirement: NodeSelectorRequirement, path: string, anyValue: boolean): Iterable<FieldError> {
   yield* values(requirement, path);
   yield* qualifiedName(`${path}.key`, requirement.key ?? '');
   if (anyValue) return;

@@ -1,11 +1,10 @@
 import {dnsLabelProblems, dnsSubdomainProblems, labelKeyProblems, patternText, tooLongText} from '#src/api/names.js';
 import {invalid, notSupported, type FieldError} from '#src/api/field-error.js';
-import {isIP} from 'node:net';
 
 export const negativeText = 'must be greater than or equal to 0';
 export const notPositiveText = 'must be greater than zero';
 export const notIntegerText = 'must be an integer';
-export const fileModeText = 'must be a number between 0 and 0777 (octal), both inclusive';
+const fileModeText = 'must be a number between 0 and 0777 (octal), both inclusive';
 
 /** `must be between A and B, inclusive`. */
 export const rangeText = (least: number, most: number): string => `must be between ${least} and ${most}, inclusive`;
@@ -56,17 +55,6 @@ export const environmentNameProblems = (text: string): string[] => {
   if (text === '') return ['environment variable name must be non-empty'];
   return /^[ -<>-~]+$/.test(text) ? [] : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
 };
-
-/** Whether a text is an address; octets with leading zeros count, as objects from long ago carry them. */
-export const isAddress = (text: string): boolean =>
-  !text.includes('%') && isIP(/^\d+(\.\d+){3}$/.test(text) ? text.split('.').map(Number).join('.') : text) !== 0;
-
-export function* address(path: string, text: string | undefined): Iterable<FieldError> {
-  if (!isAddress(text ?? '')) yield invalid(path, text ?? '', 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)');
-}
-
-/** At most one of each family. */
-export const isDualStack = (addresses: readonly string[]): boolean => new Set(addresses.map(text => text.includes(':'))).size === 2 && addresses.every(isAddress);
 
 /** A user's or group's number. */
 export function* systemId(path: string, id: number | undefined): Iterable<FieldError> {

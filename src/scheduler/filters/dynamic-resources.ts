@@ -11,7 +11,7 @@ import {unresolvable, type PreparedFilter, type Cluster, type Filter, type Rejec
 const maxConsumers = 256;
 
 /** The claims on devices of a pod, or why one of them cannot be used. One that needed none to be made is left out. */
-export const deviceClaimsOf = ({pod, namespace}: PodInfo, {lister, naming}: Pick<Cluster, 'lister' | 'naming'>): readonly Frozen<DeviceClaim>[] | string => {
+const deviceClaimsOf = ({pod, namespace}: PodInfo, {lister, naming}: Pick<Cluster, 'lister' | 'naming'>): readonly Frozen<DeviceClaim>[] | string => {
   const claims: Frozen<DeviceClaim>[] = [];
   for (const {name, resourceClaimName, resourceClaimTemplateName} of pod.spec?.resourceClaims ?? []) {
     const made = pod.status?.resourceClaimStatuses?.find(status => status.name === name);

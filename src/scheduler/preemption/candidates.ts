@@ -18,7 +18,7 @@ export interface Candidate {
 const startOf = ({pod}: PodInfo): number => parseTime(pod.status?.startTime) ?? Infinity;
 
 /** The more important first: by priority, then who runs for longer. */
-export const byImportance = (a: PodInfo, b: PodInfo): number => b.priority - a.priority || (startOf(a) === startOf(b) ? 0 : startOf(a) - startOf(b));
+const byImportance = (a: PodInfo, b: PodInfo): number => b.priority - a.priority || (startOf(a) === startOf(b) ? 0 : startOf(a) - startOf(b));
 
 /**
  * Finds the pods that have to leave a node for another to fit on it: all that matter less leave, then each is let back that may stay, those that

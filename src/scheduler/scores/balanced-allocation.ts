@@ -4,7 +4,7 @@ import type {Score} from '#src/scheduler/plugin.js';
 import {maxNodeScore} from './normalize.js';
 
 /** How far apart the used shares of cpu and memory are, from 0 to 100 at the best, with the pod on the node. */
-export const balance = ({requests}: Pick<PodInfo, 'requests'>, {requested, allocatable}: Pick<NodeInfo, 'requested' | 'allocatable'>): number => {
+const balance = ({requests}: Pick<PodInfo, 'requests'>, {requested, allocatable}: Pick<NodeInfo, 'requested' | 'allocatable'>): number => {
   const used = (name: 'cpu' | 'memory') => Math.min(1, (requested[name] + requests[name]) / allocatable[name]);
   const deviation = allocatable.cpu > 0 && allocatable.memory > 0 ? Math.abs((used('cpu') - used('memory')) / 2) : 0;
   return Math.trunc((1 - deviation) * maxNodeScore);

@@ -7,7 +7,7 @@ import {maxNodeScore} from './normalize.js';
 const free = (requested: number, capacity: number): number => (requested > capacity ? 0 : Math.floor(((capacity - requested) * maxNodeScore) / capacity));
 
 /** The mean over cpu and memory, each as far as the node has any. */
-export const leastAllocatedScore = ({nonZeroRequests: pod}: Pick<PodInfo, 'nonZeroRequests'>, {nonZeroRequested, allocatable}: Pick<NodeInfo, 'nonZeroRequested' | 'allocatable'>): number => {
+const leastAllocatedScore = ({nonZeroRequests: pod}: Pick<PodInfo, 'nonZeroRequests'>, {nonZeroRequested, allocatable}: Pick<NodeInfo, 'nonZeroRequested' | 'allocatable'>): number => {
   let sum = 0;
   let count = 0;
   for (const name of ['cpu', 'memory'] as const) {

@@ -2,8 +2,6 @@ import {isPlainObject} from '#src/schema/decode/plain.js';
 import type {FieldSet} from './field-set.js';
 import {isMember} from './field-set.js';
 
-/** A named field of a struct or map. */
-export const fieldElement = (name: string): string => `f:${name}`;
 /** An item of a set. */
 export const valueElement = (value: unknown): string => `v:${JSON.stringify(value)}`;
 /** An item of a list that is keyed; the keys come sorted by name. */
@@ -13,7 +11,7 @@ export const keyElement = (keys: readonly (readonly [name: string, value: unknow
 const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** The keys an element names, sorted by name. */
-export const keysOf = (element: string): [string, unknown][] => Object.entries(JSON.parse(element.slice(2)) as Record<string, unknown>).sort(byName);
+const keysOf = (element: string): [string, unknown][] => Object.entries(JSON.parse(element.slice(2)) as Record<string, unknown>).sort(byName);
 
 /**
  * An element as it came from outside in the one spelling it has here. Undefined for a kind of element that is not known, which is to be passed

@@ -3,7 +3,7 @@ import {copied, isPlainObject, put, type PlainObject} from '#src/schema/decode/p
 import {itemsOf, propertySchema, type JsonSchema} from './json-schema.js';
 
 /** How much defaults may add to one object, in characters of JSON. Differs from upstream, which has no limit. */
-export const mostDefaulted = 3 * 1024 * 1024;
+const mostDefaulted = 3 * 1024 * 1024;
 
 const isMisplacedNull = (value: unknown, {nullable}: JsonSchema): boolean => value === null && !nullable;
 

@@ -2,7 +2,7 @@ import {forbiddenField, type FieldError} from '#src/api/field-error.js';
 import type {JsonSchema} from './json-schema.js';
 
 /** Schemas that lie deeper than this in one another are not looked at. */
-export const deepest = 64;
+const deepest = 64;
 
 const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null;
 

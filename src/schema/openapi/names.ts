@@ -36,7 +36,7 @@ const folder = (naming: Naming, group: string): string => {
 };
 
 /** Whether a group is not built in: its resources were defined while the server runs. */
-export const isCustomGroup = (naming: Naming, group: string): boolean => group.includes('.') && naming.groupToken(naming.group(group as GroupToken)) === undefined;
+const isCustomGroup = (naming: Naming, group: string): boolean => group.includes('.') && naming.groupToken(naming.group(group as GroupToken)) === undefined;
 
 /** The name a type has in OpenAPI documents. Those of groups that are not built in begin with the group's parts, from last to first. */
 export const definitionName = (naming: Naming, {group, version, name}: TypeRef): string =>

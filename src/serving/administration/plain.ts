@@ -1,9 +1,5 @@
-import type {VersionInfo} from '#src/api/version.js';
 import type {Verbosity} from '#src/observe/verbosity.js';
 import {type AdministrativeRoute, type Asked, jsonText, text} from './route.js';
-
-/** `/version`. */
-export const versionRoute = (version: VersionInfo): AdministrativeRoute => ({path: '/version', answer: () => jsonText(version)});
 
 /** `/configz`: the configurations in effect, by the name each is registered under. */
 export const configzRoute = (configurations: () => Readonly<Record<string, unknown>>): AdministrativeRoute => ({

@@ -23,7 +23,7 @@ const maxDelayMs = 300_000;
 const nextBackoff = (before: Backoff | undefined, at: number): Backoff =>
   before && at - before.since <= 2 * maxDelayMs ? {delayMs: Math.min(before.delayMs * 2, maxDelayMs), since: at} : {delayMs: firstDelayMs, since: at};
 
-export const seconds = (ms: number): string => {
+const seconds = (ms: number): string => {
   const whole = Math.round(ms / 1000);
   const minutes = Math.floor(whole / 60);
   return minutes > 0 ? `${minutes}m${whole % 60}s` : `${whole}s`;

@@ -74,7 +74,7 @@ export const exactly = (ms: number): DurationRange => ({min: ms, max: ms});
 export const never: DurationRange = exactly(Infinity);
 
 /** A number in [0, 1) that a text stands for (FNV-1a, mixed): chance that a restart and another order of events repeat. */
-export const hashFraction = (text: string): number => {
+const hashFraction = (text: string): number => {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);

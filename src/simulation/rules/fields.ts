@@ -102,7 +102,7 @@ export const annotations = mapOf('texts by their keys', (value, key, at) => {
   return text.read(value, at);
 });
 
-export const quantity = field('a quantity such as 500m or 2Gi', value => {
+const quantity = field('a quantity such as 500m or 2Gi', value => {
   const written = typeof value === 'number' ? String(value) : value;
   if (typeof written !== 'string') return undefined;
   try {

@@ -2,7 +2,7 @@ import type {LogEntry} from '#src/simulation/log/entry.js';
 import {duration, fieldsOf, oneOf, RuleError, text, wholeNumber, type Field, type Fields} from './fields.js';
 
 /** What a rule says of one entry of a log. */
-export const logEntryFields = {line: text, after: duration, every: duration, times: wholeNumber, stream: oneOf(['stdout', 'stderr'] as const)} satisfies Fields;
+const logEntryFields = {line: text, after: duration, every: duration, times: wholeNumber, stream: oneOf(['stdout', 'stderr'] as const)} satisfies Fields;
 
 /** A line, or an object that tells when it is written. */
 export const logEntry: Field<LogEntry> = {

@@ -2,7 +2,7 @@ import type {ExecRule, PortRule} from './behavior.js';
 import {bool, duration, exitCode, fieldsOf, listOf, mapOf, pattern, RuleError, text, wholeNumber, type Field, type Fields} from './fields.js';
 
 /** What a rule says of commands that are executed. */
-export const execFields = {command: listOf(pattern), stdout: text, stderr: text, echo: bool, exitCode, after: duration} satisfies Fields;
+const execFields = {command: listOf(pattern), stdout: text, stderr: text, echo: bool, exitCode, after: duration} satisfies Fields;
 
 export const execRule: Field<ExecRule> = {
   expects: 'an object',
@@ -18,10 +18,10 @@ export const files = mapOf('texts by the paths of files', (value, path, at) => {
 });
 
 /** What a rule says of a port that answers over HTTP. */
-export const httpFields = {status: wholeNumber, body: text, type: text} satisfies Fields;
+const httpFields = {status: wholeNumber, body: text, type: text} satisfies Fields;
 
 /** What a rule says of a port, where that is more than a word. */
-export const portFields = {
+const portFields = {
   reply: text,
   http: {expects: 'an object', read: (value: unknown, at: string) => fieldsOf(httpFields, value, at)},
 } satisfies Fields;

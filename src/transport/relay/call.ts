@@ -25,7 +25,7 @@ export interface RelayRequest {
 }
 
 /** What the head of an answer may weigh. */
-export const maxHeaderBytes = 1 << 20;
+const maxHeaderBytes = 1 << 20;
 
 /**
  * Passes a request on and its answer back, both as they come. Redirects are the caller's to follow. Rejects when no answer began, with why in the words

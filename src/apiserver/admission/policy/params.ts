@@ -6,7 +6,7 @@ import type {ParamKind, ParamRef} from '#src/resources/admissionregistration/typ
 import type {PolicyContext} from './context.js';
 
 /** Why a policy cannot be judged as it is written: what its failure policy is for. */
-export class Misconfigured extends Error {}
+class Misconfigured extends Error {}
 
 /** Where objects of a kind of parameters are served. Throws `Misconfigured` where they are not. */
 export const paramsServed = ({apiVersion = '', kind = ''}: ParamKind, {registry, naming}: PolicyContext): ServedResource => {

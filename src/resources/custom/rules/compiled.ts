@@ -21,7 +21,7 @@ export interface CompiledRule {
 }
 
 /** What expressions can do that were stored once. */
-export const ruleBase: Environment = storedExpressions;
+const ruleBase: Environment = storedExpressions;
 
 /** Whether an expression looks at a variable. */
 export const speaksOf = ({ast}: Program, name: string): boolean => [...ast.references.values()].some(reference => reference.kind === 'name' && reference.meaning.name === name);

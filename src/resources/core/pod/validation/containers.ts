@@ -40,7 +40,7 @@ function* hostPorts(containers: readonly (readonly [index: number, container: Co
   }
 }
 
-export const pullPolicies = ['Always', 'IfNotPresent', 'Never'];
+const pullPolicies = ['Always', 'IfNotPresent', 'Never'];
 
 export function* validatePullPolicy(policy: string | undefined, path: string): Iterable<FieldError> {
   if (!policy) yield required(path);

@@ -18,7 +18,7 @@ function* sleep(seconds: number, path: string, grace: number | undefined): Itera
 }
 
 /** One way to look at or speak to a container, and one only. */
-export function* validateHandler(handler: Handler, path: string, {gracePeriod}: ContainerRules): Iterable<FieldError> {
+function* validateHandler(handler: Handler, path: string, {gracePeriod}: ContainerRules): Iterable<FieldError> {
   const checks: readonly (readonly [keyof Handler, (at: string) => Iterable<FieldError>])[] = [
     ['exec', at => (handler.exec?.command?.length ? [] : [required(`${at}.command`)])],
     ['httpGet', at => httpGet(handler.httpGet!, at)],
@@ -78,7 +78,7 @@ function* stopSignal(signal: string | undefined, path: string, os: PodSpec['os']
   if (known && !known.includes(signal)) yield notSupported(path, signal, known);
 }
 
-export function* validateLifecycle({postStart, preStop, stopSignal: signal}: Lifecycle, path: string, rules: ContainerRules, os: PodSpec['os']): Iterable<FieldError> {
+function* validateLifecycle({postStart, preStop, stopSignal: signal}: Lifecycle, path: string, rules: ContainerRules, os: PodSpec['os']): Iterable<FieldError> {
   if (postStart) yield* validateHandler(postStart, `${path}.postStart`, rules);
   if (preStop) yield* validateHandler(preStop, `${path}.preStop`, rules);
   yield* stopSignal(signal, `${path}.stopSignal`, os);

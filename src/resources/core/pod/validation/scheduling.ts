@@ -7,7 +7,7 @@ import {dnsLabel, dnsSubdomain, oneOf, qualifiedName} from '#src/resources/valid
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
 /** What a taint does; `none` stands for all effects where that is allowed. */
-export function* validateTaintEffect(effect: string | undefined, path: string, none: boolean): Iterable<FieldError> {
+function* validateTaintEffect(effect: string | undefined, path: string, none: boolean): Iterable<FieldError> {
   if (!effect && !none) yield required(path);
   else if (effect) yield* oneOf(path, effect, effects);
 }
