@@ -41,6 +41,19 @@ export class CountedObjects {
     return followed.informer.isSynced ? followed.informer.lister.list(namespace) : undefined;
   }
 
+  /** Tells which resources can be followed, of those the server serves. Rejects when it cannot be asked. */
+  async served(): Promise<(resource: string, group: string) => boolean> {
+    const {resources} = await this.#discover();
+    const names = new Set(resources.map(({resource, group}) => `${resource}.${group}`));
+    return (resource, group) => names.has(`${resource}.${group}`) || this.isFollowed(resource, group);
+  }
+
+  /** Whether a resource is followed already. */
+  readonly isFollowed = (resource: string, group: string): boolean => {
+    for (const evaluator of this.#informers.keys()) if (evaluator.resource === resource && evaluator.group === group) return true;
+    return false;
+  };
+
   async #follow(evaluator: QuotaEvaluator): Promise<Followed | undefined> {
     const {informers, naming, signal} = this.#context;
     const {resources} = await this.#discover();

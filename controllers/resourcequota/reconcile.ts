@@ -1,14 +1,15 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {isResync, type Change} from '#informers/change.js';
-import {copyOf, keyOf} from '#src/api/key.js';
+import {keyOf} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
+import {runStepsInPieces} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import type {QuotaEvaluator} from '#src/model/quota/evaluator.js';
 import {quotaEvaluators} from '#src/model/quota/evaluators.js';
 import {settled, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
 import {CountedObjects} from './counted.js';
-import {evaluatorsOf, hasNewLimits, quotasCounting, rememberedUsage, sameAmounts, usageOf, type Quota} from './usage.js';
+import {evaluatorsOf, hasNewLimits, limitedNames, quotasCounting, rememberedUsage, sameAmounts, usageOf, type Quota} from './usage.js';
 
 /** Two loops that do the same: one for what is counted anew, one for what cannot be charged yet. */
 export const quotaKeeper = (context: KeyedContext): Loops => {
@@ -35,11 +36,15 @@ export const quotaKeeper = (context: KeyedContext): Loops => {
   const count: Reconcile = async (key, {signal}) => {
     const quota = quotas.get(key);
     if (!quota) return settled;
-    const {spec, status} = copyOf<Quota>(quota);
-    const hard = spec?.hard ?? {};
-    const used: Record<string, string> = {...status?.used};
+    const {spec, status} = quota;
+    const used: Record<string, string> = {};
+    for (const name of limitedNames(quota)) if (status?.used?.[name] !== undefined) used[name] = status.used[name];
     const failures: unknown[] = [];
-    for (const evaluator of evaluatorsOf(quota, evaluators)) {
+    const isServed = await counted.served().catch((error: unknown) => {
+      failures.push(error);
+      return counted.isFollowed;
+    });
+    for (const evaluator of await runStepsInPieces(evaluatorsOf(quota, evaluators, isServed), pieces)) {
       try {
         const objects = await counted.list(evaluator, key.namespace, signal);
         if (objects) Object.assign(used, await usageOf(quota, {evaluator, objects, usage, now: clock.now(), pieces}));
@@ -47,9 +52,9 @@ export const quotaKeeper = (context: KeyedContext): Loops => {
         failures.push(error);
       }
     }
-    for (const name of Object.keys(used)) if (!Object.hasOwn(hard, name)) delete used[name];
+    await pieces.pause();
     const isRight = status?.hard !== undefined && status.used !== undefined && !hasNewLimits(quota) && sameAmounts(used, status.used);
-    if (!isRight) await unlessMissing(writes.updateStatus({...copyOf<Quota>(quota), status: {hard: {...hard}, used}}));
+    if (!isRight) await unlessMissing(writes.updateStatus({...(quota as Quota), status: {hard: spec?.hard ?? {}, used}}));
     const failure = aggregate(failures);
     if (failure) throw failure;
     return settled;

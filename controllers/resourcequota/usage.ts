@@ -3,6 +3,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import {addQuantities, compareQuantities, formatQuantity, parseQuantity, zeroQuantity, type Quantity} from '#src/api/quantity.js';
 import type {KubeObject} from '#src/api/types.js';
+import type {Steps} from '#src/base/steps.js';
 import type {Pieces} from '#src/base/turn.js';
 import type {ResourceList} from '#src/model/pod/requests.js';
 import type {QuotaEvaluator} from '#src/model/quota/evaluator.js';
@@ -12,32 +13,74 @@ import {scopesOf, matchesAllScopes} from '#src/model/quota/scopes.js';
 export type Quota = ObjectOf<typeof kinds.resourceQuotas>;
 type List = Readonly<Record<string, string>>;
 
+const isSame = (text: string, other: string | undefined): boolean => text === other || (other !== undefined && compareQuantities(parseQuantity(text), parseQuantity(other)) === 0);
+
 /** Whether two lists mean the same amounts of the same things, however they are written. */
-export const sameAmounts = (a: List = {}, b: List = {}): boolean =>
-  Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([name, text]) => b[name] !== undefined && compareQuantities(parseQuantity(text), parseQuantity(b[name])) === 0);
-
-/** Whether the limits have changed since the quota was last counted. */
-export const hasNewLimits = ({spec, status}: Frozen<Quota>): boolean => !sameAmounts(spec?.hard, status?.hard);
-
-/** Whether something is limited whose use is not known. */
-export const isUncounted = ({spec, status}: Frozen<Quota>): boolean => Object.keys(spec?.hard ?? {}).some(name => status?.used?.[name] === undefined);
-
-/** Everything that must be counted for a quota. */
-export const evaluatorsOf = ({spec}: Frozen<Quota>, evaluators: QuotaEvaluators): readonly QuotaEvaluator[] => {
-  const names = Object.keys(spec?.hard ?? {});
-  const counted = names.flatMap(name => {
-    const resource = countedResource(name);
-    return (resource && evaluators.of(resource.group, resource.resource)) ?? [];
-  });
-  return [...new Set([...evaluators.kindEvaluators.filter(({matchesResource}) => names.some(matchesResource)), ...counted])];
+export const sameAmounts = (a: List = {}, b: List = {}): boolean => {
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every(name => isSame(a[name]!, b[name]));
 };
 
-const countedIn = (namespace: string | undefined, {group, resource}: QuotaEvaluator): string => `${namespace ?? ''} ${resource}.${group}`;
+/** Finds something about each cached quota once: several ask, and a quota may limit very much. */
+const remembered = <V>(find: (quota: Frozen<Quota>) => V): ((quota: Frozen<Quota>) => V) => {
+  const known = new WeakMap<object, {readonly value: V}>();
+  return quota => {
+    let found = known.get(quota);
+    if (!found) known.set(quota, (found = {value: find(quota)}));
+    return found.value;
+  };
+};
+
+/** Whether the limits have changed since the quota was last counted. */
+export const hasNewLimits = remembered(({spec, status}) => !sameAmounts(spec?.hard, status?.hard));
+
+/** Whether something is limited whose use is not known. */
+export const isUncounted = remembered(({spec, status}) => Object.keys(spec?.hard ?? {}).some(name => status?.used?.[name] === undefined));
+
+/** What a quota limits, by name. */
+export const limitedNames = remembered(({spec}) => Object.keys(spec?.hard ?? {}));
+
+/** Everything that must be counted for a quota, of the resources that are served. In steps: a quota may limit very much. */
+export const evaluatorsOf = function* (quota: Frozen<Quota>, evaluators: QuotaEvaluators, isServed: (resource: string, group: string) => boolean): Steps<readonly QuotaEvaluator[]> {
+  const names = limitedNames(quota);
+  const found = new Set<QuotaEvaluator>();
+  for (const evaluator of evaluators.kindEvaluators) {
+    if (names.some(evaluator.matchesResource)) found.add(evaluator);
+    yield;
+  }
+  for (const [index, name] of names.entries()) {
+    if (index % namesOfStep === namesOfStep - 1) yield;
+    const resource = countedResource(name);
+    const evaluator = resource && isServed(resource.resource, resource.group) ? evaluators.of(resource.group, resource.resource) : undefined;
+    if (evaluator) found.add(evaluator);
+  }
+  return [...found];
+};
+
+/** How many names are looked at in one step. */
+const namesOfStep = 500;
+
+const countedIn = (namespace: string | undefined, resource: string, group: string): string => `${namespace ?? ''} ${resource}.${group}`;
+
+/** A quota that limits the number of more resources than that is filed under its namespace alone. */
+const mostFiled = 200;
+const manyIn = (namespace: string | undefined): string => `${namespace ?? ''} many`;
 
 /** Finds the quotas of a namespace that count what an evaluator reckons. To be made once for each cache. */
 export const quotasCounting = (quotas: Lister<Quota>, evaluators: QuotaEvaluators): ((namespace: string | undefined, evaluator: QuotaEvaluator) => readonly Frozen<Quota>[]) => {
-  const index: Index<Quota> = {name: 'counted', values: quota => evaluatorsOf(quota, evaluators).map(evaluator => countedIn(quota.metadata?.namespace, evaluator))};
-  return (namespace, evaluator) => quotas.by(index, countedIn(namespace, evaluator));
+  const values = remembered((quota): readonly string[] => {
+    const namespace = quota.metadata?.namespace;
+    const names = limitedNames(quota);
+    if (names.length > mostFiled) return [manyIn(namespace)];
+    const special = evaluators.kindEvaluators.filter(({matchesResource}) => names.some(matchesResource));
+    const counted = names.flatMap(name => countedResource(name) ?? []);
+    return [...new Set([...special, ...counted].map(({resource, group}) => countedIn(namespace, resource, group)))];
+  });
+  const index: Index<Quota> = {name: 'counted', values};
+  return (namespace, evaluator) => [
+    ...quotas.by(index, countedIn(namespace, evaluator.resource, evaluator.group)),
+    ...quotas.by(index, manyIn(namespace)).filter(quota => limitedNames(quota).some(evaluator.matchesResource)),
+  ];
 };
 
 /** What an object uses, as an evaluator reckons it. */
@@ -67,7 +110,7 @@ export interface Counted {
 
 /** What objects use together, of what the quota limits; nothing used is told as zero. Gives everybody else turns where there are many. */
 export const usageOf = async (quota: Frozen<Quota>, {evaluator, objects, usage, now, pieces}: Counted): Promise<Record<string, string>> => {
-  const sums = new Map<string, Quantity>(Object.keys(quota.spec?.hard ?? {}).filter(evaluator.matchesResource).map(name => [name, zeroQuantity]));
+  const sums = new Map<string, Quantity>(limitedNames(quota).filter(evaluator.matchesResource).map(name => [name, zeroQuantity]));
   const scopes = scopesOf(quota);
   for (const object of objects) {
     const pause = pieces.pause();

@@ -1,4 +1,4 @@
-import {copyOf, type Frozen} from '#src/api/key.js';
+import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 
 const has = ({metadata}: Frozen<KubeObject>, finalizer: string): boolean => metadata?.finalizers?.includes(finalizer) ?? false;
@@ -10,11 +10,11 @@ export const awaits = (object: Frozen<KubeObject>, finalizer: string): boolean =
 export const lacks = (object: Frozen<KubeObject>, finalizer: string): boolean => !object.metadata?.deletionTimestamp && !has(object, finalizer);
 
 export const withFinalizer = <T extends KubeObject>(object: Frozen<T>, finalizer: string): T => {
-  const copy = copyOf<T>(object);
-  return {...copy, metadata: {...copy.metadata, finalizers: [...(copy.metadata?.finalizers ?? []), finalizer]}};
+  const {metadata} = object;
+  return {...(object as T), metadata: {...(metadata as T['metadata']), finalizers: [...(metadata?.finalizers ?? []), finalizer]}};
 };
 
 export const withoutFinalizer = <T extends KubeObject>(object: Frozen<T>, finalizer: string): T => {
-  const copy = copyOf<T>(object);
-  return {...copy, metadata: {...copy.metadata, finalizers: (copy.metadata?.finalizers ?? []).filter(each => each !== finalizer)}};
+  const {metadata} = object;
+  return {...(object as T), metadata: {...(metadata as T['metadata']), finalizers: (metadata?.finalizers ?? []).filter(each => each !== finalizer)}};
 };

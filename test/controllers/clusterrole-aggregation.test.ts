@@ -1,6 +1,8 @@
 import test from 'ava';
+import {gatheredRules, sameRules} from '#controllers/clusterrole-aggregation/policy.js';
 import {kinds} from '#src/api/kinds.js';
 import type {ClusterRole, PolicyRule} from '#src/api/types.js';
+import type {Steps} from '#src/base/steps.js';
 import {aPlane} from './plane.js';
 
 const plane = await aPlane({controllers: ['clusterrole-aggregation-controller']});
@@ -94,4 +96,24 @@ test.serial('the rules are applied in the name of the controller, and only when 
   await clock.advance(60_000);
 
   t.is((await roles.get('applied')).metadata?.resourceVersion, before.metadata?.resourceVersion);
+});
+
+test('very many rules are gathered and compared in steps', t => {
+  const rules = Array.from({length: 1000}, (_, index) => rule('get', `resource-${index}`));
+  const part = {metadata: {name: 'part', labels: {joins: 'true'}}, rules: [...rules, ...rules]};
+  const counted = <T>(work: Steps<T>) => {
+    for (let steps = 0; ; steps++) {
+      const {done, value} = work.next();
+      if (done) return {steps, value};
+    }
+  };
+  const gathered = counted(gatheredRules({metadata: {name: 'whole'}, aggregationRule: {clusterRoleSelectors: [toLabel('joins')]}}, [part]));
+  const compared = counted(sameRules(rules, structuredClone(rules)));
+
+  t.deepEqual(gathered.value, rules);
+  t.true(gathered.steps >= 20);
+  t.true(compared.value);
+  t.true(compared.steps >= 10);
+  t.false(counted(sameRules(rules, rules.toReversed())).value);
+  t.false(counted(sameRules(rules, [])).value);
 });

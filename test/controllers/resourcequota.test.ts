@@ -1,6 +1,10 @@
 import test from 'ava';
+import {evaluatorsOf, quotasCounting, type Quota} from '#controllers/resourcequota/usage.js';
+import type {Index, Lister} from '#informers/lister.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
+import {naming} from '#src/api/naming.js';
+import {quotaEvaluators} from '#src/model/quota/evaluators.js';
 import {recordingLog} from '#test/runtime/environment.js';
 import {aPlane} from './plane.js';
 import {aPlaneWith, aTemplate, hands, namespace} from './workloads.js';
@@ -197,4 +201,37 @@ test('controllers whose pods a quota refuses say so until there is room', async 
   await at.patch(kinds.replicationControllers, 'rc', {spec: {replicas: 1}});
   await at.clock.advance(60_000);
   t.deepEqual(await conditions(), []);
+});
+
+test('a quota that limits very much is looked at in steps, and nothing is remembered of what is not served', t => {
+  const evaluators = quotaEvaluators(naming('kubernetes'), () => false);
+  const hard = Object.fromEntries(Array.from({length: 10_000}, (_, index) => [`count/things-${index}.example.com`, '1']));
+  const quota = {metadata: {name: 'q', namespace}, spec: {hard: {...hard, pods: '1', secrets: '1', 'count/widgets.example.com': '1'}}};
+  const asked: string[] = [];
+  const work = evaluatorsOf(quota, {...evaluators, of: (group, resource) => (asked.push(resource), evaluators.of(group, resource))}, resource => ['secrets', 'widgets'].includes(resource));
+  let steps = 0;
+  let next = work.next();
+  for (; !next.done; next = work.next()) steps++;
+
+  t.true(steps >= 20);
+  t.deepEqual(asked, ['secrets', 'widgets']);
+  t.deepEqual((next.value as readonly {resource: string}[]).map(({resource}) => resource), ['pods', 'secrets', 'widgets']);
+});
+
+test('a quota that limits very much is filed once and found by what it counts', t => {
+  const evaluators = quotaEvaluators(naming('kubernetes'), () => false);
+  const hard = Object.fromEntries(Array.from({length: 10_000}, (_, index) => [`count/things-${index}.example.com`, '1']));
+  const [large, small] = [{metadata: {name: 'large', namespace}, spec: {hard}}, {metadata: {name: 'small', namespace}, spec: {hard: {secrets: '1', pods: '2'}}}];
+  const filed: number[] = [];
+  const lister = {
+    by: ({values}: Index<Quota>, value: string) => [large, small].filter(quota => {
+      filed.push(values(quota).length);
+      return values(quota).includes(value);
+    }),
+  } as unknown as Lister<Quota>;
+  const counting = quotasCounting(lister, evaluators);
+  const names = (group: string, resource: string) => counting(namespace, evaluators.of(group, resource)!).map(({metadata}) => metadata?.name);
+
+  t.deepEqual([names('example.com', 'things-7'), names('', 'secrets'), names('', 'pods'), names('apps', 'deployments')], [['large'], ['small'], ['small'], []]);
+  t.true(Math.max(...filed) < 10);
 });

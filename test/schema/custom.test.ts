@@ -1,4 +1,5 @@
 import test from 'ava';
+import {structuralInSteps, structuralProblems, unstructuredInSteps} from '#src/schema/custom/structural.js';
 import {agoFrom} from '#src/api/duration.js';
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import {customColumns, selectableFields} from '#src/schema/custom/columns.js';
@@ -447,4 +448,23 @@ test('a scale is read and set where the definition says', t => {
   t.deepEqual(object['spec'], {replicas: 4});
   t.throws(() => setReplicas({spec: 'x'}, scale, 4), {message: 'value cannot be set because .spec is not a map[string]interface{}'});
   t.throws(() => scaleNumbers({spec: {replicas: 'x'}}, scale), {message: '.spec.replicas accessor error: x is of the type string, expected int64'});
+});
+
+test('a schema of very many properties is looked at in steps, and judged as at once', t => {
+  const properties = Object.fromEntries(Array.from({length: 1000}, (_, index) => [`field${index}`, index === 500 ? {} : {type: 'string'}]));
+  const schema = {type: 'object', properties: {spec: {type: 'object', properties}}} as never;
+  const counted = <T>(work: Generator<undefined, T, undefined>) => {
+    for (let steps = 0; ; steps++) {
+      const {done, value} = work.next();
+      if (done) return {steps, value};
+    }
+  };
+  const shape = counted(unstructuredInSteps(schema));
+  const problems = counted(structuralInSteps(schema, 'schema'));
+
+  t.is(shape.value, undefined);
+  t.true(shape.steps >= 10);
+  t.deepEqual(problems.value.map(({path}) => path), ['schema.properties[spec].properties[field500].type']);
+  t.deepEqual(problems.value, structuralProblems(schema, 'schema'));
+  t.true(problems.steps >= 10);
 });

@@ -1,10 +1,9 @@
-import {copyOf} from '#src/api/key.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import {caBundleProblem} from '#src/resources/apiextensions/ca-bundle.js';
 import {isTrue, saysAlready, setCondition} from '#src/resources/apiextensions/conditions.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import {defineController, sameKey, settled} from '#src/runtime/controller.js';
-import {writeStatus, type Cached} from './status.js';
+import {withOwnStatus, writeStatus, type Cached} from './status.js';
 
 const type = 'Established';
 
@@ -27,7 +26,7 @@ export const establishLoop = defineController({
         ? {type, status: 'False', reason: 'InvalidCABundle', message: 'The conversion webhook CABundle is invalid'}
         : {type, status: 'True', reason: 'InitialNamesAccepted', message: 'the initial names have been accepted'};
       if (saysAlready(cached, verdict)) return settled;
-      const definition = copyOf(cached) as Definition;
+      const definition = withOwnStatus(cached);
       setCondition(definition, verdict, clock.now());
       await writeStatus({updateStatus}, definition);
       return settled;

@@ -1,12 +1,11 @@
 import {sameContent} from '#src/api/equal.js';
-import {copyOf} from '#src/api/key.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import {messageOf} from '#src/base/message.js';
 import {isTrue, setCondition} from '#src/resources/apiextensions/conditions.js';
 import {cleanupFinalizer} from '#src/resources/apiextensions/customresourcedefinition.js';
 import type {Condition, Definition} from '#src/resources/apiextensions/types.js';
 import {requeueAfter, defineController, sameKey, settled, type Attempt, type KeyedController} from '#src/runtime/controller.js';
-import {writeStatus, type Cached} from './status.js';
+import {withOwnStatus, writeStatus, type Cached} from './status.js';
 
 /** The objects of a custom resource, as the server that serves them reaches them, whether or not they are still served. */
 export interface Instances {
@@ -86,11 +85,11 @@ export const finalizeLoop = (instances: Instances): KeyedController =>
       return async ({name}, attempt) => {
         const cached: Cached | undefined = definitions.get(name);
         if (!cached || !isLeaving(cached) || !cached.metadata?.finalizers?.includes(finalizer)) return settled;
-        const marked = copyOf(cached) as Definition;
+        const marked = withOwnStatus(cached);
         setCondition(marked, {type, status: 'True', reason: 'InstanceDeletionInProgress', message: 'CustomResource deletion is in progress'}, clock.now());
         const definition = await writeStatus({updateStatus}, marked);
         if (!definition) return requeueAfter(retryMs);
-        const last = structuredClone(definition);
+        const last = withOwnStatus(definition as Cached);
         const say = (verdict: Verdict) => setCondition(last, verdict, clock.now());
         if (overlaps(definition)) say({type, status: 'False', reason: 'OverlappingBuiltInResource', message: 'instances overlap with built-in resources in storage'});
         else if (isTrue(definition, 'Established')) {
@@ -101,7 +100,7 @@ export const finalizeLoop = (instances: Instances): KeyedController =>
             throw error;
           }
         } else say({type, status: 'False', reason: 'NeverEstablished', message: 'resource was never established'});
-        last.metadata!.finalizers = (last.metadata!.finalizers ?? []).filter(other => other !== finalizer);
+        last.metadata = {...last.metadata, finalizers: (last.metadata?.finalizers ?? []).filter(other => other !== finalizer)};
         return (await writeStatus({updateStatus}, last)) ? settled : requeueAfter(retryMs);
       };
     },

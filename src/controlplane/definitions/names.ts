@@ -1,12 +1,11 @@
 import {sameContent} from '#src/api/equal.js';
-import {copyOf} from '#src/api/key.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import {isOlderVersion} from '#src/api/resource-version.js';
 import type {Index, Lister} from '#informers/lister.js';
 import {conditionOf, saysAlready, setCondition} from '#src/resources/apiextensions/conditions.js';
 import type {Condition, Definition, Names} from '#src/resources/apiextensions/types.js';
 import {defineController, sameKey, settled} from '#src/runtime/controller.js';
-import {writeStatus, type Cached} from './status.js';
+import {withOwnStatus, writeStatus, type Cached} from './status.js';
 
 type Taken = ReadonlySet<string>;
 type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
@@ -122,7 +121,7 @@ export const namesLoop = defineController({
       const {names, conflict} = acceptNames(wished, had, resources, kindNames);
       const verdict = namesVerdict(conflict);
       if (sameContent(names, had) && saysAlready(cached, verdict)) return settled;
-      const definition = copyOf(cached) as Definition;
+      const definition = withOwnStatus(cached);
       (definition.status ??= {}).acceptedNames = names;
       setCondition(definition, verdict, clock.now());
       setCondition(definition, establishedVerdict(cached, conflict === undefined), clock.now());

@@ -7,6 +7,9 @@ import type {Writer} from '#src/runtime/writer.js';
 /** A definition as caches hold it. */
 export type Cached = Frozen<ObjectOf<typeof kinds.customResourceDefinitions>>;
 
+/** A definition whose status may be given other fields; its schemas, which may be large, are the cached ones. */
+export const withOwnStatus = (cached: Cached): Definition => ({...cached, ...(cached.status ? {status: {...cached.status}} : {})}) as Definition;
+
 /** Writes the status of a definition. Nothing when it changed or went meanwhile, which asks for another look. */
 export const writeStatus = async (writer: Pick<Writer<Definition>, 'updateStatus'>, definition: Definition): Promise<Definition | undefined> => {
   try {

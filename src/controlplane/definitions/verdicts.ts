@@ -1,13 +1,15 @@
-import {copyOf, keyOf} from '#src/api/key.js';
+import {keyOf} from '#src/api/key.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
+import {runStepsInPieces, stepping, type Steps, type Stepwise} from '#src/base/steps.js';
+import {Pieces} from '#src/base/turn.js';
 import {approvalOf, isProtected} from '#src/resources/apiextensions/approval.js';
 import {conditionOf, isTrue, saysAlready, setCondition} from '#src/resources/apiextensions/conditions.js';
 import type {Condition, Definition} from '#src/resources/apiextensions/types.js';
 import {schemaOf} from '#src/resources/apiextensions/versions.js';
-import {structuralProblems, unstructuredBecause} from '#src/schema/custom/structural.js';
+import {structuralInSteps, unstructuredInSteps} from '#src/schema/custom/structural.js';
 import {defineController, mapped, settled, type KeyedController} from '#src/runtime/controller.js';
-import {writeStatus, type Cached} from './status.js';
+import {withOwnStatus, writeStatus, type Cached} from './status.js';
 
 type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
@@ -17,7 +19,7 @@ interface Judgement {
   readonly name: string;
   readonly type: string;
   /** Nothing where the condition is not to be there. */
-  judge(definition: Cached, naming: Naming): Verdict | undefined;
+  judge(definition: Cached, naming: Naming): Stepwise<Verdict | undefined>;
   /** Changes when there may be something new to say. Servers of two releases would otherwise never agree on a text. */
   occasion(definition: Cached, naming: Naming): string;
   /** How long one that is there when the server starts may wait. Nothing where nothing is to be judged. */
@@ -39,6 +41,7 @@ const verdictLoop = ({doc, name: loop, type, judge, occasion, waitMs}: Judgement
     create({lister, writer, clock, naming}) {
       const definitions = lister(kinds.customResourceDefinitions);
       const {updateStatus} = writer(kinds.customResourceDefinitions as Kind<Definition>);
+      const pieces = new Pieces(clock);
       const seen = new Map<string, string>();
       const judged = new Map<string, {readonly on: string; readonly verdict: Verdict | undefined}>();
       return async ({name}) => {
@@ -51,10 +54,10 @@ const verdictLoop = ({doc, name: loop, type, judge, occasion, waitMs}: Judgement
         const now = `${cached.metadata?.uid} ${occasion(cached, naming)}`;
         if (seen.get(name) === now) return settled;
         const known = judged.get(name);
-        const verdict = known?.on === now ? known.verdict : judge(cached, naming);
+        const verdict = known?.on === now ? known.verdict : await runStepsInPieces(stepping(judge(cached, naming)), pieces);
         judged.set(name, {on: now, verdict});
         if (verdict ? saysAlready(cached, verdict) : !conditionOf(cached, type)) return settled;
-        const definition = copyOf(cached) as Definition;
+        const definition = withOwnStatus(cached);
         if (verdict) setCondition(definition, verdict, clock.now());
         else definition.status!.conditions = definition.status!.conditions!.filter(condition => condition.type !== type);
         if (await writeStatus({updateStatus}, definition)) seen.set(name, now);
@@ -68,14 +71,14 @@ const nonStructural = 'NonStructuralSchema';
 /** The same for a name always, up to 20 s. */
 const spread = (name: string): number => ([...name].reduce((sum, letter) => sum * 31 + letter.charCodeAt(0), 7) % 1000) * 20;
 
-const structure = ({spec}: Cached): Verdict | undefined => {
+const structure = function* ({spec}: Cached): Steps<Verdict | undefined> {
   const texts = spec.preserveUnknownFields ? ['spec.preserveUnknownFields: Invalid value: true: must be false'] : [];
   for (const [i, version] of (spec.versions ?? []).entries()) {
     const schema = schemaOf(version as Definition['spec']['versions'][number]);
     if (!schema) continue;
-    const why = unstructuredBecause(schema);
+    const why = yield* unstructuredInSteps(schema);
     if (why) return {type: nonStructural, status: 'Unknown', reason: 'StructuralError', message: `failed to check validation schema for version ${version.name}: ${why}`};
-    texts.push(...structuralProblems(schema, `spec.versions[${i}].schema.openAPIV3Schema`).map(({path, detail}) => `${path}: ${detail}`));
+    texts.push(...(yield* structuralInSteps(schema, `spec.versions[${i}].schema.openAPIV3Schema`)).map(({path, detail}) => `${path}: ${detail}`));
   }
   const distinct = [...new Set(texts)];
   return distinct.length === 0 ? undefined : {type: nonStructural, status: 'True', reason: 'Violations', message: distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`};

@@ -1,6 +1,7 @@
 import {forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
-import {collectErrors, moreErrors} from '#src/api/collect-errors.js';
+import {collectErrors, maxErrors, moreErrors} from '#src/api/collect-errors.js';
 import {messageOf} from '#src/base/message.js';
+import {runSteps, type Steps} from '#src/base/steps.js';
 import {regexp} from '#src/schema/regexp.js';
 import {additionalOf, extensions, itemsOf, propertiesOf, type JsonSchema} from './json-schema.js';
 import {validateStructuralMetadata} from './structural-metadata.js';
@@ -10,26 +11,36 @@ import {validateStructuralMetadata} from './structural-metadata.js';
 const none = (value: unknown): boolean => value === undefined || value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
 
 /** Why a schema cannot even be looked at as a structural one; nothing for most. */
-export const unstructuredBecause = (schema: JsonSchema): string | undefined => {
+export const unstructuredBecause = (schema: JsonSchema): string | undefined => runSteps(unstructuredInSteps(schema));
+
+/** The same in steps: a schema may have very many properties. */
+export const unstructuredInSteps = function* (schema: JsonSchema): Steps<string | undefined> {
   const unsupported = (
     [['id', schema.id], ['schema', schema.$schema], ['$ref', schema.$ref], ['patternProperties', schema.patternProperties], ['dependencies', schema.dependencies]] as const
   ).find(([, value]) => !none(value));
   if (unsupported) return `OpenAPIV3Schema '${unsupported[0]}' is not supported`;
   if (schema.additionalItems !== undefined) return "OpenAPIV3Schema 'additionalItems' is not supported";
   if (!none(schema.definitions)) return "OpenAPIV3Schema 'definitions' is not supported";
-  const inner = (list: readonly (JsonSchema | undefined)[] | undefined): string | undefined => {
-    for (const one of list ?? []) {
-      const why = one && unstructuredBecause(one);
+  const inner = function* (list: readonly (JsonSchema | undefined)[] | undefined): Steps<string | undefined> {
+    for (const [index, one] of (list ?? []).entries()) {
+      if (index % schemasOfStep === schemasOfStep - 1) yield;
+      const why = one && (yield* unstructuredInSteps(one));
       if (why) return why;
     }
     return undefined;
   };
-  const nested = inner([schema.not]) ?? inner(schema.allOf) ?? inner(schema.anyOf) ?? inner(schema.oneOf);
+  const nested = (yield* inner([schema.not])) ?? (yield* inner(schema.allOf)) ?? (yield* inner(schema.anyOf)) ?? (yield* inner(schema.oneOf));
   if (nested) return nested;
   if (schema[extensions.preserveUnknownFields] === false) return `internal error: '${extensions.preserveUnknownFields}' must be true or undefined`;
   if (Array.isArray(schema.items) && schema.items.length > 0) return "OpenAPIV3Schema 'items' must be a schema, but is an array";
-  return inner([itemsOf(schema), ...propertiesOf(schema).map(([, property]) => property), additionalOf(schema)]);
+  return yield* inner([itemsOf(schema), ...propertiesOf(schema).map(([, property]) => property), additionalOf(schema)]);
 };
+
+/** How many schemas of one list are looked at in one step. */
+const schemasOfStep = 100;
+
+/** Errors one by one, with nothing in between where others may have their turn. */
+type Findings = Iterable<FieldError | undefined>;
 
 type Level = 'root' | 'item' | 'field';
 
@@ -51,11 +62,14 @@ function* validateType(schema: JsonSchema, level: Level, path: string): Iterable
   if (level === 'root' && type !== '' && type !== 'object') yield invalid(`${path}.type`, type, 'must be object at the root');
 }
 
-function* validateInvariants(schema: JsonSchema, level: Level, path: string): Iterable<FieldError> {
+function* validateInvariants(schema: JsonSchema, level: Level, path: string): Findings {
   const items = itemsOf(schema);
   if (schema.type === 'array' && !items) yield required(`${path}.items`, 'must be specified');
   if (items) yield* validateInvariants(items, 'item', `${path}.items`);
-  for (const [name, property] of propertiesOf(schema)) yield* validateInvariants(property, 'field', `${path}.properties[${name}]`);
+  for (const [index, [name, property]] of propertiesOf(schema).entries()) {
+    if (index % schemasOfStep === schemasOfStep - 1) yield undefined;
+    yield* validateInvariants(property, 'field', `${path}.properties[${name}]`);
+  }
   if (schema.additionalProperties !== undefined) {
     if (level === 'root') yield forbiddenField(`${path}.additionalProperties`, 'must not be used at the root');
     const additional = additionalOf(schema);
@@ -143,8 +157,18 @@ const text = ({path, detail}: FieldError): string => `${path}: ${detail}`;
 const byText = (a: FieldError, b: FieldError): number => Number(a === moreErrors) - Number(b === moreErrors) || (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0);
 
 /** Everything that keeps a schema from being structural, in the order of its texts. To be asked of one that can be looked at so. */
-export const structuralProblems = (schema: JsonSchema, path: string): FieldError[] =>
-  collectErrors(validateInvariants(schema, 'root', path), validateCompleteness(schema, schema, path, path)).sort(byText);
+export const structuralProblems = (schema: JsonSchema, path: string): FieldError[] => runSteps(structuralInSteps(schema, path));
+
+/** The same in steps: a schema may have very many properties. */
+export const structuralInSteps = function* (schema: JsonSchema, path: string): Steps<FieldError[]> {
+  const found: FieldError[] = [];
+  for (const error of validateInvariants(schema, 'root', path)) {
+    if (error) found.push(error);
+    else yield;
+    if (found.length > maxErrors) break;
+  }
+  return collectErrors(found, validateCompleteness(schema, schema, path, path)).sort(byText);
+};
 
 const patternProblem = (pattern: string): string | undefined => {
   try {
