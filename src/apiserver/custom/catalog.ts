@@ -2,10 +2,10 @@ import {kinds} from '#src/api/kinds.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import {customFamily, isServed, sameService, type CustomFamily, type CustomVersion} from '#src/resources/custom/family.js';
 import type {ObjectCache} from '#src/apiserver/registry/object-cache.js';
-import {allOf} from '#src/apiserver/registry/list.js';
+import {followRecords} from '#src/apiserver/registry/follow.js';
 import {measuredStore} from '#src/apiserver/registry/measured-store.js';
 import {refOf, Resource, type CustomResources, type Registry, type ServedResource, type Siblings} from '#src/apiserver/registry/registry.js';
-import {endOfPrefix, type Change, type StoredRecord} from '#src/storage/store.js';
+import type {StoredRecord} from '#src/storage/store.js';
 import type {Conversion} from './conversion.js';
 import {translationOf} from './records.js';
 import {translatedStore} from './translated-store.js';
@@ -25,9 +25,10 @@ class Entry {
   /** Ends the watches of its objects. */
   readonly retiring = new AbortController();
 
-  constructor(record: StoredRecord, objects: ObjectCache) {
+  constructor(record: StoredRecord, objects: ObjectCache, definition?: Definition) {
     this.#record = record;
     this.#objects = objects;
+    this.#definition = definition;
   }
 
   get definition(): Definition {
@@ -55,6 +56,8 @@ export class CustomCatalog implements CustomResources {
   readonly #entries = new Map<string, Entry>();
   /** Up to which revision the definitions are known. Nothing is heard of later ones while they are not followed. */
   #known = Infinity;
+  /** Whether what there is at the beginning is read. */
+  #isListing = false;
   readonly #waiting = new Set<{readonly revision: number; readonly resolve: () => void}>();
 
   constructor(parts: CatalogParts) {
@@ -65,23 +68,11 @@ export class CustomCatalog implements CustomResources {
 
   /** Serves what is defined, and follows the definitions until the signal aborts. */
   async follow(signal: AbortSignal): Promise<void> {
-    const {store} = this.#definitions.settings;
-    const scope = {start: this.#definitions.root, end: endOfPrefix(this.#definitions.root)};
-    let revision = 0;
-    for await (const piece of allOf(this.#definitions)) {
-      ({revision} = piece);
-      for (const record of piece.records) this.#entries.set(this.#nameOf(record.key), new Entry(record, this.#definitions.objects));
-    }
+    signal.addEventListener('abort', () => this.#reach(Infinity), {once: true});
+    this.#isListing = true;
+    await followRecords(this.#definitions, {take: (key, record) => this.#take(key, record), reached: revision => this.#reach(revision)}, signal);
+    this.#isListing = false;
     if (this.#entries.size > 0) this.#parts.registry.changed();
-    if (signal.aborted) return;
-    // The store ends a watch of this kind only when it closes.
-    this.#reach(revision);
-    const watch = store.watch({...scope, after: revision}, {changes: batch => this.#heard(batch), ended: () => this.#reach(Infinity)});
-    const stop = () => {
-      watch[Symbol.dispose]();
-      this.#reach(Infinity);
-    };
-    signal.addEventListener('abort', stop, {once: true});
   }
 
   /** Resolves once what the store holds of a definition has been heard of. Who reads the definition may see it a moment earlier, and asks for its objects at once. */
@@ -119,21 +110,21 @@ export class CustomCatalog implements CustomResources {
     return key.slice(this.#definitions.root.length);
   }
 
-  #heard(batch: readonly Change[]): void {
-    let changed = false;
-    for (const {key, record} of batch) {
-      const name = this.#nameOf(key);
-      const before = this.#entries.get(name);
-      const now = record && new Entry(record, this.#definitions.objects);
-      // Most changes of a definition are of its conditions, which its objects do not feel.
-      if (before && now && sameService(before.definition, now.definition)) continue;
-      if (now) this.#entries.set(name, now);
-      else this.#entries.delete(name);
-      before?.retiring.abort();
-      changed = true;
-    }
-    if (changed) this.#parts.registry.changed();
-    this.#reach(batch.at(-1)?.revision ?? this.#known);
+  #take(key: string, record: StoredRecord | undefined): void | Promise<void> {
+    if (!record) return this.#replace(this.#nameOf(key), undefined);
+    const parsed = this.#definitions.objects.inPieces(record.key, record.value, record.revision, this.#definitions.settings.clock);
+    const replace = (definition?: Definition) => this.#replace(this.#nameOf(key), new Entry(record, this.#definitions.objects, definition));
+    return parsed ? parsed.then(object => replace(object as Definition)) : replace();
+  }
+
+  #replace(name: string, now: Entry | undefined): void {
+    const before = this.#entries.get(name);
+    // Most changes of a definition are of its conditions, which its objects do not feel.
+    if (before && now && sameService(before.definition, now.definition)) return;
+    if (now) this.#entries.set(name, now);
+    else this.#entries.delete(name);
+    before?.retiring.abort();
+    if (!this.#isListing) this.#parts.registry.changed();
   }
 
   #broughtBy(entry: Entry): Brought {

@@ -1,0 +1,36 @@
+/** Does one thing after the other: each at once, unless an earlier one is waited for. */
+export class InOrder {
+  readonly #failed: (error: unknown) => void;
+  readonly #behind: (() => void | Promise<void>)[] = [];
+  #isWaiting = false;
+
+  /** `failed` is told of what throws or rejects; the next is done all the same. */
+  constructor(failed: (error: unknown) => void) {
+    this.#failed = failed;
+  }
+
+  add(act: () => void | Promise<void>): void {
+    if (this.#isWaiting) this.#behind.push(act);
+    else this.#run(act);
+  }
+
+  #run(act: () => void | Promise<void>): void {
+    try {
+      const outcome = act();
+      if (!(outcome instanceof Promise)) return;
+      this.#isWaiting = true;
+      void outcome.catch(this.#failed).then(() => this.#resume());
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #resume(): void {
+    this.#isWaiting = false;
+    while (!this.#isWaiting) {
+      const next = this.#behind.shift();
+      if (!next) return;
+      this.#run(next);
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {followKind} from '#src/apiserver/registry/follow.js';
+import {Compacted} from '#src/storage/errors.js';
+import {memoryStore} from '#src/storage/memory/index.js';
+import {startCustom, widgets} from './custom.js';
+import {aConfigMap, configMaps, startWire} from './wire.js';
+
+/** A server over a store whose watches can be broken. */
+const breakable = () => {
+  const clock = new VirtualClock();
+  const store = memoryStore({clock});
+  const open = new Set<() => void>();
+  const watch = store.watch.bind(store);
+  store.watch = (query, watcher) => {
+    const handle = watch(query, watcher);
+    const end = () => {
+      handle[Symbol.dispose]();
+      watcher.ended(new Compacted(7));
+    };
+    open.add(end);
+    return handle;
+  };
+  /** Ends all watches as a store does whose history is gone. */
+  const lose = () => {
+    const ended = [...open];
+    open.clear();
+    for (const end of ended) end();
+  };
+  return {clock, store, lose};
+};
+
+const start = async () => {
+  const broken = breakable();
+  return {...(await startWire(broken)), ...broken, following: new AbortController()};
+};
+
+test('who follows a kind hears of what changed while the history of the store was lost', async t => {
+  const {server: {registry}, clock, following, lose, post, put, remove} = await start();
+  const heard: string[] = [];
+  for (const name of ['stays', 'changes', 'goes']) await post(configMaps, aConfigMap(name));
+  await followKind(registry, kinds.configMaps, ({metadata}, gone) => void heard.push(`${metadata!.namespace}/${metadata!.name}${gone ? ' gone' : ''}`), following.signal);
+  heard.length = 0;
+
+  await clock.advance(10_000);
+  const changes = (async () => {
+    await put(`${configMaps}/changes`, aConfigMap('changes', {data: {k: 'new'}}));
+    await remove(`${configMaps}/goes`);
+    await post(configMaps, aConfigMap('comes'));
+  })();
+  lose();
+  await changes;
+  await clock.advance(10_000);
+  t.deepEqual(new Set(heard), new Set(['default/changes', 'default/goes gone', 'default/comes']));
+
+  heard.length = 0;
+  await post(configMaps, aConfigMap('later'));
+  t.deepEqual(heard, ['default/later']);
+  following.abort();
+  await post(configMaps, aConfigMap('last'));
+  t.deepEqual(heard, ['default/later']);
+});
+
+test('an error of one who follows is reported, and the next change is told', async t => {
+  const {server: {registry}, clock, following, post} = await start();
+  const heard: string[] = [];
+  const failing = ({metadata}: {metadata?: {name?: string}}) => {
+    heard.push(metadata!.name!);
+    if (metadata!.name === 'bad') throw new Error('not this one');
+  };
+  await followKind(registry, kinds.configMaps, failing, following.signal);
+  for (const name of ['one', 'bad', 'two']) await post(configMaps, aConfigMap(name));
+
+  t.deepEqual(heard, ['one', 'bad', 'two']);
+  await t.throwsAsync(clock.drain(), {message: 'not this one'});
+});
+
+test('custom resources are served by what is defined after the history of the store was lost', async t => {
+  const {clock, store, lose} = breakable();
+  using world = await startCustom({clock, store});
+  await clock.advance(10_000);
+  lose();
+  await clock.advance(120_000);
+  await world.define();
+
+  t.is((await world.get(widgets)).status, 200);
+});
