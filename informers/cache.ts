@@ -10,12 +10,20 @@ type Shelf<T extends KubeObject> = Map<string, Frozen<T>>;
 
 const versionOf = (object: Frozen<KubeObject>): string => object.metadata?.resourceVersion ?? '';
 
+type IndexFailure<T extends KubeObject> = (error: unknown, object: Frozen<T>) => void;
+
 /** The last known state of a collection with its indexes. Only the informer that owns it writes; the answers to writes say what they changed. */
 export class Cache<T extends KubeObject> implements Lister<T> {
   #objects = new Map<string, Frozen<T>>();
   readonly #namespaces = new Map<string, Shelf<T>>();
   readonly #indexes = new Map<Index<T>, Map<string, Shelf<T>>>();
   readonly #groupings = new Map<Grouping<T>, Groups<T>>();
+  readonly #failed: IndexFailure<T>;
+
+  /** `failed` is told of an index or grouping that throws for an object: it does not find the object then, all else does. */
+  constructor(failed: IndexFailure<T> = () => undefined) {
+    this.#failed = failed;
+  }
 
   get size(): number {
     return this.#objects.size;
@@ -41,7 +49,7 @@ export class Cache<T extends KubeObject> implements Lister<T> {
     let groups = this.#groupings.get(grouping);
     if (!groups) {
       this.#groupings.set(grouping, (groups = new Groups(grouping)));
-      for (const [key, object] of this.#objects) groups.put(key, object);
+      for (const [key, object] of this.#objects) this.#group(groups, key, object);
     }
     return groups.of(value);
   }
@@ -51,7 +59,7 @@ export class Cache<T extends KubeObject> implements Lister<T> {
     if (!shelves) {
       shelves = new Map();
       this.#indexes.set(index, shelves);
-      for (const [key, object] of this.#objects) for (const each of index.values(object)) put(shelves, each, key, object);
+      for (const [key, object] of this.#objects) for (const each of this.#valuesOf(index, object)) put(shelves, each, key, object);
     }
     return shelves.get(value);
   }
@@ -97,8 +105,8 @@ export class Cache<T extends KubeObject> implements Lister<T> {
     if (old) this.#unfile(key, old);
     this.#objects.set(key, object);
     put(this.#namespaces, object.metadata?.namespace ?? '', key, object);
-    for (const [index, shelves] of this.#indexes) for (const value of index.values(object)) put(shelves, value, key, object);
-    for (const groups of this.#groupings.values()) groups.put(key, object);
+    for (const [index, shelves] of this.#indexes) for (const value of this.#valuesOf(index, object)) put(shelves, value, key, object);
+    for (const groups of this.#groupings.values()) this.#group(groups, key, object);
   }
 
   #drop(key: string, old: Frozen<T>): void {
@@ -108,8 +116,25 @@ export class Cache<T extends KubeObject> implements Lister<T> {
 
   #unfile(key: string, old: Frozen<T>): void {
     take(this.#namespaces, old.metadata?.namespace ?? '', key);
-    for (const [index, shelves] of this.#indexes) for (const value of index.values(old)) take(shelves, value, key);
-    for (const groups of this.#groupings.values()) groups.take(key, old);
+    for (const [index, shelves] of this.#indexes) for (const value of this.#valuesOf(index, old)) take(shelves, value, key);
+    for (const groups of this.#groupings.values()) this.#tried(old, () => groups.take(key, old));
+  }
+
+  #group(groups: Groups<T>, key: string, object: Frozen<T>): void {
+    this.#tried(object, () => groups.put(key, object));
+  }
+
+  #valuesOf(index: Index<T>, object: Frozen<T>): readonly string[] {
+    return this.#tried(object, () => index.values(object)) ?? [];
+  }
+
+  #tried<R>(object: Frozen<T>, act: () => R): R | undefined {
+    try {
+      return act();
+    } catch (error) {
+      this.#failed(error, object);
+      return undefined;
+    }
   }
 }
 

@@ -12,6 +12,8 @@ export interface DeliveryOptions<T extends KubeObject> {
   readonly name: string;
   /** Those who listen at the moment. */
   readonly listeners: () => readonly Subscriber<Change<T>>[];
+  /** Told of a change that could not be taken in. */
+  readonly failed: (error: unknown) => void;
 }
 
 /** What happened to the cache at once. */
@@ -62,9 +64,6 @@ export class Delivery<T extends KubeObject> {
     let pause: Promise<void> | undefined;
     try {
       while (!pause && this.#take()) pause = this.#tell();
-    } catch (error) {
-      this.#news = undefined;
-      throw error;
     } finally {
       this.#isBusy = pause !== undefined;
     }
@@ -78,8 +77,18 @@ export class Delivery<T extends KubeObject> {
     const next = this.#pending.shift();
     if (!next) return false;
     const listeners = this.#options.listeners();
-    this.#news = {changes: next.change(), listeners, handled: next.handled, told: 0};
+    this.#news = {changes: this.#changes(next.change), listeners, handled: next.handled, told: 0};
     return true;
+  }
+
+  /** What a change of the cache is to be told as. One that fails holds up neither those behind it nor what waits for it. */
+  #changes(change: () => readonly Change<T>[]): readonly Change<T>[] {
+    try {
+      return change();
+    } catch (error) {
+      this.#options.failed(error);
+      return [];
+    }
   }
 
   /** Tells all that is left of the news, or returns what is to be waited for before it goes on. */

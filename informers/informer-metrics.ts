@@ -7,6 +7,8 @@ import {StreamFault} from './follow.js';
 export interface InformerMetrics extends Disposable {
   attempt(what: 'list' | 'watch'): void;
   failed(error: unknown): void;
+  /** An index or a listener failed on an object. */
+  stumbled(): void;
   /** Something came from the server. */
   heard(): void;
 }
@@ -24,6 +26,7 @@ export interface InformerLabels {
 export const informerMetrics = (meter: Meter, clock: Clock, labels: InformerLabels & Labels, state: {readonly size: () => number; readonly isSynced: () => boolean}): InformerMetrics => {
   const attempts = meter.counter({name: 'informer_attempts_total', help: 'Lists and watches begun.', labels: ['component', 'name', 'call']});
   const failures = meter.counter({name: 'informer_failures_total', help: 'Lists and watches that failed, by reason.', labels: ['component', 'name', 'reason']});
+  const stumbles = meter.counter({name: 'informer_handler_failures_total', help: 'Changes on which an index or a listener failed; all others heard of them.', labels: ['component', 'name']});
   let heardAt = clock.monotonic();
   const series = [
     meter.observed({name: 'informer_synced', help: 'Whether the first list has come and been handled.', labels: ['component', 'name']}, () => [[labels, state.isSynced() ? 1 : 0]]),
@@ -35,6 +38,7 @@ export const informerMetrics = (meter: Meter, clock: Clock, labels: InformerLabe
   return {
     attempt: call => attempts.add({...labels, call}),
     failed: error => failures.add({...labels, reason: reasonOf(error)}),
+    stumbled: () => stumbles.add(labels),
     heard: () => void (heardAt = clock.monotonic()),
     [Symbol.dispose]() {
       for (const each of series) each[Symbol.dispose]();

@@ -51,7 +51,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   readonly changes: Observable<Change<T>>;
   readonly #api: ListerWatcher<T>;
   readonly #options: SharedInformerOptions;
-  readonly #cache = new Cache<T>();
+  readonly #cache: Cache<T>;
   readonly #listeners = new Set<Subscriber<Change<T>>>();
   readonly #delivery: Delivery<T>;
   readonly #waiters = new Set<{readonly synced: () => void; readonly refused: (error: Error) => void}>();
@@ -63,7 +63,8 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   constructor(api: ListerWatcher<T>, options: SharedInformerOptions) {
     this.#api = api;
     this.#options = options;
-    this.#delivery = new Delivery({...options, listeners: () => [...this.#listeners]});
+    this.#cache = new Cache<T>((error, object) => this.#stumbled(error, 'an index failed on an object', object));
+    this.#delivery = new Delivery({...options, listeners: () => [...this.#listeners], failed: error => this.#stumbled(error, 'an event could not be taken in')});
     this.changes = new Observable(subscriber => {
       // Replayed and joined without a pause in between: nothing is missed, nothing told twice.
       this.#listeners.add(subscriber);
@@ -86,12 +87,11 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
 
   /** Calls `listener` with each of `changes`. One that throws is reported and hears the next change all the same. */
   listen(listener: (change: Change<T>) => void): Disposable {
-    const {log, name} = this.#options;
     const subscription = this.changes.subscribe(change => {
       try {
         listener(change);
       } catch (error) {
-        log.error({informer: name, key: keyText(keyOf(change.object)), err: error}, 'a listener failed on a change');
+        this.#stumbled(error, 'a listener failed on a change', change.object);
       }
     });
     return {[Symbol.dispose]: () => subscription.unsubscribe()};
@@ -139,6 +139,12 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
       this.#waiters.add(waiter);
       aborted = onAbort(signal, () => settle(() => reject(signal.reason as Error)));
     });
+  }
+
+  #stumbled(error: unknown, message: string, object?: Frozen<T>): void {
+    const {log, name} = this.#options;
+    log.error({informer: name, ...(object ? {key: keyText(keyOf(object))} : {}), err: error}, message);
+    this.#metrics?.stumbled();
   }
 
   /** A collection that was served may go, and one whose kind is known at run time alone may not be served yet, or only for a moment. */

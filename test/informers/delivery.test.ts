@@ -3,11 +3,14 @@ import {kinds} from '#src/api/kinds.js';
 import type {ConfigMap} from '#src/api/types.js';
 import {noLog} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
 import {seededRandom} from '#src/base/random.js';
+import type {Index} from '#informers/lister.js';
 import {listerWatcher} from '#informers/lister-watcher.js';
 import {resolveSelection} from '#informers/selection.js';
 import {SharedInformer} from '#informers/shared.js';
 import {startServer} from '#test/fixtures/server.js';
+import {recordingLog} from '#test/runtime/environment.js';
 import {WorkingClock} from '#test/fixtures/working-clock.js';
 
 const count = 250;
@@ -85,4 +88,43 @@ test('an informer that ends while a list is told tells no more and never becomes
 
   t.is(heard.length, 43);
   t.false(informer.isSynced);
+});
+
+test('an index that fails on an object is told of and counted, and everybody hears of that object and of all others', async t => {
+  const clock = new WorkingClock();
+  const client = startServer({clock}).clientOf();
+  const maps = client.resource(kinds.configMaps);
+  const create = (name: string) => maps.create({metadata: {namespace: 'default', name}});
+  const life = new AbortController();
+  t.teardown(() => life.abort());
+  const {log, lines} = recordingLog();
+  const meter = new MetricsRegistry();
+  const api = listerWatcher(client, resolveSelection(kinds.configMaps, client.naming));
+  const informer = new SharedInformer<ConfigMap>(api, {clock, random: seededRandom(3), log, meter, name: 'configmaps', apiVersion: 'v1', kind: 'ConfigMap', minResyncMs: 0});
+  const byName: Index<ConfigMap> = {
+    name: 'name',
+    values({metadata}) {
+      if (metadata?.name === 'bad') throw new Error('no value');
+      return [metadata?.name ?? ''];
+    },
+  };
+  const heard: string[] = [];
+  informer.lister.by(byName, 'any');
+  informer.listen(({type, object}) => {
+    heard.push(`${type} ${object.metadata?.name}`);
+    if (object.metadata?.name === 'worse') throw new Error('not heard');
+  });
+  informer.listen(({object}) => void heard.push(`also ${object.metadata?.name}`));
+  await create('first');
+  informer.start(life.signal);
+  await clock.drain();
+  for (const name of ['bad', 'worse', 'last']) await create(name);
+  await maps.delete('bad', {namespace: 'default'});
+  await clock.drain();
+
+  t.deepEqual(heard, ['added first', 'also first', 'added bad', 'also bad', 'added worse', 'also worse', 'added last', 'also last', 'deleted bad', 'also bad']);
+  t.deepEqual(['first', 'bad', 'last'].map(name => informer.lister.by(byName, name).length), [1, 0, 1]);
+  t.is(lines.filter(line => line.includes('an index failed on an object')).length, 2);
+  t.is(lines.filter(line => line.includes('a listener failed on a change')).length, 1);
+  t.is(meter.value('informer_handler_failures_total', {name: 'configmaps'}), 3);
 });
