@@ -1,5 +1,5 @@
 import {elementsOf, onlyElement, tags} from './der.js';
-import {sequenceOf, tagged, type Node} from './der-builder.js';
+import {sequenceOfPrimitives, type Node, type Primitive} from './der-builder.js';
 import {PkiError} from './error.js';
 import {ipBytes, ipText} from './ip.js';
 
@@ -54,9 +54,9 @@ export const readAlternativeNames = (value: Buffer): AlternativeNames => {
   return names;
 };
 
-const ia5Node = (tag: number, text: string): Node => {
+const ia5Element = (tag: number, text: string): Primitive => {
   if (beyondIa5.test(text)) throw new PkiError(`x509: ${JSON.stringify(text)} cannot be encoded as an IA5String`);
-  return tagged(tag, text);
+  return [tag, text];
 };
 
 export const hasAlternativeNames = (names: AlternativeNames): boolean =>
@@ -64,9 +64,9 @@ export const hasAlternativeNames = (names: AlternativeNames): boolean =>
 
 /** Encodes the value of the extension: DNS names, then email addresses, IP addresses and URIs. */
 export const buildAlternativeNames = (names: AlternativeNames): Node =>
-  sequenceOf([
-    ...names.dnsNames.map(name => ia5Node(kind.dns, name)),
-    ...names.emailAddresses.map(name => ia5Node(kind.email, name)),
-    ...names.ipAddresses.map(ip => tagged(kind.ip, ipBytes(ip))),
-    ...names.uris.map(uri => ia5Node(kind.uri, uri)),
+  sequenceOfPrimitives([
+    ...names.dnsNames.map(name => ia5Element(kind.dns, name)),
+    ...names.emailAddresses.map(name => ia5Element(kind.email, name)),
+    ...names.ipAddresses.map((ip): Primitive => [kind.ip, ipBytes(ip)]),
+    ...names.uris.map(uri => ia5Element(kind.uri, uri)),
   ]);

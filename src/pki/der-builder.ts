@@ -21,6 +21,29 @@ export const sequence = (...children: Node[]): Node => constructed(tags.sequence
 /** A SEQUENCE OF. */
 export const sequenceOf = (children: Node[]): Node => constructed(tags.sequence, children);
 
+/** How many octets a length takes (X.690 §8.1.3). */
+const lengthOctets = (length: number): number => (length < 0x80 ? 1 : length < 0x100 ? 2 : length < 0x1_0000 ? 3 : length < 0x100_0000 ? 4 : 5);
+
+/** A primitive element: its tag, and its content as bytes or as text in ASCII. */
+export type Primitive = readonly [tag: number, content: Buffer | string];
+
+/** A SEQUENCE OF primitive elements, encoded in one pass: a node for each would take many times the work. */
+export const sequenceOfPrimitives = (elements: readonly Primitive[]): Node => {
+  let total = 0;
+  for (const [, {length}] of elements) total += 1 + lengthOctets(length) + length;
+  const bytes = Buffer.alloc(total);
+  let at = 0;
+  for (const [tag, content] of elements) {
+    const {length} = content;
+    const octets = lengthOctets(length);
+    bytes[at++] = tag;
+    if (octets > 1) bytes[at++] = 0x80 | (octets - 1);
+    at = bytes.writeUIntBE(length, at, Math.max(1, octets - 1));
+    at += typeof content === 'string' ? bytes.write(content, at, 'latin1') : content.copy(bytes, at);
+  }
+  return primitive(tags.sequence, bytes);
+};
+
 /** A SET OF, with its members in DER order (X.690 §11.6). */
 export const setOf = (children: Node[]): Node => {
   if (children.length < 2) return constructed(tags.set, children);

@@ -1,5 +1,6 @@
 import {createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate} from 'node:crypto';
 import test from 'ava';
+import {buildAlternativeNames, readAlternativeNames} from '#src/pki/alternative-names.js';
 import {authorityPem, createAuthority, loadAuthority, signRequest, type SigningOptions} from '#src/pki/authority.js';
 import {certificatePem, isAuthority, parseCertificate, parseCertificateBundle} from '#src/pki/certificate.js';
 import {DerReader, tags} from '#src/pki/der.js';
@@ -167,6 +168,20 @@ test('copes with the largest request that a body can carry', t => {
 
   t.is(issued.dnsNames.length, 140_000);
   t.is(issued.subject.organizations.length, 130_000);
+});
+
+test('writes names of every length', t => {
+  const names = {dnsNames: [1, 127, 128, 255, 256, 65_535, 65_536].map(length => 'a'.repeat(length)), emailAddresses: ['a@b'], ipAddresses: ['10.0.0.1', '::1'], uris: ['spiffe://a/b']};
+
+  t.deepEqual(readAlternativeNames(toDer(buildAlternativeNames(names))), names);
+});
+
+test('passes over an extension however deep its value is nested', t => {
+  let deep: Buffer = Buffer.alloc(0);
+  for (let depth = 0; depth < 5_000; depth++) deep = toDer(tagged(tags.sequence, deep));
+  const issued = issue(craftedRequest(key, {extensions: [extension('1.2.3.4', deep)]}));
+
+  t.false(issued.extensions.some(({oid: type}) => type === '1.2.3.4'));
 });
 
 test('drops requested extensions and foreign kinds of names', t => {
