@@ -293,8 +293,8 @@ for (const [title, patch, code, message] of [
   ['the uid', {metadata: {uid: 'b'}}, 409, 'Precondition failed: UID in precondition: b'],
   ['the version', {metadata: {resourceVersion: '1'}}, 409, 'the object has been modified'],
   ['the kind', {kind: 'Secret'}, 422, ' "" is invalid: patch: Invalid value: "{'],
-  ['what it is', {kind: 'Secret'}, 422, 'the kind of the patched object (Secret) does not match that of the stored one (ConfigMap)'],
-  ['the version of its API', {apiVersion: 'v2'}, 422, 'the API version of the patched object (v2) does not match that of the stored one (v1)'],
+  ['what it is', {kind: 'Secret'}, 422, '}": converting (v1.Secret) to (core.ConfigMap): unknown conversion'],
+  ['the version of its API', {apiVersion: 'v2'}, 422, '}": no kind "ConfigMap" is registered for version "v2" in scheme "pkg/api/legacyscheme/scheme.go:30"'],
 ] as const) {
   test(`a patch cannot change ${title}`, async t => {
     const {post, patch: send} = await startWire();

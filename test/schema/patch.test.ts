@@ -1,12 +1,15 @@
 import test, {type ExecutionContext} from 'ava';
-import {StatusError} from '#src/api/status.js';
+import {naming} from '#src/api/naming.js';
 import {copied, type PlainObject} from '#src/schema/decode/plain.js';
 import {applyJsonPatch} from '#src/schema/patch/json-patch.js';
 import {applyMergePatch, createMergePatch} from '#src/schema/patch/merge-patch.js';
-import {parsePatch, patchedObject, type PatchType} from '#src/schema/patch/patch.js';
+import {openedByMerge, openedBySteps} from '#src/schema/patch/opened.js';
+import {parsePatch, patchedObject, PatchMisfit, type PatchType} from '#src/schema/patch/patch.js';
+import {patchedText} from '#src/schema/patch/shown.js';
 import {createStrategicPatch} from '#src/schema/patch/strategic-diff.js';
 import {applyStrategicPatch} from '#src/schema/patch/strategic-merge.js';
 import type {SchemaNode} from '#src/schema/node.js';
+import {fieldOrder} from '#src/schema/protobuf/field-order.js';
 import {Schemas} from '#src/schema/schemas.js';
 import {isStatus} from '#test/api/status-of.js';
 
@@ -236,15 +239,31 @@ test('a patched object is held against its schema', t => {
   t.deepEqual(patched('strategic', '{"data":{"a":null},"immutable":true}'), {object: {immutable: true}, warnings: []});
 });
 
-const statusOf = (t: ExecutionContext, run: () => unknown) => t.throws(run, {instanceOf: StatusError})?.status;
+const misfitOf = (t: ExecutionContext, run: () => unknown) => t.throws(run, {instanceOf: PatchMisfit});
 
 test('what a patch makes must be of the kind', t => {
-  const status = statusOf(t, () => patched('merge', '{"data":{"a":1}}'));
-  t.is(status?.code, 422);
-  t.is(status?.message, ' "" is invalid: patch: Invalid value: "{\\"data\\":{\\"a\\":1}}": json: cannot unmarshal number into Go struct field ConfigMap.data of type string');
-  t.deepEqual(status?.details?.causes?.map(({field, reason}) => [field, reason]), [['patch', 'FieldValueInvalid']]);
-  t.is(statusOf(t, () => patched('strategic', '{"x":1}', 'Strict'))?.message, ' "" is invalid: patch: Invalid value: "map[x:1]": strict decoding error: unknown field "x"');
-  t.is(statusOf(t, () => patched('json', '[{"op":"replace","path":"","value":[]}]'))?.code, 422);
+  const misfit = misfitOf(t, () => patched('merge', '{"data":{"a":1}}'));
+  t.is(misfit?.message, 'json: cannot unmarshal number into Go struct field ConfigMap.data of type string');
+  t.deepEqual(misfit?.value, {data: {a: 1}});
+  const unknown = misfitOf(t, () => patched('strategic', '{"x":1,"b":{"c":[2]}}', 'Strict'));
+  t.is(unknown?.message, 'strict decoding error: unknown field "b", unknown field "x"');
+  t.deepEqual(unknown?.shown, {text: 'map[b:map[c:[2]] x:1]'});
+  t.true(misfitOf(t, () => patched('json', '[{"op":"replace","path":"","value":[]}]')) !== undefined);
+});
+
+test('a patched object is shown with sorted keys where the patch looked, and with its fields in order elsewhere', t => {
+  const pod = {
+    kind: 'Pod', apiVersion: 'v1', spec: {nodeName: 'n', containers: [{image: 'i', env: [{value: 'v', name: 'e'}], envFrom: [], name: 'c'}], nodeSelector: {b: '<', a: '1'}},
+    metadata: {labels: {z: '1', a: '2'}, name: 'p', managedFields: [{fieldsV1: {'f:b': {}, 'f:a': {}}, manager: 'm'}]},
+  };
+  const order = fieldOrder('v1', 'Pod', naming('kubernetes'));
+  const spec = String.raw`"spec":{"containers":[{"name":"c","image":"i","envFrom":[],"env":[{"name":"e","value":"v"}]}],"nodeSelector":{"a":"1","b":"\u003c"},"nodeName":"n"}`;
+
+  t.is(patchedText(pod, openedByMerge({x: 1}), order), `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"a":"2","z":"1"},"managedFields":[{"manager":"m","fieldsV1":{"f:b":{},"f:a":{}}}]},${spec}}`);
+  t.true(patchedText(pod, openedByMerge({metadata: {labels: null}}), order).includes('"metadata":{"labels":{"a":"2","z":"1"},"managedFields":[{'));
+  t.true(patchedText(pod, openedBySteps([{op: 'add', path: '/spec/nodeName', value: 'n'}]), order).includes('"spec":{"containers":[{"name":"c"'));
+  t.true(patchedText(pod, openedBySteps([{op: 'test', path: '/spec/containers/0/name', value: 'c'}]), order).includes('[{"env":[{"name":"e","value":"v"}],"envFrom":[],"image":"i"'));
+  t.is(patchedText({kind: 'X', apiVersion: 'g/v1', b: {d: 1, c: 2}}, openedByMerge({}), undefined), '{"apiVersion":"g/v1","b":{"c":2,"d":1},"kind":"X"}');
 });
 
 for (const [patch, problem] of [
@@ -259,9 +278,9 @@ for (const [patch, problem] of [
   [{metadata: {creationTimestamp: 5}}, 'json: cannot unmarshal number into Go value of type string'],
 ] as const) {
   test(`a strategic patch of ${JSON.stringify(patch)} does not fit`, t => {
-    const {status} = t.throws(() => patchedObject(parsePatch('strategic', JSON.stringify(patch), 'Warn'), {}, deployment, 'Warn'), {instanceOf: StatusError})!;
+    const misfit = misfitOf(t, () => patchedObject(parsePatch('strategic', JSON.stringify(patch), 'Warn'), {}, deployment, 'Warn'));
 
-    t.is(status.details?.causes?.[0]?.message?.replace(/^Invalid value: "(\\.|[^"])*": /, ''), problem);
+    t.is(misfit?.message, problem);
   });
 }
 

@@ -1,14 +1,17 @@
 import {invalid, invalidObject} from '#src/api/field-error.js';
 import {notFound, unsupportedPatchType} from '#src/api/status.js';
+import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import {sameJson} from '#src/api/equal.js';
 import {applyMediaType} from '#src/schema/apply/apply.js';
 import {undecodable} from '#src/schema/patch/errors.js';
-import {parsePatch, patchedObject, patchMediaTypes, type ParsedPatch, type PatchType} from '#src/schema/patch/patch.js';
+import {protobufCodec} from '#src/schema/protobuf/codec.js';
+import {parsePatch, patchedObject, PatchMisfit, patchMediaTypes, type ParsedPatch, type PatchType} from '#src/schema/patch/patch.js';
+import {patchedText} from '#src/schema/patch/shown.js';
 import type {WriteQuery} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {checkAddress, type Transform} from '#src/apiserver/registry/update.js';
-import {mediaTypeOf, readBytes, schemaOf} from '#src/apiserver/request/body.js';
+import {foreignKind, mediaTypeOf, readBytes, schemaOf} from '#src/apiserver/request/body.js';
 import {cborApplyMediaType} from '#src/schema/cbor/media-types.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 
@@ -27,35 +30,52 @@ export const patchTypeOf = ({request}: ResourceContext, {resource: {definition, 
 /** Reads the patch of a request into what it does to an object. Throws 400 for what cannot be read. */
 export const applyPatch = async (served: ServedResource, context: ResourceContext, type: PatchType, {fieldValidation}: WriteQuery): Promise<Transform> => {
   const {resource, kind, version} = served;
+  const {definition} = resource;
   const {naming, schemas} = resource.settings;
   const bytes = await readBytes(context.request);
   let parsed: ParsedPatch | undefined;
   const node = schemaOf(schemas, kind);
   const apiVersion = naming.apiVersion(kind.group, kind.version);
-  return old => {
+  const patched: Transform = old => {
     if (!old) throw notFound(resource.ref, context.target.name);
     const patch = (parsed ??= parsePatch(type, bytes, fieldValidation));
     const live = version ? {...version.fromHub(old, naming), apiVersion, kind: kind.kind} : old;
     const {object, warnings} = patchedObject<KubeObject>(patch, live as unknown as Record<string, unknown>, node, fieldValidation);
     for (const text of warnings) context.warnings.add(text);
-    keepIdentity(object, live, type, served);
+    keepIdentity(object, live, patch, served);
     checkAddress(object, context.target, resource.kind);
     if (version) version.default?.(object, resource.hooks(context.user));
     return version ? version.toHub(object, naming) : object;
   };
+  return old => {
+    try {
+      return patched(old);
+    } catch (error) {
+      if (error instanceof PatchMisfit) return refused(error, {apiVersion, kind: definition.custom ? undefined : kind.kind, naming});
+      throw error;
+    }
+  };
+};
+
+/** Refuses what a patch made, with its text. How the fields of built-in kinds stand there is known to their binary form, which is loaded for that. */
+const refused = async (error: PatchMisfit, {apiVersion, kind, naming}: {apiVersion: string; kind: string | undefined; naming: Naming}): Promise<never> => {
+  const {shown} = error;
+  if ('text' in shown) throw undecodable(shown.text, error.message);
+  const order = kind === undefined ? undefined : (await protobufCodec()).fieldOrder(apiVersion, kind, naming);
+  throw undecodable(patchedText(error.value, shown.opened, order), error.message);
 };
 
 /** A patch may change what an object says, not what it is. What a strategic one says of that does not count: it is put into an object of the kind. */
-const keepIdentity = (object: KubeObject, live: Readonly<KubeObject>, type: PatchType, {resource}: ServedResource): void => {
+const keepIdentity = (object: KubeObject, live: Readonly<KubeObject>, patch: ParsedPatch, {resource, kind: served}: ServedResource): void => {
   const changed = (['kind', 'apiVersion'] as const).filter(field => object[field] && !sameJson(object[field], live[field]));
   if (changed.length === 0) return;
   if (resource.definition.custom) {
     const kind = String(object.kind || live.kind);
     throw invalidObject({group: resource.ref.group, kind}, live.metadata?.name ?? '', changed.map(field => invalid(field, object[field], `must be ${live[field]}`)));
   }
-  if (type !== 'strategic') {
-    const [field] = changed as [(typeof changed)[number]];
-    throw undecodable(JSON.stringify(object), `the ${field === 'kind' ? 'kind' : 'API version'} of the patched object (${object[field]}) does not match that of the stored one (${live[field]})`);
+  if (patch.type !== 'strategic') {
+    const label = {apiVersion: object.apiVersion || live.apiVersion!, kind: object.kind || live.kind!};
+    throw new PatchMisfit(foreignKind(label, served, resource.settings), {value: object, patch});
   }
   for (const field of changed) Object.assign(object, {[field]: live[field]});
 };

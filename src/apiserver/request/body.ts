@@ -137,15 +137,21 @@ const undecodable = (apiVersion: string, found: string, wanted: string, error: E
 const versionOf = (apiVersion: string): string => apiVersion.split('/').at(-1)!;
 
 /** What a body says of itself must be what the address takes; what it leaves out is taken from there. */
-const checkKind = (body: ParsedBody, {kind, group}: Kind, apiVersion: string, {naming, schemas}: Pick<BodyReader, 'naming' | 'schemas'>): void => {
-  const found = body.apiVersion || apiVersion;
-  const says = body.kind || kind;
-  if (says === kind && found === apiVersion) return;
+const checkKind = (body: ParsedBody, kind: Kind, apiVersion: string, reader: Pick<BodyReader, 'naming' | 'schemas'>): void => {
+  const label = {apiVersion: body.apiVersion || apiVersion, kind: body.kind || kind.kind};
+  if (label.kind === kind.kind && label.apiVersion === apiVersion) return;
+  if (label.kind === kind.kind && isKnown(label.apiVersion, label.kind, reader) && !reader.naming.hasOwnScheme(kind.group)) throw otherVersion(label.apiVersion, apiVersion);
+  throw undecodable(label.apiVersion, label.kind, kind.kind, new Error(foreignKind(label, kind, reader)));
+};
+
+/** Why an object that says it is of another kind or version than the one an address takes is not taken, in the original's words. */
+export const foreignKind = (label: {apiVersion: string; kind: string}, {kind, group, version}: Kind, {naming, schemas}: Pick<BodyReader, 'naming' | 'schemas'>): string => {
+  const [found, says] = [label.apiVersion, label.kind];
   if (!isKnown(found, says, {naming, schemas}) || naming.hasOwnScheme(group)) {
-    throw undecodable(found, says, kind, new Error(`no kind ${JSON.stringify(says)} is registered for version ${JSON.stringify(found)} in scheme ${JSON.stringify(naming.schemeOf(group))}`));
+    return `no kind ${JSON.stringify(says)} is registered for version ${JSON.stringify(found)} in scheme ${JSON.stringify(naming.schemeOf(group))}`;
   }
-  if (says !== kind) throw undecodable(found, says, kind, new Error(`converting (${versionOf(found)}.${says}) to (${naming.packageOf(group)}.${kind}): unknown conversion`));
-  throw otherVersion(found, apiVersion);
+  if (says !== kind) return `converting (${versionOf(found)}.${says}) to (${naming.packageOf(group)}.${kind}): unknown conversion`;
+  return otherVersionText(found, naming.apiVersion(group, version));
 };
 
 /** Whether there is such a kind at all, be it served or not. */
@@ -165,7 +171,9 @@ const checkOwnLabel = ({kind, apiVersion, value, bytes = Buffer.from(JSON.string
   if (apiVersion !== expected) throw otherVersion(apiVersion, expected);
 };
 
-const otherVersion = (found: string, wanted: string): StatusError => badRequest(`the API version in the data (${found}) does not match the expected API version (${wanted})`);
+const otherVersionText = (found: string, wanted: string): string => `the API version in the data (${found}) does not match the expected API version (${wanted})`;
+
+const otherVersion = (found: string, wanted: string): StatusError => badRequest(otherVersionText(found, wanted));
 
 const held = (body: ParsedBody, node: SchemaNode, validation: FieldValidation, apiVersion: string, kind: string): Decoded<KubeObject> => {
   try {

@@ -2,6 +2,7 @@ import {sameJson} from '#src/api/equal.js';
 import {StatusError} from '#src/api/status.js';
 import {copied, deepest, isNestedDeeper, put, type PlainObject} from '#src/schema/decode/plain.js';
 import {unprocessable} from './errors.js';
+import {unescaped} from './pointer.js';
 
 /** One step of a JSON patch (RFC 6902 §4), as it was sent: what it lacks makes it fail. */
 export interface JsonPatchOperation {
@@ -16,8 +17,6 @@ const mostCopiedBytes = 3 * 1024 * 1024;
 
 /** How many items of lists a patch may move to make room or close a gap. Differs from upstream, which has no limit. */
 const mostMovedItems = 20_000_000;
-
-const unescaped = (part: string): string => part.replaceAll(/~[01]/g, escape => (escape === '~1' ? '/' : '~'));
 
 type Container = PlainObject | unknown[];
 

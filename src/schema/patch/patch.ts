@@ -6,9 +6,10 @@ import {deepest, isNestedDeeper, isPlainObject, wellFormed, type PlainObject} fr
 import {hasDuplicates, strictProblems} from '#src/schema/decode/strict.js';
 import {TypedDecoder} from '#src/schema/decode/typed.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {malformed, shownValue, undecodable} from './errors.js';
+import {malformed, shownValue} from './errors.js';
 import {applyJsonPatch, type JsonPatchOperation} from './json-patch.js';
 import {applyMergePatch} from './merge-patch.js';
+import {openedByMerge, openedBySteps, type Opened} from './opened.js';
 import {applyStrategicPatch} from './strategic-merge.js';
 
 /** The patches that need no knowledge of who owns what. */
@@ -106,8 +107,29 @@ const changed = ({type, content}: ParsedPatch, live: PlainObject, node: SchemaNo
   }
 };
 
+/** What came out of a patch is no object of the kind. */
+export class PatchMisfit extends Error {
+  override readonly name = 'PatchMisfit';
+  /** What came out; a strategic patch is shown by itself instead. */
+  readonly value: unknown;
+  readonly patch: ParsedPatch;
+
+  constructor(detail: string, {value, patch}: {value: unknown; patch: ParsedPatch}, cause?: unknown) {
+    super(detail, {cause});
+    this.value = value;
+    this.patch = patch;
+  }
+
+  /** What the patch shows of itself, or what it has opened of the text of the object. */
+  get shown(): {text: string} | {opened: Opened} {
+    const {type, content} = this.patch;
+    if (type === 'strategic') return {text: shownValue(content)};
+    return {opened: type === 'merge' ? openedByMerge(content) : openedBySteps(content as readonly JsonPatchOperation[])};
+  }
+}
+
 /**
- * The object a patch makes of `live`, held against its schema. `live` stays as it is. Throws the status error to answer with; under `Strict`
+ * The object a patch makes of `live`, held against its schema. `live` stays as it is. Throws the status error to answer with, or `PatchMisfit`; under `Strict`
  * also for unknown and repeated fields, which `Warn` returns as the texts of warnings.
  */
 export const patchedObject = <T = PlainObject>(
@@ -117,16 +139,14 @@ export const patchedObject = <T = PlainObject>(
   validation: FieldValidation,
 ): {object: T; warnings: readonly string[]} => {
   const value = changed(patch, live, node);
-  const text = (): string => (patch.type === 'strategic' ? shownValue(patch.content) : JSON.stringify(value));
   try {
     const {object, problems} = decodeValue<T>(value, node, validation, patch.type === 'strategic' ? 'parts' : 'json');
-    const texts = problems.map(problem => problem.text);
-    // What these patches make is read with its fields in order.
-    const warnings = [...patch.problems, ...(patch.type === 'strategic' ? texts : texts.sort())];
+    // What patches make is read with its fields in order.
+    const warnings = [...patch.problems, ...problems.map(problem => problem.text).sort()];
     if (validation === 'Strict' && warnings.length > 0) throw new DecodeError(`strict decoding error: ${warnings.join(', ')}`);
     return {object, warnings};
   } catch (error) {
-    if (error instanceof DecodeError) throw undecodable(text(), error.message);
+    if (error instanceof DecodeError) throw new PatchMisfit(error.message, {value, patch}, error);
     throw error;
   }
 };
