@@ -1,5 +1,4 @@
-import {type IncomingMessage, ServerResponse} from 'node:http';
-import type {Socket} from 'node:net';
+import type {IncomingMessage, ServerResponse} from 'node:http';
 import type {Duplex} from 'node:stream';
 import {constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream} from 'node:http2';
 import {discard, type ApiRequest, type ApiResponse, type ApiHandler} from '#src/api/request.js';
@@ -13,6 +12,7 @@ import {sendHttp1} from './http1-response.js';
 import {sendHttp2} from './http2-response.js';
 import {Deliveries} from './deliveries.js';
 import {Http1Request, Http2Request, upgradeRequest} from './http-request.js';
+import {lastResponse} from './last-response.js';
 import type {RequestHandler} from './listener.js';
 import {tokenOf, wantsWebSocket, WebSocketWatches} from './websocket.js';
 import {Frames, type OutboxLimits, outboxDefaults} from './outbox.js';
@@ -118,7 +118,7 @@ class ApiHttpServer implements HttpServer {
         const sent = this.#deliveries.send(socket, response.delivery);
         this.#watches.serve(body, {incoming, socket, head, sent}).catch(abandon);
       } else {
-        const outgoing = plainly(incoming, socket);
+        const outgoing = lastResponse(incoming, socket);
         return sendHttp1(incoming, outgoing, response, {frames: this.#frames, sent: this.#deliveries.send(outgoing, response.delivery)});
       }
     };
@@ -184,16 +184,6 @@ class ApiHttpServer implements HttpServer {
     };
   }
 }
-
-/** The answer to a request whose connection was already taken for another protocol. It is the last on that connection. */
-const plainly = (incoming: IncomingMessage, socket: Duplex): ServerResponse => {
-  const outgoing = new ServerResponse(incoming);
-  outgoing.shouldKeepAlive = false;
-  outgoing.on('error', ignore);
-  outgoing.assignSocket(socket as Socket);
-  outgoing.once('finish', () => socket.end());
-  return outgoing;
-};
 
 /** The refusal of a request that never reaches the handler. */
 const refusalOf = (request: ApiRequest): StatusError | undefined => {

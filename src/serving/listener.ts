@@ -11,6 +11,8 @@ import {Connection, remember} from './connection.js';
 import {StreamLimits} from './http2-streams.js';
 import {InTurns} from './in-turns.js';
 import {QueuedAnswers} from './queued-answers.js';
+import {lastResponse} from './last-response.js';
+import {requestOfUnknownMethod, type ParseError} from './unknown-method.js';
 
 /** Takes the requests of a listener, in the two forms Node has for them. It must never throw. */
 export interface RequestHandler {
@@ -104,6 +106,23 @@ const inTurn = (turns: InTurns, socket: Socket, begin: () => void): void => {
 
 /** How often a listener that closes looks for connections that have become idle. */
 const idleCheckMs = 20;
+
+/** Whether an answer is on its way, behind which nothing else may be said. */
+const isAnswering = (socket: Duplex): boolean => Boolean((socket as {_httpMessage?: unknown})._httpMessage);
+
+const refusals: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Request Entity Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
+/** Turns down what is no request, in plain text, and ends its connection. */
+const refuse = (error: ParseError, socket: Duplex): void => {
+  const status = refusals[error.code ?? ''] ?? '400 Bad Request';
+  const isRequest = error.rawPacket !== undefined || error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  if (isRequest && socket.writable && !isAnswering(socket)) socket.write(`HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status}`);
+  socket.destroy(error);
+};
 
 class Endpoint implements Listener {
   readonly #options: ListenerOptions;
@@ -245,6 +264,12 @@ class Endpoint implements Listener {
       }
       if (this.#draining) response.shouldKeepAlive = false;
       options.handler.http1(request, response);
+    });
+    server.on('clientError', (error: ParseError, socket) => {
+      this.#unused.delete(socket);
+      const request = isAnswering(socket) ? undefined : requestOfUnknownMethod(error, socket);
+      if (request) options.handler.http1(request, lastResponse(request, socket));
+      else refuse(error, socket);
     });
     server.on('upgrade', (request, socket, head) => {
       this.#unused.delete(socket);

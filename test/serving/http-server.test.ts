@@ -482,3 +482,23 @@ test('a watcher who takes nothing counts among what waits', async t => {
   t.is(deliveries.waitingBytes, 0);
   socket.destroy();
 });
+
+test('a method that HTTP does not name reaches the handler like any other', async t => {
+  await using server = await serve(answering(({method, url, headers}) => json({method, url, custom: headers['x-custom']}, 405)));
+  const answer = await ask1(server, {method: 'FROB', path: '/api/v1/pods?a=b', headers: {'X-Custom': 'é '}});
+
+  t.is(answer.status, 405);
+  t.deepEqual(JSON.parse(answer.body.toString()), {method: 'FROB', url: '/api/v1/pods?a=b', custom: 'é'});
+  t.is(answer.headers['connection'], 'close');
+});
+
+for (const text of ['FR(B / HTTP/1.1\r\nHost: a\r\n\r\n', 'FROB / HTTP/1.1\r\nHost a\r\n\r\n', 'FROB /\r\n\r\n']) {
+  test(`what is no request is turned down in plain text: ${JSON.stringify(text)}`, async t => {
+    await using server = await serve(answering(() => json({})));
+    const socket = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca, ALPNProtocols: ['http/1.1']}, () => socket.write(text));
+    const chunks: Buffer[] = [];
+    await new Promise(resolve => socket.on('data', (chunk: Buffer) => chunks.push(chunk)).once('close', resolve).on('error', () => {}));
+
+    t.is(Buffer.concat(chunks).toString(), 'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request');
+  });
+}
