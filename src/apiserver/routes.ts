@@ -26,6 +26,8 @@ export interface Route {
   readonly handler: Handler;
   /** Left out of the index at `/`. */
   readonly hidden?: boolean;
+  /** What is below, where the index names each. */
+  below?(): readonly string[];
 }
 
 /** The plain 404 of an unknown path. */
@@ -41,7 +43,7 @@ export const router = (services: ResourceServices, discovery: Discovery, others:
   const below = others.filter(({path}) => path.endsWith('/*')).map(route => ({...route, prefix: route.path.slice(0, -1)}));
   const index: Handler = context => ({status: 200, headers: {}, body: encoded(plainJson, () => ({paths: paths(discovery, others)}), isPretty(context))});
   return info => {
-    if (info.resource) return resourceHandler(services, info.resource, info.verb) ?? perhapsSoon(services, info.resource);
+    if (info.resource) return resourceHandler(services, info.resource, info) ?? perhapsSoon(services, info.resource);
     if (info.path === '/' || info.path === '/index.html') return index;
     const route = exact.get(info.path) ?? below.find(({prefix}) => info.path.startsWith(prefix));
     if (route) return route.methods && !route.methods.includes(info.verb) ? methodRefused : route.handler;
@@ -55,7 +57,7 @@ const perhapsSoon = (services: ResourceServices, target: ResourceTarget): Handle
     ? nothing
     : async context => {
         await services.registry.caughtUp(target.group, target.resource);
-        return (resourceHandler(services, target, context.info.verb) ?? pageNotFound)(context);
+        return (resourceHandler(services, target, context.info) ?? pageNotFound)(context);
       };
 
 /** Below what the server was built with, clients are told by a Status that there is nothing; elsewhere by a page. */
@@ -72,7 +74,7 @@ const methodRefused: Handler = () => {
   throw methodUnknown();
 };
 
-const resourceHandler = (services: ResourceServices, target: ResourceTarget, verb: string): Handler | undefined => {
+const resourceHandler = (services: ResourceServices, target: ResourceTarget, {verb, onlyHeaders = false}: RequestInfo): Handler | undefined => {
   const served = services.registry.find(target.group, target.version, target.resource);
   if (!served) return undefined;
   const {definition} = served.resource;
@@ -87,7 +89,8 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, ver
   if (!isAddress(served, target)) return undefined;
   const connectSubresource = own(definition.connectSubresources, target.subresource);
   if (connectSubresource && leadsOn(connectSubresource, verb)) return context => connect(connectSubresource, services, served, context as ResourceContext);
-  const run = offers(served, target, verb) ? verbs.get(verb) : undefined;
+  // Only what is defined while the server runs can be asked for its headers alone.
+  const run = offers(served, target, verb) && (custom || !onlyHeaders) ? verbs.get(verb) : undefined;
   const {naming} = services.registry.settings;
   const deprecation = (served.version ?? definition).deprecation?.(naming) ?? (custom ? undefined : deprecatedVersion(served.kind, naming));
   if (run) {
@@ -164,4 +167,4 @@ const verbs: ReadonlyMap<string, Run> = new Map<string, Run>(Object.entries({
 
 /** The index of paths at `/`. */
 const paths = (discovery: Discovery, others: readonly Route[]): string[] =>
-  [...new Set(['/api', '/apis', '/apis/', ...discovery.paths, ...others.filter(({hidden}) => !hidden).map(({path}) => path.replace(/\/\*$/, ''))])].sort();
+  [...new Set(['/api', '/apis', '/apis/', ...discovery.paths, ...others.filter(({hidden}) => !hidden).flatMap(({path, below}) => below?.().map(name => path.slice(0, -1) + name) ?? [path.replace(/\*$/, '')])])].sort();

@@ -260,7 +260,7 @@ const observationRoutes = (parts: ApiServerParts, {healthz, livez, readyz}: Serv
     asRoute(metricsRoute(metrics, {beside, resets})),
     asRoute(slisRoute(naming, [healthz, livez, readyz], {resets})),
     ...Object.entries({healthz, livez, readyz}).flatMap(([endpoint, checks]) => healthRoutes(endpoint, checks)),
-    ...(options.profiling ? profiling(options, clock).map(asRoute) : []),
+    ...(options.profiling ? profiling(options, clock).map(route => ({...asRoute(route), hidden: true})) : []),
   ];
   // The original calls itself so on one page and otherwise on the other.
   const component = {statusz: 'apiserver', flagz: naming.component('apiserver')};

@@ -37,6 +37,7 @@ export const apiServiceHooks = ({server, health, naming, aggregation, loops}: Ap
   return [
     {name: `start-${naming.component('aggregator')}-informers`, run: registered},
     {name: 'apiservice-registration-controller', run: registered},
+    {name: 'apiservice-wait-for-first-sync', run: registered},
     {
       name: 'apiservice-discovery-controller',
       async run() {

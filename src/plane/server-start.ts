@@ -79,6 +79,12 @@ export interface ServerStart {
 export const tellsStorageVersions = ({registry}: ApiServer, gate: (name: string) => boolean): boolean =>
   gate('StorageVersionAPI') && gate('APIServerIdentity') && registry.serves(kinds.storageVersions);
 
+/** What is done before the first hook runs, under the names that it is asked for by. */
+const beforeHooks = ({enablePriorityAndFairness}: ApiserverOptions): StartHook[] => {
+  const names = ['start-apiserver-admission-initializer', 'generic-apiserver-start-informers', ...(enablePriorityAndFairness ? ['priority-and-fairness-filter'] : []), 'storage-object-count-tracker-hook'];
+  return names.map(name => ({name, run: () => Promise.resolve()}));
+};
+
 /** What an API server does about its own objects once it can be asked. */
 export const serverStart = (parts: ServerStartParts, signals: StartSignals): ServerStart => {
   const {options, server, client, health, authorizers, proxy, registrations, aggregation, store, naming, clock, random, log} = parts;
@@ -98,14 +104,19 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
     const {storedVersions} = server;
     await tellStorageVersions({client, clock, log, server: serverIdentity(hostname()), resources: storedResources(registry), told: (resource, error) => storedVersions.updated(resource, error)}, signals.serving);
   });
+  const identity = `start-${naming.component('apiserver')}-identity-lease`;
   const all: StartHook[] = [
+    ...beforeHooks(options),
+    {name: 'start-system-namespaces-controller', run: namespaces},
     {
-      name: 'start-system-namespaces-controller',
+      name: 'start-cluster-authentication-info-controller',
       async run() {
         await announced();
         await publishAuthenticationConfig(client, authenticationConfig(options));
       },
     },
+    // Who says that it lives also takes away what the dead have said.
+    ...(parts.gate('APIServerIdentity') ? [`${identity}-controller`, `${identity}-garbage-collector`].map(name => ({name, run: announced})) : []),
     ...(hasRanges ? [{name: `start-${naming.self}-service-cidr-controller`, run: ranges}] : []),
     {
       name: 'bootstrap-controller',

@@ -39,6 +39,31 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
   });
 }
 
+/** What the original's server does at its start, as its health endpoints name it. */
+const startHooks = [
+  'apiservice-discovery-controller', 'apiservice-openapi-controller', 'apiservice-openapiv3-controller', 'apiservice-registration-controller', 'apiservice-status-local-available-controller',
+  'apiservice-status-remote-available-controller', 'apiservice-wait-for-first-sync', 'bootstrap-controller', 'crd-informer-synced', 'generic-apiserver-start-informers', 'kube-apiserver-autoregistration',
+  'priority-and-fairness-config-consumer', 'priority-and-fairness-config-producer', 'priority-and-fairness-filter', 'rbac/bootstrap-roles', 'scheduling/bootstrap-system-priority-classes',
+  'start-apiextensions-controllers', 'start-apiextensions-informers', 'start-apiserver-admission-initializer', 'start-cluster-authentication-info-controller', 'start-kube-aggregator-informers',
+  'start-kube-apiserver-identity-lease-controller', 'start-kube-apiserver-identity-lease-garbage-collector', 'start-kubernetes-service-cidr-controller', 'start-legacy-token-tracking-controller',
+  'start-service-ip-repair-controllers', 'start-system-namespaces-controller', 'storage-object-count-tracker-hook',
+];
+
+test('every step of the start has a check of its own, below each endpoint and in the index', async t => {
+  await using plane = await startPlane({listen: false, clock: new VirtualClock(), naming: 'kubernetes'});
+  const {get} = wire(plane.api.handler);
+  const {paths} = (await get('/')).json<{paths: string[]}>();
+
+  for (const endpoint of ['healthz', 'livez', 'readyz']) {
+    const checks = (await get(`/${endpoint}?verbose`)).text.split('\n').flatMap(line => /^\[\+\]poststarthook\/(.*) ok$/.exec(line)?.[1] ?? []);
+    t.deepEqual(checks.filter(name => name !== 'aggregator-reload-proxy-client-cert').sort(), startHooks);
+    for (const name of startHooks) t.is((await get(`/${endpoint}/poststarthook/${name}`)).text, 'ok', name);
+    for (const name of [...startHooks.map(hook => `poststarthook/${hook}`), 'ping', 'log', 'autoregister-completion']) t.true(paths.includes(`/${endpoint}/${name}`), name);
+  }
+  t.deepEqual(paths.filter(path => path.startsWith('/debug')), []);
+  t.true(paths.includes('/openapi/v3/'));
+});
+
 test('checks can be left out, and unknown ones are told of', async t => {
   await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock()});
   const {get} = wire(plane.api.handler);

@@ -12,6 +12,7 @@ export const healthRoutes = (endpoint: string, checks: HealthChecks): Route[] =>
   },
   {
     path: `/${endpoint}/*`,
+    below: () => checks.names,
     handler: async ({info}) => {
       const answer = await checks.one(info.path.slice(endpoint.length + 2));
       if (!answer) return pageNotFound();
