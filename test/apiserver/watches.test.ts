@@ -1,4 +1,5 @@
 import test from 'ava';
+import type {KubeObject} from '#src/api/types.js';
 import type {Status} from '#src/api/status.js';
 import type {WatchSink} from '#src/api/request.js';
 import {aConfigMap, admin, configMaps, csrs, settled, startWire} from './wire.js';
@@ -282,6 +283,20 @@ test('a consumer who asks for patience gets the initial state piece by piece, an
 });
 
 const table = {accept: 'application/json;as=Table;v=v1;g=meta.plat.io'};
+test('a bookmark has what objects of its kind have about which nothing is said', async t => {
+  const {watch, clock, last} = await start();
+  const bookmarkOf = async (path: string) => {
+    using stream = await watch(`${path}?watch=1&resourceVersion=${last}&allowWatchBookmarks=true&timeoutSeconds=90`);
+    await clock.advance(60_000);
+    const {metadata: _, ...rest} = stream.events[0]!.object as KubeObject;
+    return rest;
+  };
+
+  t.deepEqual(await bookmarkOf('/apis/apps/v1/deployments'), {kind: 'Deployment', apiVersion: 'apps/v1', spec: {replicas: 0, selector: null, strategy: {}, template: {metadata: {}, spec: {containers: null}}}, status: {}} as object);
+  t.deepEqual(await bookmarkOf('/api/v1/services'), {kind: 'Service', apiVersion: 'v1', spec: {}, status: {loadBalancer: {}}} as object);
+  t.deepEqual(await bookmarkOf('/apis/autoscaling/v1/horizontalpodautoscalers'), {kind: 'HorizontalPodAutoscaler', apiVersion: 'autoscaling/v1', spec: {maxReplicas: 0, scaleTargetRef: {kind: '', name: ''}}, status: {currentReplicas: 0, desiredReplicas: 0}} as object);
+});
+
 test('a watch of tables tells the columns once, and bookmarks carry metadata', async t => {
   const {watch, post, clock, last} = await start();
   using stream = await watch(`${configMaps}?watch=1&allowWatchBookmarks=true`, {headers: table});

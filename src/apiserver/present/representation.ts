@@ -1,6 +1,9 @@
+import {jsonText} from '#src/base/json.js';
 import {agoFrom, humanDuration} from '#src/api/duration.js';
 import type {KubeObject, ListMeta} from '#src/api/types.js';
 import type {Column} from '#src/resources/definition.js';
+import {lazily} from '#src/base/lazily.js';
+import {zeroValue} from '#src/schema/zero-value.js';
 import {objectOf} from '#src/apiserver/registry/read.js';
 import {metadataJson} from '#src/apiserver/registry/record.js';
 import {rowStart} from '#src/apiserver/registry/row-text.js';
@@ -20,7 +23,7 @@ export interface Representation {
   one(object: Readonly<KubeObject>): unknown;
   /** One object in a watch; `first` tells the first event of a stream. */
   event(object: Readonly<KubeObject>, first: boolean): unknown;
-  /** A bookmark in a watch, which has metadata alone. */
+  /** A bookmark in a watch: metadata alone, and what objects of the kind have about which nothing is said. */
   bookmark(object: Readonly<KubeObject>, first: boolean): unknown;
   list(objects: readonly Readonly<KubeObject>[], meta: ListMeta): unknown;
   /** The JSON of one item of a list, where it is put together of stored bytes and what is known beside them. */
@@ -59,6 +62,10 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
   const shown = (object: Readonly<KubeObject>) => inVersion(served, apiVersion, object);
   const listKind = {kind: kind.listKind, apiVersion};
   const base = {accepted, listKind, raw: false, itemText: undefined, metadataText: undefined};
+  const empty = lazily(() => {
+    const node = resource.definition.custom ? undefined : resource.settings.schemas.of(kind.group, kind.version, kind.kind);
+    return node ? zeroValue(node) : {};
+  });
   const isText = accepted.media === 'json' && !accepted.pretty && !resource.definition.derivedAnnotations;
   const partialText = ({value, revision}: StoredRecord) => `{"kind":"PartialObjectMetadata","apiVersion":${JSON.stringify(metaVersion)},"metadata":${metadataJson(value, revision)}}`;
   const form = accepted.media === 'binary' || accepted.media === 'cbor' ? `${accepted.media} ` : '';
@@ -67,7 +74,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
       const cell = (column: Column<KubeObject>, object: Readonly<KubeObject>) => column.of(object, at => humanDuration(clock.now() - at), naming);
       const rowText = (record: StoredRecord): string => {
         const row = includeObject === 'Object' ? null : resource.attributes.rowOf(record);
-        if (!row) return JSON.stringify((table([objectOf(resource, record)], {}, false) as {rows: readonly unknown[]}).rows[0]);
+        if (!row) return jsonText((table([objectOf(resource, record)], {}, false) as {rows: readonly unknown[]}).rows[0]);
         return `{"cells":${rowStart(row, agoFrom(clock.now()))},"object":${includeObject === 'None' ? 'null' : partialText(record)}}`;
       };
       const table = (objects: readonly Readonly<KubeObject>[], meta: ListMeta, columns: boolean) =>
@@ -113,7 +120,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
         raw: !served.version && accepted.media === 'json' && !accepted.pretty,
         one: shown,
         event: shown,
-        bookmark: object => ({...object, apiVersion}),
+        bookmark: object => ({...empty(), ...object, apiVersion}),
         list: (objects, meta) => ({
           ...listKind,
           // Lists of custom resources say that nothing follows, too.

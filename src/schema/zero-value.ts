@@ -1,0 +1,41 @@
+import type {PlainObject} from './decode/plain.js';
+import type {SchemaNode, TypeRef} from './node.js';
+
+/** What the schema of a type does not tell of a value about which nothing is said: fields that are null or zero all the same, and pointers that are absent. */
+const beside: Readonly<Record<string, PlainObject>> = {
+  'apiextensions/v1.CustomResourceDefinitionStatus': {conditions: null, storedVersions: null},
+  'apps/v1.DaemonSetSpec': {selector: null},
+  'apps/v1.DeploymentSpec': {replicas: 0, selector: null},
+  'apps/v1.ReplicaSetSpec': {replicas: 0, selector: null},
+  'apps/v1.StatefulSetSpec': {replicas: 0, selector: null, serviceName: ''},
+  'apps/v1.StatefulSetStatus': {availableReplicas: 0},
+  'autoscaling/v2.HorizontalPodAutoscalerStatus': {currentMetrics: null},
+  '/v1.Event': {reportingComponent: '', reportingInstance: ''},
+  'flowcontrol.apiserver/v1.FlowSchemaSpec': {matchingPrecedence: 0},
+  'networking/v1.IPAddressSpec': {parentRef: undefined},
+  'resource/v1.DeviceClaim': {requests: null},
+};
+
+const nameOf = (ref: TypeRef | undefined): string => (ref ? `${ref.group}/${ref.version}.${ref.name}` : '');
+
+const zeroOf = (node: SchemaNode): unknown => {
+  if (node.type === 'object') return zeroValue(node);
+  if (node.type === 'integer' || node.type === 'number' || node.format === 'int-or-string') return 0;
+  if (node.type === 'boolean') return false;
+  if (node.format === 'quantity') return '0';
+  return node.type === 'string' && node.format !== 'byte' && !node.format?.startsWith('date-time') ? '' : null;
+};
+
+/** An object of a built-in type about which nothing is said: its required fields, and the objects it holds by value. */
+export const zeroValue = (node: SchemaNode): PlainObject => {
+  const value: PlainObject = {};
+  for (const [name, field] of node.properties ?? []) {
+    if (field.showsNull) value[name] = null;
+    else if (node.required?.has(name) || (field.type === 'object' && field.default !== undefined)) value[name] = zeroOf(field);
+  }
+  for (const [name, other] of Object.entries(beside[nameOf(node.ref)] ?? {})) {
+    if (other === undefined) delete value[name];
+    else value[name] = other;
+  }
+  return value;
+};
