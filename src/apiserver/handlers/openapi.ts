@@ -26,10 +26,21 @@ const accepted = (value: string | undefined, offered: readonly string[]): string
 
 const yearMs = 365 * 24 * 3600 * 1000;
 
-const answer = async (context: RequestContext, document: PackedDocument, headers: Record<string, string>, contentType = json): Promise<ApiResponse> => {
+/** When documents were first asked for. */
+const firstAsked = new WeakMap<PackedDocument, number>();
+
+/** Whether the caller has what he asks for, by the document's hash or, where he names none, by its date. */
+const isCurrent = ({request}: RequestContext, etag: string, modifiedAt: number): boolean => {
+  const known = header(request, 'if-none-match');
+  return known === undefined ? Date.parse(header(request, 'if-modified-since') ?? '') >= modifiedAt : known === etag;
+};
+
+const answer = async (context: RequestContext, document: PackedDocument, clock: Clock, headers: Record<string, string>, contentType = json): Promise<ApiResponse> => {
   const etag = `"${document.hash}"`;
-  const all = {ETag: etag, Vary: 'Accept', ...headers};
-  if (header(context.request, 'if-none-match') === etag) return {status: 304, headers: all, body: {kind: 'empty'}};
+  const modifiedAt = firstAsked.get(document) ?? Math.floor(clock.now() / 1000) * 1000;
+  firstAsked.set(document, modifiedAt);
+  const all = {ETag: etag, Vary: 'Accept', 'Last-Modified': new Date(modifiedAt).toUTCString(), ...headers};
+  if (isCurrent(context, etag, modifiedAt)) return {status: 304, headers: all, body: {kind: 'empty'}};
   if (goesCompressed(context.request, document.size)) {
     return {status: 200, headers: compressedHeaders(all), body: {kind: 'bytes', bytes: document.packed, contentType}};
   }
@@ -52,14 +63,15 @@ export const openApiRoutes = ({documents, behind, clock}: OpenApiRouteParts): Ro
       return respond(context, await documents(), form);
     };
   return [
-    {path: '/openapi/v2', handler: handler(versionTwo, [message, messageAlias])},
-    {path: '/openapi/v3', handler: handler(async (context, all) => answer(context, await all.index(), {}))},
+    {path: '/openapi/v2', handler: handler((context, all, form) => versionTwo(context, all, form, clock), [message, messageAlias])},
+    // The index is there in one form, whatever the caller accepts.
+    {path: '/openapi/v3', handler: async context => answer(context, await (await documents()).index(), clock, {})},
     {path: '/openapi/v3/*', handler: handler((context, all) => oneDocument(context, all, behind, clock))},
   ];
 };
 
-const versionTwo = async (context: RequestContext, all: MergedOpenApi, form: string): Promise<ApiResponse> =>
-  form === json ? answer(context, await all.swagger(), {}) : answer(context, await all.swaggerMessage(), {}, message);
+const versionTwo = async (context: RequestContext, all: MergedOpenApi, form: string, clock: Clock): Promise<ApiResponse> =>
+  form === json ? answer(context, await all.swagger(), clock, {}) : answer(context, await all.swaggerMessage(), clock, {}, message);
 
 /** A document under its hash may be kept for ever; under an old hash the caller is sent to the current one. */
 const oneDocument = async (context: RequestContext, all: MergedOpenApi, behind: OpenApiRouteParts['behind'], clock: Clock): Promise<ApiResponse> => {
@@ -69,10 +81,10 @@ const oneDocument = async (context: RequestContext, all: MergedOpenApi, behind: 
   if ('groupPriority' in found) return behind(found)(context);
   const document = await found;
   const asked = context.info.query.get('hash');
-  if (asked === null || asked === '') return answer(context, document, {});
+  if (asked === null || asked === '') return answer(context, document, clock, {});
   if (asked !== document.hash) {
     return {status: 301, headers: {Location: `/openapi/v3/${name}?hash=${document.hash}`, Vary: 'Accept'}, body: {kind: 'empty'}};
   }
   const expires = new Date(clock.now() + yearMs).toUTCString();
-  return answer(context, document, {'Cache-Control': 'public, immutable', Expires: expires});
+  return answer(context, document, clock, {'Cache-Control': 'public, immutable', Expires: expires});
 };

@@ -1,4 +1,5 @@
 import type {GroupToken, Naming} from '#src/api/naming.js';
+import {enumOf} from '#src/schema/facts/enums.js';
 import {registeredGroupVersions} from '#src/schema/facts/group-versions.js';
 import type {SchemaNode, TypeRef} from '#src/schema/node.js';
 import type {Schemas} from '#src/schema/schemas.js';
@@ -33,6 +34,13 @@ const kindsOf = (naming: Naming, {group, version, name}: TypeRef, node: SchemaNo
   }
   const isKind = ['apiVersion', 'kind', 'metadata'].every(field => node.properties?.has(field));
   return isKind ? [{group: naming.group(group as GroupToken), kind: name, version}] : undefined;
+};
+
+/** A property with the texts that it takes, or its values where it is a list or map. */
+const withEnum = (property: Json, texts: readonly string[] | undefined): Json => {
+  if (!texts) return property;
+  const within = ['items', 'additionalProperties'].find(key => property[key] !== undefined);
+  return within === undefined ? {...property, enum: texts} : {...property, [within]: {...(property[within] as Json), enum: texts}};
 };
 
 /** A definition as documents hold it, and what it refers to. */
@@ -124,7 +132,7 @@ export class Definitions<T = unknown> {
     const {ref} = node;
     const docs = this.#schemas.docs(ref);
     const required = [...(node.required ?? [])];
-    const properties = Object.fromEntries([...(node.properties ?? [])].map(([field, value]) => [field, this.#field(field, value, docs)]));
+    const properties = Object.fromEntries([...(node.properties ?? [])].map(([field, value]) => [field, withEnum(this.#field(field, value, docs), enumOf(ref.group, ref.name, field))]));
     const kinds = kindsOf(this.#naming, ref, node);
     return {
       ...this.#described(docs?.description),
