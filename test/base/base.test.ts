@@ -4,6 +4,7 @@ import {open} from 'node:fs/promises';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
+import {jsonText, parseJson, withNumbers} from '#src/base/json.js';
 import {every, systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
 import {leastOf, mostOf} from '#src/base/extremes.js';
 import {followFiles, systemFiles} from '#src/base/files.js';
@@ -155,4 +156,31 @@ test('the least and the most of more numbers than fit a call are found', t => {
   const numbers = Array.from({length: 300_000}, (_, at) => at - 5);
 
   t.deepEqual([leastOf(numbers), mostOf(numbers), leastOf([]), mostOf([])], [-5, 299_994, Infinity, -Infinity]);
+});
+
+for (const text of [
+  '9223372036854775807',
+  '-9223372036854775808',
+  '[1,9007199254740993,"9007199254740993",{"a":-9007199254740993,"b":[],"c":{}}]',
+  String.raw`{"k\"9007199254740993":"\\","__proto__":{"n":9007199254740993},"t":[true,false,null,1.5]}`,
+]) {
+  test(`whole numbers of 64 bits are read and written to the digit: ${text}`, t => {
+    t.is(jsonText(parseJson(text)), text);
+    t.is(jsonText(parseJson(jsonText(parseJson(text), 2))), text);
+  });
+}
+
+test('numbers that hold their digits, fractions and what is larger than 64 bits are numbers', t => {
+  t.deepEqual(parseJson('[9007199254740991, 9007199254740993.5, 1e18, 9223372036854775808, 12345678901234567890123]'), [9007199254740991, 9007199254740994, 1e18, 9223372036854775808, 1.2345678901234568e22]);
+  t.deepEqual(parseJson('{"a":"1234567890123456789","a":1}'), {a: 1});
+  t.throws(() => parseJson('[9007199254740993,]'), {instanceOf: SyntaxError});
+});
+
+test('whoever reckons with JSON gets numbers, and the same value where nothing had to change', t => {
+  const value = parseJson('{"a":{"b":9007199254740993},"c":{"d":[1]}}') as {c: unknown};
+  const reckoned = withNumbers(value);
+
+  t.deepEqual(reckoned, {a: {b: 9007199254740992}, c: {d: [1]}} as object);
+  t.is(reckoned.c, value.c);
+  t.is(withNumbers(value.c), value.c);
 });

@@ -6,7 +6,7 @@ import {own} from '#src/base/own.js';
 import type {Endpoint, View} from '#src/resources/definition.js';
 import {decodeValue} from '#src/schema/decode/decode.js';
 import type {ParsedBody} from '#src/schema/decode/document.js';
-import {DecodeError} from '#src/schema/decode/error.js';
+import {DecodeError, NoObject} from '#src/schema/decode/error.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {Versions} from '#src/schema/apply/tracking.js';
 import {misfits, misfitText} from '#src/schema/apply/misfits.js';
@@ -102,9 +102,15 @@ const readIntent = async ({request}: ResourceContext, settings: Resource['settin
   try {
     return cbor ? cbor.parseIntent(bytes) : await settings.yaml.parse(bytes, request.signal);
   } catch (error) {
-    if (error instanceof DecodeError) throw badRequest(`error decoding ${cbor ? 'CBOR' : 'YAML'}: ${error.message}`, error);
+    if (error instanceof DecodeError) throw badRequest(`error decoding ${cbor ? 'CBOR' : 'YAML'}: ${cbor ? error.message : intentProblem(error)}`, error);
     throw error;
   }
+};
+
+/** An intent is read in two steps, of which the original tells the one that fails. */
+const intentProblem = (error: DecodeError): string => {
+  if (error instanceof NoObject) return `error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${error.given} into Go value of type map[string]interface {}`;
+  return error.message.startsWith('yaml: ') ? `error converting YAML to JSON: ${error.message}` : error.message;
 };
 
 const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion.split('/', 1)[0]! : '');

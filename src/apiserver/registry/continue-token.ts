@@ -23,11 +23,11 @@ export const decodeContinue = (naming: Naming, prefix: string, token: string): C
   let parsed: {v?: unknown; rv?: unknown; start?: unknown};
   const illegal = token.search(/[^\w-]/);
   if (illegal >= 0) throw refuse(`illegal base64 data at input byte ${illegal}`);
-  const text = Buffer.from(token, 'base64url').toString();
+  const bytes = Buffer.from(token, 'base64url');
   try {
-    parsed = JSON.parse(text) as typeof parsed;
+    parsed = JSON.parse(bytes.toString()) as typeof parsed;
   } catch (cause) {
-    throw refuse(jsonSyntaxProblem(text), cause);
+    throw refuse(jsonSyntaxProblem(bytes), cause);
   }
   if (typeof parsed !== 'object' || parsed === null) throw refuse(`json: cannot unmarshal ${parsed === null ? 'null' : typeof parsed} into Go value of type storage.continueToken`);
   const {v, rv, start} = parsed;

@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import type {ApiRequest} from '#src/api/request.js';
 import type {Kind} from '#src/api/kinds.js';
 import {namingOfMediaType, type Naming} from '#src/api/naming.js';
@@ -79,7 +80,7 @@ const labelled = (value: KubeObject): ParsedBody => ({value, apiVersion: value.a
 /** The whole body as bytes. Throws 413 for one that is too large. */
 export const readBytes = async ({body}: ApiRequest): Promise<Buffer> => {
   if (!body) return Buffer.alloc(0);
-  return body.kind === 'bytes' ? body.read(bodyLimit) : Buffer.from(JSON.stringify(body.value));
+  return body.kind === 'bytes' ? body.read(bodyLimit) : Buffer.from(jsonText(body.value));
 };
 
 /** Reads the object of a body, held against its kind's schema. Throws 400 for what is not one, 415 for unknown media types. */
@@ -163,7 +164,7 @@ const isKnown = (apiVersion: string, kind: string, {naming, schemas}: Pick<BodyR
 };
 
 /** Throws 400 for a body that does not say of itself what it is, or says another version; another kind is found wrong with the rest of the object. */
-const checkOwnLabel = ({kind, apiVersion, value, bytes = Buffer.from(JSON.stringify(value))}: ReadBody, {kind: wanted, fieldValidation}: BodyReader, expected: string): void => {
+const checkOwnLabel = ({kind, apiVersion, value, bytes = Buffer.from(jsonText(value))}: ReadBody, {kind: wanted, fieldValidation}: BodyReader, expected: string): void => {
   if (!kind) {
     const error = new Error(`Object 'Kind' is missing in '${bytes.toString()}'`);
     throw fieldValidation === 'Ignore' ? undecodable(expected, wanted.kind, wanted.kind, error) : unrecognized(wanted.kind, bytes, error);
@@ -209,7 +210,10 @@ const options = (body: ParsedBody, naming: Naming, schemas: SchemaSource): Delet
     const version = body.apiVersion || naming.apiVersion('meta', 'v1');
     throw badRequest(`no kind ${JSON.stringify(body.kind)} is registered for version ${JSON.stringify(version)} in scheme ${JSON.stringify(naming.schemeOf('options'))}`);
   }
-  const decoded = held(body, schemaOf(schemas, deleteOptionsKind), 'Ignore', body.apiVersion || naming.apiVersion('meta', 'v1'), deleteOptionsKind.kind);
-  const {kind: _, apiVersion: __, ...rest} = decoded.object as DeleteOptions & KubeObject;
-  return rest;
+  try {
+    const {kind: _, apiVersion: __, ...rest} = decodeParsed<DeleteOptions & KubeObject>(body, schemaOf(schemas, deleteOptionsKind), 'Ignore').object;
+    return rest;
+  } catch (error) {
+    throw error instanceof DecodeError ? badRequest(error.message, error) : error;
+  }
 };

@@ -1,7 +1,9 @@
+import {jsonText} from '#src/base/json.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {parseBody, type Notation, type ParsedBody} from './document.js';
 import {DecodeError, type DecodeProblem} from './error.js';
 import {copied, isPlainObject, type PlainObject} from './plain.js';
+import {numberLiterals} from './number-literals.js';
 import {hasDuplicates, strictProblems} from './strict.js';
 import {TypedDecoder, type Source} from './typed.js';
 
@@ -21,11 +23,11 @@ export interface Decoded<T> {
 export const decodeParsed = <T = PlainObject>(body: ParsedBody, node: SchemaNode, validation: FieldValidation): Decoded<T> => {
   // What was not read from text just now may belong to somebody else.
   if (node.hold) return heldByNode<T>(body.text === undefined ? {...body, value: copied(body.value)} : body, node.hold, validation);
-  const decoder = new TypedDecoder();
+  const decoder = new TypedDecoder('json', body.text === undefined ? undefined : numberLiterals(body.text));
   const object = decoder.decode(body.value, node) as T;
   if (validation === 'Ignore') return {object, problems: []};
   const suspicious = decoder.unknown || (body.text !== undefined && hasDuplicates(body.text, body.value));
-  const strict = suspicious ? strictProblems(body.text ?? JSON.stringify(body.value), node) : [];
+  const strict = suspicious ? strictProblems(body.text ?? jsonText(body.value), node) : [];
   return {object, problems: [...body.problems, ...strict]};
 };
 
@@ -47,5 +49,5 @@ export const decodeValue = <T = PlainObject>(value: unknown, node: SchemaNode, v
   if (node.hold) return heldByNode<T>({value: copied(value), problems: []}, node.hold, validation);
   const decoder = new TypedDecoder(source);
   const object = decoder.decode(value, node) as T;
-  return {object, problems: validation !== 'Ignore' && decoder.unknown ? strictProblems(JSON.stringify(value), node) : []};
+  return {object, problems: validation !== 'Ignore' && decoder.unknown ? strictProblems(jsonText(value), node) : []};
 };

@@ -1,4 +1,5 @@
-import {DecodeError, type DecodeProblem} from './error.js';
+import {parseJson as readJson} from '#src/base/json.js';
+import {DecodeError, NoObject, type DecodeProblem} from './error.js';
 import {jsonSyntaxProblem} from './json-syntax.js';
 import {deepest, isNestedDeeper, isPlainObject, own, wellFormed} from './plain.js';
 import {parseYaml} from './yaml.js';
@@ -30,9 +31,15 @@ const label = (value: unknown, field: 'apiVersion' | 'kind'): string => {
   throw unreadable(`json: cannot unmarshal ${what} into Go struct field .${field} of type string`);
 };
 
+/** Throws for a version that is none: it has one slash at most. */
+const checkedVersion = (apiVersion: string): string => {
+  if (apiVersion.split('/').length > 2) throw new DecodeError(`unexpected GroupVersion string: ${apiVersion}`);
+  return apiVersion;
+};
+
 const parseJson = (text: string): unknown => {
   try {
-    return JSON.parse(text) as unknown;
+    return readJson(text);
   } catch (error) {
     throw unreadable(jsonSyntaxProblem(text), error);
   }
@@ -50,10 +57,10 @@ export const parseBody = (body: Buffer | string, notation: Notation): ParsedBody
 export const labelledBody = ({value: read, problems}: Pick<ParsedBody, 'value' | 'problems'>, text: string, notation: Notation): ParsedBody => {
   if (isNestedDeeper(read, deepest)) throw unreadable('exceeded max depth');
   const value = wellFormed(read, text);
-  if (value !== null && !isPlainObject(value)) throw unreadable(`json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${typeStruct}`);
+  if (value !== null && !isPlainObject(value)) throw new NoObject(unreadable(`json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${typeStruct}`).message, jsonTypeOf(value));
   return {
     value: value ?? {},
-    apiVersion: label(value, 'apiVersion'),
+    apiVersion: checkedVersion(label(value, 'apiVersion')),
     kind: label(value, 'kind'),
     ...(notation === 'json' ? {text} : {}),
     problems,

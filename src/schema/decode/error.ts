@@ -6,6 +6,17 @@ export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
+/** A body that could be read and is no object. */
+export class NoObject extends DecodeError {
+  /** What it is, as the field's decoder names it. */
+  readonly given: string;
+
+  constructor(message: string, given: string) {
+    super(message);
+    this.given = given;
+  }
+}
+
 /** What strict decoding found in a body that is otherwise fine. */
 export interface DecodeProblem {
   readonly kind: 'unknown' | 'duplicate' | 'yaml';

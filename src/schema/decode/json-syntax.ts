@@ -1,13 +1,17 @@
 /** The end of the text where more was due. */
 const ended = 'unexpected end of JSON input';
 
-const quoted = (character: string): string => {
-  if (character === "'") return String.raw`'\''`;
-  if (character === '"') return `'"'`;
-  return `'${JSON.stringify(character).slice(1, -1)}'`;
+const named: Readonly<Record<string, string>> = {"'": String.raw`\'`, '\\': String.raw`\\`, '\u0007': String.raw`\a`, '\b': String.raw`\b`, '\f': String.raw`\f`, '\n': String.raw`\n`, '\r': String.raw`\r`, '\t': String.raw`\t`, '\v': String.raw`\v`};
+
+/** A byte as the original shows it: a character of its own, whatever it is part of. */
+const quoted = (byte: string): string => {
+  const code = byte.charCodeAt(0);
+  if (named[byte] !== undefined) return `'${named[byte]}'`;
+  if (code < 0x20 || code === 0x7f) return String.raw`'\x${code.toString(16).padStart(2, '0')}'`;
+  return (code > 0x7f && code <= 0xa0) || code === 0xad ? String.raw`'\u00${code.toString(16)}'` : `'${byte}'`;
 };
 
-/** Reads JSON only to say where it stops being JSON, in the words of the field's own parser. */
+/** Reads the bytes of JSON, a character each, only to say where it stops being JSON, in the words of the field's own parser. */
 class SyntaxCheck {
   readonly #text: string;
   #at = 0;
@@ -159,4 +163,4 @@ class SyntaxCheck {
 }
 
 /** Says why a text is not JSON, as the field's own parser does: `invalid character 'x' looking for beginning of value`. */
-export const jsonSyntaxProblem = (text: string): string => new SyntaxCheck(text).problem();
+export const jsonSyntaxProblem = (text: Buffer | string): string => new SyntaxCheck((typeof text === 'string' ? Buffer.from(text) : text).toString('latin1')).problem();

@@ -1,4 +1,5 @@
 import {canonicalQuantity} from '#src/api/quantity.js';
+import {jsonText} from '#src/base/json.js';
 import {embeddedOf, goName} from '#src/schema/facts/go-names.js';
 import {goTypeName, propertyName, type Forms, type SchemaNode} from '#src/schema/node.js';
 import {canonicalBase64} from './base64.js';
@@ -9,7 +10,7 @@ import {isPlainObject, put, type PlainObject} from './plain.js';
 const jsonType = (value: unknown): string => {
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'boolean') return 'bool';
-  return typeof value;
+  return typeof value === 'bigint' ? 'number' : typeof value;
 };
 
 /** What an absent element of a list or map stands for, where it is not an object. */
@@ -35,8 +36,12 @@ export class TypedDecoder {
   /** Whether a field was met that the schema does not know. */
   unknown = false;
 
-  constructor(source: Source = 'json') {
+  /** How numbers were written, by the fields that lead to them, where that is not how they are written otherwise. */
+  readonly #literals: ReadonlyMap<string, string> | undefined;
+
+  constructor(source: Source = 'json', literals?: ReadonlyMap<string, string>) {
     this.#source = source;
+    this.#literals = literals;
   }
 
   /** The object as the schema sees it. Throws `DecodeError`. */
@@ -136,23 +141,38 @@ export class TypedDecoder {
   }
 
   #number(value: unknown, node: SchemaNode): unknown {
-    if (typeof value !== 'number') return this.#mismatched(value, node);
-    const fits =
-      node.type === 'number' ||
-      (Number.isSafeInteger(value) && (node.format !== 'int32' || (value >= -(2 ** 31) && value < 2 ** 31)));
-    if (fits && Number.isFinite(value)) return Object.is(value, -0) ? 0 : value;
+    if (typeof value === 'bigint' && node.type === 'number') return Number(value);
+    if (typeof value === 'bigint' && node.format !== 'int32') return value;
+    if (typeof value !== 'number' && typeof value !== 'bigint') return this.#mismatched(value, node);
+    if (typeof value === 'number') {
+      const fits =
+        node.type === 'number' ||
+        (Number.isSafeInteger(value) && !this.#isFraction(value) && (node.format !== 'int32' || (value >= -(2 ** 31) && value < 2 ** 31)));
+      if (fits && Number.isFinite(value)) return Object.is(value, -0) ? 0 : value;
+    }
     if (this.#source === 'parts') return this.#mismatched(value, node);
-    this.#mismatch ??= this.#text(`number ${value}`, this.#typeName(node));
+    this.#mismatch ??= this.#text(`number ${this.#shown(value)}`, this.#typeName(node));
     return undefined;
+  }
+
+  /** The number as it was written, where that is known. */
+  #shown(value: number | bigint): string {
+    const written = this.#literals?.get(this.#path.join('.'));
+    return written !== undefined && Number(written) === Number(value) ? written : String(value);
+  }
+
+  /** Whether a whole number was written as a fraction or with an exponent, as which none is taken. */
+  #isFraction(value: number): boolean {
+    return this.#literals !== undefined && /[.eE]/.test(this.#shown(value));
   }
 
   #any(value: unknown, node: SchemaNode): unknown {
     if (node.forms) return this.#oneOf(value, node.forms);
     if (node.format === 'quantity') return this.#quantity(value);
     if (node.format !== 'int-or-string' || typeof value === 'string') return value;
-    const isInt32 = typeof value === 'number' && Number.isInteger(value) && value >= -(2 ** 31) && value < 2 ** 31;
+    const isInt32 = typeof value === 'number' && Number.isInteger(value) && !this.#isFraction(value) && value >= -(2 ** 31) && value < 2 ** 31;
     if (isInt32) return value;
-    throw new DecodeError(this.#text(typeof value === 'number' ? `number ${value}` : jsonType(value), 'int32'));
+    throw new DecodeError(this.#text(typeof value === 'number' || typeof value === 'bigint' ? `number ${this.#shown(value)}` : jsonType(value), 'int32'));
   }
 
   /** A type that reads itself reads what it holds apart, and passes over what it does not know. */
@@ -166,7 +186,7 @@ export class TypedDecoder {
 
   #quantity(value: unknown): string {
     try {
-      return canonicalQuantity(typeof value === 'string' ? value.trim() : JSON.stringify(value));
+      return canonicalQuantity(typeof value === 'string' ? value.trim() : jsonText(value));
     } catch (error) {
       throw new DecodeError((error as Error).message, {cause: error});
     }
@@ -206,6 +226,7 @@ const elementOf = (name: string): string | undefined => (/^(?:\[\]|map\[[\w.]+\]
 const partType = (value: unknown): string => {
   if (Array.isArray(value)) return 'slice';
   if (typeof value === 'object') return 'map';
+  if (typeof value === 'bigint') return 'int64';
   if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
   return typeof value === 'boolean' ? 'bool' : 'string';
 };
@@ -218,7 +239,7 @@ const partsText = (value: unknown, node: SchemaNode, name: string): string => {
   if (node.type === 'object') return `cannot restore struct from: ${given}`;
   if (node.type === 'map') return `cannot restore map from ${given}`;
   if (node.type === 'array' || node.format === 'byte') return `cannot restore slice from ${given}`;
-  const isNumber = typeof value === 'number';
+  const isNumber = typeof value === 'number' || typeof value === 'bigint';
   if (isNumber && (node.type === 'string' || node.type === 'integer')) return `cannot convert ${given} to ${name}`;
   return `unrecognized type: ${goKind(node)}`;
 };

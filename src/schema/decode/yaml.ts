@@ -1,9 +1,17 @@
+import {parseJson} from '#src/base/json.js';
 import {Composer, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, Parser, type CST, type Document, type Node, type Pair} from 'yaml';
 import {DecodeError, mostProblems, type DecodeProblem} from './error.js';
-import {isNestedDeeper} from './plain.js';
+import {isNestedDeeper, put, type PlainObject} from './plain.js';
 import {hasDuplicates} from './strict.js';
+import {shownKeyValue, yamlProblem} from './yaml-problem.js';
 
 const dropped = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:set', 'tag:yaml.org,2002:omap', 'tag:yaml.org,2002:pairs', 'tag:yaml.org,2002:binary']);
+
+/** Bytes are as good as the text they are. */
+const binary = {tag: 'tag:yaml.org,2002:binary', resolve: (text: string) => Buffer.from(text, 'base64').toString()};
+
+/** Only this version of the language is read, where a text says one. */
+const otherLanguage = /^(?:[^\S\n]*(?:#[^\n]*)?\n)*%YAML[ \t]+(?!1\.1\b)/;
 
 /**
  * How deep a text may be nested. What lies deeper would be composed with the stack nearly used up, where an overflow is not always an error that can be
@@ -23,16 +31,32 @@ const tokensOf = function* (text: string, lines: LineCounter): Generator<CST.Tok
 };
 
 /** The first document of a text, by YAML 1.1 as the field reads it: `yes` is a boolean, a time is a string, base 60 is unknown. */
-const firstDocument = (text: string, lines: LineCounter): Document.Parsed | undefined => {
+const firstDocument = (text: string, lines: LineCounter, isExact: boolean): Document.Parsed | undefined => {
   const composer = new Composer({
     version: '1.1',
     uniqueKeys: false,
+    intAsBigInt: isExact,
     lineCounter: lines,
     logLevel: 'silent',
-    customTags: tags => tags.filter(tag => typeof tag !== 'object' || (!dropped.has(tag.tag) && tag.format !== 'TIME')),
+    customTags: tags => [...tags.filter(tag => typeof tag !== 'object' || (!dropped.has(tag.tag) && tag.format !== 'TIME')), binary],
   });
   for (const document of composer.compose(tokensOf(text, lines))) return document;
   return undefined;
+};
+
+const manyDigits = /\d{16}/;
+
+/** Whole numbers as they come out of JSON: bigints where a number does not hold them exactly. Shared parts stay shared. */
+const withNumbers = (value: unknown, seen = new Map<object, unknown>()): unknown => {
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) || BigInt.asIntN(64, value) !== value ? Number(value) : value;
+  if (typeof value !== 'object' || value === null) return value;
+  const known = seen.get(value);
+  if (known !== undefined) return known;
+  const copy: unknown[] | PlainObject = Array.isArray(value) ? [] : {};
+  seen.set(value, copy);
+  if (Array.isArray(value)) for (const item of value) (copy as unknown[]).push(withNumbers(item, seen));
+  else for (const [key, item] of Object.entries(value)) put(copy as PlainObject, key, withNumbers(item, seen));
+  return copy;
 };
 
 const lineOf = (node: unknown, lines: LineCounter): number => {
@@ -76,7 +100,7 @@ const inspected = (root: unknown): {aliases: number} => {
     if (isSeq(node)) for (const item of node.items) open.push(item);
     if (!isMap(node)) continue;
     for (const {key, value} of node.items) {
-      if (isMap(key) || isSeq(key)) throw new DecodeError(`yaml: invalid map key: ${JSON.stringify(key.toJSON())}`);
+      if (isMap(key) || isSeq(key)) throw new DecodeError(`yaml: invalid map key: ${shownKeyValue(key.toJSON())}`);
       open.push(key, value);
     }
   }
@@ -130,7 +154,7 @@ class Copying {
 export const jsonInYaml = (text: string): unknown => {
   if (!/^\s*\{/.test(text)) return undefined;
   try {
-    const value = JSON.parse(text) as unknown;
+    const value = parseJson(text);
     return isNestedDeeper(value, deepestNesting) || hasDuplicates(text, value) || unencodable(value) ? undefined : value;
   } catch {
     return undefined;
@@ -141,14 +165,17 @@ export const jsonInYaml = (text: string): unknown => {
 export const parseYaml = (text: string): {value: unknown; problems: DecodeProblem[]} => {
   const json = jsonInYaml(text);
   if (json !== undefined) return {value: json, problems: []};
+  if (otherLanguage.test(text)) throw new DecodeError('yaml: found incompatible YAML document');
   const lines = new LineCounter();
   try {
-    const document = firstDocument(text, lines);
+    const isExact = manyDigits.test(text);
+    const document = firstDocument(text, lines, isExact);
     if (!document) return {value: null, problems: []};
     const error = document.errors[0];
-    if (error) throw new DecodeError(`yaml: line ${lines.linePos(error.pos[0]).line}: ${error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '')}`);
+    if (error) throw new DecodeError(`yaml: ${yamlProblem(text, error) ?? `line ${lines.linePos(error.pos[0]).line}: ${error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '')}`}`);
     const {aliases} = inspected(document.contents);
-    const shared: unknown = document.toJS({maxAliasCount: 100});
+    const read: unknown = document.toJS({maxAliasCount: 100});
+    const shared = isExact ? withNumbers(read) : read;
     const value = aliases > 0 ? new Copying().copy(shared) : shared;
     const wrong = unencodable(value);
     if (wrong) throw new DecodeError(`json: unsupported value: ${wrong}`);
@@ -157,6 +184,7 @@ export const parseYaml = (text: string): {value: unknown; problems: DecodeProble
     if (error instanceof DecodeError) throw error;
     if (error instanceof RangeError) throw new DecodeError('yaml: exceeded max depth', {cause: error});
     if (error instanceof ReferenceError && /alias count/i.test(error.message)) throw new DecodeError(tooManyAliases, {cause: error});
-    throw new DecodeError(`yaml: ${(error as Error).message}`, {cause: error});
+    const alias = /^Unresolved alias .*: (.*)$/.exec((error as Error).message)?.[1];
+    throw new DecodeError(`yaml: ${alias === undefined ? (error as Error).message : `unknown anchor '${alias}' referenced`}`, {cause: error});
   }
 };

@@ -1,0 +1,135 @@
+// JSON with whole numbers kept to the digit: beyond what a number holds exactly, those of 64 bits are bigints. All else is as `JSON` has it, and costs the same.
+
+/** So many digits in a row may be more than a number holds exactly, where they stand alone. */
+const manyDigits = /\d{16}/;
+const manyAlone = /(?:^|[:,[])\s*-?\d{16,}\s*(?:$|[,\]}])/;
+const token = /[^\s:,]/g;
+const wholeNumber = /-?\d+(?![\d.eE])/y;
+const scalar = /"(?:[^"\\]|\\.)*"|[^\s,\]}]+/y;
+
+/** Whether any value of this process has ever held a bigint. */
+let hasBigints = false;
+
+/** How deep values are read to the digit; what lies deeper is refused wherever it comes from. */
+const deepest = 1200;
+
+/** A whole number of 64 bits; one that a number holds exactly is one, and so is what is larger. */
+const whole = (digits: string): number | bigint => {
+  const value = Number(digits);
+  if (Number.isSafeInteger(value)) return value;
+  const exact = BigInt(digits);
+  if (BigInt.asIntN(64, exact) !== exact) return value;
+  hasBigints = true;
+  return exact;
+};
+
+/** Reads a text that is known to be JSON. */
+class ExactReader {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  value(depth: number): unknown {
+    if (depth > deepest) throw new RangeError('nested too deeply');
+    const next = this.#peek();
+    if (next === '{') return this.#object(depth);
+    if (next === '[') return this.#array(depth);
+    return this.#scalar();
+  }
+
+  /** The next character that is neither space nor a separator. */
+  #peek(): string {
+    token.lastIndex = this.#at;
+    const found = token.exec(this.#text)!;
+    this.#at = found.index;
+    return found[0];
+  }
+
+  #scalar(): unknown {
+    wholeNumber.lastIndex = this.#at;
+    const digits = wholeNumber.exec(this.#text)?.[0];
+    if (digits !== undefined) {
+      this.#at += digits.length;
+      return whole(digits);
+    }
+    scalar.lastIndex = this.#at;
+    const [text] = scalar.exec(this.#text)!;
+    this.#at += text.length;
+    return JSON.parse(text) as unknown;
+  }
+
+  #object(depth: number): unknown {
+    const object: Record<string, unknown> = {};
+    for (this.#at++; this.#peek() !== '}'; ) {
+      const key = this.#scalar() as string;
+      const value = this.value(depth + 1);
+      if (key === '__proto__') Object.defineProperty(object, key, {value, writable: true, enumerable: true, configurable: true});
+      else object[key] = value;
+    }
+    this.#at++;
+    return object;
+  }
+
+  #array(depth: number): unknown {
+    const list: unknown[] = [];
+    for (this.#at++; this.#peek() !== ']'; ) list.push(this.value(depth + 1));
+    this.#at++;
+    return list;
+  }
+}
+
+/** Reads JSON. Throws `SyntaxError` for what is none. */
+export const parseJson = (text: string): unknown => {
+  const value = JSON.parse(text) as unknown;
+  if (!manyDigits.test(text) || !manyAlone.test(text)) return value;
+  try {
+    return new ExactReader(text).value(0);
+  } catch (error) {
+    if (error instanceof RangeError) return value;
+    throw error;
+  }
+};
+
+const exactText = (value: unknown, indent: string, before: string): string => {
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const inner = before + indent;
+  const entries = Array.isArray(value)
+    ? value.map(item => exactText(item, indent, inner))
+    : Object.entries(value).flatMap(([key, item]) => (item === undefined ? [] : `${JSON.stringify(key)}:${indent && ' '}${exactText(item, indent, inner)}`));
+  const [open, close] = Array.isArray(value) ? '[]' : '{}';
+  if (entries.length === 0) return open! + close!;
+  return indent ? `${open}\n${entries.map(entry => inner + entry).join(',\n')}\n${before}${close}` : `${open}${entries.join(',')}${close}`;
+};
+
+/** Writes a value as JSON, whole numbers to the digit; indented by so many spaces. */
+export const jsonText = (value: unknown, spaces = 0): string => {
+  try {
+    return spaces === 0 ? JSON.stringify(value) : JSON.stringify(value, undefined, spaces);
+  } catch (error) {
+    // It knows no bigints.
+    if (!(error instanceof TypeError)) throw error;
+    hasBigints = true;
+    return exactText(value, ' '.repeat(spaces), '');
+  }
+};
+
+const rounded = (value: unknown): unknown => {
+  if (typeof value === 'bigint') return Number(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map(rounded);
+    return items.every((item, index) => item === value[index]) ? value : Object.freeze(items);
+  }
+  const fields = Object.entries(value).map(([key, item]): [string, unknown, boolean] => {
+    const other = rounded(item);
+    return [key, other, other === item];
+  });
+  return fields.every(([, , isSame]) => isSame) ? value : Object.freeze(Object.fromEntries(fields));
+};
+
+/** The value with numbers in place of bigints, as whoever reckons with JSON expects it; the value itself where it has none. */
+export const withNumbers = <T>(value: T): T => (hasBigints ? (rounded(value) as T) : value);
