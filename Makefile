@@ -53,6 +53,13 @@ test: build lint
 fuzz: build
 	@node dist/test/sweep/index.js
 
+ALIKE ?= $(if $(PLAT_ORACLE),$(PLAT_ORACLE)/alike)
+
+## alike: ask a server what the original was asked, and tell where their answers differ; ALIKE names the folder with run.sh and the recording
+alike: build
+	@[ -n '$(ALIKE)' ] || { echo 'make alike: name the folder with the recording, ALIKE=FOLDER' >&2; exit 2; }
+	@bash '$(ALIKE)/run.sh' . $(ALIKE_ARGS) || [ $$? -eq 1 ]
+
 ## docs: write docs/flags.md and docs/controllers.md from their tables
 docs: build
 	node tools/flags-doc.mjs
@@ -66,4 +73,4 @@ bench: build
 clean:
 	rm -rf dist bin
 
-.PHONY: help install build up demo lint test fuzz docs bench clean
+.PHONY: help install build up demo lint test fuzz alike docs bench clean
