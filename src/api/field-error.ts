@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import {statusError, type StatusError} from './status.js';
 
 /** What is wrong with one field. `detail` is the text without the path; `reason` the cause's reason on the wire. */
@@ -25,7 +26,7 @@ const quoted = (text: string): string => {
 export const shown = (value: unknown): string => {
   if (value === undefined || value === null) return 'null';
   if (typeof value === 'string') return quoted(value);
-  const text = JSON.stringify(value);
+  const text = jsonText(value);
   return typeof value === 'object' ? text.replace(/[<>&\u2028\u2029]/g, escaped) : text;
 };
 
@@ -68,12 +69,12 @@ export const notFoundValue = (path: string, value: unknown): FieldError => ({pat
 export const tooLong = (path: string, bytes: number): FieldError => ({
   path,
   reason: 'FieldValueTooLong',
-  detail: `Too long: may not be more than ${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`,
+  detail: bytes < 0 ? 'Too long: value is too long' : `Too long: may not be more than ${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`,
 });
 export const tooMany = (path: string, count: number, most: number): FieldError => ({
   path,
   reason: 'FieldValueTooMany',
-  detail: `Too many: ${count}: must have at most ${most} ${most === 1 ? 'item' : 'items'}`,
+  detail: most < 0 ? `Too many: ${count}: has too many items` : `Too many: ${count}: must have at most ${most} ${most === 1 ? 'item' : 'items'}`,
 });
 export const internalFieldError = (path: string, detail: string): FieldError => ({path, reason: 'InternalError', detail: `Internal error: ${detail}`});
 
@@ -81,7 +82,7 @@ export const internalFieldError = (path: string, detail: string): FieldError => 
 export const invalidObject = (of: {group: string; kind: string}, name: string, errors: readonly FieldError[]): StatusError => {
   const texts = [...new Set(errors.map(({path, detail}) => (path ? `${path}: ${detail}` : detail)))];
   const what = of.group ? `${of.kind}.${of.group}` : of.kind;
-  return statusError('Invalid', `${what} "${name}" is invalid: ${texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`}`, {
+  return statusError('Invalid', `${what} ${quoted(name)} is invalid: ${texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`}`, {
     details: {
       ...(name ? {name} : {}),
       ...(of.group ? {group: of.group} : {}),

@@ -132,10 +132,15 @@ export const methodUnknown = (): StatusError => statusError('MethodNotAllowed', 
 export const pathUnknown = (): StatusError => statusError('NotFound', 'the server could not find the requested resource', {details: {}});
 export const notAcceptable = (accepted: readonly string[]): StatusError =>
   statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${accepted.join(', ')}`, {details: {}});
+/** Like `notAcceptable`, where it is not the media type that there is none of but the shape asked for beside it. */
+export const shapeNotAcceptable = (accepted: readonly string[]): StatusError => statusError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
+/** A metadata shape asked for of a list that is one of an object, or the other way round. `type` is the original's name of what is there. */
+export const shapeMismatch = (shape: string, type: string): StatusError =>
+  statusError('NotAcceptable', `you requested ${shape}, but the requested object is ${shape.endsWith('List') ? 'not ' : ''}a list (${type})`);
 export const unsupportedMediaType = (accepted: readonly string[]): StatusError =>
   statusError('UnsupportedMediaType', `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`);
-/** A patch of a type that the resource does not take. */
-export const unsupportedPatchType = (): StatusError => statusError('UnsupportedMediaType', '415: Unsupported Media Type', {details: {}});
+/** A body of a type that the address does not take, whatever is in it. */
+export const unsupportedMedia = (): StatusError => statusError('UnsupportedMediaType', '415: Unsupported Media Type', {details: {}});
 export const entityTooLarge = (message: string): StatusError => statusError('RequestEntityTooLarge', `Request entity too large: ${message}`);
 export const expired = (message: string, metadata?: Status['metadata']): StatusError =>
   statusError('Expired', message, metadata ? {metadata} : {});

@@ -349,6 +349,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   mayRemove?(object: Readonly<T>): boolean;
   /** Seconds a record lives, if it does not live for ever. */
   ttlSeconds?(object: Readonly<T>, settings: {readonly eventTtlSeconds: number}): number | undefined;
+  /** How a field is refused that objects cannot be selected by, where that is not `label` for a kind with selectable fields of its own and `metadata` for one without. */
+  readonly unknownFieldWords?: 'metadata' | 'label' | 'kind' | 'quoted';
   /** Besides metadata.name and metadata.namespace. */
   readonly selectableFields?: Readonly<Record<string, (object: Readonly<T>) => string>>;
   readonly columns?: readonly Column<T>[];

@@ -40,3 +40,6 @@ export const parseClauses = (header: string): Clause[] => {
     .filter(({type}) => type !== '');
   return inOrder(clauses);
 };
+
+/** The clauses that name one of the media types, or all of them. */
+export const namedClauses = (header: string, media: readonly string[]): Clause[] => parseClauses(header).filter(({type}) => type === '*/*' || media.includes(type));

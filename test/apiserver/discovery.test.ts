@@ -2,6 +2,8 @@ import {existsSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
 import type {Status} from '#src/api/status.js';
+import {versionInfo} from '#src/api/version.js';
+import {versionRoutes} from '#src/apiserver/handlers/version.js';
 import {OpenApiDocuments} from '#src/schema/openapi/documents.js';
 import {unpacked} from '#src/schema/openapi/packing.js';
 import {startWire} from './wire.js';
@@ -58,7 +60,7 @@ test('a version tells no hashes of stored versions without the gate StorageVersi
   t.false((await get('/api/v1')).json<Document>().resources!.some(resource => 'storageVersionHash' in resource));
 });
 
-for (const [group, version, preferred] of [['apidiscovery.plat.io', 'v2', 'v2'], ['apidiscovery.k8s.io', 'v2beta1', 'v2beta1']] as const) {
+for (const [group, version, preferred] of [['apidiscovery.plat.io', 'v2', 'v2'], ['apidiscovery.k8s.io', 'v2', 'v2']] as const) {
   test(`all groups come at once as ${group}/${version}, and only once`, async t => {
     const accept = `${aggregatedForm(version, group)},application/json`;
     for (const path of ['/api', '/apis']) {
@@ -75,8 +77,28 @@ for (const [group, version, preferred] of [['apidiscovery.plat.io', 'v2', 'v2'],
   });
 }
 
+test('the form of all groups that is served no more is passed over', async t => {
+  t.is((await plat.get('/apis', {headers: {accept: `${aggregatedForm('v2beta1', 'apidiscovery.k8s.io')},application/json`}})).json<Document>().kind, 'APIGroupList');
+});
+
+test('a document of discovery refuses media types that stand for several, and bodies that no document takes', async t => {
+  for (const path of ['/api', '/api/v1', '/apis/certificates.plat.io']) {
+    t.like((await plat.get(path, {headers: {accept: 'application/*'}})).json<Status>(), {code: 406, message: '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.plat.protobuf'});
+    t.like((await plat.get(path, {headers: {'content-type': 'text/plain'}})).json<Status>(), {code: 415, message: '415: Unsupported Media Type'});
+  }
+  for (const headers of [{accept: 'application/*'}, {'content-type': 'text/plain'}] as const) t.is((await plat.get('/apis', {headers})).status, 200);
+});
+
+test('the version is told as JSON alone', async t => {
+  const {get} = await startWire({routes: versionRoutes(versionInfo({emulated: '1.35', minCompatibility: '1.34', runtime: {version: 'v20', platform: 'linux', arch: 'x64'}}))});
+  t.is((await get('/version', {headers: {accept: 'text/html, application/json;q=0.1'}})).status, 200);
+  t.like((await get('/version', {headers: {accept: 'text/html'}})).json<Status>(), {code: 406, message: '406: Not Acceptable\n\nAvailable representations: application/json'});
+});
+
 test('who accepts no form of discovery is told so', async t => {
-  t.like((await plat.get('/apis', {headers: {accept: 'text/html'}})).json<Status>(), {code: 406, reason: 'NotAcceptable'});
+  const only = 'only the following media types are accepted: application/json, application/yaml, application/vnd.plat.protobuf';
+  t.like((await plat.get('/apis', {headers: {accept: 'text/html'}})).json<Status>(), {code: 406, reason: 'NotAcceptable', message: only});
+  t.like((await plat.get('/api/v1', {headers: {accept: 'application/json;as=Table;g=meta.plat.io;v=v1'}})).json<Status>(), {code: 406, message: only});
   t.is((await plat.get('/apis', {headers: {accept: aggregatedForm('v9')}})).status, 406);
 });
 

@@ -171,6 +171,31 @@ test('fields that a kind with own ones does not have are named alone', async t =
   t.is((await get(`${csrs}?fieldSelector=spec.signerName%3Da`)).status, 200);
 });
 
+for (const [path, message] of [
+  ['/apis/apps/v1/replicasets', '"spec.x" is not a known field selector: only "metadata.name", "metadata.namespace"'],
+  ['/apis/batch/v1/jobs', 'field label "spec.x" not supported for Job'],
+  ['/apis/resource.k8s.io/v1/resourceslices', 'field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: spec.x'],
+] as const) {
+  test(`${path} refuse an unknown field in the words of their kind`, async t => {
+    const {get} = await startWire({namingName: 'kubernetes'});
+
+    t.is((await get(`${path}?fieldSelector=spec.x%3Da`)).json<Status>().message, message);
+  });
+}
+
+test('a kind without namespaces and selectable fields of its own can be selected by the namespace that its objects lack', async t => {
+  const {get} = await startWire();
+
+  t.deepEqual((await get('/api/v1/persistentvolumes?fieldSelector=metadata.namespace%3Da')).json<{items: unknown[]}>().items, []);
+});
+
+test('labels in no values select nothing', async t => {
+  const {get} = await start();
+
+  t.deepEqual((await get(`${configMaps}?labelSelector=a%20in%20()`)).json<{items: unknown[]}>().items, []);
+  t.is((await get(`${configMaps}?labelSelector=a%20notin%20()`)).json<{items: unknown[]}>().items.length, 10);
+});
+
 for (const [selector, expected] of [
   ['metadata.name=m3', ['m3']],
   ['metadata.name==m3,metadata.namespace=default', ['m3']],

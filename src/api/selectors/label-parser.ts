@@ -73,6 +73,8 @@ export class LabelParser {
     if (ends) return checkedRequirement({key, operator: 'exists', values: []});
     const operator = this.#operator();
     const values = operator === 'in' || operator === 'notin' ? this.#values() : [this.#exactValue()];
+    // Nobody has one of no values. What objects say is held to more.
+    if (values.length === 0) return {key, operator, values};
     return checkedRequirement({key, operator, values: [...new Set(values)].sort()});
   }
 

@@ -96,7 +96,7 @@ export const aggregated = (naming: Naming, groups: readonly ListedGroup[], behin
   items: groups
     .filter(({name}) => (name === '') === core)
     .map(({name, versions}) => ({
-      metadata: {name},
+      metadata: name === '' ? {} : {name},
       versions: versions.map(({version, served}) => {
         if ('here' in served) return {version, resources: served.here.resources.map(resource => aggregatedResource(naming, resource, name, version)), freshness: 'Current'};
         const {resources, isFresh} = behind(served.behind);

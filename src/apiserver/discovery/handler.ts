@@ -1,13 +1,15 @@
 import {createHash} from 'node:crypto';
 import type {ApiResponse, ResponseBody} from '#src/api/request.js';
-import {methodUnknown, notAcceptable} from '#src/api/status.js';
+import {methodUnknown, notAcceptable, shapeNotAcceptable, unsupportedMedia} from '#src/api/status.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import {encoded} from '#src/apiserver/handlers/encode.js';
 import {deepFreeze} from '#src/apiserver/registry/object-cache.js';
 import {isPretty} from '#src/apiserver/handlers/resource.js';
+import {mediaTypeOf} from '#src/apiserver/request/body.js';
 import {header, type Handler, type RequestContext} from '#src/apiserver/request/context.js';
+import {namedClauses} from '#src/serving/accept.js';
 import {negotiate, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
 import type {Registrations} from '#src/apiserver/aggregation/registrations.js';
 import type {RemoteDiscovery} from '#src/apiserver/aggregation/remote-discovery.js';
@@ -121,10 +123,20 @@ const onlyRead = (method: string, handler: Handler): Handler =>
 
 const bytesOf = (body: ResponseBody): Buffer => (body.kind === 'object' ? body.bytes() : Buffer.alloc(0));
 
-/** Every document of discovery has a binary form. Throws 406 where nothing fits. */
+/**
+ * Every document of discovery has a binary form. Throws 406 where nothing fits, and 415 where a body is told of that no document takes; the list of groups, which is
+ * no address like the others, cares for neither media types that stand for several nor bodies.
+ */
 const acceptedHere = (context: RequestContext, kind: string, shapes: ReadonlySet<Shape>, naming: Naming): Accepted => {
-  const accepted = negotiate(header(context.request, 'accept'), kind, shapes, {binary: loadedCodec() ? naming : undefined});
-  if (!accepted) throw notAcceptable(['application/json', 'application/yaml', naming.protobufMediaType]);
+  const media = ['application/json', 'application/yaml', naming.protobufMediaType];
+  const accept = header(context.request, 'accept');
+  if (context.info.path.replace(/\/$/, '') !== '/apis') {
+    if (accept && namedClauses(accept, media).length === 0) throw notAcceptable(media);
+    const given = mediaTypeOf(context.request);
+    if (given && given !== '*/*' && !media.includes(given)) throw unsupportedMedia();
+  }
+  const accepted = negotiate(accept, kind, shapes, {binary: loadedCodec() ? naming : undefined});
+  if (!accepted) throw shapeNotAcceptable(media);
   return accepted;
 };
 

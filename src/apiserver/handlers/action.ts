@@ -23,7 +23,7 @@ export const runAction = async (services: ResourceServices, served: ServedResour
   const {resource} = served;
   const {definition} = resource;
   const {naming, schemas, cbor, yaml} = resource.settings;
-  const accepted = acceptedShape(context, 'outcome', {naming, cbor, apiVersion: naming.apiVersion(action.kind.group, action.kind.version), kind: action.kind.kind});
+  const accepted = acceptedShape(context, 'outcome', {naming, cbor, apiVersion: naming.apiVersion(action.kind.group, action.kind.version), kind: action.kind.kind, package: naming.packageOf(action.kind.group)});
   const query = writeQuery(naming, context.info.query, 'CreateOptions');
   const {namespace, name, subresource} = context.target;
   if (subresource && context.mayMove) {

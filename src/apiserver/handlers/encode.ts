@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import type {ResponseBody} from '#src/api/request.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
@@ -18,7 +19,7 @@ const unversioned = {apiVersion: 'v1', kind: ''};
 export const bytesOf = ({media, naming, cbor}: Pick<Accepted, 'media' | 'naming' | 'cbor'>, object: unknown, pretty: boolean): Buffer => {
   switch (media) {
     case 'json':
-      return Buffer.from(`${pretty ? JSON.stringify(object, undefined, 2) : JSON.stringify(object)}\n`);
+      return Buffer.from(`${jsonText(object, pretty ? 2 : 0)}\n`);
     case 'yaml':
       return Buffer.from(yamlText(object));
     case 'binary':

@@ -1,5 +1,5 @@
 import {invalid, invalidObject} from '#src/api/field-error.js';
-import {notFound, unsupportedPatchType} from '#src/api/status.js';
+import {notFound, unsupportedMedia, unsupportedMediaType} from '#src/api/status.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import {sameJson} from '#src/api/equal.js';
@@ -24,7 +24,7 @@ export const patchTypeOf = ({request}: ResourceContext, {resource: {definition, 
   const type = types.get(media);
   const offered = (one: PatchType | 'apply') => one !== 'strategic' || !definition.custom;
   if (type && offered(type)) return type;
-  throw unsupportedPatchType();
+  throw definition.custom ? unsupportedMediaType([patchMediaTypes.json, patchMediaTypes.merge, applyMediaType, ...(settings.cbor ? [cborApplyMediaType] : [])]) : unsupportedMedia();
 };
 
 /** Reads the patch of a request into what it does to an object. Throws 400 for what cannot be read. */

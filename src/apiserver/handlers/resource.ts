@@ -1,5 +1,5 @@
 import type {Naming} from '#src/api/naming.js';
-import {notAcceptable} from '#src/api/status.js';
+import {notAcceptable, shapeMismatch, shapeNotAcceptable, type StatusError} from '#src/api/status.js';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -15,6 +15,7 @@ import {recordJson} from '#src/apiserver/registry/record.js';
 import {cborMediaType} from '#src/schema/cbor/media-types.js';
 import type {CborEncoding} from '#src/apiserver/request/cbor-encoding.js';
 import {header, type RequestContext, type ResourceContext} from '#src/apiserver/request/context.js';
+import {namedClauses} from '#src/serving/accept.js';
 import type {LargeRequests} from '#src/apiserver/request/large.js';
 import {negotiate, plainJson, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
 import type {WatchSettings} from '#src/apiserver/watch/watch.js';
@@ -53,18 +54,20 @@ const shapes: Readonly<Record<Wanted, ReadonlySet<Shape>>> = {
   outcome: new Set(['object', 'PartialObjectMetadata']),
 };
 
-/** What kind of object is told, and in whose words. */
+/** What kind of object is responseKind, and in whose words. */
 export interface ResponseKind {
   readonly naming: Naming;
   readonly apiVersion: string;
   readonly kind: string;
   readonly cbor: CborEncoding | undefined;
+  /** The original's package of the kind's own type; absent for kinds that are defined while the server runs. */
+  readonly package?: string | undefined;
 }
 
 /** In which words and forms a server tells objects. */
 export type ResponseEncodings = Pick<ResponseKind, 'naming' | 'cbor'>;
 
-export const statusKind = ({naming, cbor}: ResponseEncodings): ResponseKind => ({naming, cbor, apiVersion: 'v1', kind: 'Status'});
+export const statusKind = ({naming, cbor}: ResponseEncodings): ResponseKind => ({naming, cbor, apiVersion: 'v1', kind: 'Status', package: 'v1'});
 
 /** The naming in whose words a kind has a binary form, where anyone has asked for such a form yet. */
 const binaryOf = ({naming, apiVersion, kind}: ResponseKind): Naming | undefined => (loadedCodec()?.hasBinaryForm(apiVersion, kind, naming) ? naming : undefined);
@@ -73,27 +76,51 @@ const binaryOf = ({naming, apiVersion, kind}: ResponseKind): Naming | undefined 
 export const acceptedShape = ({request}: RequestContext, wanted: Wanted, responseKind: ResponseKind): Accepted => {
   const stream = wanted === 'watch';
   const binary = binaryOf(responseKind);
-  const accepted = negotiate(header(request, 'accept'), wanted, shapes[wanted], {
+  const accept = header(request, 'accept');
+  const accepted = passesRoute(accept, responseKind) && negotiate(accept, wanted, shapes[wanted], {
     stream,
     binary: binary ?? (loadedCodec() ? responseKind.naming : undefined),
     onlyMetadata: !binary,
     cbor: responseKind.cbor,
   });
-  if (!accepted) throw notAcceptable(offered(responseKind, wanted));
+  if (!accepted) throw unacceptable(accept ?? '', wanted, responseKind);
   return accepted;
 };
 
+const mediaTypes = ({naming, cbor}: ResponseKind): string[] => ['application/json', 'application/yaml', naming.protobufMediaType, ...(cbor ? [cborMediaType] : [])];
+
+/** Addresses of built-in kinds know media types and what stands for all of them; `application/*` is neither. */
+const passesRoute = (accept: string | undefined, responseKind: ResponseKind): boolean =>
+  responseKind.package === undefined || !accept?.includes('application/*') || namedClauses(accept, mediaTypes(responseKind)).length > 0;
+
+/** Why nothing fits: there is none of the media types, or they are asked for in a shape that there is none of. */
+const unacceptable = (accept: string, wanted: Wanted, responseKind: ResponseKind): StatusError => {
+  const media = mediaTypes(responseKind);
+  const clauses = namedClauses(accept, media);
+  const isBuiltIn = responseKind.package !== undefined;
+  if (clauses.length === 0 && isBuiltIn) return notAcceptable(offered(responseKind, wanted));
+  const other = wanted === 'list' ? 'PartialObjectMetadata' : wanted === 'item' ? 'PartialObjectMetadataList' : undefined;
+  const isOther = isBuiltIn && other !== undefined && clauses.some(({params}) => params.get('as') === other);
+  return isOther ? shapeMismatch(other, `*${responseKind.package}.${responseKind.kind}`) : shapeNotAcceptable(media);
+};
+
 /** What there is: of what has no binary form, at least its metadata has one. */
-const offered = ({naming, cbor}: ResponseKind, wanted: Wanted): string[] => {
-  const media = ['application/json', 'application/yaml', naming.protobufMediaType, ...(cbor ? [cborMediaType] : [])];
-  const streams = ['application/json', naming.protobufMediaType].map(type => `${type};stream=watch`);
+const offered = (responseKind: ResponseKind, wanted: Wanted): string[] => {
+  const media = mediaTypes(responseKind);
+  const streams = ['application/json', responseKind.naming.protobufMediaType].map(type => `${type};stream=watch`);
   return wanted === 'list' || wanted === 'watch' ? [...media, ...streams] : media;
 };
 
 export const representationFor = (context: RequestContext, served: ServedResource, wanted: Wanted): Representation => {
   const {kind, resource} = served;
   const {naming, cbor} = resource.settings;
-  const accepted = acceptedShape(context, wanted, {naming, cbor, apiVersion: naming.apiVersion(kind.group, kind.version), kind: wanted === 'list' ? kind.listKind : kind.kind});
+  const accepted = acceptedShape(context, wanted, {
+    naming,
+    cbor,
+    apiVersion: naming.apiVersion(kind.group, kind.version),
+    kind: wanted === 'list' ? kind.listKind : kind.kind,
+    package: resource.definition.custom ? undefined : naming.packageOf(kind.group),
+  });
   return representation(served, accepted, accepted.shape === 'Table' ? includeObject(context.info.query.get('includeObject')) : 'Metadata');
 };
 

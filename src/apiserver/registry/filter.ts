@@ -1,6 +1,7 @@
 import {badRequest} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {own} from '#src/base/own.js';
+import type {ResourceDefinition} from '#src/resources/definition.js';
 import type {RecordFilter, StoredRecord} from '#src/storage/store.js';
 import type {ListOptions} from './options.js';
 import type {Resource, ServedResource} from './registry.js';
@@ -44,18 +45,24 @@ interface Term {
   readonly getter: Getter;
 }
 
+/** How a field that a kind cannot be selected by is refused: each of the original's kinds has words for it. */
+const unknownField: Readonly<Record<NonNullable<ResourceDefinition['unknownFieldWords']>, (field: string, kind: string) => string>> = {
+  metadata: field => `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
+  label: field => `field label not supported: ${field}`,
+  kind: (field, kind) => `field label not supported for ${kind}: ${field}`,
+  quoted: (field, kind) => `field label ${JSON.stringify(field)} not supported for ${kind.split('=')[1]}`,
+};
+
 /** The filter of a request. Throws 400 for fields the kind cannot be selected by. */
 export const filterOf = ({resource, kind, version}: ServedResource, {labels, fields}: Pick<ListOptions, 'labels' | 'fields'>): Filter => {
   const selectable: Readonly<Record<string, Getter>> = version?.selectableFields ?? resource.definition.selectableFields ?? {};
+  const {definition, settings: {naming}} = resource;
+  const words = definition.unknownFieldWords ?? (definition.custom || Object.keys(selectable).length > 0 ? 'label' : 'metadata');
   const terms = fields.requirements.map(({field, operator, value}): Term => {
-    const getter = own(field === 'metadata.namespace' && !kind.namespaced ? undefined : metadataFields, field) ?? own(selectable, field);
-    if (!getter) {
-      throw badRequest(
-        resource.definition.custom || Object.keys(selectable).length > 0
-          ? `field label not supported: ${field}`
-          : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
-      );
-    }
+    // What objects without a namespace have none of selects none of them, where the kind has no fields of its own to be selected by.
+    const isKnown = field !== 'metadata.namespace' || kind.namespaced || words === 'metadata';
+    const getter = own(isKnown ? metadataFields : undefined, field) ?? own(selectable, field);
+    if (!getter) throw badRequest(unknownField[words](field, `${naming.apiVersion(kind.group, kind.version)}, Kind=${kind.kind}`));
     return {field, equal: operator === '=', value, getter};
   });
   const pinned = (field: string) => terms.find(term => term.field === field && term.equal)?.value;

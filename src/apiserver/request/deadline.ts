@@ -22,8 +22,7 @@ const requested = (info: RequestInfo, allowedMs: number): number => {
   if (requestedTimeout === null || requestedTimeout === '') return allowedMs;
   const ms = parseDuration(requestedTimeout);
   if (ms === undefined) throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(requestedTimeout)}`);
-  if (ms < 0) throw badRequest('invalid timeout specified in the request URL - timeout must be non-negative');
-  return ms === 0 ? allowedMs : Math.min(ms, allowedMs);
+  return ms <= 0 ? allowedMs : Math.min(ms, allowedMs);
 };
 
 /** A request whose time runs. */

@@ -2,6 +2,7 @@
  * Requests whose work would hold the event loop. A body, or the stored object that a request changes or converts, has a weight: about the time it takes to read, validate, merge and write it.
  * Beyond `mostWeight` the request is handed to another thread (`LargeRequests`) before anything was done for it.
  */
+import {jsonText} from '#src/base/json.js';
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {UserInfo} from '#src/api/user.js';
 import {bytesOfWeight} from '#src/base/json-weight.js';
@@ -90,7 +91,7 @@ export const movable = (large: LargeRequests | undefined, context: RequestContex
 const elsewhere = async (large: LargeRequests, context: RequestContext, read: Buffer | undefined, run: Run): Promise<ApiResponse> => {
   const {request: {method, url, headers, remoteAddress, signal, body}, user, auditId} = context;
   // What comes as an object is small.
-  const bytes = body?.kind === 'object' ? Buffer.from(JSON.stringify(body.value)) : read;
+  const bytes = body?.kind === 'object' ? Buffer.from(jsonText(body.value)) : read;
   const response = await large.answer({method, url, headers: {...headers, 'audit-id': auditId}, remoteAddress, signal}, bytes, user);
   return response ?? run(context.having(read && {kind: 'bytes', read: () => Promise.resolve(read)}));
 };

@@ -42,7 +42,7 @@ const shapeOf = (params: ReadonlyMap<string, string>, allowed: ReadonlySet<Shape
   const group = params.get('g') ?? '';
   const version = params.get('v') ?? '';
   if (!allowed.has(as as Shape)) return undefined;
-  if (as === 'APIGroupDiscoveryList') return knownGroup(group, 'apidiscovery') && (version === 'v2' || version === 'v2beta1') ? {shape: as, version: `${group}/${version}`} : undefined;
+  if (as === 'APIGroupDiscoveryList') return knownGroup(group, 'apidiscovery') && version === 'v2' ? {shape: as, version: `${group}/${version}`} : undefined;
   return knownGroup(group, 'meta') && (version === 'v1' || version === 'v1beta1') ? {shape: as as Shape, version: `${group}/${version}`} : undefined;
 };
 

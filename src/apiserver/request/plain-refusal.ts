@@ -5,9 +5,11 @@ export class PlainRefusal extends Error {
   override readonly name = 'PlainRefusal';
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  readonly #end: string;
 
-  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}, end = '\n') {
     super(message);
+    this.#end = end;
     this.status = status;
     this.headers = headers;
   }
@@ -16,7 +18,7 @@ export class PlainRefusal extends Error {
     return {
       status: this.status,
       headers: {...this.headers, 'X-Content-Type-Options': 'nosniff'},
-      body: {kind: 'bytes', bytes: `${this.message}\n`, contentType: 'text/plain; charset=utf-8'},
+      body: {kind: 'bytes', bytes: `${this.message}${this.#end}`, contentType: 'text/plain; charset=utf-8'},
     };
   }
 }

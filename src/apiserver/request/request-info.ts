@@ -1,11 +1,14 @@
 import {pathSegmentProblems} from '#src/api/names.js';
 import {badRequest} from '#src/api/status.js';
+import {PlainRefusal} from './plain-refusal.js';
 
 /** What a request asks for, read off its method and URL alone. */
 export interface RequestInfo {
   readonly verb: string;
   readonly path: string;
   readonly query: URLSearchParams;
+  /** Whether the method is HEAD; its verb is that of GET. */
+  readonly onlyHeaders?: boolean;
   /** Absent for paths that name no resource. */
   readonly resource?: ResourceTarget;
 }
@@ -35,59 +38,65 @@ const decoded = (path: string): string => {
   try {
     return decodeURIComponent(path);
   } catch {
-    throw badRequest(`invalid URL escape in path ${JSON.stringify(path)}`);
+    // What serves HTTP turns it down in the original, before anybody is asked for.
+    throw new PlainRefusal(400, '400 Bad Request', {Connection: 'close'}, '');
   }
 };
 
 /** Classifies a request (the API reference, API access: request attributes). Throws 400 for a path that is not percent-encoded right. */
 export const requestInfo = (method: string, url: string): RequestInfo => {
   const mark = url.indexOf('?');
-  const path = mark < 0 ? url : url.slice(0, mark);
+  // Escaped slashes part a path like any other.
+  const path = decoded(mark < 0 ? url : url.slice(0, mark));
   const query = mark < 0 ? noQuery : new URLSearchParams(url.slice(mark + 1));
-  const plain = (): RequestInfo => ({verb: method.toLowerCase(), path: decoded(path), query});
+  const plain = (): RequestInfo => ({verb: method.toLowerCase(), path, query});
 
   const parts = path.split('/');
   let at: number;
   let group = '';
   if (parts[1] === 'api') at = 2;
   else if (parts[1] === 'apis') {
-    group = decoded(parts[2] ?? '');
+    group = parts[2] ?? '';
     at = 3;
   } else return plain();
   const version = parts[at++];
-  if (!version || (at > 3 && group === '') || parts.length <= at || (parts.length === at + 1 && parts[at] === '')) return plain();
-  if (parts.at(-1) === '') parts.pop();
+  while (parts.at(-1) === '') parts.pop();
+  if (!version || (at > 3 && group === '') || parts.length <= at) return plain();
   const watchPrefix = parts[at] === 'watch' && parts.length > at + 1;
   if (watchPrefix) at++;
 
   let namespace = '';
-  let resource = decoded(parts[at]!);
+  let resource = parts[at]!;
   let name = '';
   let subresource = '';
   let rest = at + 1;
   if (resource === 'namespaces' && parts.length > at + 1) {
-    namespace = decoded(parts[at + 1]!);
+    namespace = parts[at + 1]!;
     if (parts.length > at + 2 && !namespaceSubresources.has(parts[at + 2]!)) {
-      resource = decoded(parts[at + 2]!);
+      resource = parts[at + 2]!;
       rest = at + 3;
       // A namespace lies in no other: rights in one must not reach another by this path.
       if (resource === 'namespaces') return plain();
     }
   }
   const item = parts.length > rest;
-  if (item) name = decoded(parts[rest]!);
+  if (item) name = parts[rest]!;
+  // What an object is not named by leads nowhere.
+  if (item && name === '' && parts.length > rest + 1) return plain();
   const spaced = resource === 'namespaces' ? item : rest > at + 1;
-  if (spaced) checkSegment('Namespace', namespace);
-  if (item) checkSegment('Name', name);
+  const verbs = item ? itemVerbs : collectionVerbs;
+  if (spaced && (item || namespace !== '')) checkSegment('Namespace', namespace);
+  // A method that nothing answers is told of before the name.
+  if (item && verbs.has(method) && (method !== 'POST' || parts.length > rest + 1)) checkSegment('Name', name);
   // What comes behind a proxy is a path of its own.
-  if (parts.length > rest + 1) subresource = parts[rest + 1] === 'proxy' ? 'proxy' : parts.slice(rest + 1).map(decoded).join('/');
+  if (parts.length > rest + 1) subresource = parts[rest + 1] === 'proxy' ? 'proxy' : parts.slice(rest + 1).join('/');
 
-  let verb = (item ? itemVerbs : collectionVerbs).get(method) ?? method.toLowerCase();
+  let verb = verbs.get(method) ?? method.toLowerCase();
   // Only reading can be watching: under the old prefix every other method names a verb that nothing has and nobody is allowed.
   if (watchPrefix) verb = method === 'GET' ? 'watch' : `${method.toLowerCase()}watch`;
   else if (verb === 'list' && method === 'GET' && truthy(query.get('watch'))) verb = 'watch';
   if (!name && (verb === 'list' || verb === 'watch' || verb === 'deletecollection')) name = pinnedName(query.get('fieldSelector'));
-  return {verb, path: decoded(path), query, resource: {group, version, resource, subresource, namespace, name, item}};
+  return {verb, path, query, ...(method === 'HEAD' ? {onlyHeaders: true} : {}), resource: {group, version, resource, subresource, namespace, name, item}};
 };
 
 /** The name a field selector narrows a collection to, if it does. */

@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import type {Attributes, Decision} from '#src/api/authorization.js';
 import {formatDuration} from '#src/api/duration.js';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
@@ -92,7 +93,7 @@ export class RequestLog {
     if (!body) return request;
     const flags = {...(upgradable ? {upgradable} : {}), ...(sendsBytes ? {sendsBytes} : {}), ...(inProcess ? {inProcess} : {})};
     const own: ApiRequest = {method, url, headers, caller, remoteAddress, body: body.kind === 'bytes' ? noting(body, content => void this.#bodies.set(own, content)) : body, signal, ...flags};
-    if (body.kind === 'object') this.#bodies.set(own, Buffer.from(JSON.stringify(body.value)));
+    if (body.kind === 'object') this.#bodies.set(own, Buffer.from(jsonText(body.value)));
     return own;
   }
 }

@@ -79,6 +79,7 @@ export const replicaSets = defineResource<ReplicaSet>({
       validate: validateStatus,
     },
   },
+  unknownFieldWords: 'metadata',
   selectableFields: {'status.replicas': ({status}) => String(status?.replicas ?? 0)},
   columns,
 });

@@ -120,6 +120,7 @@ export const jobs = defineResource<Job>({
     },
   },
   subresources: {status: {writes: {update: ['metadata', 'status']}, validate: (job, old) => validateJobStatus(job, old!)}},
+  unknownFieldWords: 'quoted',
   selectableFields: {'status.successful': ({status}) => String(status?.succeeded ?? 0)},
   columns,
 });

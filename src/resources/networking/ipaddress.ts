@@ -52,6 +52,7 @@ export const ipAddresses = defineResource<IPAddress>({
       if (old) yield* immutableForm('spec.parentRef', 'ParentReference', spec?.parentRef, old.spec?.parentRef);
     },
   },
+  unknownFieldWords: 'metadata',
   selectableFields,
   columns: [nameColumn, {name: 'ParentRef', description: 'What the address belongs to.', of: parentText}, ageColumn],
 });

@@ -147,6 +147,7 @@ export const resourceSlices = defineResource<ResourceSlice>({
       if (driver !== driver.toLowerCase()) yield `spec.driver: driver names should be lowercase; ${JSON.stringify(driver)} contains uppercase characters`;
     },
   },
+  unknownFieldWords: 'kind',
   selectableFields,
   columns: [
     nameColumn,
