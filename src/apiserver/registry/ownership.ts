@@ -3,6 +3,7 @@ import type {Kind} from '#src/api/kinds.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import type {Endpoint, Written} from '#src/resources/definition.js';
+import {fitsSchema} from '#src/schema/apply/misfits.js';
 import {asksForReset, readEntries, type ManagedFieldsEntry} from '#src/schema/apply/managers.js';
 import {Writes, type Versions, type Writer} from '#src/schema/apply/tracking.js';
 import {trackUpdate} from '#src/schema/apply/update.js';
@@ -67,11 +68,15 @@ const sentEntries = (meta: ObjectMeta): readonly ManagedFieldsEntry[] => {
   }
 };
 
-/** The entries after a write; those before it when ownership cannot be told, as for lists whose items lack their keys. */
-const tracked = (before: PlainObject, after: PlainObject, entries: readonly ManagedFieldsEntry[], writer: Writer): readonly ManagedFieldsEntry[] => {
+/**
+ * The entries after a write; those before it when ownership cannot be told. There are none for an object that does not fit its schema, as one that is checked
+ * only when the schema is a custom one may: what validation lets through there can be of another type.
+ */
+const tracked = (before: PlainObject, after: PlainObject, entries: readonly ManagedFieldsEntry[], writer: Writer, isChecked = false): readonly ManagedFieldsEntry[] => {
   const {versions: known, apiVersion} = writer;
   const node = known.schemaOf(apiVersion);
   if (!node) return entries;
+  if (isChecked && !fitsSchema(after, node)) return [];
   try {
     return trackUpdate({before, after, node}, entries, writer);
   } catch (error) {
@@ -97,7 +102,7 @@ export const recordCreation = (resource: Resource, object: KubeObject, context: 
   const sent = sentEntries(meta);
   return settle(resource, meta, sent, versions => {
     const writer = writerOf(resource, context, '', writesOf(resource.definition.main).create, versions);
-    return tracked({}, versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion), sent, writer);
+    return tracked({}, versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion), sent, writer, resource.definition.custom);
   });
 };
 
@@ -135,7 +140,7 @@ export const recordUpdate = (resource: Resource, {endpoint, subresource}: Update
     const writer = writerOf(resource, context, subresource, writesOf(endpoint).update, versions);
     const before = versions.convert(old as PlainObject, resource.apiVersion, writer.apiVersion);
     const after = versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion);
-    return tracked(before, after, entries, writer);
+    return tracked(before, after, entries, writer, resource.definition.custom);
   });
 };
 

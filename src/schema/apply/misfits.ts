@@ -1,4 +1,5 @@
 import {maxErrors, maxErrorText} from '#src/api/collect-errors.js';
+import {jsonText} from '#src/base/json.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {shownValue} from '#src/schema/patch/errors.js';
@@ -21,6 +22,13 @@ export const misfits = (value: unknown, node: SchemaNode): readonly Misfit[] => 
   return fitting.hasMore ? [...fitting.found, {path: '', text: 'there are more than these'}] : fitting.found;
 };
 
+/** Whether a value fits its schema, keys of lists that occur twice aside. */
+export const fitsSchema = (value: unknown, node: SchemaNode): boolean => {
+  const fitting = new Fitting({allowsDuplicates: true});
+  fitting.check(value, node, '');
+  return fitting.found.length === 0;
+};
+
 /** The misfits as one text. */
 export const misfitText = (found: readonly Misfit[]): string => {
   const texts = found.map(({path, text}) => (path ? `${path}: ${text}` : text));
@@ -32,7 +40,7 @@ const got = (value: unknown): string => `&{${shownValue(value)}}`;
 /** A value in Go's own syntax. */
 const goSyntax = (value: unknown): string => {
   if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
-  if (!isPlainObject(value)) return value === null ? 'interface {}(nil)' : JSON.stringify(value);
+  if (!isPlainObject(value)) return value === null ? 'interface {}(nil)' : jsonText(value);
   return `map[string]interface {}{${Object.keys(value).toSorted().map(key => `${JSON.stringify(key)}:${goSyntax(value[key])}`).join(', ')}}`;
 };
 
@@ -43,7 +51,7 @@ const scalarMisfit = (value: unknown, {type, format}: SchemaNode): string | unde
   if (value === null) return undefined;
   if (type === 'string' && typeof value !== 'string') return `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`;
   if (type === 'boolean' && typeof value !== 'boolean') return `expected boolean, got ${got(value)}`;
-  if ((type === 'integer' || type === 'number') && typeof value !== 'number') {
+  if ((type === 'integer' || type === 'number') && typeof value !== 'number' && typeof value !== 'bigint') {
     const name = Array.isArray(value) ? '[]interface {}' : goTypes[typeof value];
     return `expected numeric (int or float), got ${name}`;
   }
@@ -54,7 +62,12 @@ const scalarMisfit = (value: unknown, {type, format}: SchemaNode): string | unde
 class Fitting {
   readonly found: Misfit[] = [];
   hasMore = false;
+  readonly #allowsDuplicates: boolean;
   #text = 0;
+
+  constructor({allowsDuplicates = false} = {}) {
+    this.#allowsDuplicates = allowsDuplicates;
+  }
 
   check(value: unknown, node: SchemaNode, path: string): void {
     if (this.hasMore) return;
@@ -101,7 +114,7 @@ class Fitting {
         } catch (error) {
           return this.#add(path, `element ${index}: ${(error as Error).message}`);
         }
-        if (seen.has(element)) this.#add(path, `duplicate entries for key ${shownElement(element)}`);
+        if (seen.has(element) && !this.#allowsDuplicates) this.#add(path, `duplicate entries for key ${shownElement(element)}`);
         seen.add(element);
       }
       this.check(item, node.items!, path + shownElement(element));
