@@ -42,11 +42,13 @@ const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte ===
 class Reader {
   readonly #body: Buffer;
   readonly #freezes: boolean;
+  readonly #read: (text: string) => unknown;
   readonly #open: Open[] = [];
   #at = 0;
   root: unknown;
 
-  constructor(body: Buffer, freezes: boolean) {
+  constructor(body: Buffer, freezes: boolean, parse: (text: string) => unknown) {
+    this.#read = parse;
     this.#body = body;
     this.#freezes = freezes;
   }
@@ -168,7 +170,7 @@ class Reader {
   }
 
   #value(text: string): unknown {
-    const value: unknown = JSON.parse(text);
+    const value = this.#read(text);
     if (this.#freezes) frozenDeep(value);
     return value;
   }
@@ -182,18 +184,18 @@ class Reader {
 const malformed = (at: number): SyntaxError => new SyntaxError(`malformed JSON at position ${at}`);
 
 /**
- * Parses JSON in steps of some 64 KB, so that a long document holds nobody else up. The result is that of `JSON.parse`, deeply frozen if asked for.
+ * Parses JSON in steps of some 64 KB, so that a long document holds nobody else up. The result is that of `parse`, deeply frozen if asked for.
  * Throws SyntaxError for what is no JSON.
  */
-export const parsedInSteps = function* (body: Buffer, {freezes = false}: {readonly freezes?: boolean} = {}): Steps<unknown> {
+export const parsedInSteps = function* (body: Buffer, {freezes = false, parse = JSON.parse}: {readonly freezes?: boolean; readonly parse?: (text: string) => unknown} = {}): Steps<unknown> {
   let start = 0;
   while (isSpace(body[start])) start++;
   if (body.length <= pieceBytes || (body[start] !== openBrace && body[start] !== openBracket)) {
-    const value: unknown = JSON.parse(body.toString());
+    const value = parse(body.toString());
     if (freezes) frozenDeep(value);
     return value;
   }
-  const reader = new Reader(body, freezes);
+  const reader = new Reader(body, freezes, parse);
   yield* reader.read();
   return reader.root;
 };

@@ -1,4 +1,5 @@
 import {weightLeft} from './json-weight.js';
+import {jsonText} from './json.js';
 import {pieceBytes} from './json-steps.js';
 import type {Steps} from './steps.js';
 
@@ -33,7 +34,7 @@ const isLeftOut = (value: unknown): boolean => value === undefined || typeof val
 
 const write = function* (value: unknown, pieces: Pieces): Steps<void> {
   if (typeof value !== 'object' || value === null || 'toJSON' in value || weightLeft(value, weightAtOnce) >= 0) {
-    pieces.add(JSON.stringify(value) ?? 'null');
+    pieces.add(jsonText(value) ?? 'null');
     if (!pieces.isFull) return;
     pieces.cut();
     return yield;

@@ -42,7 +42,7 @@ export const view = (raw: unknown, node: SchemaNode, isRoot = node.embedded === 
       if (typeof raw === 'bigint') return raw;
       return typeof raw === 'number' && Number.isInteger(raw) ? BigInt(raw) : typeError('int', raw);
     case 'number':
-      return typeof raw === 'number' ? raw : typeError('float', raw);
+      return typeof raw === 'number' ? raw : typeof raw === 'bigint' ? Number(raw) : typeError('float', raw);
     case 'boolean':
       return typeof raw === 'boolean' ? raw : typeError('bool', raw);
     case 'array':

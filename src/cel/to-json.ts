@@ -4,8 +4,8 @@ import {Bytes, Duration, ListValue, MapValue, OpaqueValue, Optional, Timestamp, 
 /** Thrown for a value that JSON cannot represent. */
 export class JsonConversionError extends Error {}
 
-/** Integers that JSON numbers would round are converted to strings. */
-const number = (value: bigint): number | string => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value));
+/** Integers that a JSON number holds exactly are numbers; others are bigints, which JSON is written from digit by digit. */
+const number = (value: bigint): number | bigint => (Number.isSafeInteger(Number(value)) ? Number(value) : value);
 
 const entries = (map: MapValue): Record<string, unknown> => {
   const made: Record<string, unknown> = {};

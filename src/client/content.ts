@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import type {Naming} from '#src/api/naming.js';
 import {parsedInSteps, pieceBytes} from '#src/base/json-steps.js';
 import {runStepsInTurns} from '#src/base/steps.js';
@@ -148,7 +149,7 @@ const typeOf = (contentType: string): string => contentType.split(';', 1)[0]!.tr
 
 const plainBody = ({body, contentType = json}: Call): Pick<Written, 'contentType' | 'body'> => {
   if (body === undefined) return {contentType: undefined, body: undefined};
-  return {contentType, body: typeof body === 'string' ? body : JSON.stringify(body)};
+  return {contentType, body: typeof body === 'string' ? body : jsonText(body)};
 };
 
 const idOf = ({group, resource}: CallSubject): string => `${group}/${resource}`;

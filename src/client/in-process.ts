@@ -1,3 +1,4 @@
+import {jsonText, withNumbers} from '#src/base/json.js';
 import {setMaxListeners} from 'node:events';
 import type {Readable} from 'node:stream';
 import type {ApiBody, ApiRequest, ApiResponse, ApiHandler, WatchSink} from '#src/api/request.js';
@@ -106,7 +107,7 @@ const replyOf = ({status, headers, body}: ApiResponse): Reply => ({
 const contentOf = (body: ApiResponse['body']): unknown => {
   switch (body.kind) {
     case 'object':
-      return body.object();
+      return withNumbers(body.object());
     case 'bytes': {
       const text = body.bytes.toString();
       return isJson(body.contentType) ? JSON.parse(text) : text;
@@ -126,8 +127,8 @@ const complete = async (response: ApiResponse, signal: AbortSignal | undefined, 
   if (body.kind === 'stream') return complete(await whole(response, body.source), signal, slowly);
   const coming = body.kind === 'pages' ? body.object() : body.kind === 'object' ? body.inPieces?.() : body.kind === 'bytes' && isLongJson(body) ? slowly(parsedInSteps(Buffer.from(body.bytes))) : undefined;
   if (!coming) return response;
-  const object = await unlessAborted(coming, signal);
-  return {...response, body: {kind: 'object', contentType: 'application/json', object: () => object, bytes: () => Buffer.from(JSON.stringify(object))}};
+  const object = withNumbers(await unlessAborted(coming, signal));
+  return {...response, body: {kind: 'object', contentType: 'application/json', object: () => object, bytes: () => Buffer.from(jsonText(object))}};
 };
 
 const isLongJson = ({bytes, contentType}: Extract<ApiResponse['body'], {kind: 'bytes'}>): boolean => bytes.length > pieceBytes && isJson(contentType);
@@ -161,7 +162,7 @@ const attach = (body: Extract<ApiResponse['body'], {kind: 'watch'}>, listener: W
   const sink: WatchSink = {
     event(event) {
       if (over) return false;
-      listener.event(event.type, event.object());
+      listener.event(event.type, withNumbers(event.object()));
       return !over;
     },
     end() {

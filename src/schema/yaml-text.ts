@@ -57,11 +57,12 @@ const words = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
 /** What has nothing below it: a scalar, or an empty list or object. Lines after its first are indented. */
 const leaf = (value: unknown, indent: string): string => {
   if (typeof value === 'string') {
-    if (plain.test(value) && !words.test(value)) return value;
+    if ((plain.test(value) && !words.test(value)) || value === '.') return value;
     // Bare, it would merge what stands below it.
     if (value === '<<') return '"<<"';
     return stringify({k: value}, {version: '1.1', lineWidth: 0}).slice('k: '.length, -1).replace(/\n(?=.)/g, `\n${indent}`);
   }
+  if (typeof value === 'bigint') return String(value);
   if (typeof value === 'number') return stringify(value).trimEnd();
   return Array.isArray(value) ? '[]' : isPlainObject(value) ? '{}' : String(value ?? null);
 };

@@ -465,3 +465,32 @@ test('an object is made without the record of owners where it is too large with 
   t.is((await post(configMaps, aLargeMap(fitsAlone))).json().metadata?.managedFields, undefined);
   t.is((await post(configMaps, {...aLargeMap(fitsNot), metadata: {name: 'larger'}})).status, 500);
 });
+
+test('whole numbers of 64 bits are stored, shown, patched and owned to the digit', async t => {
+  const {post, get, put, patch, watch} = await startWire({namingName: 'kubernetes'});
+  const path = '/apis/apps/v1/namespaces/default/controllerrevisions';
+  const [one, digits, other] = [`${path}/r`, '9223372036854775807', '9007199254740993'];
+  const text = `{"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"r"},"revision":${digits},"data":{"n":${digits}}}`;
+  using stream = await watch(`${path}?watch=1`);
+  const made = await post(path, Buffer.from(text));
+
+  t.true(made.text.includes(`"data":{"n":${digits}}`) && made.text.includes(`"revision":${digits}`), made.text);
+  t.is((await get(one)).text, made.text);
+  for (const accept of ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf, application/yaml;q=0.1']) t.is((await get(one, {headers: {accept}})).status, 200, accept);
+  t.regex((await get(one, {headers: {accept: 'application/yaml'}})).text, /\nrevision: 9223372036854775807\n/);
+  t.true((await get(path)).text.includes(`"revision":${digits}`));
+  t.true((await get(`${one}?pretty=1`)).text.includes(`"revision": ${digits}`));
+  t.true(stream.lines[0]?.includes(digits));
+  t.is((await put(one, Buffer.from(made.text))).text, made.text, 'what is sent back as it was changes nothing');
+  const steps = Buffer.from(`[{"op":"test","path":"/revision","value":${digits}},{"op":"replace","path":"/revision","value":${other}}]`);
+  t.true((await patch(`${one}?dryRun=All`, steps, {headers: {'content-type': 'application/json-patch+json'}})).text.includes(`"revision":${other}`));
+  const wrong = Buffer.from(`[{"op":"test","path":"/revision","value":9223372036854775806}]`);
+  t.is((await patch(one, wrong, {headers: {'content-type': 'application/json-patch+json'}})).status, 422);
+  for (const type of ['merge-patch+json', 'strategic-merge-patch+json']) {
+    t.true((await patch(`${one}?dryRun=All`, Buffer.from(`{"revision":${other}}`), {headers: {'content-type': `application/${type}`}})).text.includes(`"revision":${other}`), type);
+  }
+  const applied = await patch(`${one}?fieldManager=m`, Buffer.from(text), {headers: {'content-type': 'application/apply-patch+yaml'}});
+  t.deepEqual([applied.status, applied.text.includes(`"revision":${digits}`)], [200, true]);
+  const conflict = await patch(`${one}?fieldManager=n`, Buffer.from(text.replace(digits, '9223372036854775806')), {headers: {'content-type': 'application/apply-patch+yaml'}});
+  t.is(conflict.status, 409);
+});

@@ -1,6 +1,7 @@
 import {existsSync, readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
+import {jsonText} from '#src/base/json.js';
 import {seededRandom} from '#src/base/random.js';
 import {decodeCbor, nextItem, noLimits, requestLimits} from '#src/schema/cbor/decode.js';
 import {cborEvent, encodeCbor} from '#src/schema/cbor/encode.js';
@@ -19,6 +20,8 @@ for (const [value, bytes, node] of [
   [65_536, '1a00010000'],
   [2 ** 32, '1b0000000100000000'],
   [2 ** 53 - 1, '1b001fffffffffffff'],
+  [2n ** 63n - 1n, '1b7fffffffffffffff'],
+  [-(2n ** 63n), '3b7fffffffffffffff'],
   [-1, '20'],
   [-25, '3818'],
   [1, 'f93c00', {type: 'number'}],
@@ -44,7 +47,7 @@ for (const [value, bytes, node] of [
   [{bb: 1, a: 2, c: [null]}, 'a3 4161 02 4163 81f6 426262 01'],
   [{'\uff5e': 1, '\u{1f600}': 2, zzz: 3}, 'a3 437a7a7a 03 43efbd9e 01 44f09f9880 02'],
 ] as readonly (readonly [unknown, string, SchemaNode?])[]) {
-  test(`${JSON.stringify(value)?.slice(0, 40)} is written as ${bytes.slice(0, 40)}`, t => {
+  test(`${jsonText(value)?.slice(0, 40)} is written as ${bytes.slice(0, 40)}`, t => {
     const written = encodeCbor(value, node);
 
     t.is(written.toString('hex'), `d9d9f7${bytes.replaceAll(' ', '')}`);
@@ -92,7 +95,7 @@ for (const [what, bytes, text] of [
   ['not a number', 'f97e00', 'cbor: data item of cbor type primitives is not accepted by protocol: floating-point NaN'],
   ['infinity', 'f97c00', 'cbor: data item of cbor type primitives is not accepted by protocol: floating-point infinity'],
   ['a number of any size', 'c2 4101', 'cbor: data item of cbor type tag is not accepted by protocol: bignum'],
-  ['an integer JSON cannot hold', '1b0020000000000000', 'cbor: cannot unmarshal positive integer into Go value of type int64 (9007199254740992 is out of range)'],
+  ['an integer of more than 64 bits with a sign', '1b8000000000000000', 'cbor: cannot unmarshal positive integer into Go value of type int64 (9223372036854775808 is out of range)'],
   ['a simple value', 'e0', 'cbor: data item of cbor type primitives is not accepted by protocol: simple value 0'],
   ['arrays nested too deep', '81'.repeat(65), 'cbor: exceeded max nested level 64'],
   ['tags nested too deep', 'd84d'.repeat(100_000), 'cbor: exceeded max nested level 64'],

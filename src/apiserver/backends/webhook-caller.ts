@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import {posix} from 'node:path';
 import {StatusError} from '#src/api/status.js';
 import {sleep, type Clock} from '#src/base/clock.js';
@@ -162,7 +163,7 @@ const open = async ({url, service, caBundle}: WebhookLocation, {clock, resolve, 
 /** Posts a review, again after a while where the webhook asks for that. */
 const post = async ({calls, host, path, credentials}: Webhook, review: object, {timeoutMs, signal, maxBytes = longestAnswer}: CallOptions, {clock, userAgent}: WebhookCallerParts, deadline: number): Promise<PlainObject> => {
   const target = `${path}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
-  const body = JSON.stringify(review);
+  const body = jsonText(review);
   for (let retries = 0; ; retries++) {
     let answer: Answer;
     try {

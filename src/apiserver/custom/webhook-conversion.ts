@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import type {Naming} from '#src/api/naming.js';
 import {plainFailure, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -131,6 +132,6 @@ const accept = (original: KubeObject, value: unknown, apiVersion: string, {index
 const formProblem = (value: unknown): string | undefined => {
   if (value === null) return 'unexpected end of JSON input';
   if (!isPlainObject(value)) return `couldn't get version/kind; json parse error: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type struct`;
-  if (typeof value['kind'] !== 'string' || value['kind'] === '') return `Object 'Kind' is missing in '${JSON.stringify(value)}'`;
+  if (typeof value['kind'] !== 'string' || value['kind'] === '') return `Object 'Kind' is missing in '${jsonText(value)}'`;
   return undefined;
 };

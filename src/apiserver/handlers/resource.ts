@@ -54,7 +54,7 @@ const shapes: Readonly<Record<Wanted, ReadonlySet<Shape>>> = {
   outcome: new Set(['object', 'PartialObjectMetadata']),
 };
 
-/** What kind of object is responseKind, and in whose words. */
+/** What kind of object a response carries, and in whose words. */
 export interface ResponseKind {
   readonly naming: Naming;
   readonly apiVersion: string;

@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ServedVersion} from '#src/resources/definition.js';
 import type {Versions} from '#src/schema/apply/tracking.js';
@@ -72,7 +73,7 @@ class SiblingVersions implements Versions {
   convert(object: PlainObject, from: string, to: string): PlainObject {
     if (from === to) return object;
     if (isBlank(object)) return {...object, apiVersion: to};
-    const key = `${to} ${JSON.stringify(object)}`;
+    const key = `${to} ${jsonText(object)}`;
     const known = this.#known.get(key);
     if (known) return known;
     const converted = this.#siblings.convert(structuredClone({...object, apiVersion: from}), to);

@@ -117,8 +117,8 @@ const store = async (resource: Resource, object: KubeObject, attributes: Admissi
     isCommon ? [] : validateObjectMeta(object.metadata!, metadataRules(resource, hooks)),
     definition.main.validate?.(object, undefined, hooks) ?? [],
     resource.versionErrors(context.served, object, undefined, hooks),
-    unstorableName(resource, namespace, object.metadata!.name),
   );
+  if (errors.length === 0) errors.push(...collectErrors(unstorableName(resource, namespace, object.metadata!.name)));
   // What holds for the metadata of all kinds comes last, so that the kind's own words go before it.
   if (errors.length === 0) {
     errors.push(...collectErrors(isCommon ? validateObjectMeta(object.metadata!, {namespaced: resource.kind.namespaced, nameProblems: pathSegmentName}) : validateNames(object.metadata!, pathSegmentName)));

@@ -78,6 +78,9 @@ const removeMarked = async (resource: Resource, record: StoredRecord, object: Ku
   return remove(resource, {...record, value: marked.value, revision: marked.revision}, marked.object, context);
 };
 
+/** Seconds as a duration of 64 bits in nanoseconds, which begins anew below zero where it is full, in ms. */
+const millisecondsOf = (seconds: number): number => Number(BigInt.asIntN(64, BigInt(seconds) * 1_000_000_000n) / 1_000_000n);
+
 /**
  * Gives an object of a kind with grace its time to end, or less than it had. Tells how many seconds that are, `pending` when it is ending and keeps the time it
  * has, and nothing where there is no grace or none is left.
@@ -88,7 +91,7 @@ const giveGrace = ({definition, settings}: Resource, object: KubeObject, {graceP
   const requestedSeconds = gracePeriodSeconds !== undefined && gracePeriodSeconds < 0 ? 1 : gracePeriodSeconds;
   if (!meta.deletionTimestamp) {
     const seconds = definition.gracePeriod(object, requestedSeconds);
-    meta.deletionTimestamp = wireTime(settings.clock.now() + seconds * 1000);
+    meta.deletionTimestamp = wireTime(settings.clock.now() + millisecondsOf(seconds));
     meta.deletionGracePeriodSeconds = seconds;
     if (meta.generation) meta.generation++;
     return seconds;
@@ -96,7 +99,7 @@ const giveGrace = ({definition, settings}: Resource, object: KubeObject, {graceP
   const before = meta.deletionGracePeriodSeconds ?? 0;
   if (before === 0) return undefined;
   if (requestedSeconds === undefined || requestedSeconds >= before) return 'pending';
-  meta.deletionTimestamp = wireTime(parseTime(meta.deletionTimestamp)! + (requestedSeconds - before) * 1000);
+  meta.deletionTimestamp = wireTime(parseTime(meta.deletionTimestamp)! + millisecondsOf(requestedSeconds) - millisecondsOf(before));
   meta.deletionGracePeriodSeconds = requestedSeconds;
   return requestedSeconds;
 };

@@ -1,6 +1,7 @@
 import type {KubeObject} from '#src/api/types.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {held, type Clock} from '#src/base/clock.js';
+import {parseJson} from '#src/base/json.js';
 import {parsedInSteps} from '#src/base/json-steps.js';
 import {Lru} from '#src/base/lru.js';
 import {runStepsInPieces} from '#src/base/steps.js';
@@ -54,7 +55,7 @@ export class ObjectCache {
     const id = `${key} ${revision}`;
     let work = this.#inWork.get(id);
     if (work) return work;
-    work = held(clock, () => runStepsInPieces(parsedInSteps(recordJson(value, revision, '', ''), {freezes: true}), new Pieces(clock)))
+    work = held(clock, () => runStepsInPieces(parsedInSteps(recordJson(value, revision, '', ''), {freezes: true, parse: parseJson}), new Pieces(clock)))
       .then(object => this.#keep(key, value, revision, object as KubeObject))
       .finally(() => this.#inWork.delete(id));
     this.#inWork.set(id, work);

@@ -1,3 +1,4 @@
+import {jsonText, parseJson} from '#src/base/json.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import {cborCodec} from '#src/schema/cbor/codec.js';
@@ -29,7 +30,7 @@ export const recordEncoding = async ({naming, mediaType, cbor, minCompatibility}
   const older = olderForms(naming, minCompatibility);
   const [binary, {parseCbor, encodeCbor}] = await Promise.all([protobufCodec(), cborCodec()]);
   const parsed = (bytes: Buffer): unknown => {
-    if (bytes[0] === openingBrace) return JSON.parse(bytes.toString('utf8'));
+    if (bytes[0] === openingBrace) return parseJson(bytes.toString('utf8'));
     if (binary.isEnvelope(bytes, naming)) return binary.decodeObject(bytes, naming);
     if (bytes.subarray(0, cborMark.length).equals(cborMark)) return parseCbor(bytes).value;
     return parseBody(bytes, 'yaml').value;
@@ -43,8 +44,8 @@ export const recordEncoding = async ({naming, mediaType, cbor, minCompatibility}
     encode(_key, record) {
       const hub = recordText(record);
       const form = older.size > 0 ? older.get(typeText(headOf(hub))) : undefined;
-      const text = form ? JSON.stringify(form(JSON.parse(hub) as KubeObject)) : hub;
-      const object = (): KubeObject => JSON.parse(text) as KubeObject;
+      const text = form ? jsonText(form(parseJson(hub) as KubeObject)) : hub;
+      const object = (): KubeObject => parseJson(text) as KubeObject;
       const {apiVersion, kind} = headOf(text);
       if (!binary.hasBinaryForm(apiVersion, kind, naming)) return cbor ? encodeCbor(object()) : Buffer.from(`${text}\n`);
       if (mediaType === naming.protobufMediaType) return binary.encodeObject(object() as unknown as Record<string, unknown>, naming);

@@ -1,3 +1,4 @@
+import {jsonText, parseJson} from '#src/base/json.js';
 import type {KubeObject} from '#src/api/types.js';
 
 /**
@@ -20,8 +21,8 @@ export const encodeRecord = (object: KubeObject): Buffer => {
   const {apiVersion, kind, metadata = {}, ...rest} = object;
   const {resourceVersion: _, ...meta} = metadata as Record<string, unknown>;
   const prefix = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`;
-  const metaText = JSON.stringify(meta);
-  const restText = JSON.stringify(rest);
+  const metaText = jsonText(meta);
+  const restText = jsonText(rest);
   const head = `${prefix}${metadataStart}`;
   const text = `${head}${metaText.slice(1)}${restText === '{}' ? '}' : `,${restText.slice(1)}`}`;
   const length = Buffer.byteLength(text);
@@ -135,7 +136,7 @@ export const metadataJson = (record: Buffer, revision: number): string => {
 
 /** The object, parsed afresh, with its resourceVersion. */
 export const recordObject = <T extends KubeObject>(record: Buffer, revision: number): T => {
-  const object = JSON.parse(record.toString('utf8', headerLength)) as T;
+  const object = parseJson(record.toString('utf8', headerLength)) as T;
   (object.metadata as {resourceVersion?: string}).resourceVersion = String(revision);
   return object;
 };

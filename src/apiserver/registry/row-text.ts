@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import type {Ago} from '#src/api/duration.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -23,7 +24,7 @@ export const rowTextOf = (definition: Pick<ResourceDefinition, 'columns' | 'rowC
     times.push(at);
     return mark;
   };
-  const cells = JSON.stringify(columnsOf(definition).map(column => column.of(object, ago, naming)));
+  const cells = jsonText(columnsOf(definition).map(column => column.of(object, ago, naming)));
   if (cells.split(marked).length - 1 !== times.length) return null;
   const conditions = definition.rowConditions?.(object);
   return {text: conditions ? `${cells},"conditions":${JSON.stringify(conditions)}` : cells, times};

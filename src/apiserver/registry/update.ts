@@ -232,7 +232,9 @@ const withoutVersion = ({metadata = {}, ...rest}: Readonly<KubeObject>): KubeObj
 const countGeneration = ({definition}: Resource, object: KubeObject, old: Readonly<KubeObject>, subresource: string): void => {
   // Writing what another kind shows of an object is writing the object.
   if (!definition.generation || (subresource && !definition.subresources?.[subresource]?.view)) return;
-  if ((typeof definition.generation === 'function' ? definition.generation : changesWish)(object, old)) object.metadata!.generation = (old.metadata!.generation ?? 0) + 1;
+  if (!(typeof definition.generation === 'function' ? definition.generation : changesWish)(object, old)) return;
+  let generation = old.metadata!.generation ?? 0;
+  object.metadata!.generation = ++generation;
 };
 
 /** Whether anything outside metadata and status differs. */

@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import type {EncodedEvent} from '#src/api/request.js';
 import type {Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -61,7 +62,7 @@ class LazyEvent implements ReadiedEvent {
       return codec.encodeWatchFrame(this.type, codec.encodeObject(this.object() as PlainObject, naming));
     }
     const before = `{"type":"${this.type}","object":`;
-    return this.#raw ? recordJson(this.#raw.value, this.#raw.revision, before, '}\n') : Buffer.from(`${before}${JSON.stringify(this.object())}}\n`);
+    return this.#raw ? recordJson(this.#raw.value, this.#raw.revision, before, '}\n') : Buffer.from(`${before}${jsonText(this.object())}}\n`);
   }
 }
 

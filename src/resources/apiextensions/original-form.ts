@@ -5,8 +5,10 @@ import {schemaOf, type OwnVersion} from './versions.js';
 // Error texts of a few rules show values as the original holds them within: fields in an order of their own, each of them there. Here is that form.
 
 const listed = <In, Out>(list: readonly In[] | undefined, form: (one: In) => Out): Out[] | null => (list && list.length > 0 ? list.map(form) : null);
+/** The same of a list that is there when it is empty, too. */
+const each = <In, Out>(list: readonly In[] | undefined, form: (one: In) => Out): Out[] | null => list?.map(form) ?? null;
 const mapped = (record: Readonly<Record<string, JsonSchema>> | undefined): Record<string, unknown> | null =>
-  record && Object.keys(record).length > 0 ? Object.fromEntries(Object.keys(record).sort().map(key => [key, schemaForm(record[key]!)])) : null;
+  record ? Object.fromEntries(Object.keys(record).sort().map(key => [key, schemaForm(record[key]!)])) : null;
 const orBool = (value: JsonSchema | boolean | undefined): unknown =>
   value === undefined ? null : typeof value === 'boolean' ? {Allows: value, Schema: null} : {Allows: true, Schema: schemaForm(value)};
 
@@ -54,14 +56,14 @@ export const schemaForm = (schema: JsonSchema): Record<string, unknown> => {
     MinItems: schema.minItems ?? null,
     UniqueItems: schema.uniqueItems ?? false,
     MultipleOf: schema.multipleOf ?? null,
-    Enum: listed(schema.enum, value => value),
+    Enum: each(schema.enum, value => value),
     MaxProperties: schema.maxProperties ?? null,
     MinProperties: schema.minProperties ?? null,
-    Required: listed(schema.required, name => name),
-    Items: schema.items === undefined ? null : {Schema: items ? schemaForm(items) : null, JSONSchemas: listed(itemListOf(schema), schemaForm)},
-    AllOf: listed(schema.allOf, schemaForm),
-    OneOf: listed(schema.oneOf, schemaForm),
-    AnyOf: listed(schema.anyOf, schemaForm),
+    Required: each(schema.required, name => name),
+    Items: schema.items === undefined ? null : {Schema: items ? schemaForm(items) : null, JSONSchemas: each(itemListOf(schema), schemaForm)},
+    AllOf: each(schema.allOf, schemaForm),
+    OneOf: each(schema.oneOf, schemaForm),
+    AnyOf: each(schema.anyOf, schemaForm),
     Not: schema.not ? schemaForm(schema.not) : null,
     Properties: mapped(schema.properties),
     AdditionalProperties: orBool(additionalOf(schema) ?? schema.additionalProperties),
@@ -74,10 +76,10 @@ export const schemaForm = (schema: JsonSchema): Record<string, unknown> => {
     XPreserveUnknownFields: schema['x-kubernetes-preserve-unknown-fields'] ?? null,
     XEmbeddedResource: schema['x-kubernetes-embedded-resource'] ?? false,
     XIntOrString: schema['x-kubernetes-int-or-string'] ?? false,
-    XListMapKeys: listed(schema['x-kubernetes-list-map-keys'], key => key),
+    XListMapKeys: each(schema['x-kubernetes-list-map-keys'], key => key),
     XListType: schema['x-kubernetes-list-type'] ?? null,
     XMapType: schema['x-kubernetes-map-type'] ?? null,
-    XValidations: listed(schema['x-kubernetes-validations'], ruleForm),
+    XValidations: each(schema['x-kubernetes-validations'], ruleForm),
   };
 };
 

@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import {forbiddenField, invalid, invalidText, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
 import {extensions, type JsonSchema} from '#src/schema/custom/json-schema.js';
@@ -36,16 +37,17 @@ const rootFields: readonly (readonly [string, keyof JsonSchema])[] = [
 ];
 const mayStandAtRoot = new Set<string>(rootFields.map(([, field]) => field));
 
-const isSaid = (value: unknown): boolean => value !== undefined && value !== '' && value !== false && !(Array.isArray(value) && value.length === 0);
+/** Whether something is said by a field: what is empty says something too, where the original tells that from nothing. */
+const isSaid = (field: string, value: unknown): boolean => value !== undefined && value !== false && (value !== '' || field === '$ref');
 
 /** With a status that is written apart, only what holds for its part of the schema alone may be said of the whole. */
 function* validateRoot(schema: JsonSchema, path: string): Iterable<FieldError> {
   if (schema.type && schema.type !== 'object') {
     return yield invalid(`${path}.type`, schema.type, 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled');
   }
-  if (!Object.entries(schema).some(([field, value]) => isSaid(value) && !mayStandAtRoot.has(field))) return;
+  if (!Object.entries(schema).some(([field, value]) => isSaid(field, value) && !mayStandAtRoot.has(field))) return;
   const names = rootFields.map(([name]) => name).join(' ');
-  yield invalidText(path, JSON.stringify(schemaForm(schema)), `only [${names}] fields are allowed at the root of the schema if the status subresource is enabled`);
+  yield invalidText(path, jsonText(schemaForm(schema)), `only [${names}] fields are allowed at the root of the schema if the status subresource is enabled`);
 }
 
 export interface SchemaContext {

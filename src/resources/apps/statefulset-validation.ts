@@ -84,7 +84,7 @@ function* validateSpec(spec: Partial<Spec>, old: Readonly<StatefulSet> | undefin
   yield* validateTemplate(spec, old, context);
   const restartPolicy = spec.template?.spec?.restartPolicy ?? '';
   if (restartPolicy !== 'Always') yield notSupported('spec.template.spec.restartPolicy', restartPolicy, ['Always']);
-  if (typeof spec.template?.spec?.activeDeadlineSeconds === 'number') {
+  if ((spec.template?.spec?.activeDeadlineSeconds ?? undefined) !== undefined) {
     yield forbiddenField('spec.template.spec.activeDeadlineSeconds', 'activeDeadlineSeconds in StatefulSet is not Supported');
   }
 }

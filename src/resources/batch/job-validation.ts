@@ -21,7 +21,7 @@ const longestManager = 63;
 
 const counters = ['parallelism', 'completions', 'activeDeadlineSeconds', 'backoffLimit', 'ttlSecondsAfterFinished', 'backoffLimitPerIndex', 'maxFailedIndexes'] as const;
 
-const has = (value: unknown): value is number => typeof value === 'number';
+const has = (value: unknown): value is number => typeof value === 'number' || typeof value === 'bigint';
 
 /** Limits that keep the lists of finished indexes short enough to store. */
 function* validateIndexed({completions, parallelism, maxFailedIndexes: failed, backoffLimitPerIndex}: JobSpec, path: string): Iterable<FieldError> {

@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import {invalidText, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import {driverName} from './names.js';
 
@@ -24,7 +25,7 @@ export function* validateSelector({cel}: Readonly<Selector>, path: string, store
 /** Data of a driver, of which is known only that it is an object. */
 export function* validateData(path: string, data: unknown, most: number, stored = false): Iterable<FieldError> {
   if (data === undefined || data === null) yield required(path);
-  else if (!stored && Buffer.byteLength(JSON.stringify(data)) > most) yield tooLong(path, most);
+  else if (!stored && Buffer.byteLength(jsonText(data)) > most) yield tooLong(path, most);
   else if (typeof data !== 'object' || Array.isArray(data)) yield invalidText(path, '"<value omitted>"', 'must be a valid JSON object');
 }
 

@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import {sameJson} from '#src/api/equal.js';
 import {originalFields} from './original-fields.js';
 import {unifiedDiff} from './unified-diff.js';
@@ -90,7 +91,7 @@ export const originalForm = (type: string, value: object): Wire | null => (writt
 export const sameOriginal = (type: string, one: object, other: object): boolean => sameJson(originalForm(type, one), originalForm(type, other));
 
 const escaped = (text: string): string => text.replace(/[<>&\u2028\u2029]/g, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
-const text = (value: unknown): string => escaped(JSON.stringify(value, undefined, 1));
+const text = (value: unknown): string => escaped(jsonText(value, 1));
 
 /** How two values of a type differ, as the original tells it: the lines of one and the other that are not the same, with three around them. */
 export const originalDifferences = (type: string, before: object, now: object): string => unifiedDiff(text(originalForm(type, before)), text(originalForm(type, now)));

@@ -43,7 +43,7 @@ export function* validateSelected(selector: LabelSelector, template: PodTemplate
 export function* validateRunsForever(template: PodTemplate | undefined, path: string, workload: string): Iterable<FieldError> {
   const restartPolicy = template?.spec?.restartPolicy ?? '';
   if (restartPolicy !== 'Always') yield notSupported(`${path}.spec.restartPolicy`, restartPolicy, ['Always']);
-  if (typeof template?.spec?.activeDeadlineSeconds === 'number') {
+  if ((template?.spec?.activeDeadlineSeconds ?? undefined) !== undefined) {
     yield forbiddenField(`${path}.spec.activeDeadlineSeconds`, `activeDeadlineSeconds in ${workload} is not Supported`);
   }
 }

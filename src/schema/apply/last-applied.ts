@@ -1,3 +1,4 @@
+import {jsonText, parseJson} from '#src/base/json.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {applyIntent, type Application, type Applied} from './apply.js';
 import {compareWhole} from './compare.js';
@@ -55,7 +56,7 @@ const appliedByClient = ({live, node}: Application, {apiVersion}: Writer, key: s
 
 const parsed = (text: string): PlainObject | undefined => {
   try {
-    const value = JSON.parse(text) as unknown;
+    const value = parseJson(text);
     return isPlainObject(value) ? value : undefined;
   } catch {
     return undefined;
@@ -65,7 +66,7 @@ const parsed = (text: string): PlainObject | undefined => {
 const annotated = (object: PlainObject, intent: PlainObject, key: string): PlainObject => {
   const metadata = object['metadata'] as PlainObject;
   const {[key]: _, ...others} = annotationsOf(object);
-  const annotations = {...others, [key]: `${JSON.stringify(sorted(withoutAnnotation(intent, key)))}\n`};
+  const annotations = {...others, [key]: `${jsonText(sorted(withoutAnnotation(intent, key)))}\n`};
   return {...object, metadata: {...metadata, annotations: bytesOf(annotations) > mostAnnotationBytes ? others : annotations}};
 };
 

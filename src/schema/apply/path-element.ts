@@ -1,17 +1,18 @@
+import {jsonText, parseJson} from '#src/base/json.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
 import type {FieldSet} from './field-set.js';
 import {isMember} from './field-set.js';
 
 /** An item of a set. */
-export const valueElement = (value: unknown): string => `v:${JSON.stringify(value)}`;
+export const valueElement = (value: unknown): string => `v:${jsonText(value)}`;
 /** An item of a list that is keyed; the keys come sorted by name. */
 export const keyElement = (keys: readonly (readonly [name: string, value: unknown])[]): string =>
-  `k:{${keys.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`;
+  `k:{${keys.map(([name, value]) => `${JSON.stringify(name)}:${jsonText(value)}`).join(',')}}`;
 
 const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** The keys an element names, sorted by name. */
-const keysOf = (element: string): [string, unknown][] => Object.entries(JSON.parse(element.slice(2)) as Record<string, unknown>).sort(byName);
+const keysOf = (element: string): [string, unknown][] => Object.entries(parseJson(element.slice(2)) as Record<string, unknown>).sort(byName);
 
 /**
  * An element as it came from outside in the one spelling it has here. Undefined for a kind of element that is not known, which is to be passed
@@ -24,9 +25,9 @@ export const canonicalElement = (text: string): string | undefined => {
     case 'f':
       return text;
     case 'v':
-      return valueElement(JSON.parse(text.slice(2)));
+      return valueElement(parseJson(text.slice(2)));
     case 'k':
-      if (!isPlainObject(JSON.parse(text.slice(2)))) throw new Error(`not an object: ${text}`);
+      if (!isPlainObject(parseJson(text.slice(2)))) throw new Error(`not an object: ${text}`);
       return keyElement(keysOf(text));
     case 'i':
       if (!/^i:[+-]?\d+$/.test(text)) throw new Error(`invalid syntax: ${text}`);
@@ -47,7 +48,7 @@ export const shownElement = (element: string): string => {
         .map(([name, value]) => `${name}=${shown(value)}`)
         .join(',')}]`;
     case 'v':
-      return `[=${shown(JSON.parse(content))}]`;
+      return `[=${shown(parseJson(content))}]`;
     case 'i':
       return `[${content}]`;
     default:
@@ -88,7 +89,7 @@ const read = (element: string): ReadElement => {
     case 'k':
       return {element, named: keysOf(element)};
     case 'v':
-      return {element, named: JSON.parse(element.slice(2))};
+      return {element, named: parseJson(element.slice(2))};
     case 'i':
       return {element, named: Number(element.slice(2))};
     default:

@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
 import {keyElement, valueElement} from './path-element.js';
@@ -105,7 +106,7 @@ const keyedElement = (node: SchemaNode, item: unknown): string => {
   const names = keysOf(node);
   if (names.length === 1) {
     const value = keyValue(node, item, names[0]!);
-    if (value !== undefined) return `k:{${JSON.stringify(names[0])}:${JSON.stringify(value)}}`;
+    if (value !== undefined) return `k:{${JSON.stringify(names[0])}:${jsonText(value)}}`;
   }
   const found = names.flatMap((name): [string, unknown][] => {
     const value = keyValue(node, item, name);

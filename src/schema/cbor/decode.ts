@@ -32,7 +32,7 @@ export const nextItem = (bytes: Buffer, at: number): {readonly value: unknown; r
 const typeOf = (value: unknown): string => {
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'string') return 'UTF-8 text string';
-  if (typeof value === 'number' && Number.isInteger(value)) return value < 0 ? 'negative integer' : 'positive integer';
+  if (typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value))) return value < 0 ? 'negative integer' : 'positive integer';
   return 'primitives';
 };
 

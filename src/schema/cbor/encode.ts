@@ -44,6 +44,10 @@ class CborWriter {
       case 'number':
         this.#number(value, node);
         return;
+      case 'bigint':
+        if (node?.type === 'number') this.#float(Number(value));
+        else this.#wide(value);
+        return;
       case 'boolean':
         this.#head(7, value ? 21 : 20);
         return;
@@ -102,6 +106,13 @@ class CborWriter {
     this.#buffer[this.#at++] = laterBase64;
     this.#head(2, bytes.length);
     this.bytes(bytes);
+  }
+
+  /** A whole number that a number does not hold exactly, in eight bytes. */
+  #wide(value: bigint): void {
+    this.#reserve(9);
+    this.#buffer[this.#at] = value < 0n ? 0x3b : 0x1b;
+    this.#at = this.#buffer.writeBigUInt64BE(value < 0n ? -1n - value : value, this.#at + 1);
   }
 
   #number(value: number, node: SchemaNode | undefined): void {

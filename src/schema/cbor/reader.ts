@@ -93,10 +93,11 @@ export class CborReader {
     throw new DecodeError(`cbor: exceeded max number of ${major === 4 ? 'elements' : 'key-value pairs'} ${this.#limits.elements} for CBOR ${types[major]}`);
   }
 
-  #integer(value: number | bigint, isNegative: boolean): number {
+  #integer(value: number | bigint, isNegative: boolean): number | bigint {
     const number = isNegative ? -1 - Number(value) : Number(value);
     if (Number.isSafeInteger(number)) return number;
     const shown = isNegative ? -1n - BigInt(value) : BigInt(value);
+    if (BigInt.asIntN(64, shown) === shown) return shown;
     throw new DecodeError(`cbor: cannot unmarshal ${types[isNegative ? 1 : 0]} into Go value of type int64 (${shown} is out of range)`);
   }
 

@@ -1,13 +1,14 @@
+import {jsonText} from '#src/base/json.js';
 import {sameJson} from '#src/api/equal.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {itemsOf, propertySchema, type JsonSchema} from './json-schema.js';
 
-const isScalar = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+const isScalar = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean';
 
 /** The key of an item of a keyed list, one scalar or the text of several; undefined for one without. */
 const keyOf = (item: unknown, names: readonly string[]): unknown => {
   if (!isPlainObject(item) || !names.every(name => Object.hasOwn(item, name) && isScalar(item[name]))) return undefined;
-  return names.length === 1 ? item[names[0]!] : JSON.stringify(names.map(name => item[name]));
+  return names.length === 1 ? item[names[0]!] : jsonText(names.map(name => item[name]));
 };
 
 const keyed = (items: readonly unknown[], names: readonly string[]): Map<unknown, unknown> => {

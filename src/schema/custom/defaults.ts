@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import {entityTooLarge} from '#src/api/status.js';
 import {copied, isPlainObject, put, type PlainObject} from '#src/schema/decode/plain.js';
 import {itemsOf, propertySchema, type JsonSchema} from './json-schema.js';
@@ -48,7 +49,7 @@ class Defaulting {
   }
 
   #copy(value: unknown): unknown {
-    this.#added += typeof value === 'string' ? value.length : JSON.stringify(value).length;
+    this.#added += typeof value === 'string' ? value.length : jsonText(value).length;
     if (this.#added > mostDefaulted) throw entityTooLarge(`the defaults of the object's schema would add more than ${mostDefaulted} bytes to it`);
     return copied(value);
   }

@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import {invalid, invalidText, notSupported, required, tooLong, tooMany, typeInvalid, type FieldError} from '#src/api/field-error.js';
 import {moreErrors, maxErrors, maxErrorText} from '#src/api/collect-errors.js';
 import {isWhole, shownFloat} from './numbers.js';
@@ -57,7 +58,7 @@ export class Reporter {
   }
 
   type(name: string, wanted: string, given: string): [string, FieldError] {
-    const text = `${name} in body must be of type ${wanted}: ${JSON.stringify(given)}`;
+    const text = `${name} in body must be of type ${wanted}: ${jsonText(given)}`;
     return [text, typeInvalid(this.#path(name), given, text)];
   }
 
@@ -66,8 +67,8 @@ export class Reporter {
   }
 
   enum(name: string, value: unknown, allowed: readonly unknown[]): [string, FieldError] {
-    const error = notSupported(this.#path(name), value, allowed.map(one => (typeof one === 'string' ? one : JSON.stringify(one))));
-    return [`${name} in body should be one of ${JSON.stringify(allowed)}`, error];
+    const error = notSupported(this.#path(name), value, allowed.map(one => (typeof one === 'string' ? one : jsonText(one))));
+    return [`${name} in body should be one of ${jsonText(allowed)}`, error];
   }
 
   tooLong(name: string, limit: number): [string, FieldError] {

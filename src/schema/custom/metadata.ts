@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabel1035Problems} from '#src/api/names.js';
 import type {ObjectMeta} from '#src/api/types.js';
@@ -40,7 +41,7 @@ export class MetadataReader {
     const decoder = new TypedDecoder();
     const metadata = decoder.decode(value, this.#node);
     if (decoder.unknown) {
-      const found = strictProblems(JSON.stringify(value), this.#node).map(problem => `${path}.${problem.path}`);
+      const found = strictProblems(jsonText(value), this.#node).map(problem => `${path}.${problem.path}`);
       for (const problem of found.sort()) this.unknown.push(problem);
     }
     return metadata;

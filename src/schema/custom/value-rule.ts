@@ -13,6 +13,7 @@ type JsonType = 'array' | 'boolean' | 'integer' | 'number' | 'object' | 'string'
 
 const typeOf = (value: unknown): JsonType => {
   if (Array.isArray(value)) return 'array';
+  if (typeof value === 'bigint') return 'integer';
   if (typeof value === 'number') return isWhole(value) ? 'integer' : 'number';
   return typeof value as 'boolean' | 'object' | 'string';
 };
@@ -34,6 +35,11 @@ const characters = (text: string): number => {
 /** Whether a value is one of those. What is allowed says of which type: a fraction is cut off to be compared with a whole number. */
 const isAmong = (value: unknown, allowed: ReadonlySet<unknown>): boolean =>
   typeof value === 'number' ? allowed.has(Math.trunc(value)) || (!isWhole(value) && allowed.has(value)) : allowed.has(identity(value));
+
+const isMultiple = (value: number | bigint, factor: number, whole: boolean): boolean => {
+  if (typeof value === 'bigint') return value % BigInt(factor) === 0n;
+  return whole ? value % factor === 0 : isNearlyWhole(factor < 1 ? (1 / factor) * value : value / factor);
+};
 
 const none: readonly ValueRule[] = [];
 
@@ -144,18 +150,16 @@ export class ValueRule {
     }
   }
 
-  #number(value: number, whole: boolean, name: string, found: Findings, report: Reporter): void {
+  #number(value: number | bigint, whole: boolean, name: string, found: Findings, report: Reporter): void {
     const {multipleOf, maximum, minimum, exclusiveMaximum, exclusiveMinimum} = this.#schema;
     // Whole numbers are held against the whole part of a limit.
     const limit = (given: number): number => (whole ? Math.trunc(given) : given);
     const told = (given: number): string => (whole ? String(given) : shownFloat(given));
     const wrong = (does: string): void => found.add(...report.invalid(name, value, does));
-    // Reading it has made another number of it already: refused rather than stored.
-    if (whole && !Number.isSafeInteger(value) && this.#types.includes('integer')) wrong(`should be between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`);
     if (multipleOf !== undefined) {
       const factor = limit(multipleOf);
       if (factor <= 0) found.add(...report.badFactor(name, factor));
-      else if (whole ? value % factor !== 0 : !isNearlyWhole(factor < 1 ? (1 / factor) * value : value / factor)) wrong(`should be a multiple of ${told(factor)}`);
+      else if (!isMultiple(value, factor, whole)) wrong(`should be a multiple of ${told(factor)}`);
     }
     if (minimum !== undefined) {
       const least = limit(minimum);

@@ -1,3 +1,4 @@
+import {parseJson} from '#src/base/json.js';
 import {Worker} from 'node:worker_threads';
 import {entityTooLarge, tooManyRequests} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
@@ -53,7 +54,7 @@ export class YamlThread {
     if (json !== undefined) return labelledBody({value: json, problems: []}, text, 'yaml');
     const answer = await this.#ask(text, signal);
     if ('refusal' in answer) throw new DecodeError(answer.refusal);
-    return labelledBody({value: JSON.parse(answer.json) as unknown, problems: answer.problems}, text, 'yaml');
+    return labelledBody({value: parseJson(answer.json), problems: answer.problems}, text, 'yaml');
   }
 
   #ask(text: string, signal: AbortSignal | undefined): Promise<YamlAnswer> {

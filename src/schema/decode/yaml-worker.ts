@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import {parentPort} from 'node:worker_threads';
 import {DecodeError} from './error.js';
 import {parseYaml} from './yaml.js';
@@ -8,7 +9,7 @@ export type YamlAnswer = {readonly json: string; readonly problems: ReturnType<t
 const answer = (text: string): YamlAnswer => {
   try {
     const {value, problems} = parseYaml(text);
-    return {json: JSON.stringify(value), problems};
+    return {json: jsonText(value), problems};
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     return {refusal: error.message};

@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import {nextTurn} from '#src/base/turn.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Schemas} from '#src/schema/schemas.js';
@@ -43,7 +44,7 @@ const overAll = <T>(items: readonly T[], act: (item: T) => void): Promise<void> 
 };
 
 /** A member of a JSON object. */
-const member = (name: string, value: unknown): string => `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+const member = (name: string, value: unknown): string => `${JSON.stringify(name)}:${jsonText(value)}`;
 
 type Text = Map<string, WrittenDefinition<string>>;
 

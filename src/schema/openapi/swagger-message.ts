@@ -40,7 +40,7 @@ const listOf = (type: FieldType): FieldType => ({...type, isList: true});
 /** A message of one field. */
 const within = (number: number, type: FieldType): FieldType => ({wire: 2, encode: value => field(number, type, value)});
 /** Any value, as YAML: JSON is that too. */
-const any: FieldType = within(2, {wire: 2, encode: value => Buffer.from(`${JSON.stringify(value)}\n`)});
+const any: FieldType = within(2, {wire: 2, encode: value => Buffer.from(`${jsonText(value)}\n`)});
 
 const named = (type: FieldType): FieldType => ({
   wire: 2,
@@ -192,4 +192,5 @@ export const definitionMessage = (name: string, definition: Json): Buffer => ent
  * what our documents hold.
  */
 export const swaggerMessage = (rest: Json, paths: readonly Buffer[], definitions: readonly Buffer[]): Buffer =>
-  Buffer.concat([frame.encode(rest), entry(8, ready, Buffer.concat(paths)), entry(9, ready, Buffer.concat(definitions))]);
+  Buffer.concat([frame.encode(rest), entry(8, ready, Buffer.concat(paths)), entry(9, ready, Buffer.concat(definitions))]);import {jsonText} from '#src/base/json.js';
+

@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import {sameJson} from '#src/api/equal.js';
 import {StatusError} from '#src/api/status.js';
 import {copied, deepest, isNestedDeeper, put, type PlainObject} from '#src/schema/decode/plain.js';
@@ -151,7 +152,7 @@ class Document {
     const value = within(`error in copy for from: '${from}'`, () => member(container, key));
     const target = this.#place(path, `copy operation does not apply: doc is missing destination path: ${path}`);
     if (isNestedDeeper(value, deepest)) throw new Inapplicable('the copied value is nested too deeply');
-    const text = JSON.stringify(value) as string | undefined;
+    const text = jsonText(value) as string | undefined;
     this.#copiedBytes += text?.length ?? 0;
     if (this.#copiedBytes > mostCopiedBytes) {
       throw new Inapplicable(`Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${mostCopiedBytes}`);

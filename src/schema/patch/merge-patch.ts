@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import {copied, isPlainObject, put, type PlainObject} from '#src/schema/decode/plain.js';
 
 /** What a patch sets where nothing was: its nulls mean nothing, also within lists. */
@@ -32,7 +33,7 @@ export const createMergePatch = (from: PlainObject, to: PlainObject): PlainObjec
     if (isPlainObject(old) && isPlainObject(value)) {
       const inner = createMergePatch(old, value);
       if (Object.keys(inner).length > 0) put(patch, key, inner);
-    } else if (JSON.stringify(old) !== JSON.stringify(value)) {
+    } else if (jsonText(old) !== jsonText(value)) {
       put(patch, key, copied(value));
     }
   }

@@ -1,3 +1,4 @@
+import {parseJson} from '#src/base/json.js';
 import {entityTooLarge, type StatusError} from '#src/api/status.js';
 import {decodeValue, type FieldValidation} from '#src/schema/decode/decode.js';
 import {DecodeError, type DecodeProblem} from '#src/schema/decode/error.js';
@@ -58,7 +59,7 @@ const jsonType = (value: unknown): string => (Array.isArray(value) ? 'array' : t
 
 const read = (text: string): unknown => {
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text);
   } catch (error) {
     throw new DecodeError(jsonSyntaxProblem(text), {cause: error});
   }

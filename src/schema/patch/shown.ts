@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import {canonicalJson} from '#src/base/canonical-json.js';
 import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
 import type {FieldOrder, PlacedField} from '#src/schema/protobuf/field-order.js';
@@ -14,20 +15,20 @@ const sorted = (object: PlainObject): [key: string, value: unknown][] => Object.
 
 /** A part that the patch has not touched: fields in the order of their types, keys that are data sorted. */
 const untouched = (value: unknown, {shape, fields}: Place): string => {
-  if (shape === 'data') return JSON.stringify(value);
+  if (shape === 'data') return jsonText(value);
   if (Array.isArray(value)) return `[${value.map(item => untouched(item, {shape: 'one', fields})).join(',')}]`;
-  if (!isPlainObject(value)) return JSON.stringify(value);
+  if (!isPlainObject(value)) return jsonText(value);
   if (!fields) return canonicalJson(value);
   if (shape === 'map') return joined(sorted(value).map(([key, item]) => [key, untouched(item, {shape: 'one', fields})]));
   return joined([...fields()].filter(({name}) => own(value, name) !== undefined).map(place => [place.name, untouched(value[place.name], place)]));
 };
 
 const patched = (value: unknown, opened: Opened | undefined, place: Place): string => {
-  if (opened?.given && opened.fields.size === 0) return JSON.stringify(value);
-  if (!opened || opened.fields.size === 0) return untouched(value, place);
+  if (opened?.given && opened.fields.size === 0) return jsonText(value);
+  if (!opened) return untouched(value, place);
   const {shape, fields} = place;
   if (Array.isArray(value)) return `[${value.map((item, index) => patched(item, opened.fields.get(String(index)), {shape: 'one', fields})).join(',')}]`;
-  if (!isPlainObject(value)) return JSON.stringify(value);
+  if (!isPlainObject(value)) return jsonText(value);
   const places = new Map(shape === 'one' ? [...(fields?.() ?? [])].map(field => [field.name, field]) : []);
   return joined(sorted(value).map(([key, item]) => [key, patched(item, opened.fields.get(key), places.get(key) ?? (shape === 'map' && fields ? {shape: 'one', fields} : free))]));
 };

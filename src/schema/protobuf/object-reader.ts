@@ -1,3 +1,4 @@
+import {parseJson as readJson} from '#src/base/json.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
 import {deepest, isNestedDeeper, put, type PlainObject} from '#src/schema/decode/plain.js';
@@ -119,7 +120,7 @@ export class ObjectReader {
         return this.#intOrString(end);
       case 'duration': {
         let nanos = 0;
-        this.#parts(end, tag => tag === number1 && ((nanos = this.#wire.int64(end)), true));
+        this.#parts(end, tag => tag === number1 && ((nanos = Number(this.#wire.int64(end))), true));
         return durationText(BigInt(nanos));
       }
       default: {
@@ -135,7 +136,7 @@ export class ObjectReader {
     let seconds = 0;
     let nanos = 0;
     this.#parts(end, tag => {
-      if (tag === number1) seconds = wire.int64(end);
+      if (tag === number1) seconds = Number(wire.int64(end));
       else if (tag === number2) nanos = wire.int32(end);
       return tag === number1 || tag === number2;
     });
@@ -236,7 +237,7 @@ export const parseEmbedded = (bytes: Buffer, depth: number): unknown => {
 
 const parseJson = (text: string): unknown => {
   try {
-    return JSON.parse(text) as unknown;
+    return readJson(text);
   } catch (error) {
     throw new DecodeError(`json parse error: ${jsonSyntaxProblem(text)}`, {cause: error});
   }

@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {fits, wireType, type Field, type Message} from './plan.js';
 import {durationNanos, quantityText, secondsOf} from './values.js';
@@ -5,7 +6,7 @@ import type {WireWriter} from './wire-writer.js';
 
 const nothing: PlainObject = Object.freeze({});
 
-const wrong = ({name, form}: Field, value: unknown): TypeError => new TypeError(`the field ${name} holds ${JSON.stringify(value)}, which is no ${form}`);
+const wrong = ({name, form}: Field, value: unknown): TypeError => new TypeError(`the field ${name} holds ${jsonText(value)}, which is no ${form}`);
 
 const surrogates = /[\ud800-\udfff]/;
 
@@ -83,8 +84,8 @@ export class ObjectWriter {
         break;
       case 'int32':
       case 'int64':
-        if (value !== undefined && !Number.isSafeInteger(value)) throw wrong(field, value);
-        wire.varint((value as number | undefined) ?? 0);
+        if (value !== undefined && !Number.isSafeInteger(value) && (typeof value !== 'bigint' || field.form === 'int32')) throw wrong(field, value);
+        wire.varint((value as number | bigint | undefined) ?? 0);
         break;
       case 'float64':
         if (typeof value !== 'number' && value !== undefined) throw wrong(field, value);
@@ -109,7 +110,7 @@ export class ObjectWriter {
         else throw wrong(field, value);
         return;
       case 'raw':
-        if (value !== undefined) this.#wire.text(1, JSON.stringify(value));
+        if (value !== undefined) this.#wire.text(1, jsonText(value));
         return;
       case 'intorstring':
         if (value !== undefined && typeof value !== 'string' && !Number.isSafeInteger(value)) throw wrong(field, value);

@@ -63,13 +63,12 @@ export class WireReader {
     return this.varint(end) !== 0 || this.#high !== 0;
   }
 
-  /** Refuses what a JSON number cannot hold exactly, as the JSON decoder does. */
-  int64(end: number): number {
+  /** A bigint where a number cannot hold it exactly, as JSON is read. */
+  int64(end: number): number | bigint {
     const low = this.varint(end);
     if (this.#high === 0) return low;
     const value = (this.#high | 0) * 2 ** 32 + low;
-    if (!Number.isSafeInteger(value)) throw new DecodeError(`proto: integer ${(BigInt(this.#high | 0) << 32n) + BigInt(low)} is out of range`);
-    return value;
+    return Number.isSafeInteger(value) ? value : (BigInt(this.#high | 0) << 32n) + BigInt(low);
   }
 
   float64(end: number): number {

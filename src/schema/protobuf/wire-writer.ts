@@ -40,14 +40,15 @@ export class WireWriter {
   }
 
   /** An integer; a negative one takes ten bytes, as the format has it. */
-  varint(value: number): void {
+  varint(value: number | bigint): void {
     this.#reserve(10);
-    if (value >= 0 && value < 0x80) {
-      this.#buffer[--this.#at] = value;
-      return;
-    }
-    let low = value >>> 0;
-    let high = Math.floor(value / 2 ** 32) >>> 0;
+    if (typeof value === 'bigint') return this.#varint(Number(BigInt.asUintN(32, value)), Number(BigInt.asUintN(32, value >> 32n)));
+    if (value >= 0 && value < 0x80) this.#buffer[--this.#at] = value;
+    else this.#varint(value >>> 0, Math.floor(value / 2 ** 32) >>> 0);
+  }
+
+  #varint(lower: number, upper: number): void {
+    let [low, high] = [lower, upper];
     let size = 1;
     for (let rest = low, above = high; above > 0 || rest > 0x7f; size++) {
       rest = ((rest >>> 7) | (above << 25)) >>> 0;

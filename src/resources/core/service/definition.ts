@@ -68,7 +68,7 @@ function* warnings({metadata, spec = {}}: Readonly<Service>, _old: unknown, {nam
   }
   for (const [i, address] of (spec.externalIPs ?? []).entries()) yield* ipWarnings(`spec.externalIPs[${i}]`, address, naming);
   if (spec.loadBalancerIP) yield* ipWarnings('spec.loadBalancerIP', spec.loadBalancerIP, naming);
-  for (const [i, range] of (spec.loadBalancerSourceRanges ?? []).entries()) yield* rangeWarnings(`spec.loadBalancerSourceRanges[${i}]`, range.trim(), naming);
+  for (const [i, range] of (spec.loadBalancerSourceRanges ?? []).entries()) yield* rangeWarnings(`spec.loadBalancerSourceRanges[${i}]`, range, naming);
   if (spec.type === 'ExternalName' && (spec.externalIPs ?? []).length > 0) yield 'spec.externalIPs is ignored when spec.type is "ExternalName"';
   if (spec.type !== 'ExternalName' && spec.externalName) yield 'spec.externalName is ignored when spec.type is not "ExternalName"';
   if (spec.trafficDistribution === 'PreferClose') yield 'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"';

@@ -1,3 +1,4 @@
+import {jsonText} from '#src/base/json.js';
 import {duplicate, duplicateUnshown, forbiddenField, invalid, invalidUnshown, required, type FieldError} from '#src/api/field-error.js';
 import {maxErrors} from '#src/api/collect-errors.js';
 import {type Outcome, type Program} from '#src/cel/compile.js';
@@ -180,7 +181,7 @@ export class RuleTree {
   }
 }
 
-const keyOf = (item: unknown, names: readonly string[]): string => JSON.stringify(isPlainObject(item) ? names.map(name => item[name]) : undefined);
+const keyOf = (item: unknown, names: readonly string[]): string => jsonText(isPlainObject(item) ? names.map(name => item[name]) : undefined);
 const keyedItems = (items: readonly unknown[], names: readonly string[]): Map<string, unknown> => new Map(items.map(item => [keyOf(item, names), item]));
 
 const failure = ({error, isCostLimitExceeded}: Extract<Outcome, {error: string}>, rule: ValidationRule): string => {
