@@ -86,3 +86,19 @@ test.serial('long objects that are read in the process are parsed in pieces', as
   t.is(count, 60_000);
   t.true(longest < 2 * pieceBytes, `${longest}`);
 });
+
+test.serial('a long object is chosen by a field without being parsed as a whole', async t => {
+  const {post, get} = await startWire();
+  const secrets = '/api/v1/namespaces/default/secrets';
+  const data = Object.fromEntries(Object.keys(many).map(key => [key, 'eA==']));
+  for (const [name, type] of [['a', 'mine'], ['b', 'other']]) await post(secrets, {apiVersion: 'v1', kind: 'Secret', metadata: {name, annotations: {text: ',{"[}'}}, type, data});
+  const names: string[] = [];
+
+  const longest = await longestParsed(async () => {
+    const {text} = await get(`${secrets}?fieldSelector=type%3Dother`);
+    names.push(...[...text.matchAll(/"name":"(\w)"/g)].map(match => match[1]!));
+  });
+
+  t.deepEqual(names, ['b']);
+  t.true(longest < 2 * pieceBytes, `${longest}`);
+});

@@ -111,9 +111,11 @@ test('a change is looked into once, however many watch with selectors', async t 
 /** Facts of objects that count how often one is parsed. */
 const attributesOf = (cache = new SelectionCache(noMeter)) => {
   const parsed: string[] = [];
+  const parse = ({key, value}: StoredRecord) => (parsed.push(key), JSON.parse(value.toString('utf8', 8)) as KubeObject);
   const attributes = new CollectionAttributes(cache, {
     getters: [object => String((object as {type?: string}).type)],
-    parse: ({key, value}) => (parsed.push(key), JSON.parse(value.toString('utf8', 8)) as KubeObject),
+    parse,
+    parseFields: parse,
     row: object => ({text: JSON.stringify([object.metadata?.name]), times: []}),
   });
   const record = (key: string, revision: number, labels: Record<string, string> = {a: key}): StoredRecord => ({key, revision, created: 1, value: encodeRecord({apiVersion: 'v1', kind: 'Secret', metadata: {name: key, labels}, type: `t${revision}`} as KubeObject)});

@@ -98,6 +98,9 @@ export const wholeListJson = (records: readonly {readonly value: Buffer; readonl
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const backslash = 0x5c;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const comma = 0x2c;
 const labelsStart = Buffer.from('"labels":{');
 
 /** Where the object ends that `start` is in, behind its brace, or where `stopsAt`, which is asked at each text that begins in it, not in what it holds. */
@@ -139,4 +142,38 @@ export const recordObject = <T extends KubeObject>(record: Buffer, revision: num
   const object = parseJson(record.toString('utf8', headerLength)) as T;
   (object.metadata as {resourceVersion?: string}).resourceVersion = String(revision);
   return object;
+};
+
+/** How many entries a sketch keeps of a list or map. */
+const sketchEntries = 64;
+
+/**
+ * The object with no more than the first entries of each list and map: enough for its named fields, of which no kind has as many, and
+ * far less than a long record takes to be parsed.
+ */
+export const recordSketch = <T extends KubeObject>(record: Buffer): T => {
+  const parts: string[] = [];
+  const counts: number[] = [];
+  let from = headerLength;
+  let skipped = 0;
+  let isInText = false;
+  for (let at = headerLength; at < record.length; at++) {
+    const byte = record[at]!;
+    if (isInText) {
+      if (byte === backslash) at++;
+      else if (byte === quote) isInText = false;
+    } else if (byte === quote) isInText = true;
+    else if (byte === openBrace || byte === openBracket) counts.push(0);
+    else if (byte === closeBrace || byte === closeBracket) {
+      if (skipped === counts.length) {
+        from = at;
+        skipped = 0;
+      }
+      counts.pop();
+    } else if (byte === comma && skipped === 0 && ++counts[counts.length - 1]! === sketchEntries) {
+      parts.push(record.toString('utf8', from, at));
+      skipped = counts.length;
+    }
+  }
+  return JSON.parse(parts.join('') + record.toString('utf8', from)) as T;
 };

@@ -18,8 +18,8 @@ import type {OriginalRequest} from '#src/apiserver/admission/admission.js';
 import type {CborEncoding} from '#src/apiserver/request/cbor-encoding.js';
 import type {Leases} from './leases.js';
 import {measuredStore} from './measured-store.js';
-import {ObjectCache} from './object-cache.js';
-import {recordObject} from './record.js';
+import {longRecordBytes, ObjectCache} from './object-cache.js';
+import {recordObject, recordSketch} from './record.js';
 import {CollectionAttributes, type SelectionCache} from './selection-cache.js';
 import {rowTextOf} from './row-text.js';
 import type {WriteServices} from './write-services.js';
@@ -122,6 +122,8 @@ export class Resource {
     this.attributes = new CollectionAttributes(settings.selection, {
       getters: this.getters,
       parse: ({key, value, revision}) => this.objects.peek(key, revision) ?? recordObject(value, revision),
+      // Fields of custom resources may be among very many.
+      parseFields: ({key, value, revision}) => this.objects.peek(key, revision) ?? (value.length < longRecordBytes || definition.custom ? recordObject(value, revision) : recordSketch(value)),
       row: object => rowTextOf(definition, object, settings.naming),
     });
     this.root = `${settings.prefix}/${definition.storedUnderGroup ? `${this.ref.group}/` : ''}${definition.storedAs ?? definition.kind.plural}/`;

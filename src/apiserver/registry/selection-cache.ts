@@ -87,6 +87,8 @@ export interface AttributesSource {
   /** The getters of all fields that objects can be selected by. */
   readonly getters: readonly ((object: Readonly<KubeObject>) => string)[];
   parse(record: StoredRecord): Readonly<KubeObject>;
+  /** The same as far as the getters look at it. */
+  parseFields(record: StoredRecord): Readonly<KubeObject>;
   row(object: Readonly<KubeObject>): RowText | null;
 }
 
@@ -122,7 +124,7 @@ export class CollectionAttributes {
   withFields(record: StoredRecord): RecordAttributes {
     const attributes = this.of(record);
     if (attributes.fields) return attributes;
-    const object = this.#source.parse(record);
+    const object = this.#source.parseFields(record);
     attributes.fields = this.#source.getters.map(getter => getter(object));
     let bytes = 0;
     for (const field of attributes.fields) bytes += field.length + fieldBytes;
