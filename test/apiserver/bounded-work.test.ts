@@ -195,7 +195,7 @@ test.serial('others are served while a long YAML text is read', async t => {
   t.is(made.status, 201, made.text);
   t.is(made.json<ConfigMap>().data?.['key-1499'], 'x');
   t.true(turns > 20, `${turns} turns of the loop`);
-  t.regex((await server.post(configMaps, `${text}]`, yaml)).json<Status>().message ?? '', /: yaml: line 1503: /);
+  t.regex((await server.post(configMaps, `${text}]`, yaml)).json<Status>().message ?? '', /: yaml: line 1502: /);
 });
 
 test.serial('a YAML text may take so much memory and so much time, and as many may wait', async t => {
