@@ -13,25 +13,25 @@ import {oneLine, type Invocation} from './program.js';
 import {settingsFile} from './settings-file.js';
 
 /** What each verb adds, what must not be there already, and the word that says it was done. */
-const verdicts = {
+const conditionTypes = {
   approve: {type: 'Approved', opposite: 'Denied', reason: 'PlatApprove', done: 'approved'},
   deny: {type: 'Denied', opposite: 'Approved', reason: 'PlatDeny', done: 'denied'},
 } as const;
 
-export type Verb = keyof typeof verdicts;
+export type Verb = keyof typeof conditionTypes;
 
 /** How often a verdict is tried again after somebody else has changed the request in between. */
 const mostConflicts = 10;
 
 /** Gives a request a verdict. One that has it already is left alone unless `force`; one that has the opposite is refused. */
-export const judge = async (client: Client, verb: Verb, name: string, {force = false, now}: {readonly force?: boolean; readonly now: number}): Promise<void> => {
+export const setApproval = async (client: Client, verb: Verb, name: string, {force = false, now}: {readonly force?: boolean; readonly now: number}): Promise<void> => {
   const requests = client.resource(kinds.certificateSigningRequests);
   for (let conflicts = 0; ; conflicts++) {
     const csr = await requests.get(name);
-    const judged = withVerdict(csr, verb, now);
-    if (judged === csr && !force) return;
+    const updated = withCondition(csr, verb, now);
+    if (updated === csr && !force) return;
     try {
-      await requests.update(judged, {subresource: 'approval'});
+      await requests.update(updated, {subresource: 'approval'});
       return;
     } catch (error) {
       if (!isConflict(error) || conflicts === mostConflicts) throw error;
@@ -40,15 +40,15 @@ export const judge = async (client: Client, verb: Verb, name: string, {force = f
 };
 
 /** The request with the verdict; the same object where it has it already. */
-const withVerdict = (csr: CertificateSigningRequest, verb: Verb, now: number): CertificateSigningRequest => {
-  const {type, opposite, reason, done} = verdicts[verb];
+const withCondition = (csr: CertificateSigningRequest, verb: Verb, now: number): CertificateSigningRequest => {
+  const {type, opposite, reason, done} = conditionTypes[verb];
   const conditions = csr.status?.conditions ?? [];
   if (conditions.some(condition => condition.type === opposite)) {
     throw new Error(`certificate signing request "${csr.metadata?.name ?? ''}" is already ${opposite}`);
   }
   if (conditions.some(condition => condition.type === type)) return csr;
-  const verdict = {type, status: 'True', reason, message: `This CSR was ${done} by plat certificate ${verb}.`, lastUpdateTime: wireTime(now)};
-  return {...csr, status: {...csr.status, conditions: [...conditions, verdict]}};
+  const condition = {type, status: 'True', reason, message: `This CSR was ${done} by plat certificate ${verb}.`, lastUpdateTime: wireTime(now)};
+  return {...csr, status: {...csr.status, conditions: [...conditions, condition]}};
 };
 
 /** `plat certificate`: judges each named request, tells each, and goes on after one that cannot be judged. */
@@ -66,8 +66,8 @@ export const runCertificate = async ({parsed: {options, args}, print, version}: 
   let failed = false;
   for (const name of names) {
     try {
-      await judge(client, verb, name, {force: options.force, now: systemClock.now()});
-      print(`${subject}/${name} ${verdicts[verb].done}`);
+      await setApproval(client, verb, name, {force: options.force, now: systemClock.now()});
+      print(`${subject}/${name} ${conditionTypes[verb].done}`);
     } catch (error) {
       failed = true;
       process.stderr.write(`plat certificate: ${oneLine(error)}\n`);

@@ -40,7 +40,7 @@ export interface ServerConnection extends ComponentConnection, AsyncDisposable {
 }
 
 /** How long a server may be away at the start while its vocabulary is asked for. */
-const patienceMs = 10_000;
+const connectTimeoutMs = 10_000;
 
 /** Finds the server by the flags or in the pod we run in, and learns which vocabulary it speaks. */
 export const openConnection = async ({program, options, version, clock, meter, log, env, signal, gate, host}: ConnectionParts): Promise<ServerConnection> => {
@@ -50,8 +50,8 @@ export const openConnection = async ({program, options, version, clock, meter, l
   const settings = await loadSettings({file: platconfig, master, env});
   const connections = [await connect(settings, {clock, log})];
   const [connection] = connections as [HttpConnection];
-  const learn = () => chosenNaming(options.naming, connection, {clock, meter, userAgent: agent('naming'), timeoutMs: patienceMs});
-  const naming = await patiently(learn, {clock, log, signal}).catch(async (error: unknown) => {
+  const learn = () => chosenNaming(options.naming, connection, {clock, meter, userAgent: agent('naming'), timeoutMs: connectTimeoutMs});
+  const naming = await retried(learn, {clock, log, signal}).catch(async (error: unknown) => {
     await connection[Symbol.asyncDispose]();
     throw error;
   });
@@ -78,7 +78,7 @@ export const openConnection = async ({program, options, version, clock, meter, l
     if (!file) return undefined;
     const other = await connect(await loadSettings({file, fileFlag: flag, env}), {clock, log});
     connections.push(other);
-    return connectedClient(other, {clock, meter, naming, userAgent: agent('delegated-review'), timeoutMs: patienceMs});
+    return connectedClient(other, {clock, meter, naming, userAgent: agent('delegated-review'), timeoutMs: connectTimeoutMs});
   };
   return {
     server: settings.server,
@@ -105,11 +105,11 @@ export const openConnection = async ({program, options, version, clock, meter, l
 };
 
 /** Asks until there is an answer. A refusal or another vocabulary is an answer; a server that is not there, or not yet well, is given some time. */
-const patiently = async <T>(ask: () => Promise<T>, {clock, log, signal}: Pick<ConnectionParts, 'clock' | 'log' | 'signal'>): Promise<T> => {
-  const giveUp = clock.monotonic() + patienceMs;
+const retried = async <T>(attempt: () => Promise<T>, {clock, log, signal}: Pick<ConnectionParts, 'clock' | 'log' | 'signal'>): Promise<T> => {
+  const giveUp = clock.monotonic() + connectTimeoutMs;
   for (;;) {
     try {
-      return await ask();
+      return await attempt();
     } catch (error) {
       if (error instanceof NamingMismatch || (error instanceof StatusError && error.code < 500) || clock.monotonic() >= giveUp || signal.aborted) throw error;
       log.v(1).info({err: error}, 'the API server does not answer yet');

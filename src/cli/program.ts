@@ -11,7 +11,7 @@ import {helpText} from '#src/options/help.js';
 import {OptionError} from '#src/options/option-error.js';
 import {parseFlags, type Parsed} from '#src/options/parse.js';
 import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
-import {givesBackMemory} from './resting.js';
+import {givesBackMemory} from './idle-memory.js';
 import type {handleUncaught} from './uncaught.js';
 
 /** What a program is given to work with. */
@@ -39,7 +39,7 @@ export const oneLine = (error: unknown): string => {
   const messages: string[] = [];
   for (let at = error; at !== undefined && messages.length < deepest; at = causeOf(at)) {
     const message = at instanceof Error ? at.message : String(at);
-    if (!messages.some(said => said.includes(message))) messages.push(message);
+    if (!messages.some(known => known.includes(message))) messages.push(message);
   }
   return messages.join(': ').replaceAll(/\s*\n\s*/g, ' ');
 };

@@ -15,7 +15,7 @@ export interface UncaughtParts {
 }
 
 /** How long a program has to stop in order. */
-const patienceMs = 30_000;
+const stopTimeoutMs = 30_000;
 
 /**
  * The last line behind all guards. A rejection that nobody handles is reported, and the program goes on: nothing but the work that failed is affected. After an exception that nobody
@@ -29,7 +29,7 @@ export const handleUncaught = ({process, clock, unhandled, stop, end}: UncaughtP
     unhandled.handle(error);
     if (fatal) return;
     fatal = {error};
-    clock.schedule(patienceMs, () => end(error));
+    clock.schedule(stopTimeoutMs, () => end(error));
     stop();
   });
   return () => fatal;

@@ -11,14 +11,14 @@ import {unless} from './refusals.js';
 const fieldManager = 'api-priority-and-fairness-config-producer-v1';
 const periodMs = 60_000;
 const retryMs = 1000;
-const patienceMs = 300_000;
+const startTimeoutMs = 300_000;
 
 interface Specified extends KubeObject {
   spec?: unknown;
 }
 
 /** The objects of one kind as they are, and what they are measured by. */
-interface Stock<T extends Specified> {
+interface ObjectSet<T extends Specified> {
   readonly kind: Kind<T>;
   readonly found: ReadonlyMap<string, T>;
   isAsWanted(found: T, wanted: T): boolean;
@@ -33,7 +33,7 @@ const flags: ReadonlyMap<string | undefined, boolean> = new Map([
 const saysServerKeeps = (client: Client, {metadata}: KubeObject): boolean | undefined => flags.get(metadata?.annotations?.[autoupdateKey(client.naming)]);
 
 /** Makes an object that is missing, puts back the spec of one that the server keeps, and notes on each who keeps it: its users do once they changed it. */
-const settle = async <T extends Specified>(client: Client, {kind, found, isAsWanted}: Stock<T>, wanted: T, isMandatory: boolean): Promise<void> => {
+const settle = async <T extends Specified>(client: Client, {kind, found, isAsWanted}: ObjectSet<T>, wanted: T, isMandatory: boolean): Promise<void> => {
   const objects = client.resource(kind);
   const current = found.get(wanted.metadata!.name!);
   if (!current) {
@@ -49,7 +49,7 @@ const settle = async <T extends Specified>(client: Client, {kind, found, isAsWan
 };
 
 /** Deletes what an earlier release suggested and this one does not, where nobody but the server keeps it. */
-const removeForgotten = async <T extends Specified>(client: Client, {kind, found}: Stock<T>, wanted: readonly KubeObject[]): Promise<void> => {
+const removeForgotten = async <T extends Specified>(client: Client, {kind, found}: ObjectSet<T>, wanted: readonly KubeObject[]): Promise<void> => {
   const names = new Set(wanted.map(({metadata}) => metadata?.name));
   for (const [name, object] of found) {
     if (names.has(name) || !saysServerKeeps(client, object)) continue;
@@ -58,7 +58,7 @@ const removeForgotten = async <T extends Specified>(client: Client, {kind, found
   }
 };
 
-const stockOf = async <T extends Specified>(client: Client, kind: Kind<T>, isAsWanted: Stock<T>['isAsWanted']): Promise<Stock<T>> => {
+const objectSetOf = async <T extends Specified>(client: Client, kind: Kind<T>, isAsWanted: ObjectSet<T>['isAsWanted']): Promise<ObjectSet<T>> => {
   const {items} = await client.resource(kind).list();
   return {kind, found: new Map(items.map(object => [object.metadata!.name!, object])), isAsWanted};
 };
@@ -76,7 +76,7 @@ const sameLevel = (found: PriorityLevel, wanted: PriorityLevel): boolean => {
  * refer to them, and then what is no longer either.
  */
 export const settleFlowControl = async (client: Client): Promise<void> => {
-  const [levels, schemas] = await Promise.all([stockOf(client, kinds.priorityLevelConfigurations, sameLevel), stockOf(client, kinds.flowSchemas, sameSpec)]);
+  const [levels, schemas] = await Promise.all([objectSetOf(client, kinds.priorityLevelConfigurations, sameLevel), objectSetOf(client, kinds.flowSchemas, sameSpec)]);
   const [suggested, mandatory] = [suggestedObjects(client.naming), mandatoryObjects(client.naming)];
   for (const [objects, isMandatory] of [[suggested, false], [mandatory, true]] as const) {
     await Promise.all(objects.levels.map(level => settle(client, levels, level, isMandatory)));
@@ -96,7 +96,7 @@ export interface FlowControlParts {
 
 /** Keeps the objects of flow control as they should be, with a pass a minute. Resolves after the first that succeeds; rejects when none does for five minutes. */
 export const keepFlowControl = async ({client, clock, log, revision}: FlowControlParts, signal: AbortSignal): Promise<void> => {
-  const deadline = clock.monotonic() + patienceMs;
+  const deadline = clock.monotonic() + startTimeoutMs;
   const failed = (error: unknown) => log.warn({err: error}, 'the objects of flow control could not be settled');
   for (;;) {
     try {

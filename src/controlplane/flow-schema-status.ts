@@ -33,17 +33,17 @@ const danglingCondition = ({spec}: Frozen<FlowSchema>, isThere: boolean) => {
 };
 
 /** Keeps telling in the status of each flow schema whether the level it refers to exists, as both come and go (KEP-1040). */
-export const tellDanglingSchemas = ({client, log, ...rest}: FlowSchemaStatusParts, signal: AbortSignal): void => {
+export const reportDanglingSchemas = ({client, log, ...rest}: FlowSchemaStatusParts, signal: AbortSignal): void => {
   const {clock} = rest;
   const informers = new InformerFactory({...rest, client, log, meter: noMeter, minResyncMs: 0, signal});
   const schemas = informers.informer(kinds.flowSchemas);
   const levels = informers.informer(kinds.priorityLevelConfigurations);
   const apiVersion = apiVersionOf(client.naming, kinds.flowSchemas);
 
-  const tell = async (schema: Frozen<FlowSchema>): Promise<void> => {
+  const report = async (schema: Frozen<FlowSchema>): Promise<void> => {
     const wanted = danglingCondition(schema, levels.lister.get(schema.spec?.priorityLevelConfiguration.name ?? '') !== undefined);
-    const told = schema.status?.conditions?.find(({type}) => type === wanted.type);
-    if (told?.status === wanted.status && told.reason === wanted.reason && told.message === wanted.message) return;
+    const current = schema.status?.conditions?.find(({type}) => type === wanted.type);
+    if (current?.status === wanted.status && current.reason === wanted.reason && current.message === wanted.message) return;
     const name = schema.metadata?.name ?? '';
     const status = {conditions: [{...wanted, lastTransitionTime: wireTime(clock.now())}]};
     await client
@@ -66,7 +66,7 @@ export const tellDanglingSchemas = ({client, log, ...rest}: FlowSchemaStatusPart
     using _ = clock.hold();
     try {
       if (!schemas.isSynced || !levels.isSynced) return later(retryMs);
-      for (const schema of schemas.lister.list()) await tell(schema);
+      for (const schema of schemas.lister.list()) await report(schema);
     } catch (error) {
       if (signal.aborted) return;
       log.warn({err: error}, 'the status of flow schemas could not be told');

@@ -31,11 +31,11 @@ export const serverLoops = ({client, watchSeconds, gate, ...parts}: LoopParts, s
   const {log} = parts;
   const informers = new InformerFactory({...parts, client, watchSeconds, meter: noMeter, minResyncMs: 0, signal});
   informers.start();
-  const world = {...parts, naming: client.naming, options: {}, gates: {enabled: gate}, informers, clientFor: () => client};
+  const context = {...parts, naming: client.naming, options: {}, gates: {enabled: gate}, informers, clientFor: () => client};
   return {
     informers,
     async run(controller) {
-      const built = await build(controller, world, {stopping: signal, calls: signal});
+      const built = await build(controller, context, {stopping: signal, calls: signal});
       await built.whenSynced(signal);
       built.run(signal).catch((error: unknown) => log.error({controller: controller.name, err: error}, 'a loop of the server ended'));
     },

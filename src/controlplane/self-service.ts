@@ -90,25 +90,25 @@ const writeEndpoints = async ({client, port}: SelfServiceParts, peers: ServerPee
   });
 };
 
-const patience = {tries: 20, pauseMs: 50};
+const retries = {tries: 20, pauseMs: 50};
 
 /** Another server that makes the service at the same moment holds its address before the service can be seen: the address is refused until then. */
-const ensureServicePatiently = async (parts: SelfServiceParts, signal: AbortSignal): Promise<void> => {
+const ensureServiceWithRetries = async (parts: SelfServiceParts, signal: AbortSignal): Promise<void> => {
   const {clock, revision} = parts;
   const isShared = revision === undefined;
   for (let tries = 1; ; tries++) {
     try {
       return await ensureService(parts);
     } catch (error) {
-      if (!isShared || !isInvalid(error) || tries === patience.tries) throw error;
-      await sleep(clock, patience.pauseMs, signal);
+      if (!isShared || !isInvalid(error) || tries === retries.tries) throw error;
+      await sleep(clock, retries.pauseMs, signal);
     }
   }
 };
 
 const reconcile = async (parts: SelfServiceParts, signal: AbortSignal): Promise<void> => {
   const {peers, address} = parts;
-  await ensureServicePatiently(parts, signal);
+  await ensureServiceWithRetries(parts, signal);
   if (!peers) return;
   await peers.renew(address);
   await writeEndpoints(parts, peers);

@@ -13,7 +13,7 @@ const periodMs = 180_000;
 /** An address whose service is not there may belong to one that is being made. */
 const graceMs = 60_000;
 /** A port is given back only after so many passes found nobody who has it. */
-const passesToBelieve = 3;
+const passesToConfirm = 3;
 
 /** The node ports as the server holds them. */
 export interface HeldPorts {
@@ -100,9 +100,9 @@ export class ServiceRepair {
     const leaked = new Set([...taken].filter(port => !used.has(port)));
     for (const port of this.#leaks.keys()) if (!leaked.has(port)) this.#leaks.delete(port);
     for (const port of leaked) this.#leaks.set(port, (this.#leaks.get(port) ?? 0) + 1);
-    const gone = [...leaked].filter(port => (this.#leaks.get(port) ?? 0) >= passesToBelieve);
-    if (gone.length === 0) return;
-    await ports.give(gone);
-    for (const port of gone) this.#leaks.delete(port);
+    const released = [...leaked].filter(port => (this.#leaks.get(port) ?? 0) >= passesToConfirm);
+    if (released.length === 0) return;
+    await ports.give(released);
+    for (const port of released) this.#leaks.delete(port);
   }
 }

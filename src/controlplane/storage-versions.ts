@@ -24,7 +24,7 @@ export interface StorageVersionSettings<R extends Stored> {
   readonly server: string;
   readonly resources: readonly R[];
   /** Hears what came of telling of a resource. */
-  told(resource: R, error?: unknown): void;
+  updated(resource: R, error?: unknown): void;
 }
 
 const attempts = 3;
@@ -36,41 +36,41 @@ const periodMs = 600_000;
  * Tells in StorageVersion objects in which versions this server reads and writes what it stores (KEP-2339), again and again until the signal aborts.
  * Resolves once it is told of everything.
  */
-export const tellStorageVersions = async <R extends Stored>(settings: StorageVersionSettings<R>, signal: AbortSignal): Promise<void> => {
-  const {clock, resources, told, log} = settings;
-  const round = async (): Promise<boolean> => {
+export const publishStorageVersions = async <R extends Stored>(settings: StorageVersionSettings<R>, signal: AbortSignal): Promise<void> => {
+  const {clock, resources, updated, log} = settings;
+  const pass = async (): Promise<boolean> => {
     let all = true;
     for (const resource of resources) {
       try {
-        await tell(settings, resource, signal);
-        told(resource);
+        await publish(settings, resource, signal);
+        updated(resource);
       } catch (error) {
         if (signal.aborted) return false;
         log.error({group: resource.group, resource: resource.resource, err: error}, 'the version a resource is stored in could not be told');
-        told(resource, error);
+        updated(resource, error);
         all = false;
       }
     }
     return all;
   };
-  const again = async (): Promise<void> => {
+  const publishPeriodically = async (): Promise<void> => {
     for (;;) {
       await sleep(clock, periodMs, signal);
       if (signal.aborted) return;
-      await round();
+      await pass();
     }
   };
-  while (!(await round()) && !signal.aborted) await sleep(clock, periodMs, signal);
-  again().catch((error: unknown) => {
+  while (!(await pass()) && !signal.aborted) await sleep(clock, periodMs, signal);
+  publishPeriodically().catch((error: unknown) => {
     if (!signal.aborted) log.error({err: error}, 'the versions that resources are stored in are told no more');
   });
 };
 
 /** Others may write the same object at the same time; that is no failure, however often it happens. */
-const tell = async <R extends Stored>(settings: StorageVersionSettings<R>, resource: R, signal: AbortSignal): Promise<void> => {
+const publish = async <R extends Stored>(settings: StorageVersionSettings<R>, resource: R, signal: AbortSignal): Promise<void> => {
   for (let failures = 0; ; ) {
     try {
-      return await tellOnce(settings, resource);
+      return await publishOnce(settings, resource);
     } catch (error) {
       if (isAlreadyExists(error) || isConflict(error)) continue;
       if (++failures === attempts) throw error;
@@ -79,7 +79,7 @@ const tell = async <R extends Stored>(settings: StorageVersionSettings<R>, resou
   }
 };
 
-const tellOnce = async <R extends Stored>({client, clock, server}: StorageVersionSettings<R>, resource: R): Promise<void> => {
+const publishOnce = async <R extends Stored>({client, clock, server}: StorageVersionSettings<R>, resource: R): Promise<void> => {
   const objects = client.resource(kinds.storageVersions);
   // A group must be a name.
   const name = `${resource.group || 'core'}.${resource.resource}`;

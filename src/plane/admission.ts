@@ -95,8 +95,8 @@ export interface AdmissionConfiguration {
 /** Reads the configuration file. Rejects with one line that names the flag. What it says to no effect is warned of. */
 export const readAdmission = async (options: Pick<Options, 'admissionControlConfigFile'>, {naming, log, clock}: {readonly naming: Naming; readonly log: Log; readonly clock: Clock}): Promise<AdmissionConfiguration> => {
   const read = configurationOf(options, naming, log);
-  const usersOf = async (plugin: string, told: WebhookAdmission | undefined): Promise<WebhookUsers | undefined> =>
-    told && usersByHost(await readIdentities(told.kubeConfigFile, {flag: `--${flag}: ${plugin}: kubeConfigFile`}), clock);
+  const usersOf = async (plugin: string, configuration: WebhookAdmission | undefined): Promise<WebhookUsers | undefined> =>
+    configuration && usersByHost(await readIdentities(configuration.kubeConfigFile, {flag: `--${flag}: ${plugin}: kubeConfigFile`}), clock);
   const {mutatingWebhooks, validatingWebhooks} = read.settings;
   const [admit, validating] = [await usersOf('MutatingAdmissionWebhook', mutatingWebhooks), await usersOf('ValidatingAdmissionWebhook', validatingWebhooks)];
   return {...read, users: {...(admit ? {admit} : {}), ...(validating ? {validating} : {})}};

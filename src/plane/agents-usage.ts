@@ -17,15 +17,15 @@ export interface AgentsUsageParts {
   isKnown(node: string): boolean;
 }
 
-interface Figures {
+interface UsageStats {
   readonly time?: string;
   readonly usageNanoCores?: number;
   readonly workingSetBytes?: number;
 }
 
 interface Measures {
-  readonly cpu?: Figures;
-  readonly memory?: Figures;
+  readonly cpu?: UsageStats;
+  readonly memory?: UsageStats;
 }
 
 /** What is read of a summary of an agent. */
@@ -40,7 +40,7 @@ const byPod = (summary: Summary | undefined): Measured => new Map((summary?.pods
 
 /** How long an answer of an agent counts, how long one is waited for, and what it measures over. */
 const freshMs = 5_000;
-const patienceMs = 10_000;
+const callTimeoutMs = 10_000;
 const windowMs = 10_000;
 
 /** How many agents are asked at once. */
@@ -54,9 +54,9 @@ const isReady = ({status}: Node): boolean => status?.conditions?.some(({type, st
 export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): UsageReader => {
   const kept = new Map<string, {readonly until: number; readonly summary: Promise<Summary | undefined>}>();
 
-  const ask = async (node: string): Promise<Summary | undefined> => {
+  const fetchSummary = async (node: string): Promise<Summary | undefined> => {
     const over = new AbortController();
-    const timer = clock.schedule(patienceMs, () => over.abort(new Error(`no answer within ${patienceMs / 1000} s`)));
+    const timer = clock.schedule(callTimeoutMs, () => over.abort(new Error(`no answer within ${callTimeoutMs / 1000} s`)));
     try {
       const path = `/api/v1/nodes/${node}/proxy/stats/summary`;
       return (await client.request('GET', path, {query: {only_cpu_and_memory: 'true'}, signal: over.signal})) as Summary;
@@ -74,7 +74,7 @@ export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): Us
     const known = kept.get(node);
     if (known && now < known.until) return known.summary;
     for (const [name, {until}] of kept) if (until <= now) kept.delete(name);
-    const summary = ask(node);
+    const summary = fetchSummary(node);
     kept.set(node, {until: now + freshMs, summary});
     return summary;
   };
@@ -103,7 +103,7 @@ export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): Us
       const node = await client.resource(kinds.nodes).get(name).catch(missing);
       return node && (await nodeUsage(node))[0];
     },
-    nodes: async () => inTurns(await others(), nodeUsage),
+    nodes: async () => flatMapConcurrently(await others(), nodeUsage),
     async pod(namespace, name) {
       const pod = await client.resource(kinds.pods).get(name, {namespace}).catch(missing);
       const node = pod?.spec?.nodeName ?? '';
@@ -112,7 +112,7 @@ export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): Us
     async pods(namespace) {
       const nodes = (await others()).filter(isReady);
       if (nodes.length === 0) return [];
-      const summaries = new Map(await inTurns(nodes, async ({metadata: {name = ''} = {}}) => [[name, byPod(await summaryOf(name))] as const]));
+      const summaries = new Map(await flatMapConcurrently(nodes, async ({metadata: {name = ''} = {}}) => [[name, byPod(await summaryOf(name))] as const]));
       const {items} = await client.resource(kinds.pods).list(namespace ? {namespace} : {});
       return items.flatMap(pod => podUsage(summaries.get(pod.spec?.nodeName ?? ''), pod));
     },
@@ -120,12 +120,12 @@ export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): Us
 };
 
 /** Asks about all, so many at once. */
-const inTurns = async <T, R>(all: readonly T[], about: (one: T) => Promise<readonly R[]>): Promise<R[]> => {
+const flatMapConcurrently = async <T, R>(all: readonly T[], perItem: (one: T) => Promise<readonly R[]>): Promise<R[]> => {
   const found: R[][] = all.map(() => []);
   const rest = [...all.entries()].toReversed();
-  const hand = async () => {
-    for (let next = rest.pop(); next; next = rest.pop()) found[next[0]] = [...(await about(next[1]))];
+  const worker = async () => {
+    for (let next = rest.pop(); next; next = rest.pop()) found[next[0]] = [...(await perItem(next[1]))];
   };
-  await Promise.all(Array.from({length: atOnce}, hand));
+  await Promise.all(Array.from({length: atOnce}, worker));
   return found.flat();
 };

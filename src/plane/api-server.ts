@@ -55,7 +55,7 @@ import {proxyClient} from './proxy-client.js';
 import {externalAddress, serviceRangesOf} from './self-service.js';
 import {storePrefix} from './store-servers.js';
 import {issuesTokens, serviceAccountTokens} from './service-account-tokens.js';
-import {serverStart, tellsStorageVersions, type ServerStart} from './server-start.js';
+import {serverStart, publishesStorageVersions, type ServerStart} from './server-start.js';
 import {RequestThread} from './request-thread/request-thread.js';
 
 /** What an API server is made of besides its options. The store is the caller's until `stop` closes it. */
@@ -211,7 +211,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     failed: (error, {method, url}) => log.error({method, url: url.split('?')[0], err: error}, 'a request failed by a fault of the server'),
   });
   loopback.attach(server.handler);
-  if (tellsStorageVersions(server, gate)) server.storedVersions.expect(storedResources(registry));
+  if (publishesStorageVersions(server, gate)) server.storedVersions.expect(storedResources(registry));
   const follow = async () => {
     await authorizers.rbac?.follow(registryPolicy(registry), following.signal);
     await authorizers.nodes?.follow(registry, following.signal);

@@ -13,16 +13,16 @@ type NamedPlaneOptions = PlaneOptions & Required<Pick<PlaneOptions, 'naming'>>;
 /** Whether a warning is about a flag that was asked for, not one the plane sets by itself. */
 export const concerns = (warning: string, args: readonly string[]): boolean => {
   const [, flag] = /--([a-z0-9-]+)/.exec(warning) ?? [];
-  return flag === undefined || given(args, flag);
+  return flag === undefined || isGiven(args, flag);
 };
 
 /** The plane's own flags go first: what the caller gives wins. */
-const given = (args: readonly string[], flag: string): boolean => args.some(arg => arg === `--${flag}` || arg.startsWith(`--${flag}=`));
+const isGiven = (args: readonly string[], flag: string): boolean => args.some(arg => arg === `--${flag}` || arg.startsWith(`--${flag}=`));
 const unlessGiven = (args: readonly string[], own: Readonly<Record<string, string>>): string[] => {
-  if (given(args, 'naming')) throw new OptionError('--naming: all parts of a plane speak the naming of the plane: give it to plat up, or to startPlane as naming');
+  if (isGiven(args, 'naming')) throw new OptionError('--naming: all parts of a plane speak the naming of the plane: give it to plat up, or to startPlane as naming');
   return [
     ...Object.entries(own)
-      .filter(([flag]) => !given(args, flag))
+      .filter(([flag]) => !isGiven(args, flag))
       .map(([flag, value]) => `--${flag}=${value}`),
     ...args,
   ];

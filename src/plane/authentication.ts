@@ -129,8 +129,8 @@ const together = (reasons: readonly string[]): string => {
  */
 export const tokenAuthenticator =
   (authenticators: readonly Authenticator[], own: readonly string[]): ActionContext['authenticateToken'] =>
-  async (token, asked) => {
-    const audiences = asked.length > 0 ? asked : own;
+  async (token, requestedAudiences) => {
+    const audiences = requestedAudiences.length > 0 ? requestedAudiences : own;
     const request = {credentials: {certificates: []}, headers: {authorization: `Bearer ${token}`}, ...(audiences.length > 0 ? {audiences} : {})};
     const reasons = ['invalid bearer token'];
     for (const authenticator of authenticators) {

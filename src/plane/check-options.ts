@@ -19,7 +19,7 @@ const shown = (value: unknown): string => {
   return (typeof value === 'object' && value !== null ? JSON.stringify(value)?.slice(0, 60) : typeof value === 'string' ? JSON.stringify(value) : undefined) ?? String(value);
 };
 
-const must = (holds: (value: unknown) => boolean, what: string): Check => value => (holds(value) ? undefined : `must be ${what}, not ${shown(value)}`);
+const must = (isValid: (value: unknown) => boolean, what: string): Check => value => (isValid(value) ? undefined : `must be ${what}, not ${shown(value)}`);
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 const isWhole = (value: unknown, most: number): boolean => typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most;
@@ -77,6 +77,6 @@ export const checkOptions = (options: PlaneOptions): void => {
 };
 
 const unknownOption = (name: string): string => {
-  const meant = closest(name, names);
-  return `there is no option ${JSON.stringify(name)}: ${meant ? `did you mean ${JSON.stringify(meant)}?` : `the options are ${names.join(', ')}`}`;
+  const suggestion = closest(name, names);
+  return `there is no option ${JSON.stringify(name)}: ${suggestion ? `did you mean ${JSON.stringify(suggestion)}?` : `the options are ${names.join(', ')}`}`;
 };

@@ -10,9 +10,9 @@ export type Component = 'scheduler' | 'controller-manager';
 
 /** Where they say how they are, unless they were told otherwise. */
 const usualPorts: Readonly<Record<Component, number>> = {scheduler: 10259, 'controller-manager': 10257};
-const patienceMs = 20_000;
+const probeTimeoutMs = 20_000;
 /** As much as is told of what a component says. */
-const longestAnswer = 10 << 10;
+const maxResponseBytes = 10 << 10;
 
 export interface ComponentParts {
   readonly store: Store;
@@ -23,7 +23,7 @@ export interface ComponentParts {
   beside?(): Partial<Record<Component, () => Promise<HealthAnswer>>>;
 }
 
-const verdict = (name: string, status: number, text: string): ComponentHealth => {
+const healthOf = (name: string, status: number, text: string): ComponentHealth => {
   if (status >= 200 && status < 300) return {name, healthy: true, message: text};
   if (status >= 300 && status < 400) return {name, message: `Probe terminated redirects, Response body: ${text}`};
   return {name, healthy: false, message: `HTTP probe failed with statuscode: ${status}`};
@@ -38,24 +38,24 @@ const because = (error: NodeJS.ErrnoException, port: number): string => {
 const probe = (name: Component, port: number, clock: Clock): Promise<ComponentHealth> =>
   new Promise(resolve => {
     const url = `https://127.0.0.1:${port}/healthz`;
-    const asked = request(url, {rejectUnauthorized: false, agent: false}, response => {
+    const clientRequest = request(url, {rejectUnauthorized: false, agent: false}, response => {
       let text = '';
       response.setEncoding('utf8').on('data', (piece: string) => {
-        text = (text + piece).slice(0, longestAnswer);
+        text = (text + piece).slice(0, maxResponseBytes);
       });
-      response.on('end', () => resolve(verdict(name, response.statusCode!, text)));
+      response.on('end', () => resolve(healthOf(name, response.statusCode!, text)));
       response.on('error', failed);
     });
     const failed = (error: NodeJS.ErrnoException) => resolve({name, healthy: false, message: `Get ${JSON.stringify(url)}: ${because(error, port)}`});
-    const timer = clock.schedule(patienceMs, () => asked.destroy(new Error('context deadline exceeded (Client.Timeout exceeded while awaiting headers)')));
-    asked.on('error', failed);
-    asked.on('close', () => timer[Symbol.dispose]());
-    asked.end();
+    const timer = clock.schedule(probeTimeoutMs, () => clientRequest.destroy(new Error('context deadline exceeded (Client.Timeout exceeded while awaiting headers)')));
+    clientRequest.on('error', failed);
+    clientRequest.on('close', () => timer[Symbol.dispose]());
+    clientRequest.end();
   });
 
-const ask = async (name: Component, health: () => Promise<HealthAnswer>): Promise<ComponentHealth> => {
+const check = async (name: Component, health: () => Promise<HealthAnswer>): Promise<ComponentHealth> => {
   const {status, body} = await health();
-  return verdict(name, status, body);
+  return healthOf(name, status, body);
 };
 
 const storeHealth = async ({store, naming}: ComponentParts): Promise<ComponentHealth> => {
@@ -72,6 +72,6 @@ const storeHealth = async ({store, naming}: ComponentParts): Promise<ComponentHe
 export const componentsOf = (parts: ComponentParts) => async (): Promise<readonly ComponentHealth[]> => {
   const {clock, ports = usualPorts, beside} = parts;
   const here = beside?.() ?? {};
-  const others = (Object.keys(ports) as Component[]).map(name => (here[name] ? ask(name, here[name]) : probe(name, ports[name], clock)));
+  const others = (Object.keys(ports) as Component[]).map(name => (here[name] ? check(name, here[name]) : probe(name, ports[name], clock)));
   return Promise.all([...others, storeHealth(parts)]);
 };

@@ -1,5 +1,5 @@
 import {kinds} from '#src/api/kinds.js';
-import {approvalLoop, structureLoop} from '#src/controlplane/definitions/verdicts.js';
+import {approvalLoop, structureLoop} from '#src/controlplane/definitions/condition-loops.js';
 import {establishLoop} from '#src/controlplane/definitions/establish.js';
 import {finalizeLoop, type Instances} from '#src/controlplane/definitions/finalize.js';
 import {namesLoop} from '#src/controlplane/definitions/names.js';

@@ -18,7 +18,7 @@ import type {Client} from '#src/client/client.js';
 import {publishAuthenticationConfig} from '#src/controlplane/authentication-config.js';
 import {ensureDefaultServiceCIDR} from '#src/controlplane/default-service-cidr.js';
 import {keepFlowControl} from '#src/controlplane/flow-control.js';
-import {tellDanglingSchemas} from '#src/controlplane/flow-schema-status.js';
+import {reportDanglingSchemas} from '#src/controlplane/flow-schema-status.js';
 import {announceServer, serverIdentity} from '#src/controlplane/identity-lease.js';
 import {ensureLegacyTokenTracking} from '#src/controlplane/legacy-token-tracking.js';
 import {serverLoops} from '#src/controlplane/loops.js';
@@ -26,7 +26,7 @@ import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
 import {ensureSystemPriorityClasses} from '#src/controlplane/priority-classes.js';
 import {keepSelfService, type SelfService} from '#src/controlplane/self-service.js';
 import {ServiceRepair} from '#src/controlplane/service-repair.js';
-import {tellStorageVersions} from '#src/controlplane/storage-versions.js';
+import {publishStorageVersions} from '#src/controlplane/storage-versions.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 import type {Store} from '#src/storage/store.js';
@@ -76,7 +76,7 @@ export interface ServerStart {
 }
 
 /** Whether servers tell in which versions they store resources. */
-export const tellsStorageVersions = ({registry}: ApiServer, gate: (name: string) => boolean): boolean =>
+export const publishesStorageVersions = ({registry}: ApiServer, gate: (name: string) => boolean): boolean =>
   gate('StorageVersionAPI') && gate('APIServerIdentity') && registry.serves(kinds.storageVersions);
 
 /** What is done before the first hook runs, under the names that it is asked for by. */
@@ -99,10 +99,10 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
     await namespaces();
     if (parts.gate('APIServerIdentity')) await announceServer({client, clock, random, log, host: hostname(), isAlone: !store.shared}, signals.serving);
   });
-  const versionsTold = lazily(async () => {
+  const versionsPublished = lazily(async () => {
     await announced();
     const {storedVersions} = server;
-    await tellStorageVersions({client, clock, log, server: serverIdentity(hostname()), resources: storedResources(registry), told: (resource, error) => storedVersions.updated(resource, error)}, signals.serving);
+    await publishStorageVersions({client, clock, log, server: serverIdentity(hostname()), resources: storedResources(registry), updated: (resource, error) => storedVersions.updated(resource, error)}, signals.serving);
   });
   const identity = `start-${naming.component('apiserver')}-identity-lease`;
   const all: StartHook[] = [
@@ -143,16 +143,16 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
       },
     },
     {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
-    ...(registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => keepFlowControl({client, clock, log, revision: () => store.revision()}, signals.serving)}, {name: 'priority-and-fairness-config-consumer', run: async () => tellDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, signals.looping)}] : []),
+    ...(registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => keepFlowControl({client, clock, log, revision: () => store.revision()}, signals.serving)}, {name: 'priority-and-fairness-config-consumer', run: async () => reportDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, signals.looping)}] : []),
     ...(registry.serves(kinds.customResourceDefinitions) ? definitionHooks({instances: customInstances(server.registry, server.custom, parts.user), loops}, signals.looping) : []),
     ...(proxy.pair ? [{name: 'aggregator-reload-proxy-client-cert', run: async () => proxy.follow(() => registrations.renew(), signals.serving)}] : []),
     ...(aggregation && registry.serves(kinds.apiServices) ? apiServiceHooks({server, health, naming, aggregation, loops}, signals.looping) : []),
     ...(authorizers.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
   ];
   // What the other hooks write would be held back until then.
-  const after = ({name, run}: StartHook): StartHook => ({name, run: () => versionsTold().then(run)});
+  const after = ({name, run}: StartHook): StartHook => ({name, run: () => versionsPublished().then(run)});
   return {
-    hooks: tellsStorageVersions(server, parts.gate) ? [{name: 'built-in-resources-storage-version-updater', run: versionsTold}, ...all.map(after)] : all,
+    hooks: publishesStorageVersions(server, parts.gate) ? [{name: 'built-in-resources-storage-version-updater', run: versionsPublished}, ...all.map(after)] : all,
     async leave() {
       await selfService?.leave().catch((error: unknown) => log.warn({err: error}, 'the endpoint of this server could not be taken back'));
     },

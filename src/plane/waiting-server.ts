@@ -25,7 +25,7 @@ export interface WaitingServerParts {
 export interface WaitingServer {
   readonly handler: ApiHandler;
   /** From now on the server itself answers. */
-  handOver(to: ApiHandler): void;
+  handOver(handler: ApiHandler): void;
 }
 
 /**
@@ -51,9 +51,9 @@ export const waitingServer = ({options, naming, clock, log, gate, reason}: Waiti
   let current: ApiHandler = async request => (/^\/(healthz|livez|readyz)(\/|\?|$)/.test(request.url) ? (await health())(request) : unavailable());
   return {
     handler: request => current(request),
-    handOver(to) {
+    handOver(handler) {
       following.abort();
-      current = to;
+      current = handler;
     },
   };
 };

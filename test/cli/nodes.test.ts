@@ -9,7 +9,7 @@ import {kinds} from '#src/api/kinds.js';
 import {forbidden} from '#src/api/status.js';
 import type {Log} from '#src/base/log.js';
 import {noLog} from '#src/base/log.js';
-import {refusalsOnce} from '#src/cli/nodes/refusals.js';
+import {logRefusalsOnce} from '#src/cli/nodes/refusals.js';
 import {hasKubectl, Kubectl} from '#test/e2e/kubectl.js';
 import {aCluster, ask, startNodes, until, type Cluster, type RunningNodes} from './cluster-nodes.js';
 import {aDirectory, Program, run} from './programs.js';
@@ -171,7 +171,7 @@ test('what the server forbids is logged once for each kind', t => {
   const lines: string[] = [];
   const write = (...[, message]: unknown[]) => void lines.push(String(message));
   const told: Log = {...noLog, child: () => told, info: write, warn: write, error: (first: unknown, message?: string) => void lines.push(message ?? String(first))};
-  const log = refusalsOnce(told);
+  const log = logRefusalsOnce(told);
   const refusal = (resource: string, name: string) => new Error('reporting failed', {cause: forbidden({group: '', resource}, name, 'not you')});
   for (const name of ['a', 'b']) log.error({err: refusal('pods', name)}, 'a pod failed');
   log.child({}).warn({err: refusal('nodes', 'n')}, 'a node failed');
@@ -179,7 +179,7 @@ test('what the server forbids is logged once for each kind', t => {
 
   const before = 'the server forbids what the nodes need (docs/simulation.md lists it), which is tried again without another word: ';
   t.deepEqual(lines, [`${before}pods "a" is forbidden: not you`, `${before}nodes "n" is forbidden: not you`, 'else']);
-  t.is(refusalsOnce(noLog).v(5), noLog, 'lines that nobody reads are not made');
+  t.is(logRefusalsOnce(noLog).v(5), noLog, 'lines that nobody reads are not made');
 });
 
 (hasKubectl() ? test : test.skip)('kubectl reads logs and runs commands on nodes of another process', async t => {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {givesBackMemory, ownHeap, type EngineHeap} from '#src/cli/resting.js';
+import {givesBackMemory, ownHeap, type EngineHeap} from '#src/cli/idle-memory.js';
 
 const mb = 1 << 20;
 

@@ -30,7 +30,7 @@ interface Seen {
 }
 
 /** A client that speaks the binary form, and what its server gets to see. `respond` tells what comes back. */
-const aWorld = async (respond: (seen: Seen) => ReturnType<typeof json>, more: Partial<Parameters<typeof connectedClient>[1]> = {}) => {
+const anEnvironment = async (respond: (seen: Seen) => ReturnType<typeof json>, more: Partial<Parameters<typeof connectedClient>[1]> = {}) => {
   const seen: Seen[] = [];
   const server: TestServer = await serve(
     answering(async ({method, body, headers}) => {
@@ -58,26 +58,26 @@ const pod = {apiVersion: 'v1', kind: 'Pod', metadata: {namespace: 'x', name: 'a'
 const metadata = 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 test('objects, lists and refusals go both ways in the words of the server, whichever naming the flag was given in', async t => {
-  await using world = await aWorld(({method}) => {
+  await using environment = await anEnvironment(({method}) => {
     if (method === 'DELETE') return binary(notFound({group: '', resource: 'pods'}, 'a').status as KubeObject, 404);
     return binary(method === 'GET' ? ({apiVersion: 'v1', kind: 'PodList', metadata: {resourceVersion: '7'}, items: [{metadata: {name: 'ü'}}]} as KubeObject) : pod);
   });
-  const pods = world.client.resource(kinds.pods);
+  const pods = environment.client.resource(kinds.pods);
 
   t.like(await pods.create({metadata: {namespace: 'x', name: 'a'}, spec: {containers: []}}), {metadata: {name: 'a'}});
   await pods.update({metadata: {namespace: 'x', name: 'a'}, status: {phase: 'Running'}}, {subresource: 'status'});
   t.like((await pods.list()).items, [{metadata: {name: 'ü'}}]);
   t.true(isNotFound(await t.throwsAsync(pods.delete('a', {namespace: 'x', gracePeriodSeconds: 0}))));
 
-  t.deepEqual(new Set(world.seen.map(({accept}) => accept)), new Set([`${type},application/json`]));
-  t.deepEqual(world.seen.map(({contentType}) => contentType), [type, type, undefined, type]);
-  t.like(world.seen[1]!.sent, {...pod, status: {phase: 'Running'}} as KubeObject);
-  t.like(world.seen[3]!.sent, {kind: 'DeleteOptions', apiVersion: 'v1', gracePeriodSeconds: 0} as KubeObject);
+  t.deepEqual(new Set(environment.seen.map(({accept}) => accept)), new Set([`${type},application/json`]));
+  t.deepEqual(environment.seen.map(({contentType}) => contentType), [type, type, undefined, type]);
+  t.like(environment.seen[1]!.sent, {...pod, status: {phase: 'Running'}} as KubeObject);
+  t.like(environment.seen[3]!.sent, {kind: 'DeleteOptions', apiVersion: 'v1', gracePeriodSeconds: 0} as KubeObject);
 });
 
 test('what has no binary form goes as JSON: patches, bodies that do not say what they are, values of a wrong type, custom kinds', async t => {
-  await using world = await aWorld(() => json({...pod}));
-  const {client} = world;
+  await using environment = await anEnvironment(() => json({...pod}));
+  const {client} = environment;
   const pods = client.resource(kinds.pods);
   const widgets = client.resource({...kinds.pods, group: 'example', kind: 'Widget', plural: 'widgets'} as never);
 
@@ -87,40 +87,40 @@ test('what has no binary form goes as JSON: patches, bodies that do not say what
   await widgets.create({apiVersion: 'example.com/v1', kind: 'Widget', metadata: {namespace: 'x', name: 'a'}} as never);
   await client.request('GET', '/version');
 
-  t.deepEqual(world.seen.map(({contentType}) => contentType), ['application/merge-patch+json', 'application/json', 'application/json', 'application/json', undefined]);
-  t.is(world.seen[4]!.accept, 'application/json');
+  t.deepEqual(environment.seen.map(({contentType}) => contentType), ['application/merge-patch+json', 'application/json', 'application/json', 'application/json', undefined]);
+  t.is(environment.seen[4]!.accept, 'application/json');
 });
 
 test('what every object of a kind has is there, be it empty', async t => {
-  await using world = await aWorld(() => binary({apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSliceList', items: [{metadata: {name: 'a'}}]} as KubeObject));
-  t.like((await world.client.resource(kinds.endpointSlices).list()).items, [{metadata: {name: 'a'}, endpoints: []}]);
+  await using environment = await anEnvironment(() => binary({apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSliceList', items: [{metadata: {name: 'a'}}]} as KubeObject));
+  t.like((await environment.client.resource(kinds.endpointSlices).list()).items, [{metadata: {name: 'a'}, endpoints: []}]);
 
-  await using empty = await aWorld(() => binary({apiVersion: 'v1', kind: 'PodList'}));
+  await using empty = await anEnvironment(() => binary({apiVersion: 'v1', kind: 'PodList'}));
   t.deepEqual((await empty.client.resource(kinds.pods).list()).items, []);
 });
 
 test('metadata alone is asked for in the binary form too', async t => {
-  await using world = await aWorld(() => binary({apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata: {name: 'a'}}));
+  await using environment = await anEnvironment(() => binary({apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata: {name: 'a'}}));
 
-  t.like(await world.client.metadata(kinds.pods).get('a', {namespace: 'x'}), {kind: 'PartialObjectMetadata', metadata: {name: 'a'}});
+  t.like(await environment.client.metadata(kinds.pods).get('a', {namespace: 'x'}), {kind: 'PartialObjectMetadata', metadata: {name: 'a'}});
 
-  t.is(world.seen[0]!.accept, `${type};${metadata},application/json;${metadata},application/json`.replaceAll(metadata, 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1'));
+  t.is(environment.seen[0]!.accept, `${type};${metadata},application/json;${metadata},application/json`.replaceAll(metadata, 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1'));
 });
 
 for (const code of [415, 406]) {
   test(`a resource whose server answers ${code} to the binary form gets JSON from then on, and others do not`, async t => {
-    await using world = await aWorld(({accept, sent}) => {
+    await using environment = await anEnvironment(({accept, sent}) => {
       if (sent?.kind === 'Pod' && accept !== 'application/json') return json(unsupportedMediaType(['application/json']).status, code);
       return json({...sent});
     });
-    const {client} = world;
+    const {client} = environment;
     const create = () => client.resource(kinds.pods).create({metadata: {namespace: 'x', name: 'a'}, spec: {containers: []}});
 
     t.is((await create()).metadata?.name, 'a');
     await create();
     await client.resource(kinds.configMaps).create({metadata: {namespace: 'x', name: 'a'}});
 
-    t.deepEqual(world.seen.map(({contentType}) => contentType), [type, 'application/json', 'application/json', type]);
+    t.deepEqual(environment.seen.map(({contentType}) => contentType), [type, 'application/json', 'application/json', type]);
   });
 }
 
@@ -134,23 +134,23 @@ for (const [cbor, accept, custom] of [
   ['written', `${type},${cborType},application/json`, cborType],
 ] as const) {
   test(`where CBOR is ${cbor}, custom kinds go as ${custom}, and others in their binary form`, async t => {
-    await using world = await aWorld(({sent}) => (cbor === 'never' ? json(sent) : inCbor(sent)), {cbor});
+    await using environment = await anEnvironment(({sent}) => (cbor === 'never' ? json(sent) : inCbor(sent)), {cbor});
 
-    t.like(await world.client.resource(widgetKind).create(aWidget), {metadata: {name: 'a'}});
-    await world.client.resource(kinds.pods).create({metadata: {namespace: 'x', name: 'a'}, spec: {containers: []}});
+    t.like(await environment.client.resource(widgetKind).create(aWidget), {metadata: {name: 'a'}});
+    await environment.client.resource(kinds.pods).create({metadata: {namespace: 'x', name: 'a'}, spec: {containers: []}});
 
-    t.deepEqual(world.seen.map(seen => [seen.accept, seen.contentType]), [[accept, custom], [accept, type]]);
+    t.deepEqual(environment.seen.map(seen => [seen.accept, seen.contentType]), [[accept, custom], [accept, type]]);
   });
 }
 
 test('a server that takes no CBOR gets JSON after it has said so once', async t => {
-  await using world = await aWorld(({contentType, sent}) => (contentType === cborType ? json(unsupportedMediaType(['application/json']).status, 415) : json(sent)), {cbor: 'written'});
-  const widgets = world.client.resource(widgetKind);
+  await using environment = await anEnvironment(({contentType, sent}) => (contentType === cborType ? json(unsupportedMediaType(['application/json']).status, 415) : json(sent)), {cbor: 'written'});
+  const widgets = environment.client.resource(widgetKind);
 
   await widgets.create(aWidget);
   await widgets.create(aWidget);
 
-  t.deepEqual(world.seen.map(({contentType}) => contentType), [cborType, 'application/json', 'application/json']);
+  t.deepEqual(environment.seen.map(({contentType}) => contentType), [cborType, 'application/json', 'application/json']);
 });
 
 test('a sequence of CBOR is cut into its events, in whatever pieces it comes', async t => {
@@ -168,13 +168,13 @@ test('a sequence of CBOR is cut into its events, in whatever pieces it comes', a
 
 test('an answer that is damaged is an error, and so is a damaged event', async t => {
   const garbage = {status: 200, headers: {}, body: {kind: 'bytes', bytes: Buffer.from('nonsense'), contentType: type}} as const;
-  await using world = await aWorld(() => garbage);
-  await t.throwsAsync(world.client.resource(kinds.pods).get('a', {namespace: 'x'}), {message: /does not appear to be a protobuf message/});
+  await using environment = await anEnvironment(() => garbage);
+  await t.throwsAsync(environment.client.resource(kinds.pods).get('a', {namespace: 'x'}), {message: /does not appear to be a protobuf message/});
 
-  await using other = await aWorld(() => ({...garbage, body: {...garbage.body, bytes: Buffer.concat([Buffer.of(0, 0, 0, 1), Buffer.of(0xff)]), contentType: `${type};stream=watch`}}));
+  await using other = await anEnvironment(() => ({...garbage, body: {...garbage.body, bytes: Buffer.concat([Buffer.of(0, 0, 0, 1), Buffer.of(0xff)]), contentType: `${type};stream=watch`}}));
   await t.throwsAsync(firstValueFrom(other.client.resource(kinds.pods).watch()), {message: /unexpected EOF/});
 
-  await using cut = await aWorld(() => ({...garbage, body: {...garbage.body, bytes: Buffer.of(0, 0, 0, 9, 1), contentType: `${type};stream=watch`}}));
+  await using cut = await anEnvironment(() => ({...garbage, body: {...garbage.body, bytes: Buffer.of(0, 0, 0, 9, 1), contentType: `${type};stream=watch`}}));
   await t.throwsAsync(firstValueFrom(cut.client.resource(kinds.pods).watch()), {message: /cut off within an event/});
 });
 

@@ -18,12 +18,12 @@ import {type TestServer, aWatch, anEvent, answering, json, serve} from '#test/se
 const settings = (server: TestServer) => ({server: server.url, trust: {ca: {data: server.ca}}, identity: {}, source: 'test'});
 const options = {clock: systemClock, meter: noMeter, naming: naming('plat'), userAgent: 'tester'};
 
-interface World extends AsyncDisposable {
+interface Environment extends AsyncDisposable {
   readonly server: TestServer;
   readonly client: Client;
 }
 
-const aWorld = async (handler: ApiHandler): Promise<World> => {
+const anEnvironment = async (handler: ApiHandler): Promise<Environment> => {
   const server = await serve(handler);
   const connection = await connect(settings(server), {clock: systemClock});
   return {
@@ -38,7 +38,7 @@ const aWorld = async (handler: ApiHandler): Promise<World> => {
 
 test('objects go to the server and come back', async t => {
   const seen: unknown[] = [];
-  await using world = await aWorld(
+  await using environment = await anEnvironment(
     answering(async ({method, url, body, headers}) => {
       const sent = body?.kind === 'bytes' ? JSON.parse((await body.read(1000)).toString()) : undefined;
       seen.push([method, url, headers['content-type'], sent]);
@@ -46,7 +46,7 @@ test('objects go to the server and come back', async t => {
     }),
   );
 
-  const made = await world.client.resource(kinds.configMaps).create({metadata: {namespace: 'x', name: 'a'}, data: {k: 'ü'}});
+  const made = await environment.client.resource(kinds.configMaps).create({metadata: {namespace: 'x', name: 'a'}, data: {k: 'ü'}});
 
   t.is(made.metadata?.resourceVersion, '1');
   t.deepEqual(seen, [
@@ -55,19 +55,19 @@ test('objects go to the server and come back', async t => {
 });
 
 test('refusals reject with the status of the server, and unreachable servers with another error', async t => {
-  await using world = await aWorld(answering(() => json(notFound({group: '', resource: 'configmaps'}, 'a').status, 404)));
-  const maps = world.client.resource(kinds.configMaps);
+  await using environment = await anEnvironment(answering(() => json(notFound({group: '', resource: 'configmaps'}, 'a').status, 404)));
+  const maps = environment.client.resource(kinds.configMaps);
 
   t.true(isNotFound(await t.throwsAsync(maps.get('a', {namespace: 'x'}))));
-  await world.server.listener.close();
+  await environment.server.listener.close();
   const error = await t.throwsAsync(maps.get('a', {namespace: 'x'}));
   t.regex(error!.message, /^GET https:.*configmaps\/a: connection refused$/);
 });
 
 test('a watch emits what arrives, in whatever pieces it arrives, until the server ends it', async t => {
   const watch = aWatch();
-  await using world = await aWorld(answering(() => watch.response));
-  const emitted = lastValueFrom(world.client.resource(kinds.configMaps).watch({resourceVersion: '1'}).pipe(toArray()));
+  await using environment = await anEnvironment(answering(() => watch.response));
+  const emitted = lastValueFrom(environment.client.resource(kinds.configMaps).watch({resourceVersion: '1'}).pipe(toArray()));
   await untilTrue(() => watch.sinks.length > 0);
   const [sink] = watch.sinks;
 
@@ -90,8 +90,8 @@ test('a watch emits what arrives, in whatever pieces it arrives, until the serve
 test('an ERROR event, a refusal and a broken stream are three different errors', async t => {
   const watch = aWatch();
   const answers: ApiResponse[] = [watch.response, json(statusError('Forbidden', 'no').status, 403), watch.response];
-  await using world = await aWorld(answering(() => answers.shift()!));
-  const maps = world.client.resource(kinds.configMaps);
+  await using environment = await anEnvironment(answering(() => answers.shift()!));
+  const maps = environment.client.resource(kinds.configMaps);
   const start = async (count: number) => {
     const result = lastValueFrom(maps.watch(), {defaultValue: undefined});
     result.catch(() => {});
@@ -108,21 +108,21 @@ test('an ERROR event, a refusal and a broken stream are three different errors',
 
   const broken = start(2);
   await untilTrue(() => watch.sinks.length === 2);
-  await world.server.listener.close();
+  await environment.server.listener.close();
   t.false('status' in (await t.throwsAsync(broken))!);
 });
 
 test('unsubscribing from a watch ends it on the server', async t => {
   const watch = aWatch();
-  await using world = await aWorld(answering(() => watch.response));
-  const first = firstValueFrom(world.client.resource(kinds.configMaps).watch().pipe(take(1)));
+  await using environment = await anEnvironment(answering(() => watch.response));
+  const first = firstValueFrom(environment.client.resource(kinds.configMaps).watch().pipe(take(1)));
   await untilTrue(() => watch.sinks.length > 0);
 
   watch.sinks[0]!.event(anEvent('ADDED', {}));
   await first;
   await untilTrue(() => watch.stopped() === 1);
 
-  t.is(world.server.http.watchers, 0);
+  t.is(environment.server.http.watchers, 0);
 });
 
 for (const name of ['plat', 'kubernetes'] as const) {
@@ -151,7 +151,7 @@ test('a whole collection is read page by page, and in one piece when its revisio
   const page = (names: string[], next?: string) =>
     json({metadata: {resourceVersion: '7', ...(next ? {continue: next, remainingItemCount: 1} : {})}, items: names.map(name => ({metadata: {name}}))});
   let expired = false;
-  await using world = await aWorld(
+  await using environment = await anEnvironment(
     answering(({url}: ApiRequest) => {
       asked.push(url.split('?')[1]!);
       if (!url.includes('limit')) return page(['a', 'b', 'c']);
@@ -159,7 +159,7 @@ test('a whole collection is read page by page, and in one piece when its revisio
       return expired ? json(statusError('Expired', 'gone').status, 410) : page(['b']);
     }),
   );
-  const maps = world.client.resource(kinds.configMaps);
+  const maps = environment.client.resource(kinds.configMaps);
 
   const paged = await listAll(maps, {limit: 1, resourceVersion: '0', labelSelector: 'x=y'});
   expired = true;

@@ -21,7 +21,7 @@ import {delegatedSecurity} from '#src/serving/delegated-security.js';
 import {connect} from '#src/transport/http-connection.js';
 import {loadSettings} from '#src/transport/load-settings.js';
 
-interface World extends AsyncDisposable {
+interface Environment extends AsyncDisposable {
   readonly inProcess: Client;
   readonly overHttps: Client;
   /** In the binary form. */
@@ -30,7 +30,7 @@ interface World extends AsyncDisposable {
 }
 
 /** One server, and two ways to it. */
-const aWorld = async (naming: 'plat' | 'kubernetes'): Promise<World> => {
+const anEnvironment = async (naming: 'plat' | 'kubernetes'): Promise<Environment> => {
   const plane = await startPlane({naming, bindAddress: '127.0.0.1', securePort: 0, freeze: true, apiserverArgs: ['--authorization-mode=AlwaysAllow', '--feature-gates=CBORServingAndStorage=true']});
   const file = join(await mkdtemp(join(tmpdir(), 'plat-client-')), 'kubeconfig');
   await writeFile(file, plane.kubeconfig);
@@ -53,13 +53,13 @@ const aMap = (name: string, data: Record<string, string> = {}): ConfigMap => ({m
 
 for (const naming of ['plat', 'kubernetes'] as const) {
   test(`${naming}: all ways to a server lead to the same objects and the same refusals`, async t => {
-    await using world = await aWorld(naming);
+    await using environment = await anEnvironment(naming);
 
     for (const [how, client, other] of [
-      ['in-process', world.inProcess, world.overHttps],
-      ['https', world.overHttps, world.inProcess],
-      ['binary', world.inBinary, world.overHttps],
-      ['cbor', world.inCbor, world.inBinary],
+      ['in-process', environment.inProcess, environment.overHttps],
+      ['https', environment.overHttps, environment.inProcess],
+      ['binary', environment.inBinary, environment.overHttps],
+      ['cbor', environment.inCbor, environment.inBinary],
     ] as const) {
       t.is(client.naming.name, naming);
       const maps = client.resource(kinds.configMaps);
@@ -79,9 +79,9 @@ for (const naming of ['plat', 'kubernetes'] as const) {
 }
 
 test('all ways watch the same events from where a list ended', async t => {
-  await using world = await aWorld('plat');
-  const clients = [world.inProcess, world.overHttps, world.inBinary, world.inCbor];
-  const maps = world.inProcess.resource(kinds.configMaps);
+  await using environment = await anEnvironment('plat');
+  const clients = [environment.inProcess, environment.overHttps, environment.inBinary, environment.inCbor];
+  const maps = environment.inProcess.resource(kinds.configMaps);
   await Promise.all(Array.from({length: 7}, (_, index) => maps.create(aMap(`before-${index}`))));
 
   const followed = clients.map(async client => {
@@ -107,8 +107,8 @@ test('all ways watch the same events from where a list ended', async t => {
 });
 
 test("a component's port lets in whom the server lets in", async t => {
-  await using world = await aWorld('plat');
-  const delegate = world.overHttps;
+  await using environment = await anEnvironment('plat');
+  const delegate = environment.overHttps;
   const security = await delegatedSecurity({
     flags: {
       requestheaderAllowedNames: [],

@@ -9,7 +9,7 @@ import {naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {serviceUnavailable} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
-import {startServer, type ServerWorld} from '#test/fixtures/server.js';
+import {startServer, type TestApiServer} from '#test/fixtures/server.js';
 import {alone, aPlaneWith, aTemplate, hands, type Hands} from './workloads.js';
 
 type Spec = NonNullable<Job['spec']>;
@@ -47,7 +47,7 @@ const played = <A extends Hands>(at: A) => {
   return {...at, batch, ends, job, status, conditions, active, byIndex};
 };
 
-const world = async (t: ExecutionContext, server?: ServerWorld) => played(await alone(t, [jobController], {concurrentJobSyncs: 5, maxWaitingPods: 0}, server));
+const world = async (t: ExecutionContext, server?: TestApiServer) => played(await alone(t, [jobController], {concurrentJobSyncs: 5, maxWaitingPods: 0}, server));
 
 /** With all that belongs to a plane. */
 const planeWorld = async (controllers: readonly string[] = []) => {

@@ -8,7 +8,7 @@ import type {VirtualClock} from '#src/base/virtual-clock.js';
 import {controllerOf} from '#src/model/owners.js';
 import type {Plane} from '#src/plane/plane.js';
 import type {Controller} from '#src/runtime/controller.js';
-import {startServer, type ServerWorld} from '#test/fixtures/server.js';
+import {startServer, type TestApiServer} from '#test/fixtures/server.js';
 import {startManager} from '#test/runtime/environment.js';
 import {aPlane} from './plane.js';
 
@@ -17,7 +17,7 @@ export const aPlaneWith = (controllers: readonly string[], args: readonly string
   aPlane({controllerManagerArgs: [`--controllers=serviceaccount-controller,${controllers.join(',')}`, ...args]});
 
 /** A bare server on which these controllers run, and nothing else does: days pass in no time. Their client can be made to fail. */
-export const alone = async (t: ExecutionContext, controllers: readonly Controller[], options: object = {}, server: ServerWorld = startServer()) => {
+export const alone = async (t: ExecutionContext, controllers: readonly Controller[], options: object = {}, server: TestApiServer = startServer()) => {
   const world = startManager(t, controllers, {options: {...options}}, server);
   await world.start();
   const {own, meter, lines, stop} = world;

@@ -6,7 +6,7 @@ import {seededRandom} from '#src/base/random.js';
 import {establishLoop} from '#src/controlplane/definitions/establish.js';
 import {finalizeLoop, type Instances} from '#src/controlplane/definitions/finalize.js';
 import {namesLoop} from '#src/controlplane/definitions/names.js';
-import {approvalLoop, structureLoop} from '#src/controlplane/definitions/verdicts.js';
+import {approvalLoop, structureLoop} from '#src/controlplane/definitions/condition-loops.js';
 import {serverLoops} from '#src/controlplane/loops.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import {startServer} from '#test/fixtures/server.js';

@@ -7,7 +7,7 @@ import {noLog} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {keepFlowControl, settleFlowControl} from '#src/controlplane/flow-control.js';
-import {tellDanglingSchemas} from '#src/controlplane/flow-schema-status.js';
+import {reportDanglingSchemas} from '#src/controlplane/flow-schema-status.js';
 import {startServer, type ServerOptions} from '#test/fixtures/server.js';
 
 const key = 'apf.plat.io/autoupdate-spec';
@@ -125,7 +125,7 @@ test('the status of each schema tells whether the level it refers to exists, as 
   const {client, clock, schemas, levels} = await start();
   await settleFlowControl(client);
   const stop = new AbortController();
-  tellDanglingSchemas({client, clock, random: seededRandom(1), log: noLog, watchSeconds: 86_400}, stop.signal);
+  reportDanglingSchemas({client, clock, random: seededRandom(1), log: noLog, watchSeconds: 86_400}, stop.signal);
   const told = async (name: string) => (await schemas.get(name)).status?.conditions?.map(({type, status, reason, message}) => [type, status, reason, message].join(' '));
   await schemas.create({metadata: {name: 'own'}, spec: {priorityLevelConfiguration: {name: 'mine'}, matchingPrecedence: 500}});
   await clock.advance(1_000);

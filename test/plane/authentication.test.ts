@@ -11,7 +11,7 @@ import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
 import {generatePrivateKey, privateKeyPem} from '#src/pki/keys.js';
 import {startPlane} from '#src/plane/plane.js';
 
-const proxyWorld = async () => {
+const proxyEnvironment = async () => {
   const authority = createAuthority(await generatePrivateKey(), {commonName: 'proxies', now: Date.now() - 60_000});
   const file = join(mkdtempSync(join(tmpdir(), 'plat-proxy-')), 'ca.crt');
   writeFileSync(file, authorityPem(authority).certificate);
@@ -24,7 +24,7 @@ const proxyWorld = async () => {
 };
 
 test('a trusted proxy says who is calling, and nobody else can', async t => {
-  const {plane, certificates} = await proxyWorld();
+  const {plane, certificates} = await proxyEnvironment();
   await using _ = plane;
   const whoAmI = async (chain: readonly Buffer[]) => {
     const {status, body} = await plane.api.handler({
@@ -44,7 +44,7 @@ test('a trusted proxy says who is calling, and nobody else can', async t => {
 });
 
 test('how callers are authenticated is published for the servers that extend the API', async t => {
-  const {plane, pem} = await proxyWorld();
+  const {plane, pem} = await proxyEnvironment();
   await using _ = plane;
   const {data} = await plane.client().resource(kinds.configMaps).get('extension-apiserver-authentication', {namespace: plane.naming.systemNamespace});
 

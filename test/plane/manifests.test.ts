@@ -8,7 +8,7 @@ import {customKind} from '#src/api/kind.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import {StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import {patienceMs, until} from '#src/plane/manifests/until.js';
+import {waitTimeoutMs, until} from '#src/plane/manifests/until.js';
 import type {Plane} from '#src/plane/plane.js';
 import {aDirectory} from '#test/cli/programs.js';
 import {aPlane} from '#test/controllers/plane.js';
@@ -133,7 +133,7 @@ test('what is waited for is given up after ten seconds, and told as it was last'
   await client.resource(kinds.configMaps).create({metadata: {name: 'slow', namespace: 'default'}, data: {state: 'pending'}});
   const waiting = until({client, clock: plane.clock, kind: kinds.configMaps, name: 'slow', namespace: 'default', isThere: ({data}) => data?.['state'] === 'ready', late: last => `still ${last?.data?.['state']}`});
   const given = t.throwsAsync(waiting, {message: 'still pending'});
-  await plane.clock.advance(patienceMs);
+  await plane.clock.advance(waitTimeoutMs);
 
   await given;
 });

@@ -7,7 +7,7 @@ import {HealthChecks} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {Controller} from '#src/runtime/controller.js';
 import {Manager, type RunOutcome, type ManagerOptions} from '#src/runtime/manager.js';
-import {startServer, type ServerWorld} from '#test/fixtures/server.js';
+import {startServer, type TestApiServer} from '#test/fixtures/server.js';
 import {FaultyClient} from './faulty-client.js';
 
 /** A log that remembers. */
@@ -23,7 +23,7 @@ export const recordingLog = () => {
 };
 
 /** Controllers under a manager over a real server, on virtual time. */
-export const startManager = (t: ExecutionContext, controllers: readonly Controller[], options: Partial<ManagerOptions> = {}, {clock, clientOf}: Pick<ServerWorld, 'clock' | 'clientOf'> = startServer()) => {
+export const startManager = (t: ExecutionContext, controllers: readonly Controller[], options: Partial<ManagerOptions> = {}, {clock, clientOf}: Pick<TestApiServer, 'clock' | 'clientOf'> = startServer()) => {
   const client = clientOf();
   const own = new FaultyClient(clientOf('system:serviceaccount:plat-system:own'));
   const meter = new MetricsRegistry();

@@ -14,7 +14,7 @@ import {StoreProcess} from './processes.js';
 import {modelSuite} from './suite-model.js';
 import {readSuite} from './suite-reads.js';
 import {storeSuite} from './suite.js';
-import {bytes} from './world.js';
+import {bytes} from './store-environment.js';
 
 const root = mkdtempSync(join(tmpdir(), 'plat-store-'));
 let made = 0;

@@ -15,7 +15,7 @@ import {etcdMissing, EtcdServer, hasEtcd} from './etcd-server.js';
 import {fromOne} from './from-one.js';
 import {Follower} from './follower.js';
 import {storeSuite} from './suite.js';
-import {bytes} from './world.js';
+import {bytes} from './store-environment.js';
 
 if (hasEtcd) {
   const server = await EtcdServer.start();

@@ -4,7 +4,7 @@ import type {Commit} from '#src/storage/local/engine.js';
 import {LocalStore} from '#src/storage/local/store.js';
 import {MemoryEngine} from '#src/storage/memory/engine.js';
 import {brief, Follower} from './follower.js';
-import {bytes} from './world.js';
+import {bytes} from './store-environment.js';
 
 /** An engine that is full while `full` is set. */
 class FillingEngine extends MemoryEngine {

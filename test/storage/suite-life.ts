@@ -1,6 +1,6 @@
 import {LeaseNotFound, StoreClosed} from '#src/storage/errors.js';
 import {brief, Follower} from './follower.js';
-import {bytes, type StoreTest} from './world.js';
+import {bytes, type StoreTest} from './store-environment.js';
 
 export const lifeSuite = (test: StoreTest): void => {
   test.alone('records under a lease are deleted when it runs out, as ordinary changes', async (t, {store, clock}) => {

@@ -3,7 +3,7 @@ import {seededRandom} from '#src/base/random.js';
 import {KeyExists, RevisionMismatch} from '#src/storage/errors.js';
 import {endOfPrefix, type Change} from '#src/storage/store.js';
 import {brief, Follower} from './follower.js';
-import {bytes, type StoreTest, type World} from './world.js';
+import {bytes, type StoreTest, type StoreEnvironment} from './store-environment.js';
 
 type Snapshot = ReadonlyMap<string, {readonly value: string; readonly revision: number; readonly created: number}>;
 
@@ -36,7 +36,7 @@ class Model {
 /** Few keys, many of them prefixes of others. */
 const keys = ['/a', '/a/a', '/a/b', '/a/b/c', '/ab', '/b', '/b/a', '/b/aa', '/c', '/c/0', '/c/0/1'];
 
-const play = async (t: ExecutionContext, {store}: World, seed: number): Promise<void> => {
+const play = async (t: ExecutionContext, {store}: StoreEnvironment, seed: number): Promise<void> => {
   const random = seededRandom(seed);
   const pick = <T>(of: readonly T[]): T => of[Math.floor(random.float() * of.length)]!;
   const model = new Model();
@@ -108,6 +108,6 @@ const play = async (t: ExecutionContext, {store}: World, seed: number): Promise<
 
 export const modelSuite = (test: StoreTest): void => {
   const title = (seed: number): string => `random operations agree with a plain model (seed ${seed})`;
-  for (const seed of [1, 2]) test(title(seed), (t, world) => play(t, world, seed));
-  for (const seed of [3, 4, 5, 6]) test.alone(title(seed), (t, world) => play(t, world, seed));
+  for (const seed of [1, 2]) test(title(seed), (t, environment) => play(t, environment, seed));
+  for (const seed of [3, 4, 5, 6]) test.alone(title(seed), (t, environment) => play(t, environment, seed));
 };

@@ -1,6 +1,6 @@
 import {Compacted, FutureRevision} from '#src/storage/errors.js';
 import {endOfPrefix, type Range, type RangeQuery, type RecordFilter} from '#src/storage/store.js';
-import {bytes, type StoreTest} from './world.js';
+import {bytes, type StoreTest} from './store-environment.js';
 
 const everything = {start: '/', end: endOfPrefix('/')};
 const show = ({records}: Range): string[] => records.map(({key, value}) => `${key}=${value.toString()}`);

@@ -1,7 +1,7 @@
 import {Compacted} from '#src/storage/errors.js';
 import type {Store} from '#src/storage/store.js';
 import {brief, Follower} from './follower.js';
-import {bytes, type StoreTest} from './world.js';
+import {bytes, type StoreTest} from './store-environment.js';
 
 const fill = async (store: Store, from: number, count: number): Promise<void> => {
   await Promise.all(Array.from({length: count}, (_, i) => store.create(`/k${from + i}`, bytes(String(i)))));

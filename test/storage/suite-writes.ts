@@ -1,5 +1,5 @@
 import {KeyExists, RevisionMismatch, ValueTooLarge} from '#src/storage/errors.js';
-import {bytes, type StoreTest} from './world.js';
+import {bytes, type StoreTest} from './store-environment.js';
 
 export const writeSuite = (test: StoreTest): void => {
   test('an empty store is at revision one and every write takes the next', async (t, {store}) => {

@@ -7,7 +7,7 @@ import {modelSuite} from './suite-model.js';
 import {readSuite} from './suite-reads.js';
 import {watchSuite} from './suite-watches.js';
 import {writeSuite} from './suite-writes.js';
-import type {StoreTest, World} from './world.js';
+import type {StoreTest, StoreEnvironment} from './store-environment.js';
 
 /** One way to have a store, and to have it again after it was closed. */
 export interface Backend {
@@ -20,7 +20,7 @@ export interface Backend {
 
 /** What every store promises, whichever keeps its records. */
 export const storeSuite = (test: (title: string, body: (t: ExecutionContext) => Promise<void>) => void, backend: Backend, suites = [writeSuite, readSuite, watchSuite, lifeSuite, modelSuite]): void => {
-  const state = (title: string, body: (t: ExecutionContext, world: World) => Promise<void>): void =>
+  const state = (title: string, body: (t: ExecutionContext, environment: StoreEnvironment) => Promise<void>): void =>
     test(`${backend.name}: ${title}`, async t => {
       const clock = new VirtualClock();
       const store = await backend.open(clock);

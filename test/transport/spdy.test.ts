@@ -23,7 +23,7 @@ const aPair = async (): Promise<[Socket, Socket]> => {
   return [one, other];
 };
 
-interface World {
+interface Environment {
   readonly client: SpdySession;
   readonly server: SpdySession;
   readonly sockets: readonly [Socket, Socket];
@@ -31,7 +31,7 @@ interface World {
   readonly opened: SpdyStream[];
 }
 
-const aWorld = async (onStream: (stream: SpdyStream) => void = () => {}, settings: Partial<SessionSettings> = {}): Promise<World> => {
+const anEnvironment = async (onStream: (stream: SpdyStream) => void = () => {}, settings: Partial<SessionSettings> = {}): Promise<Environment> => {
   const [one, other] = await aPair();
   const opened: SpdyStream[] = [];
   const server = new SpdySession(other, {side: 'server', ...settings, onStream: stream => (opened.push(stream), onStream(stream))});
@@ -84,7 +84,7 @@ for (const [what, block] of [
 }
 
 test('streams carry what is said both ways, and end half by half', async t => {
-  const {client, opened} = await aWorld(echo);
+  const {client, opened} = await anEnvironment(echo);
   const [one, other] = [client.open({streamType: 'stdin', Port: '80'}), client.open({streamType: 'error'})];
   one.end('to be echoed');
   other.write('first, ');
@@ -98,7 +98,7 @@ test('streams carry what is said both ways, and end half by half', async t => {
 });
 
 test('a large amount goes through whole, also to a peer who grants windows', async t => {
-  const {client} = await aWorld(echo);
+  const {client} = await anEnvironment(echo);
   const sent = Buffer.alloc(5 << 20, 'plat');
   const stream = client.open({});
   stream.end(sent);
@@ -110,7 +110,7 @@ test('a large amount goes through whole, also to a peer who grants windows', asy
 });
 
 test('a sender waits for a reader, by the connection', async t => {
-  const {client, opened, sockets} = await aWorld();
+  const {client, opened, sockets} = await anEnvironment();
   const stream = client.open({});
   const sent = 64 << 20;
   let done = false;
@@ -237,7 +237,7 @@ test('frames that come in one piece are read a few in each turn of the event loo
 });
 
 test('what streams keep of a peer is told', async t => {
-  const {client, server, opened} = await aWorld();
+  const {client, server, opened} = await anEnvironment();
   client.open({}).write(Buffer.alloc(100_000));
   while (opened.length === 0 || opened[0]!.readableLength < 100_000) await new Promise(setImmediate);
 
@@ -246,7 +246,7 @@ test('what streams keep of a peer is told', async t => {
 });
 
 test('a stream that is reset ends alone, one that is given up is reset', async t => {
-  const {client, opened} = await aWorld(stream => stream.resume());
+  const {client, opened} = await anEnvironment(stream => stream.resume());
   const [one, other] = [client.open({}).resume(), client.open({})];
   while (opened.length < 2) await new Promise(setImmediate);
 
@@ -283,7 +283,7 @@ for (const [what, bytes] of [
 }
 
 test('a connection that ends takes its streams with it, and a goodbye lets them end', async t => {
-  const {client, server, sockets, opened} = await aWorld(echo);
+  const {client, server, sockets, opened} = await anEnvironment(echo);
   const stream = client.open({}).resume();
   while (opened.length === 0) await new Promise(setImmediate);
 

@@ -8,7 +8,7 @@ import type {Client} from '#src/client/client.js';
 const staleAfterMs = 10 * 60_000;
 
 /** Who holds the lock of the cluster's own manager, where that is not the lock we contend for; undefined where nobody does. */
-export const ownManagerOf = async (client: Client, clock: Clock, ours: {readonly namespace: string; readonly name: string} | undefined): Promise<string | undefined> => {
+export const planeManagerOf = async (client: Client, clock: Clock, ours: {readonly namespace: string; readonly name: string} | undefined): Promise<string | undefined> => {
   const {systemNamespace: namespace} = client.naming;
   const name = client.naming.component('controller-manager');
   if (ours?.name === name && ours.namespace === namespace) return undefined;

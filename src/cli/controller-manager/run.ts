@@ -6,7 +6,7 @@ import type {Controller} from '#src/runtime/controller.js';
 import {runComponent} from '#src/cli/component.js';
 import type {ServerConnection} from '#src/cli/connection.js';
 import type {Invocation} from '#src/cli/program.js';
-import {ownManagerOf} from './doubled.js';
+import {planeManagerOf} from './doubled.js';
 
 type Given = Invocation<(typeof controllerManagerFlags)['rows']>;
 
@@ -26,7 +26,7 @@ export const runControllerManager = async (invocation: Given): Promise<number> =
 const warnOfDoubles = async ({parsed: {options, set}, clock, log}: Given, connection: ServerConnection, controllers: readonly Controller[]): Promise<void> => {
   try {
     const lock = options.leaderElect ? placeOfLock(options, set, connection.naming.systemNamespace) : undefined;
-    const holder = await ownManagerOf(connection.client('doubled', {timeoutMs: 5000}), clock, lock);
+    const holder = await planeManagerOf(connection.client('doubled', {timeoutMs: 5000}), clock, lock);
     if (holder === undefined) return;
     for (const {name} of selectControllers(controllers, options.controllers).selected) log.warn({controller: name, manager: holder}, 'the cluster has a manager of its own that runs this controller too');
   } catch (error) {

@@ -1,16 +1,16 @@
 import {kinds} from '#src/api/kinds.js';
 import type {NamingName} from '#src/api/naming.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {judge} from '#src/cli/certificate.js';
+import {setApproval} from '#src/cli/certificate.js';
 import {generatePrivateKey} from '#src/pki/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import {startPlane} from '#src/plane/plane.js';
-import {expect} from './world.js';
+import {expect} from './requests.js';
 
 const hourMs = 3_600_000;
 
 /** Two days of the cleaner's life on a clock that is moved by hand: a denied request is gone within hours, a forgotten one after a day. */
-export const cleanerTidies = async (naming: NamingName, tell: (line: string) => void): Promise<void> => {
+export const cleanerTidies = async (naming: NamingName, print: (line: string) => void): Promise<void> => {
   const clock = new VirtualClock();
   await using plane = await startPlane({naming, listen: false, clock, controllerManagerArgs: ['--controllers=certificatesigningrequest-cleaner-controller']});
   const client = plane.client();
@@ -19,7 +19,7 @@ export const cleanerTidies = async (naming: NamingName, tell: (line: string) => 
   for (const name of ['denied', 'forgotten']) {
     await requests.create({metadata: {name}, spec: {request, signerName: plane.naming.signers.apiserverClient, usages: ['client auth']}});
   }
-  await judge(client, 'deny', 'denied', {now: clock.now()});
+  await setApproval(client, 'deny', 'denied', {now: clock.now()});
   const left = async () => (await requests.list()).items.map(({metadata}) => metadata?.name).join(', ');
 
   await clock.advance(hourMs - 60_000);
@@ -28,5 +28,5 @@ export const cleanerTidies = async (naming: NamingName, tell: (line: string) => 
   expect((await left()) === 'forgotten', 'the denied request is deleted after an hour');
   await clock.advance(24 * hourMs);
   expect((await left()) === '', 'the forgotten request is deleted after a day');
-  tell('On a second plane with a clock of its own the cleaner lived through 27 hours: a denied request was deleted after an hour, a forgotten one after a day.');
+  print('On a second plane with a clock of its own the cleaner lived through 27 hours: a denied request was deleted after an hour, a forgotten one after a day.');
 };

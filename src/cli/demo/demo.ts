@@ -9,7 +9,7 @@ import {loadAuthority} from '#src/pki/authority.js';
 import {startPlane} from '#src/plane/plane.js';
 import {cleanerTidies} from './cleaner.js';
 import {findOpenSsl} from './openssl.js';
-import {nodeJoins, othersFail, personJoins} from './story.js';
+import {nodeJoins, strangersAreRefused, personJoins} from './scenario.js';
 
 /** `plat demo`: the main job from end to end on real keys and a real port. Rejects at the first thing that is not as it must be. */
 export const runDemo = async ({parsed: {options}, log, stopping, print}: Invocation<(typeof demoFlags)['rows']>): Promise<void> => {
@@ -18,22 +18,22 @@ export const runDemo = async ({parsed: {options}, log, stopping, print}: Invocat
   await using undo = new Undo();
   undo.defer(() => rmSync(directory, {recursive: true, force: true}));
   let step = 0;
-  const tell = (line: string) => {
+  const printStep = (line: string) => {
     if (stopping.aborted) throw new Error('stopped before its end; nothing stays behind');
     print(`${String(++step).padStart(2)}. ${line}`);
   };
 
   const plane = await startPlane({naming: options.naming, dataDir: join(directory, 'plane'), log: log.v(1)});
   undo.defer(() => plane.stop());
-  tell(`A control plane runs at ${plane.url} (${options.naming} naming), ready after ${Math.round(clock.monotonic() - started)} ms.`);
+  printStep(`A control plane runs at ${plane.url} (${options.naming} naming), ready after ${Math.round(clock.monotonic() - started)} ms.`);
   const pem = (file: string) => readFileSync(join(directory, 'plane', 'pki', file), 'utf8');
   const ca = pem('ca.crt');
   const workshop = join(directory, 'openssl');
   mkdirSync(workshop, {mode: 0o700});
-  const stage = {plane, authority: loadAuthority('demo', ca, pem('ca.key')), ca, admin: plane.client(), clock, openssl: await findOpenSsl(workshop), tell};
-  await nodeJoins(stage);
-  await personJoins(stage);
-  await othersFail(stage);
-  await cleanerTidies(options.naming, tell);
-  tell(`Everything was as expected, in ${((clock.monotonic() - started) / 1000).toFixed(1)} s. Nothing stays behind.`);
+  const context = {plane, authority: loadAuthority('demo', ca, pem('ca.key')), ca, admin: plane.client(), clock, openssl: await findOpenSsl(workshop), print: printStep};
+  await nodeJoins(context);
+  await personJoins(context);
+  await strangersAreRefused(context);
+  await cleanerTidies(options.naming, printStep);
+  printStep(`Everything was as expected, in ${((clock.monotonic() - started) / 1000).toFixed(1)} s. Nothing stays behind.`);
 };

@@ -15,16 +15,16 @@ const refusalIn = ({err}: LogFields): StatusError | undefined => {
 const subjectOf = ({status: {details}}: StatusError): string => `${details?.group ?? ''}/${details?.kind ?? ''}`;
 
 /** A log that tells once what the server forbids of each kind: nodes try again and again. */
-export const refusalsOnce = (log: Log): Log => {
-  const told = new Set<string>();
+export const logRefusalsOnce = (log: Log): Log => {
+  const reported = new Set<string>();
   const over = (inner: Log): Log => {
     if (inner === noLog) return noLog; // Callers compare with it to save themselves what nobody reads.
     const method = (level: 'info' | 'warn' | 'error'): LogMethod => (first: LogFields | string, message?: string) => {
       if (typeof first === 'string') return inner[level](first);
       const refusal = refusalIn(first);
       if (!refusal) return inner[level](first, message ?? '');
-      if (told.has(subjectOf(refusal))) return;
-      told.add(subjectOf(refusal));
+      if (reported.has(subjectOf(refusal))) return;
+      reported.add(subjectOf(refusal));
       inner.error(`the server forbids what the nodes need (docs/simulation.md lists it), which is tried again without another word: ${refusal.message}`);
     };
     return {info: method('info'), warn: method('warn'), error: method('error'), v: level => over(inner.v(level)), child: fields => over(inner.child(fields))};

@@ -19,7 +19,7 @@ import {startSimulation, type Simulation} from '#src/simulation/simulation.js';
 import {openConnection, type ServerConnection} from '#src/cli/connection.js';
 import {untilStopped, type Invocation} from '#src/cli/program.js';
 import {settingsFile} from '#src/cli/settings-file.js';
-import {refusalsOnce} from './refusals.js';
+import {logRefusalsOnce} from './refusals.js';
 import {missingRights} from './rights.js';
 
 type Given = Invocation<(typeof nodesFlags)['rows']>;
@@ -27,7 +27,7 @@ type Given = Invocation<(typeof nodesFlags)['rows']>;
 /** `plat nodes`: simulated nodes of a cluster that is there, with their agents, until it is asked to stop. */
 export const runNodes = async (given: Given): Promise<number> => {
   const {parsed: {options}, stopping} = given;
-  const log = refusalsOnce(given.log);
+  const log = logRefusalsOnce(given.log);
   const rules = options.simulationFile ? await rulesIn(options.simulationFile) : noRules; // What is wrong with the file is told before anybody is asked.
   await using undo = new Undo();
   // It may be asked to stop while it waits for a server that does not answer.
@@ -65,7 +65,7 @@ const simulate = async (given: Given, rules: Rules, undo: Undo): Promise<void> =
   const families = [familyOf(placement.addresses(0)[0]!)];
   const clients = {client: connection.client('simulation'), clientAs: ({name}: UserInfo) => connection.client(name)};
   const starting = startSimulation({nodes: options.nodes, naming, clock, random, log, meter, rules, families, placement, version: version.gitVersion, ...clients});
-  undo.defer(() => Promise.race([starting.then(late => late.stop(), () => {}), sleep(clock, patienceMs)])); // What asks a server that does not answer is left behind.
+  undo.defer(() => Promise.race([starting.then(late => late.stop(), () => {}), sleep(clock, permissionTimeoutMs)])); // What asks a server that does not answer is left behind.
   simulation = await starting;
   await simulation.reported;
   if (stopping.aborted) return;
@@ -74,7 +74,7 @@ const simulate = async (given: Given, rules: Rules, undo: Undo): Promise<void> =
 };
 
 /** How long the nodes have to end what they are doing. */
-const patienceMs = 2000;
+const permissionTimeoutMs = 2000;
 
 const refuseWithoutRights = async (connection: ServerConnection): Promise<void> => {
   const missing = await missingRights(connection.client('rights', {timeoutMs: 10_000}));

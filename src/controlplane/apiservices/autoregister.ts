@@ -15,7 +15,7 @@ type Definition = ObjectOf<typeof kinds.customResourceDefinitions>;
 type Managed = 'onstart' | 'true';
 
 /** Groups that others may serve in this server's place for good: their objects are made where they are missing, and never changed. */
-const leftToOthers: ReadonlySet<GroupToken> = new Set(['metrics']);
+const excludedGroups: ReadonlySet<GroupToken> = new Set(['metrics']);
 
 export interface AutoregisterParts {
   /** Everything the server serves by itself. */
@@ -42,7 +42,7 @@ const registration = (naming: Naming, group: string, version: string, {group: gr
 export const builtInRegistrations = ({served, naming}: Pick<AutoregisterParts, 'served' | 'naming'>): ReadonlyMap<string, ApiService> => {
   const wanted = served.flatMap(({group, version}) => {
     const priority = builtInPriority(group, version);
-    return priority ? [registration(naming, naming.group(group), version, priority, leftToOthers.has(group) ? undefined : 'onstart')] : [];
+    return priority ? [registration(naming, naming.group(group), version, priority, excludedGroups.has(group) ? undefined : 'onstart')] : [];
   });
   return new Map(wanted.map(object => [object.metadata!.name!, object]));
 };

@@ -24,32 +24,32 @@ const conditionOf = ({status}: Frozen<ApiService>) => status?.conditions?.find(c
 export const isAvailable = (object: Frozen<ApiService>): boolean => conditionOf(object)?.status === 'True';
 
 /** Changes of what others serve, or served until now; those of what is served here are many when the server starts. */
-export const ofOthers = sameKey(kinds.apiServices, change => Boolean(change.object.spec?.service ?? (change.type === 'updated' && change.old.spec?.service)));
+export const remoteOnly = sameKey(kinds.apiServices, change => Boolean(change.object.spec?.service ?? (change.type === 'updated' && change.old.spec?.service)));
 
 /** Tells in the status, and in figures, whether a group's version is served. */
-export interface Teller {
-  tell(object: Frozen<ApiService>, found: Availability): Promise<void>;
+export interface AvailabilityReporter {
+  report(object: Frozen<ApiService>, found: Availability): Promise<void>;
   forget(name: string): void;
 }
 
-export interface TellerParts {
+export interface AvailabilityReporterParts {
   readonly clock: Clock;
   readonly meter: Meter;
   readonly writer: Pick<Writer<ApiService>, 'updateStatus'>;
 }
 
-export const teller = ({clock, meter, writer}: TellerParts): Teller => {
+export const availabilityReporter = ({clock, meter, writer}: AvailabilityReporterParts): AvailabilityReporter => {
   const unavailable = meter.gauge({name: 'aggregator_unavailable_apiservice', help: 'Whether an APIService is not available, by its name.', labels: ['name']});
   const total = meter.counter({name: 'aggregator_unavailable_apiservice_total', help: 'How often an APIService became unavailable, by its name and the reason.', labels: ['name', 'reason']});
   return {
-    async tell(object, found) {
+    async report(object, found) {
       const {name = ''} = object.metadata ?? {};
       const isUp = found.status === 'True';
       unavailable.set(isUp ? 0 : 1, {name});
-      const told = conditionOf(object);
-      const lastTransitionTime = told && told.status === found.status ? told.lastTransitionTime : wireTime(clock.now());
+      const previous = conditionOf(object);
+      const lastTransitionTime = previous && previous.status === found.status ? previous.lastTransitionTime : wireTime(clock.now());
       const condition = {type, ...found, ...(lastTransitionTime === undefined ? {} : {lastTransitionTime})};
-      if (sameContent(told, condition)) return;
+      if (sameContent(previous, condition)) return;
       const conditions = [...(object.status?.conditions ?? [])] as NonNullable<NonNullable<ApiService['status']>['conditions']>;
       const at = conditions.findIndex(other => other.type === type);
       conditions.splice(at < 0 ? conditions.length : at, at < 0 ? 0 : 1, condition);

@@ -1,7 +1,7 @@
 import {kinds} from '#src/api/kinds.js';
 import {localAvailability} from '#src/resources/apiregistration/apiservice.js';
 import {defineController, settled} from '#src/runtime/controller.js';
-import {teller} from './condition.js';
+import {availabilityReporter} from './condition.js';
 
 /** Says of each group version without a service that it is available: this server serves it. */
 export const localAvailabilityLoop = defineController({
@@ -12,11 +12,11 @@ export const localAvailabilityLoop = defineController({
   workers: 32, // As those that register.
   create({lister, writer, clock, meter}) {
     const objects = lister(kinds.apiServices);
-    const {tell, forget} = teller({clock, meter, writer: writer(kinds.apiServices)});
+    const {report, forget} = availabilityReporter({clock, meter, writer: writer(kinds.apiServices)});
     return async ({name}) => {
       const object = objects.get(name);
       if (!object) forget(name);
-      else if (!object.spec?.service) await tell(object, localAvailability);
+      else if (!object.spec?.service) await report(object, localAvailability);
       return settled;
     };
   },

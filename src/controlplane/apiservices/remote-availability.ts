@@ -4,7 +4,7 @@ import type {Naming} from '#src/api/naming.js';
 import {jittered} from '#src/base/random.js';
 import type {Index} from '#informers/lister.js';
 import {requeueAfter, defineController, Expected, mapped, settled, type KeyedController} from '#src/runtime/controller.js';
-import {ofOthers, teller, type ApiService, type Availability} from './condition.js';
+import {remoteOnly, availabilityReporter, type ApiService, type Availability} from './condition.js';
 
 type Service = ObjectOf<typeof kinds.services>;
 type EndpointSlice = ObjectOf<typeof kinds.endpointSlices>;
@@ -61,7 +61,7 @@ export const remoteAvailabilityLoop = ({naming, check}: RemoteAvailabilityParts)
     doc: 'Tells whether the servers behind the services of APIServices can be reached.',
     name: 'apiservice-status-remote-available-controller',
     watches: [
-      ofOthers,
+      remoteOnly,
       mapped(kinds.services, ({object}, {lister}) => keysBehind(lister(kinds.apiServices).by(behind, serviceKey(object.metadata?.namespace, object.metadata?.name)))),
       mapped(kinds.endpointSlices, ({object}, {lister}) => {
         const service = object.metadata?.labels?.[serviceLabel];
@@ -74,7 +74,7 @@ export const remoteAvailabilityLoop = ({naming, check}: RemoteAvailabilityParts)
       const objects = lister(kinds.apiServices);
       const services = lister(kinds.services);
       const slices = lister(kinds.endpointSlices);
-      const {tell, forget} = teller({clock, meter, writer: writer(kinds.apiServices)});
+      const {report, forget} = availabilityReporter({clock, meter, writer: writer(kinds.apiServices)});
       return async ({name}) => {
         const object = objects.get(name);
         if (!object) forget(name);
@@ -87,11 +87,11 @@ export const remoteAvailabilityLoop = ({naming, check}: RemoteAvailabilityParts)
             await check(object);
           } catch (error) {
             const {message} = error as Error;
-            await tell(object, refused('FailedDiscoveryCheck', message));
+            await report(object, refused('FailedDiscoveryCheck', message));
             throw new Expected(message, {cause: error});
           }
         }
-        await tell(object, seen ?? passed);
+        await report(object, seen ?? passed);
         return requeueAfter(jittered(random, periodMs, mostJitterMs / periodMs));
       };
     },

@@ -1,6 +1,6 @@
 import {kinds} from '#src/api/kinds.js';
 import {requeueAfter, defineController, settled, type KeyedController} from '#src/runtime/controller.js';
-import {ofOthers} from './condition.js';
+import {remoteOnly} from './condition.js';
 
 const periodMs = 60_000;
 
@@ -9,7 +9,7 @@ export const remoteDocumentsLoop = (name: string, refresh: (name: string) => Pro
   defineController({
     doc: 'Keeps what servers behind this one say of themselves.',
     name,
-    watches: [ofOthers],
+    watches: [remoteOnly],
     workers: 2,
     create({lister}) {
       const objects = lister(kinds.apiServices);

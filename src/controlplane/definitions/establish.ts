@@ -7,27 +7,27 @@ import {withOwnStatus, writeStatus, type Cached} from './status.js';
 
 const type = 'Established';
 
-const waits = (cached: Cached): boolean => isTrue(cached, 'NamesAccepted') && !isTrue(cached, type);
+const isWaiting = (cached: Cached): boolean => isTrue(cached, 'NamesAccepted') && !isTrue(cached, type);
 
 /** Says of definitions whose names are accepted that they are served. */
 export const establishLoop = defineController({
   doc: 'Establishes custom resources whose names are accepted.',
   name: 'crdEstablishing',
-  watches: [sameKey(kinds.customResourceDefinitions, ({object}) => waits(object))],
+  watches: [sameKey(kinds.customResourceDefinitions, ({object}) => isWaiting(object))],
   workers: 1,
   create({lister, writer, clock}) {
     const definitions = lister(kinds.customResourceDefinitions);
     const {updateStatus} = writer(kinds.customResourceDefinitions as Kind<Definition>);
     return async ({name}) => {
       const cached: Cached | undefined = definitions.get(name);
-      if (!cached || !waits(cached)) return settled;
+      if (!cached || !isWaiting(cached)) return settled;
       const badBundle = caBundleProblem(cached.spec.conversion?.webhook?.clientConfig?.caBundle) !== undefined;
-      const verdict = badBundle
+      const condition = badBundle
         ? {type, status: 'False', reason: 'InvalidCABundle', message: 'The conversion webhook CABundle is invalid'}
         : {type, status: 'True', reason: 'InitialNamesAccepted', message: 'the initial names have been accepted'};
-      if (saysAlready(cached, verdict)) return settled;
+      if (saysAlready(cached, condition)) return settled;
       const definition = withOwnStatus(cached);
-      setCondition(definition, verdict, clock.now());
+      setCondition(definition, condition, clock.now());
       await writeStatus({updateStatus}, definition);
       return settled;
     };

@@ -16,18 +16,18 @@ export interface Instances {
 }
 
 const type = 'Terminating';
-type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+type TerminatingCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 const pollMs = 5_000;
-const patienceMs = 60_000;
+const removalTimeoutMs = 60_000;
 /** Somebody was faster, perhaps this loop itself a moment ago: then no change tells of it. */
 const retryMs = 1_000;
 
-const failed = (what: string, error: unknown): Verdict => ({type, status: 'True', reason: 'InstanceDeletionFailed', message: `${what}: ${messageOf(error)}`});
+const failed = (what: string, error: unknown): TerminatingCondition => ({type, status: 'True', reason: 'InstanceDeletionFailed', message: `${what}: ${messageOf(error)}`});
 
 /** How a removal ended; with `error` it has to be tried again. */
 interface Removal {
-  readonly verdict: Verdict;
+  readonly condition: TerminatingCondition;
   readonly error?: unknown;
 }
 
@@ -36,25 +36,25 @@ const removeAll = async (instances: Instances, definition: Definition, {pause}: 
   try {
     namespaces = await instances.namespaces(definition);
   } catch (error) {
-    return {verdict: failed('could not list instances', error), error};
+    return {condition: failed('could not list instances', error), error};
   }
   const errors: unknown[] = [];
   for (const namespace of new Set(namespaces)) await instances.remove(definition, namespace).catch((error: unknown) => errors.push(error));
   if (errors.length > 0) {
     const texts = [...new Set(errors.map(messageOf))];
     const error = new Error(texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`, {cause: errors[0]});
-    return {verdict: failed('could not issue all deletes', error), error};
+    return {condition: failed('could not issue all deletes', error), error};
   }
   try {
     // Finalizers of others may hold objects for a while.
     for (let waited = 0; (await instances.namespaces(definition)).length > 0; waited += pollMs) {
-      if (waited >= patienceMs) throw new Error('context deadline exceeded');
+      if (waited >= removalTimeoutMs) throw new Error('context deadline exceeded');
       await pause(pollMs);
     }
   } catch (error) {
-    return {verdict: {type, status: 'True', reason: 'InstanceDeletionCheck', message: `could not confirm zero CustomResources remaining: ${messageOf(error)}`}, error};
+    return {condition: {type, status: 'True', reason: 'InstanceDeletionCheck', message: `could not confirm zero CustomResources remaining: ${messageOf(error)}`}, error};
   }
-  return {verdict: {type, status: 'False', reason: 'InstanceDeletionCompleted', message: 'removed all instances'}};
+  return {condition: {type, status: 'False', reason: 'InstanceDeletionCompleted', message: 'removed all instances'}};
 };
 
 /** Kinds of this server's own that a definition can name as well: their objects lie where its own would. */
@@ -90,11 +90,11 @@ export const finalizeLoop = (instances: Instances): KeyedController =>
         const definition = await writeStatus({updateStatus}, marked);
         if (!definition) return requeueAfter(retryMs);
         const last = withOwnStatus(definition as Cached);
-        const say = (verdict: Verdict) => setCondition(last, verdict, clock.now());
+        const say = (condition: TerminatingCondition) => setCondition(last, condition, clock.now());
         if (overlaps(definition)) say({type, status: 'False', reason: 'OverlappingBuiltInResource', message: 'instances overlap with built-in resources in storage'});
         else if (isTrue(definition, 'Established')) {
-          const {verdict, error} = await removeAll(instances, definition, attempt);
-          say(verdict);
+          const {condition, error} = await removeAll(instances, definition, attempt);
+          say(condition);
           if (error !== undefined) {
             await writeStatus({updateStatus}, last);
             throw error;

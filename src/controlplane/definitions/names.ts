@@ -8,7 +8,7 @@ import {defineController, sameKey, settled} from '#src/runtime/controller.js';
 import {withOwnStatus, writeStatus, type Cached} from './status.js';
 
 type Taken = ReadonlySet<string>;
-type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+type NamesCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 type HeldNames = NonNullable<NonNullable<Cached['status']>['acceptedNames']> | Names;
 
 const hasItsNames = ({spec, status}: Cached): boolean => sameContent(spec.names, status?.acceptedNames ?? {});
@@ -20,20 +20,20 @@ const several = (texts: readonly string[]): string => {
   return distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`;
 };
 
-/** Which of the wished names a definition is given, and the reason and text of the last conflict, if there is one. */
-const acceptNames = (wished: HeldNames, accepted: Partial<HeldNames>, resources: Taken, kindNames: Taken): {names: Names; conflict?: {reason: string; message: string}} => {
+/** Which of the requested names a definition is given, and the reason and text of the last conflict, if there is one. */
+const acceptNames = (requested: HeldNames, accepted: Partial<HeldNames>, resources: Taken, kindNames: Taken): {names: Names; conflict?: {reason: string; message: string}} => {
   const names = structuredClone(accepted) as Names;
   let conflict: {reason: string; message: string} | undefined;
   const take = (field: 'plural' | 'singular' | 'kind' | 'listKind', taken: Taken, reason: string): void => {
-    const name = wished[field] ?? '';
+    const name = requested[field] ?? '';
     if (name !== (accepted[field] ?? '') && taken.has(name)) conflict = {reason, message: inUse(name)};
     else if (name) names[field] = name;
   };
   const shorten = (): void => {
     const own = new Set(accepted.shortNames);
-    const conflicts = (wished.shortNames ?? []).filter(name => !own.has(name) && resources.has(name) && name !== '');
+    const conflicts = (requested.shortNames ?? []).filter(name => !own.has(name) && resources.has(name) && name !== '');
     if (conflicts.length > 0) conflict = {reason: 'ShortNamesConflict', message: several(conflicts.map(inUse))};
-    else if (wished.shortNames) names.shortNames = [...wished.shortNames];
+    else if (requested.shortNames) names.shortNames = [...requested.shortNames];
     else delete names.shortNames;
   };
   take('plural', resources, 'PluralConflict');
@@ -41,7 +41,7 @@ const acceptNames = (wished: HeldNames, accepted: Partial<HeldNames>, resources:
   shorten();
   take('kind', kindNames, 'KindConflict');
   take('listKind', kindNames, 'ListKindConflict');
-  if (wished.categories) names.categories = [...wished.categories];
+  if (requested.categories) names.categories = [...requested.categories];
   else delete names.categories;
   return {names, ...(conflict ? {conflict} : {})};
 };
@@ -81,11 +81,11 @@ const memory = () => {
 /** Definitions of a group by its name, which is all of theirs behind the first dot. */
 const groupOf = (name: string): string => name.slice(name.indexOf('.') + 1);
 
-const namesVerdict = (conflict: {reason: string; message: string} | undefined): Verdict =>
+const namesCondition = (conflict: {reason: string; message: string} | undefined): NamesCondition =>
   conflict ? {type: 'NamesAccepted', status: 'False', ...conflict} : {type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found'};
 
-const establishedVerdict = (cached: Cached, accepted: boolean): Verdict => {
-  const old = conditionOf(cached, 'Established') as Verdict | undefined;
+const establishedCondition = (cached: Cached, accepted: boolean): NamesCondition => {
+  const old = conditionOf(cached, 'Established') as NamesCondition | undefined;
   if (accepted && old?.status !== 'True') return {type: 'Established', status: 'False', reason: 'Installing', message: 'the initial names have been accepted'};
   return old ?? {type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted'};
 };
@@ -115,16 +115,16 @@ export const namesLoop = defineController({
         return settled;
       }
       if (hasItsNames(cached)) return settled;
-      const wished = cached.spec.names;
+      const requested = cached.spec.names;
       const had = cached.status?.acceptedNames ?? {};
       const {resources, kindNames} = takenNames(definitions.by(byGroup, cached.spec.group) as readonly Cached[], acceptedBy);
-      const {names, conflict} = acceptNames(wished, had, resources, kindNames);
-      const verdict = namesVerdict(conflict);
-      if (sameContent(names, had) && saysAlready(cached, verdict)) return settled;
+      const {names, conflict} = acceptNames(requested, had, resources, kindNames);
+      const accepted = namesCondition(conflict);
+      if (sameContent(names, had) && saysAlready(cached, accepted)) return settled;
       const definition = withOwnStatus(cached);
       (definition.status ??= {}).acceptedNames = names;
-      setCondition(definition, verdict, clock.now());
-      setCondition(definition, establishedVerdict(cached, conflict === undefined), clock.now());
+      setCondition(definition, accepted, clock.now());
+      setCondition(definition, establishedCondition(cached, conflict === undefined), clock.now());
       const updated = await writeStatus({updateStatus}, definition);
       if (!updated) return settled;
       note(updated);

@@ -4,18 +4,18 @@ import {optionName, type FlagRow} from '#src/options/flag.js';
 import {controllerManagerFlags, type ControllerManagerOptions} from '#src/options/controller-manager.js';
 
 /** Where a field's value comes from: a flag, or further fields. */
-interface Shape {
-  readonly [field: string]: keyof (typeof controllerManagerFlags)['rows'] | Shape;
+interface ConfigurationFields {
+  readonly [field: string]: keyof (typeof controllerManagerFlags)['rows'] | ConfigurationFields;
 }
 
-const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+const capitalised = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
-const pairOf = (pair: 'plat-apiserver-client' | 'platlet-client' | 'platlet-serving' | 'legacy-unknown'): Shape => ({
+const pairOf = (pair: 'plat-apiserver-client' | 'platlet-client' | 'platlet-serving' | 'legacy-unknown'): ConfigurationFields => ({
   CertFile: `cluster-signing-${pair}-cert-file`,
   KeyFile: `cluster-signing-${pair}-key-file`,
 });
 
-const generic: Shape = {
+const generic: ConfigurationFields = {
   Port: 'secure-port',
   Address: 'bind-address',
   MinResyncPeriod: 'min-resync-period',
@@ -36,7 +36,7 @@ const generic: Shape = {
   LeaderMigration: {ConfigFile: 'leader-migration-config'},
 };
 
-const cloudShared: Shape = {
+const cloudShared: ConfigurationFields = {
   CloudProvider: {Name: 'cloud-provider', CloudConfigFile: 'cloud-config'},
   ExternalCloudVolumePlugin: 'external-cloud-volume-plugin',
   UseServiceAccountCredentials: 'use-service-account-credentials',
@@ -50,7 +50,7 @@ const cloudShared: Shape = {
 };
 
 /** One section a controller, in the order of the alphabet. */
-const sectionsOf = (naming: Naming): Shape => ({
+const sectionsOf = (naming: Naming): ConfigurationFields => ({
   AttachDetachController: {
     DisableAttachDetachReconcilerSync: 'disable-attach-detach-reconcile-sync',
     ReconcilerSyncLoopPeriod: 'attach-detach-reconcile-sync-period',
@@ -132,8 +132,8 @@ const sectionsOf = (naming: Naming): Shape => ({
 
 const rows: Readonly<Record<string, FlagRow>> = controllerManagerFlags.rows;
 
-const filled = (shape: Shape, options: ControllerManagerOptions): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(shape).map(([field, from]) => [field, typeof from === 'string' ? valueOf(from, options) : filled(from, options)]));
+const filled = (fields: ConfigurationFields, options: ControllerManagerOptions): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).map(([field, from]) => [field, typeof from === 'string' ? valueOf(from, options) : filled(from, options)]));
 
 const valueOf = (flag: string, options: ControllerManagerOptions): unknown => {
   const value = (options as unknown as Readonly<Record<string, unknown>>)[optionName(flag)];

@@ -26,7 +26,7 @@ const usual: Configuration = {
   controllerLeaders: ['node-route-controller', 'service-lb-controller', 'cloud-node-lifecycle-controller'].map(name => ({name, component: anyComponent})),
 };
 
-const objectionTo = ({leaderName, resourceLock, controllerLeaders = []}: Configuration): string | undefined => {
+const problemIn = ({leaderName, resourceLock, controllerLeaders = []}: Configuration): string | undefined => {
   if (!leaderName) return 'leaderName must be set';
   if (resourceLock !== 'leases') return `resourceLock must be leases, not ${JSON.stringify(resourceLock ?? '')}`;
   for (const [i, {name, component}] of controllerLeaders.entries()) {
@@ -50,8 +50,8 @@ export const migrationOf = (source: string | undefined, naming: Naming, componen
           },
         ]);
   const configuration = {...given, resourceLock: given.resourceLock ?? 'leases'};
-  const objection = objectionTo(configuration);
-  if (objection) throw new Error(objection);
+  const problem = problemIn(configuration);
+  if (problem) throw new Error(problem);
   const leaders = new Map((configuration.controllerLeaders ?? []).map(({name, component: of}) => [canonicalController(name!) ?? name!, of!]));
   return {
     leaderName: configuration.leaderName!,

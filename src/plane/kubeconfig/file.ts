@@ -26,7 +26,7 @@ export interface KubeconfigParts {
 
 /** Throws one line unless `file` is missing or a kubeconfig file of this user. */
 export const checkKubeconfig = (file: string): Promise<void> =>
-  about(file, async () => {
+  withFileName(file, async () => {
     const text = await readOwn(await targetOf(file));
     if (text) (await import('./merge.js')).parseKubeconfig(text);
   });
@@ -36,7 +36,7 @@ export const checkKubeconfig = (file: string): Promise<void> =>
  * to, readable to this user alone. Rejects in one line, with the file as it was, when it cannot be read as one.
  */
 export const mergeKubeconfig = (file: string, {settings, directory, log}: KubeconfigParts): Promise<MergedKubeconfig> =>
-  about(file, async () => {
+  withFileName(file, async () => {
     const plane = {settings, directory, isGone: (other: string) => !existsSync(other)};
     const fresh = kubeconfig(settings, directory);
     let merged: {readonly names: EntryNames; readonly previousContext: string | undefined} = {names: entryNames(), previousContext: undefined};
@@ -48,7 +48,7 @@ export const mergeKubeconfig = (file: string, {settings, directory, log}: Kubeco
       return after;
     });
     const remove = () =>
-      about(file, () =>
+      withFileName(file, () =>
         changed(file, log, async text => {
           if (!text) return text;
           const {takenOut} = await import('./merge.js');
@@ -58,9 +58,9 @@ export const mergeKubeconfig = (file: string, {settings, directory, log}: Kubeco
     return {names: merged.names, remove};
   });
 
-const about = async <T>(file: string, act: () => Promise<T>): Promise<T> => {
+const withFileName = async <T>(file: string, run: () => Promise<T>): Promise<T> => {
   try {
-    return await act();
+    return await run();
   } catch (cause) {
     throw new OptionError(`--kubeconfig ${file}: ${messageOf(cause)}`, {cause});
   }
@@ -101,9 +101,9 @@ const readOwn = async (target: string): Promise<string | undefined> => {
 const [lockPatienceMs, lockPeriodMs] = [10_000, 50];
 
 /** Holds the locks of files as kubectl does, by creating a file beside each. They are real files: their time is the machine's. */
-const locked = async (files: readonly string[], act: () => Promise<void>): Promise<void> => {
+const locked = async (files: readonly string[], run: () => Promise<void>): Promise<void> => {
   const [file, ...others] = files;
-  if (file === undefined) return act();
+  if (file === undefined) return run();
   const lock = `${file}.lock`;
   makeFolder(dirname(file));
   const giveUpAt = systemClock.monotonic() + lockPatienceMs;
@@ -112,7 +112,7 @@ const locked = async (files: readonly string[], act: () => Promise<void>): Promi
     await sleep(systemClock, lockPeriodMs);
   }
   try {
-    await locked(others, act);
+    await locked(others, run);
   } finally {
     await rm(lock, {force: true});
   }

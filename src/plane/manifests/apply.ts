@@ -7,7 +7,7 @@ import type {Definition} from '#src/resources/apiextensions/types.js';
 import {isOf, stagesOf} from './order.js';
 import {failureAt, type Document, type NamedObject} from './read.js';
 import {ServedKinds} from './resources.js';
-import {patienceMs, until} from './until.js';
+import {waitTimeoutMs, until} from './until.js';
 import {askedLocally, type LocalServing} from './webhooks.js';
 
 export interface ApplyParts {
@@ -45,9 +45,9 @@ export const applyManifests = async (written: readonly Document[], parts: ApplyP
   return documents.map(document => applied.get(document)!);
 };
 
-const at = async <T>({place}: Document, act: () => Promise<T>): Promise<T> => {
+const at = async <T>({place}: Document, run: () => Promise<T>): Promise<T> => {
   try {
-    return await act();
+    return await run();
   } catch (error) {
     throw failureAt(place, error);
   }
@@ -69,7 +69,7 @@ const accountIn = (namespace: string, {client, clock}: ApplyParts): Promise<void
   until({client, clock, kind: kinds.serviceAccounts, name: 'default', namespace, isThere: () => true, late: () => `the namespace ${namespace} has no service account "default" yet`});
 
 /** Reasons of a condition that is about to change. */
-const underWay: ReadonlySet<string> = new Set(['NotAccepted', 'Installing']);
+const transientReasons: ReadonlySet<string> = new Set(['NotAccepted', 'Installing']);
 
 /** Resolves once the resource that a definition brings is served in every version it is to be served in. */
 const established = async ({object}: Document, {client, clock}: ApplyParts): Promise<void> => {
@@ -82,17 +82,17 @@ const established = async ({object}: Document, {client, clock}: ApplyParts): Pro
     isThere(found) {
       definition = found;
       if (isTrue(found, 'Established')) return true;
-      const refused = [conditionOf(found, 'NamesAccepted'), conditionOf(found, 'Established')].find(condition => condition?.status === 'False' && !underWay.has(condition.reason ?? ''));
+      const refused = [conditionOf(found, 'NamesAccepted'), conditionOf(found, 'Established')].find(condition => condition?.status === 'False' && !transientReasons.has(condition.reason ?? ''));
       if (refused) throw new Error(`the definition is not established: ${refused.message}`);
       return false;
     },
-    late: last => `the definition is not established after ${patienceMs / 1000} s${last?.status?.conditions?.map(({type, status, message}) => `; ${type} is ${status}: ${message}`).join('') ?? ''}`,
+    late: last => `the definition is not established after ${waitTimeoutMs / 1000} s${last?.status?.conditions?.map(({type, status, message}) => `; ${type} is ${status}: ${message}`).join('') ?? ''}`,
   });
   const {group, names, versions} = definition!.spec;
-  const deadline = clock.monotonic() + patienceMs;
+  const deadline = clock.monotonic() + waitTimeoutMs;
   for (const {name} of versions.filter(({served}) => served)) {
     while (!(await isServed(client, `${group}/${name}`, names.kind))) {
-      if (clock.monotonic() > deadline) throw new Error(`${names.kind} in ${group}/${name} is not served after ${patienceMs / 1000} s`);
+      if (clock.monotonic() > deadline) throw new Error(`${names.kind} in ${group}/${name} is not served after ${waitTimeoutMs / 1000} s`);
       await sleep(clock, 10);
     }
   }

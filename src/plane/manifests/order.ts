@@ -5,7 +5,7 @@ import type {Document} from './read.js';
 /** Kinds by when they are applied. Whatever stands nowhere comes between `needed` and `judging`, in the order it is written. */
 const first: readonly Kind[] = [kinds.namespaces, kinds.customResourceDefinitions];
 /** What others name, and cannot be made without. */
-const needed: readonly Kind[] = [
+const dependencies: readonly Kind[] = [
   kinds.priorityClasses,
   kinds.runtimeClasses,
   kinds.storageClasses,
@@ -17,7 +17,7 @@ const needed: readonly Kind[] = [
   kinds.resourceQuotas,
 ];
 /** What has a say in whatever is written after it, by servers that may not be there yet. */
-const judging: readonly Kind[] = [
+const admissionKinds: readonly Kind[] = [
   kinds.apiServices,
   kinds.mutatingAdmissionPolicies,
   kinds.mutatingAdmissionPolicyBindings,
@@ -37,12 +37,12 @@ export interface Stages {
 /** Puts documents into an order in which they can work. */
 export const stagesOf = (documents: readonly Document[], naming: Naming): Stages => {
   const of = (kind: Kind) => documents.filter(document => isOf(document, kind, naming));
-  const ordered = [...first, ...needed, ...judging];
+  const ordered = [...first, ...dependencies, ...admissionKinds];
   const unnamed = documents.filter(document => !ordered.some(kind => isOf(document, kind, naming)));
   return {
     namespaces: of(kinds.namespaces),
     definitions: of(kinds.customResourceDefinitions),
-    others: [...needed.flatMap(of), ...unnamed, ...judging.flatMap(of)],
+    others: [...dependencies.flatMap(of), ...unnamed, ...admissionKinds.flatMap(of)],
   };
 };
 

@@ -39,18 +39,18 @@ export const readManifests = (manifests: readonly Manifest[]): Document[] =>
     .map(named);
 
 const foundAt = (path: string): Found[] => {
-  if (!about(path, () => statSync(path)).isDirectory()) return foundIn(path);
-  const files = about(path, () => readdirSync(path)).filter(file => endings.has(extname(file)) && !isForKustomize(file));
+  if (!withPlace(path, () => statSync(path)).isDirectory()) return foundIn(path);
+  const files = withPlace(path, () => readdirSync(path)).filter(file => endings.has(extname(file)) && !isForKustomize(file));
   if (files.length === 0) throw new Error(`${path}: the folder holds no file that ends in ${[...endings].join(', ')}`);
   return files.sort().flatMap(file => foundIn(join(path, file)));
 };
 
 const foundIn = (file: string): Found[] => {
-  const text = about(file, () => readFileSync(file, 'utf8')).replace(/^\uFEFF/, '');
+  const text = withPlace(file, () => readFileSync(file, 'utf8')).replace(/^\uFEFF/, '');
   const parts = extname(file) === '.json' ? [text] : documentsOf(text);
   return parts.flatMap((part, index) => {
     const place = parts.length > 1 ? `${file}, document ${index + 1}` : file;
-    const value = about(place, () => valueOf(part, extname(file) === '.json' ? 'json' : 'yaml'));
+    const value = withPlace(place, () => valueOf(part, extname(file) === '.json' ? 'json' : 'yaml'));
     return Object.keys(value).length > 0 ? [{place, value}] : []; // Nothing but comments.
   });
 };
@@ -80,15 +80,15 @@ const apart = ({place, value}: Found): Found[] =>
 const named = ({place, value}: Found): Document => {
   const object: KubeObject = isPlainObject(value) ? value : {};
   const {apiVersion, kind, metadata} = object;
-  const missing = said(apiVersion) ? (said(kind) ? (said(metadata?.name) ? undefined : 'metadata.name') : 'kind') : 'apiVersion';
+  const missing = isNonEmptyText(apiVersion) ? (isNonEmptyText(kind) ? (isNonEmptyText(metadata?.name) ? undefined : 'metadata.name') : 'kind') : 'apiVersion';
   if (missing) throw new Error(`${place}: ${missing} is missing`);
-  const name = [metadata?.namespace, metadata?.name].filter(said).join('/');
+  const name = [metadata?.namespace, metadata?.name].filter(isNonEmptyText).join('/');
   return {place: `${place} (${kind} ${name})`, object: object as NamedObject};
 };
 
-const said = (text: unknown): text is string => typeof text === 'string' && text !== '';
+const isNonEmptyText = (text: unknown): text is string => typeof text === 'string' && text !== '';
 
-const about = <T>(place: string, read: () => T): T => {
+const withPlace = <T>(place: string, read: () => T): T => {
   try {
     return read();
   } catch (error) {

@@ -4,7 +4,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Client, WatchOptions} from '#src/client/client.js';
 
 /** How long anything may take to become what it is waited for. */
-export const patienceMs = 10_000;
+export const waitTimeoutMs = 10_000;
 
 export interface Awaited<T extends KubeObject> {
   readonly client: Client;
@@ -28,7 +28,7 @@ export const until = <T extends KubeObject>({client, clock, kind, name, namespac
       subscription.unsubscribe();
       end();
     };
-    const timer = clock.schedule(patienceMs, () => settle(() => reject(new Error(late(last)))));
+    const timer = clock.schedule(waitTimeoutMs, () => settle(() => reject(new Error(late(last)))));
     const subscription = client.resource(kind).watch(options).subscribe({
       next({type, object}) {
         if (type === 'BOOKMARK') return;

@@ -2,7 +2,7 @@ import type {LogFields} from '#src/base/log.js';
 import type {Status} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {FromStore, ToStore} from '#src/storage/port/messages.js';
-import type {Figure} from './figures.js';
+import type {MetricSample} from './metrics.js';
 
 /** What the thread is started with. */
 export interface ThreadStart {
@@ -37,5 +37,5 @@ export type FromThread =
   /** There is no response to a request: its body could not be read to the end, or is of a kind that no message carries. */
   | {readonly from: 'failure'; readonly id: number; readonly status: Status}
   | {readonly from: 'log'; readonly level: 'info' | 'warn' | 'error'; readonly verbosity: number; readonly fields: LogFields; readonly message: string}
-  | {readonly from: 'figures'; readonly figures: readonly Figure[]}
+  | {readonly from: 'metrics'; readonly metrics: readonly MetricSample[]}
   | {readonly from: 'start'; readonly failure?: string};

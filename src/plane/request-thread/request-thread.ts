@@ -9,7 +9,7 @@ import type {Meter} from '#src/base/meter.js';
 import {bufferOf, type FromStore} from '#src/storage/port/messages.js';
 import {StoreHost} from '#src/storage/port/host.js';
 import type {Store} from '#src/storage/store.js';
-import {account} from './figures.js';
+import {account} from './metrics.js';
 import type {FromThread, PlainResponse, ThreadStart, ToThread} from './messages.js';
 
 /** What large requests may take together. */
@@ -136,14 +136,14 @@ export class RequestThread implements LargeRequests {
     const id = ++this.#lastId;
     const {method, url, headers, remoteAddress, signal} = job.request;
     const timer = this.#parts.clock.schedule(this.#limits.ms, () => this.#late(running, id));
-    const gone = () => toThread(running.worker, {to: 'caller', gone: id});
+    const onCallerGone = () => toThread(running.worker, {to: 'caller', gone: id});
     signal.removeEventListener('abort', job.left);
-    signal.addEventListener('abort', gone, {once: true});
+    signal.addEventListener('abort', onCallerGone, {once: true});
     running.jobs.set(id, {
       job,
       [Symbol.dispose]() {
         timer[Symbol.dispose]();
-        signal.removeEventListener('abort', gone); // Some signals outlive their requests.
+        signal.removeEventListener('abort', onCallerGone); // Some signals outlive their requests.
       },
     });
     toThread(running.worker, {to: 'server', id, request: {method, url, headers: withoutImpersonation(headers), user: job.user, remoteAddress, body: job.body && new Uint8Array(job.body)}, verbosity: verbosityOf(this.#parts.log)});
@@ -162,11 +162,11 @@ export class RequestThread implements LargeRequests {
     const {store, start} = this.#parts;
     const {megabytes, watchBytes} = this.#limits;
     const worker = new Worker(new URL('./request-worker.js', import.meta.url), {workerData: start(), resourceLimits: {maxOldGenerationSizeMb: megabytes}});
-    const tell = (message: FromStore): void => {
+    const send = (message: FromStore): void => {
       toThread(worker, {to: 'store', message});
       if (message.kind === 'ended' && message.error) this.#stale(running);
     };
-    const running: Running = {worker, store: new StoreHost(store, tell, watchBytes), jobs: new Map(), state: 'starting'};
+    const running: Running = {worker, store: new StoreHost(store, send, watchBytes), jobs: new Map(), state: 'starting'};
     worker.on('message', (message: FromThread) => this.#receive(running, message));
     worker.once('error', (error: Error & {code?: string}) => this.#failed(running, error));
     worker.once('exit', code => this.#failed(running, new Error(`the thread exited with ${code}`)));
@@ -179,8 +179,8 @@ export class RequestThread implements LargeRequests {
         return running.store.receive(message.message);
       case 'log':
         return this.#logFor(message.fields).v(message.verbosity)[message.level](message.fields, message.message);
-      case 'figures':
-        return account(this.#parts.meter, message.figures);
+      case 'metrics':
+        return account(this.#parts.meter, message.metrics);
       case 'start':
         if (message.failure !== undefined) return this.#unusable(new Error(message.failure));
         if (running.state === 'starting') running.state = 'ready';

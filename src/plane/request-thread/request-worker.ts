@@ -15,7 +15,7 @@ import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
 import {assembleApiServer, type RunningApiServer} from '#src/plane/api-server.js';
 import {bufferOf} from '#src/storage/port/messages.js';
 import {PortStore} from '#src/storage/port/store.js';
-import {PassedFigures} from './figures.js';
+import {ForwardedMetrics} from './metrics.js';
 import type {FromThread, PlainRequest, PlainResponse, ThreadStart, ToThread} from './messages.js';
 
 const port = parentPort!;
@@ -27,7 +27,7 @@ const plainFields = (fields: LogFields): LogFields =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? {name: value.name, message: value.message, stack: value.stack} : JSON.parse(JSON.stringify(value ?? null)) as unknown]));
 
 /** Lines of one verbosity, as far as `told` reaches: the other thread decides for good. */
-const logWith = (told: Verbosity, own: LogFields, verbosity = 0): Log => {
+const logWith = (verbosityLimit: Verbosity, own: LogFields, verbosity = 0): Log => {
   const level = (name: 'info' | 'warn' | 'error') => (first: string | LogFields, message?: string) =>
     post({from: 'log', level: name, verbosity, fields: plainFields({...own, ...(typeof first === 'string' ? {} : first)}), message: typeof first === 'string' ? first : (message ?? '')});
   const source = String(own['component'] ?? '');
@@ -35,15 +35,15 @@ const logWith = (told: Verbosity, own: LogFields, verbosity = 0): Log => {
     info: level('info'),
     warn: level('warn'),
     error: level('error'),
-    v: wanted => (told.reaches(wanted, source) ? logWith(told, own, wanted) : noLog),
-    child: fields => logWith(told, {...own, ...fields}, verbosity),
+    v: wanted => (verbosityLimit.reaches(wanted, source) ? logWith(verbosityLimit, own, wanted) : noLog),
+    child: fields => logWith(verbosityLimit, {...own, ...fields}, verbosity),
   };
 };
 
-const figures = new PassedFigures();
-const postFigures = (): void => {
-  const taken = figures.take();
-  if (taken.length > 0) post({from: 'figures', figures: taken});
+const metrics = new ForwardedMetrics();
+const postMetrics = (): void => {
+  const taken = metrics.take();
+  if (taken.length > 0) post({from: 'metrics', metrics: taken});
 };
 const store = new PortStore(message => post({from: 'store', message}));
 
@@ -59,7 +59,7 @@ const start = async (): Promise<RunningApiServer> => {
     clock,
     random,
     log: logWith(verbosity, {}),
-    metrics: figures,
+    metrics,
     store,
     version: versionInfoOf(parsed),
     versions: parsed.versions,
@@ -118,7 +118,7 @@ port.on('message', (message: ToThread) => {
     )
     .then(said => {
       callers.delete(id);
-      postFigures();
+      postMetrics();
       post(said);
     });
 });

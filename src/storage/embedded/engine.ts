@@ -7,7 +7,7 @@ import {undo, type PreviousRecord} from '#src/storage/local/undo.js';
 import type {Change, LeaseId, StoredRecord} from '#src/storage/store.js';
 import {advanceRange, pageOf, type HotRange, type HotRanges, type KeyChange} from './hot-ranges.js';
 import {decodeNumber, decodeRecord, encodeChange, encodeNumber, isDeletion, keyOf, keyUnder, leaseKey, leaseOf, previousOf, roomForMany, tables, underKey, type Room} from './layout.js';
-import {Recent} from './recent.js';
+import {RecentRecords} from './recent.js';
 import {nothing, Writes, type Tree} from './writes.js';
 
 /** An empty store is at this revision, so that zero can mean "any". */
@@ -35,7 +35,7 @@ export class EmbeddedEngine implements StorageEngine {
   #durable: number;
   /** The last revision of the commit under way, which brings all of it at once. */
   #committing: number | undefined;
-  readonly #recent = new Recent();
+  readonly #recent = new RecentRecords();
   readonly #hot: HotRanges;
   /** Keys of commits under way: what is read of them now may be outdated at any moment. */
   readonly #uncommitted = new Set<string>();

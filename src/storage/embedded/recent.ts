@@ -3,19 +3,19 @@ import type {StoredRecord} from '#src/storage/store.js';
 
 /** The bytes of values kept in each of the two generations, and of the largest value kept at all. */
 const generationBytes = 1 << 20;
-const largestValue = 16 << 10;
+const maxValueBytes = 16 << 10;
 
-const shown = new OwnedCaches<Recent>('store_recent_records', recent => ({bytes: recent.bytes, maxBytes: 2 * (generationBytes + largestValue)}));
+const recordCaches = new OwnedCaches<RecentRecords>('store_recent_records', recent => ({bytes: recent.bytes, maxBytes: 2 * (generationBytes + maxValueBytes)}));
 
 /** The records read last, within bounds. An update follows a read of the same record, so most are read once. */
-export class Recent {
+export class RecentRecords {
   #young = new Map<string, StoredRecord>();
   #old = new Map<string, StoredRecord>();
   #bytes = 0;
   #oldBytes = 0;
 
   constructor() {
-    shown.add(this);
+    recordCaches.add(this);
   }
 
   get bytes(): number {
@@ -28,7 +28,7 @@ export class Recent {
 
   keep(record: StoredRecord): void {
     const {length} = record.value;
-    if (length > largestValue) return;
+    if (length > maxValueBytes) return;
     this.#young.set(record.key, record);
     this.#bytes += length + record.key.length;
     if (this.#bytes < generationBytes) return;

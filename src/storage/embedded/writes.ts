@@ -44,7 +44,7 @@ export class Writes {
 
 /** LMDB tells the cause by a promise that rejects soon after, or never. */
 const causeOf = async (error: unknown): Promise<string> => {
-  const told = (error as {commitError?: Promise<never>}).commitError?.catch((cause: unknown) => cause);
-  const cause = await Promise.race([told ?? error, new Promise(resolve => setImmediate(() => resolve(error)))]);
+  const committed = (error as {commitError?: Promise<never>}).commitError?.catch((cause: unknown) => cause);
+  const cause = await Promise.race([committed ?? error, new Promise(resolve => setImmediate(() => resolve(error)))]);
   return cause instanceof Error ? cause.message : String(cause);
 };

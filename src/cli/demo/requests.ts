@@ -14,8 +14,8 @@ export interface Identity {
 }
 
 /** Thrown when something is not as it must be. */
-export const expect = (holds: boolean, what: string): void => {
-  if (!holds) throw new Error(`expected that ${what}`);
+export const expect = (isTrue: boolean, what: string): void => {
+  if (!isTrue) throw new Error(`expected that ${what}`);
 };
 
 /** A client over HTTPS that proves itself with a certificate. */
@@ -26,22 +26,22 @@ export const clientAs = async (plane: Plane, ca: string, {certificate, key}: Ide
   return {...client, [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose]()};
 };
 
-const patienceMs = 10_000;
+const waitTimeoutMs = 10_000;
 
 /** The request as soon as it is as described; rejects when it does not become so in time. */
-export const untilRequest = (client: Client, name: string, what: string, holds: (csr: CertificateSigningRequest) => boolean, clock: Clock): Promise<CertificateSigningRequest> => {
+export const waitForRequest = (client: Client, name: string, what: string, isTrue: (csr: CertificateSigningRequest) => boolean, clock: Clock): Promise<CertificateSigningRequest> => {
   const over = new AbortController();
   const seen = new Promise<CertificateSigningRequest>((resolve, reject) => {
     const events = client.resource(kinds.certificateSigningRequests).watch({fieldSelector: `metadata.name=${name}`, signal: over.signal});
     events.subscribe({
       next: ({type, object}) => {
-        if (type !== 'BOOKMARK' && holds(object)) resolve(object);
+        if (type !== 'BOOKMARK' && isTrue(object)) resolve(object);
       },
       error: reject,
     });
   });
-  const timeout = sleep(clock, patienceMs, over.signal).then(() => {
-    throw new Error(`expected that the request ${name} is ${what} within ${patienceMs / 1000} s`);
+  const timeout = sleep(clock, waitTimeoutMs, over.signal).then(() => {
+    throw new Error(`expected that the request ${name} is ${what} within ${waitTimeoutMs / 1000} s`);
   });
   timeout.catch(() => {}); // Cancelled, mostly.
   return Promise.race([seen, timeout]).finally(() => over.abort());

@@ -2,7 +2,7 @@ import type {Counter, Histogram, HistogramSpec, Labels, Meter, MetricSpec} from 
 import {MetricsRegistry} from '#src/observe/metrics.js';
 
 /** What was added to a counter or observed of a histogram, as a message carries it. */
-export type Figure =
+export type MetricSample =
   | {readonly type: 'counter'; readonly spec: MetricSpec; readonly values: [labels: Labels, amount: number][]}
   | {readonly type: 'histogram'; readonly spec: HistogramSpec; readonly values: [labels: Labels, value: number][]};
 
@@ -13,8 +13,8 @@ const isCountedAlready = (name: string): boolean => /^(?:apiserver_(?:request|re
 const mostValues = 10_000;
 
 /** Keeps what is counted until somebody takes it; what is read when somebody looks is the affair of the thread itself. */
-export class PassedFigures extends MetricsRegistry {
-  #figures = new Map<string, Figure>();
+export class ForwardedMetrics extends MetricsRegistry {
+  #samples = new Map<string, MetricSample>();
   #count = 0;
 
   override counter(spec: MetricSpec): Counter {
@@ -28,31 +28,31 @@ export class PassedFigures extends MetricsRegistry {
   }
 
   /** What was counted since the last time. */
-  take(): readonly Figure[] {
-    const figures = [...this.#figures.values()];
-    this.#figures = new Map();
+  take(): readonly MetricSample[] {
+    const samples = [...this.#samples.values()];
+    this.#samples = new Map();
     this.#count = 0;
-    return figures;
+    return samples;
   }
 
-  #note(type: Figure['type'], spec: MetricSpec, value: [Labels, number]): void {
+  #note(type: MetricSample['type'], spec: MetricSpec, value: [Labels, number]): void {
     if (this.#count >= mostValues || isCountedAlready(spec.name)) return;
     this.#count++;
-    const figure = this.#figures.get(spec.name);
-    if (figure) figure.values.push(value);
-    else this.#figures.set(spec.name, {type, spec, values: [value]} as Figure);
+    const sample = this.#samples.get(spec.name);
+    if (sample) sample.values.push(value);
+    else this.#samples.set(spec.name, {type, spec, values: [value]} as MetricSample);
   }
 }
 
 /** Counts what another thread has counted. */
-export const account = (meter: Meter, figures: readonly Figure[]): void => {
-  for (const figure of figures) {
-    if (figure.type === 'counter') {
-      const counter = meter.counter(figure.spec);
-      for (const [labels, amount] of figure.values) counter.add(labels, amount);
+export const account = (meter: Meter, samples: readonly MetricSample[]): void => {
+  for (const sample of samples) {
+    if (sample.type === 'counter') {
+      const counter = meter.counter(sample.spec);
+      for (const [labels, amount] of sample.values) counter.add(labels, amount);
     } else {
-      const histogram = meter.histogram(figure.spec);
-      for (const [labels, value] of figure.values) histogram.observe(value, labels);
+      const histogram = meter.histogram(sample.spec);
+      for (const [labels, value] of sample.values) histogram.observe(value, labels);
     }
   }
 };

@@ -11,22 +11,22 @@ import {structuralInSteps, unstructuredInSteps} from '#src/schema/custom/structu
 import {defineController, mapped, settled, type KeyedController} from '#src/runtime/controller.js';
 import {withOwnStatus, writeStatus, type Cached} from './status.js';
 
-type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+type CheckedCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 /** A condition of definitions that follows from what they say alone. */
-interface Judgement {
+interface ConditionCheck {
   readonly doc: string;
   readonly name: string;
   readonly type: string;
   /** Nothing where the condition is not to be there. */
-  judge(definition: Cached, naming: Naming): Stepwise<Verdict | undefined>;
+  check(definition: Cached, naming: Naming): Stepwise<CheckedCondition | undefined>;
   /** Changes when there may be something new to say. Servers of two releases would otherwise never agree on a text. */
   occasion(definition: Cached, naming: Naming): string;
-  /** How long one that is there when the server starts may wait. Nothing where nothing is to be judged. */
+  /** How long one that is there when the server starts may wait. Nothing where nothing is to be checked. */
   waitMs(definition: Cached, naming: Naming): number | undefined;
 }
 
-const verdictLoop = ({doc, name: loop, type, judge, occasion, waitMs}: Judgement): KeyedController =>
+const conditionLoop = ({doc, name: loop, type, check, occasion, waitMs}: ConditionCheck): KeyedController =>
   defineController({
     doc,
     name: loop,
@@ -43,22 +43,22 @@ const verdictLoop = ({doc, name: loop, type, judge, occasion, waitMs}: Judgement
       const {updateStatus} = writer(kinds.customResourceDefinitions as Kind<Definition>);
       const pieces = new Pieces(clock);
       const seen = new Map<string, string>();
-      const judged = new Map<string, {readonly on: string; readonly verdict: Verdict | undefined}>();
+      const checked = new Map<string, {readonly on: string; readonly result: CheckedCondition | undefined}>();
       return async ({name}) => {
         const cached: Cached | undefined = definitions.get(name);
         if (!cached) {
           seen.delete(name);
-          judged.delete(name);
+          checked.delete(name);
           return settled;
         }
         const now = `${cached.metadata?.uid} ${occasion(cached, naming)}`;
         if (seen.get(name) === now) return settled;
-        const known = judged.get(name);
-        const verdict = known?.on === now ? known.verdict : await runStepsInPieces(stepping(judge(cached, naming)), pieces);
-        judged.set(name, {on: now, verdict});
-        if (verdict ? saysAlready(cached, verdict) : !conditionOf(cached, type)) return settled;
+        const known = checked.get(name);
+        const result = known?.on === now ? known.result : await runStepsInPieces(stepping(check(cached, naming)), pieces);
+        checked.set(name, {on: now, result});
+        if (result ? saysAlready(cached, result) : !conditionOf(cached, type)) return settled;
         const definition = withOwnStatus(cached);
-        if (verdict) setCondition(definition, verdict, clock.now());
+        if (result) setCondition(definition, result, clock.now());
         else definition.status!.conditions = definition.status!.conditions!.filter(condition => condition.type !== type);
         if (await writeStatus({updateStatus}, definition)) seen.set(name, now);
         return settled;
@@ -71,7 +71,7 @@ const nonStructural = 'NonStructuralSchema';
 /** The same for a name always, up to 20 s. */
 const spread = (name: string): number => ([...name].reduce((sum, letter) => sum * 31 + letter.charCodeAt(0), 7) % 1000) * 20;
 
-const structure = function* ({spec}: Cached): Steps<Verdict | undefined> {
+const structure = function* ({spec}: Cached): Steps<CheckedCondition | undefined> {
   const texts = spec.preserveUnknownFields ? ['spec.preserveUnknownFields: Invalid value: true: must be false'] : [];
   for (const [i, version] of (spec.versions ?? []).entries()) {
     const schema = schemaOf(version as Definition['spec']['versions'][number]);
@@ -85,11 +85,11 @@ const structure = function* ({spec}: Cached): Steps<Verdict | undefined> {
 };
 
 /** Tells of schemas that are not structural, which only definitions of old can have. */
-export const structureLoop = verdictLoop({
+export const structureLoop = conditionLoop({
   doc: 'Tells of definitions whose schemas are not structural.',
   name: 'non_structural_schema_condition_controller',
   type: nonStructural,
-  judge: structure,
+  check: structure,
   occasion: ({metadata}) => String(metadata?.generation ?? 0),
   // Those that are served have been found well before: a thousand of them are not to make a start longer, nor to be looked at all at once.
   waitMs: cached => (isTrue(cached, 'Established') ? 10_000 + spread(cached.metadata?.name ?? '') : 0),
@@ -104,11 +104,11 @@ const approvalReasons = {
 } as const;
 
 /** Tells of definitions in the project's own groups whether it agreed to them. */
-export const approvalLoop = verdictLoop({
+export const approvalLoop = conditionLoop({
   doc: 'Tells whether definitions in protected groups are approved.',
   name: 'kubernetes_api_approval_conformant_condition_controller',
   type: conformant,
-  judge(cached, naming) {
+  check(cached, naming) {
     const group = cached.spec.group;
     if (!isProtected(group, naming)) return undefined;
     const {state, reason: message} = approvalOf(cached as Definition, naming);

@@ -13,9 +13,9 @@ export interface EngineHeap {
 }
 
 const mb = 1 << 20;
-const lookMs = 1000;
+const checkMs = 1000;
 /** So many looks in a row find a process that rests. */
-const quietLooks = 3;
+const quietChecks = 3;
 const quietBelow = 0.1;
 /** What may lie free: less is not worth a collection. */
 const excess = 12 * mb;
@@ -34,10 +34,10 @@ export const givesBackMemory = (clock: Clock, signal: AbortSignal, heap: EngineH
   let notBefore = 0;
   let leftUsed = 0;
   heap.busy();
-  every(clock, lookMs, signal, () => {
+  every(clock, checkMs, signal, () => {
     quiet = heap.busy() < quietBelow ? quiet + 1 : 0;
     const {taken, used} = heap.sizes();
-    if (quiet < quietLooks || clock.monotonic() < notBefore || used > largest || taken < leftUsed + excess) return;
+    if (quiet < quietChecks || clock.monotonic() < notBefore || used > largest || taken < leftUsed + excess) return;
     heap.collect();
     const after = heap.sizes();
     leftUsed = after.used;

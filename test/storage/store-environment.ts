@@ -2,7 +2,7 @@ import type {ExecutionContext} from 'ava';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Store} from '#src/storage/store.js';
 
-export interface World {
+export interface StoreEnvironment {
   readonly store: Store;
   readonly clock: VirtualClock;
 }
@@ -12,8 +12,8 @@ export interface World {
  * time is the given clock's.
  */
 export interface StoreTest {
-  (title: string, body: (t: ExecutionContext, world: World) => Promise<void>): void;
-  alone(title: string, body: (t: ExecutionContext, world: World) => Promise<void>): void;
+  (title: string, body: (t: ExecutionContext, environment: StoreEnvironment) => Promise<void>): void;
+  alone(title: string, body: (t: ExecutionContext, environment: StoreEnvironment) => Promise<void>): void;
 }
 
 export const bytes = (text: string): Buffer => Buffer.from(text);
