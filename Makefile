@@ -2,7 +2,7 @@
 SHELL := bash
 BIN := node_modules/.bin
 
-# Whoever lacks Node.js, or has an old one, is told so before anything is made.
+# Fails before any other step if Node.js is missing or too old.
 ifneq ($(filter-out help clean,$(MAKECMDGOALS)),)
 NODE_PROBLEM := $(shell if command -v node >/dev/null; then node tools/node-version.cjs 2>&1; else echo 'plat: needs Node.js 20.19 or newer, and there is no node on the PATH'; fi)
 ifneq ($(NODE_PROBLEM),)
@@ -14,14 +14,14 @@ endif
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST) | awk -F': ' '{printf "  %-10s %s\n", $$1, $$2}'
 
-# A linked node_modules belongs to another checkout, and npm ci would empty it through the link.
+# A linked node_modules belongs to another checkout; npm ci would delete its content.
 node_modules: package.json package-lock.json
 	@if [ -L node_modules ]; then echo 'node_modules is a link: install where it points to' >&2; else npm ci --no-audit --no-fund && touch node_modules; fi
 
 ## install: fetch the dependencies from the npm registry
 install: node_modules
 
-# Folders are among them: a file that is gone changes its folder.
+# Includes folders, since removing a file changes only its folder.
 SOURCE_FOLDERS := src controllers informers test bench examples tools
 SOURCES := $(SOURCE_FOLDERS:=/.) $(shell find $(SOURCE_FOLDERS) -mindepth 1 -type d -o -name '*.ts' -o -name '*.mjs' -o -name '*.cjs') tsconfig.json
 

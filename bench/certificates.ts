@@ -9,7 +9,7 @@ const count = 2000;
 const words = naming('kubernetes');
 const path = `/apis/${words.group('certificates')}/v1/certificatesigningrequests`;
 
-/** Requests of node agents, created by 64 clients and approved and signed by the controllers, from the first creation to the last certificate. */
+/** Node agents' certificate requests, created by 64 clients and approved and signed by the controllers, from the first creation to the last certificate. */
 export const certificateRows = async (): Promise<Row[]> => {
   const plane = await startPlane();
   const call = caller(plane);
@@ -36,7 +36,7 @@ export const certificateRows = async (): Promise<Row[]> => {
   for (;;) {
     const {items} = JSON.parse((await call('GET', path)).text) as {items: {status?: {certificate?: string}}[]};
     if (items.filter(({status}) => status?.certificate).length === count) break;
-    await wait(100); // Asking without a pause would measure the asking.
+    await wait(100); // Polling without a pause would distort the measurement.
   }
   const endedAt = performance.now();
   await plane.stop();

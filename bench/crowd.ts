@@ -4,10 +4,10 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
 import {each} from './each.js';
 
-/** Where everything is that has a namespace. */
+/** The namespace of all namespaced objects. */
 export const namespace = 'bench';
 
-/** How objects of a kind are made, the same number of each, and what their status says. */
+/** How objects of a kind and their status are created, the same number of each. */
 interface Member {
   readonly kind: Kind;
   readonly of: (index: number) => object;
@@ -19,7 +19,7 @@ const selector = (index: number) => ({matchLabels: {n: `${index}`}});
 const own = (index: number) => ({selector: {matchLabels: {made: `${index}`}}, template: {...template(index), metadata: {labels: {made: `${index}`}}}});
 const zones = ['a', 'b', 'c'];
 
-/** Nodes first, then what pods mount, then pods, then what looks after them. */
+/** In this order: nodes, objects that pods mount, pods, workloads. */
 const members: readonly Member[] = [
   {kind: kinds.namespaces, of: index => ({metadata: {name: `crowd-${index}`}})},
   {kind: kinds.nodes, of: index => ({metadata: {name: `node-${index}`, labels: {'topology.kubernetes.io/zone': zones[index % 3]}}, status: {allocatable: {cpu: '32', memory: '64Gi', pods: '110'}, capacity: {cpu: '32', memory: '64Gi', pods: '110'}, conditions: [{type: 'Ready', status: 'True', reason: 'Ready', message: 'ok'}]}})},
@@ -58,7 +58,7 @@ const pod = (index: number) => ({
   status: {phase: 'Running', podIP: '10.9.8.7', podIPs: [{ip: '10.9.8.7'}], conditions: [{type: 'Ready', status: 'True'}]},
 });
 
-/** One object that has to do with all pods. */
+/** An object that selects all pods. */
 const leaders: readonly Member[] = [
   {kind: kinds.storageClasses, of: () => ({metadata: {name: 'late'}, provisioner: 'csi.example.com', volumeBindingMode: 'WaitForFirstConsumer'})},
   {kind: kinds.csiDrivers, of: () => ({metadata: {name: 'csi.example.com'}, spec: {storageCapacity: true}})},
@@ -68,7 +68,7 @@ const leaders: readonly Member[] = [
   {kind: kinds.podDisruptionBudgets, of: () => ({...here('all'), spec: {minAvailable: 1, selector: {matchLabels: {app: 'all'}}}})},
 ];
 
-/** Makes `count` objects of each kind, nearly all of them in one namespace, where whatever pairs two collections pairs all with all. */
+/** Creates `count` objects of each kind, most of them in one namespace, which is the worst case for work that relates two collections. */
 export const crowd = async (client: Client, count: number): Promise<void> => {
   const make = async ({kind, of}: Member, index: number): Promise<void> => {
     const object = of(index) as KubeObject;
@@ -80,7 +80,7 @@ export const crowd = async (client: Client, count: number): Promise<void> => {
   await client.resource(kinds.namespaces).create({metadata: {name: namespace}}).catch(() => {});
   for (const leader of leaders) await make(leader, 0);
   for (const member of members) await each(count, index => make(member, index));
-  // As if uses of token secrets had been noted for long.
+  // As if the use of token secrets had been recorded long ago.
   const {legacyTokenTracking: name, systemNamespace} = client.naming;
   await client.resource(kinds.configMaps).patch(name, 'merge', {data: {since: '2020-01-01'}}, {namespace: systemNamespace});
 };

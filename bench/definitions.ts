@@ -11,7 +11,7 @@ const groupOf = (index: number): string => `g${index % groups}.example.com`;
 const collection = (index: number): string => `/apis/${groupOf(index)}/v1/namespaces/default/things${index}`;
 const text = {type: 'string', description: 'What is said of the thing, in words for those who ask what it may be.'};
 
-/** As large as those of operators commonly are: some 60 fields, with descriptions. */
+/** A typical schema of an operator: some 60 fields with descriptions. */
 const schema = {
   type: 'object',
   properties: {
@@ -49,7 +49,7 @@ const made = async (call: Call, path: string, body: object): Promise<void> => {
   if (status !== 201) throw new Error(answer);
 };
 
-/** Ms until an answer is as it should be. */
+/** Returns the time in ms until a response is as expected. */
 const until = async (holds: () => Promise<boolean>): Promise<number> => {
   const start = performance.now();
   while (!(await holds())) await wait(2);
@@ -61,20 +61,20 @@ const define = async (call: Call, from: number, to: number): Promise<void> => {
   for (let index = from; index < to; index++) await until(async () => (await call('GET', `${collection(index)}?limit=1`)).status === 200);
 };
 
-/** CPU time a process has taken, in ms. */
+/** Returns the CPU time of a process in ms. */
 const cpuMs = ({child}: Running): number => {
   const [user, system] = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(' ').slice(13, 15).map(Number);
   return (user! + system!) * 10;
 };
 
-/** Reads what kubectl does before it knows of a resource, with all OpenAPI documents. */
+/** Fetches what kubectl fetches before it uses a resource, including all OpenAPI documents. */
 const readEverything = async (call: Call): Promise<void> => {
   await call('GET', '/openapi/v2');
   const {paths} = JSON.parse((await call('GET', '/openapi/v3')).text) as {paths: Record<string, {serverRelativeURL: string}>};
   for (const {serverRelativeURL} of Object.values(paths)) await call('GET', serverRelativeURL);
 };
 
-/** How long after a write who watches hears of it: the median of some, in ms. */
+/** Returns the median latency from a write to its watch event in ms. */
 const watchLatency = async (plane: Running, call: Call): Promise<number> => {
   const dispatcher = new Agent({connect: {ca: plane.pki.ca, cert: plane.pki.cert, key: plane.pki.key}, bodyTimeout: 0});
   const {metadata} = JSON.parse((await call('GET', `${collection(0)}?limit=1`)).text) as {metadata: {resourceVersion: string}};
@@ -91,7 +91,7 @@ const watchLatency = async (plane: Running, call: Call): Promise<number> => {
 
 const quiet = ['--controller-manager-arg=--controllers='];
 
-/** What a plane holds once an object of each kind was written and every document was read. */
+/** The memory of a plane after one object of each kind was written and all documents were fetched. */
 const inUse = async (directory: string, count: number): Promise<number> => {
   const plane = await startPlane(directory, quiet);
   const call = caller(plane);
@@ -103,7 +103,7 @@ const inUse = async (directory: string, count: number): Promise<number> => {
   return memory;
 };
 
-/** A plane that is started again on a directory, once it has rested. */
+/** Restarts a plane on its directory and waits until it is idle. */
 const rested = async (directory: string): Promise<{readyMs: number; cpu: number; memory: number}> => {
   const plane = await startPlane(directory, quiet);
   const cpu = cpuMs(plane);
@@ -124,7 +124,7 @@ const news = async (call: Call, index: number): Promise<Row[]> => {
   return [...rows, row('  in OpenAPI v2 after', performance.now() - start, 'ms', {note: 'everything in one document'})];
 };
 
-/** What an operator with many definitions costs: its definitions, its objects, and the next start. */
+/** The cost of many custom resource definitions: the definitions, their objects, and the next start. */
 export const definitionRows = async (): Promise<Row[]> => {
   const rows: Row[] = [];
   const directory = await scratch();

@@ -1,4 +1,4 @@
-/** Runs `work` for every number below `count`, 64 at once. */
+/** Runs `work` for every number below `count`, 64 concurrently. */
 export const each = async (count: number, work: (index: number) => Promise<unknown>): Promise<void> => {
   let next = 0;
   await Promise.all(
@@ -8,7 +8,7 @@ export const each = async (count: number, work: (index: number) => Promise<unkno
   );
 };
 
-/** How long `work` takes, in seconds. */
+/** Returns how long `work` takes, in seconds. */
 export const seconds = async (work: () => Promise<unknown>): Promise<number> => {
   const startedAt = performance.now();
   await work();

@@ -7,7 +7,7 @@ import {type Row, row} from './row.js';
 const dependents = 10_000;
 const namespace = 'bench';
 
-/** An owner with ten thousand dependents in `plat up`, from its deletion until none of them is left. */
+/** Time from the deletion of an owner with ten thousand dependents until none is left, in `plat up`. */
 const collected = async (propagationPolicy: string): Promise<number> => {
   const plane = await startPlane();
   const call = caller(plane);
@@ -25,7 +25,7 @@ const collected = async (propagationPolicy: string): Promise<number> => {
   return time;
 };
 
-/** The same objects, deleted one by one by a client within the process, that knows their names: what the collector cannot beat. */
+/** The baseline: the same objects deleted one by one by an in-process client that knows their names. */
 const deletedByName = async (): Promise<number> => {
   await using plane = await startInProcess({listen: false, controllerManagerArgs: ['--controllers=-*']});
   const maps = plane.client().resource(kinds.configMaps);
@@ -34,7 +34,7 @@ const deletedByName = async (): Promise<number> => {
   return await seconds(() => each(dependents, index => maps.delete(`dependent-${index}`, {namespace})));
 };
 
-/** How fast the dependents of a deleted owner go. */
+/** The throughput of the garbage collector. */
 export const garbageRows = async (): Promise<Row[]> => {
   const byName = dependents / (await deletedByName());
   const rows: Row[] = [];

@@ -1,10 +1,10 @@
 import {Session, type Profiler} from 'node:inspector/promises';
 import {LoopWatch} from '#test/sweep/holds.js';
 
-/** The longest time that the event loop was held, and what ran meanwhile. */
+/** The longest block of the event loop, and what ran meanwhile. */
 export interface Hold {
   readonly ms: number;
-  /** The function that the event loop called, and the one in it that took most of the time. */
+  /** The function that the event loop called, and the function in it that took most of the time. */
   readonly look: string;
 }
 
@@ -12,7 +12,7 @@ const sampleUs = 2_000;
 const ours = /\/dist\/(?:controllers|informers|src)\//;
 const looking = /\/dist\/(?:controllers|src\/(?:scheduler|simulation|controlplane))\//;
 
-/** Measures how long the event loop is held, and by what. */
+/** Measures how long the event loop is blocked, and by what. */
 export class Holds {
   readonly #session = new Session();
   readonly #watch = new LoopWatch();
@@ -22,7 +22,7 @@ export class Holds {
     await this.#session.post('Profiler.enable');
     await this.#session.post('Profiler.setSamplingInterval', {interval: sampleUs});
     await this.#session.post('Profiler.start');
-    // A loop that never rests would take a processor from those who are measured.
+    // A busy loop would take a CPU from the measured processes.
     this.#watch.start(look => setTimeout(look, 1));
   }
 
@@ -39,14 +39,14 @@ const nameOf = ({functionName, url, lineNumber}: Profiler.ProfileNode['callFrame
   return `${functionName || 'anonymous'} (${file}:${lineNumber + 1})`;
 };
 
-/** The most frequent of some texts. */
+/** Returns the most frequent text. */
 const commonest = (texts: readonly string[]): string => {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
   return [...counts].reduce((best, each) => (each[1] > best[1] ? each : best), ['', 0] as const)[0];
 };
 
-/** What ran most of the time between two moments, in µs of the monotonic clock. */
+/** Returns what ran most of the time between two times in µs of the monotonic clock. */
 const lookIn = ({nodes, samples = [], timeDeltas = [], startTime}: Profiler.Profile, from: number, to: number): string => {
   const byId = new Map(nodes.map(node => [node.id, node]));
   const parents = new Map(nodes.flatMap(({id, children = []}) => children.map(child => [child, id] as const)));
@@ -58,7 +58,7 @@ const lookIn = ({nodes, samples = [], timeDeltas = [], startTime}: Profiler.Prof
     const stack: Profiler.ProfileNode['callFrame'][] = [];
     for (let node = byId.get(sample); node; node = byId.get(parents.get(node.id) ?? -1)) if (ours.test(node.callFrame.url)) stack.push(node.callFrame);
     const leaf = byId.get(sample)!.callFrame;
-    // Queues and informers call everybody: whom they called says more.
+    // Queues and informers call all others, so their callees are shown.
     const called = stack.findLast(({url}) => looking.test(url)) ?? stack.at(-1) ?? leaf;
     stacks.push([nameOf(called), nameOf(stack[0] ?? leaf)]);
   }

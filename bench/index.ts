@@ -14,7 +14,7 @@ import {startUpRows} from './start-up.js';
 import {storeRows} from './store.js';
 import {watchRows} from './watch.js';
 
-/** What is measured, by subject. Arguments choose some of them. */
+/** The benchmarks by subject. Arguments select some of them. */
 const subjects: Record<string, () => Promise<Row[]> | AsyncIterable<Row>> = {
   'start-up': startUpRows,
   requests: requestRows,
@@ -47,18 +47,18 @@ const cellsOf = ({name, figure, unit, baseline, ratio, note}: Row): string[] => 
 const header = ['what', 'figure', 'unit', 'raw limit', 'ratio', 'note'];
 const toTheRight = new Set([1, 3, 4]);
 
-/** Cells in columns, figures to the right. */
+/** Formats cells in columns, numbers right-aligned. */
 const lineOf = (cells: readonly string[], widths: readonly number[]): string =>
   cells.map((cell, column) => (toTheRight.has(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!))).join('  ').trimEnd();
 
-/** Rows as a table. */
+/** Formats rows as a table. */
 const tableOf = (rows: readonly Row[]): string => {
   const lines = [header, ...rows.map(cellsOf)];
   const widths = header.map((_, column) => Math.max(...lines.map(cells => cells[column]!.length)));
   return lines.map(cells => lineOf(cells, widths)).join('\n');
 };
 
-/** The widths of columns whose rows are not known yet. */
+/** Column widths for rows that are printed before all are known. */
 const usualWidths = [46, 8, 5, 9, 6, 0];
 
 /** Prints rows as they come, or all of them as a table. */

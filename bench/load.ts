@@ -1,7 +1,7 @@
 import http2 from 'node:http2';
 import {Pool} from 'undici';
 
-/** What a load client is told, as JSON in its one argument. */
+/** The settings of a load client, as JSON in its only argument. */
 export interface Load {
   readonly url: string;
   readonly ca: string;
@@ -11,22 +11,22 @@ export interface Load {
   readonly clients: number;
   readonly warmupMs: number;
   readonly measureMs: number;
-  /** GET unless given. */
+  /** GET by default. */
   readonly method?: string;
-  /** Sent with each request; every NAME in it becomes a new name. */
+  /** Sent with each request; every NAME in it is replaced by a new name. */
   readonly body?: string;
-  /** PEM of a client certificate and its key. */
+  /** A client certificate and its key in PEM. */
   readonly cert?: string;
   readonly key?: string;
 }
 
-/** A new name at each call, in no other process's way. */
+/** Returns a new name, unique across processes. */
 const names = (): (() => string) => {
   let count = 0;
   return () => `bench-${process.pid}-${count++}`;
 };
 
-/** Asks as fast as answers come, and prints how many came in a second. */
+/** Sends requests as fast as responses arrive, and prints the number of responses per second. */
 const run = async (load: Load): Promise<void> => {
   const ask = load.version === 'HTTP/1.1' ? http1(load) : http2Of(load);
   const start = performance.now() + load.warmupMs;
@@ -66,7 +66,7 @@ const http1 = ({url, ca, cert, key, path, headers, clients, method = 'GET', body
     });
 };
 
-/** A few sessions, as real clients keep one each. */
+/** A few sessions: a real client has one each. */
 const http2Of = ({url, ca, path, headers}: Load): ((client: number) => Promise<void>) => {
   const sessions = Array.from({length: 8}, () => http2.connect(url, {ca}));
   return client =>

@@ -23,27 +23,27 @@ import {type Hold, Holds} from './holds.js';
 import {startPlane, type Running} from './programs.js';
 import {type Row, row} from './row.js';
 
-/** How many objects there are of each kind. */
+/** The number of objects of each kind. */
 const count = Number(process.env['PLAT_BENCH_OBJECTS'] ?? 5_000);
-/** The controllers that are measured, all unless told. */
+/** The controllers to measure; all by default. */
 const chosen = process.env['PLAT_BENCH_CONTROLLERS']?.split(',');
 const limitMs = 50;
 
-/** How long a controller is at rest before the next one is measured, and how long it takes at least and at most: some only look now and then. */
+/** How long a controller must be idle before the next is measured, and the least and the longest time of a measurement: some run only periodically. */
 const restMs = 1_000;
 const leastMs = 5_000;
 const patienceMs = 30_000;
 
 const flags = ['--horizontal-pod-autoscaler-sync-period=5s', '--legacy-service-account-token-clean-up-period=1s', '--resource-quota-sync-period=20s', '--controller-start-interval=0s'];
 
-/** A client of its own connection, without limits. */
+/** A client with its own connection and without rate limits. */
 export const remoteClient = async ({directory}: Pick<Running, 'directory'>): Promise<Client & AsyncDisposable> => {
   const connection = await connect(await loadSettings({file: join(directory, 'kubeconfig'), env: {}}), {clock});
   const client = connectedClient(connection, {clock, meter: noMeter, naming: naming('kubernetes'), userAgent: 'bench'});
   return {...client, [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose]()};
 };
 
-/** Runs one controller until it has nothing more to do, and tells how long it held the loop at most. */
+/** Runs one controller until it is idle and returns the longest block of the event loop. */
 export const longestHold = async (client: Client, controller: Controller): Promise<{readonly hold: Hold; readonly ms: number}> => {
   const parsed = parseFlags(controllerManagerFlags, flags);
   const stop = new AbortController();
@@ -83,13 +83,13 @@ export const longestHold = async (client: Client, controller: Controller): Promi
   return {hold, ms};
 };
 
-/** One line of what was done so far: the table comes after some minutes. */
+/** Progress is printed, since the table comes after some minutes. */
 const progress = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** What can be measured: controllers that run without more than these flags, and the scheduler. */
+/** The measured controllers, which need no flags other than these, and the scheduler. */
 export const measured: readonly Controller[] = [...controllers.filter(({name}) => requirementsOf(name).gates.length === 0 && !requirementsOf(name).cloud), schedulerController()];
 
-/** Each controller alone, over a server in a process of its own that holds 5,000 objects of each kind: from its start until it has nothing more to do. */
+/** Each controller alone, with a server in another process that has 5,000 objects of each kind: from its start until it is idle. */
 export const lookRows = async (): Promise<Row[]> => {
   const plane = await startPlane(undefined, ['--naming=kubernetes', '--nodes=0', '--controller-manager-arg=--controllers=-*']);
   await using client = await remoteClient(plane);

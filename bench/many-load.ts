@@ -10,26 +10,26 @@ import {largestBody} from '#test/sweep/requests.js';
 import {sweepServer} from '#test/sweep/server.js';
 import {casesOf, drawn, type Case} from '#test/sweep/sweep.js';
 
-/** Where the server is, as JSON in the one argument of a process that asks much of it. */
+/** The server's address, as JSON in the only argument of a load process. */
 export interface ManyLoad {
   readonly directory: string;
   readonly url: string;
-  /** How many readers take nothing. */
+  /** The number of readers that read nothing. */
   readonly readers: number;
 }
 
-/** The collection that is asked for. */
+/** The collection that is listed. */
 export const collection = '/api/v1/namespaces/many/configmaps';
 const table = {accept: 'application/json;as=Table;v=v1;g=meta.k8s.io'};
 const initial = '?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
 
-/** Connection settings of the administrator of the plane in a directory. */
+/** Returns the administrator's TLS settings of a plane's directory. */
 export const adminTls = (directory: string) => {
   const file = (name: string) => readFileSync(join(directory, 'pki', name), 'utf8');
   return {ca: file('ca.crt'), cert: file('admin.crt'), key: file('admin.key')};
 };
 
-/** How long each stalled reader stays, and how long creates go on at most. */
+/** How long each stalled reader stays, and the longest time of creates. */
 const stallMs = 3000;
 const createsMs = 90_000;
 
@@ -37,7 +37,7 @@ interface Asking {
   readonly method?: string;
   readonly headers?: Record<string, string>;
   readonly body?: Buffer;
-  /** A text at which enough was read. */
+  /** The text at which reading stops. */
   readonly until?: string;
 }
 
@@ -52,7 +52,7 @@ class Load {
     this.#agent = new https.Agent({...this.#tls, keepAlive: true});
   }
 
-  /** Asks, and reads the answer to where enough was read. Returns the status. */
+  /** Sends a request and reads the response up to that text. Returns the status. */
   ask(path: string, {method = 'GET', headers, body, until}: Asking = {}): Promise<number> {
     return new Promise((resolve, reject) => {
       const request = https.request(new URL(path, this.#url), {method, agent: this.#agent, headers: {accept: 'application/json', 'user-agent': 'bench', ...headers}}, response => {
@@ -69,14 +69,14 @@ class Load {
     });
   }
 
-  /** Reads to the end. Rejects when the answer is none. */
+  /** Reads to the end. Rejects for an error response. */
   async read(path: string, asking?: Asking): Promise<string> {
     const status = await this.ask(path, asking);
     if (status !== 200) throw new Error(`${path} answered ${status}`);
     return '';
   }
 
-  /** Asks over a connection of its own, and reads nothing. */
+  /** Sends a request on its own connection and reads nothing. */
   #stalled(path: string): Promise<TLSSocket> {
     const {hostname, port} = new URL(this.#url);
     return new Promise((resolve, reject) => {
@@ -97,7 +97,7 @@ class Load {
     return '';
   }
 
-  /** The largest body that a server takes, for each kind one of its lists or maps filled, one after the other. */
+  /** Sends the largest body that the server accepts, with one list or map of each kind filled, one after the other. */
   async creates(): Promise<string> {
     await using shapes = await sweepServer({thread: false});
     const byKind = new Map<string, Case[]>();
@@ -119,7 +119,7 @@ class Load {
   }
 }
 
-/** What is asked of the server, by name; each resolves with what there is to say of it. */
+/** The load operations by name; each resolves to a note for the table. */
 export const acts: Record<string, (load: Load, of: ManyLoad) => Promise<string>> = {
   nothing: () => wait(2000, ''),
   LIST: load => load.read(collection),

@@ -6,21 +6,21 @@ import {openEmbeddedStore} from '#src/storage/embedded/index.js';
 import {threadTime} from '#test/sweep/holds.js';
 import {type Hold, Holds} from './holds.js';
 
-/** What the server's process is told, as JSON in its one argument. */
+/** The settings of the server process, as JSON in its only argument. */
 export interface ManyServer {
   readonly directory: string;
-  /** Config maps in namespace `many`, each of 1 kB, before the server starts. */
+  /** The number of config maps in namespace `many`, 1 kB each, created before the server starts. */
   readonly count: number;
 }
 
-/** What the server's process did since it was last asked. */
+/** Measurements of the server process since the last query. */
 export interface Figures {
-  /** The longest time that its event loop was held. */
+  /** The longest block of its event loop. */
   readonly hold: Hold;
-  /** How long its main thread worked, and how long it waited for a processor. */
+  /** The CPU time of its main thread, and its run-queue wait. */
   readonly workedMs: number;
   readonly waitedMs: number;
-  /** Memory of its own, files it has mapped not included: at the beginning, and at most since. */
+  /** Memory without mapped files: at the beginning, and the maximum since. */
   readonly beganMb: number;
   readonly mostMb: number;
 }

@@ -13,10 +13,10 @@ const count = Number(PLAT_BENCH_OBJECTS);
 const readers = Number(PLAT_BENCH_READERS);
 
 const bars = {holdMs: 50, getMs: 20, mb: 1024};
-/** So often somebody else asks for one object. */
+/** The interval of the concurrent GETs. */
 const probeMs = 5;
 
-/** A process that answers each message by one. */
+/** A process that sends one reply to each message. */
 class Child {
   readonly #child: ChildProcess;
 
@@ -52,7 +52,7 @@ const get = (url: URL, agent: https.Agent): Promise<void> =>
     https.get(url, {agent, headers: {accept: 'application/json', 'user-agent': 'probe'}}, response => void response.resume().once('end', resolve).once('error', reject)).once('error', reject);
   });
 
-/** Does something while one object is asked for again and again, and tells how long each answer took, in ms from the shortest to the longest. */
+/** Runs an operation while one object is fetched repeatedly, and returns the latencies in ms, sorted. */
 const beside = async (url: URL, agent: https.Agent, act: () => Promise<string>): Promise<{readonly said: string; readonly ms: number; readonly took: readonly number[]}> => {
   const running = {over: false};
   const took: number[] = [];
@@ -70,8 +70,8 @@ const beside = async (url: URL, agent: https.Agent, act: () => Promise<string>):
 const within = (figure: number, bar: number, unit: string): string => `${figure <= bar ? 'within' : 'BEYOND'} ${bar} ${unit}`;
 
 /**
- * What a large collection and large bodies take: the longest time that the server's loop is held, what others wait meanwhile, and memory. The server, what is asked of it and the GET beside that
- * have a process each. PLAT_BENCH_OBJECTS (100,000), PLAT_BENCH_READERS (400, who take nothing) and PLAT_BENCH_ONLY (a regular expression on names) choose.
+ * The cost of a large collection and large bodies: the longest block of the server's event loop, the latency of other requests, and memory. The server, the load and the GETs
+ * run in separate processes. PLAT_BENCH_OBJECTS (100,000), PLAT_BENCH_READERS (400, which read nothing) and PLAT_BENCH_ONLY (a regular expression on names) select what is run.
  */
 export async function* manyRows(): AsyncGenerator<Row> {
   const directory = await scratch();

@@ -14,7 +14,7 @@ interface Row {
   readonly note?: string;
 }
 
-/** How often `act` runs in a second on one core, after a warm-up. */
+/** Returns how often `act` runs per second on one core, after a warm-up. */
 const perSecond = (act: () => void, forMs = 700): number => {
   const run = (ms: number) => {
     const start = performance.now();
@@ -31,7 +31,7 @@ const row = (name: string, baseline: number, note: string, act: () => void): Row
   return {name: `pki: ${name}`, figure, unit: '/s', baseline, ratio: figure / baseline, note: `ECDSA P-256, one core; beside ${note}`};
 };
 
-/** Issuing and verifying, beside the bare cryptography that each cannot do without. */
+/** Issuing and verifying certificates, compared with the cryptographic operations that they need. */
 export const pkiRows = async (): Promise<Row[]> => {
   const now = Date.now();
   const key = await generatePrivateKey();
@@ -39,7 +39,7 @@ export const pkiRows = async (): Promise<Row[]> => {
   const pem = createSigningRequest(key, {subject: {commonName: 'system:node:a', organizations: ['system:nodes']}});
   const terms = {usages: ['digital signature', 'client auth'], maximumTtlMs: 86_400_000, now};
   const request = parseSigningRequest(pem);
-  const fresh = () => parseSigningRequestDer(request.raw); // What is parsed by its text is remembered.
+  const fresh = () => parseSigningRequestDer(request.raw); // Parsing by text would use the cache.
   const leaf = signRequest(authority, request, terms);
   const chainTerms = {anchors: trustAnchors([authority.certificate]), usage: 'client auth', now} as const;
   const {bytes, signature} = request.signed;

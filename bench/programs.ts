@@ -6,11 +6,11 @@ import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {Agent, request} from 'undici';
 
-/** A program of plat that was started for a measurement. */
+/** A program of plat started for a measurement. */
 export interface Running {
   readonly child: ChildProcess;
   readonly url: string;
-  /** Ms from the start of the process to its line that begins with `ready`. */
+  /** Time in ms from the start of the process to its line that begins with `ready`. */
   readonly readyMs: number;
   readonly pki: {readonly ca: string; readonly cert: string; readonly key: string};
   readonly directory: string;
@@ -21,14 +21,14 @@ export interface Running {
 
 const bin = (program: string): string => fileURLToPath(new URL(`../../bin/${program}`, import.meta.url));
 
-/** A directory that is gone when the bench ends. */
+/** A directory that is removed when the benchmark ends. */
 export const scratch = async (): Promise<string> => {
   const directory = await mkdtemp(join(tmpdir(), 'plat-bench-'));
   process.once('exit', () => rmSync(directory, {recursive: true, force: true}));
   return directory;
 };
 
-/** Starts a program and resolves at its line that begins with `ready`. */
+/** Starts a program and resolves when it prints its line that begins with `ready`. */
 export const start = async (program: string, args: readonly string[], directory: string): Promise<Running> => {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [bin(program), ...args], {stdio: ['ignore', 'pipe', 'pipe']});
@@ -66,7 +66,7 @@ export const start = async (program: string, args: readonly string[], directory:
   };
 };
 
-/** `plat up` in a directory of its own. */
+/** Starts `plat up` in a new directory. */
 export const startPlane = async (directory?: string, args: readonly string[] = []): Promise<Running> => {
   const place = directory ?? (await scratch());
   return start('plat', ['up', '--data-dir', place, '--secure-port', '0', ...args], place);

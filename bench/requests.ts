@@ -20,7 +20,7 @@ const measured = async (load: Omit<Load, 'version' | 'headers' | 'warmupMs' | 'm
   return Math.round((JSON.parse(stdout) as {perSecond: number}).perSecond);
 };
 
-/** A bare TLS server with the plane's own certificates that answers everything with the same bytes. */
+/** A plain TLS server with the plane's certificates that always returns the same bytes. */
 const bare = async ({directory}: Running, bytes: Buffer): Promise<{url: string; close(): void}> => {
   const {authority} = await planeMaterial(`${directory}/pki`, systemClock);
   const tls = await planeServingCertificate(authority, {clock: systemClock, naming: naming('kubernetes'), hosts: []});
@@ -37,7 +37,7 @@ const filler = 'x'.repeat(1200);
 const collection = '/api/v1/namespaces/default/configmaps';
 const configMap = (name: string) => ({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name}, data: {filler}});
 
-/** Requests a second beside a bare server with the same client, the same bytes and the same certificates. */
+/** Requests per second, compared with a plain server, with the same client, bytes and certificates. */
 export const requestRows = async (): Promise<Row[]> => {
   const rows: Row[] = [];
   const plane = await startPlane();

@@ -1,16 +1,16 @@
-/** One measured figure, beside the raw limit of the same run where there is one. */
+/** A measured value, with a baseline of the same run if there is one. */
 export interface Row {
   readonly name: string;
   readonly figure: number;
   readonly unit: string;
-  /** What the machine does at most, measured in the same run and the same unit. */
+  /** The limit of the machine, measured in the same run and unit. */
   readonly baseline?: number;
-  /** The figure over the baseline. */
+  /** The value divided by the baseline. */
   readonly ratio?: number;
   readonly note?: string;
 }
 
-/** A row whose ratio follows from its baseline. */
+/** A row whose ratio is calculated from its baseline. */
 export const row = (name: string, figure: number, unit: string, {baseline, note}: {baseline?: number; note?: string} = {}): Row => ({
   name,
   figure,

@@ -17,9 +17,9 @@ const pod = (index: number) => ({
   spec: {containers: [{name: 'main', image: 'bench', resources: {requests: {cpu: '100m', memory: '100Mi'}}}]},
 });
 
-/** Pods of one service, created by 64 clients, from the first creation until the last has a node. */
+/** Pods of one service, created by 64 clients, from the first creation until the last is bound. */
 export const schedulingRows = async (): Promise<Row[]> => {
-  // Nodes that nobody tends would be tainted.
+  // Nodes without a lease would be tainted.
   const plane = await startPlane(undefined, ['--nodes=0', '--controller-manager-arg=--controllers=*,-node-lifecycle-controller', '--apiserver-arg=--disable-admission-plugins=TaintNodesByCondition']);
   const call = caller(plane);
   const created = async (path: string, bodies: readonly object[]): Promise<void> => {
@@ -41,7 +41,7 @@ export const schedulingRows = async (): Promise<Row[]> => {
   for (;;) {
     const waiting = JSON.parse((await call('GET', '/api/v1/namespaces/default/pods?fieldSelector=spec.nodeName%3D&limit=1')).text) as {items: unknown[]};
     if (waiting.items.length === 0) break;
-    await new Promise(resolve => setTimeout(resolve, 20)); // Looking costs the server time too.
+    await new Promise(resolve => setTimeout(resolve, 20)); // Polling costs the server time too.
   }
   const endedAt = performance.now();
   await plane.stop();

@@ -47,7 +47,7 @@ const listening = async (server: Server): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 
-/** As bare as Node gets: the same bytes, and nothing looked at. */
+/** The baseline: a Node.js server that returns the same bytes for every request. */
 const bare = async (version: Load['version'], {cert, key}: Tls): Promise<{port: number; close(): void}> => {
   const fields = {'content-type': 'application/json', 'content-length': String(body.length)};
   const server =
@@ -62,7 +62,7 @@ const bare = async (version: Load['version'], {cert, key}: Tls): Promise<{port: 
 
 interface Measured {
   readonly perSecond: number;
-  /** CPU time of the server for each answer: what wanders least on a shared machine. */
+  /** The server's CPU time per response, which varies least on a shared machine. */
   readonly cpuUs: number;
 }
 
@@ -75,7 +75,7 @@ const measured = async (port: number, version: Load['version'], {ca}: Tls): Prom
   return {perSecond: Math.round(perSecond), cpuUs: Math.round((user + system) / total)};
 };
 
-/** Answers a second over each HTTP version, through the HTTP server and from a bare one, by the same client in a process of its own. */
+/** Responses per second by HTTP version, of the HTTP server and the plain server, with the same client process. */
 export const servingRows = async (): Promise<Row[]> => {
   const tls = await tlsPair();
   const rows: Row[] = [];
@@ -97,7 +97,7 @@ const watchers = 1000;
 const eventsPerSecond = 100;
 const fanOutEvents = 300;
 
-/** How late the slowest hundredth of events comes when a thousand watch the same. */
+/** The 99th percentile of the delay of events with a thousand watchers of one resource. */
 const fanOut = async (tls: Tls): Promise<Row> => {
   const sinks = new Set<WatchSink>();
   const watch: ApiResponse['body'] = {

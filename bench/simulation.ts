@@ -10,14 +10,14 @@ const restMs = 10_000;
 const bare = {listen: false, controllerManagerArgs: ['--controllers=serviceaccount-controller']} as const;
 const rest = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms));
 
-/** Nodes that nobody speaks for, made one after the other: what registering them cannot beat. */
+/** The baseline: creating the Node objects one after the other. */
 const plainNodes = async (): Promise<number> => {
   await using plane = await startPlane(bare);
   const client = plane.client().resource(kinds.nodes);
   return nodes / (await seconds(() => each(nodes, index => client.create({metadata: {name: `plain-${index}`}}))));
 };
 
-/** The part of a core that a plane takes while nothing happens but heartbeats. */
+/** Returns the CPU share of a plane in which only heartbeats happen. */
 const idleShare = async (): Promise<number> => {
   const before = process.cpuUsage();
   await rest(restMs);
@@ -25,7 +25,7 @@ const idleShare = async (): Promise<number> => {
   return (user + system) / 10 / restMs;
 };
 
-/** From the last pod's creation until all of them run. */
+/** Returns the time from the creation of the last pod until all run. */
 const running = async (plane: Plane): Promise<number> => {
   const client = plane.client().resource(kinds.pods);
   const pod = (index: number) => ({metadata: {name: `pod-${index}`, namespace: 'default'}, spec: {nodeName: `plat-node-${index % nodes}`, containers: [{name: 'main', image: 'bench'}]}});
@@ -35,7 +35,7 @@ const running = async (plane: Plane): Promise<number> => {
   });
 };
 
-/** A thousand simulated nodes and ten pods on each. */
+/** A thousand simulated nodes with ten pods each. */
 export const simulationRows = async (): Promise<Row[]> => {
   const limit = await plainNodes();
   const without = await seconds(async () => (await startPlane(bare)).stop());
@@ -43,7 +43,7 @@ export const simulationRows = async (): Promise<Row[]> => {
   const registered = await seconds(async () => {
     plane = await startPlane({...bare, nodes});
   });
-  await rest(restMs); // What was set off comes to rest.
+  await rest(restMs); // Waits until pending work is done.
   const share = await idleShare();
   const time = await running(plane!);
   await plane!.stop();

@@ -2,7 +2,7 @@ import {setTimeout as wait} from 'node:timers/promises';
 import {type Row, row} from './row.js';
 import {caller, scratch, start, startPlane, type Running} from './programs.js';
 
-/** What kubectl reads before it does anything: discovery in both forms, and the OpenAPI documents. */
+/** Fetches what kubectl fetches first: discovery in both forms, and the OpenAPI documents. */
 const readEverything = async (running: Running): Promise<void> => {
   const call = caller(running);
   for (const path of ['/api', '/apis', '/openapi/v2', '/openapi/v3']) await call('GET', path);
@@ -10,7 +10,7 @@ const readEverything = async (running: Running): Promise<void> => {
   for (const {serverRelativeURL} of Object.values(paths)) await call('GET', serverRelativeURL);
 };
 
-/** How long programs take to be ready, and how much memory they hold when nothing happens. */
+/** Start-up times of the programs, and their memory when idle. */
 export const startUpRows = async (): Promise<Row[]> => {
   const rows: Row[] = [];
   const alone = await scratch();

@@ -7,14 +7,14 @@ import {memoryStore} from '#src/storage/memory/index.js';
 import {endOfPrefix, type Store} from '#src/storage/store.js';
 import {row, type Row} from './row.js';
 
-/** The bytes of a small object, and how many distinct keys are written. */
+/** The value of a small object, and the number of distinct keys. */
 const value = Buffer.alloc(1500, 'plat');
 const keys = 1000;
 const runMs = 1500;
 const pods = '/registry/pods/';
 const keyOf = (index: number): string => `${pods}default/pod-${index}`;
 
-/** How often `step` completes in a second when `lanes` of them run at once, each after its last. */
+/** Returns how often `step` completes per second in `lanes` concurrent sequences. */
 const rate = async (lanes: number, step: (lane: number) => Promise<unknown>): Promise<number> => {
   let done = 0;
   const start = performance.now();
@@ -36,7 +36,7 @@ const rateSync = (step: (index: number) => unknown): number => {
   return (done * 1000) / (performance.now() - start);
 };
 
-/** Updates of records, each writer with keys of its own. */
+/** Updates of records; each writer has its own keys. */
 const updates = (store: Store, lanes: number): Promise<number> => {
   const turns = Array.from({length: lanes}, () => 0);
   return rate(lanes, async lane => {
@@ -67,7 +67,7 @@ const syncs = (directory: string): number => {
   return (done * 1000) / (performance.now() - start);
 };
 
-/** Updates a second while `watchers` of one prefix each hear all of them. */
+/** Updates per second with `watchers` of one prefix. */
 const fanOut = async (store: Store, watchers: number): Promise<number> => {
   let heard = 0;
   const query = {start: pods, end: endOfPrefix(pods), after: await store.revision()};
@@ -106,7 +106,7 @@ const readRows = async (store: Store, directory: string): Promise<Row[]> => {
   return rows;
 };
 
-/** The store's figures beside LMDB's own puts of the same values and the disk's syncs. */
+/** The store, compared with LMDB's own puts of the same values and with disk syncs. */
 export const storeRows = async (): Promise<Row[]> => {
   const directory = mkdtempSync(join(process.env['PLAT_BENCH_DIR'] ?? tmpdir(), 'plat-bench-'));
   try {

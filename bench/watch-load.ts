@@ -1,13 +1,13 @@
 import {systemClock} from '#src/base/clock.js';
 import {connect} from '#src/transport/http-connection.js';
 
-/** What a crowd of watchers is told, as JSON in its one argument. */
+/** The settings of the watching process, as JSON in its only argument. */
 export interface WatchLoad {
   readonly url: string;
   readonly ca: string;
   readonly path: string;
   readonly watchers: number;
-  /** Connections to spread the watchers over. */
+  /** The number of connections shared by the watchers. */
   readonly connections: number;
   readonly events: number;
 }
@@ -16,7 +16,7 @@ const mark = '"sentAt":';
 
 const now = (): number => performance.timeOrigin + performance.now();
 
-/** Watches until every watcher has every event; prints how late they came. */
+/** Watches until every watcher has received all events, and prints their delays. */
 const run = async ({url, ca, path, watchers, connections, events}: WatchLoad): Promise<void> => {
   const settings = {server: url, trust: {ca: {data: ca}}, identity: {}, source: 'bench'};
   const all = await Promise.all(Array.from({length: connections}, () => connect(settings, {clock: systemClock})));
@@ -26,7 +26,7 @@ const run = async ({url, ca, path, watchers, connections, events}: WatchLoad): P
     done = resolve;
   });
   let count = 0;
-  // The oldest event of a chunk speaks for those that came with it: reading every one would measure the reader.
+  // Only the oldest event of a chunk is parsed; parsing all would measure the client.
   const data = (chunk: Buffer) => {
     const at = chunk.indexOf(mark);
     if (at !== -1 && at + 30 < chunk.length) delays.push(now() - Number.parseFloat(chunk.toString('latin1', at + mark.length, at + 30)));

@@ -9,7 +9,7 @@ const watchers = 1000;
 const perSecond = 100;
 const seconds = 10;
 
-/** How late events reach a thousand watchers of one resource, each on a TLS connection of its own, while it is written a hundred times a second. */
+/** The delay of events to a thousand watchers of one resource, each with its own TLS connection, at a hundred writes per second. */
 export const watchRows = async (): Promise<Row[]> => {
   const plane = await startPlane();
   const call = caller(plane);

@@ -1,6 +1,6 @@
 import https from 'node:https';
 
-/** What the watching process is told, as JSON in its one argument. */
+/** The settings of the watching process, as JSON in its only argument. */
 export interface Watching {
   readonly url: string;
   readonly path: string;
@@ -8,7 +8,7 @@ export interface Watching {
   readonly cert: string;
   readonly key: string;
   readonly watchers: number;
-  /** Events each watcher waits for. */
+  /** The number of events that each watcher waits for. */
   readonly events: number;
   readonly timeoutMs: number;
 }
@@ -20,7 +20,7 @@ export interface Watched {
   readonly mostMs: number;
 }
 
-/** Objects carry the moment they were written as data.at, in ms since the epoch; both processes share the machine's clock. */
+/** Objects contain the time of the write as data.at, in ms since the epoch; both processes use the machine's clock. */
 const written = /"at":"(\d+)"/g;
 
 const run = async ({url, path, watchers, events, timeoutMs, ...tls}: Watching): Promise<void> => {

@@ -1,4 +1,4 @@
-// Compiles and bundles what changed since it was last built. One build at a time: a second waits for the first.
+// Compiles and bundles what has changed since the last build. Only one build runs at a time; a second one waits.
 import {spawnSync} from 'node:child_process';
 import {mkdirSync, openSync, closeSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 
@@ -13,7 +13,7 @@ const isAlive = pid => {
   }
 };
 
-/** Who builds; 0 where that is not known, or not any more. */
+/** Returns the process that holds the lock; 0 if it is unknown. */
 const ownerOf = () => {
   try {
     return Number(readFileSync(lock, 'utf8'));
@@ -22,7 +22,7 @@ const ownerOf = () => {
   }
 };
 
-/** Takes the lock once nobody who lives has it. */
+/** Acquires the lock when no running process holds it. */
 const takeLock = async () => {
   mkdirSync('dist', {recursive: true});
   for (let waits = 0; ; waits++) {
@@ -41,7 +41,7 @@ const takeLock = async () => {
   }
 };
 
-/** What a build that was killed has left. */
+/** Files left by a build that was killed. */
 const sweep = () => {
   for (const name of readdirSync('dist')) if (/^(bundle-|schema\.)/.test(name)) rmSync(`dist/${name}`, {recursive: true, force: true});
 };
@@ -53,7 +53,7 @@ const run = (...args) => {
 
 await takeLock();
 process.on('exit', () => rmSync(lock, {force: true}));
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {}); // Sent to whoever runs for this build as well: it ends, and so do we.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {}); // The signal also reaches the child process of this build, which ends, and the build with it.
 sweep();
 run('tools/schema.mjs');
 for (const folder of ['src', 'controllers', 'informers', 'test', 'bench', 'examples']) rmSync(`dist/${folder}`, {recursive: true, force: true});

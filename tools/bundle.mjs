@@ -1,5 +1,5 @@
-// Bundles the programs and the library into two scripts and keeps the code V8 makes of it: the number of modules a start loads, and what it must compile, is its start-up time.
-// Everything is made in a folder of its own and put in place at the end, file by file: programs that run, or start meanwhile, never see half of it.
+// Bundles the programs and the library into two scripts and stores V8's code cache of them. Start-up time depends on the number of modules loaded and the code compiled.
+// Output is written to a temporary folder and moved into place file by file, so that running or starting programs never see a partial build.
 import {build} from 'esbuild';
 import {spawn} from 'node:child_process';
 import {copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync} from 'node:fs';
@@ -22,7 +22,7 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
 
-/** `createRequire(import.meta.url)('x')` loads a package late and at once. Written as `require('x')` it is found by the bundler. */
+/** `createRequire(import.meta.url)('x')` loads a package on demand and synchronously. The bundler finds it when it is written as `require('x')`. */
 const requireLate = {
   name: 'require-late',
   setup({onLoad}) {
@@ -33,14 +33,14 @@ const requireLate = {
   },
 };
 
-/** Node.js gives itself these symbols until V8 has them, but not the contexts in which Jest and Vitest run tests. */
+/** Node.js defines these symbols until V8 does, but not in the contexts in which Jest and Vitest run tests. */
 const disposeSymbols = "for (const name of ['dispose', 'asyncDispose']) if (!Symbol[name]) Object.defineProperty(Symbol, name, {value: Symbol('Symbol.' + name)});";
 
 const settings = {
   bundle: true,
   platform: 'node',
   target: 'node20',
-  legalComments: 'none', // The licences stand in a file of their own.
+  legalComments: 'none', // Licences are in a separate file.
   minifyWhitespace: true,
   minifySyntax: true,
   charset: 'ascii',
@@ -48,10 +48,10 @@ const settings = {
   logLevel: 'warning',
 };
 
-/** The API server has a script of its own, since others would make its start longer. All else shares one. */
+/** The API server has its own script, since the other programs would slow down its start. All others share one. */
 const scripts = {plat: programs.filter(name => name !== 'plat-apiserver'), 'plat-apiserver': programs.filter(name => name === 'plat-apiserver')};
 
-/** Each program, and the library, is loaded by the function of its name and by nothing else, so that a start runs what it needs. */
+/** Each program, and the library, is loaded by its own function, so that a start runs only what it needs. */
 const entryOf = script => `
 export const programs = {${scripts[script].map(name => `${JSON.stringify(name)}: () => import('./dist/src/cli/${name}.js')`).join(', ')}};
 ${script === 'plat' ? "export const library = () => require('./dist/src/plane/index.js');" : "export const requestWorker = () => import('./dist/src/plane/request-thread/request-worker.js');"}
@@ -62,17 +62,17 @@ const made = await Promise.all(
       ...settings,
       stdin: {contents: entryOf(script), resolveDir: process.cwd()},
       outfile: join(fresh, `${script}.cjs`),
-      format: 'cjs', // Code can be kept of scripts, not of modules.
-      supported: {'dynamic-import': false}, // What is loaded late is in the bundle, or required.
+      format: 'cjs', // V8 caches code of scripts, not of modules.
+      supported: {'dynamic-import': false}, // Modules that are loaded on demand are in the bundle, or required.
       sourcemap: 'external',
-      external: ['lmdb'], // It has native parts.
+      external: ['lmdb'], // It has native code.
       define: {'import.meta.url': 'bundleUrl'},
       banner: {js: `const bundleUrl = require('node:url').pathToFileURL(__filename).href;\n${disposeSymbols}`},
       plugins: [requireLate],
     }),
   ),
 );
-// The thread that reads YAML is started by its file, under the name it has when it is not bundled.
+// The YAML thread is started from its file, under the same name as without a bundle.
 const worker = await build({
   ...settings,
   entryPoints: ['dist/src/schema/decode/yaml-worker.js'],
@@ -80,11 +80,11 @@ const worker = await build({
   format: 'esm',
   banner: {js: "import {createRequire} from 'node:module'; const require = createRequire(import.meta.url);"},
 });
-// The thread that answers large requests is an API server.
+// The thread for large requests runs an API server.
 writeFileSync(join(fresh, 'request-worker.js'), "import {createRequire} from 'node:module';\nvoid createRequire(import.meta.url)('./plat-apiserver.cjs').requestWorker();\n");
 for (const file of ['launch.cjs', 'code-cache.cjs', 'node-version.cjs']) copyFileSync(`tools/${file}`, join(fresh, file));
 
-/** What `import` and `require` of the package get. Names are spelled out, since an import looks for them in this file. */
+/** The exports for `import` and `require` of the package. Names are listed because `import` detects them statically. */
 const names = Object.keys(await import('../dist/src/plane/index.js'));
 writeFileSync(
   join(fresh, 'index.cjs'),
@@ -97,7 +97,7 @@ ${names.map(name => `exports.${name} = library.${name};`).join('\n')}
 );
 writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES.txt'), noticesOf([...made, worker].flatMap(({metafile}) => Object.keys(metafile.inputs))));
 
-/** Starts a program, does something while it is ready, and stops it; its code is kept by then. */
+/** Starts a program, calls `act` while it is ready, and stops it. By then its code cache is stored. */
 const record = (name, args, whileReady = async () => {}) =>
   new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['tools/record-code.cjs', fresh, name, ...args], {stdio: ['ignore', 'pipe', 'pipe'], env: {...process.env, NODE_DISABLE_COMPILE_CACHE: '1'}});
@@ -132,7 +132,7 @@ const isSame = file => existsSync(join(target, file)) && readFileSync(join(fresh
 const hasCode = name => read(join(target, `${name}.code`), keyOf(readFileSync(scriptOf(name, fresh)))) !== undefined;
 if (!isSame('launch.cjs') || !programs.every(hasCode)) await recordAll();
 
-/** Writes a file whole or not at all. */
+/** Writes a file atomically. */
 const replace = (file, text, mode) => {
   writeFileSync(`${file}.${process.pid}`, text, {mode});
   renameSync(`${file}.${process.pid}`, file);

@@ -1,16 +1,16 @@
-// Files with code that V8 made of a bundle. Each says what it is bound to, and is passed over by everybody else.
+// Files with V8's code cache of a bundle. Each contains the key of the build that it belongs to and is ignored by others.
 'use strict';
 const {randomBytes} = require('node:crypto');
 const fs = require('node:fs');
 const {homedir} = require('node:os');
 const {dirname, isAbsolute, join} = require('node:path');
 
-/** How many files a user's folder keeps: those of a few versions of Node and of plat. */
+/** The maximum number of files per user: a few versions of Node.js and plat. */
 const most = 12;
 
 const headerOf = (key, code) => Buffer.from(`plat code ${key} ${code.length}\n`);
 
-/** The code in a file; undefined unless it is whole and bound to the key. */
+/** Returns the code in a file; undefined if it is incomplete or has another key. */
 const read = (file, key, isTrusted = () => true) => {
   let descriptor;
   try {
@@ -20,13 +20,13 @@ const read = (file, key, isTrusted = () => true) => {
     const code = bytes.subarray(bytes.indexOf(10) + 1);
     return bytes.subarray(0, bytes.length - code.length).equals(headerOf(key, code)) ? code : undefined;
   } catch {
-    return undefined; // A program starts without.
+    return undefined; // The program starts without a code cache.
   } finally {
     if (descriptor !== undefined) fs.closeSync(descriptor);
   }
 };
 
-/** Puts code into a file, whole or not at all, for its owner alone. */
+/** Writes a code cache atomically, readable only by its owner. */
 const write = (file, key, code) => {
   const fresh = `${file}.${randomBytes(6).toString('hex')}`;
   try {
@@ -44,7 +44,7 @@ const write = (file, key, code) => {
   }
 };
 
-/** The folder for code kept for this user; undefined where there is none or NODE_DISABLE_COMPILE_CACHE is set. */
+/** Returns the user's cache folder; undefined if there is none or NODE_DISABLE_COMPILE_CACHE is set. */
 const ownFolder = () => {
   const {NODE_DISABLE_COMPILE_CACHE: off, XDG_CACHE_HOME: caches = ''} = process.env;
   if (off || !process.geteuid) return undefined;
@@ -55,7 +55,7 @@ const ownFolder = () => {
   }
 };
 
-/** Whether nobody but this user can have made a file or folder what it is. */
+/** Whether only this user can have written a file or folder. */
 const isOwn = ({uid, mode}) => uid === process.geteuid() && (mode & 0o022) === 0;
 
 const isOwnFolder = folder => {
@@ -67,7 +67,7 @@ const ownFile = (folder, name, key) => join(folder, `${name}-${key.slice(0, 16)}
 
 const readOwn = (folder, name, key) => (folder && isOwnFolder(folder) ? read(ownFile(folder, name, key), key, stat => stat.isFile() && isOwn(stat)) : undefined);
 
-/** Keeps code for this user's next starts, and drops the oldest beyond a few. Where that cannot be, nothing is kept. */
+/** Stores the code for this user's next starts and removes the oldest files. Errors are ignored. */
 const writeOwn = (folder, name, key, code) => {
   if (!folder) return;
   try {

@@ -1,4 +1,4 @@
-// Runs a program from its bundle, with the code V8 made of it before: parsing and compiling are half of a start.
+// Runs a program from its bundle with V8's code cache: parsing and compiling take half of the start-up time.
 'use strict';
 const {createHash} = require('node:crypto');
 const {subscribe} = require('node:diagnostics_channel');
@@ -8,23 +8,23 @@ const {join} = require('node:path');
 const {Script} = require('node:vm');
 const {ownFolder, read, readOwn, write, writeOwn} = require('./code-cache.cjs');
 
-/** A plane that has run for longer has lost the code of its start, which V8 drops when it is not used. */
+/** After this time V8 has dropped unused code, and the code cache would not contain the start. */
 const longestRunS = 600;
 
-/** Where the build leaves the code of the bundle as a program uses it. Packages do without: it is of no use to another version of Node. */
+/** The folder of the build's code caches. Packages contain none, since they depend on the version of Node.js. */
 const codeOf = name => join(__dirname, `${name}.code`);
 
-/** The bundle that holds a program: one of its own where there is such a one. */
+/** Returns the bundle of a program. */
 const scriptOf = (name, folder = __dirname) => [join(folder, `${name}.cjs`), join(folder, 'plat.cjs')].find(file => existsSync(file));
 
-/** Compiles the bundle of a program and starts it. Returns the script and what its code is bound to. */
+/** Compiles the bundle of a program and runs it. Returns the script and the key of its code cache. */
 const launch = name => {
   const filename = scriptOf(name);
   const source = readFileSync(filename);
   const key = keyOf(source);
   const folder = ownFolder();
   const cachedData = read(codeOf(name), key) ?? readOwn(folder, name, key);
-  // The bundle is ASCII; read as such it takes a byte a character, and no decoding.
+  // The bundle is ASCII; reading it as latin1 takes one byte per character and no decoding.
   const script = new Script(`(function (require, module, __filename) {${source.latin1Slice()}\n})`, {filename, ...(cachedData ? {cachedData} : {})});
   if (folder && (!cachedData || script.cachedDataRejected)) keepOnceReady(() => writeOwn(folder, name, key, script.createCachedData()));
   const module = {exports: {}};
@@ -34,15 +34,15 @@ const launch = name => {
 };
 
 /**
- * What code is bound to: this build of Node, and every byte of the bundle. V8 itself looks at its version and the length of the source alone,
- * calls all its builds within a major version of Node the same, and crashes on code of another.
+ * The key of a code cache: the build of Node.js and a hash of the bundle. V8 itself checks only its version and the length of the source,
+ * treats all of its builds within a major version of Node.js as equal, and crashes on code of another build.
  */
 const keyOf = source => {
   const {version, versions, arch, platform, config} = process;
   return createHash('sha256').update(JSON.stringify([version, versions, arch, platform, config.variables])).update(source).digest('hex');
 };
 
-/** Keeps the code of a program that has served and ends in order, for the next starts by the same user. */
+/** Stores the code cache of a program after a regular run, for the user's next starts. */
 const keepOnceReady = keep => {
   subscribe('plat.ready', () => {
     process.once('exit', code => {

@@ -1,4 +1,4 @@
-// Tells in one line where Node.js is older than this package needs. Written so that every version of Node.js can read it.
+// Reports in one line if Node.js is too old for this package. Must be valid for every version of Node.js.
 'use strict';
 
 /** Whether a version such as `20.10.0` is at least `20.19`. */
@@ -11,14 +11,14 @@ function isAtLeast(version, least) {
   return true;
 }
 
-/** What is wrong with this Node.js for a range such as `>=20.19`; undefined where nothing is. */
+/** Returns the error for a range such as `>=20.19`; undefined if this Node.js satisfies it. */
 function problemOf(range) {
   var least = range.replace(/^>=\s*/, '');
   if (isAtLeast(process.versions.node, least)) return undefined;
   return 'needs Node.js ' + least + ' or newer, and this is ' + process.versions.node + ' (' + process.execPath + ')';
 }
 
-/** Ends the process in the name of a program where this Node.js is too old. */
+/** Exits with a message of the program if this Node.js is too old. */
 function requireNode(range, program) {
   var problem = problemOf(range);
   if (problem === undefined) return;

@@ -1,8 +1,8 @@
-// The licences of what is bundled into the package, for the file that goes with it.
+// Collects the licences of bundled packages for THIRD-PARTY-NOTICES.txt.
 import {readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 
-/** The folders of packages that files come from. */
+/** Returns the folders of the packages that the files belong to. */
 const foldersOf = files => new Set(files.flatMap(file => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));
 
 const rule = '-'.repeat(80);
@@ -15,10 +15,10 @@ const noticeOf = (folder, what) => {
   return [rule, `${name} ${version} (${license ?? 'see below'})${what}`, rule, '', ...texts.flatMap(text => [text, ''])].join('\n');
 };
 
-/** Packages whose code is not bundled, but from whose models schemas and types are generated. */
+/** Packages that are not bundled, but from whose models schemas and types are generated. */
 const readFrom = {'node_modules/@kubernetes/client-node': ': the schemas and types of Kubernetes objects are generated from its models'};
 
-/** The notices of every package that one of the files belongs to. */
+/** Returns the notices of all packages that the files belong to. */
 export const noticesOf = files => {
   const folders = [...new Set([...foldersOf(files), ...Object.keys(readFrom)])].sort();
   return ['plat contains code of these packages, each under its own licence.\n', ...folders.map(folder => noticeOf(folder, readFrom[folder] ?? ''))].join('\n');

@@ -1,4 +1,4 @@
-// Runs a bundled program, `node record-code.cjs FOLDER NAME ARGS...`, and keeps the code that V8 had made of it by its end for its next starts.
+// Runs a bundled program, `node record-code.cjs FOLDER NAME ARGS...`, and stores V8's code cache at its end.
 'use strict';
 const {resolve} = require('node:path');
 

@@ -1,8 +1,8 @@
-// Writes the structure of every built-in kind to dist/schema, one file a group version, from the models that @kubernetes/client-node ships.
-// The models are read as text and never loaded. Beside each `<group>.<version>.json` lies a `.docs.json` with the descriptions, which only
+// Writes the schemas of all built-in kinds to dist/schema, one file per group version, from the models in @kubernetes/client-node.
+// The models are read as text and never loaded. A `.docs.json` beside each `<group>.<version>.json` contains the descriptions, which only
 // OpenAPI documents need.
 //
-// A field's type is written as Go would: `string`, `int32`, `[]string`, `map[string][]byte`, `core/v1.PodSpec`.
+// Field types are written in Go's notation: `string`, `int32`, `[]string`, `map[string][]byte`, `core/v1.PodSpec`.
 import {createHash} from 'node:crypto';
 import {existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
@@ -13,14 +13,14 @@ const library = join(root, 'node_modules/@kubernetes/client-node');
 const generated = join(library, 'dist/gen');
 const target = join(root, 'dist/schema');
 
-/** Types of the meta group; the package does not say so itself. */
+/** Types of the meta group, which the package does not mark. */
 const metaTypes = new Set(
   `APIGroup APIGroupList APIResource APIResourceList APIVersions Condition DeleteOptions FieldSelectorRequirement GroupVersionForDiscovery
   LabelSelector LabelSelectorRequirement ListMeta ManagedFieldsEntry ObjectMeta OwnerReference Preconditions ServerAddressByClientCIDR Status StatusCause
   StatusDetails WatchEvent`.split(/\s+/),
 );
 
-/** Types that are reached only through another group's subresources. */
+/** Types that are only used by subresources of other groups. */
 const elsewhere = {
   Scale: 'autoscaling',
   ScaleSpec: 'autoscaling',
@@ -65,7 +65,7 @@ const scalars = {
 
 const unescape = text => text.replaceAll(/\\(['"\\])/g, '$1');
 
-/** Fields with their types, descriptions and required marks, out of a model's two files. */
+/** Returns a model's fields with types, descriptions and required marks, from its two files. */
 const readModel = (folder, name) => {
   const declaration = readFileSync(join(folder, `${name}.d.ts`), 'utf8');
   const code = readFileSync(join(folder, `${name}.js`), 'utf8');
@@ -96,7 +96,7 @@ const readModels = () => {
   return models;
 };
 
-/** Group and version of each API file, with the models it names. */
+/** Returns the group and version of each API file, with the models that it refers to. */
 const readApis = () =>
   readdirSync(join(generated, 'apis')).flatMap(file => {
     const found = /^([A-Z][A-Za-z]*?)V(\d+(?:(?:alpha|beta)\d+)?)Api\.d\.ts$/.exec(file);
@@ -108,7 +108,7 @@ const readApis = () =>
 
 const referenced = type => /([A-Z]\w*V?\d\w*)/.exec(type)?.[1];
 
-/** Settles which group each model belongs to: the only one that reaches it, or core where several do. */
+/** Assigns each model to a group: the only one that refers to it, or core if there are several. */
 const assignGroups = models => {
   const reachedBy = new Map();
   for (const {group, names} of readApis()) {
@@ -167,7 +167,7 @@ const write = (models, stamp) => {
     writeFileSync(join(fresh, `${name}.json`), JSON.stringify(types));
     writeFileSync(join(fresh, `${name}.docs.json`), JSON.stringify(docs));
   }
-  // A plane that runs reads these files when it first needs them: each is there at any time, and whole.
+  // Running planes read these files on demand, so each is replaced atomically.
   mkdirSync(target, {recursive: true});
   const made = readdirSync(fresh);
   for (const name of made) renameSync(join(fresh, name), join(target, name));

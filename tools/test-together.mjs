@@ -1,24 +1,24 @@
-// Puts compiled test files together into a few scripts. What they import is then loaded, compiled and warmed up once a script instead of once a file: that was a third of the suite.
+// Combines compiled test files into a few scripts. Modules are then loaded and compiled once per script and not once per file, which took a third of the time.
 import {build} from 'esbuild';
 import {readFileSync, readdirSync, rmSync, statSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
 
-/** Where the scripts are written. */
+/** The output folder. */
 export const folder = 'dist/together';
 
-/** Files of their own: they start programs and wait for them, and meanwhile others of their tests go on. */
+/** Files that stay separate: they wait for programs that they start, while other tests can run. */
 const starts = /^(cli|docs|e2e|storage)\//;
 
-/** One that loads modules by names it works out would get others than those of its script. */
+/** A file that imports modules by computed names would get different instances than its script. */
 const loadsByName = /\bimport\((?!['"])/;
 
-/** Where a test stands in the repository, in front of its title, as ava has it for files of their own. */
+/** Returns the prefix of a test's title: its path in the repository, as ava shows for separate files. */
 const placeOf = path => path.slice(resolve('dist/test').length + 1).replace(/(\.test)?\.js$/, '').split('/').join(' › ');
 
 /**
- * What a test file of a script gets for ava. Its tests run one by one, so that no more worlds live at once than in a file of its own, and are held back
- * until every file is loaded: ava takes none from a file that waits for something as it loads once another has declared its own.
+ * The replacement of ava for a file in a script. Its tests run serially, so that no more servers run at once than in a separate file, and are registered
+ * only after all files are loaded, because ava rejects tests registered after an asynchronous file when others were registered before.
  */
 const avaFor = path => `
 import test from 'ava';
@@ -49,12 +49,12 @@ const together = scripts => ({
     build.onResolve({filter: /^ava$/}, ({importer, namespace}) => (namespace === 'ava' ? {path: 'ava', external: true} : {path: importer, namespace: 'ava'}));
     virtual('ava', avaFor);
     build.onResolve({filter: /^[^.#/]/}, () => ({external: true}));
-    // Who looks for files beside its own still finds them.
+    // Tests that read files beside their own still find them.
     build.onLoad({filter: /\/dist\/.*\.js$/}, ({path}) => ({contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href))}));
   },
 });
 
-/** Writes the scripts and resolves to what ava is to run: these, of about the same length and each of neighbours, and the files that stay apart. */
+/** Writes the scripts and returns the files for ava to run: scripts of similar length with neighbouring files, and the separate files. */
 export const putTogether = async (count = 9) => {
   const all = readdirSync('dist/test', {recursive: true}).filter(file => file.endsWith('.test.js')).sort();
   const isApart = file => starts.test(file) || loadsByName.test(readFileSync(join('dist/test', file), 'utf8'));

@@ -1,5 +1,5 @@
-// Runs the compiled tests with ava and ends with one line that says how it went: `N passed, N failed`, and how many were skipped, if any.
-// Arguments go to ava; files may be named as they stand in the repository (test/pki/chain.test.ts).
+// Runs the compiled tests with ava. The last line is a summary: `N passed, N failed`, and the number of skipped tests, if any.
+// Arguments are passed to ava; test files may be given by their source path (test/pki/chain.test.ts).
 import {stripVTControlCharacters} from 'node:util';
 import {spawn} from 'node:child_process';
 import {existsSync, mkdtempSync, rmSync, statSync} from 'node:fs';
@@ -9,16 +9,16 @@ import {folder, putTogether} from './test-together.mjs';
 
 const args = process.argv.slice(2).map(arg => (/^(\.\/)?test\/.*\.ts(:|$)/.test(arg) ? arg.replace(/^(\.\/)?/, 'dist/').replace(/\.ts(?=:|$)/, '.js') : arg));
 
-/** Whether the bundled programs are of the same build as the tests: then these run what users run. */
+/** Whether the bundled programs are from the same build as the tests. Then the tests run the bundles, as users do. */
 const isBundled = () => {
   const [bundle, compiled] = ['bin/plat', 'dist/src/cli/plat.js'];
   return existsSync(bundle) && existsSync(compiled) && statSync(bundle).mtimeMs >= statSync(compiled).mtimeMs;
 };
 
-// All of them run together as far as they can; where some are named, these run as they are.
+// Without arguments test files are combined into scripts; named files run separately.
 const isEverything = args.length === 0;
 rmSync(folder, {recursive: true, force: true});
-/** Where tests make their files: one folder, so that nothing stays behind. */
+/** The temporary folder of all tests, removed at the end. */
 const scratch = mkdtempSync(join(tmpdir(), 'plat-tests-'));
 process.on('exit', () => {
   for (const each of [folder, scratch]) rmSync(each, {recursive: true, force: true});
@@ -34,7 +34,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(
 const counts = {passed: 0, failed: 0, skipped: 0};
 const reasons = new Set();
 
-/** Reads what ava says: a line a test, and a summary that tells failures and what else went wrong, but what passed only where nothing failed. */
+/** Parses ava's output: one line per test, and a summary, which contains the number of passed tests only if none failed. */
 const read = line => {
   const plain = stripVTControlCharacters(line).trim();
   if (/^[✔√] /.test(plain)) counts.passed++;
@@ -46,7 +46,7 @@ const read = line => {
 // oxlint-disable-next-line no-control-regex
 const notText = /[\0-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f]/g;
 
-/** The line as people and other programs read it: a test by its place in the repository, and nothing that is no text. */
+/** Returns the line for the terminal: with the test's path in the repository, and without control characters. */
 const told = line => (isEverything ? line.replace(/\b(?:together › \d+|test) › /, '') : line).replaceAll(notText, '\uFFFD');
 
 let rest = '';

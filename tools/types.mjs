@@ -1,20 +1,20 @@
-// Writes the types of the package to dist/types: what the compiler made of the public modules, with relative imports alone, and the types of Kubernetes
-// objects out of the models of @kubernetes/client-node as they are on the wire. Users of the package need neither that library nor rxjs for them.
+// Writes the package's type declarations to dist/types: those of the public modules with relative imports, and the types of Kubernetes
+// objects as they are on the wire, from the models of @kubernetes/client-node. Users need neither that library nor rxjs for them.
 import {copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {dirname, join, posix} from 'node:path';
 
 const target = 'dist/types';
 const models = 'node_modules/@kubernetes/client-node/dist/gen/models';
 
-/** Files of the package's own: where each is written, and its text. */
+/** The output files by path. */
 const files = new Map();
 
-/** Models that the files name; those that they name in turn are added as they are written. */
+/** Models to be written; models that they refer to are added later. */
 const named = new Set();
 
 const relative = (from, to) => posix.relative(dirname(from), to).replace(/^(?!\.)/, './');
 
-/** Where an import leads, under the target; undefined for one that stays. */
+/** Returns the target of an import; undefined for an import that is not rewritten. */
 const leadsTo = (specifier, from) => {
   if (specifier === '@kubernetes/client-node') return 'api/models.js';
   if (specifier === 'rxjs') return 'observable.js';
@@ -23,7 +23,7 @@ const leadsTo = (specifier, from) => {
   throw new Error(`the public types need the package ${specifier} (${from})`);
 };
 
-/** `{name: type}` of every built-in kind, from the tables themselves: the compiler spells each type out, field by field. */
+/** Returns `{name: type}` for all built-in kinds, with every type expanded field by field. */
 const kindRows = () =>
   [...readFileSync('src/api/kinds.ts', 'utf8').matchAll(/from '\.\/kinds\/([\w-]+)\.js'/g)].flatMap(([, group]) =>
     [...readFileSync(`src/api/kinds/${group}.ts`, 'utf8').matchAll(/^  (\w+): (?:\{\.\.\.)?kind<([^(]+)>\(/gm)].map(([, name, type]) => {
@@ -32,7 +32,7 @@ const kindRows = () =>
     }),
   );
 
-/** The declaration of all kinds with the types by their names. */
+/** Returns the declaration of all kinds with the types by name. */
 const withNames = text => {
   const rows = kindRows();
   const declared = /export declare const kinds: \{\n([^]*?)\n\};/.exec(text)?.[1] ?? '';
@@ -41,7 +41,7 @@ const withNames = text => {
   return `import type * as upstream from '@kubernetes/client-node';\n${text.replace(declared, () => rows.join('\n'))}`;
 };
 
-/** Takes over a module and all that it imports. */
+/** Copies a module and its imports. */
 const take = path => {
   const file = path.replace(/\.js$/, '.d.ts');
   if (files.has(file)) return;
@@ -62,7 +62,7 @@ const take = path => {
   for (const each of open) take(each);
 };
 
-/** A model as an interface of what is on the wire: dates are strings, and fields named by a reserved word have no underscore before it. */
+/** Returns a model as an interface of its wire form: dates are strings, and fields have no underscore before reserved words. */
 const wireModel = name => {
   const text = readFileSync(join(models, `${name}.d.ts`), 'utf8');
   for (const [, other] of text.matchAll(/from '\.\.\/models\/(\w+)\.js'/g)) named.add(other);
@@ -77,7 +77,7 @@ const wireModel = name => {
 
 take('plane/index.js');
 const texts = [];
-for (const name of named) texts.push(wireModel(name)); // Those that are named meanwhile come last.
+for (const name of named) texts.push(wireModel(name)); // Models added during the loop are written last.
 
 rmSync(target, {recursive: true, force: true});
 const write = (file, text) => {
@@ -87,7 +87,7 @@ const write = (file, text) => {
 for (const [file, text] of files) write(file, text);
 write('api/models.d.ts', texts.join('\n'));
 copyFileSync('tools/observable.d.ts', join(target, 'observable.d.ts'));
-write('package.json', '{"type": "commonjs"}\n'); // As the script that they describe.
+write('package.json', '{"type": "commonjs"}\n'); // The bundle is a CommonJS script.
 write(
   'index.d.ts',
   `/// <reference lib="esnext.disposable" />
@@ -96,7 +96,7 @@ export type * from './api/models.js';
 export type * from './observable.js';
 
 declare global {
-  /** Declared by the types of Node.js, and of browsers, where either is there. */
+  /** Declared by the types of Node.js and of browsers. */
   interface AbortSignal {}
 }
 `,

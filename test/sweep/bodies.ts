@@ -1,14 +1,14 @@
 import type {SchemaNode} from '#src/schema/node.js';
 import type {Collection, Step} from './fields.js';
 
-/** With what a collection is filled: elements that differ, that are equal, that are empty; all collections of its struct together; or elements whose own collections are filled too. */
+/** How a collection is filled: different elements, equal elements, empty elements, all collections of its struct, or elements whose own collections are filled too. */
 export const fillings = ['different', 'equal', 'empty', 'together', 'nested'] as const;
 export type Filling = (typeof fillings)[number];
 
 const isCollection = ({type}: SchemaNode): boolean => type === 'array' || type === 'map';
 const identifying = ['name', 'key', 'type', 'uid', 'ip', 'port', 'containerPort', 'topologyKey', 'path', 'expression'];
 
-/** A value of a type that holds as little as it may. Values of different numbers differ where they can. */
+/** Returns a minimal value of a type. Values of different numbers are different if possible. */
 export const least = (node: SchemaNode, index: number, keys: readonly string[] = []): unknown => {
   switch (node.type) {
     case 'object': {
@@ -46,7 +46,7 @@ const collected = (node: SchemaNode, element: (index: number) => unknown, bytes:
 
 const differing = (node: SchemaNode, bytes: number): unknown => collected(node, index => least(node.items ?? fallback, index, node.listMapKeys ?? (node.patchMergeKey ? [node.patchMergeKey] : [])), bytes);
 
-/** As many elements as each of them has elements of its own. */
+/** Returns as many elements as each has elements of its own. */
 const nested = (node: SchemaNode, bytes: number): unknown => {
   const {items} = node;
   const inner = [...(items?.properties ?? [])].filter(([, child]) => isCollection(child));
@@ -61,7 +61,7 @@ const filled = (node: SchemaNode, filling: Filling, bytes: number): unknown => {
   return filling === 'nested' ? nested(node, bytes) : differing(node, bytes);
 };
 
-/** Leads to the value at a path, making what is not there; `node` is the type of the root. */
+/** Returns the value at a path, creating missing values. `node` is the root's type. */
 const reach = (root: Record<string, unknown>, node: SchemaNode, path: readonly Step[]): Record<string, unknown> => {
   let at: unknown = root;
   let type = node;
@@ -76,13 +76,13 @@ const reach = (root: Record<string, unknown>, node: SchemaNode, path: readonly S
   return at as Record<string, unknown>;
 };
 
-/** The object with a collection filled until the whole is about so many bytes long; undefined where the filling makes no sense there. The object itself stays as it is. */
+/** Returns a copy of the object with a collection filled until the object has about `bytes` bytes; undefined if the filling does not apply. */
 export const bodyWith = (object: object, node: SchemaNode, {path, node: type, holder, holderPath}: Collection, filling: Filling, bytes: number): Record<string, unknown> | undefined => {
   const body = structuredClone(object) as Record<string, unknown>;
   const at = reach(body, node, holderPath);
   const {field} = path.at(-1) as {readonly field: string};
   const siblings = filling === 'together' ? [...(holder.properties ?? [])].filter(([, child]) => isCollection(child)) : [[field, type] as const];
-  if (filling === 'together' && (siblings.length === 1 || siblings[0]![0] !== field)) return undefined; // Once for each struct.
+  if (filling === 'together' && (siblings.length === 1 || siblings[0]![0] !== field)) return undefined; // Once per struct.
   for (const [name, child] of siblings) at[name] = filled(child, filling, bytes / siblings.length);
   return at[field] === undefined ? undefined : body;
 };

@@ -1,24 +1,24 @@
 import type {SchemaNode} from '#src/schema/node.js';
 
-/** A way from a value to one inside it: a field of a struct, an item of a list, or a value of a map. */
+/** A step from a value to one inside it: a field of a struct, an item of a list, or a value of a map. */
 export type Step = {readonly field: string} | 'item' | 'value';
 
-/** A list or map somewhere in the objects of a kind. */
+/** A list or map in the objects of a kind. */
 export interface Collection {
   readonly path: readonly Step[];
   readonly node: SchemaNode;
-  /** The struct that holds the collection, and the steps that lead to that struct. */
+  /** The struct that contains the collection, and the path to it. */
   readonly holder: SchemaNode;
   readonly holderPath: readonly Step[];
 }
 
-/** The path as messages spell it, for example `spec.template.spec.containers[].env`. */
+/** The path as messages show it, for example `spec.template.spec.containers[].env`. */
 export const pathText = (path: readonly Step[]): string =>
   path.map(step => (step === 'item' ? '[]' : step === 'value' ? '{}' : `.${step.field}`)).join('').replace(/^\./, '');
 
 const isCollection = ({type}: SchemaNode): boolean => type === 'array' || type === 'map';
 
-/** Every list and map of a struct, those of structs inside it included; a type that holds itself is entered once. */
+/** Returns all lists and maps of a struct, including nested ones; a recursive type is entered once. */
 export function* collectionsOf(node: SchemaNode): Generator<Collection> {
   yield* within(node, [], new Set());
 }

@@ -1,18 +1,18 @@
 import {readFileSync} from 'node:fs';
 
-/** How long a piece of work held the event loop at most, and how long it took. */
+/** How long an operation blocked the event loop at most, and how long it took. */
 export interface Held {
   readonly longestMs: number;
   readonly ms: number;
 }
 
-/** What the main thread has had of processors so far, and how long it waited for one, in ms. */
+/** The CPU time and the run-queue wait of the main thread so far, in ms. */
 export interface ThreadTime {
   readonly worked: number;
   readonly waited: number;
 }
 
-/** Counts the main thread alone; the whole process where the system does not tell threads apart. */
+/** Measures the main thread, or the process if the system has no per-thread times. */
 export const threadTime = (): ThreadTime => {
   try {
     const [worked, waited] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ', 2);
@@ -23,21 +23,21 @@ export const threadTime = (): ThreadTime => {
   }
 };
 
-/** The longest turn of the event loop: when it began and ended (`process.hrtime`, µs), and how long the thread worked in it. */
+/** The longest turn of the event loop: its start and end (`process.hrtime`, µs) and the thread's CPU time in it. */
 export interface LongestTurn {
   readonly ms: number;
   readonly from: number;
   readonly to: number;
 }
 
-/** Measures the turns of the event loop. Time in which the thread had no processor does not count. */
+/** Measures turns of the event loop. Time in which the thread did not have a CPU is not counted. */
 export class LoopWatch {
   #isOver = false;
   #longest: LongestTurn = {ms: 0, from: 0, to: 0};
   #at = process.hrtime.bigint();
   #used = threadTime().worked;
 
-  /** `later` calls what it is given in another turn: in each one unless told. */
+  /** `later` calls its argument in another turn; by default in each one. */
   start(later: (look: () => void) => unknown = setImmediate): void {
     this.#begin();
     const again = () => {
@@ -48,7 +48,7 @@ export class LoopWatch {
     later(again);
   }
 
-  /** Ends the measurement, with the turn that runs now. */
+  /** Ends the measurement with the current turn. */
   stop(): LongestTurn {
     if (!this.#isOver) this.#look();
     this.#isOver = true;
@@ -68,7 +68,7 @@ export class LoopWatch {
   }
 }
 
-/** Does something and watches the event loop meanwhile. */
+/** Runs an operation and measures the event loop. */
 export const watchingTheLoop = async <T>(act: () => Promise<T>): Promise<Held & {readonly answer: T}> => {
   const watch = new LoopWatch();
   const begun = performance.now();

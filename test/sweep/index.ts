@@ -4,8 +4,8 @@ import {sweepServer} from './server.js';
 import {casesOf, drawn, sweep, type Finding} from './sweep.js';
 
 /**
- * `make fuzz`: fills lists and maps of every kind to what a body holds, sends them through every kind of write, and fails when one of them holds the event loop too long.
- * FUZZ_CASES (default: all), FUZZ_SEED (default 1) and FUZZ_ONLY (a regular expression on `path field`) choose; FUZZ_BYTES is the size of bodies, FUZZ_LIMIT the longest hold in ms.
+ * `make fuzz`: fills lists and maps of every kind up to the body limit, sends the objects through every kind of write, and fails if one blocks the event loop too long.
+ * FUZZ_CASES (default: all), FUZZ_SEED (default 1) and FUZZ_ONLY (a regular expression for `path field`) select cases; FUZZ_BYTES is the size of bodies, FUZZ_LIMIT the limit in ms.
  */
 const {FUZZ_CASES, FUZZ_SEED = '1', FUZZ_ONLY = '', FUZZ_BYTES = String(largestBody - 64 * 1024), FUZZ_LIMIT = '50'} = process.env;
 const shown = 60;

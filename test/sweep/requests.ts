@@ -6,23 +6,23 @@ import {names, samples} from '#test/apiserver/samples.js';
 import type {Collection} from './fields.js';
 import type {SweepServer} from './server.js';
 
-/** One request of the sweep. */
+/** A request of the sweep. */
 export interface Call {
   /** For example `create`, `merge patch` or `update of status`. */
   readonly verb: string;
   readonly method: string;
   readonly url: string;
-  /** Encoded already: what a client does is not the server's work. */
+  /** Encoded in advance, so that the client's work is not measured. */
   readonly body?: Buffer;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The largest body a server takes. */
+/** The largest body that the server accepts. */
 export const largestBody = 3 * 1024 * 1024;
 
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
-/** Where the objects of a kind live and what they must have. */
+/** The endpoints of a kind, and required fields of its objects. */
 export class Target {
   readonly served: ServedResource;
   readonly collection: string;
@@ -47,7 +47,7 @@ export class Target {
     return this.collection.replace('/namespaces/default', '');
   }
 
-  /** Whether objects of the kind are kept. */
+  /** Whether objects of the kind are stored. */
   get isStored(): boolean {
     const {definition} = this.served.resource;
     return !definition.review && !definition.virtual && !definition.refusesCreation;
@@ -57,13 +57,13 @@ export class Target {
     return {verb: 'create', method: 'POST', url: this.collection, body: json(body)};
   }
 
-  /** Everything else one can do with a body that an object of the kind may have, without changing what is stored. */
+  /** Returns all further requests with this body that do not change stored objects. */
   async rest(body: Record<string, unknown>, collection: Collection): Promise<Call[]> {
     const calls = [...(await this.#otherForms(body)), ...(this.isStored ? this.#changes(body, collection) : [])];
     return calls.filter(({body: {length} = Buffer.alloc(1)}) => length > 0 && length <= largestBody);
   }
 
-  /** The body in other media types. */
+  /** Returns the body in other media types. */
   async #otherForms(body: Record<string, unknown>): Promise<Call[]> {
     const {naming} = this.#server;
     const {kind} = this.served;
@@ -115,7 +115,7 @@ const inReverse = (body: Record<string, unknown>, fields: readonly (string | num
   return copy;
 };
 
-/** As many insertions at the front of the list as a patch may have operations. */
+/** Inserts at the front of the list as often as a patch allows. */
 const insertions = (body: Record<string, unknown>, fields: readonly (string | number)[]): object[] => {
   const pointer = fields.map(field => `/${field}`).join('');
   let value: unknown = body;

@@ -18,7 +18,7 @@ import {wire} from '#test/apiserver/wire.js';
 
 const naming = namingOf('kubernetes');
 
-/** A server as `plat up` runs it, with every API and the default admission, over the memory store, with a thread for large requests or without; ended by disposing of it. */
+/** Starts a server as `plat up` does, with all APIs and the default admission plugins, over the memory store, with or without the thread for large requests. Disposing of it stops it. */
 export const sweepServer = async ({thread = true}: {readonly thread?: boolean} = {}) => {
   const directory = mkdtempSync(join(tmpdir(), 'plat-sweep-'));
   const files = await planeMaterial(join(directory, 'pki'), clock);

@@ -6,10 +6,10 @@ import {collectionsOf, pathText} from './fields.js';
 import {sweepServer} from './server.js';
 import {casesOf, drawn, sweep, type Finding} from './sweep.js';
 
-/** So much of each list and map that work which grows with its square takes seconds. */
+/** The size of each list and map at which quadratic work takes seconds. */
 const bytes = 60_000;
 const count = 5;
-/** How long the server may work on one request of that size, in ms of its thread. What grows with the square of its items takes many times as long. */
+/** The maximum CPU time of a request of that size, in ms. Quadratic work takes many times as long. */
 const mostWorkMs = 700;
 
 test('the sweep finds lists and maps at every depth, and fills them', async t => {
@@ -32,7 +32,7 @@ test('what is drawn of the sweep takes no longer than its size', async t => {
   for (const one of drawn(casesOf(server), count, seededRandom(3))) for await (const finding of sweep(server, one, bytes)) findings.push(finding);
 
   t.true(findings.length > count * 5);
-  // An intent that does not fit its schema is answered by 500, as by the original.
+  // An apply configuration that does not fit its schema is answered with 500, as upstream.
   t.deepEqual(findings.filter(({longestMs, status, verb}) => longestMs > mostWorkMs || (status === 500 && verb !== 'apply')), []);
 });
 

@@ -6,14 +6,14 @@ import {watchingTheLoop} from './holds.js';
 import {Target, type Call} from './requests.js';
 import type {SweepServer} from './server.js';
 
-/** What is to be asked: a collection of a kind, filled in one way. */
+/** A case: a collection of a kind, filled in one way. */
 export interface Case {
   readonly target: Target;
   readonly collection: Collection;
   readonly filling: Filling;
 }
 
-/** What one request did to the event loop. */
+/** The effect of one request on the event loop. */
 export interface Finding {
   readonly label: string;
   readonly verb: string;
@@ -24,10 +24,10 @@ export interface Finding {
   readonly bytes: number;
 }
 
-/** Kinds of which a wrong object harms the sweep itself rather than the loop. */
+/** Kinds whose invalid objects would disturb the sweep itself. */
 const left = new Set(['Namespace']);
 
-/** Every list and map of every kind that is served, in every filling. A collection of a struct that many kinds share is asked for once for each kind that stores it. */
+/** Returns all lists and maps of all served kinds in every filling. A collection of a struct shared by several kinds is tested once per kind. */
 export function* casesOf(server: SweepServer): Generator<Case> {
   for (const served of server.registry.served) {
     if (left.has(served.kind.kind) || served.resource.definition.virtual) continue;
@@ -37,13 +37,13 @@ export function* casesOf(server: SweepServer): Generator<Case> {
   }
 }
 
-/** Some of the cases, drawn by chance. */
+/** Selects cases at random. */
 export const drawn = (cases: Iterable<Case>, count: number, random: Random): Case[] => {
   const all = [...cases].map(value => ({value, at: random.float()}));
   return all.sort((a, b) => a.at - b.at).slice(0, count).map(({value}) => value);
 };
 
-/** Asks what one case is about: a create with the filled body, and every other write of it. */
+/** Runs a case: a create with the filled body, and all other writes of it. */
 export async function* sweep(server: SweepServer, {target, collection, filling}: Case, bytes: number): AsyncGenerator<Finding> {
   const node = schemaOf(target.served.resource.settings.schemas, target.served.kind);
   const body = bodyWith(target.sample, node, collection, filling, bytes);
