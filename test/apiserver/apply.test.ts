@@ -462,7 +462,10 @@ test('a scale is owned on what it sizes', async t => {
   t.deepEqual(ownersOf(first).sort(), ['owner Apply', 'scaler Apply scale']);
   t.deepEqual(fieldsOf(first, 'scaler'), {'f:spec': {'f:replicas': {}}});
   await patch(`${item}/scale?fieldManager=hand`, {spec: {replicas: 3}});
-  t.deepEqual(ownersOf((await get(item)).json()).sort(), ['hand Update scale', 'owner Apply']);
+  const patched = (await get(item)).json();
+  t.deepEqual(ownersOf(patched).sort(), ['hand Update scale', 'owner Apply']);
+  t.deepEqual(entriesOf(patched).filter(({subresource}) => subresource).map(({time}) => time), [undefined], 'what comes through the scale has no time');
+  t.is((await apply(`${item}/scale`, aScale(4), 'fieldManager=me')).json<Status>().message, 'Apply failed with 1 conflict: conflict with "hand" with subresource "scale" using autoscaling/v1: .spec.replicas');
   const kept = await apply(item, aDeployment('web'), 'fieldManager=owner');
   t.like(kept.json(), {spec: {replicas: 3}}, 'who lost the size does not take it away');
 });

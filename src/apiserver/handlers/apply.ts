@@ -11,6 +11,7 @@ import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {Versions} from '#src/schema/apply/tracking.js';
 import {misfits, misfitText} from '#src/schema/apply/misfits.js';
 import {applyAfterClient} from '#src/schema/apply/last-applied.js';
+import {ApplyConflict} from '#src/schema/apply/conflicts.js';
 import {inapplicable} from '#src/schema/patch/errors.js';
 import {acrossVersions} from '#src/apiserver/registry/across-versions.js';
 import {applierOf, entriesOf, setEntries} from '#src/apiserver/registry/ownership.js';
@@ -75,13 +76,25 @@ export const applyViewOf = async (view: View<KubeObject>, {resource}: ServedReso
     view.put(shown, intent);
     const application = {live: old as PlainObject, intent: intent as PlainObject, node: schemaOf(schemas, resource.kind), entries: entriesOf(old), force: query.force};
     const writer = (versions: Versions) => applierOf(resource, endpointOf(resource, target.subresource), target.subresource, {...write, served: resource.kind}, versions);
-    return andThen(acrossVersions(resource, versions => applyAfterClient(application, writer(versions), naming.annotations.lastApplied)), ({entries}) => {
+    const apiVersion = naming.apiVersion(view.shows.kind.group, view.shows.kind.version);
+    const applied = (versions: Versions) => throughView(apiVersion, () => applyAfterClient(application, writer(versions), naming.annotations.lastApplied));
+    return andThen(acrossVersions(resource, applied), ({entries}) => {
       reportDoubles(body, query, context);
       const object = withView(view, shown, old);
       setEntries(object.metadata!, entries);
       return object;
     });
   };
+};
+
+/** Tells of conflicts in the version that a view shows: it knows the object's owners in no other. */
+const throughView = <T>(apiVersion: string, apply: () => T): T => {
+  try {
+    return apply();
+  } catch (error) {
+    if (!(error instanceof ApplyConflict)) throw error;
+    throw new ApplyConflict(error.conflicts.map(({owner, fields}) => ({owner: {...owner, apiVersion}, fields})));
+  }
 };
 
 /** Reads an intent of a kind and holds it against its schema. */

@@ -13,7 +13,6 @@ import type {Eventually} from '#src/storage/store.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {allocating} from './allocation.js';
 import {count} from './count.js';
-import {parseObjectVersion} from './options.js';
 import {authorizationErrors} from './write-authorization.js';
 import {metadataValidationOf, metadataRules} from './metadata-rules.js';
 import {deepFreeze} from './object-cache.js';
@@ -76,7 +75,7 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   const {definition, settings} = resource;
   const meta = (incoming.metadata ??= {});
   placeIn(resource, meta, namespace);
-  const versionStated = Boolean(parseObjectVersion(meta.resourceVersion));
+  const statedVersion = meta.resourceVersion;
   withoutDoubleOwners(meta, context.warn, 'sent');
   // Nobody owns what only the server sets.
   delete meta.deletionTimestamp;
@@ -97,13 +96,13 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   const object = carriedOver(incoming, undefined, withMetadata(definition.main.writes.create ?? definition.main.writes.update));
   fillSystemFields(resource, object);
   fillAlwaysPresent(resource, object);
-  return allocating(resource, object, undefined, context, () => store(resource, object, attributes, namespace, {...context, versionStated}));
+  return allocating(resource, object, undefined, context, () => store(resource, object, attributes, namespace, {...context, statedVersion}));
 };
 
 /** How an object is created. */
 interface CreationContext extends WriteContext {
-  /** Whether it came with a resourceVersion, which nothing new may have. */
-  readonly versionStated: boolean;
+  /** The resourceVersion it came with, which nothing that is stored may have. */
+  readonly statedVersion: string | undefined;
 }
 
 const store = async (resource: Resource, object: KubeObject, attributes: AdmissionAttributes, namespace: string, context: CreationContext): Promise<Stored> => {
@@ -137,15 +136,19 @@ function* unstorableName(resource: Resource, namespace: string, name: string | u
   if (name && !holdable(resource.key(namespace, name))) yield invalid('metadata.name', name, 'may not be that long, nor contain NUL or half of a surrogate pair');
 }
 
+/** What is no number, or zero, counts as not stated. */
+const isVersion = (text: string | undefined): boolean => text !== undefined && /^0*[1-9]\d*$/.test(text) && BigInt.asUintN(64, BigInt(text)) === BigInt(text);
+
 const put = async (resource: Resource, object: KubeObject, namespace: string, context: CreationContext): Promise<Stored> => {
   const {store} = resource.settings;
   const name = object.metadata!.name!;
   const key = resource.key(namespace, name);
   if (context.dryRun) {
     if (await store.get(key)) throw new KeyExists();
-    return {object, value: encodeRecord(object), revision: 0};
+    const {statedVersion: resourceVersion} = context;
+    return {object: resourceVersion ? {...object, metadata: {...object.metadata, resourceVersion}} : object, value: encodeRecord(object), revision: 0};
   }
-  if (context.versionStated) throw badRequest('resourceVersion should not be set on objects to be created');
+  if (isVersion(context.statedVersion)) throw badRequest('resourceVersion should not be set on objects to be created');
   const lease = await leaseOf(resource, object);
   return writeFitting(object, context, async value => {
     const revision = await store.create(key, value, lease);

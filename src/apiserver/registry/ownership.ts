@@ -34,12 +34,20 @@ const writesOf = (endpoint: Endpoint<KubeObject>): EndpointWrites => {
 
 const either = (a: Written, b: Written): Written => ('allBut' in a ? a : 'allBut' in b ? b : [...a, ...b]);
 
-const writerOf = (resource: Resource, context: WriteContext, subresource: string, written: Writes, versions: Versions): Writer => ({
+/** Through which address someone writes. */
+interface Address {
+  /** Empty for the main address. */
+  readonly subresource: string;
+  /** Whether it shows another kind: entries of such writers have no time. */
+  readonly isView?: boolean;
+}
+
+const writerOf = (resource: Resource, context: WriteContext, {subresource, isView}: Address, written: Writes, versions: Versions): Writer => ({
   manager: context.manager,
   subresource,
   apiVersion: resource.settings.naming.apiVersion(context.served.group, context.served.version),
   get time() {
-    return wireTime(resource.settings.clock.now());
+    return isView ? undefined : wireTime(resource.settings.clock.now());
   },
   writes: written,
   versions,
@@ -47,7 +55,7 @@ const writerOf = (resource: Resource, context: WriteContext, subresource: string
 
 /** Who an apply through an address is, and what it may own: also what only a creation writes, lest its maker lose it. */
 export const applierOf = (resource: Resource, endpoint: Endpoint<KubeObject>, subresource: string, context: WriteContext, versions: Versions): Writer =>
-  writerOf(resource, context, subresource, writesOf(endpoint).any, versions);
+  writerOf(resource, context, {subresource, isView: endpoint.view !== undefined}, writesOf(endpoint).any, versions);
 
 /** The entries of a stored object, which are well-formed. */
 export const entriesOf = (object: Readonly<KubeObject> | undefined): readonly ManagedFieldsEntry[] =>
@@ -101,7 +109,7 @@ export const recordCreation = (resource: Resource, object: KubeObject, context: 
   const meta = object.metadata!;
   const sent = sentEntries(meta);
   return settle(resource, meta, sent, versions => {
-    const writer = writerOf(resource, context, '', writesOf(resource.definition.main).create, versions);
+    const writer = writerOf(resource, context, {subresource: ''}, writesOf(resource.definition.main).create, versions);
     return tracked({}, versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion), sent, writer, resource.definition.custom);
   });
 };
@@ -112,7 +120,7 @@ export const recordPosted = (resource: Resource, {group, version, kind}: Kind, o
   const apiVersion = naming.apiVersion(group, version);
   const versions: Versions = {schemaOf: () => schemas.of(group, version, kind), convert: same => same};
   const meta = (object.metadata ??= {});
-  setEntries(meta, tracked({}, object as PlainObject, [], {...writerOf(resource, context, subresource, everything, versions), apiVersion}));
+  setEntries(meta, tracked({}, object as PlainObject, [], {...writerOf(resource, context, {subresource}, everything, versions), apiVersion}));
 };
 
 const everything = new Writes({allBut: []});
@@ -137,7 +145,7 @@ export const recordUpdate = (resource: Resource, {endpoint, subresource}: Update
   const entries = reset ? [] : sent.length > 0 ? sent : stored;
   if (entries.length === 0) return setEntries(meta, []);
   return settle(resource, meta, entries, versions => {
-    const writer = writerOf(resource, context, subresource, writesOf(endpoint).update, versions);
+    const writer = writerOf(resource, context, {subresource, isView: endpoint.view !== undefined}, writesOf(endpoint).update, versions);
     const before = versions.convert(old as PlainObject, resource.apiVersion, writer.apiVersion);
     const after = versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion);
     return tracked(before, after, entries, writer, resource.definition.custom);

@@ -19,8 +19,8 @@ export interface Writer {
   readonly subresource: string;
   /** The version of the request. */
   readonly apiVersion: string;
-  /** On the wire's form. */
-  readonly time: string;
+  /** On the wire's form; undefined for one whose entries have no time. */
+  readonly time: string | undefined;
   /** The fields the address writes, as dotted paths; undefined when it writes all. */
   readonly writes: Writes | undefined;
   readonly versions: Versions;
