@@ -500,3 +500,25 @@ test('whole numbers of 64 bits are stored, shown, patched and owned to the digit
   const conflict = await patch(`${one}?fieldManager=n`, Buffer.from(text.replace(digits, '9223372036854775806')), {headers: {'content-type': 'application/apply-patch+yaml'}});
   t.is(conflict.status, 409);
 });
+
+test('errors about an event name the group that was asked', async t => {
+  const {post, put, get, remove} = await startWire();
+  const events = '/apis/events.plat.io/v1/namespaces/default/events';
+  const event = {metadata: {name: 'e'}, regarding: {namespace: 'default'}, reason: 'r', action: 'a', type: 'Normal', eventTime: '2026-01-01T00:00:00.000000Z', reportingController: 'a/b', reportingInstance: 'i'};
+  const made = (await post(events, event)).json<KubeObject>();
+  const told = [
+    await post(events, event),
+    await get(`${events}/x`),
+    await remove(`${events}/x`),
+    await put(`${events}/e`, {...made, metadata: {...made.metadata, resourceVersion: '1'}}),
+    await put(`${events}/e`, {...made, metadata: {...made.metadata, uid: 'x'}}),
+  ].map(received => received.json<Status>());
+
+  for (const {message, details} of told) {
+    t.regex(message ?? '', /events\.events\.plat\.io "/);
+    t.like(details, {group: 'events.plat.io', kind: 'events'});
+  }
+  t.is((await get('/api/v1/namespaces/default/events/x')).json<Status>().message, 'events "x" not found');
+  // Events are read from the store, which refuses a version that is none in its own way.
+  t.like((await get(`${events}/e?resourceVersion=x`)).json<Status>(), {code: 400, message: 'invalid resource version: resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax'});
+});

@@ -70,6 +70,18 @@ keepsOnCreation(kinds.nodes, [
   ['no configuration is kept', {spec: {configSource: {}, unschedulable: true}, status: {config: {}, declaredFeatures: ['A'], phase: 'Running'}}, {spec: {unschedulable: true}, status: {phase: 'Running', ...nothingReported}}],
 ]);
 
+const fine = {cpu: '100n', memory: '1'};
+const rounded = {cpu: '1m', memory: '1'};
+keepsOnCreation(kinds.persistentVolumes, [
+  ['amounts finer than a thousandth are rounded up', {spec: {capacity: {storage: '1100u'}, accessModes: ['ReadWriteOnce'], hostPath: {path: '/a'}}}, {
+    spec: {capacity: {storage: '2m'}, accessModes: ['ReadWriteOnce'], hostPath: {path: '/a', type: ''}, persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem'},
+  }],
+]);
+keepsOnCreation(kinds.resourceQuotas, [['amounts finer than a thousandth are rounded up', {spec: {hard: fine}}, {spec: {hard: rounded}}]]);
+keepsOnCreation(kinds.limitRanges, [
+  ['amounts finer than a thousandth are rounded up', {spec: {limits: [{type: 'Pod', min: fine, max: fine}]}}, {spec: {limits: [{type: 'Pod', min: rounded, max: rounded}]}}],
+]);
+
 judgesCreations(kinds.secrets, [
   ['settings of a registry that are a list', {type: 'plat.io/dockercfg', data: {'.dockercfg': base64('[]')}}, ['data[.dockercfg]: Invalid value: "<secret contents redacted>": json: cannot unmarshal array into Go value of type map[string]interface {}']],
   ['settings of a registry that are no JSON', {type: 'plat.io/dockerconfigjson', data: {'.dockerconfigjson': base64('{a')}}, ['data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": invalid character \'a\' looking for beginning of object key string']],

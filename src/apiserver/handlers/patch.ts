@@ -37,7 +37,7 @@ export const applyPatch = async (served: ServedResource, context: ResourceContex
   const node = schemaOf(schemas, kind);
   const apiVersion = naming.apiVersion(kind.group, kind.version);
   const patched: Transform = old => {
-    if (!old) throw notFound(resource.ref, context.target.name);
+    if (!old) throw notFound(resource.refIn(kind), context.target.name);
     const patch = (parsed ??= parsePatch(type, bytes, fieldValidation));
     const live = version ? {...version.fromHub(old, naming), apiVersion, kind: kind.kind} : old;
     const {object, warnings} = patchedObject<KubeObject>(patch, live as unknown as Record<string, unknown>, node, fieldValidation);

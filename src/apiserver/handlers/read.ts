@@ -3,7 +3,7 @@ import {badRequest} from '#src/api/status.js';
 import type {ListMeta} from '#src/api/types.js';
 import {longRunningLabels} from '#src/apiserver/metrics.js';
 import {filterOf, type Filter} from '#src/apiserver/registry/filter.js';
-import {listOptions, parseExactVersion, type ListOptions} from '#src/apiserver/registry/options.js';
+import {listOptions, parseExactVersion, parseResourceVersion, type ListOptions} from '#src/apiserver/registry/options.js';
 import {listObjects, reached, type Listed} from '#src/apiserver/registry/list.js';
 import {findRecord, objectOf} from '#src/apiserver/registry/read.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
@@ -19,12 +19,14 @@ export const get = (served: ServedResource, context: ResourceContext): ApiRespon
   const {resource} = served;
   const {namespace, name} = context.target;
   const shown = representationFor(context, served, 'item');
-  const asked = parseExactVersion(context.info.query.get('resourceVersion'));
+  const version = context.info.query.get('resourceVersion');
+  // What is not read from a watch cache in the original is told of a version that is none by its store.
+  const asked = resource.settings.isCached(resource.ref) ? parseExactVersion(version) : parseResourceVersion(version);
   if (asked) return reached(resource, asked).then(() => answer());
   return answer();
 
   function answer(): ApiResponse | Promise<ApiResponse> {
-    const record = findRecord(resource, namespace, name);
+    const record = findRecord(served, namespace, name);
     return record instanceof Promise ? record.then(respond) : respond(record);
   }
 

@@ -44,7 +44,7 @@ const answer = (served: ServedResource, view: View<KubeObject>, context: Resourc
 export const getView = async (view: View<KubeObject>, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {resource} = served;
   const {namespace, name} = context.target;
-  return answer(served, view, context, objectOf(resource, await findRecord(resource, namespace, name)));
+  return answer(served, view, context, objectOf(resource, await findRecord(served, namespace, name)));
 };
 
 /** How the object changes when what is shown of it does. */

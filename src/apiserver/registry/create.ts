@@ -1,6 +1,6 @@
 import {invalid, invalidObject, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
-import {alreadyExists, badRequest, forbidden, nameNotGenerated, statusError} from '#src/api/status.js';
+import {alreadyExists, badRequest, forbidden, nameNotGenerated, statusError, type ResourceRef} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
@@ -66,7 +66,8 @@ export const createObject = async (resource: Resource, incoming: KubeObject, nam
       if (!(error instanceof KeyExists)) throw error;
       const name = candidate.metadata?.name ?? '';
       if (generated && attempt < attempts) continue;
-      throw generated ? nameNotGenerated(resource.ref, name) : await existing(resource, namespace, name);
+      const ref = resource.refIn(context.served);
+      throw generated ? nameNotGenerated(ref, name) : await existing(resource, ref, namespace, name);
     }
   }
 };
@@ -214,8 +215,8 @@ export const addressOf = ({settings, kind}: Resource, {served, user, dryRun, war
   ofCollection,
 });
 
-const existing = async (resource: Resource, namespace: string, name: string): Promise<Error> => {
-  const error = alreadyExists(resource.ref, name);
+const existing = async (resource: Resource, ref: ResourceRef, namespace: string, name: string): Promise<Error> => {
+  const error = alreadyExists(ref, name);
   const key = resource.key(namespace, name);
   const record = await resource.settings.store.get(key);
   if (!record || !resource.objects.of(key, record.value, record.revision).metadata?.deletionTimestamp) return error;

@@ -22,7 +22,7 @@ export interface Deleted extends Stored {
 export const deleteObject = async (resource: Resource, namespace: string, name: string, options: DeleteOptions, context: WriteContext): Promise<Deleted> => {
   for (;;) {
     const record = await resource.settings.store.get(resource.key(namespace, name));
-    if (!record) throw notFound(resource.ref, name);
+    if (!record) throw notFound(resource.refIn(context.served), name);
     if (context.original && !context.ofCollection) checkStored(context.original, record.value);
     try {
       return await deleteOnce(resource, namespace, name, record, options, context);
@@ -44,7 +44,7 @@ const deleteOnce = async (resource: Resource, namespace: string, name: string, r
 
   const object = structuredClone(old) as KubeObject;
   const begun = definition.beginDelete?.(object, resource.hooks(context.user)) ?? 'remove';
-  if (typeof begun === 'object') throw 'conflict' in begun ? conflict(resource.ref, name, begun.conflict) : forbidden(resource.ref, name, begun.forbidden);
+  if (typeof begun === 'object') throw 'conflict' in begun ? conflict(resource.refIn(context.served), name, begun.conflict) : forbidden(resource.refIn(context.served), name, begun.forbidden);
   const dying = Boolean(old.metadata!.deletionTimestamp);
   const grace = giveGrace(resource, object, options);
   if (grace === 'pending') return {object: old, value: record.value, revision: record.revision, removed: false};

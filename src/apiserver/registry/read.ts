@@ -1,17 +1,18 @@
-import {notFound} from '#src/api/status.js';
+import {notFound, type ResourceRef} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Eventually, StoredRecord} from '#src/storage/store.js';
-import type {Resource} from './registry.js';
+import type {Resource, ServedResource} from './registry.js';
 
 /** The record of one object. Throws 404. Synchronous where the store is. */
-export const findRecord = (resource: Resource, namespace: string, name: string): StoredRecord | Promise<StoredRecord> => {
+export const findRecord = ({resource, kind}: ServedResource, namespace: string, name: string): StoredRecord | Promise<StoredRecord> => {
   const record = resource.settings.store.get(resource.key(namespace, name));
-  if (record instanceof Promise) return record.then(found => present(resource, name, found));
-  return present(resource, name, record);
+  const ref = resource.refIn(kind);
+  if (record instanceof Promise) return record.then(found => present(ref, name, found));
+  return present(ref, name, record);
 };
 
-const present = (resource: Resource, name: string, record: StoredRecord | undefined): StoredRecord => {
-  if (!record) throw notFound(resource.ref, name);
+const present = (ref: ResourceRef, name: string, record: StoredRecord | undefined): StoredRecord => {
+  if (!record) throw notFound(ref, name);
   return record;
 };
 

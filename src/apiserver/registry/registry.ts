@@ -148,6 +148,11 @@ export class Resource {
     return this.kind.namespaced && namespace ? `${this.root}${namespace}/` : this.root;
   }
 
+  /** As errors name it that answer a request for one of its versions: events are in two groups. */
+  refIn(served: Kind): ResourceRef {
+    return served.group === this.kind.group ? this.ref : {group: this.settings.naming.group(served.group), resource: served.plural};
+  }
+
   /** What is wrong with a write by the rules that its version adds to the hub's. */
   versionErrors(served: Kind, object: KubeObject, old: Readonly<KubeObject> | undefined, hooks: HookContext): Iterable<FieldError> {
     return this.definition.otherVersions?.find(({kind}) => kind === served)?.validate?.(object, old, hooks) ?? [];

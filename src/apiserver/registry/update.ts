@@ -1,7 +1,7 @@
 import {sameJson} from '#src/api/equal.js';
 import {invalidObject, invalidText} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
-import {badRequest, conflict, isAlreadyExists, notFound} from '#src/api/status.js';
+import {badRequest, conflict, isAlreadyExists, notFound, type ResourceRef} from '#src/api/status.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import {own} from '#src/base/own.js';
 import type {Endpoint} from '#src/resources/definition.js';
@@ -64,10 +64,10 @@ export const updateObject = async (target: UpdateTarget, transform: Transform, c
 
 const createInstead = async (target: UpdateTarget, transform: Transform, context: WriteContext): Promise<Updated> => {
   const {resource, namespace, name, subresource} = target;
-  if (subresource || !(target.createsMissing ?? resource.definition.createOnUpdate)) throw notFound(resource.ref, name);
+  if (subresource || !(target.createsMissing ?? resource.definition.createOnUpdate)) throw notFound(resource.refIn(context.served), name);
   const object = await transform(undefined);
   const {uid} = object.metadata ?? {};
-  if (uid) throw conflict(resource.ref, name, `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`);
+  if (uid) throw conflict(resource.refIn(context.served), name, `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`);
   await target.authorizeCreate?.();
   delete object.metadata?.resourceVersion;
   return Object.assign(await createObject(resource, object, namespace, context), {outcome: 'created'} as const);
@@ -81,7 +81,7 @@ const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform:
   const incoming = await transform(old);
   const meta = (incoming.metadata ??= {});
   placeAt(target, meta);
-  checkUid(target, meta, old);
+  checkUid(target, meta, old, resource.refIn(context.served));
   // A patch starts from what the server stored, which is clean; only what it adds is looked at, after admission.
   if (!target.patches) withoutDoubleOwners(meta, context.warn, 'sent');
   keepDeletion(meta, old.metadata!);
@@ -100,7 +100,7 @@ const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform:
     oldObject: old,
   };
   await runPhase(settings.writes.admission, 'admit', attributes);
-  checkVersion(target, meta, record.revision);
+  checkVersion(target, meta, record.revision, resource.refIn(context.served));
   restoreMalformed(meta, recorded, context.warn);
   withoutDoubleOwners(meta, context.warn, 'admitted');
   definition.default?.(incoming, settings);
@@ -181,18 +181,18 @@ const placeAt = ({resource, namespace, name}: UpdateTarget, meta: ObjectMeta): v
 const atVersion = (object: KubeObject, revision: number): KubeObject => ({...object, metadata: {...object.metadata, resourceVersion: String(revision)}});
 
 /** The uid must be that of the stored object, or left out. */
-const checkUid = ({resource, namespace, name}: UpdateTarget, meta: ObjectMeta, old: Readonly<KubeObject>): void => {
+const checkUid = ({resource, namespace, name}: UpdateTarget, meta: ObjectMeta, old: Readonly<KubeObject>, ref: ResourceRef): void => {
   const uid = old.metadata?.uid;
   if (meta.uid && meta.uid !== uid) {
     const key = resource.key(namespace, name).slice(resource.settings.prefix.length);
-    throw conflict(resource.ref, name, `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${meta.uid}, UID in object meta: ${uid}`);
+    throw conflict(ref, name, `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${meta.uid}, UID in object meta: ${uid}`);
   }
 };
 
 /** The resourceVersion, as admission leaves it, must be that of the stored object, or left out where the kind allows it; zero stands for any version. */
-const checkVersion = ({resource, name, subresource}: UpdateTarget, {resourceVersion: statedVersion}: ObjectMeta, revision: number): void => {
+const checkVersion = ({resource, name, subresource}: UpdateTarget, {resourceVersion: statedVersion}: ObjectMeta, revision: number, ref: ResourceRef): void => {
   if (parseObjectVersion(statedVersion)) {
-    if (statedVersion !== String(revision)) throw conflict(resource.ref, name);
+    if (statedVersion !== String(revision)) throw conflict(ref, name);
   } else if (resource.definition.unconditionalUpdate === false && !own(resource.definition.subresources, subresource)?.view) {
     throw invalidObject({group: resource.ref.group, kind: resource.ref.resource}, name, [invalidText('metadata.resourceVersion', '0', 'must be specified for an update')]);
   }

@@ -1,18 +1,10 @@
 import type {AnyContainer, EnvVar, Lifecycle, LifecycleHandler, PodSpec, PodTemplateSpec, Probe, Volume} from '#src/api/pod.js';
-import {formatQuantity, milliQuantity, parseQuantity, quantityMilliValue} from '#src/api/quantity.js';
+import {roundResourceLists} from '#src/model/resource-list-defaults.js';
 import {defaultVolumeSource} from '#src/model/volume-defaults.js';
 import {containersOf} from './containers.js';
 import {usesLatestTag} from './image-name.js';
 
 const pullPolicyOf = (image: string): string => (usesLatestTag(image) ? 'Always' : 'IfNotPresent');
-
-/** Rounds quantities up to a precision of one thousandth. */
-const roundResourceList = (list: Record<string, string> | undefined): void => {
-  for (const [name, text] of Object.entries(list ?? {})) {
-    const quantity = parseQuantity(text);
-    if (quantity.exponent < -3) list![name] = formatQuantity(milliQuantity(quantityMilliValue(quantity), quantity.format));
-  }
-};
 
 const defaultHandler = (handler: LifecycleHandler & Pick<Probe, 'grpc'>): void => {
   const {httpGet} = handler;
@@ -47,8 +39,7 @@ const defaultContainer = (container: AnyContainer): void => {
   container.terminationMessagePath ||= '/dev/termination-log';
   container.terminationMessagePolicy ||= 'File';
   container.resources ??= {};
-  roundResourceList(container.resources.limits);
-  roundResourceList(container.resources.requests);
+  roundResourceLists(container.resources.limits, container.resources.requests);
   for (const port of container.ports ?? []) port.protocol ||= 'TCP';
   for (const {valueFrom} of container.env ?? []) if (valueFrom) defaultReference(valueFrom);
   for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe]) if (probe) defaultProbe(probe);
@@ -79,8 +70,7 @@ const defaultVolume = (volume: Volume): void => {
   const claim = ephemeral?.volumeClaimTemplate?.spec;
   if (!claim) return;
   claim.volumeMode ??= 'Filesystem';
-  roundResourceList(claim.resources?.limits);
-  roundResourceList(claim.resources?.requests);
+  roundResourceLists(claim.resources?.limits, claim.resources?.requests);
 };
 
 /** Copies serviceAccountName to its deprecated alias serviceAccount, or the reverse; the newer field takes precedence. */
@@ -102,9 +92,8 @@ export const defaultPodSpec = (spec: PodSpec): void => {
   spec.terminationGracePeriodSeconds ??= 30;
   spec.schedulerName ||= 'default-scheduler';
   syncServiceAccountFields(spec);
-  roundResourceList(spec.overhead);
-  roundResourceList(spec.resources?.limits);
-  roundResourceList(spec.resources?.requests);
+  roundResourceLists(spec.overhead);
+  roundResourceLists(spec.resources?.limits, spec.resources?.requests);
   for (const container of containersOf(spec)) defaultContainer(container);
   for (const volume of spec.volumes ?? []) defaultVolume(volume);
 };

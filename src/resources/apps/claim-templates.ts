@@ -1,4 +1,5 @@
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import {roundResourceLists} from '#src/model/resource-list-defaults.js';
 
 type ClaimTemplate = NonNullable<NonNullable<ObjectOf<typeof kinds.statefulSets>['spec']>['volumeClaimTemplates']>[number];
 
@@ -13,5 +14,6 @@ export const pvcDefaults = (claim: ClaimTemplate): void => {
   nameKind(claim);
   const spec = (claim.spec ??= {});
   spec.volumeMode ??= 'Filesystem';
+  roundResourceLists(spec.resources?.limits, spec.resources?.requests);
   claim.status = {...claim.status, phase: claim.status?.phase || 'Pending'};
 };

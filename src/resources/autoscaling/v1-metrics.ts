@@ -36,7 +36,9 @@ const sourcesIn = (words: Words): Readonly<Record<string, Source>> => {
       averageUtilization: older[words.averageUtilization],
       averageValue: isTarget ? amountIn(older[words.averageValue]) : amountIn(older[words.averageValue] ?? 0),
     });
-  const olderShare = (amount: Fields): Fields => ({[words.averageUtilization]: amount['averageUtilization'], [words.averageValue]: amount['averageValue']});
+  // What is measured is held by value in the older form: zero where nothing is said.
+  const measured = (amount: unknown): unknown => (isTarget ? amount : (amount ?? '0'));
+  const olderShare = (amount: Fields): Fields => ({[words.averageUtilization]: amount['averageUtilization'], [words.averageValue]: measured(amount['averageValue'])});
   return {
     object: {
       older: ({describedObject, metric}, {value, averageValue}) =>
@@ -51,7 +53,7 @@ const sourcesIn = (words: Words): Readonly<Record<string, Source>> => {
       }),
     },
     pods: {
-      older: ({metric}, {averageValue}) => defined({metricName: (metric as Fields)['name'], [words.averageValue]: averageValue, selector: (metric as Fields)['selector']}),
+      older: ({metric}, {averageValue}) => defined({metricName: (metric as Fields)['name'], [words.averageValue]: measured(averageValue), selector: (metric as Fields)['selector']}),
       newer: older => ({spec: {metric: metricOf(older['metricName'], older['selector'])}, amount: typed('AverageValue', {averageValue: amountIn(older[words.averageValue] ?? 0)})}),
     },
     resource: {
@@ -64,7 +66,7 @@ const sourcesIn = (words: Words): Readonly<Record<string, Source>> => {
     },
     external: {
       older: ({metric}, {value, averageValue}) =>
-        defined({metricName: (metric as Fields)['name'], metricSelector: (metric as Fields)['selector'], [words.value]: value, [words.averageValue]: averageValue}),
+        defined({metricName: (metric as Fields)['name'], metricSelector: (metric as Fields)['selector'], [words.value]: measured(value), [words.averageValue]: averageValue}),
       newer: older => ({
         spec: {metric: metricOf(older['metricName'], older['metricSelector'])},
         amount: typed(older[words.value] === undefined ? 'AverageValue' : 'Value', {
@@ -78,7 +80,7 @@ const sourcesIn = (words: Words): Readonly<Record<string, Source>> => {
 
 const ways = {target: sourcesIn(target), current: sourcesIn(current)};
 
-/** A metric that says more than the older form can hold goes along whole, under a name that nobody else reads. */
+/** A target that says more than the older form can hold goes along whole, under a name that nobody else reads. */
 const whole = 'v2';
 
 const inOlderForm = (words: Words, metric: MetricSpec | MetricStatus): Fields => {
@@ -95,7 +97,7 @@ const inOlderForm = (words: Words, metric: MetricSpec | MetricStatus): Fields =>
 /** A metric as the first version's annotations tell it. */
 export const olderMetric = (words: Words, metric: MetricSpec | MetricStatus): Fields => {
   const older = inOlderForm(words, metric);
-  return sameJson(newerMetric(words, older), metric) ? older : {...older, [whole]: metric};
+  return words.amount === 'current' || sameJson(newerMetric(words, older), metric) ? older : {...older, [whole]: metric};
 };
 
 /** The metric that such a telling means. */

@@ -1,3 +1,4 @@
+import {roundResourceLists} from '#src/model/resource-list-defaults.js';
 import {duplicate, forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {labelKeyProblems} from '#src/api/names.js';
@@ -103,7 +104,10 @@ export const limitRanges = defineResource<LimitRange>({
     // A list that is not there is shown as null.
     const spec = (object.spec ??= {limits: null as never});
     if (!spec.limits?.length) spec.limits = null as never;
-    for (const limit of spec.limits ?? []) defaultLimit(limit);
+    for (const limit of spec.limits ?? []) {
+      roundResourceLists(limit.max, limit.min, limit.default, limit.defaultRequest, limit.maxLimitRequestRatio);
+      defaultLimit(limit);
+    }
   },
   main: {
     metadata: 'whole',

@@ -1,6 +1,7 @@
 import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Node} from '#src/api/types.js';
+import {roundResourceLists} from '#src/model/resource-list-defaults.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';
 import {rangeWarnings} from '#src/resources/validation/ip-fields.js';
@@ -91,6 +92,7 @@ export const nodes = defineResource<Node>({
     agreeOnRanges(node);
     const {status} = node;
     if (status?.capacity && !status.allocatable) status.allocatable = {...status.capacity};
+    roundResourceLists(status?.capacity, status?.allocatable);
   },
   main: {
     metadata: 'both',

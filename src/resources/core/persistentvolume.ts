@@ -4,6 +4,7 @@ import type {NodeSelector, NodeSelectorTerm} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import {defaultVolumeSource} from '#src/model/volume-defaults.js';
 import {classAnnotation, classOf} from '#src/model/volumes.js';
+import {roundResourceLists} from '#src/model/resource-list-defaults.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
@@ -66,6 +67,7 @@ export const persistentVolumes = defineResource<Volume>({
     (volume.status ??= {}).phase ||= 'Pending';
     spec.persistentVolumeReclaimPolicy ||= 'Retain';
     spec.volumeMode ??= 'Filesystem';
+    roundResourceLists(spec.capacity);
     defaultVolumeSource(spec);
   },
   main: {

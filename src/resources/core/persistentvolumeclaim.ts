@@ -3,6 +3,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {labelKeyProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import {compareQuantities, quantityValue, zeroQuantity} from '#src/api/quantity.js';
+import {roundResourceLists} from '#src/model/resource-list-defaults.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {claimSpecWarnings, validateClaimSpec, type ClaimAllowances} from '#src/resources/validation/claim-spec.js';
@@ -135,7 +136,9 @@ export const persistentVolumeClaims = defineResource<Claim>({
     const spec = (claim.spec ??= {});
     spec.volumeMode ??= 'Filesystem';
     spec.resources ??= {};
-    (claim.status ??= {}).phase ||= 'Pending';
+    const status = (claim.status ??= {});
+    status.phase ||= 'Pending';
+    roundResourceLists(spec.resources.limits, spec.resources.requests, status.capacity, status.allocatedResources);
   },
   main: {
     metadata: 'both',

@@ -2,6 +2,7 @@ import {invalid, required, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import {compareQuantities, formatQuantity} from '#src/api/quantity.js';
+import {roundResourceLists} from '#src/model/resource-list-defaults.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
@@ -141,6 +142,7 @@ export const resourceQuotas = defineResource<ResourceQuota>({
   nameProblems: subdomainName,
   deleteAnswers: 'object',
   alwaysPresent: {spec: {}, status: {}},
+  default: ({spec, status}) => roundResourceLists(spec?.hard, status?.hard, status?.used),
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     validate: (object, old, {naming}) => validate(object, old, naming),

@@ -2,6 +2,7 @@ import {forbiddenField, invalid, required, tooLong, type FieldError} from '#src/
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {dnsSubdomainProblems} from '#src/api/names.js';
 import {defaultVolumeSource} from '#src/model/volume-defaults.js';
+import {roundResourceLists} from '#src/model/resource-list-defaults.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {validateVolumeSpec} from '#src/resources/core/persistentvolume-validation.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
@@ -59,7 +60,9 @@ export const volumeAttachments = defineResource<VolumeAttachment>({
   alwaysPresent: {spec: {}, status: {attached: false}},
   default({spec}) {
     const volume = spec?.source?.inlineVolumeSpec;
-    if (volume) defaultVolumeSource(volume);
+    if (!volume) return;
+    roundResourceLists(volume.capacity);
+    defaultVolumeSource(volume);
   },
   main: {metadata: 'whole', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
   subresources: {
