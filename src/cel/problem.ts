@@ -46,6 +46,8 @@ export const tooDeep = (text: string): Problem => problemAt(text, -1, `expressio
 const isWide = (character: string | undefined): boolean => character !== undefined && character.codePointAt(0)! > 0x7f;
 
 const formatProblem = (text: string, {message, line, column}: Problem): string => {
+  // An empty text has no line to show.
+  if (text === '') return `ERROR: <input>:${line}:${column}: ${message}`;
   const head = `ERROR: <input>:${line}:${column + 1}: ${message}`;
   const source = line < 1 ? undefined : text.split('\n')[line - 1];
   if (source === undefined || source.length > maxSnippetLength) return head;

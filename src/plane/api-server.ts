@@ -135,7 +135,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   const agentTrust = await followedAgentTrust(options, {files: systemFiles, clock, log, signal: following.signal});
   const network = parts.network ?? systemNetwork(clock);
   const loopback = new Loopback();
-  const clientAs = (user: UserInfo, userAgent = 'plat-apiserver') => inProcessClient(loopback.handler, {naming, user, userAgent, clock});
+  const clientAs = (user: UserInfo, userAgent = naming.component('apiserver')) => inProcessClient(loopback.handler, {naming, user, userAgent, clock});
   const client = clientAs(serverUser);
 
   const registry = createRegistry({

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
-import {judgesChanges, judgesCreations, keepsOnCreation, type Given} from './rule-table.js';
+import {judgesChanges, judgesCreations, keepsOnCreation, type Creation, type Given} from './rule-table.js';
 import {problems, startWorld} from './world.js';
 
 const label = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
@@ -125,3 +125,24 @@ test('a template is judged on every change', async t => {
   t.is(refused[0], 'spec.metadata.name: Forbidden: cannot be set');
   t.regex(refused[1] ?? '', /^spec: Invalid value: .*: field is immutable$/);
 });
+
+const selecting = (expression: string, more: object = {}): Given => claim({}, {name: 'r', exactly: {...exactly, selectors: [{cel: {expression}}], ...more}});
+const selectorPath = 'spec.devices.requests[0].exactly.selectors[0].cel.expression';
+const nested = (depth: number): string => (depth === 0 ? 'true' : `device.attributes.all(k${depth}, ${nested(depth - 1)})`);
+const asked = (title: string, expression: string, problems: readonly string[], more?: {on: string[]}): Creation =>
+  [`a selector ${title}`, selecting(expression), problems.map(problem => `${selectorPath}: ${problem}`), more ?? {}];
+
+judgesCreations(kinds.resourceClaims, [
+  asked('of the driver', 'device.driver == "d.example"', []),
+  asked('of attributes and capacities', 'device.attributes["d.example"].model == "a" && device.capacity["d.example"].memory.isGreaterThan(quantity("1Gi"))', []),
+  asked('with a name for a part', 'cel.bind(all, device.attributes["d.example"], all.model == "a")', []),
+  asked('of anything', 'device.attributes["d.example"].good', []),
+  asked('of an attribute that is a version', 'device.attributes["d.example"].version.isGreaterThan(semver("1.0.0"))', []),
+  asked('that says nothing', '', [
+    `Invalid value: "": compilation failed: ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}`,
+  ]),
+  asked('of what is not there', 'ABC', [`Invalid value: "ABC": compilation failed: ERROR: <input>:1:1: undeclared reference to 'ABC' (in container '')\\n | ABC\\n | ^`.replaceAll('\\n', '\n')]),
+  asked('that is a text', 'device.driver', ['Invalid value: "device.driver": must evaluate to bool or the unknown type, not string']),
+  asked('that costs too much', nested(5), ['Forbidden: too complex, exceeds cost limit']),
+  asked('of sharing where devices are shared', 'device.allowMultipleAllocations', [], {on: ['DRAConsumableCapacity']}),
+]);

@@ -4,7 +4,8 @@ import {checkedInt} from '#src/cel/numbers.js';
 import {bool, double, int, objectType, string, type Type} from '#src/cel/types.js';
 import {Failure, noSuchOverload, OpaqueValue, type Value} from '#src/cel/values.js';
 
-const quantityType = objectType('kubernetes.Quantity');
+/** The type of a quantity. */
+export const quantityType = objectType('kubernetes.Quantity');
 
 class QuantityValue extends OpaqueValue {
   readonly type: Type = quantityType;

@@ -3,8 +3,9 @@ import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {dnsLabel} from '#src/resources/validation/values.js';
 import {itself, list, set} from './collections.js';
-import {mostConfigurations, mostSelectors, validateConfiguration, validateSelector, type Configuration} from './configuration.js';
+import {mostConfigurations, validateConfiguration, type Configuration} from './configuration.js';
 import {className, fullyQualifiedName} from './names.js';
+import {mostSelectors, readyForSelectors, validateSelector, type SelectorRules} from './selectors.js';
 import {validateToleration} from './taints.js';
 
 export type ResourceClaim = ObjectOf<typeof kinds.resourceClaims>;
@@ -19,6 +20,9 @@ const mostAlternatives = 8;
 
 /** What can be wished for, wherever it stands in a claim. */
 const wishes = (spec: Readonly<ClaimSpec>): Wish[] => (spec.devices?.requests ?? []).flatMap(({exactly, firstAvailable}) => [...(exactly ? [exactly] : []), ...(firstAvailable ?? [])]);
+
+/** Loads what judges the selectors of a claim, where it has any. */
+export const readyForClaim = (spec: Readonly<ClaimSpec> | undefined): Promise<void> | undefined => readyForSelectors((spec ? wishes(spec) : []).flatMap(({selectors}) => selectors ?? []));
 
 /** One device, and tolerations of a value, unless the claim says otherwise. */
 export const defaultClaimSpec = (spec: ClaimSpec): void => {
@@ -43,10 +47,10 @@ export const requestReference = (known: ReadonlySet<string>) =>
     if (!known.has(name)) yield unknown;
   };
 
-function* validateWish(wish: Readonly<Wish>, path: string): Iterable<FieldError> {
+function* validateWish(wish: Readonly<Wish>, path: string, rules: SelectorRules): Iterable<FieldError> {
   const {allocationMode: mode = '', count = 0} = wish;
   yield* className(`${path}.deviceClassName`, wish.deviceClassName ?? '');
-  yield* list(`${path}.selectors`, wish.selectors, mostSelectors, (selector, at) => validateSelector(selector, at));
+  yield* list(`${path}.selectors`, wish.selectors, mostSelectors, (selector, at) => validateSelector(selector, at, rules));
   if (mode === 'All') {
     if (count !== 0) yield invalid(`${path}.count`, count, "must not be specified when allocationMode is 'All'");
   } else if (mode === 'ExactCount') {
@@ -55,16 +59,16 @@ function* validateWish(wish: Readonly<Wish>, path: string): Iterable<FieldError>
   for (const [i, toleration] of (wish.tolerations ?? []).entries()) yield* validateToleration(toleration, `${path}.tolerations[${i}]`);
 }
 
-function* validateRequest({name, exactly, firstAvailable = []}: Readonly<Request>, path: string): Iterable<FieldError> {
+function* validateRequest({name, exactly, firstAvailable = []}: Readonly<Request>, path: string, rules: SelectorRules): Iterable<FieldError> {
   yield* dnsLabel(`${path}.name`, name ?? '');
   const either = 'exactly one of `exactly` or `firstAvailable` is required';
   if (exactly && firstAvailable.length > 0) yield invalidText(path, 'null', `${either}, but multiple fields are set`);
-  else if (exactly) yield* validateWish(exactly, `${path}.exactly`);
+  else if (exactly) yield* validateWish(exactly, `${path}.exactly`, rules);
   else if (firstAvailable.length === 0) yield required(path, either);
   else {
     const alternative = function* (one: Readonly<(typeof firstAvailable)[number]>, at: string): Iterable<FieldError> {
       yield* dnsLabel(`${at}.name`, one.name ?? '');
-      yield* validateWish(one, at);
+      yield* validateWish(one, at, rules);
     };
     yield* set(`${path}.firstAvailable`, firstAvailable, mostAlternatives, alternative, one => one.name);
   }
@@ -76,7 +80,8 @@ export function* validateClaimSpec(spec: Readonly<ClaimSpec> | undefined, path: 
   const at = `${path}.devices`;
   const reference = requestReference(requestNames(spec));
   const references = (names: readonly string[] | undefined, where: string) => set(`${where}.requests`, names, mostRequests, reference, itself);
-  yield* set(`${at}.requests`, requests, mostRequests, validateRequest, ({name}) => name);
+  const rules = {sharesCapacity: gate('DRAConsumableCapacity')};
+  yield* set(`${at}.requests`, requests, mostRequests, (request, where) => validateRequest(request, where, rules), ({name}) => name);
   const constraint = function* ({requests: names, matchAttribute, distinctAttribute}: Readonly<Constraint>, where: string): Iterable<FieldError> {
     yield* references(names, where);
     if (matchAttribute !== undefined) yield* fullyQualifiedName(`${where}.matchAttribute`, matchAttribute);

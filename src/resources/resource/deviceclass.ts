@@ -7,14 +7,15 @@ import {finishedName} from '#src/resources/validation/names.js';
 import {isExtendedResource} from '#src/model/resource-names.js';
 import {alike} from '#src/resources/versions.js';
 import {list} from './collections.js';
-import {mostConfigurations, mostSelectors, validateConfiguration, validateSelector, type Configuration} from './configuration.js';
+import {mostConfigurations, validateConfiguration, type Configuration} from './configuration.js';
+import {mostSelectors, readyForSelectors, validateSelector} from './selectors.js';
 
 type DeviceClass = ObjectOf<typeof kinds.deviceClasses>;
 
-function* validate({spec}: Readonly<DeviceClass>, old: Readonly<DeviceClass> | undefined, {naming}: HookContext): Iterable<FieldError> {
+function* validate({spec}: Readonly<DeviceClass>, old: Readonly<DeviceClass> | undefined, {naming, gate}: HookContext): Iterable<FieldError> {
   const {selectors, config, extendedResourceName: name} = spec ?? {};
   const keeps = (field: 'selectors' | 'config'): boolean => old !== undefined && semanticallyEqual(old.spec?.[field], spec?.[field]);
-  yield* list('spec.selectors', selectors, mostSelectors, (selector, path) => validateSelector(selector, path, keeps('selectors')));
+  yield* list('spec.selectors', selectors, mostSelectors, (selector, path) => validateSelector(selector, path, {stored: keeps('selectors'), sharesCapacity: gate('DRAConsumableCapacity')}));
   yield* list('spec.config', config as Configuration[] | undefined, mostConfigurations, (one, path) => validateConfiguration(one, path, keeps('config')));
   if (name !== undefined && !isExtendedResource(name, naming)) yield invalid('spec.extendedResourceName', name, 'must be a valid extended resource name');
 }
@@ -27,6 +28,7 @@ export const deviceClasses = defineResource<DeviceClass>({
   deleteAnswers: 'object',
   generation: true,
   alwaysPresent: {spec: {}},
+  ready: ({spec}) => readyForSelectors(spec?.selectors ?? []),
   main: {
     metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},

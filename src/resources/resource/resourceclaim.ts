@@ -5,7 +5,7 @@ import {immutableForm} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {alike} from '#src/resources/versions.js';
 import {adminAccess, mayAllocateToAdmin} from './admin-access.js';
-import {defaultClaimSpec, dropDisabledClaimFields, validateClaimSpec, type ResourceClaim} from './claim-spec.js';
+import {defaultClaimSpec, dropDisabledClaimFields, readyForClaim, validateClaimSpec, type ResourceClaim} from './claim-spec.js';
 import {dropDeallocated, dropDisabledStatusFields, validateClaimStatus} from './claim-status.js';
 import {flatRequests} from './older-versions.js';
 
@@ -28,6 +28,7 @@ export const resourceClaims = defineResource<ResourceClaim>({
     spec.devices ??= {};
     defaultClaimSpec(spec);
   },
+  ready: ({spec}) => readyForClaim(spec),
   allocate: adminAccess<ResourceClaim>(kinds.resourceClaims, ({spec}) => spec),
   main: {
     metadata: 'both',

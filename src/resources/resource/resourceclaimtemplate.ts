@@ -8,7 +8,7 @@ import {subdomainName} from '#src/resources/validation/names.js';
 import {validateAnnotations, validateLabels} from '#src/resources/validation/object-meta.js';
 import {alike} from '#src/resources/versions.js';
 import {adminAccess} from './admin-access.js';
-import {defaultClaimSpec, dropDisabledClaimFields, validateClaimSpec} from './claim-spec.js';
+import {defaultClaimSpec, dropDisabledClaimFields, readyForClaim, validateClaimSpec} from './claim-spec.js';
 import {flatRequests} from './older-versions.js';
 
 type Template = ObjectOf<typeof kinds.resourceClaimTemplates>;
@@ -37,6 +37,7 @@ export const resourceClaimTemplates = defineResource<Template>({
     claim.devices ??= {};
     defaultClaimSpec(claim);
   },
+  ready: ({spec}) => readyForClaim(spec?.spec),
   allocate: adminAccess<Template>(kinds.resourceClaimTemplates, ({spec}) => spec?.spec),
   main: {
     metadata: 'both',

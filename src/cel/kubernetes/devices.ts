@@ -1,0 +1,80 @@
+// Expressions that select devices: what they may look at, and what they may cost.
+
+import {resultType} from '#src/cel/check.js';
+import {checked, isCompileError, program} from '#src/cel/compile.js';
+import {estimateCost} from '#src/cel/cost/estimate.js';
+import type {Range} from '#src/cel/cost/range.js';
+import type {TypeSource} from '#src/cel/declarations.js';
+import {extend, type Environment} from '#src/cel/environment.js';
+import {bindings} from '#src/cel/libraries/bindings.js';
+import {bool, dyn, mapOf, objectType, string, type Type} from '#src/cel/types.js';
+import type {ExpressionAge} from './admission.js';
+import {newExpressions, storedExpressions} from './environment.js';
+import {quantityType} from './quantity.js';
+
+const deviceType = objectType('kubernetes.DRADevice');
+
+/** Attributes and capacities are found by their domain, then by their name in it. */
+const byDomain = (value: Type): Type => mapOf(string, mapOf(string, value));
+
+const fields: Readonly<Record<string, Type>> = {driver: string, attributes: byDomain(dyn), capacity: byDomain(quantityType)};
+
+const deviceTypes = (sharesCapacity: boolean): TypeSource => ({
+  find: name => (name === deviceType.name ? deviceType : undefined),
+  field(type, field) {
+    if (type !== deviceType.name) return undefined;
+    if (field === 'allowMultipleAllocations') return sharesCapacity ? bool : undefined;
+    return Object.hasOwn(fields, field) ? fields[field] : undefined;
+  },
+});
+
+const made = new Map<string, Environment>();
+
+const deviceEnvironment = (age: ExpressionAge, sharesCapacity: boolean): Environment => {
+  const key = `${age} ${sharesCapacity}`;
+  let environment = made.get(key);
+  if (!environment) {
+    const base = age === 'new' ? newExpressions : storedExpressions;
+    made.set(key, (environment = extend(base, {libraries: [bindings], types: deviceTypes(sharesCapacity), variables: {device: deviceType}})));
+  }
+  return environment;
+};
+
+/** The most characters of names and values, and the most entries of maps (the API reference, resource.k8s.io). */
+const most = {driver: 63, domain: 63, id: 32, value: 64, entries: 32};
+
+const upTo = (max: number): Range => ({min: 0, max});
+
+const sizeAt = ([variable, field, ...steps]: readonly string[]): Range | undefined => {
+  if (variable !== 'device') return undefined;
+  if (field === 'driver') return steps.length === 0 ? upTo(most.driver) : undefined;
+  if (field !== 'attributes' && field !== 'capacity') return undefined;
+  if (steps.some(step => step !== '@values' && step !== '@keys')) return undefined;
+  switch (steps.join()) {
+    case '':
+    case '@values':
+      return upTo(most.entries);
+    case '@keys':
+      return upTo(most.domain);
+    case '@values,@keys':
+      return upTo(most.id);
+    case '@values,@values':
+      return field === 'attributes' ? upTo(most.value) : undefined;
+    default:
+      return undefined;
+  }
+};
+
+/** What is wrong with a selector, in the original's words, or the most that judging a device by it costs. */
+export type DeviceSelector = {readonly cost: number} | {readonly problem: string; readonly isInternal?: true};
+
+/** Compiles an expression that selects devices. */
+export const compileDeviceSelector = (text: string, age: ExpressionAge, sharesCapacity: boolean): DeviceSelector => {
+  const ast = checked(deviceEnvironment(age, sharesCapacity), text);
+  if (!('types' in ast)) return {problem: `compilation failed: ${ast.message}`};
+  const type = resultType(ast);
+  if (type.kind !== 'bool' && type.kind !== 'dyn') return {problem: `must evaluate to bool or the unknown type, not ${type.text}`};
+  const planned = program(ast);
+  if (isCompileError(planned)) return {problem: `program instantiation failed: ${planned.message}`, isInternal: true};
+  return {cost: estimateCost(ast, sizeAt).max};
+};
