@@ -81,7 +81,8 @@ export const createRegistry = (settings: ServerRegistrySettings): Registry => {
     eventTtlSeconds: settings.eventTtlSeconds,
     garbageCollector: settings.garbageCollector,
     deleteCollectionWorkers: settings.deleteCollectionWorkers,
-    isCached: ({group, resource}) => watchCache.on && !watchCache.without.has(group ? `${resource}.${group}` : resource),
+    // Events are many and seldom read again: the original keeps no cache of them.
+    isCached: ({group, resource}) => watchCache.on && !(group === '' && resource === 'events') && !watchCache.without.has(group ? `${resource}.${group}` : resource),
     meter,
     selection,
     serves: servedVersions(settings.runtimeConfig, settings),

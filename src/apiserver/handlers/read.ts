@@ -20,9 +20,10 @@ export const get = (served: ServedResource, context: ResourceContext): ApiRespon
   const {namespace, name} = context.target;
   const shown = representationFor(context, served, 'item');
   const version = context.info.query.get('resourceVersion');
-  // What is not read from a watch cache in the original is told of a version that is none by its store.
-  const asked = resource.settings.isCached(resource.ref) ? parseExactVersion(version) : parseResourceVersion(version);
-  if (asked) return reached(resource, asked).then(() => answer());
+  // What the original reads without a watch cache is refused by its store, which does not wait for a version.
+  const isCached = resource.settings.isCached(resource.ref);
+  const asked = isCached ? parseExactVersion(version) : parseResourceVersion(version);
+  if (asked) return reached(resource, asked, {waits: isCached}).then(() => answer());
   return answer();
 
   function answer(): ApiResponse | Promise<ApiResponse> {

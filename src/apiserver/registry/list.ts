@@ -34,21 +34,21 @@ export interface Listed {
   pieces(): AsyncIterableIterator<readonly StoredRecord[], undefined>;
 }
 
-/** Waits until the store has reached `revision`. Throws 504 when it does not come. */
-export const reached = async ({settings}: Resource, revision: number): Promise<void> => {
+/** Waits until the store has reached `revision`. Throws 504 when it does not come; at once where nothing shall be waited for. */
+export const reached = async ({settings}: Resource, revision: number, {waits} = {waits: true}): Promise<void> => {
   const {store, clock} = settings;
   const deadline = clock.monotonic() + futureWaitMs;
   for (;;) {
     const current = await store.revision();
     if (current >= revision) return;
-    if (clock.monotonic() >= deadline) throw tooLarge(revision, current);
+    if (!waits || clock.monotonic() >= deadline) throw tooLarge(revision, current, waits);
     await sleep(clock, pollMs);
   }
 };
 
-const tooLarge = (requestedVersion: number, current: number) =>
+const tooLarge = (requestedVersion: number, current: number, isRetried = true) =>
   statusError('Timeout', `Timeout: Too large resource version: ${requestedVersion}, current: ${current}`, {
-    details: {retryAfterSeconds: 1, causes: [{reason: 'ResourceVersionTooLarge', message: 'Too large resource version'}]},
+    details: {...(isRetried ? {retryAfterSeconds: 1} : {}), causes: [{reason: 'ResourceVersionTooLarge', message: 'Too large resource version'}]},
   });
 
 const oldList = 'The resourceVersion for the provided list is too old.';

@@ -30,7 +30,7 @@ export const whole = (query: URLSearchParams, name: string): number | undefined 
 };
 
 /** A resourceVersion of the query of a list. Throws 400 for what is none. */
-const parseResourceVersion = (text: string | null): number | undefined => parsedVersion(text, error => badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: ${error}`));
+export const parseResourceVersion = (text: string | null): number | undefined => parsedVersion(text, error => badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: ${error}`));
 
 /** A resourceVersion of the query of a read or watch. Throws 500 for what is none, as the original does. */
 export const parseExactVersion = (text: string | null): number | undefined => parsedVersion(text, error => plainFailure(`resourceVersion: Invalid value: ${JSON.stringify(text)}: ${error}`));
