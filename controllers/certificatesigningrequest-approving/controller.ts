@@ -1,6 +1,6 @@
 import {requestController} from '#controllers/shared/certificate-requests.js';
 import {defineController} from '#src/runtime/controller.js';
-import {approver} from './reconcile.js';
+import {approvingReconciler} from './reconcile.js';
 
 /**
  * Approves requests of nodes for client certificates, if the requester may have one without a person's look: the API server is asked.
@@ -10,5 +10,5 @@ export default defineController({
   ...requestController,
   doc: 'Approves requests of nodes for client certificates where the requester is allowed to have one.',
   name: 'certificatesigningrequest-approving-controller',
-  create: approver,
+  create: approvingReconciler,
 });

@@ -1,5 +1,5 @@
 import type {CachedRequest} from '#controllers/shared/certificate-requests.js';
-import {nodeClientObjection} from '#controllers/shared/node-certificates.js';
+import {checkNodeClientRequest} from '#controllers/shared/node-certificates.js';
 import type {Naming} from '#src/api/naming.js';
 import type {SigningRequest} from '#src/pki/signing-request.js';
 
@@ -13,7 +13,7 @@ export interface Recognizer {
 }
 
 const isNodeClient: Recognizer['recognizes'] = ({spec}, request, naming) =>
-  spec.signerName === naming.signers.apiserverClientAgent && nodeClientObjection(request, spec.usages ?? []) === undefined;
+  spec.signerName === naming.signers.apiserverClientAgent && checkNodeClientRequest(request, spec.usages ?? []) === undefined;
 
 /** In order of preference: a node that renews its own certificate, then anyone who asks for a node. */
 export const recognizers: readonly Recognizer[] = [

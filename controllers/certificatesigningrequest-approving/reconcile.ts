@@ -5,7 +5,7 @@ import {Expected, type KeyedContext, type Reconcile} from '#src/runtime/controll
 import {recognizers} from './policy.js';
 
 /** Approves what a recognizer knows and the requester is allowed. Who is recognized but not allowed is asked about again: permissions change. */
-export const approver = (context: KeyedContext): Reconcile => {
+export const approvingReconciler = (context: KeyedContext): Reconcile => {
   const {writer, client, naming} = context;
   const requests = writer(kinds.certificateSigningRequests);
   const reviews = client.resource(kinds.subjectAccessReviews);

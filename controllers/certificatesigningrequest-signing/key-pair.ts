@@ -33,7 +33,7 @@ export class SigningPair {
     const content = await read(source, environment.files);
     const pair = new SigningPair(source, environment, content, authorityIn(source, content));
     const paths = [source.certificate, source.key];
-    followFiles({...environment, paths, check: () => pair.#look()});
+    followFiles({...environment, paths, check: () => pair.#reload()});
     return pair;
   }
 
@@ -50,7 +50,7 @@ export class SigningPair {
     return this.#authority;
   }
 
-  async #look(): Promise<void> {
+  async #reload(): Promise<void> {
     const {clock, files, log} = this.#environment;
     const {certificate: file} = this.#source;
     using _ = clock.hold();
@@ -63,10 +63,10 @@ export class SigningPair {
       log.error({file, err: error}, 'changed signing files are no pair: the last pair stays in use');
       return;
     }
-    this.#take(file);
+    this.#useContent(file);
   }
 
-  #take(file: string): void {
+  #useContent(file: string): void {
     const {log} = this.#environment;
     try {
       this.#authority = authorityIn(this.#source, this.#content);

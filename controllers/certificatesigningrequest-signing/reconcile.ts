@@ -8,7 +8,7 @@ import type {KeyedContext, Reconcile} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
 import {maximumTtlOf, signerTokens, signingPlan, type SignerFiles, type SignerToken, type SigningOptions} from './key-files.js';
 import {SigningPair} from './key-pair.js';
-import {objections} from './policy.js';
+import {signingChecks} from './policy.js';
 
 type Context = KeyedContext<SigningOptions>;
 
@@ -57,7 +57,7 @@ const signer = (context: Context, token: SignerToken, pair: Pick<SigningPair, 'c
   return untilIssued(context, async csr => {
     if (!isToBeSigned(csr) || csr.spec.signerName !== signerName) return;
     const request = signingRequestIn(csr);
-    const objection = objections[token](request, csr.spec.usages ?? []);
-    await requests.updateStatus(objection === undefined ? issued(csr, request) : failed(csr, objection));
+    const failure = signingChecks[token](request, csr.spec.usages ?? []);
+    await requests.updateStatus(failure === undefined ? issued(csr, request) : failed(csr, failure));
   });
 };

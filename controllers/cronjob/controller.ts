@@ -6,13 +6,13 @@ import {CronError} from '#src/model/cron.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {defineController, type KeyedContext} from '#src/runtime/controller.js';
 import type {CronJob} from './kinds.js';
-import {starter} from './reconcile.js';
+import {cronJobReconciler} from './reconcile.js';
 import {nextStartIn, scheduleOf} from './schedule.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentCronJobSyncs'>;
 
 /** A change of the times asks for a look at the next of them, any other for one at once. */
-const followCronJobs = ({listen, enqueue, events, clock}: KeyedContext): void =>
+const watchCronJobs = ({listen, enqueue, events, clock}: KeyedContext): void =>
   listen(kinds.cronJobs, (change: Change<CronJob>) => {
     const cronJob = change.object;
     const {schedule, timeZone} = cronJob.spec ?? {};
@@ -25,7 +25,7 @@ const followCronJobs = ({listen, enqueue, events, clock}: KeyedContext): void =>
     }
   });
 
-const followJobs = ({listen, lister, enqueue, naming}: KeyedContext): void => {
+const watchJobs = ({listen, lister, enqueue, naming}: KeyedContext): void => {
   const cronJobs = lister(kinds.cronJobs);
   listen(kinds.jobs, change => {
     if (isResync(change)) return;
@@ -49,8 +49,8 @@ export default defineController<Options>({
   workers: options => options.concurrentCronJobSyncs,
   reads: [kinds.cronJobs, kinds.jobs],
   create(context) {
-    followCronJobs(context);
-    followJobs(context);
-    return starter(context);
+    watchCronJobs(context);
+    watchJobs(context);
+    return cronJobReconciler(context);
   },
 });

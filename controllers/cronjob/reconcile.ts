@@ -4,16 +4,16 @@ import {exponentialBuckets} from '#src/base/meter.js';
 import {parseTime} from '#src/api/time.js';
 import {CronError, isTimeZone} from '#src/model/cron.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
-import {childrenOf, noteChildren, trimHistory, type Round} from './children.js';
+import {childrenOf, syncActive, trimHistory, type CronJobSync} from './active-jobs.js';
 import type {CachedCronJob, CronJob} from './kinds.js';
-import {dueStart, nextStartIn, ScheduleError, scheduleOf, type Due, type Schedule} from './schedule.js';
+import {dueStart, nextStartIn, ScheduleError, scheduleOf, type DueStart, type Schedule} from './schedule.js';
 import {isStarted, replaceActive, start, type StartContext} from './start.js';
 
 /** `Thu, 01 Jan 2026 00:00:00 +0000` (RFC 1123 with a numeric zone). */
 const rfc1123 = (ms: number): string => new Date(ms).toUTCString().replace('GMT', '+0000');
 
 /** Starts jobs when their time has come, and keeps account of them. */
-export const starter = (context: KeyedContext): Reconcile => {
+export const cronJobReconciler = (context: KeyedContext): Reconcile => {
   const {lister, writer, clock, events, meter, naming} = context;
   const cronJobs = lister(kinds.cronJobs);
   const jobs = lister(kinds.jobs);
@@ -48,7 +48,7 @@ export const starter = (context: KeyedContext): Reconcile => {
     }
   };
 
-  const readDue = (cronJob: CachedCronJob, schedule: Schedule, now: number): Due | undefined => {
+  const readDue = (cronJob: CachedCronJob, schedule: Schedule, now: number): DueStart | undefined => {
     try {
       return dueStart(cronJob, schedule, now);
     } catch (error) {
@@ -59,49 +59,49 @@ export const starter = (context: KeyedContext): Reconcile => {
   };
 
   /** Makes the start unless something is against it; whether the next one is to be waited for. */
-  const startIfAllowed = async (round: Round, at: number, now: number): Promise<boolean> => {
-    const {cronJob, status} = round;
+  const startIfAllowed = async (sync: CronJobSync, at: number, now: number): Promise<boolean> => {
+    const {cronJob, status} = sync;
     const {startingDeadlineSeconds, concurrencyPolicy} = cronJob.spec ?? {};
     if (startingDeadlineSeconds !== undefined && at + startingDeadlineSeconds * 1000 < now) {
       events.warning(cronJob, 'MissSchedule', `Missed scheduled time to start a job: ${rfc1123(at)}`);
       return true;
     }
-    if (isStarted(round, at)) return true;
+    if (isStarted(sync, at)) return true;
     if (concurrencyPolicy === 'Forbid' && (status.active ?? []).length > 0) {
       events.normal(cronJob, 'JobAlreadyActive', 'Not starting job because prior execution is running and concurrency policy is Forbid');
       return true;
     }
-    if (concurrencyPolicy === 'Replace') await replaceActive(startContext, round);
-    return start(startContext, round, at);
+    if (concurrencyPolicy === 'Replace') await replaceActive(startContext, sync);
+    return start(startContext, sync, at);
   };
 
-  const work = async (round: Round): Promise<Result> => {
+  const syncCronJob = async (sync: CronJobSync): Promise<Result> => {
     const now = clock.now();
-    const children = childrenOf(jobs, round.cronJob);
-    await trimHistory(context, round, children);
-    await noteChildren(context, round, children);
-    if (round.cronJob.metadata?.deletionTimestamp) return settled;
-    const schedule = readSchedule(round.cronJob);
-    const due = schedule && readDue(round.cronJob, schedule, now);
+    const children = childrenOf(jobs, sync.cronJob);
+    await trimHistory(context, sync, children);
+    await syncActive(context, sync, children);
+    if (sync.cronJob.metadata?.deletionTimestamp) return settled;
+    const schedule = readSchedule(sync.cronJob);
+    const due = schedule && readDue(sync.cronJob, schedule, now);
     if (!schedule || !due) return settled;
     if (due.at !== undefined) {
-      if (due.missed === 'many') events.warning(round.cronJob, 'TooManyMissedTimes', 'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew');
-      if (!(await startIfAllowed(round, due.at, now))) return settled;
+      if (due.missed === 'many') events.warning(sync.cronJob, 'TooManyMissedTimes', 'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew');
+      if (!(await startIfAllowed(sync, due.at, now))) return settled;
     }
-    return requeueAfter(nextStartIn({...round.cronJob, status: round.status}, schedule, now));
+    return requeueAfter(nextStartIn({...sync.cronJob, status: sync.status}, schedule, now));
   };
 
   return async key => {
     const cronJob = cronJobs.get(key);
     if (!cronJob) return settled;
-    const round: Round = {cronJob, status: structuredClone(cronJob.status ?? {}) as NonNullable<CronJob['status']>, changed: false};
+    const sync: CronJobSync = {cronJob, status: structuredClone(cronJob.status ?? {}) as NonNullable<CronJob['status']>, changed: false};
     const writeStatus = async () => {
-      const {active = [], ...rest} = round.status;
-      if (round.changed) await writer(kinds.cronJobs).updateStatus({...round.cronJob, status: {...rest, ...(active.length > 0 ? {active} : {})}} as CronJob);
+      const {active = [], ...rest} = sync.status;
+      if (sync.changed) await writer(kinds.cronJobs).updateStatus({...sync.cronJob, status: {...rest, ...(active.length > 0 ? {active} : {})}} as CronJob);
     };
     let result: Result;
     try {
-      result = await work(round);
+      result = await syncCronJob(sync);
     } catch (error) {
       // What has been done is noted all the same.
       await writeStatus();

@@ -20,7 +20,7 @@ export const scheduleOf = ({spec}: CachedCronJob): Schedule => {
 };
 
 /** Starts that are due. */
-export interface Due {
+export interface DueStart {
   /** From when on starts were looked for. */
   readonly since: number;
   /** The last of them. */
@@ -37,14 +37,14 @@ export class ScheduleError extends Error {
 const lastStart = ({status, metadata}: CachedCronJob): number => parseTime(status?.lastScheduleTime) ?? parseTime(metadata?.creationTimestamp) ?? 0;
 
 /** The last start in a time that may be long: only those near its end are looked at one by one. */
-const lastBefore = (schedule: Schedule, first: number, intervalMs: number, now: number): Pick<Due, 'at' | 'missed'> => {
+const lastBefore = (schedule: Schedule, first: number, intervalMs: number, now: number): Pick<DueStart, 'at' | 'missed'> => {
   const count = Math.floor((now - first) / intervalMs) + 1;
   let at: number | undefined;
   for (let next = schedule.next(first + (count - 2) * intervalMs); next !== undefined && next <= now; next = schedule.next(next)) at = next;
   return {at, missed: count > manyMissed ? 'many' : 'few'};
 };
 
-const dueSince = (since: number, schedule: Schedule, now: number): Due => {
+const dueSince = (since: number, schedule: Schedule, now: number): DueStart => {
   const first = schedule.next(since);
   const second = first === undefined ? undefined : schedule.next(first);
   if (first !== undefined && now < first) return {since, at: undefined, missed: 'none'};
@@ -55,7 +55,7 @@ const dueSince = (since: number, schedule: Schedule, now: number): Due => {
 };
 
 /** The start that is due now. Those that are past their deadline are none. Throws `ScheduleError`. */
-export const dueStart = (cronJob: CachedCronJob, schedule: Schedule, now: number): Due => {
+export const dueStart = (cronJob: CachedCronJob, schedule: Schedule, now: number): DueStart => {
   const deadline = cronJob.spec?.startingDeadlineSeconds;
   const since = lastStart(cronJob);
   return dueSince(deadline === undefined ? since : Math.max(since, now - deadline * 1000), schedule, now);

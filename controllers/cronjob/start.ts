@@ -9,7 +9,7 @@ import {wallClockOf, formatWallTime} from '#src/model/zoned-time.js';
 import {controllerRefTo, isControlledBy} from '#src/model/owners.js';
 import {Expected, type KeyedContext} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
-import {deleteJob, isActive, type ChildContext, type Round} from './children.js';
+import {deleteJob, isActive, type ChildContext, type CronJobSync} from './active-jobs.js';
 import type {CachedCronJob, CronJobStatus} from './kinds.js';
 
 export type StartContext = ChildContext & Pick<KeyedContext, 'naming'> & {created(job: Job, at: number): void};
@@ -34,25 +34,25 @@ const jobFor = (cronJob: CachedCronJob, at: number, naming: Naming): Job => {
 };
 
 /** Whether the start has been made, as far as the status knows. */
-export const isStarted = ({cronJob, status}: Round, at: number): boolean =>
+export const isStarted = ({cronJob, status}: CronJobSync, at: number): boolean =>
   (status.active ?? []).some(({name, namespace}) => name === jobName(cronJob, at) && namespace === cronJob.metadata?.namespace) || parseTime(status.lastScheduleTime) === at;
 
 /** Deletes the jobs that are still at work. Rejects when one of them stays. */
-export const replaceActive = async (context: ChildContext, round: Round): Promise<void> => {
-  for (const {name = '', namespace = ''} of round.status.active ?? []) {
+export const replaceActive = async (context: ChildContext, sync: CronJobSync): Promise<void> => {
+  for (const {name = '', namespace = ''} of sync.status.active ?? []) {
     const job = await context.client
       .resource(kinds.jobs)
       .get(name, {namespace})
       .catch((error: unknown) => {
-        context.events.warning(round.cronJob, 'FailedGet', `Get job: ${messageOf(error)}`);
+        context.events.warning(sync.cronJob, 'FailedGet', `Get job: ${messageOf(error)}`);
         throw error;
       });
-    if (!(await deleteJob(context, round, job))) throw new Error(`could not replace job ${namespace}/${name}`);
+    if (!(await deleteJob(context, sync, job))) throw new Error(`could not replace job ${namespace}/${name}`);
   }
 };
 
 /** Creates the job; the one that was created for the same start before, if the status has forgotten it; undefined when there is nothing to note. */
-const create = async ({client, writer, events, naming, created}: StartContext, {cronJob, status}: Round, at: number): Promise<Job | undefined> => {
+const create = async ({client, writer, events, naming, created}: StartContext, {cronJob, status}: CronJobSync, at: number): Promise<Job | undefined> => {
   const wanted = jobFor(cronJob, at, naming);
   try {
     const job = await writer(kinds.jobs).create(wanted);
@@ -74,13 +74,13 @@ const create = async ({client, writer, events, naming, created}: StartContext, {
 };
 
 /** Makes the start that is due, and notes it; whether there was anything to note. */
-export const start = async (context: StartContext, round: Round, at: number): Promise<boolean> => {
-  const job = await create(context, round, at);
+export const start = async (context: StartContext, sync: CronJobSync, at: number): Promise<boolean> => {
+  const job = await create(context, sync, at);
   if (!job) return false;
   const {namespace = '', name = '', uid = '', resourceVersion = ''} = job.metadata ?? {};
   const reference = {kind: kinds.jobs.kind, namespace, name, uid, apiVersion: apiVersionOf(context.naming, kinds.jobs), resourceVersion};
-  const active: NonNullable<CronJobStatus['active']> = [...(round.status.active ?? []), reference];
-  Object.assign(round.status, {active, lastScheduleTime: wireTime(at)});
-  round.changed = true;
+  const active: NonNullable<CronJobStatus['active']> = [...(sync.status.active ?? []), reference];
+  Object.assign(sync.status, {active, lastScheduleTime: wireTime(at)});
+  sync.changed = true;
   return true;
 };

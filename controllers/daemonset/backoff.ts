@@ -1,9 +1,9 @@
 import type {Clock} from '#src/base/clock.js';
 
 const firstMs = 1_000;
-const longestMs = 15 * 60_000;
+const maxDelayMs = 15 * 60_000;
 /** After that time without a failure the next one counts as the first. */
-const forgottenMs = 2 * longestMs;
+const expiryMs = 2 * maxDelayMs;
 const sweepMs = 60_000;
 
 interface Entry {
@@ -22,15 +22,15 @@ export interface FailureBackoff {
 export const failureBackoff = (clock: Clock): FailureBackoff => {
   const entries = new Map<string, Entry>();
   let sweptAt = clock.now();
-  const isForgotten = ({at}: Entry): boolean => clock.now() - at > forgottenMs;
+  const isExpired = ({at}: Entry): boolean => clock.now() - at > expiryMs;
   const sweep = (): void => {
     if (clock.now() - sweptAt < sweepMs) return;
     sweptAt = clock.now();
-    for (const [key, entry] of entries) if (isForgotten(entry)) entries.delete(key);
+    for (const [key, entry] of entries) if (isExpired(entry)) entries.delete(key);
   };
   const entryOf = (key: string): Entry | undefined => {
     const entry = entries.get(key);
-    return entry && !isForgotten(entry) ? entry : undefined;
+    return entry && !isExpired(entry) ? entry : undefined;
   };
   return {
     remaining(key) {
@@ -40,7 +40,7 @@ export const failureBackoff = (clock: Clock): FailureBackoff => {
     failed(key) {
       sweep();
       const entry = entryOf(key);
-      entries.set(key, {delayMs: entry ? Math.min(entry.delayMs * 2, longestMs) : firstMs, at: clock.now()});
+      entries.set(key, {delayMs: entry ? Math.min(entry.delayMs * 2, maxDelayMs) : firstMs, at: clock.now()});
     },
   };
 };

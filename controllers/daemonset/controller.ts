@@ -1,13 +1,13 @@
-import {followChildren} from '#controllers/shared/child-events.js';
+import {watchChildren} from '#controllers/shared/child-events.js';
 import {trackingExpectations} from '#controllers/shared/expectations.js';
 import {selecting} from '#informers/selecting.js';
-import {followPods} from '#controllers/shared/pod-events.js';
+import {watchPods} from '#controllers/shared/pod-events.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {defineController} from '#src/runtime/controller.js';
-import {followNodes} from './node-events.js';
-import {nodeKeeper} from './reconcile.js';
+import {watchNodes} from './node-events.js';
+import {daemonSetReconciler} from './reconcile.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentDaemonsetSyncs'>;
 
@@ -31,15 +31,15 @@ export default defineController<Options>({
       const isAnother = change.type === 'updated' && change.old.metadata?.uid !== change.object.metadata?.uid;
       if (change.type === 'deleted' || isAnother) expected.forget(keyText(keyOf(change.object)));
     });
-    followChildren(context, {parents: kinds.daemonSets, children: kinds.controllerRevisions, selecting: daemonSets});
-    followPods(context, {
+    watchChildren(context, {parents: kinds.daemonSets, children: kinds.controllerRevisions, selecting: daemonSets});
+    watchPods(context, {
       parents: kinds.daemonSets,
       selecting: daemonSets,
       created: key => expected.created(key),
       deleted: (key, pod) => expected.deleted(key, keyText(keyOf(pod))),
       minReadySecondsOf: ({spec}) => spec?.minReadySeconds,
     });
-    followNodes(context);
-    return nodeKeeper(context, daemonSets, expected);
+    watchNodes(context);
+    return daemonSetReconciler(context, daemonSets, expected);
   },
 });

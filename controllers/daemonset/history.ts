@@ -1,4 +1,4 @@
-import {filingChildren, possibleChildren} from '#controllers/shared/children.js';
+import {indexingChildren, possibleChildren} from '#controllers/shared/children.js';
 import {claimer} from '#controllers/shared/claiming.js';
 import {byRevision, newRevision, nextRevision, renumbered, sameRevision, templatePatch, type ControllerRevision} from '#controllers/shared/revisions.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
@@ -27,7 +27,7 @@ export interface Histories {
 }
 
 export const histories = ({lister, writer, client, naming}: Pick<KeyedContext, 'lister' | 'writer' | 'client' | 'naming'>): Histories => {
-  const cached = filingChildren(lister(kinds.controllerRevisions));
+  const cached = indexingChildren(lister(kinds.controllerRevisions));
   const revisions = writer(kinds.controllerRevisions);
   const resource = client.resource(kinds.controllerRevisions);
   const sets = client.resource(kinds.daemonSets);
@@ -54,8 +54,8 @@ export const histories = ({lister, writer, client, naming}: Pick<KeyedContext, '
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
       const {namespace, name} = keyOf(made);
-      const there = await resource.get(name, {namespace});
-      if (sameRevision(there, made)) return there;
+      const existing = await resource.get(name, {namespace});
+      if (sameRevision(existing, made)) return existing;
       await countCollision(set);
       throw error;
     }
@@ -67,7 +67,7 @@ export const histories = ({lister, writer, client, naming}: Pick<KeyedContext, '
   };
 
   /** Keeps the highest of several revisions of one template; pods of the others count as its own. */
-  const onlyOne = async (current: readonly Revision[], podsOf: () => Promise<readonly Frozen<Pod>[]>): Promise<Revision> => {
+  const deduplicate = async (current: readonly Revision[], podsOf: () => Promise<readonly Frozen<Pod>[]>): Promise<Revision> => {
     const kept = current.at(-1)!;
     if (current.length === 1) return kept;
     const hash = kept.metadata?.labels?.[hashLabel] ?? '';
@@ -88,7 +88,7 @@ export const histories = ({lister, writer, client, naming}: Pick<KeyedContext, '
       let now: Revision;
       if (current.length === 0) now = await create(set, {...made, revision: number});
       else {
-        now = await onlyOne(current, podsOf);
+        now = await deduplicate(current, podsOf);
         if (now.revision < number) now = await renumbered(client, now, number);
       }
       return {hash: now.metadata?.labels?.[hashLabel] ?? '', old};

@@ -26,13 +26,13 @@ export const isUpdated = ({metadata}: Frozen<Pod>, set: DaemonSet, hash: string)
 const rolling = ({spec}: DaemonSet) => (spec?.updateStrategy?.type === 'RollingUpdate' ? spec.updateStrategy.rollingUpdate : undefined);
 
 /** How many of `desired` nodes may have a second pod at once. */
-export const mostSurge = (set: DaemonSet, desired: number): number => resolveIntOrPercent(rolling(set)?.maxSurge ?? 0, desired, 'up');
+export const maxSurge = (set: DaemonSet, desired: number): number => resolveIntOrPercent(rolling(set)?.maxSurge ?? 0, desired, 'up');
 
 /** How many of `desired` nodes may be without a pod that serves. */
-export const mostUnavailable = (set: DaemonSet, desired: number): number => resolveIntOrPercent(rolling(set)?.maxUnavailable ?? 0, desired, 'up');
+export const maxUnavailable = (set: DaemonSet, desired: number): number => resolveIntOrPercent(rolling(set)?.maxUnavailable ?? 0, desired, 'up');
 
 /** Whether a new pod may come before the old one goes. */
-export const allowsSurge = (set: DaemonSet): boolean => mostSurge(set, 1) > 0;
+export const allowsSurge = (set: DaemonSet): boolean => maxSurge(set, 1) > 0;
 
 /** Those that are on a node first, then the older, then by name. */
 export const byAge = (a: Frozen<Pod>, b: Frozen<Pod>): number =>

@@ -5,31 +5,31 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Node} from '#src/api/types.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import type {DaemonSet} from './kinds.js';
-import {judgeOf} from './placement.js';
+import {placementOf} from './placement.js';
 
 const anyNode = '';
-const shelf = (label: string, value: string): string => `${label}=${value}`;
+const labelKey = (label: string, value: string): string => `${label}=${value}`;
 
 /** Sets by one of the labels that they demand of nodes, so that few are asked about each node. */
 const byNodeLabel: Index<ObjectOf<typeof kinds.daemonSets>> = {
   name: 'node label',
   values({spec}) {
     const [demanded] = Object.entries(spec?.template.spec?.nodeSelector ?? {});
-    return [demanded ? shelf(...demanded) : anyNode];
+    return [demanded ? labelKey(...demanded) : anyNode];
   },
 };
 
-const labelsOf = (node: Frozen<Node> | undefined): string[] => Object.entries(node?.metadata?.labels ?? {}).map(([label, value]) => shelf(label, value));
+const labelsOf = (node: Frozen<Node> | undefined): string[] => Object.entries(node?.metadata?.labels ?? {}).map(([label, value]) => labelKey(label, value));
 
 /** A node that comes, or whose labels or taints change, concerns the sets that think differently of it than before. One that goes takes its pods along. */
-export const followNodes = ({listen, lister, enqueue, naming}: Pick<KeyedContext, 'listen' | 'lister' | 'enqueue' | 'naming'>): void => {
+export const watchNodes = ({listen, lister, enqueue, naming}: Pick<KeyedContext, 'listen' | 'lister' | 'enqueue' | 'naming'>): void => {
   const sets = lister(kinds.daemonSets);
   /** Made once for each state of a set: many nodes come at once. */
-  const judges = new WeakMap<DaemonSet, ReturnType<typeof judgeOf>>();
-  const judgeBy = (set: DaemonSet) => {
-    const judge = judges.get(set) ?? judgeOf(set, naming);
-    judges.set(set, judge);
-    return judge;
+  const placements = new WeakMap<DaemonSet, ReturnType<typeof placementOf>>();
+  const placementFor = (set: DaemonSet) => {
+    const placement = placements.get(set) ?? placementOf(set, naming);
+    placements.set(set, placement);
+    return placement;
   };
   listen(kinds.nodes, change => {
     if (change.type === 'deleted') return;
@@ -38,9 +38,9 @@ export const followNodes = ({listen, lister, enqueue, naming}: Pick<KeyedContext
     if (old && sameContent(old.metadata?.labels, node.metadata?.labels) && sameContent(old.spec?.taints, node.spec?.taints)) return;
     for (const each of new Set([anyNode, ...labelsOf(node), ...labelsOf(old)])) {
       for (const set of sets.by(byNodeLabel, each)) {
-        const judge = judgeBy(set);
-        const now = judge(node);
-        const before = old ? judge(old) : {shouldRun: false, shouldStay: now.shouldStay};
+        const placement = placementFor(set);
+        const now = placement(node);
+        const before = old ? placement(old) : {shouldRun: false, shouldStay: now.shouldStay};
         if (now.shouldRun !== before.shouldRun || now.shouldStay !== before.shouldStay) enqueue(keyOf(set));
       }
     }

@@ -31,22 +31,22 @@ const daemonTolerations = (spec: Frozen<PodSpec>, naming: Naming): readonly Froz
 };
 
 /** What a set wants of a node. */
-export interface Verdict {
+export interface Placement {
   /** Whether a pod is to be made there. */
   readonly shouldRun: boolean;
   /** Whether one that is there may stay. */
   readonly shouldStay: boolean;
 }
 
-const no: Verdict = {shouldRun: false, shouldStay: false};
+const noPlacement: Placement = {shouldRun: false, shouldStay: false};
 
 /** How a set judges nodes: by the pod as it would be there. Made once for a look at many nodes. */
-export const judgeOf = ({spec}: DaemonSet, naming: Naming): ((node: Frozen<Node>) => Verdict) => {
+export const placementOf = ({spec}: DaemonSet, naming: Naming): ((node: Frozen<Node>) => Placement) => {
   const pod = spec?.template.spec ?? {containers: []};
   const tolerations = daemonTolerations(pod, naming);
   return node => {
-    if (pod.nodeName && pod.nodeName !== node.metadata?.name) return no;
-    if (!matchesNode(pod, node)) return no;
+    if (pod.nodeName && pod.nodeName !== node.metadata?.name) return noPlacement;
+    if (!matchesNode(pod, node)) return noPlacement;
     const taints = node.spec?.taints;
     if (!untolerated(taints, tolerations, 'NoExecute', 'NoSchedule')) return {shouldRun: true, shouldStay: true};
     return {shouldRun: false, shouldStay: !untolerated(taints, tolerations, 'NoExecute')};
@@ -56,7 +56,7 @@ export const judgeOf = ({spec}: DaemonSet, naming: Naming): ((node: Frozen<Node>
 const nameField = 'metadata.name';
 
 /** The affinity that holds a pod to one node; the rest of what is required stays. */
-const pinned = (affinity: Frozen<Affinity> | undefined, node: string): Frozen<Affinity> => {
+const pinnedToNode = (affinity: Frozen<Affinity> | undefined, node: string): Frozen<Affinity> => {
   const matchFields = [{key: nameField, operator: 'In', values: [node]}];
   const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   const nodeSelectorTerms = terms.length > 0 ? terms.map(term => ({...term, matchFields})) : [{matchFields}];
@@ -77,5 +77,5 @@ export const templateFor = (set: DaemonSet, hash: string, naming: Naming): ((nod
   const generation = templateGeneration(set);
   const labels = {...metadata?.labels, ...(generation === undefined ? {} : {[generationLabel]: generation}), ...(hash ? {[hashLabel]: hash} : {})};
   const tolerations = daemonTolerations(spec, naming);
-  return node => ({metadata: {...metadata, labels}, spec: {...spec, tolerations, affinity: pinned(spec.affinity, node)}});
+  return node => ({metadata: {...metadata, labels}, spec: {...spec, tolerations, affinity: pinnedToNode(spec.affinity, node)}});
 };

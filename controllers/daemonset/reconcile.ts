@@ -1,4 +1,4 @@
-import {filingChildren, possibleChildren} from '#controllers/shared/children.js';
+import {indexingChildren, possibleChildren} from '#controllers/shared/children.js';
 import {claimer} from '#controllers/shared/claiming.js';
 import type {TrackingExpectations} from '#controllers/shared/expectations.js';
 import type {Selecting} from '#informers/selecting.js';
@@ -13,29 +13,29 @@ import {messageOf} from '#src/base/message.js';
 import {failureBackoff} from './backoff.js';
 import {histories, type History} from './history.js';
 import type {DaemonSet, DaemonSetStatus} from './kinds.js';
-import {wantedOf, type OnOver} from './manage.js';
-import {judgeOf} from './placement.js';
-import {podCalls} from './pod-calls.js';
-import {rolledOut} from './rolling-update.js';
-import {podsByNode, type Place, type Round} from './round.js';
+import {podChangesFor, type OnTerminal} from './manage.js';
+import {placementOf} from './placement.js';
+import {podWriter} from './pod-writer.js';
+import {rollingUpdate} from './rolling-update.js';
+import {podsByNode, type NodePlacement, type DaemonSetSync} from './sync.js';
 import {statusOf} from './status.js';
 
 type Made = ObjectOf<typeof kinds.daemonSets>;
 
 /** Keeps a pod of each daemon set on every node that is meant. `expected` is lowered by whoever hears of pods. */
-export const nodeKeeper = (context: KeyedContext, selecting: Selecting<Made>, expected: TrackingExpectations): Reconcile => {
+export const daemonSetReconciler = (context: KeyedContext, selecting: Selecting<Made>, expected: TrackingExpectations): Reconcile => {
   const {lister, writer, client, clock, naming, events, enqueue} = context;
   const sets = lister(kinds.daemonSets);
   const nodes = lister(kinds.nodes);
-  const pods = filingChildren(lister(kinds.pods));
+  const pods = indexingChildren(lister(kinds.pods));
   const resource = client.resource(kinds.daemonSets);
   const claim = claimer({client, parents: kinds.daemonSets, children: kinds.pods});
   const history = histories(context);
-  const call = podCalls(context, expected);
+  const applyChanges = podWriter(context, expected);
   const failures = failureBackoff(clock);
 
-  const onOverOf =
-    (set: DaemonSet): OnOver =>
+  const onTerminalFor =
+    (set: DaemonSet): OnTerminal =>
     (pod, node) => {
       const {namespace, name} = keyOf(pod);
       if (pod.status?.phase === 'Succeeded') {
@@ -53,10 +53,10 @@ export const nodeKeeper = (context: KeyedContext, selecting: Selecting<Made>, ex
       return 'delete';
     };
 
-  const update = async (round: Round, own: () => Promise<readonly Frozen<Pod>[]>, old: History['old']): Promise<void> => {
-    const {set, hash} = round;
-    await call(set, hash, wantedOf(round, podsByNode(await own()), onOverOf(set)));
-    if (expected.satisfied(keyText(keyOf(set))) && set.spec?.updateStrategy?.type === 'RollingUpdate') await call(set, hash, rolledOut(round, podsByNode(await own())));
+  const update = async (state: DaemonSetSync, own: () => Promise<readonly Frozen<Pod>[]>, old: History['old']): Promise<void> => {
+    const {set, hash} = state;
+    await applyChanges(set, hash, podChangesFor(state, podsByNode(await own()), onTerminalFor(set)));
+    if (expected.satisfied(keyText(keyOf(set))) && set.spec?.updateStrategy?.type === 'RollingUpdate') await applyChanges(set, hash, rollingUpdate(state, podsByNode(await own())));
     await history.forget(set, old, await own()).catch((error: unknown) => {
       throw new Error(`failed to clean up revisions of DaemonSet: ${messageOf(error)}`, {cause: error});
     });
@@ -74,9 +74,9 @@ export const nodeKeeper = (context: KeyedContext, selecting: Selecting<Made>, ex
     }
   };
 
-  const tell = async (round: Round, own: readonly Frozen<Pod>[], isFollowed: boolean): Promise<Result> => {
-    const {set} = round;
-    const status = statusOf(round, podsByNode(own), isFollowed);
+  const updateStatus = async (state: DaemonSetSync, own: readonly Frozen<Pod>[], isObserved: boolean): Promise<Result> => {
+    const {set} = state;
+    const status = statusOf(state, podsByNode(own), isObserved);
     await writeStatus(set, status);
     const {minReadySeconds = 0} = set.spec ?? {};
     if (minReadySeconds === 0 || status.numberReady === (status.numberAvailable ?? 0)) return settled;
@@ -88,16 +88,16 @@ export const nodeKeeper = (context: KeyedContext, selecting: Selecting<Made>, ex
     const {hash, old} = await history.of(set, selector, own).catch((error: unknown) => {
       throw new Error(`failed to construct revisions of DaemonSet: ${messageOf(error)}`, {cause: error});
     });
-    const judge = judgeOf(set, naming);
-    const places = nodes.list().map((node): Place => ({node, name: node.metadata?.name ?? '', ...judge(node)}));
-    const round: Round = {set, hash, places, now: clock.now()};
+    const placementFor = placementOf(set, naming);
+    const placements = nodes.list().map((node): NodePlacement => ({node, name: node.metadata?.name ?? '', ...placementFor(node)}));
+    const state: DaemonSetSync = {set, hash, placements, now: clock.now()};
     // What was set off before is not seen yet: nothing may be added to it, nor said to be done.
-    if (!expected.satisfied(keyText(keyOf(set)))) return tell(round, await own(), false);
-    const [done] = await Promise.allSettled([update(round, own, old)]);
-    const [told] = await Promise.allSettled([own().then(all => tell(round, all, true))]);
+    if (!expected.satisfied(keyText(keyOf(set)))) return updateStatus(state, await own(), false);
+    const [done] = await Promise.allSettled([update(state, own, old)]);
+    const [status] = await Promise.allSettled([own().then(all => updateStatus(state, all, true))]);
     if (done.status === 'rejected') throw done.reason;
-    if (told.status === 'rejected') throw told.reason;
-    return told.value;
+    if (status.status === 'rejected') throw status.reason;
+    return status.value;
   };
 
   return async key => {

@@ -1,4 +1,4 @@
-import {followChildren} from '#controllers/shared/child-events.js';
+import {watchChildren} from '#controllers/shared/child-events.js';
 import {controlledBy, countOf} from '#controllers/shared/children.js';
 import {controllingParent} from '#controllers/shared/parents.js';
 import {selecting} from '#informers/selecting.js';
@@ -6,14 +6,14 @@ import {keyOf} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {defineController, type KeyedContext} from '#src/runtime/controller.js';
-import {roller} from './reconcile.js';
+import {deploymentReconciler} from './reconcile.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentDeploymentSyncs'>;
 
 const deployments = selecting<ObjectOf<typeof kinds.deployments>>(({spec}) => spec?.selector);
 
 /** A deployment that replaces all its pods at once waits until the last of the old ones is gone. */
-const followLastPods = ({listen, lister, enqueue, naming}: KeyedContext): void => {
+const watchLastPods = ({listen, lister, enqueue, naming}: KeyedContext): void => {
   const all = lister(kinds.deployments);
   const sets = lister(kinds.replicaSets);
   const pods = lister(kinds.pods);
@@ -39,8 +39,8 @@ export default defineController<Options>({
   workers: options => options.concurrentDeploymentSyncs,
   primary: kinds.deployments,
   create(context) {
-    followChildren(context, {parents: kinds.deployments, children: kinds.replicaSets, selecting: deployments});
-    followLastPods(context);
-    return roller(context, deployments);
+    watchChildren(context, {parents: kinds.deployments, children: kinds.replicaSets, selecting: deployments});
+    watchLastPods(context);
+    return deploymentReconciler(context, deployments);
   },
 });

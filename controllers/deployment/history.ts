@@ -1,7 +1,7 @@
 import {isNotFound} from '#src/api/status.js';
 import {historyLimitOf, replicasOf, type ReplicaSet} from './kinds.js';
 import {byRevision} from './replica-sets.js';
-import type {Round} from './round.js';
+import type {DeploymentSync} from './sync.js';
 
 const isIdle = (set: ReplicaSet): boolean => {
   const {replicas = 0, observedGeneration = 0} = set.status ?? {};
@@ -9,13 +9,13 @@ const isIdle = (set: ReplicaSet): boolean => {
 };
 
 /** Deletes the old sets beyond the limit, those of the lowest revisions, unless they have pods still. */
-export const forgetOld = async ({deployment, old, desk}: Round): Promise<void> => {
+export const cleanupHistory = async ({deployment, old, context}: DeploymentSync): Promise<void> => {
   const limit = historyLimitOf(deployment);
   if (limit === undefined) return;
   const kept = old.filter(({metadata}) => !metadata?.deletionTimestamp);
-  const surplus = kept.toSorted(byRevision(desk.keys)).slice(0, Math.max(0, kept.length - limit));
+  const surplus = kept.toSorted(byRevision(context.keys)).slice(0, Math.max(0, kept.length - limit));
   for (const set of surplus.filter(isIdle)) {
-    await desk.sets.delete(set).catch((error: unknown) => {
+    await context.sets.delete(set).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;
     });
   }

@@ -9,63 +9,63 @@ import {condition, conditionOf, withCondition} from './conditions.js';
 import {progressDeadlineOf, replicasOf, type DeploymentStatus, type ReplicaSet} from './kinds.js';
 import {progressing, reasons} from './progress.js';
 import {hashLabel, sameTemplate} from './replica-sets.js';
-import type {Round} from './round.js';
+import type {DeploymentSync} from './sync.js';
 import {maxSurge, newestSize} from './sizes.js';
 
-const longestName = 253;
+const maxNameLength = 253;
 
-const nextRevision = ({old, desk}: Round): bigint => {
-  const places = old.map(set => revisionOf(set, desk.keys) ?? 0n);
-  return 1n + places.reduce((highest, place) => (place > highest ? place : highest), 0n);
+const nextRevision = ({old, context}: DeploymentSync): bigint => {
+  const revisions = old.map(set => revisionOf(set, context.keys) ?? 0n);
+  return 1n + revisions.reduce((highest, revision) => (revision > highest ? revision : highest), 0n);
 };
 
-const withProgressing = (round: Round, ...told: readonly [status: 'True' | 'False', reason: string, message: string]): DeploymentStatus => {
-  const {status = {}} = round.deployment;
-  return {...status, conditions: withCondition(status.conditions ?? [], condition(progressing, ...told, round.now))};
+const withProgressing = (sync: DeploymentSync, ...details: readonly [status: 'True' | 'False', reason: string, message: string]): DeploymentStatus => {
+  const {status = {}} = sync.deployment;
+  return {...status, conditions: withCondition(status.conditions ?? [], condition(progressing, ...details, sync.now))};
 };
 
 /** Tells the deployment its revision, and `status` unless it is told already. */
-const tellDeployment = async (round: Round, revision: string | undefined, status: DeploymentStatus | undefined): Promise<void> => {
-  const {deployment, desk} = round;
+const updateDeployment = async (sync: DeploymentSync, revision: string | undefined, status: DeploymentStatus | undefined): Promise<void> => {
+  const {deployment, context} = sync;
   const before = annotationsOf(deployment);
-  const annotations = revision === undefined ? before : {...before, [desk.keys.revision]: revision};
+  const annotations = revision === undefined ? before : {...before, [context.keys.revision]: revision};
   if (status === undefined && sameJson(before, annotations)) return;
-  await round.updateStatus(status ?? deployment.status ?? {}, annotations);
+  await sync.updateStatus(status ?? deployment.status ?? {}, annotations);
 };
 
 /**
  * Brings the replica set of the present template up to date, if there is one: it takes over the deployment's annotations and has the highest
  * revision, which the deployment then tells as well.
  */
-export const syncNewest = async (round: Round): Promise<void> => {
-  const {deployment, desk} = round;
-  if (!round.newest) return;
+export const syncNewest = async (sync: DeploymentSync): Promise<void> => {
+  const {deployment, context} = sync;
+  if (!sync.newest) return;
   const {minReadySeconds} = deployment.spec ?? {};
-  const before = annotationsOf(round.newest);
-  const annotations = annotationsOfNewest(deployment, before, nextRevision(round), desk.keys);
-  if (!sameJson(before, annotations) || (round.newest.spec?.minReadySeconds ?? 0) !== (minReadySeconds ?? 0)) {
-    const {spec, metadata} = round.newest;
-    await round.updateSet({...round.newest, metadata: {...metadata, annotations}, spec: {...spec!, minReadySeconds: minReadySeconds ?? 0}});
+  const before = annotationsOf(sync.newest);
+  const annotations = annotationsOfNewest(deployment, before, nextRevision(sync), context.keys);
+  if (!sameJson(before, annotations) || (sync.newest.spec?.minReadySeconds ?? 0) !== (minReadySeconds ?? 0)) {
+    const {spec, metadata} = sync.newest;
+    await sync.updateSet({...sync.newest, metadata: {...metadata, annotations}, spec: {...spec!, minReadySeconds: minReadySeconds ?? 0}});
   }
-  const isNoticed = progressDeadlineOf(deployment) === undefined || conditionOf(deployment.status?.conditions ?? [], progressing) !== undefined;
-  const status = isNoticed ? undefined : withProgressing(round, 'True', reasons.found, `Found new replica set "${round.newest.metadata?.name}"`);
-  await tellDeployment(round, annotations[desk.keys.revision], status);
+  const hasCondition = progressDeadlineOf(deployment) === undefined || conditionOf(deployment.status?.conditions ?? [], progressing) !== undefined;
+  const status = hasCondition ? undefined : withProgressing(sync, 'True', reasons.found, `Found new replica set "${sync.newest.metadata?.name}"`);
+  await updateDeployment(sync, annotations[context.keys.revision], status);
 };
 
-const newSet = (round: Round): ReplicaSet => {
-  const {deployment, all, desk} = round;
+const newSet = (sync: DeploymentSync): ReplicaSet => {
+  const {deployment, all, context} = sync;
   const {template, selector, minReadySeconds} = deployment.spec!;
   const {name = '', namespace = ''} = deployment.metadata ?? {};
   const hash = templateHash(template, deployment.status?.collisionCount);
   const labels = {...template.metadata?.labels, [hashLabel]: hash};
-  const sizes = sizeAnnotations(replicasOf(deployment), replicasOf(deployment) + maxSurge(deployment), desk.keys);
+  const sizes = sizeAnnotations(replicasOf(deployment), replicasOf(deployment) + maxSurge(deployment), context.keys);
   return {
     metadata: {
-      name: `${name.slice(0, longestName - hash.length - 1)}-${hash}`,
+      name: `${name.slice(0, maxNameLength - hash.length - 1)}-${hash}`,
       namespace,
       labels,
-      annotations: {...annotationsOfNewest(deployment, {}, nextRevision(round), desk.keys), ...sizes},
-      ownerReferences: [controllerRefTo(deployment, kinds.deployments, desk.naming)],
+      annotations: {...annotationsOfNewest(deployment, {}, nextRevision(sync), context.keys), ...sizes},
+      ownerReferences: [controllerRefTo(deployment, kinds.deployments, context.naming)],
     },
     spec: {
       replicas: newestSize(deployment, all, 0),
@@ -77,43 +77,43 @@ const newSet = (round: Round): ReplicaSet => {
 };
 
 /** The set that has the name already, if it is the deployment's and made of its template: the cache was behind. Otherwise another name is needed. */
-const takeExisting = async (round: Round, made: ReplicaSet, refusal: unknown): Promise<ReplicaSet> => {
-  const {deployment, desk} = round;
-  const existing = await desk.liveSets.get(made.metadata?.name ?? '', {namespace: made.metadata?.namespace ?? ''});
+const useExisting = async (sync: DeploymentSync, made: ReplicaSet, cause: unknown): Promise<ReplicaSet> => {
+  const {deployment, context} = sync;
+  const existing = await context.liveSets.get(made.metadata?.name ?? '', {namespace: made.metadata?.namespace ?? ''});
   if (isControlledBy(existing, deployment) && sameTemplate(existing.spec?.template, deployment.spec?.template)) return existing;
-  await round.updateStatus({...deployment.status, collisionCount: (deployment.status?.collisionCount ?? 0) + 1});
-  throw refusal;
+  await sync.updateStatus({...deployment.status, collisionCount: (deployment.status?.collisionCount ?? 0) + 1});
+  throw cause;
 };
 
-const tellRefusal = async (round: Round, made: ReplicaSet, error: unknown): Promise<void> => {
-  const {deployment, desk} = round;
+const reportCreateError = async (sync: DeploymentSync, made: ReplicaSet, error: unknown): Promise<void> => {
+  const {deployment, context} = sync;
   const message = `Failed to create new replica set "${made.metadata?.name}": ${messageOf(error)}`;
   // That the set could not be made is what matters; whether it could be told is not.
-  if (progressDeadlineOf(deployment) !== undefined) await round.updateStatus(withProgressing(round, 'False', reasons.notCreated, message)).catch(() => {});
-  desk.events.warning(deployment, reasons.notCreated, message);
+  if (progressDeadlineOf(deployment) !== undefined) await sync.updateStatus(withProgressing(sync, 'False', reasons.notCreated, message)).catch(() => {});
+  context.events.warning(deployment, reasons.notCreated, message);
 };
 
 /** Makes the replica set of the present template, if there is none. */
-export const ensureNewest = async (round: Round): Promise<void> => {
-  if (round.newest) return;
-  const {desk} = round;
-  const made = newSet(round);
+export const ensureNewest = async (sync: DeploymentSync): Promise<void> => {
+  if (sync.newest) return;
+  const {context} = sync;
+  const made = newSet(sync);
   let isNew = true;
   try {
-    round.newest = await desk.sets.create(made as ObjectOf<typeof kinds.replicaSets>);
+    sync.newest = await context.sets.create(made as ObjectOf<typeof kinds.replicaSets>);
   } catch (error) {
     if (isAlreadyExists(error)) {
-      round.newest = await takeExisting(round, made, error);
+      sync.newest = await useExisting(sync, made, error);
       isNew = false;
     } else {
-      if (!hasCause(error, 'NamespaceTerminating')) await tellRefusal(round, made, error);
+      if (!hasCause(error, 'NamespaceTerminating')) await reportCreateError(sync, made, error);
       throw error;
     }
   }
-  const {name} = round.newest.metadata ?? {};
+  const {name} = sync.newest.metadata ?? {};
   const size = replicasOf(made);
-  if (isNew && size > 0) desk.events.normal(round.deployment, 'ScalingReplicaSet', `Scaled up replica set ${name} from 0 to ${size}`);
-  const isTold = isNew && progressDeadlineOf(round.deployment) !== undefined;
-  const status = isTold ? withProgressing(round, 'True', reasons.created, `Created new replica set "${name}"`) : undefined;
-  await tellDeployment(round, annotationsOf(made)[desk.keys.revision], status);
+  if (isNew && size > 0) context.events.normal(sync.deployment, 'ScalingReplicaSet', `Scaled up replica set ${name} from 0 to ${size}`);
+  const reportsProgress = isNew && progressDeadlineOf(sync.deployment) !== undefined;
+  const status = reportsProgress ? withProgressing(sync, 'True', reasons.created, `Created new replica set "${name}"`) : undefined;
+  await updateDeployment(sync, annotationsOf(made)[context.keys.revision], status);
 };

@@ -40,7 +40,7 @@ const hasProgressed = (before: DeploymentStatus = {}, now: DeploymentStatus): bo
 const deadlineAfter = ({lastUpdateTime}: DeploymentCondition, seconds: number): number => (parseTime(lastUpdateTime) ?? 0) + seconds * 1000;
 
 /** A rollout that was complete once is never late: what happens to its pods later is no rollout. */
-const isLate = (last: DeploymentCondition | undefined, seconds: number, now: number): boolean => {
+const hasTimedOut = (last: DeploymentCondition | undefined, seconds: number, now: number): boolean => {
   if (!last || last.reason === reasons.complete) return false;
   return last.reason === reasons.timedOut || deadlineAfter(last, seconds) < now;
 };
@@ -52,16 +52,16 @@ const withProgress = (deployment: Deployment, status: DeploymentStatus, newest: 
   const last = conditionOf(deployment.status?.conditions ?? [], progressing);
   if ((status.replicas ?? 0) === (status.updatedReplicas ?? 0) && last?.reason === reasons.complete) return conditions;
 
-  const who = newest ? `ReplicaSet "${newest.metadata?.name}"` : `Deployment "${deployment.metadata?.name}"`;
-  if (isComplete(deployment, status)) return withCondition(conditions, condition(progressing, 'True', reasons.complete, `${who} has successfully progressed.`, now));
+  const subject = newest ? `ReplicaSet "${newest.metadata?.name}"` : `Deployment "${deployment.metadata?.name}"`;
+  if (isComplete(deployment, status)) return withCondition(conditions, condition(progressing, 'True', reasons.complete, `${subject} has successfully progressed.`, now));
   if (hasProgressed(deployment.status, status)) {
-    const next = condition(progressing, 'True', reasons.updated, `${who} is progressing.`, now);
+    const next = condition(progressing, 'True', reasons.updated, `${subject} is progressing.`, now);
     // Each progress counts anew, even if the condition says the same as before.
     const {lastTransitionTime = next.lastTransitionTime} = last?.status === 'True' ? last : {};
     return [...withoutCondition(conditions, progressing), {...next, ...(lastTransitionTime === undefined ? {} : {lastTransitionTime})}];
   }
-  if (isLate(conditionOf(conditions, progressing), seconds, now)) {
-    return withCondition(conditions, condition(progressing, 'False', reasons.timedOut, `${who} has timed out progressing.`, now));
+  if (hasTimedOut(conditionOf(conditions, progressing), seconds, now)) {
+    return withCondition(conditions, condition(progressing, 'False', reasons.timedOut, `${subject} has timed out progressing.`, now));
   }
   return conditions;
 };

@@ -1,4 +1,4 @@
-import {filingChildren, possibleChildren} from '#controllers/shared/children.js';
+import {indexingChildren, possibleChildren} from '#controllers/shared/children.js';
 import {claimer} from '#controllers/shared/claiming.js';
 import type {Selecting} from '#informers/selecting.js';
 import {sameJson} from '#src/api/equal.js';
@@ -7,37 +7,37 @@ import {hasCause} from '#src/api/status.js';
 import {settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
 import {keysIn} from './annotations.js';
 import {condition, conditionOf, withCondition} from './conditions.js';
-import {forgetOld} from './history.js';
+import {cleanupHistory} from './history.js';
 import {isRolling, progressDeadlineOf, type Deployment} from './kinds.js';
 import {syncNewest} from './newest.js';
 import {isComplete, nextCheck, progressing, reasons, withRollout} from './progress.js';
 import {replace, roll} from './rollout.js';
 import {rollBack, rollbackOf} from './rollback.js';
-import {Round, type Desk} from './round.js';
+import {DeploymentSync, type DeploymentContext} from './sync.js';
 import {isScaled, scale} from './scaling.js';
 import {nextStatus} from './status.js';
 
 /** Writes what the sets make of the status, without a word on a rollout. */
-const tellCounts = async (round: Round): Promise<Result> => {
-  const {deployment, desk, newest, all, now} = round;
-  const status = nextStatus(deployment, {newest, all, tellsTerminating: desk.tellsTerminating, now});
-  if (!sameJson(deployment.status, status)) await round.updateStatus(status);
+const updateCounts = async (sync: DeploymentSync): Promise<Result> => {
+  const {deployment, context: deploymentContext, newest, all, now} = sync;
+  const status = nextStatus(deployment, {newest, all, tellsTerminating: deploymentContext.reportsTerminating, now});
+  if (!sameJson(deployment.status, status)) await sync.updateStatus(status);
   return settled;
 };
 
 /** Writes the status with how the rollout comes on, or says when to look again. */
-const tellRollout = async (round: Round): Promise<Result> => {
-  const {deployment, desk, newest, all, now} = round;
-  const counts = nextStatus(deployment, {newest, all, tellsTerminating: desk.tellsTerminating, now});
+const updateRolloutStatus = async (sync: DeploymentSync): Promise<Result> => {
+  const {deployment, context: deploymentContext, newest, all, now} = sync;
+  const counts = nextStatus(deployment, {newest, all, tellsTerminating: deploymentContext.reportsTerminating, now});
   const status = withRollout(deployment, counts, newest, all, now);
   if (sameJson(deployment.status, status)) return nextCheck(deployment, status, now);
-  await round.updateStatus(status);
+  await sync.updateStatus(status);
   return settled;
 };
 
 /** Notes that a rollout was paused or goes on, so that the time between does not count as its delay. */
-const notePause = async (round: Round): Promise<void> => {
-  const {deployment, now} = round;
+const recordPause = async (sync: DeploymentSync): Promise<void> => {
+  const {deployment, now} = sync;
   if (progressDeadlineOf(deployment) === undefined) return;
   const conditions = deployment.status?.conditions ?? [];
   const last = conditionOf(conditions, progressing)?.reason;
@@ -46,40 +46,40 @@ const notePause = async (round: Round): Promise<void> => {
   const next = isPaused
     ? condition(progressing, 'Unknown', reasons.paused, 'Deployment is paused', now)
     : condition(progressing, 'Unknown', reasons.resumed, 'Deployment is resumed', now);
-  await round.updateStatus({...deployment.status, conditions: withCondition(conditions, next)});
+  await sync.updateStatus({...deployment.status, conditions: withCondition(conditions, next)});
 };
 
-const act = async (round: Round): Promise<Result> => {
-  const {desk} = round;
-  if (round.deployment.metadata?.deletionTimestamp) {
-    await syncNewest(round);
-    return tellCounts(round);
+const syncDeployment = async (sync: DeploymentSync): Promise<Result> => {
+  const {context: deploymentContext} = sync;
+  if (sync.deployment.metadata?.deletionTimestamp) {
+    await syncNewest(sync);
+    return updateCounts(sync);
   }
-  await notePause(round);
-  await syncNewest(round);
-  const {spec} = round.deployment;
-  const rollback = rollbackOf(round.deployment, desk.keys);
+  await recordPause(sync);
+  await syncNewest(sync);
+  const {spec} = sync.deployment;
+  const rollback = rollbackOf(sync.deployment, deploymentContext.keys);
   if (!spec?.paused && rollback !== undefined) {
-    await rollBack(round, rollback);
+    await rollBack(sync, rollback);
     return settled;
   }
-  if (spec?.paused || isScaled(round)) {
-    await scale(round);
-    if (spec?.paused && rollback === undefined) await forgetOld(round);
-    return tellCounts(round);
+  if (spec?.paused || isScaled(sync)) {
+    await scale(sync);
+    if (spec?.paused && rollback === undefined) await cleanupHistory(sync);
+    return updateCounts(sync);
   }
-  const isUnderWay = isRolling(round.deployment) ? await roll(round) : await replace(round);
-  if (!isUnderWay && isComplete(round.deployment, round.deployment.status)) await forgetOld(round);
-  return tellRollout(round);
+  const isUnderWay = isRolling(sync.deployment) ? await roll(sync) : await replace(sync);
+  if (!isUnderWay && isComplete(sync.deployment, sync.deployment.status)) await cleanupHistory(sync);
+  return updateRolloutStatus(sync);
 };
 
 /** Rolls out the template of a deployment through replica sets, one for each template it ever had. */
-export const roller = (context: KeyedContext, selecting: Selecting<ObjectOf<typeof kinds.deployments>>): Reconcile => {
+export const deploymentReconciler = (context: KeyedContext, selecting: Selecting<ObjectOf<typeof kinds.deployments>>): Reconcile => {
   const {lister, client, writer, events, clock, naming, gates} = context;
   const deployments = lister(kinds.deployments);
-  const sets = filingChildren(lister(kinds.replicaSets));
+  const sets = indexingChildren(lister(kinds.replicaSets));
   const claim = claimer({client, parents: kinds.deployments, children: kinds.replicaSets});
-  const desk: Desk = {
+  const deploymentContext: DeploymentContext = {
     deployments: writer(kinds.deployments),
     sets: writer(kinds.replicaSets),
     liveSets: client.resource(kinds.replicaSets),
@@ -88,14 +88,14 @@ export const roller = (context: KeyedContext, selecting: Selecting<ObjectOf<type
     clock,
     naming,
     keys: keysIn(naming),
-    tellsTerminating: gates.enabled('DeploymentReplicaSetTerminatingReplicas'),
+    reportsTerminating: gates.enabled('DeploymentReplicaSetTerminatingReplicas'),
   };
 
-  const refuse = async (deployment: Deployment): Promise<Result> => {
+  const rejectEmptySelector = async (deployment: Deployment): Promise<Result> => {
     events.warning(deployment, 'SelectingAll', 'This deployment is selecting all pods. A non-empty selector is required.');
     const {generation = 0} = deployment.metadata ?? {};
-    const round = new Round(desk, deployment, []);
-    if ((deployment.status?.observedGeneration ?? 0) < generation) await round.updateStatus({...deployment.status, observedGeneration: generation});
+    const sync = new DeploymentSync(deploymentContext, deployment, []);
+    if ((deployment.status?.observedGeneration ?? 0) < generation) await sync.updateStatus({...deployment.status, observedGeneration: generation});
     return settled;
   };
 
@@ -104,9 +104,9 @@ export const roller = (context: KeyedContext, selecting: Selecting<ObjectOf<type
     if (!deployment) return settled;
     const selector = selecting.selectorOf(deployment);
     if (!selector) throw new Error(`deployment ${key.namespace}/${key.name} has invalid label selector`);
-    if (selector.empty) return refuse(deployment);
+    if (selector.empty) return rejectEmptySelector(deployment);
     try {
-      return await act(new Round(desk, deployment, await claim(deployment, possibleChildren(sets, deployment, selector), {selector})));
+      return await syncDeployment(new DeploymentSync(deploymentContext, deployment, await claim(deployment, possibleChildren(sets, deployment, selector), {selector})));
     } catch (error) {
       // Nothing can be made there any more, and nothing has to be.
       if (hasCause(error, 'NamespaceTerminating')) return settled;

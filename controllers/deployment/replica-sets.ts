@@ -2,7 +2,7 @@ import {sameContent} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import type {PodTemplateSpec} from '#src/api/pod.js';
 import {parseTime} from '#src/api/time.js';
-import {revisionOf, type Keys} from './annotations.js';
+import {revisionOf, type AnnotationKeys} from './annotations.js';
 import {replicasOf, type Deployment, type ReplicaSet} from './kinds.js';
 
 /** Tells the replica sets of one deployment apart, and their pods. */
@@ -24,7 +24,7 @@ export const byAge = (a: ReplicaSet, b: ReplicaSet): number => createdAt(a) - cr
 
 /** The lowest revision first; one that cannot be read counts as none. */
 export const byRevision =
-  (keys: Keys) =>
+  (keys: AnnotationKeys) =>
   (a: ReplicaSet, b: ReplicaSet): number =>
     Number((revisionOf(a, keys) ?? 0n) - (revisionOf(b, keys) ?? 0n)) || byAge(a, b);
 

@@ -1,42 +1,42 @@
 import {annotationsOf, sizeAnnotations, wholeNumber} from './annotations.js';
 import {isRolling, replicasOf, type ReplicaSet} from './kinds.js';
 import {isActive} from './replica-sets.js';
-import type {Round} from './round.js';
+import type {DeploymentSync} from './sync.js';
 import {isSaturated, maxSurge, onlyActive, proportionalSizes} from './sizes.js';
 
 /** Gives a set its size, and notes in it what the deployment asked for. Tells whether the size is another one. */
-const resize = async (round: Round, set: ReplicaSet, size: number): Promise<boolean> => {
-  const {deployment, desk} = round;
-  const notes = sizeAnnotations(replicasOf(deployment), replicasOf(deployment) + maxSurge(deployment), desk.keys);
+const resize = async (sync: DeploymentSync, set: ReplicaSet, size: number): Promise<boolean> => {
+  const {deployment, context} = sync;
+  const annotations = sizeAnnotations(replicasOf(deployment), replicasOf(deployment) + maxSurge(deployment), context.keys);
   const before = replicasOf(set);
-  const isNoted = Object.entries(notes).every(([key, value]) => annotationsOf(set)[key] === value);
-  if (before === size && isNoted) return false;
+  const hasAnnotations = Object.entries(annotations).every(([key, value]) => annotationsOf(set)[key] === value);
+  if (before === size && hasAnnotations) return false;
   const {name} = set.metadata ?? {};
-  await round.updateSet({...set, metadata: {...set.metadata, annotations: {...annotationsOf(set), ...notes}}, spec: {...set.spec!, replicas: size}});
+  await sync.updateSet({...set, metadata: {...set.metadata, annotations: {...annotationsOf(set), ...annotations}}, spec: {...set.spec!, replicas: size}});
   if (before === size) return false;
-  desk.events.normal(deployment, 'ScalingReplicaSet', `Scaled ${before < size ? 'up' : 'down'} replica set ${name} from ${before} to ${size}`);
+  context.events.normal(deployment, 'ScalingReplicaSet', `Scaled ${before < size ? 'up' : 'down'} replica set ${name} from ${before} to ${size}`);
   return true;
 };
 
 /** Gives a set its size, unless it has it. */
-export const scaleTo = (round: Round, set: ReplicaSet, size: number): Promise<boolean> => (replicasOf(set) === size ? Promise.resolve(false) : resize(round, set, size));
+export const scaleTo = (sync: DeploymentSync, set: ReplicaSet, size: number): Promise<boolean> => (replicasOf(set) === size ? Promise.resolve(false) : resize(sync, set, size));
 
 /** Whether somebody gave the deployment another size since its sets were last sized. */
-export const isScaled = ({deployment, all, desk}: Round): boolean =>
+export const isScaled = ({deployment, all, context}: DeploymentSync): boolean =>
   all.filter(isActive).some(set => {
-    const noted = wholeNumber(annotationsOf(set)[desk.keys.desired]);
-    return noted !== undefined && noted !== replicasOf(deployment);
+    const recorded = wholeNumber(annotationsOf(set)[context.keys.desired]);
+    return recorded !== undefined && recorded !== replicasOf(deployment);
   });
 
 /** Passes on the size of a deployment to its sets, in proportion, without moving a rollout on. */
-export const scale = async (round: Round): Promise<void> => {
-  const {deployment, newest, old, all, desk} = round;
+export const scale = async (sync: DeploymentSync): Promise<void> => {
+  const {deployment, newest, old, all, context} = sync;
   const only = onlyActive(newest, old);
   if (only) {
-    await scaleTo(round, only, replicasOf(deployment));
-  } else if (isSaturated(deployment, newest, desk.keys)) {
-    for (const set of old.filter(isActive)) await scaleTo(round, set, 0);
+    await scaleTo(sync, only, replicasOf(deployment));
+  } else if (isSaturated(deployment, newest, context.keys)) {
+    for (const set of old.filter(isActive)) await scaleTo(sync, set, 0);
   } else if (isRolling(deployment)) {
-    for (const [set, size] of proportionalSizes(deployment, all.filter(isActive), desk.keys)) await resize(round, set, size);
+    for (const [set, size] of proportionalSizes(deployment, all.filter(isActive), context.keys)) await resize(sync, set, size);
   }
 };

@@ -1,5 +1,5 @@
 import {resolveIntOrPercent} from '#src/model/int-or-percent.js';
-import {annotationsOf, wholeNumber, type Keys} from './annotations.js';
+import {annotationsOf, wholeNumber, type AnnotationKeys} from './annotations.js';
 import {isRolling, replicasOf, type Deployment, type ReplicaSet} from './kinds.js';
 import {isActive, wantedIn} from './replica-sets.js';
 
@@ -25,7 +25,7 @@ export const newestSize = (deployment: Deployment, all: readonly ReplicaSet[], p
 };
 
 /** Whether deployment and set agree that the set can carry everything, and it does. */
-export const isSaturated = (deployment: Deployment, set: ReplicaSet | undefined, keys: Keys): boolean => {
+export const isSaturated = (deployment: Deployment, set: ReplicaSet | undefined, keys: AnnotationKeys): boolean => {
   const wanted = replicasOf(deployment);
   return set !== undefined && replicasOf(set) === wanted && wholeNumber(annotationsOf(set)[keys.desired]) === wanted && (set.status?.availableReplicas ?? 0) === wanted;
 };
@@ -40,10 +40,10 @@ export const onlyActive = (newest: ReplicaSet | undefined, old: readonly Replica
 const rounded = (value: number): number => (value < 0 ? Math.trunc(value - 0.5) : Math.trunc(value + 0.5));
 
 /** By how much a set grows or shrinks with its deployment, were it alone. */
-const share = (set: ReplicaSet, deployment: Deployment, keys: Keys): number => {
+const proportion = (set: ReplicaSet, deployment: Deployment, keys: AnnotationKeys): number => {
   const size = replicasOf(set);
   if (replicasOf(deployment) === 0) return -size;
-  const before = wholeNumber(annotationsOf(set)[keys.most]) || (deployment.status?.replicas ?? 0);
+  const before = wholeNumber(annotationsOf(set)[keys.maxReplicas]) || (deployment.status?.replicas ?? 0);
   return before === 0 ? 0 : rounded((size * (replicasOf(deployment) + maxSurge(deployment))) / before) - size;
 };
 
@@ -51,7 +51,7 @@ const share = (set: ReplicaSet, deployment: Deployment, keys: Keys): number => {
  * The sizes of all active sets after the deployment was scaled amid a rollout: each in proportion to what it has, the rest to the largest. Answers
  * them in the order in which they are to be written. `sets` are in order of age.
  */
-export const proportionalSizes = (deployment: Deployment, sets: readonly ReplicaSet[], keys: Keys): readonly (readonly [ReplicaSet, number])[] => {
+export const proportionalSizes = (deployment: Deployment, sets: readonly ReplicaSet[], keys: AnnotationKeys): readonly (readonly [ReplicaSet, number])[] => {
   const wanted = replicasOf(deployment);
   const change = (wanted > 0 ? wanted + maxSurge(deployment) : 0) - wantedIn(sets);
   // Of sets of one size the newer grow first, the older shrink first.
@@ -59,9 +59,9 @@ export const proportionalSizes = (deployment: Deployment, sets: readonly Replica
   const ordered = change === 0 ? inOrder : inOrder.toSorted((a, b) => replicasOf(b) - replicasOf(a));
   let left = change;
   const sizes = ordered.map((set): [ReplicaSet, number] => {
-    const part = left === 0 ? 0 : change > 0 ? Math.min(share(set, deployment, keys), left) : Math.max(share(set, deployment, keys), left);
-    left -= part;
-    return [set, replicasOf(set) + part];
+    const delta = left === 0 ? 0 : change > 0 ? Math.min(proportion(set, deployment, keys), left) : Math.max(proportion(set, deployment, keys), left);
+    left -= delta;
+    return [set, replicasOf(set) + delta];
   });
   const [largest] = sizes;
   if (largest && left !== 0) largest[1] = Math.max(0, largest[1] + left);

@@ -6,14 +6,14 @@ import {maxUnavailable} from './sizes.js';
 const counter = (name: string, count: number): object => (count > 0 ? {[name]: count} : {});
 
 const nextConditions = (deployment: Deployment, available: number, now: number): Conditions => {
-  const told =
+  const availability =
     available >= replicasOf(deployment) - maxUnavailable(deployment)
       ? condition('Available', 'True', 'MinimumReplicasAvailable', 'Deployment has minimum availability.', now)
       : condition('Available', 'False', 'MinimumReplicasUnavailable', 'Deployment does not have minimum availability.', now);
-  return withCondition(deployment.status?.conditions ?? [], told);
+  return withCondition(deployment.status?.conditions ?? [], availability);
 };
 
-export interface Counted {
+export interface StatusInput {
   readonly newest: ReplicaSet | undefined;
   readonly all: readonly ReplicaSet[];
   /** Whether to tell how many pods are on their way out. */
@@ -22,7 +22,7 @@ export interface Counted {
 }
 
 /** The status that the replica sets make. Counters of zero are left out, as the original leaves them out. */
-export const nextStatus = (deployment: Deployment, {newest, all, tellsTerminating, now}: Counted): DeploymentStatus => {
+export const nextStatus = (deployment: Deployment, {newest, all, tellsTerminating, now}: StatusInput): DeploymentStatus => {
   const available = countedIn(all, 'availableReplicas');
   const terminating = tellsTerminating ? terminatingIn(all) : undefined;
   const {collisionCount} = deployment.status ?? {};

@@ -18,7 +18,7 @@ const evictionMs = 120_000;
 const budgetSelection = selecting<PodDisruptionBudget>(({spec}) => spec?.selector as LabelSelectorObject | undefined);
 
 /** The pods that the budget is about: an empty selector takes in the whole namespace, one that is absent or malformed nothing. */
-export const coveredBy = (budget: Frozen<PodDisruptionBudget>, pods: Lister<Pod>): readonly Frozen<Pod>[] => {
+export const podsCoveredBy = (budget: Frozen<PodDisruptionBudget>, pods: Lister<Pod>): readonly Frozen<Pod>[] => {
   const selector = budgetSelection.selectorOf(budget);
   return selector ? selectedPods(pods, budget.metadata?.namespace ?? '', selector) : [];
 };
@@ -30,7 +30,7 @@ const unbounded: Index<PodDisruptionBudget> = {
 };
 
 /** The budgets that are about a pod. */
-export const budgetsAbout = (budgets: Lister<PodDisruptionBudget>, pod: Frozen<Pod>): Frozen<PodDisruptionBudget>[] => [
+export const budgetsForPod = (budgets: Lister<PodDisruptionBudget>, pod: Frozen<Pod>): Frozen<PodDisruptionBudget>[] => [
   ...budgetSelection.parentsOf(budgets, pod),
   ...budgets.by(unbounded, pod.metadata?.namespace ?? ''),
 ];
@@ -84,14 +84,14 @@ export const healthyAmong = (pods: readonly Frozen<Pod>[], {waiting}: Pick<Evict
   }).length;
 
 /** The conditions with one about what is allowed; its time moves when its verdict does. */
-export const withVerdict = (conditions: readonly Frozen<BudgetCondition>[], verdict: {readonly isAllowed: boolean; readonly reason: string; readonly message?: string}, generation: number | undefined, now: number): BudgetCondition[] => {
-  const status = verdict.isAllowed ? 'True' : 'False';
+export const withDisruptionAllowed = (conditions: readonly Frozen<BudgetCondition>[], result: {readonly isAllowed: boolean; readonly reason: string; readonly message?: string}, generation: number | undefined, now: number): BudgetCondition[] => {
+  const status = result.isAllowed ? 'True' : 'False';
   const former = conditions.find(({type}) => type === 'DisruptionAllowed');
   const next: BudgetCondition = {
     type: 'DisruptionAllowed',
     status,
-    reason: verdict.reason,
-    message: verdict.message ?? '',
+    reason: result.reason,
+    message: result.message ?? '',
     lastTransitionTime: former?.status === status ? former.lastTransitionTime : wireTime(now),
     ...(generation === undefined ? {} : {observedGeneration: generation}),
   };

@@ -1,7 +1,7 @@
 import {keyOf} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {defineController, forLoop, mapped, sameKey} from '#src/runtime/controller.js';
-import {budgetKeeper} from './reconcile.js';
+import {budgetReconciler} from './reconcile.js';
 import {expiryOf} from './targets.js';
 
 /**
@@ -18,5 +18,5 @@ export default defineController({
     forLoop('disruption', sameKey(kinds.podDisruptionBudgets)),
     forLoop('stale-pod-disruption', mapped(kinds.pods, ({type, object}) => (type !== 'deleted' && expiryOf(object) !== undefined ? [keyOf(object)] : []))),
   ],
-  create: budgetKeeper,
+  create: budgetReconciler,
 });

@@ -33,7 +33,7 @@ export const owners = ({lister, naming, client, clock}: KeyedContext) => {
   };
   const scaleOf = ({metadata, spec}: Frozen<WithReplicas>): OwnerScale => ({uid: metadata?.uid ?? '', replicas: spec?.replicas ?? 1});
 
-  const ask = async (owner: Frozen<OwnerReference>, namespace: string): Promise<OwnerScale | undefined> => {
+  const scaleOfOwner = async (owner: Frozen<OwnerReference>, namespace: string): Promise<OwnerScale | undefined> => {
     for (const [kind, cache] of caches) {
       if (!isOfKind(owner, kind, naming)) continue;
       const object = found(cache, namespace, owner);
@@ -47,18 +47,18 @@ export const owners = ({lister, naming, client, clock}: KeyedContext) => {
 
   /** Rejects when an owner cannot be found. */
   return async (pods: readonly Frozen<Pod>[]): Promise<Expectation> => {
-    const asked = new Map<string, OwnerScale>();
+    const scalesByOwner = new Map<string, OwnerScale>();
     const unmanaged: string[] = [];
     for (const pod of pods) {
       const owner = controllerOf(pod);
       if (!owner) unmanaged.push(pod.metadata?.name ?? '');
-      else if (!asked.has(owner.uid)) {
-        const scale = await ask(owner, pod.metadata?.namespace ?? '');
+      else if (!scalesByOwner.has(owner.uid)) {
+        const scale = await scaleOfOwner(owner, pod.metadata?.namespace ?? '');
         if (!scale) throw new Error(`found no controllers for pod ${JSON.stringify(pod.metadata?.name)}`);
-        asked.set(owner.uid, scale);
+        scalesByOwner.set(owner.uid, scale);
       }
     }
-    const distinct = new Map([...asked.values()].map(({uid, replicas}) => [uid, replicas]));
+    const distinct = new Map([...scalesByOwner.values()].map(({uid, replicas}) => [uid, replicas]));
     return {scale: [...distinct.values()].reduce((sum, replicas) => sum + replicas, 0), unmanaged};
   };
 };

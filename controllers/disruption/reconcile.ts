@@ -8,12 +8,12 @@ import {isConflict} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import {requeueAfter, settled, type KeyedContext, type Loops, type Result} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
-import {budgetsAbout, coveredBy, demandOf, evictionsOf, healthyAmong, needsScale, withVerdict, type BudgetStatus} from './budget.js';
+import {budgetsForPod, podsCoveredBy, demandOf, evictionsOf, healthyAmong, needsScale, withDisruptionAllowed, type BudgetStatus} from './budget.js';
 import {owners} from './owners.js';
 import {expiryOf} from './targets.js';
 
 /** Two loops: of budgets, and of pods whose mark may have grown stale. */
-export const budgetKeeper = (context: KeyedContext): Loops => {
+export const budgetReconciler = (context: KeyedContext): Loops => {
   const {lister, listen, enqueue, writer, events, clock} = context;
   const budgets = lister(kinds.podDisruptionBudgets);
   const cachedPods = lister(kinds.pods);
@@ -21,8 +21,8 @@ export const budgetKeeper = (context: KeyedContext): Loops => {
   const podWrites = writer(kinds.pods);
   const expectationOf = owners(context);
 
-  const askFor = (pod: Frozen<Pod>) => {
-    const found = budgetsAbout(budgets, pod);
+  const enqueueBudgetOf = (pod: Frozen<Pod>) => {
+    const found = budgetsForPod(budgets, pod);
     const [first] = found.sort((a, b) => ((a.metadata?.name ?? '') < (b.metadata?.name ?? '') ? -1 : 1));
     if (!first) return;
     if (found.length > 1) {
@@ -33,9 +33,9 @@ export const budgetKeeper = (context: KeyedContext): Loops => {
   };
   listen(kinds.pods, (change: Change<Pod>) => {
     if (isResync(change)) return;
-    askFor(change.object);
-    const labelsMoved = change.type === 'updated' && !sameContent(change.old.metadata?.labels, change.object.metadata?.labels);
-    if (labelsMoved) askFor(change.old);
+    enqueueBudgetOf(change.object);
+    const labelsChanged = change.type === 'updated' && !sameContent(change.old.metadata?.labels, change.object.metadata?.labels);
+    if (labelsChanged) enqueueBudgetOf(change.old);
   });
 
   const write = async (budget: Frozen<PodDisruptionBudget>, status: BudgetStatus): Promise<void> => {
@@ -46,9 +46,9 @@ export const budgetKeeper = (context: KeyedContext): Loops => {
   /** What cannot be reckoned allows nothing. */
   const failSafe = (budget: Frozen<PodDisruptionBudget>, error: unknown): Promise<void> => {
     const {status, metadata} = copyOf<PodDisruptionBudget>(budget);
-    const verdict = {isAllowed: false, reason: 'SyncFailed', message: messageOf(error)};
+    const result = {isAllowed: false, reason: 'SyncFailed', message: messageOf(error)};
     const base: BudgetStatus = {currentHealthy: 0, desiredHealthy: 0, expectedPods: 0, ...status, disruptionsAllowed: 0};
-    return write(budget, {...base, conditions: withVerdict(status?.conditions ?? [], verdict, metadata?.generation, clock.now())});
+    return write(budget, {...base, conditions: withDisruptionAllowed(status?.conditions ?? [], result, metadata?.generation, clock.now())});
   };
 
   const expected = async (budget: Frozen<PodDisruptionBudget>, pods: readonly Frozen<Pod>[]) => {
@@ -64,9 +64,9 @@ export const budgetKeeper = (context: KeyedContext): Loops => {
     return demandOf(budget, pods.length, scale);
   };
 
-  const reckon = async (budget: Frozen<PodDisruptionBudget>): Promise<Result> => {
+  const syncBudget = async (budget: Frozen<PodDisruptionBudget>): Promise<Result> => {
     const {metadata, status} = budget;
-    const pods = coveredBy(budget, cachedPods);
+    const pods = podsCoveredBy(budget, cachedPods);
     if (pods.length === 0) events.normal(budget, 'NoPods', 'No matching pods found');
     const demand = await expected(budget, pods).catch((error: unknown) => {
       events.warning(budget, 'CalculateExpectedPodCountFailed', `Failed to calculate the number of expected pods: ${messageOf(error)}`);
@@ -85,7 +85,7 @@ export const budgetKeeper = (context: KeyedContext): Loops => {
       disruptionsAllowed,
       disruptedPods: {...evictions.waiting},
       ...(metadata?.generation === undefined ? {} : {observedGeneration: metadata.generation}),
-      conditions: withVerdict(status?.conditions ?? [], {isAllowed, reason: isAllowed ? 'SufficientPods' : 'InsufficientPods'}, metadata?.generation, now),
+      conditions: withDisruptionAllowed(status?.conditions ?? [], {isAllowed, reason: isAllowed ? 'SufficientPods' : 'InsufficientPods'}, metadata?.generation, now),
     });
     return evictions.nextAt === undefined ? settled : requeueAfter(evictions.nextAt - now + 1);
   };
@@ -95,7 +95,7 @@ export const budgetKeeper = (context: KeyedContext): Loops => {
       const budget = budgets.get(key);
       if (!budget) return settled;
       try {
-        return await reckon(budget);
+        return await syncBudget(budget);
       } catch (error) {
         // On a conflict the next look sees what others wrote. Any other failure is in the status and stays there until the budget or its pods change.
         if (isConflict(error)) throw error;

@@ -1,7 +1,7 @@
 import type {Subset} from './subsets.js';
 
 /** So many addresses one object holds; more would make each of its changes too dear for all who watch. */
-const capacity = 1000;
+const maxAddresses = 1000;
 
 const total = (subsets: readonly Subset[], list: 'addresses' | 'notReadyAddresses'): number =>
   subsets.reduce((sum, subset) => sum + (subset[list]?.length ?? 0), 0);
@@ -17,8 +17,8 @@ const cut = (subset: Subset, list: 'addresses' | 'notReadyAddresses', length: nu
  */
 export const truncated = (subsets: readonly Subset[]): readonly Subset[] | undefined => {
   const [ready, notReady] = [total(subsets, 'addresses'), total(subsets, 'notReadyAddresses')];
-  if (ready + notReady <= capacity) return undefined;
-  const [list, of, room] = ready > capacity ? (['addresses', ready, capacity] as const) : (['notReadyAddresses', notReady, capacity - ready] as const);
+  if (ready + notReady <= maxAddresses) return undefined;
+  const [list, of, room] = ready > maxAddresses ? (['addresses', ready, maxAddresses] as const) : (['notReadyAddresses', notReady, maxAddresses - ready] as const);
   let left: number = room;
   return subsets
     .map(subset => {

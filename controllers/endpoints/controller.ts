@@ -1,5 +1,5 @@
 import {defineController} from '#src/runtime/controller.js';
-import {endpointsKeeper, type Options} from './reconcile.js';
+import {endpointsReconciler, type Options} from './reconcile.js';
 
 /** Tells in one Endpoints object a service which pods stand behind it: the ready ones, and apart from them those that are not. */
 export default defineController<Options>({
@@ -10,5 +10,5 @@ export default defineController<Options>({
   flags: ['concurrent-endpoint-syncs', 'endpoint-updates-batch-period'],
   queue: {name: 'endpoint', maxRetries: 15},
   workers: options => options.concurrentEndpointSyncs,
-  create: endpointsKeeper,
+  create: endpointsReconciler,
 });

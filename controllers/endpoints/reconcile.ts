@@ -25,7 +25,7 @@ const wireNames = (naming: Naming) => ({
 });
 
 /** Keeps the object that tells, in one piece, where the pods behind a service are to be reached; and once after the start, deletes those whose service is gone. */
-export const endpointsKeeper = ({lister, listen, enqueue, writer, client, clock, events, naming, options}: KeyedContext<Options>): Loops => {
+export const endpointsReconciler = ({lister, listen, enqueue, writer, client, clock, events, naming, options}: KeyedContext<Options>): Loops => {
   const services = lister(kinds.services);
   const pods = lister(kinds.pods);
   const endpoints = lister(kinds.endpoints);
@@ -49,14 +49,14 @@ export const endpointsKeeper = ({lister, listen, enqueue, writer, client, clock,
   };
 
   /** The labels that are the service's, not the controller's. */
-  const copied = (labels: Readonly<Record<string, string>> = {}): Record<string, string> => {
+  const ownLabels = (labels: Readonly<Record<string, string>> = {}): Record<string, string> => {
     const {[names.headless]: _, [names.managedBy]: __, ...rest} = labels;
     return rest;
   };
 
-  const isRight = (current: Frozen<Endpoints>, service: Frozen<Service>, subsets: readonly Subset[], isCut: boolean): boolean =>
+  const isUpToDate = (current: Frozen<Endpoints>, service: Frozen<Service>, subsets: readonly Subset[], isCut: boolean): boolean =>
     sameSubsets(current.subsets, subsets) &&
-    sameContent(copied(current.metadata?.labels), copied(service.metadata?.labels)) &&
+    sameContent(ownLabels(current.metadata?.labels), ownLabels(service.metadata?.labels)) &&
     (current.metadata?.annotations?.[names.overCapacity] !== undefined) === isCut;
 
   const wanted = (service: Frozen<Service>, current: Frozen<Endpoints> | undefined, subsets: readonly Subset[], isCut: boolean, time: string | undefined): Endpoints => {
@@ -96,7 +96,7 @@ export const endpointsKeeper = ({lister, listen, enqueue, writer, client, clock,
     }
   };
 
-  const keep: Reconcile = async key => {
+  const syncService: Reconcile = async key => {
     const text = keyText(key);
     const service = services.get(key);
     if (!service) {
@@ -120,7 +120,7 @@ export const endpointsKeeper = ({lister, listen, enqueue, writer, client, clock,
     if (written.isStale(current)) {
       throw new Expected(`endpoints informer cache is out of date, resource version ${current.metadata?.resourceVersion} already processed for endpoints ${text}`);
     }
-    if (!isRight(current, service, subsets, kept !== undefined)) await update(wanted(service, current, subsets, kept !== undefined, time), text);
+    if (!isUpToDate(current, service, subsets, kept !== undefined)) await update(wanted(service, current, subsets, kept !== undefined, time), text);
     return settled;
   };
 
@@ -132,5 +132,5 @@ export const endpointsKeeper = ({lister, listen, enqueue, writer, client, clock,
     return settled;
   };
 
-  return {services: keep, leftovers: {reconcile: findLeftovers, workers: 1, queueName: 'endpoint_leftovers'}};
+  return {services: syncService, leftovers: {reconcile: findLeftovers, workers: 1, queueName: 'endpoint_leftovers'}};
 };

@@ -13,7 +13,7 @@ export type Address = NonNullable<Subset['addresses']>[number];
 export type Port = NonNullable<Subset['ports']>[number];
 
 /** One address, on one port or on none. */
-export interface Place {
+export interface EndpointAddress {
   readonly address: Address;
   readonly ready: boolean;
   readonly port: Port | undefined;
@@ -37,7 +37,7 @@ const addressFor = (service: Frozen<Service>, pod: Frozen<Pod>): Address | undef
 };
 
 /** Where one pod of a service is to be reached. Without ports only a service without an address of its own tells of it. */
-const placesOf = (service: Frozen<Service>, pod: Frozen<Pod>): readonly Place[] => {
+const addressesOf = (service: Frozen<Service>, pod: Frozen<Pod>): readonly EndpointAddress[] => {
   const {publishNotReadyAddresses = false, ports = [], clusterIP} = service.spec ?? {};
   if (!isEndpoint(pod, {terminating: publishNotReadyAddresses})) return [];
   const address = addressFor(service, pod);
@@ -60,49 +60,49 @@ const byText = <T>([a]: readonly [string, T], [b]: readonly [string, T]): number
  * The fewest subsets that say the same: addresses with the same set of ports share one. An address that is both ready and not on a port is not.
  * Everything is in a fixed order, so that the same places yield the same subsets.
  */
-export const packed = (places: Iterable<Place>): readonly Subset[] => {
+export const packSubsets = (endpointAddresses: Iterable<EndpointAddress>): readonly Subset[] => {
   const ports = new Map<string, {readonly port: Port | undefined; readonly at: Map<string, {readonly address: Address; readonly ready: boolean}>}>();
   const addresses = new Map<string, Address>();
-  for (const {address, ready, port} of places) {
-    const [where, who] = [portText(port), addressText(address)];
+  for (const {address, ready, port} of endpointAddresses) {
+    const [portKey, addressKey] = [portText(port), addressText(address)];
     // The first that is told of an address holds for all ports.
-    const known = addresses.get(who) ?? address;
-    addresses.set(who, known);
-    let group = ports.get(where);
-    if (!group) ports.set(where, (group = {port, at: new Map()}));
-    group.at.set(who, {address: known, ready: ready && (group.at.get(who)?.ready ?? true)});
+    const known = addresses.get(addressKey) ?? address;
+    addresses.set(addressKey, known);
+    let group = ports.get(portKey);
+    if (!group) ports.set(portKey, (group = {port, at: new Map()}));
+    group.at.set(addressKey, {address: known, ready: ready && (group.at.get(addressKey)?.ready ?? true)});
   }
 
   const sets = new Map<string, {readonly ports: Port[]; readonly at: readonly (readonly [string, {readonly address: Address; readonly ready: boolean}])[]}>();
   for (const [, {port, at}] of [...ports].sort(byText)) {
     const sorted = [...at].sort(byText);
-    const text = sorted.map(([who, {ready}]) => `${who} ${ready}`).join();
+    const text = sorted.map(([addressKey, {ready}]) => `${addressKey} ${ready}`).join();
     const set = sets.get(text);
     if (set && port) set.ports.push(port);
     else if (!set) sets.set(text, {ports: port ? [port] : [], at: sorted});
   }
   return [...sets.values()].map(({ports: shared, at}) => {
-    const told = (wanted: boolean) => at.filter(([, {ready}]) => ready === wanted).map(([, {address}]) => address);
-    const [ready, notReady] = [told(true), told(false)];
+    const addressesOfState = (wanted: boolean) => at.filter(([, {ready}]) => ready === wanted).map(([, {address}]) => address);
+    const [ready, notReady] = [addressesOfState(true), addressesOfState(false)];
     return {...(ready.length > 0 ? {addresses: ready} : {}), ...(notReady.length > 0 ? {notReadyAddresses: notReady} : {}), ...(shared.length > 0 ? {ports: shared} : {})};
   });
 };
 
 /** What an Endpoints object says of the pods behind a service. Gives everybody else turns where these are many. */
 export const subsetsFor = async (service: Frozen<Service>, pods: readonly Frozen<Pod>[], pieces: Pieces): Promise<readonly Subset[]> => {
-  const places: Place[] = [];
+  const endpointAddresses: EndpointAddress[] = [];
   for (const pod of pods) {
     const pause = pieces.pause();
     if (pause) await pause;
-    places.push(...placesOf(service, pod));
+    endpointAddresses.push(...addressesOf(service, pod));
   }
-  return packed(places);
+  return packSubsets(endpointAddresses);
 };
 
-const compared = (subsets: readonly Frozen<Subset>[]): unknown => {
-  const told = (addresses: readonly Frozen<Address>[] = []) => addresses.map(address => ({...address, targetRef: withoutVersion(address.targetRef)}));
-  return subsets.map(({addresses, notReadyAddresses, ports = []}) => ({addresses: told(addresses), notReadyAddresses: told(notReadyAddresses), ports}));
+const comparable = (subsets: readonly Frozen<Subset>[]): unknown => {
+  const addressesOfState = (addresses: readonly Frozen<Address>[] = []) => addresses.map(address => ({...address, targetRef: withoutVersion(address.targetRef)}));
+  return subsets.map(({addresses, notReadyAddresses, ports = []}) => ({addresses: addressesOfState(addresses), notReadyAddresses: addressesOfState(notReadyAddresses), ports}));
 };
 
 /** Whether both say the same, whatever versions of pods they point at. */
-export const sameSubsets = (a: readonly Frozen<Subset>[] = [], b: readonly Frozen<Subset>[] = []): boolean => sameJson(compared(a), compared(b));
+export const sameSubsets = (a: readonly Frozen<Subset>[] = [], b: readonly Frozen<Subset>[] = []): boolean => sameJson(comparable(a), comparable(b));

@@ -1,5 +1,5 @@
 import {defineController} from '#src/runtime/controller.js';
-import {mirror, type Options} from './reconcile.js';
+import {mirroringReconciler, type Options} from './reconcile.js';
 
 /** Tells in slices what the Endpoints of services without a selector say, which somebody looks after by hand. */
 export default defineController<Options>({
@@ -10,5 +10,5 @@ export default defineController<Options>({
   flags: ['mirroring-concurrent-service-endpoint-syncs', 'mirroring-endpointslice-updates-batch-period', 'mirroring-max-endpoints-per-subset'],
   queue: {name: 'endpoint_slice_mirroring', baseDelayMs: 1000, maxDelayMs: 100_000, maxRetries: 15},
   workers: options => options.mirroringConcurrentServiceEndpointSyncs,
-  create: mirror,
+  create: mirroringReconciler,
 });

@@ -9,14 +9,14 @@ type Subset = NonNullable<Endpoints['subsets']>[number];
 type Address = NonNullable<Subset['addresses']>[number];
 
 /** What one slice mirrors: the endpoints of one family with one set of ports. */
-export interface Mirrored {
+export interface MirroredGroup {
   readonly family: AddressFamily;
   readonly ports: readonly SlicePort[];
   readonly wanted: Map<string, Endpoint>;
 }
 
 export interface Desired {
-  readonly groups: ReadonlyMap<string, Mirrored>;
+  readonly groups: ReadonlyMap<string, MirroredGroup>;
   /** Addresses that are none. */
   readonly invalid: number;
   /** Addresses left out, those that are none among them. */
@@ -38,12 +38,12 @@ const endpointOf = ({hostname, nodeName, targetRef}: Frozen<Address>, text: stri
 });
 
 /** What the slices are to mirror of an object: so many addresses of each subset at `most`, the ready ones before others. */
-export const desiredOf = ({subsets = []}: Frozen<Endpoints>, most: number): Desired => {
-  const groups = new Map<string, Mirrored>();
+export const desiredOf = ({subsets = []}: Frozen<Endpoints>, maxEndpoints: number): Desired => {
+  const groups = new Map<string, MirroredGroup>();
   let [invalid, skipped] = [0, 0];
   for (const subset of subsets) {
     const ports = portsOf(subset);
-    const groupFor = (family: AddressFamily): Mirrored => {
+    const groupFor = (family: AddressFamily): MirroredGroup => {
       const text = groupText(family, ports);
       let group = groups.get(text);
       if (!group) groups.set(text, (group = {family, ports, wanted: new Map()}));
@@ -52,7 +52,7 @@ export const desiredOf = ({subsets = []}: Frozen<Endpoints>, most: number): Desi
     const all = [...(subset.addresses ?? []).map(address => [address, true] as const), ...(subset.notReadyAddresses ?? []).map(address => [address, false] as const)];
     let added = 0;
     for (const [address, ready] of all) {
-      if (added >= most) break;
+      if (added >= maxEndpoints) break;
       const read = readAddress(address.ip);
       if (!read) {
         invalid++;
@@ -70,12 +70,12 @@ export const desiredOf = ({subsets = []}: Frozen<Endpoints>, most: number): Desi
 /** How many endpoints of a slice come, go and change until it holds those that are wanted. */
 export const differences = ({endpoints}: Frozen<EndpointSlice>, wanted: ReadonlyMap<string, Endpoint>) => {
   let [matching, updated] = [0, 0];
-  const there = endpoints ?? [];
-  for (const old of there) {
+  const existing = endpoints ?? [];
+  for (const old of existing) {
     const endpoint = wanted.get(endpointText(old));
     if (!endpoint) continue;
     matching++;
     if (!sameEndpoint(old, endpoint)) updated++;
   }
-  return {added: wanted.size - matching, updated, removed: there.length - matching};
+  return {added: wanted.size - matching, updated, removed: existing.length - matching};
 };

@@ -1,4 +1,4 @@
-import {servicesOfSliceChange, slicePrefix, slicesOfService, sliceWords, type EndpointSlice} from '#controllers/shared/endpoint-slices.js';
+import {servicesOfSliceChange, slicePrefix, slicesOfService, sliceNames, type EndpointSlice} from '#controllers/shared/endpoint-slices.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {hasSelector} from '#controllers/shared/services.js';
 import {sliceTracker} from '#controllers/shared/slice-tracker.js';
@@ -10,7 +10,7 @@ import {controllerRefTo} from '#src/model/owners.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {Expected, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
-import {desiredOf, differences, groupText, type Endpoints, type Mirrored} from './desired.js';
+import {desiredOf, differences, groupText, type Endpoints, type MirroredGroup} from './desired.js';
 import {mirrorMetrics} from './metrics.js';
 
 export type Options = Pick<ControllerManagerOptions, 'mirroringConcurrentServiceEndpointSyncs' | 'mirroringEndpointsliceUpdatesBatchPeriod' | 'mirroringMaxEndpointsPerSubset'>;
@@ -22,19 +22,19 @@ interface Changes {
 }
 
 /** Keeps slices that tell what somebody wrote by hand into the Endpoints of a service without a selector, for those who read slices alone. */
-export const mirror = ({lister, listen, enqueue, writer, events, meter, clock, naming, options}: KeyedContext<Options>): Reconcile => {
+export const mirroringReconciler = ({lister, listen, enqueue, writer, events, meter, clock, naming, options}: KeyedContext<Options>): Reconcile => {
   const services = lister(kinds.services);
   const endpoints = lister(kinds.endpoints);
   const slices = lister(kinds.endpointSlices);
-  const words = sliceWords(naming);
-  const tracker = sliceTracker(words.service);
-  const slicesOf = slicesOfService(words, words.mirror);
-  const most = options.mirroringMaxEndpointsPerSubset;
-  const metrics = mirrorMetrics(meter, most);
+  const names = sliceNames(naming);
+  const tracker = sliceTracker(names.service);
+  const slicesOf = slicesOfService(names, names.mirroringControllerName);
+  const maxEndpoints = options.mirroringMaxEndpointsPerSubset;
+  const metrics = mirrorMetrics(meter, maxEndpoints);
   const writes = writer(kinds.endpointSlices);
   const leader = naming.subKey('control-plane.alpha', 'leader');
 
-  const isMirrored = ({metadata}: Frozen<Endpoints>): boolean => metadata?.labels?.[words.skipMirror] !== 'true' && metadata?.annotations?.[leader] === undefined;
+  const isMirrored = ({metadata}: Frozen<Endpoints>): boolean => metadata?.labels?.[names.skipMirror] !== 'true' && metadata?.annotations?.[leader] === undefined;
 
   listen(kinds.endpoints, change => {
     if (isMirrored(change.object) || (change.type === 'updated' && isMirrored(change.old))) enqueue(keyOf(change.object));
@@ -44,66 +44,66 @@ export const mirror = ({lister, listen, enqueue, writer, events, meter, clock, n
     if (concerns) enqueue(keyOf(change.object));
   });
   listen(kinds.endpointSlices, change => {
-    for (const key of servicesOfSliceChange(change, {words, manager: words.mirror, tracker})) enqueue(key, {afterMs: options.mirroringEndpointsliceUpdatesBatchPeriod});
+    for (const key of servicesOfSliceChange(change, {words: names, manager: names.mirroringControllerName, tracker})) enqueue(key, {afterMs: options.mirroringEndpointsliceUpdatesBatchPeriod});
   });
 
   const annotationsFor = ({metadata}: Frozen<Endpoints>): Record<string, string> => {
-    const {[words.triggerTime]: _, [naming.annotations.lastApplied]: __, ...rest} = metadata?.annotations ?? {};
+    const {[names.triggerTime]: _, [naming.annotations.lastApplied]: __, ...rest} = metadata?.annotations ?? {};
     return rest;
   };
 
-  const sliceFor = (object: Frozen<Endpoints>, {family, ports, wanted}: Mirrored, existing: Frozen<EndpointSlice> | undefined): EndpointSlice => {
+  const sliceFor = (object: Frozen<Endpoints>, {family, ports, wanted}: MirroredGroup, existing: Frozen<EndpointSlice> | undefined): EndpointSlice => {
     const {namespace, name} = keyOf(object);
     return {
       metadata: {
         namespace,
-        ...(existing ? taken(existing) : {generateName: slicePrefix(name)}),
-        labels: {...object.metadata?.labels, [words.service]: name, [words.managedBy]: words.mirror},
+        ...(existing ? identityOf(existing) : {generateName: slicePrefix(name)}),
+        labels: {...object.metadata?.labels, [names.service]: name, [names.managedBy]: names.mirroringControllerName},
         annotations: annotationsFor(object),
         ownerReferences: [controllerRefTo(object, kinds.endpoints, naming)],
       },
       addressType: family,
-      endpoints: [...wanted.values()].slice(0, most),
+      endpoints: [...wanted.values()].slice(0, maxEndpoints),
       ports: [...ports],
     };
   };
 
-  const isRight = (slice: Frozen<EndpointSlice>, object: Frozen<Endpoints>, changes: ReturnType<typeof differences>): boolean => {
-    const {[words.service]: _, [words.managedBy]: __, ...labels} = slice.metadata?.labels ?? {};
-    const {[words.service]: ___, [words.managedBy]: ____, ...wanted} = object.metadata?.labels ?? {};
+  const isUpToDate = (slice: Frozen<EndpointSlice>, object: Frozen<Endpoints>, changes: ReturnType<typeof differences>): boolean => {
+    const {[names.service]: _, [names.managedBy]: __, ...labels} = slice.metadata?.labels ?? {};
+    const {[names.service]: ___, [names.managedBy]: ____, ...wanted} = object.metadata?.labels ?? {};
     return changes.added + changes.updated + changes.removed === 0 && sameContent(labels, wanted) && sameContent(slice.metadata?.annotations, annotationsFor(object));
   };
 
   /** One slice for each group: the first of those that are there stays. */
-  const changesFor = (object: Frozen<Endpoints>, existing: readonly Frozen<EndpointSlice>[], groups: ReadonlyMap<string, Mirrored>): Changes => {
-    const there = new Map<string, Frozen<EndpointSlice>[]>();
+  const changesFor = (object: Frozen<Endpoints>, existing: readonly Frozen<EndpointSlice>[], groups: ReadonlyMap<string, MirroredGroup>): Changes => {
+    const existingByGroup = new Map<string, Frozen<EndpointSlice>[]>();
     for (const slice of existing) {
       const text = groupText(slice.addressType, slice.ports);
-      const known = there.get(text);
+      const known = existingByGroup.get(text);
       if (known) known.push(slice);
-      else there.set(text, [slice]);
+      else existingByGroup.set(text, [slice]);
     }
     const writes: EndpointSlice[] = [];
     const unwanted: Frozen<EndpointSlice>[] = [];
-    const [counts, fresh] = [{added: 0, updated: 0, removed: 0}, [] as Mirrored[]];
+    const [counts, newGroups] = [{added: 0, updated: 0, removed: 0}, [] as MirroredGroup[]];
     for (const [text, group] of groups) {
-      const [first, ...others] = there.get(text) ?? [];
-      there.delete(text);
+      const [first, ...others] = existingByGroup.get(text) ?? [];
+      existingByGroup.delete(text);
       for (const other of others) unwanted.push(other);
       if (!first) {
-        fresh.push(group);
+        newGroups.push(group);
         counts.added += group.wanted.size;
         continue;
       }
-      const differing = differences(first, group.wanted);
-      for (const what of ['added', 'updated', 'removed'] as const) counts[what] += differing[what];
-      if (!isRight(first, object, differing)) writes.push(sliceFor(object, group, first));
+      const changes = differences(first, group.wanted);
+      for (const what of ['added', 'updated', 'removed'] as const) counts[what] += changes[what];
+      if (!isUpToDate(first, object, changes)) writes.push(sliceFor(object, group, first));
     }
-    for (const slices of there.values()) for (const slice of slices) unwanted.push(slice);
+    for (const slices of existingByGroup.values()) for (const slice of slices) unwanted.push(slice);
     // New ones take over slices that would go, which costs those who watch less.
     const spare = byFamily(unwanted);
     const reused = new Set<Frozen<EndpointSlice>>();
-    for (const group of fresh) {
+    for (const group of newGroups) {
       const slice = spare.get(group.family)?.next().value;
       if (slice) reused.add(slice);
       writes.push(sliceFor(object, group, slice));
@@ -158,18 +158,18 @@ export const mirror = ({lister, listen, enqueue, writer, events, meter, clock, n
     }
   };
 
-  const keep = async (key: ObjectKey): Promise<void> => {
+  const syncEndpoints = async (key: ObjectKey): Promise<void> => {
     const object = endpoints.get(key);
     const service = services.get(key);
     if (!object || !isMirrored(object) || !service || hasSelector(service)) return removeAll(key);
     const existing = slicesOf(slices, key);
     if (tracker.isStale(key, existing)) throw new Expected('EndpointSlice informer cache is out of date');
 
-    const {groups, invalid, skipped} = desiredOf(object, most);
+    const {groups, invalid, skipped} = desiredOf(object, maxEndpoints);
     metrics.skipped(skipped);
     if (invalid > 0) events.warning(object, 'InvalidIPAddress', `Skipped ${invalid} invalid IP addresses when mirroring to EndpointSlices`);
     if (skipped > invalid) {
-      events.warning(object, 'TooManyAddressesToMirror', `A max of ${most} addresses can be mirrored to EndpointSlices per Endpoints subset. ${skipped} addresses were skipped`);
+      events.warning(object, 'TooManyAddressesToMirror', `A max of ${maxEndpoints} addresses can be mirrored to EndpointSlices per Endpoints subset. ${skipped} addresses were skipped`);
     }
     await write(object, changesFor(object, existing, groups));
   };
@@ -177,9 +177,9 @@ export const mirror = ({lister, listen, enqueue, writer, events, meter, clock, n
   return async key => {
     const started = clock.monotonic();
     try {
-      await keep(key);
+      await syncEndpoints(key);
     } finally {
-      metrics.took((clock.monotonic() - started) / 1000);
+      metrics.observeDuration((clock.monotonic() - started) / 1000);
     }
     return settled;
   };
@@ -192,4 +192,4 @@ const byFamily = (slices: readonly Frozen<EndpointSlice>[]): ReadonlyMap<string,
 };
 
 /** The name of a slice that is there, and the version that is written over. */
-const taken = ({metadata}: Frozen<EndpointSlice>) => ({name: metadata?.name ?? '', ...(metadata?.resourceVersion ? {resourceVersion: metadata.resourceVersion} : {})});
+const identityOf = ({metadata}: Frozen<EndpointSlice>) => ({name: metadata?.name ?? '', ...(metadata?.resourceVersion ? {resourceVersion: metadata.resourceVersion} : {})});

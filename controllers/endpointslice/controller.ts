@@ -1,5 +1,5 @@
 import {defineController} from '#src/runtime/controller.js';
-import {sliceKeeper, type Options} from './reconcile.js';
+import {sliceReconciler, type Options} from './reconcile.js';
 
 /** Tells in slices of bounded size which pods stand behind a service, of each family of addresses and each set of ports apart. */
 export default defineController<Options>({
@@ -10,5 +10,5 @@ export default defineController<Options>({
   flags: ['concurrent-service-endpoint-syncs', 'endpointslice-updates-batch-period', 'max-endpoints-per-slice'],
   queue: {name: 'endpoint_slice', baseDelayMs: 1000, maxRetries: 15},
   workers: options => options.concurrentServiceEndpointSyncs,
-  create: sliceKeeper,
+  create: sliceReconciler,
 });

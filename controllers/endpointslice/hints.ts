@@ -7,7 +7,7 @@ import type {Draft} from './packing.js';
 export type Hints = NonNullable<Endpoint['hints']>;
 
 /** The slices of one address type as they are to be. */
-export interface Plan {
+export interface SlicePlan {
   readonly creates: readonly Draft[];
   readonly updates: readonly Draft[];
   readonly unchanged: readonly Frozen<EndpointSlice>[];
@@ -16,32 +16,32 @@ export interface Plan {
 export const isReadyEndpoint = ({conditions}: Frozen<Endpoint>): boolean => conditions?.ready === true;
 
 /** The endpoint with these hints in place of its own. */
-export const hinted = (endpoint: Endpoint, hints: Hints | undefined): Endpoint => {
+export const withHints = (endpoint: Endpoint, hints: Hints | undefined): Endpoint => {
   const {hints: _, ...rest} = endpoint;
   return hints ? {...rest, hints} : rest;
 };
 
 /** The content of an unchanged slice, to be changed. */
-export const reopened = (slice: Frozen<EndpointSlice>): Draft => ({
+export const draftFrom = (slice: Frozen<EndpointSlice>): Draft => ({
   existing: slice,
   ports: (slice.ports ?? []) as Draft['ports'],
   endpoints: [...((slice.endpoints ?? []) as Endpoint[])],
 });
 
 /** Gives each endpoint of the slices to be written the hints that `hintsFor` tells, and reopens slices in which one has others. */
-const rehinted = ({creates, updates, unchanged}: Plan, isRight: (endpoint: Frozen<Endpoint>) => boolean, change: (endpoint: Endpoint) => Endpoint): Plan => {
-  const isWrong = (slice: Frozen<EndpointSlice>) => (slice.endpoints ?? []).some(endpoint => !isRight(endpoint));
-  const all = [...updates, ...unchanged.filter(isWrong).map(reopened)];
+const withChangedHints = ({creates, updates, unchanged}: SlicePlan, isUpToDate: (endpoint: Frozen<Endpoint>) => boolean, change: (endpoint: Endpoint) => Endpoint): SlicePlan => {
+  const isOutdated = (slice: Frozen<EndpointSlice>) => (slice.endpoints ?? []).some(endpoint => !isUpToDate(endpoint));
+  const all = [...updates, ...unchanged.filter(isOutdated).map(draftFrom)];
   for (const draft of [...creates, ...all]) draft.endpoints = draft.endpoints.map(change);
-  return {creates, updates: all, unchanged: unchanged.filter(slice => !isWrong(slice))};
+  return {creates, updates: all, unchanged: unchanged.filter(slice => !isOutdated(slice))};
 };
 
 /** The slices without a word of who should use which endpoint. */
-export const withoutHints = (plan: Plan): Plan =>
-  rehinted(
+export const withoutHints = (plan: SlicePlan): SlicePlan =>
+  withChangedHints(
     plan,
     ({hints}) => !hints,
-    endpoint => hinted(endpoint, undefined),
+    endpoint => withHints(endpoint, undefined),
   );
 
 /** How the service wants its traffic spread, if that is a way that is known here. */
@@ -51,16 +51,16 @@ export const distributionOf = ({spec}: Frozen<Service>): string | undefined => {
 };
 
 /** The slices with each ready endpoint meant for callers in its own zone, and first of all on its own node if that is wanted. */
-export const withNearHints = (plan: Plan, distribution: string): Plan => {
+export const withSameZoneHints = (plan: SlicePlan, distribution: string): SlicePlan => {
   const hintsFor = ({zone, nodeName}: Frozen<Endpoint>): Hints | undefined => {
     const forZones = zone === undefined ? {} : {forZones: [{name: zone}]};
     const forNodes = nodeName === undefined || distribution !== 'PreferSameNode' ? {} : {forNodes: [{name: nodeName}]};
     const hints = {...forZones, ...forNodes};
     return Object.keys(hints).length > 0 ? hints : undefined;
   };
-  return rehinted(
+  return withChangedHints(
     plan,
     endpoint => !isReadyEndpoint(endpoint) || sameJson(endpoint.hints, hintsFor(endpoint)),
-    endpoint => (isReadyEndpoint(endpoint) ? hinted(endpoint, hintsFor(endpoint)) : endpoint),
+    endpoint => (isReadyEndpoint(endpoint) ? withHints(endpoint, hintsFor(endpoint)) : endpoint),
   );
 };

@@ -1,11 +1,11 @@
-import {sliceFigures} from '#controllers/shared/slice-metrics.js';
+import {commonSliceMetrics} from '#controllers/shared/slice-metrics.js';
 import type {Meter} from '#src/base/meter.js';
 
 const prefix = 'endpoint_slice_controller';
 
 /** The controller's figures. */
-export const sliceMetrics = (meter: Meter, most: number) => {
-  const figures = sliceFigures(meter, {prefix, most, atLeast: 1});
+export const sliceMetrics = (meter: Meter, maxEndpoints: number) => {
+  const common = commonSliceMetrics(meter, {prefix, maxEndpoints, atLeast: 1});
   const perSync = meter.histogram({
     name: `${prefix}_endpointslices_changed_per_sync`,
     help: 'Endpoint slices changed by one look at a service.',
@@ -32,12 +32,12 @@ export const sliceMetrics = (meter: Meter, most: number) => {
     }
   };
   return {
-    ...figures,
+    ...common,
     distribute,
     synced: (result: 'success' | 'stale' | 'error') => syncs.add({result}),
     changedPerSync: (count: number, topology: string, distribution: string) => perSync.observe(count, {topology, traffic_distribution: distribution}),
     forget(service: string) {
-      figures.forget(service);
+      common.forget(service);
       distribute(service, undefined);
     },
   };

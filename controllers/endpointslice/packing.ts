@@ -20,7 +20,7 @@ export interface Packing {
 
 export interface PackOptions {
   /** So many endpoints a slice holds. */
-  readonly most: number;
+  readonly maxEndpoints: number;
   /** Whether the slice carries what the service says of it. */
   readonly isLabelled: (slice: Frozen<EndpointSlice>) => boolean;
 }
@@ -32,7 +32,7 @@ const draftOf = (existing: Frozen<EndpointSlice>, endpoints: readonly Frozen<End
 });
 
 /** Keeps what is wanted of each slice, and takes that from `wanted`. */
-const kept = (slices: readonly Frozen<EndpointSlice>[], wanted: Map<string, Endpoint>, {isLabelled}: PackOptions) => {
+const keepWanted = (slices: readonly Frozen<EndpointSlice>[], wanted: Map<string, Endpoint>, {isLabelled}: PackOptions) => {
   const [updates, deletes, unchanged]: [Draft[], Frozen<EndpointSlice>[], Frozen<EndpointSlice>[]] = [[], [], []];
   let removed = 0;
   for (const slice of slices) {
@@ -58,12 +58,12 @@ const kept = (slices: readonly Frozen<EndpointSlice>[], wanted: Map<string, Endp
 };
 
 /** Of the slices that have room for all of `count`, the one that is fullest. */
-const fittest = (slices: readonly Frozen<EndpointSlice>[], count: number, most: number): Frozen<EndpointSlice> | undefined => {
+const fullestWithRoom = (slices: readonly Frozen<EndpointSlice>[], count: number, maxEndpoints: number): Frozen<EndpointSlice> | undefined => {
   let found: Frozen<EndpointSlice> | undefined;
   let fullest = -1;
   for (const slice of slices) {
     const length = slice.endpoints?.length ?? 0;
-    if (length + count <= most && length > fullest) [found, fullest] = [slice, length];
+    if (length + count <= maxEndpoints && length > fullest) [found, fullest] = [slice, length];
   }
   return found;
 };
@@ -73,14 +73,14 @@ const fittest = (slices: readonly Frozen<EndpointSlice>[], count: number, most: 
  * never merged, however sparse. Takes everything out of `wanted`.
  */
 export const packSlices = (slices: readonly Frozen<EndpointSlice>[], {ports, wanted}: {readonly ports: readonly SlicePort[]; readonly wanted: Map<string, Endpoint>}, options: PackOptions): Packing => {
-  const {most} = options;
-  const {updates, deletes, unchanged, removed} = kept(slices, wanted, options);
+  const {maxEndpoints} = options;
+  const {updates, deletes, unchanged, removed} = keepWanted(slices, wanted, options);
   const added = wanted.size;
   const left = [...wanted].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, endpoint]) => endpoint);
   wanted.clear();
   let at = 0;
   const fill = (draft: Draft): void => {
-    const end = at + Math.max(0, most - draft.endpoints.length);
+    const end = at + Math.max(0, maxEndpoints - draft.endpoints.length);
     draft.endpoints.push(...left.slice(at, end));
     at = Math.min(left.length, end);
   };
@@ -91,7 +91,7 @@ export const packSlices = (slices: readonly Frozen<EndpointSlice>[], {ports, wan
   let open: readonly Frozen<EndpointSlice>[] = unchanged;
   while (at < left.length) {
     const rest = left.length - at;
-    const fit = rest < most ? fittest(open, rest, most) : undefined;
+    const fit = rest < maxEndpoints ? fullestWithRoom(open, rest, maxEndpoints) : undefined;
     const draft: Draft = fit ? draftOf(fit, fit.endpoints ?? []) : {existing: undefined, ports, endpoints: []};
     fill(draft);
     if (fit) {

@@ -1,5 +1,5 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
-import {endpointText, portsText, servicesOfSliceChange, slicesOfService, sliceWords, type EndpointSlice} from '#controllers/shared/endpoint-slices.js';
+import {endpointText, portsText, servicesOfSliceChange, slicesOfService, sliceNames, type EndpointSlice} from '#controllers/shared/endpoint-slices.js';
 import {isEndpoint, type AddressFamily} from '#controllers/shared/pod-endpoints.js';
 import {hasSelector, podsOfService, servicesOfPodChange, type Service} from '#controllers/shared/services.js';
 import type {Efficiency} from '#controllers/shared/slice-metrics.js';
@@ -13,7 +13,7 @@ import {Pieces} from '#src/base/turn.js';
 import {Expected, settled, singletonKey, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
 import {addressTypesOf, endpointFor, portGroups} from './desired.js';
-import {distributionOf, withNearHints, withoutHints, type Plan} from './hints.js';
+import {distributionOf, withSameZoneHints, withoutHints, type SlicePlan} from './hints.js';
 import {sliceMetrics} from './metrics.js';
 import {packSlices, type Packing} from './packing.js';
 import {wantsZoneShares, zoneTopology} from './topology.js';
@@ -26,18 +26,18 @@ export type Options = Pick<ControllerManagerOptions, 'concurrentServiceEndpointS
 const sliceDelayMs = 1000;
 
 /** Keeps the slices that tell, piece by piece, where the pods behind a service are to be reached. */
-export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, clock, naming, options}: KeyedContext<Options>): Loops => {
+export const sliceReconciler = ({lister, listen, enqueue, writer, events, meter, clock, naming, options}: KeyedContext<Options>): Loops => {
   const services = lister(kinds.services);
   const pods = lister(kinds.pods);
   const nodes = lister(kinds.nodes);
   const slices = lister(kinds.endpointSlices);
-  const words = sliceWords(naming);
-  const tracker = sliceTracker(words.service);
+  const names = sliceNames(naming);
+  const tracker = sliceTracker(names.service);
   const times = triggerTimes();
   const pieces = new Pieces(clock);
   const metrics = sliceMetrics(meter, options.maxEndpointsPerSlice);
-  const {write, remove} = sliceWriter({writer: writer(kinds.endpointSlices), tracker, words, naming, changed: metrics.changed});
-  const slicesOf = slicesOfService(words, words.keeper);
+  const {write, remove} = sliceWriter({writer: writer(kinds.endpointSlices), tracker, names, naming, changed: metrics.changed});
+  const slicesOf = slicesOfService(names, names.controllerName);
   const topology = zoneTopology(nodes, {events, naming});
   const zoneLabel = naming.subKey('topology', 'zone');
   const batchMs = options.endpointsliceUpdatesBatchPeriod;
@@ -47,7 +47,7 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, clo
     for (const key of servicesOfPodChange(change, services)) enqueue(key, {loop: 'services', afterMs: batchMs});
   });
   listen(kinds.endpointSlices, change => {
-    for (const key of servicesOfSliceChange(change, {words, manager: words.keeper, tracker})) enqueue(key, {loop: 'services', afterMs: Math.max(sliceDelayMs, batchMs)});
+    for (const key of servicesOfSliceChange(change, {words: names, manager: names.controllerName, tracker})) enqueue(key, {loop: 'services', afterMs: Math.max(sliceDelayMs, batchMs)});
   });
 
   listen(kinds.nodes, change => {
@@ -77,43 +77,43 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, clo
     return {groups, problems};
   };
 
-  const hintedFor = (service: Frozen<Service>, family: AddressFamily, plan: Plan): Plan => {
-    if (wantsZoneShares(service, naming)) return topology.hinted(service, family, plan);
-    topology.unwanted(service, family);
+  const planWithHints = (service: Frozen<Service>, family: AddressFamily, plan: SlicePlan): SlicePlan => {
+    if (wantsZoneShares(service, naming)) return topology.addHints(service, family, plan);
+    topology.disable(service, family);
     const distribution = distributionOf(service);
-    return distribution === undefined ? withoutHints(plan) : withNearHints(plan, distribution);
+    return distribution === undefined ? withoutHints(plan) : withSameZoneHints(plan, distribution);
   };
 
   /** Brings the slices of one address type to what the pods ask for; the answer is what could not be done. */
-  const keepType = async (service: Frozen<Service>, selected: readonly Frozen<Pod>[], existing: readonly Frozen<EndpointSlice>[], family: AddressFamily, time: string | undefined) => {
+  const syncAddressType = async (service: Frozen<Service>, selected: readonly Frozen<Pod>[], existing: readonly Frozen<EndpointSlice>[], family: AddressFamily, time: string | undefined) => {
     const key = keyText(keyOf(service));
     const {groups, problems} = await desired(service, selected, family);
     const byPorts = new Map<string, Frozen<EndpointSlice>[]>();
     const deletes: Frozen<EndpointSlice>[] = existing.filter(slice => !isOwnedBy(slice, service));
-    for (const slice of existing) if (isOwnedBy(slice, service)) mapped(byPorts, portsText(slice.ports)).push(slice);
+    for (const slice of existing) if (isOwnedBy(slice, service)) listFor(byPorts, portsText(slice.ports)).push(slice);
 
     const parts: Efficiency[] = [];
     const packings: Packing[] = [];
     for (const [text, group] of groups) {
-      const there = byPorts.get(text) ?? [];
+      const existingSlices = byPorts.get(text) ?? [];
       const endpoints = group.wanted.size;
-      const packing = packSlices(there, group, {most: options.maxEndpointsPerSlice, isLabelled: slice => isLabelled(slice, service, words)});
+      const packing = packSlices(existingSlices, group, {maxEndpoints: options.maxEndpointsPerSlice, isLabelled: slice => isLabelled(slice, service, names)});
       packings.push(packing);
-      parts.push({endpoints, slices: there.length + packing.creates.length - packing.deletes.length});
+      parts.push({endpoints, slices: existingSlices.length + packing.creates.length - packing.deletes.length});
     }
     for (const packing of packings) for (const slice of packing.deletes) deletes.push(slice);
-    for (const [text, there] of byPorts) if (!groups.has(text)) for (const slice of there) deletes.push(slice);
+    for (const [text, existingSlices] of byPorts) if (!groups.has(text)) for (const slice of existingSlices) deletes.push(slice);
 
     const creates = packings.flatMap(packing => packing.creates);
     if (existing.length === deletes.length && creates.length === 0) {
-      if (deletes.length === 1 && isPlaceholder(deletes[0]!, service, words)) deletes.pop();
+      if (deletes.length === 1 && isPlaceholder(deletes[0]!, service, names)) deletes.pop();
       else creates.push({existing: undefined, ports: [], endpoints: []});
       parts.push({endpoints: 0, slices: 1});
     }
     metrics.counted({added: packings.reduce((sum, {added}) => sum + added, 0), removed: packings.reduce((sum, {removed}) => sum + removed, 0)});
     metrics.packed(key, family, parts);
 
-    const plan = hintedFor(service, family, {creates, updates: packings.flatMap(({updates}) => updates), unchanged: packings.flatMap(({unchanged}) => unchanged)});
+    const plan = planWithHints(service, family, {creates, updates: packings.flatMap(({updates}) => updates), unchanged: packings.flatMap(({unchanged}) => unchanged)});
     const byZones = wantsZoneShares(service, naming);
     const distribution = byZones ? undefined : distributionOf(service);
     metrics.distribute(key, distribution);
@@ -126,11 +126,11 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, clo
     return problems;
   };
 
-  const keepAll = async (service: Frozen<Service>, selected: readonly Frozen<Pod>[], existing: readonly Frozen<EndpointSlice>[], time: string | undefined): Promise<void> => {
+  const syncSlices = async (service: Frozen<Service>, selected: readonly Frozen<Pod>[], existing: readonly Frozen<EndpointSlice>[], time: string | undefined): Promise<void> => {
     const types = addressTypesOf(service);
     const problems: unknown[] = [];
     for (const type of types) {
-      problems.push(...(await keepType(service, selected, existing.filter(({addressType}) => addressType === type), type, time)));
+      problems.push(...(await syncAddressType(service, selected, existing.filter(({addressType}) => addressType === type), type, time)));
     }
     for (const slice of existing) {
       if (types.some(type => type === slice.addressType)) continue;
@@ -145,7 +145,7 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, clo
     if (failure) throw failure;
   };
 
-  const keep: Reconcile = async key => {
+  const syncService: Reconcile = async key => {
     const text = keyText(key);
     const service = services.get(key);
     if (!service) {
@@ -164,7 +164,7 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, clo
     }
     const selected = podsOfService(pods, service);
     try {
-      await keepAll(service, selected, existing, times.next(service, selected));
+      await syncSlices(service, selected, existing, times.next(service, selected));
     } catch (error) {
       metrics.synced('error');
       events.warning(service, 'FailedToUpdateEndpointSlices', `Error updating Endpoint Slices for Service ${text}: ${messageOf(error)}`);
@@ -179,11 +179,11 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, clo
     return settled;
   };
 
-  return {services: keep, topology: {reconcile: recount, workers: 1, queueName: 'endpoint_slice_topology'}};
+  return {services: syncService, topology: {reconcile: recount, workers: 1, queueName: 'endpoint_slice_topology'}};
 };
 
 /** The list under a key, made if there is none. */
-const mapped = <T>(lists: Map<string, T[]>, key: string): T[] => {
+const listFor = <T>(lists: Map<string, T[]>, key: string): T[] => {
   let list = lists.get(key);
   if (!list) lists.set(key, (list = []));
   return list;

@@ -4,7 +4,7 @@ import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Node} from '#src/api/types.js';
 import type {EventRecorder} from '#src/runtime/events.js';
-import type {Plan} from './hints.js';
+import type {SlicePlan} from './hints.js';
 import {withZoneHints} from './zone-hints.js';
 import {isOverloaded, zoneShares, type ZoneShares} from './zones.js';
 
@@ -30,7 +30,7 @@ export const zoneTopology = (nodes: Lister<Node>, {events, naming}: {readonly ev
   const disabled = (service: Frozen<Service>, why: string, addressType: string) => events.warning(service, 'TopologyAwareHintsDisabled', `${why}, addressType: ${addressType}`);
   return {
     /** The plan with hints for zones, as the service asks for. */
-    hinted(service: Frozen<Service>, addressType: string, plan: Plan): Plan {
+    addHints(service: Frozen<Service>, addressType: string, plan: SlicePlan): SlicePlan {
       const key = keyText(keyOf(service));
       const {plan: done, hints, problem} = withZoneHints(plan, shares());
       if (!hints) {
@@ -44,7 +44,7 @@ export const zoneTopology = (nodes: Lister<Node>, {events, naming}: {readonly ev
       return done;
     },
     /** The service does not ask for hints, or not any more. */
-    unwanted(service: Frozen<Service>, addressType: string): void {
+    disable(service: Frozen<Service>, addressType: string): void {
       const key = keyText(keyOf(service));
       if (populated.has(key)) disabled(service, 'Topology Aware Hints has been disabled', addressType);
       forget(key, addressType);

@@ -1,4 +1,4 @@
-import {slicePrefix, type EndpointSlice, type SliceWords} from '#controllers/shared/endpoint-slices.js';
+import {slicePrefix, type EndpointSlice, type SliceNames} from '#controllers/shared/endpoint-slices.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import type {AddressFamily} from '#controllers/shared/pod-endpoints.js';
 import {isHeadless, type Service} from '#controllers/shared/services.js';
@@ -14,29 +14,29 @@ import type {Writer} from '#src/runtime/writer.js';
 import {messageOf} from '#src/base/message.js';
 import type {Draft} from './packing.js';
 
-const without = (labels: Readonly<Record<string, string>> | undefined, {service, managedBy, headless}: SliceWords): Record<string, string> => {
+const without = (labels: Readonly<Record<string, string>> | undefined, {service, managedBy, headless}: SliceNames): Record<string, string> => {
   const {[service]: _, [managedBy]: __, [headless]: ___, ...rest} = labels ?? {};
   return rest;
 };
 
 /** The labels of a service's slices: its own, but for those by which slices are found. */
-const sliceLabels = (service: Frozen<Service>, words: SliceWords): Record<string, string> => ({
-  ...without(service.metadata?.labels, words),
-  ...(isHeadless(service) ? {[words.headless]: ''} : {}),
-  [words.service]: service.metadata?.name ?? '',
-  [words.managedBy]: words.keeper,
+const sliceLabels = (service: Frozen<Service>, names: SliceNames): Record<string, string> => ({
+  ...without(service.metadata?.labels, names),
+  ...(isHeadless(service) ? {[names.headless]: ''} : {}),
+  [names.service]: service.metadata?.name ?? '',
+  [names.managedBy]: names.controllerName,
 });
 
 /** Whether the slice has the labels of its service. Those by which slices are found do not count. */
-export const isLabelled = (slice: Frozen<EndpointSlice>, service: Frozen<Service>, words: SliceWords): boolean =>
-  sameContent(without(slice.metadata?.labels, words), without(service.metadata?.labels, words));
+export const isLabelled = (slice: Frozen<EndpointSlice>, service: Frozen<Service>, names: SliceNames): boolean =>
+  sameContent(without(slice.metadata?.labels, names), without(service.metadata?.labels, names));
 
 export const isOwnedBy = ({metadata}: Frozen<EndpointSlice>, service: Frozen<Service>): boolean =>
   metadata?.ownerReferences?.some(({uid, kind, apiVersion}) => uid === service.metadata?.uid && kind === 'Service' && apiVersion === 'v1') ?? false;
 
 /** A slice of the service's own that tells there is nobody, so that there is one at all. */
-export const isPlaceholder = (slice: Frozen<EndpointSlice>, service: Frozen<Service>, words: SliceWords): boolean =>
-  isOwnedBy(slice, service) && !slice.endpoints?.length && !slice.ports?.length && sameContent(slice.metadata?.labels, sliceLabels(service, words));
+export const isPlaceholder = (slice: Frozen<EndpointSlice>, service: Frozen<Service>, names: SliceNames): boolean =>
+  isOwnedBy(slice, service) && !slice.endpoints?.length && !slice.ports?.length && sameContent(slice.metadata?.labels, sliceLabels(service, names));
 
 /** What is to be written for the slices of one address type. */
 export interface Changes {
@@ -48,13 +48,13 @@ export interface Changes {
 export interface SliceWriterOptions {
   readonly writer: Writer<EndpointSlice>;
   readonly tracker: SliceTracker;
-  readonly words: SliceWords;
+  readonly names: SliceNames;
   readonly naming: Naming;
   readonly changed: (operation: 'create' | 'update' | 'delete') => void;
 }
 
 /** Writes slices, and tells the tracker of each. */
-export const sliceWriter = ({writer, tracker, words, naming, changed}: SliceWriterOptions) => {
+export const sliceWriter = ({writer, tracker, names, naming, changed}: SliceWriterOptions) => {
   const remove = async (slice: Frozen<EndpointSlice>): Promise<void> => {
     await unlessMissing(writer.delete(slice, {onlyIf: 'named'}));
     tracker.deleted(slice);
@@ -62,7 +62,7 @@ export const sliceWriter = ({writer, tracker, words, naming, changed}: SliceWrit
   };
 
   /** New ones take over slices that would go, which costs those who watch less. Slices of an earlier service of that name are left to the collector. */
-  const recycled = ({creates, updates, deletes}: Changes, service: Frozen<Service>) => {
+  const reuseSlices = ({creates, updates, deletes}: Changes, service: Frozen<Service>) => {
     const [left, reused]: [Draft[], (readonly [Draft, Frozen<EndpointSlice>])[]] = [[...creates], []];
     const gone = deletes.filter(slice => {
       const draft = isOwnedBy(slice, service) ? left.pop() : undefined;
@@ -75,17 +75,17 @@ export const sliceWriter = ({writer, tracker, words, naming, changed}: SliceWrit
   /** Writes all of it for one address type; the answer is how many slices that were. Stops at the first failure. */
   const write = async (service: Frozen<Service>, addressType: AddressFamily, changes: Changes, time: string | undefined): Promise<number> => {
     const {namespace = '', name = ''} = service.metadata ?? {};
-    const labels = sliceLabels(service, words);
+    const labels = sliceLabels(service, names);
     // Empty lists are left out: the server tells them as null.
-    const fresh = ({ports, endpoints}: Draft, meta: EndpointSlice['metadata']): EndpointSlice =>
+    const newSlice = ({ports, endpoints}: Draft, meta: EndpointSlice['metadata']): EndpointSlice =>
       ({
-        metadata: {...meta, namespace, labels, ownerReferences: [controllerRefTo(service, kinds.services, naming)], annotations: withTriggerTime(undefined, words.triggerTime, time)},
+        metadata: {...meta, namespace, labels, ownerReferences: [controllerRefTo(service, kinds.services, naming)], annotations: withTriggerTime(undefined, names.triggerTime, time)},
         addressType,
         ...(endpoints.length > 0 ? {endpoints} : {}),
         ...(ports.length > 0 ? {ports: [...ports]} : {}),
       }) as EndpointSlice;
     const changedFrom = (existing: Frozen<EndpointSlice>, {endpoints}: Draft): EndpointSlice =>
-      ({...existing, metadata: {...existing.metadata, labels, annotations: withTriggerTime(existing.metadata?.annotations, words.triggerTime, time)}, endpoints}) as unknown as EndpointSlice;
+      ({...existing, metadata: {...existing.metadata, labels, annotations: withTriggerTime(existing.metadata?.annotations, names.triggerTime, time)}, endpoints}) as unknown as EndpointSlice;
     const update = async (slice: EndpointSlice): Promise<void> => {
       try {
         tracker.wrote((await writer.update(slice)) as Frozen<EndpointSlice>);
@@ -95,11 +95,11 @@ export const sliceWriter = ({writer, tracker, words, naming, changed}: SliceWrit
       }
     };
 
-    const {creates, updates, reused, deletes} = recycled(changes, service);
+    const {creates, updates, reused, deletes} = reuseSlices(changes, service);
     // The collector would delete what is made for a service that goes.
     for (const draft of service.metadata?.deletionTimestamp ? [] : creates) {
       try {
-        tracker.wrote((await writer.create(fresh(draft, {generateName: slicePrefix(name)}))) as Frozen<EndpointSlice>);
+        tracker.wrote((await writer.create(newSlice(draft, {generateName: slicePrefix(name)}))) as Frozen<EndpointSlice>);
         changed('create');
       } catch (error) {
         if (hasCause(error, 'NamespaceTerminating')) return 0;
@@ -108,7 +108,7 @@ export const sliceWriter = ({writer, tracker, words, naming, changed}: SliceWrit
     }
     for (const draft of updates) await update(changedFrom(draft.existing!, draft));
     for (const [draft, {metadata}] of reused) {
-      await update(fresh(draft, {generateName: slicePrefix(name), name: metadata?.name ?? '', ...(metadata?.resourceVersion ? {resourceVersion: metadata.resourceVersion} : {})}));
+      await update(newSlice(draft, {generateName: slicePrefix(name), name: metadata?.name ?? '', ...(metadata?.resourceVersion ? {resourceVersion: metadata.resourceVersion} : {})}));
     }
     for (const slice of deletes) {
       try {

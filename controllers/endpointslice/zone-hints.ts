@@ -1,6 +1,6 @@
 import type {EndpointSlice} from '#controllers/shared/endpoint-slices.js';
 import type {Frozen} from '#src/api/key.js';
-import {hinted, isReadyEndpoint, reopened, withoutHints, type Plan} from './hints.js';
+import {withHints, isReadyEndpoint, draftFrom, withoutHints, type SlicePlan} from './hints.js';
 import type {Draft} from './packing.js';
 import {allocations, type Allocation, type ZoneShares} from './zones.js';
 
@@ -30,8 +30,8 @@ const hintsOf = ({endpoints}: Frozen<EndpointSlice>, hints: Counts, zones: Alloc
 };
 
 /** How many endpoints each zone gives to others, and how many each gets, until all are about where they should be. */
-const exchange = (zones: Allocations, hints: ReadonlyMap<string, number>): {readonly giving: Counts; readonly receiving: Counts} => {
-  const [surplus, lack, giving, receiving]: [Counts, Counts, Counts, Counts] = [new Map(), new Map(), new Map(), new Map()];
+const exchange = (zones: Allocations, hints: ReadonlyMap<string, number>): {readonly donated: Counts; readonly received: Counts} => {
+  const [surplus, lack, donated, received]: [Counts, Counts, Counts, Counts] = [new Map(), new Map(), new Map(), new Map()];
   for (const [zone, {desired}] of zones) {
     const difference = (hints.get(zone) ?? 0) - desired;
     if (difference > 0) surplus.set(zone, difference);
@@ -39,22 +39,22 @@ const exchange = (zones: Allocations, hints: ReadonlyMap<string, number>): {read
   }
   for (;;) {
     const [from, to] = [mostOf(surplus), mostOf(lack)];
-    if (!from || !to || (from[1] < 1 && to[1] < 1) || from[1] < 0.5 || to[1] < 0.5) return {giving, receiving};
-    add(giving, from[0], 1);
+    if (!from || !to || (from[1] < 1 && to[1] < 1) || from[1] < 0.5 || to[1] < 0.5) return {donated, received};
+    add(donated, from[0], 1);
     add(surplus, from[0], -1);
-    add(receiving, to[0], 1);
+    add(received, to[0], 1);
     add(lack, to[0], -1);
   }
 };
 
 /** Gives each ready endpoint to its own zone. Answers whether all of them have one. */
-const giveOwn = (drafts: readonly Draft[], hints: Counts): boolean => {
+const hintOwnZones = (drafts: readonly Draft[], hints: Counts): boolean => {
   for (const draft of drafts) {
     if (draft.endpoints.some(endpoint => isReadyEndpoint(endpoint) && !endpoint.zone)) return false;
     draft.endpoints = draft.endpoints.map(endpoint => {
-      if (!isReadyEndpoint(endpoint)) return hinted(endpoint, undefined);
+      if (!isReadyEndpoint(endpoint)) return withHints(endpoint, undefined);
       add(hints, endpoint.zone!, 1);
-      return hinted(endpoint, {forZones: [{name: endpoint.zone!}]});
+      return withHints(endpoint, {forZones: [{name: endpoint.zone!}]});
     });
   }
   return true;
@@ -62,23 +62,23 @@ const giveOwn = (drafts: readonly Draft[], hints: Counts): boolean => {
 
 /** Gives some endpoints of zones that have more than they need to others. */
 const redistribute = (drafts: readonly Draft[], hints: Counts, zones: Allocations): void => {
-  const {giving, receiving} = exchange(zones, hints);
+  const {donated, received} = exchange(zones, hints);
   for (const draft of drafts) {
     draft.endpoints = draft.endpoints.map(endpoint => {
       const from = endpoint.zone ?? '';
-      const to = isReadyEndpoint(endpoint) && (giving.get(from) ?? 0) > 0 ? mostOf(receiving)?.[0] : undefined;
+      const to = isReadyEndpoint(endpoint) && (donated.get(from) ?? 0) > 0 ? mostOf(received)?.[0] : undefined;
       if (to === undefined) return endpoint;
-      add(giving, from, -1);
-      add(receiving, to, -1);
+      add(donated, from, -1);
+      add(received, to, -1);
       add(hints, from, -1);
       add(hints, to, 1);
-      return hinted(endpoint, {forZones: [{name: to}]});
+      return withHints(endpoint, {forZones: [{name: to}]});
     });
   }
 };
 
-export interface ZoneHinted {
-  readonly plan: Plan;
+export interface ZoneHintResult {
+  readonly plan: SlicePlan;
   /** How many endpoints each zone is meant to use; undefined when there are no hints, for the reason given. */
   readonly hints: ReadonlyMap<string, number> | undefined;
   readonly problem?: string;
@@ -88,7 +88,7 @@ export interface ZoneHinted {
  * The slices with each ready endpoint meant for one zone, so that each zone has endpoints by its share of CPU and none too few: most in their own, and as
  * many as it takes in others. Slices that fit in stay as they are. Where that cannot be, there are no hints at all.
  */
-export const withZoneHints = (plan: Plan, shares: ZoneShares | undefined): ZoneHinted => {
+export const withZoneHints = (plan: SlicePlan, shares: ZoneShares | undefined): ZoneHintResult => {
   const ready = (endpoints: Frozen<EndpointSlice>['endpoints'] | Draft['endpoints']) => (endpoints ?? []).filter(isReadyEndpoint).length;
   const total = [...plan.creates, ...plan.updates, ...plan.unchanged].reduce((sum, {endpoints}) => sum + ready(endpoints), 0);
   const zones = allocations(shares, total);
@@ -99,14 +99,14 @@ export const withZoneHints = (plan: Plan, shares: ZoneShares | undefined): ZoneH
   const updates = [...plan.updates];
   for (const slice of plan.unchanged) {
     const own = hintsOf(slice, hints, zones);
-    if (!own) updates.push(reopened(slice));
+    if (!own) updates.push(draftFrom(slice));
     else {
       unchanged.push(slice);
       for (const [zone, count] of own) add(hints, zone, count);
     }
   }
   const drafts = [...plan.creates, ...updates];
-  if (!giveOwn(drafts, hints)) return {plan: withoutHints({...plan, updates, unchanged}), hints: undefined, problem: 'One or more endpoints do not have a zone specified'};
+  if (!hintOwnZones(drafts, hints)) return {plan: withoutHints({...plan, updates, unchanged}), hints: undefined, problem: 'One or more endpoints do not have a zone specified'};
   redistribute(drafts, hints, zones);
   return {plan: {creates: plan.creates, updates, unchanged}, hints};
 };

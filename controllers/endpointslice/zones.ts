@@ -15,7 +15,7 @@ export interface Allocation {
 
 /** An endpoint may get that much more than its even share. */
 const overload = 0.2;
-const within = 1 / (1 + overload);
+const minimumShare = 1 / (1 + overload);
 
 export const zoneOf = ({metadata}: Frozen<Node>, naming: Naming): string => metadata?.labels?.[naming.subKey('topology', 'zone')] ?? '';
 
@@ -46,7 +46,7 @@ export const allocations = (shares: ZoneShares | undefined, count: number): Read
   if (!shares) return 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes';
   if (shares.size > count) return `Insufficient number of endpoints (${count} endpoints, ${shares.size} zones)`;
   const wanted = [...shares].map(([zone, share]) => {
-    const minimum = Math.ceil(share * count * within);
+    const minimum = Math.ceil(share * count * minimumShare);
     return {zone, minimum, desired: Math.max(share * count, minimum)};
   });
   const spare = count - wanted.reduce((sum, {minimum}) => sum + minimum, 0);
@@ -59,5 +59,5 @@ export const isOverloaded = (hints: ReadonlyMap<string, number>, shares: ZoneSha
   if (hints.size === 0) return false;
   if (!shares) return true;
   const total = [...hints.values()].reduce((sum, count) => sum + count, 0);
-  return [...shares].some(([zone, share]) => (hints.get(zone) ?? -1) < Math.ceil(total * share * within));
+  return [...shares].some(([zone, share]) => (hints.get(zone) ?? -1) < Math.ceil(total * share * minimumShare));
 };

@@ -3,7 +3,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {foregroundFinalizer, orphanFinalizer, type Graph} from './graph.js';
 import {identityOf, type Identity, type Owner} from './identity.js';
 import {OwnerNeedsNamespace, type KindMap} from './kind-map.js';
-import {holdingNobodyUp, withoutOwners, type Live} from './live.js';
+import {unblockingOwners, withoutOwners, type Live} from './live.js';
 import {blockingDependents, type Node} from './node.js';
 
 export interface CollectorParts {
@@ -11,11 +11,11 @@ export interface CollectorParts {
   readonly live: Live;
   readonly kinds: KindMap;
   /** Asks for a look at a node. */
-  suspect(node: Node): void;
+  enqueue(node: Node): void;
 }
 
 /** Whether the object was found, and its owners were looked into. */
-export type Look = 'done' | 'missing';
+export type ProcessResult = 'done' | 'missing';
 
 /** How the owners of an object fare: they are there, they are not, or they wait for their dependents to be gone. */
 interface Owners {
@@ -33,7 +33,7 @@ export class Collector {
   }
 
   /** Rejects when it must be tried again; with `OwnerNeedsNamespace` that is of no use. */
-  async look(node: Node): Promise<Look> {
+  async process(node: Node): Promise<ProcessResult> {
     if (node.beingDeleted && !node.deletingDependents) return 'done';
     // The graph may come to know better meanwhile; what is looked at here stays the same.
     const {identity} = node;
@@ -41,42 +41,42 @@ export class Collector {
     if (live?.metadata?.uid !== identity.uid) return this.#missing(identity);
     if (node.deletingDependents) return this.#awaitDependents(node, identity);
 
-    const owners = await this.#classified(identity, live.metadata.ownerReferences ?? []);
-    if (owners.solid.length > 0) return this.#drop(identity, [...owners.dangling, ...owners.waiting]);
+    const owners = await this.#classify(identity, live.metadata.ownerReferences ?? []);
+    if (owners.solid.length > 0) return this.#removeOwners(identity, [...owners.dangling, ...owners.waiting]);
     if (owners.dangling.length === 0 && owners.waiting.length === 0) return 'done';
     if (owners.waiting.length === 0 || node.dependents.size === 0) return this.#delete(identity, live, policyOf(live));
     // Owners and dependents that all wait for each other would wait for ever.
     const isCircle = [...node.dependents].some(({deletingDependents}) => deletingDependents);
-    if (isCircle) await this.#parts.live.patchOwners(identity, holdingNobodyUp(node.owners));
+    if (isCircle) await this.#parts.live.patchOwners(identity, unblockingOwners(node.owners));
     return this.#delete(identity, live, 'Foreground');
   }
 
   /** Lets an object go that waits for its dependents, once none holds it up. */
-  async #awaitDependents(node: Node, identity: Identity): Promise<Look> {
+  async #awaitDependents(node: Node, identity: Identity): Promise<ProcessResult> {
     const blocking = blockingDependents(node);
     if (blocking.length === 0) await this.#parts.live.removeFinalizer(identity, foregroundFinalizer);
     // Those that are on their way need no push.
-    for (const dependent of blocking) if (!dependent.beingDeleted) this.#parts.suspect(dependent);
+    for (const dependent of blocking) if (!dependent.beingDeleted) this.#parts.enqueue(dependent);
     return 'done';
   }
 
   /** Parts an object from owners of no more use: from those that wait too, or they would wait for it in vain. */
-  async #drop(identity: Identity, owners: readonly Owner[]): Promise<Look> {
+  async #removeOwners(identity: Identity, owners: readonly Owner[]): Promise<ProcessResult> {
     if (owners.length > 0) await this.#parts.live.patchOwners(identity, withoutOwners(owners.map(({uid}) => uid)));
     return 'done';
   }
 
-  async #delete(identity: Identity, seen: KubeObject, policy: 'Orphan' | 'Foreground' | 'Background'): Promise<Look> {
+  async #delete(identity: Identity, seen: KubeObject, policy: 'Orphan' | 'Foreground' | 'Background'): Promise<ProcessResult> {
     const deleted = await unlessMissing(this.#parts.live.delete(identity, seen, policy).then(() => true));
     return deleted ? 'done' : this.#missing(identity);
   }
 
-  #missing(identity: Identity): Look {
+  #missing(identity: Identity): ProcessResult {
     this.#parts.graph.missing(identity);
     return 'missing';
   }
 
-  async #classified(item: Identity, owners: readonly Owner[]): Promise<Owners> {
+  async #classify(item: Identity, owners: readonly Owner[]): Promise<Owners> {
     const found: {readonly [K in keyof Owners]: Owner[]} = {solid: [], dangling: [], waiting: []};
     for (const owner of owners) found[await this.#stateOf(owner, item)].push(owner);
     return found;

@@ -30,7 +30,7 @@ const attributesOf = (vertex: Vertex): string[] => {
 };
 
 /** Whatever hangs together with the objects of these uids. */
-const around = (graph: Graph, uids: readonly string[]): Node[] => {
+const connectedTo = (graph: Graph, uids: readonly string[]): Node[] => {
   const found = new Map<string, Node>();
   const toVisit = [...uids];
   for (let uid = toVisit.pop(); uid !== undefined; uid = toVisit.pop()) {
@@ -65,5 +65,5 @@ const dotOf = (nodes: Iterable<Node>): string => {
 export const graphPage = (graph: Graph, path: string, query: URLSearchParams): DebugPage | undefined => {
   if (path !== '/graph') return undefined;
   const uids = query.getAll('uid');
-  return {contentType: 'text/vnd.graphviz', body: dotOf(uids.length > 0 ? around(graph, uids) : graph.nodes)};
+  return {contentType: 'text/vnd.graphviz', body: dotOf(uids.length > 0 ? connectedTo(graph, uids) : graph.nodes)};
 };

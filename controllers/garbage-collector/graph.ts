@@ -3,7 +3,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {AbsentOwners} from './absent-owners.js';
 import {identityOf, refersTo, sameIdentity, type Identity, type Owner} from './identity.js';
-import {byAgreement, Node} from './node.js';
+import {partitionDependents, Node} from './node.js';
 import {alternativeTo, ownerChanges, unblocked} from './references.js';
 
 /** The finalizers that say what becomes of dependents. */
@@ -13,21 +13,21 @@ export const foregroundFinalizer = 'foregroundDeletion';
 /** What the graph asks for when it changes. */
 export interface GraphListener {
   /** The node might have to go. */
-  suspect(node: Node): void;
+  attemptToDelete(node: Node): void;
   /** The same, but not at once: it was looked at just now. */
-  suspectLater(node: Node): void;
+  attemptToDeleteLater(node: Node): void;
   /** The node's dependents are to be parted from it. */
-  orphan(node: Node): void;
+  attemptToOrphan(node: Node): void;
   /** `dependent` names an owner that lives in another namespace. */
-  strayed(dependent: Node, owner: Owner): void;
+  ownerInOtherNamespace(dependent: Node, owner: Owner): void;
 }
 
 type Metadata = Frozen<NonNullable<KubeObject['metadata']>>;
 
 const noOwners: readonly Owner[] = [];
 
-const isDying = (metadata: Metadata): boolean => Boolean(metadata.deletionTimestamp);
-const awaits = (metadata: Metadata, finalizer: string): boolean => isDying(metadata) && (metadata.finalizers ?? []).includes(finalizer);
+const isBeingDeleted = (metadata: Metadata): boolean => Boolean(metadata.deletionTimestamp);
+const awaits = (metadata: Metadata, finalizer: string): boolean => isBeingDeleted(metadata) && (metadata.finalizers ?? []).includes(finalizer);
 const begins = (finalizer: string, now: Metadata, before: Metadata | undefined): boolean => awaits(now, finalizer) && !(before && awaits(before, finalizer));
 
 /**
@@ -53,13 +53,13 @@ export class Graph {
   }
 
   /** Takes in what an informer told of an object of that kind. */
-  take(change: Change, {apiVersion, kind}: Pick<Identity, 'apiVersion' | 'kind'>): void {
+  processChange(change: Change, {apiVersion, kind}: Pick<Identity, 'apiVersion' | 'kind'>): void {
     const {metadata} = change.object;
     if (!metadata?.uid) return;
     const identity = {apiVersion, kind, namespace: metadata.namespace ?? '', name: metadata.name ?? '', uid: metadata.uid};
     const known = this.#nodes.get(identity.uid);
-    const isNews = !known || known.virtual;
-    if (known?.virtual) this.#reveal(known, identity);
+    const isFirstObservation = !known || known.virtual;
+    if (known?.virtual) this.#observe(known, identity);
     if (change.type === 'deleted') {
       if (known) this.#remove(known, identity);
       return;
@@ -68,40 +68,40 @@ export class Graph {
     const node = known ?? new Node(identity, {owners});
     if (known) this.#update(node, identity, owners);
     else this.#insert(node);
-    if (isDying(metadata)) node.beingDeleted = true;
-    this.#beginDeletion(node, metadata, change.type === 'updated' && !isNews ? change.old.metadata : undefined);
+    if (isBeingDeleted(metadata)) node.beingDeleted = true;
+    this.#beginDeletion(node, metadata, change.type === 'updated' && !isFirstObservation ? change.old.metadata : undefined);
   }
 
   /** Takes in that the server knows no object of that identity. A node that was seen as another is not concerned, but some of its dependents may be. */
   missing(identity: Identity): void {
     const known = this.#nodes.get(identity.uid);
     if (!known) return;
-    const {agreeing, disagreeing} = byAgreement(known.dependents, identity);
+    const {agreeing, disagreeing} = partitionDependents(known.dependents, identity);
     const isOther = known.virtual ? disagreeing.length > 0 : !sameIdentity(known.identity, identity);
     if (!isOther) return this.#remove(known, identity);
     if (agreeing.length > 0) {
       this.absent.add(identity);
-      for (const dependent of agreeing) this.#listener.suspect(dependent);
+      for (const dependent of agreeing) this.#listener.attemptToDelete(dependent);
     }
     if (!known.virtual || !sameIdentity(known.identity, identity)) return;
     const alternative = alternativeTo(identity, disagreeing);
     if (!alternative) return;
     known.identity = alternative;
-    this.#listener.suspectLater(known);
+    this.#listener.attemptToDeleteLater(known);
   }
 
   #insert(node: Node): void {
     this.#nodes.set(node.identity.uid, node);
-    this.#join(node, node.owners);
+    this.#addDependents(node, node.owners);
   }
 
   /** A virtual node is seen at last. Whoever took it for another has a reference worth a look. */
-  #reveal(node: Node, identity: Identity): void {
+  #observe(node: Node, identity: Identity): void {
     node.virtual = false;
     if (sameIdentity(node.identity, identity)) return;
-    for (const dependent of byAgreement(node.dependents, identity).disagreeing) {
-      if (identity.namespace !== '' && dependent.identity.namespace !== identity.namespace) this.#stray(dependent, identity.uid);
-      this.#listener.suspect(dependent);
+    for (const dependent of partitionDependents(node.dependents, identity).disagreeing) {
+      if (identity.namespace !== '' && dependent.identity.namespace !== identity.namespace) this.#reportOtherNamespace(dependent, identity.uid);
+      this.#listener.attemptToDelete(dependent);
     }
     node.identity = identity;
   }
@@ -111,31 +111,31 @@ export class Graph {
     if (node.identity.apiVersion !== identity.apiVersion || node.identity.kind !== identity.kind) node.identity = identity;
     const changes = ownerChanges(node.owners, owners);
     node.owners = owners;
-    for (const uid of unblocked(changes)) this.#suspectUid(uid);
-    this.#join(node, changes.added);
-    this.#part(node, changes.removed);
+    for (const uid of unblocked(changes)) this.#enqueueUid(uid);
+    this.#addDependents(node, changes.added);
+    this.#removeDependents(node, changes.removed);
   }
 
   #beginDeletion(node: Node, now: Metadata, before: Metadata | undefined): void {
-    if (begins(orphanFinalizer, now, before)) return this.#listener.orphan(node);
+    if (begins(orphanFinalizer, now, before)) return this.#listener.attemptToOrphan(node);
     if (!begins(foregroundFinalizer, now, before)) return;
     node.deletingDependents = true;
-    for (const dependent of node.dependents) this.#listener.suspect(dependent);
-    this.#listener.suspect(node);
+    for (const dependent of node.dependents) this.#listener.attemptToDelete(dependent);
+    this.#listener.attemptToDelete(node);
   }
 
   #remove(node: Node, identity: Identity): void {
     this.#nodes.delete(node.identity.uid);
-    this.#part(node, node.owners);
+    this.#removeDependents(node, node.owners);
     if (node.dependents.size > 0) this.absent.add(identity);
-    for (const dependent of node.dependents) this.#listener.suspect(dependent);
+    for (const dependent of node.dependents) this.#listener.attemptToDelete(dependent);
     // An owner that waits for its dependents may have waited for this one.
-    for (const {uid} of node.owners) if (this.#nodes.get(uid)?.deletingDependents) this.#suspectUid(uid);
+    for (const {uid} of node.owners) if (this.#nodes.get(uid)?.deletingDependents) this.#enqueueUid(uid);
   }
 
   /** Makes the node a dependent of these owners, which need not have been seen. A reference that does not fit its owner is worth a look. */
-  #join(node: Node, owners: readonly Owner[]): void {
-    let isDoubtful = false;
+  #addDependents(node: Node, owners: readonly Owner[]): void {
+    let isInconsistent = false;
     for (const owner of owners) {
       let known = this.#nodes.get(owner.uid);
       const isNew = !known;
@@ -144,33 +144,33 @@ export class Graph {
         this.#nodes.set(owner.uid, known);
       }
       known.addDependent(node);
-      if (isNew) this.#listener.suspect(known);
-      else if (!isDoubtful) isDoubtful = this.#isDoubtful(node, owner, known);
+      if (isNew) this.#listener.attemptToDelete(known);
+      else if (!isInconsistent) isInconsistent = this.#isInconsistent(node, owner, known);
     }
-    if (isDoubtful) this.#listener.suspect(node);
+    if (isInconsistent) this.#listener.attemptToDelete(node);
   }
 
-  #isDoubtful(node: Node, owner: Owner, {identity, virtual}: Node): boolean {
+  #isInconsistent(node: Node, owner: Owner, {identity, virtual}: Node): boolean {
     const isElsewhere = identity.namespace !== node.identity.namespace;
     if (identity.namespace !== '' && isElsewhere) {
-      if (!virtual) this.#stray(node, owner.uid);
+      if (!virtual) this.#reportOtherNamespace(node, owner.uid);
       return true;
     }
     // One without namespace that nobody saw may be of a kind with namespaces, wrongly named by something without.
     return !refersTo(owner, identity) || (isElsewhere && virtual);
   }
 
-  #part(node: Node, owners: readonly Owner[]): void {
+  #removeDependents(node: Node, owners: readonly Owner[]): void {
     for (const {uid} of owners) this.#nodes.get(uid)?.removeDependent(node);
   }
 
-  #suspectUid(uid: string): void {
+  #enqueueUid(uid: string): void {
     const node = this.#nodes.get(uid);
-    if (node) this.#listener.suspect(node);
+    if (node) this.#listener.attemptToDelete(node);
   }
 
-  #stray(dependent: Node, uid: string): void {
+  #reportOtherNamespace(dependent: Node, uid: string): void {
     const owner = dependent.owners.find(each => each.uid === uid);
-    if (owner) this.#listener.strayed(dependent, owner);
+    if (owner) this.#listener.ownerInOtherNamespace(dependent, owner);
   }
 }

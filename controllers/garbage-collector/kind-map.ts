@@ -25,7 +25,7 @@ export class OwnerNeedsNamespace extends Error {
 }
 
 /** The way to the objects of a kind. */
-export interface Place {
+export interface MappedResource {
   readonly namespaced: boolean;
   /** Answers with metadata alone. */
   readonly objects: ResourceClient<KubeObject>;
@@ -34,7 +34,7 @@ export interface Place {
 /** Which resource serves a kind in a version, as discovery told last. */
 export class KindMap {
   readonly #client: Client;
-  #places = new Map<string, Place>();
+  #resources = new Map<string, MappedResource>();
   #definitions: ReadonlySet<string> = new Set();
 
   constructor(client: Client) {
@@ -43,13 +43,13 @@ export class KindMap {
 
   /** Forgets what was known and learns what is served now, in every version. */
   reset(served: readonly FoundResource[]): void {
-    const places = new Map<string, Place>();
+    const resources = new Map<string, MappedResource>();
     for (const found of served) {
       const key = `${groupVersionOf(found)} ${found.kind}`;
       // Where several resources show one kind, the first is the kind's own.
-      if (!places.has(key)) places.set(key, {namespaced: found.namespaced, objects: this.#client.metadata(handleOf(this.#client.naming, found))});
+      if (!resources.has(key)) resources.set(key, {namespaced: found.namespaced, objects: this.#client.metadata(handleOf(this.#client.naming, found))});
     }
-    this.#places = places;
+    this.#resources = resources;
     this.#definitions = new Set(served.flatMap(found => [resourceText(found), `${found.version}.${found.group}`]));
   }
 
@@ -59,13 +59,13 @@ export class KindMap {
   }
 
   has({apiVersion, kind}: Pick<Identity, 'apiVersion' | 'kind'>): boolean {
-    return this.#places.has(`${apiVersion} ${kind}`);
+    return this.#resources.has(`${apiVersion} ${kind}`);
   }
 
   /** Throws `UnknownKind`. */
-  of(identity: Pick<Identity, 'apiVersion' | 'kind'>): Place {
-    const place = this.#places.get(`${identity.apiVersion} ${identity.kind}`);
-    if (!place) throw new UnknownKind(identity);
-    return place;
+  of(identity: Pick<Identity, 'apiVersion' | 'kind'>): MappedResource {
+    const resource = this.#resources.get(`${identity.apiVersion} ${identity.kind}`);
+    if (!resource) throw new UnknownKind(identity);
+    return resource;
   }
 }

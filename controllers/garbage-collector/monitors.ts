@@ -21,7 +21,7 @@ export interface MonitorsParts {
   /** Called when a definition of kinds changed, or when the first list tells of it. */
   definitionChanged(name: string, how: {readonly isListed: boolean}): void;
   /** Called when the server says that it does not serve a resource that is followed. */
-  missed(): void;
+  notServed(): void;
 }
 
 /** What the graph is fed from: an informer for each resource whose objects own, or are owned. */
@@ -37,18 +37,18 @@ export class Monitors implements Disposable {
     this.#definitions = new Set([kinds.customResourceDefinitions, kinds.apiServices].map(kind => groupResource(parts.naming, kind)));
   }
 
-  get followed(): ReadonlyMap<string, {readonly found: FoundResource}> {
+  get monitored(): ReadonlyMap<string, {readonly found: FoundResource}> {
     return this.#monitors;
   }
 
   /** Follows these resources and no others. Each informer begins in a turn of its own: there are some sixty, and each sends a list. */
-  async follow(resources: Iterable<FoundResource>): Promise<void> {
+  async sync(resources: Iterable<FoundResource>): Promise<void> {
     const wanted = new Map([...resources].map(found => [monitorKey(found), found]));
-    for (const key of this.#monitors.keys()) if (!wanted.has(key)) this.#leave(key);
+    for (const key of this.#monitors.keys()) if (!wanted.has(key)) this.#stop(key);
     for (const [key, found] of wanted) {
       if (this.#isDisposed) return;
       if (this.#monitors.has(key)) continue;
-      this.#monitors.set(key, this.#begin(found));
+      this.#monitors.set(key, this.#start(found));
       await nextTurn();
     }
   }
@@ -64,22 +64,22 @@ export class Monitors implements Disposable {
 
   [Symbol.dispose](): void {
     this.#isDisposed = true;
-    for (const key of this.#monitors.keys()) this.#leave(key);
+    for (const key of this.#monitors.keys()) this.#stop(key);
   }
 
-  #leave(key: string): void {
+  #stop(key: string): void {
     this.#monitors.get(key)?.[Symbol.dispose]();
     this.#monitors.delete(key);
   }
 
-  #begin(found: FoundResource): Monitor {
-    const {informers, naming, graph, definitionChanged, missed} = this.#parts;
+  #start(found: FoundResource): Monitor {
+    const {informers, naming, graph, definitionChanged, notServed} = this.#parts;
     const kind = {apiVersion: groupVersionOf(found), kind: found.kind};
-    const borrowed = informers.borrowMetadata(handleOf(naming, found), missed);
+    const borrowed = informers.borrowMetadata(handleOf(naming, found), notServed);
     const isDefinition = this.#definitions.has(resourceText(found));
     const listening = borrowed.informer.listen(change => {
       if (isResync(change)) return;
-      graph.take(change, kind);
+      graph.processChange(change, kind);
       const isListed = !borrowed.informer.isSynced || (change.type === 'added' && change.initial);
       if (isDefinition) definitionChanged(change.object.metadata?.name ?? '', {isListed});
     });

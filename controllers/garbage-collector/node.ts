@@ -1,6 +1,6 @@
 import {refersTo, type Identity, type Owner} from './identity.js';
 
-const nobody: ReadonlySet<Node> = new Set();
+const noDependents: ReadonlySet<Node> = new Set();
 
 /** An object in the graph. Only the graph changes it. */
 export class Node {
@@ -13,7 +13,7 @@ export class Node {
   deletingDependents = false;
   /** Nobody has seen the object yet: it is there because others name it. What they say of it may be wrong. */
   virtual: boolean;
-  #dependents = nobody;
+  #dependents = noDependents;
 
   constructor(identity: Identity, {owners = [], virtual = false}: {readonly owners?: readonly Owner[]; readonly virtual?: boolean} = {}) {
     this.identity = identity;
@@ -28,12 +28,12 @@ export class Node {
 
   addDependent(dependent: Node): void {
     // Most objects never have any.
-    if (this.#dependents === nobody) this.#dependents = new Set();
+    if (this.#dependents === noDependents) this.#dependents = new Set();
     (this.#dependents as Set<Node>).add(dependent);
   }
 
   removeDependent(dependent: Node): void {
-    if (this.#dependents !== nobody) (this.#dependents as Set<Node>).delete(dependent);
+    if (this.#dependents !== noDependents) (this.#dependents as Set<Node>).delete(dependent);
   }
 }
 
@@ -42,14 +42,14 @@ export const blockingDependents = ({identity: {uid}, dependents}: Node): Node[] 
   [...dependents].filter(({owners}) => owners.some(owner => owner.uid === uid && owner.blockOwnerDeletion));
 
 /** Dependents by whether they mean that very owner. One with several references can be on both sides. */
-export const byAgreement = (dependents: Iterable<Node>, owner: Identity): {readonly agreeing: Node[]; readonly disagreeing: Node[]} => {
-  const agreeing: Node[] = [];
-  const disagreeing: Node[] = [];
+export const partitionDependents = (dependents: Iterable<Node>, owner: Identity): {readonly agreeing: Node[]; readonly disagreeing: Node[]} => {
+  const matching: Node[] = [];
+  const nonmatching: Node[] = [];
   for (const dependent of dependents) {
     const isElsewhere = owner.namespace !== '' && owner.namespace !== dependent.identity.namespace;
     const references = dependent.owners.filter(({uid}) => uid === owner.uid);
-    if (!isElsewhere && references.some(reference => refersTo(reference, owner))) agreeing.push(dependent);
-    if (isElsewhere || references.some(reference => !refersTo(reference, owner))) disagreeing.push(dependent);
+    if (!isElsewhere && references.some(reference => refersTo(reference, owner))) matching.push(dependent);
+    if (isElsewhere || references.some(reference => !refersTo(reference, owner))) nonmatching.push(dependent);
   }
-  return {agreeing, disagreeing};
+  return {agreeing: matching, disagreeing: nonmatching};
 };

@@ -6,7 +6,7 @@ import {withoutOwners, type Live} from './live.js';
 import type {Node} from './node.js';
 
 /** How many dependents are written to at a time: enough for the server to be busy, few enough to leave room for others. */
-const atATime = 50;
+const concurrency = 50;
 
 /** Parts the dependents of an owner from it, and then lets the owner go. Rejects when one could not be parted: then the owner stays. */
 export const orphan = async (owner: Node, live: Live): Promise<void> => {
@@ -14,7 +14,7 @@ export const orphan = async (owner: Node, live: Live): Promise<void> => {
   const patch = withoutOwners([identity.uid]);
   const failures: unknown[] = [];
   const dependents = [...owner.dependents].values();
-  const part = async () => {
+  const worker = async () => {
     for (const dependent of dependents) {
       try {
         await live.patchOwners(dependent.identity, patch);
@@ -23,7 +23,7 @@ export const orphan = async (owner: Node, live: Live): Promise<void> => {
       }
     }
   };
-  await Promise.all(Array.from({length: atATime}, part));
+  await Promise.all(Array.from({length: concurrency}, worker));
   const failure = aggregate(failures);
   if (failure) throw new Error(`failed to orphan dependents of owner ${identityText(identity)}, got errors: ${failure.message}`, {cause: failure});
   await live.removeFinalizer(identity, orphanFinalizer);

@@ -7,7 +7,7 @@ import {firstOf} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
 import type {KindMap} from './kind-map.js';
 import {monitorKey, type Monitors} from './monitors.js';
-import {discoveryPeriodMs, type Pace} from './pace.js';
+import {discoveryPeriodMs, type DiscoverySchedule} from './discovery-schedule.js';
 
 const verbs = ['delete', 'list', 'watch'];
 
@@ -27,18 +27,18 @@ export interface ResourceWatchParts {
   readonly log: Log;
   readonly kinds: KindMap;
   readonly monitors: Monitors;
-  readonly pace: Pace;
+  readonly schedule: DiscoverySchedule;
   /** Called each time `kinds` was read anew. */
-  kindsRead(): void;
+  onKindsRead(): void;
   /** Counts the times that what is served could not be followed. */
   readonly failures: Counter;
 }
 
 /** Keeps up with what the server serves: kinds come and go while it runs. */
-export class ResourceWatch {
+export class ResourceSync {
   readonly #parts: ResourceWatchParts;
   /** Whether everything was synced since the last change. */
-  #isSettled = false;
+  #isSynced = false;
 
   constructor(parts: ResourceWatchParts) {
     this.#parts = parts;
@@ -46,45 +46,45 @@ export class ResourceWatch {
 
   /** Looks again and again until the signal aborts. `synced` is called each time everything is followed and synced after a change. */
   async run(signal: AbortSignal, synced: () => void): Promise<void> {
-    const {pace, log, failures} = this.#parts;
+    const {schedule, log, failures} = this.#parts;
     while (!signal.aborted) {
       try {
-        if (await this.#look(signal)) synced();
+        if (await this.#sync(signal)) synced();
       } catch (error) {
         if (signal.aborted) return;
         failures.add();
         log.error({err: error}, 'what the server serves could not be followed');
       }
-      await pace.next(signal);
+      await schedule.next(signal);
     }
   }
 
   /** Whether there was a change, and all of it is followed now. */
-  async #look(signal: AbortSignal): Promise<boolean> {
-    const {client, clock, log, kinds, monitors, pace, kindsRead} = this.#parts;
+  async #sync(signal: AbortSignal): Promise<boolean> {
+    const {client, clock, log, kinds, monitors, schedule, onKindsRead} = this.#parts;
     const discovered = await held(clock, discover(client));
     const found = collectable(discovered, client.naming);
     if (found.size === 0) throw new Error('no resources reported by discovery');
     if (discovered.failed.size > 0) log.warn({groups: [...discovered.failed.keys()].join(',')}, 'failed to discover some groups');
     // A group that cannot tell of its resources has not lost them.
-    for (const [key, {found: known}] of monitors.followed) if (discovered.failed.has(groupVersionOf(known)) && monitors.isSynced(key)) found.set(key, known);
+    for (const [key, {found: known}] of monitors.monitored) if (discovered.failed.has(groupVersionOf(known)) && monitors.isSynced(key)) found.set(key, known);
     kinds.reset(discovered.served);
-    kindsRead();
-    if (this.#isSettled && sameKeys(found, monitors.followed)) return false;
-    log.v(2).info(differences(monitors.followed, found), 'following other resources than before');
-    this.#isSettled = false;
-    await held(clock, monitors.follow(found.values()));
-    this.#isSettled = await this.#synced(signal);
+    onKindsRead();
+    if (this.#isSynced && sameKeys(found, monitors.monitored)) return false;
+    log.v(2).info(differences(monitors.monitored, found), 'following other resources than before');
+    this.#isSynced = false;
+    await held(clock, monitors.sync(found.values()));
+    this.#isSynced = await this.#synced(signal);
     // One kind that does not sync does not keep others from being known.
-    if (!this.#isSettled && !pace.hurried.aborted) throw new Error('timed out waiting for dependency graph builder sync during GC sync');
-    return this.#isSettled;
+    if (!this.#isSynced && !schedule.triggered.aborted) throw new Error('timed out waiting for dependency graph builder sync during GC sync');
+    return this.#isSynced;
   }
 
   /** Whether all informers sync in time, and before discovery is due again. */
   async #synced(signal: AbortSignal): Promise<boolean> {
-    const late = new AbortController();
-    using _ = this.#parts.clock.schedule(discoveryPeriodMs, () => late.abort());
-    using linked = firstOf(signal, late.signal, this.#parts.pace.hurried);
+    const timeout = new AbortController();
+    using _ = this.#parts.clock.schedule(discoveryPeriodMs, () => timeout.abort());
+    using linked = firstOf(signal, timeout.signal, this.#parts.schedule.triggered);
     try {
       await this.#parts.monitors.whenSynced(linked.signal);
       return true;

@@ -16,22 +16,22 @@ import {Live} from './live.js';
 import {Monitors} from './monitors.js';
 import type {Node} from './node.js';
 import {orphan} from './orphan.js';
-import {discoveryPeriodMs, Pace} from './pace.js';
-import {ResourceWatch} from './resources.js';
-import {Undecided} from './undecided.js';
+import {discoveryPeriodMs, DiscoverySchedule} from './discovery-schedule.js';
+import {ResourceSync} from './resources.js';
+import {UnknownKindNodes} from './unknown-kind-nodes.js';
 
 export type GarbageCollectorOptions = Pick<ControllerManagerOptions, 'enableGarbageCollector' | 'concurrentGcSyncs'>;
 
 type Context = ControllerContext<GarbageCollectorOptions>;
 
 /** What is done with a node after it was worked on. */
-type Verdict = 'forget' | 'again';
+type NextStep = 'forget' | 'again';
 
 /** A queue of nodes with its workers. */
 const queueOf = ({clock, meter}: Context, name: string): WorkQueue<Node> =>
   new WorkQueue<Node>({clock, meter, name: `garbage_collector_${name}`, limiter: defaultLimiter(clock)});
 
-const workOn = ({options, log}: Context, queue: WorkQueue<Node>, process: (node: Node) => Promise<Verdict>): Workers =>
+const workOn = ({options, log}: Context, queue: WorkQueue<Node>, process: (node: Node) => Promise<NextStep>): Workers =>
   work(
     queue,
     options.concurrentGcSyncs,
@@ -43,60 +43,60 @@ const workOn = ({options, log}: Context, queue: WorkQueue<Node>, process: (node:
   );
 
 /** The Event on an object that names an owner of another namespace. */
-const tellOfStray = ({events}: Context, {identity}: Node, owner: Owner): void => {
+const recordNamespaceMismatch = ({events}: Context, {identity}: Node, owner: Owner): void => {
   const {apiVersion, kind, namespace, name, uid} = identity;
-  const about = {apiVersion, kind, metadata: {name, uid, ...(namespace ? {namespace} : {})}};
-  events.warning(about, 'OwnerRefInvalidNamespace', `ownerRef ${identityText(identityOf(owner, namespace))} does not exist in namespace ${JSON.stringify(namespace)}`);
+  const reference = {apiVersion, kind, metadata: {name, uid, ...(namespace ? {namespace} : {})}};
+  events.warning(reference, 'OwnerRefInvalidNamespace', `ownerRef ${identityText(identityOf(owner, namespace))} does not exist in namespace ${JSON.stringify(namespace)}`);
 };
 
 /** One run of the collector: a graph that is fed by informers, and workers on what it finds worth a look. */
-const engine = (context: Context) => {
+const createCollector = (context: Context) => {
   const {client, clock, random, log, meter, naming, informers, signal} = context;
   const toDelete = queueOf(context, 'attempt_to_delete');
   const toOrphan = queueOf(context, 'attempt_to_orphan');
-  const suspect = (node: Node) => toDelete.add(node);
+  const enqueueDelete = (node: Node) => toDelete.add(node);
   const graph = new Graph(new AbsentOwners(), {
-    suspect,
-    suspectLater: node => toDelete.addRateLimited(node),
-    orphan: node => toOrphan.add(node),
-    strayed: (dependent, owner) => tellOfStray(context, dependent, owner),
+    attemptToDelete: enqueueDelete,
+    attemptToDeleteLater: node => toDelete.addRateLimited(node),
+    attemptToOrphan: node => toOrphan.add(node),
+    ownerInOtherNamespace: (dependent, owner) => recordNamespaceMismatch(context, dependent, owner),
   });
   const kinds = new KindMap(client);
-  const undecided = new Undecided();
-  const kindsRead = () => {
-    for (const node of undecided.take(kinds)) {
+  const undecided = new UnknownKindNodes();
+  const onKindsRead = () => {
+    for (const node of undecided.takeKnown(kinds)) {
       toDelete.forget(node);
-      suspect(node);
+      enqueueDelete(node);
     }
   };
-  const pace = new Pace(clock);
+  const schedule = new DiscoverySchedule(clock);
   const definitionChanged = (name: string, {isListed}: {readonly isListed: boolean}) => {
-    if (!isListed || !kinds.isDefinedBy(name)) pace.hurry();
+    if (!isListed || !kinds.isDefinedBy(name)) schedule.trigger();
   };
-  const monitors = new Monitors({informers, naming, graph, definitionChanged, missed: () => pace.hurry()});
-  const pausing = (queue: WorkQueue<Node>) => async (ms: number) => {
+  const monitors = new Monitors({informers, naming, graph, definitionChanged, notServed: () => schedule.trigger()});
+  const pauseOn = (queue: WorkQueue<Node>) => async (ms: number) => {
     using _ = queue.pauseHold();
     await sleep(clock, ms, signal);
   };
-  const collector = new Collector({graph, kinds, suspect, live: new Live({kinds, random, pause: pausing(toDelete)})});
-  const live = new Live({kinds, random, pause: pausing(toOrphan)});
+  const collector = new Collector({graph, kinds, enqueue: enqueueDelete, live: new Live({kinds, random, pause: pauseOn(toDelete)})});
+  const live = new Live({kinds, random, pause: pauseOn(toOrphan)});
   const failures = meter.counter({name: 'garbagecollector_controller_resources_sync_error_total', help: 'Number of garbage collector resources sync errors'});
-  const resources = new ResourceWatch({client, clock, log, kinds, monitors, pace, kindsRead, failures});
+  const resources = new ResourceSync({client, clock, log, kinds, monitors, schedule, onKindsRead, failures});
 
-  const tell = (queue: WorkQueue<Node>, node: Node, error: unknown, message: string) => {
+  const logFailure = (queue: WorkQueue<Node>, node: Node, error: unknown, message: string) => {
     const fields = {item: identityText(node.identity), err: error};
     if (isTransient(error, queue.retries(node) + 1)) log.v(2).info(fields, message);
     else log.error(fields, message);
   };
-  const attemptToDelete = async (node: Node): Promise<Verdict> => {
+  const attemptToDelete = async (node: Node): Promise<NextStep> => {
     const item = identityText(node.identity);
     undecided.delete(node);
     // What has left the graph is gone, or was never there.
     if (graph.get(node.identity.uid) !== node) return 'forget';
     try {
-      const look = await collector.look(node);
+      const result = await collector.process(node);
       // What came and went unseen must not stay in the graph for ever.
-      return look === 'done' && node.virtual ? 'again' : 'forget';
+      return result === 'done' && node.virtual ? 'again' : 'forget';
     } catch (error) {
       if (signal.aborted) return 'forget';
       if (error instanceof OwnerNeedsNamespace) {
@@ -108,17 +108,17 @@ const engine = (context: Context) => {
         log.v(5).info({item, err: error}, 'looking after an object waits for a kind to be served');
         return 'again';
       }
-      tell(toDelete, node, error, 'looking after an object failed and is tried again');
+      logFailure(toDelete, node, error, 'looking after an object failed and is tried again');
       return 'again';
     }
   };
-  const attemptToOrphan = async (node: Node): Promise<Verdict> => {
+  const attemptToOrphan = async (node: Node): Promise<NextStep> => {
     try {
       await orphan(node, live);
       return 'forget';
     } catch (error) {
       if (signal.aborted) return 'forget';
-      tell(toOrphan, node, error, 'parting dependents from their owner failed and is tried again');
+      logFailure(toOrphan, node, error, 'parting dependents from their owner failed and is tried again');
       return 'again';
     }
   };
@@ -140,19 +140,19 @@ export const garbageCollector = (context: Context): Run => {
   let graph: Graph | undefined;
   context.debugPages((path, query) => graph && graphPage(graph, path, query));
   return async signal => {
-    const {startWorkers, close, resources, graph: own} = engine(context);
+    const {startWorkers, close, resources, graph: own} = createCollector(context);
     graph = own;
     let workers: readonly Workers[] = [];
-    const begin = (why: string, told: Log) => {
+    const begin = (why: string, logger: Log) => {
       if (signal.aborted || workers.length > 0) return;
-      told.info({why}, 'proceeding to collect garbage');
+      logger.info({why}, 'proceeding to collect garbage');
       workers = startWorkers();
     };
-    const patience = clock.schedule(discoveryPeriodMs, () => begin('not all resources are followed yet', log));
+    const timeout = clock.schedule(discoveryPeriodMs, () => begin('not all resources are followed yet', log));
     try {
       await resources.run(signal, () => begin('all resources are followed', log.v(1)));
     } finally {
-      patience[Symbol.dispose]();
+      timeout[Symbol.dispose]();
       close();
       await Promise.all(workers.map(each => each.stop()));
     }

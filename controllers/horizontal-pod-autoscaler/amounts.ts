@@ -1,12 +1,12 @@
 import {formatQuantity, milliQuantity, parseQuantity, quantityMilliValue, type Quantity} from '#src/api/quantity.js';
 
-export const mostMilli = 2n ** 63n - 1n;
-const mostReplicas = 2 ** 31 - 1;
+export const maxMilli = 2n ** 63n - 1n;
+const maxReplicas = 2 ** 31 - 1;
 
 /** An amount in thousandths, at most as many as 64 bits hold. */
 export const milliOf = (amount: Quantity): bigint => {
   const milli = quantityMilliValue(amount);
-  return milli > mostMilli ? mostMilli : milli;
+  return milli > maxMilli ? maxMilli : milli;
 };
 export const milliText = (text: string): bigint => milliOf(parseQuantity(String(text)));
 
@@ -18,10 +18,10 @@ export const sumOf = (amounts: Iterable<bigint>): bigint => {
   let sum = 0n;
   for (const amount of amounts) {
     sum += amount;
-    if (sum > mostMilli) return mostMilli;
+    if (sum > maxMilli) return maxMilli;
   }
   return sum;
 };
 
 /** A whole number of replicas that is enough. */
-export const enough = (replicas: number): number => Math.min(Math.ceil(replicas), mostReplicas);
+export const clampReplicas = (replicas: number): number => Math.min(Math.ceil(replicas), maxReplicas);

@@ -1,11 +1,11 @@
 import {wireTime} from '#src/api/time.js';
-import type {Autoscaler, Verdict} from './limits.js';
+import type {Autoscaler, ConditionText} from './limits.js';
 
 export type Status = NonNullable<Autoscaler['status']>;
 type Condition = NonNullable<Status['conditions']>[number];
 
 /** What is told of an autoscaler, put together in the course of one look. The time of a condition moves with its status alone. */
-export class Report {
+export class Conditions {
   readonly #conditions: Condition[];
   readonly #now: number;
 
@@ -14,7 +14,7 @@ export class Report {
     this.#now = now;
   }
 
-  tell(type: 'AbleToScale' | 'ScalingActive' | 'ScalingLimited', status: 'True' | 'False', {reason, message}: Verdict): void {
+  set(type: 'AbleToScale' | 'ScalingActive' | 'ScalingLimited', status: 'True' | 'False', {reason, message}: ConditionText): void {
     const index = this.#conditions.findIndex(condition => condition.type === type);
     const former = this.#conditions[index];
     const {lastTransitionTime = wireTime(this.#now)} = former?.status === status ? former : {};
@@ -23,7 +23,7 @@ export class Report {
     else this.#conditions.push(next);
   }
 
-  get conditions(): Condition[] {
+  get list(): Condition[] {
     return this.#conditions;
   }
 }

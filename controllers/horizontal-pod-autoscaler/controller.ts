@@ -1,7 +1,7 @@
 import {kinds} from '#src/api/kinds.js';
 import {defineController} from '#src/runtime/controller.js';
 import type {Options} from './options.js';
-import {autoscaler} from './reconcile.js';
+import {autoscalerReconciler} from './reconcile.js';
 
 /**
  * Gives workloads as many pods as what is measured of them asks for. Every autoscaler is looked at once a period, however often it changes and
@@ -23,5 +23,5 @@ export default defineController<Options>({
   queue: {name: 'horizontalpodautoscaler'},
   workers: options => options.concurrentHorizontalPodAutoscalerSyncs,
   reads: [kinds.horizontalPodAutoscalers, kinds.pods],
-  create: autoscaler,
+  create: autoscalerReconciler,
 });

@@ -2,7 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import {everything, labelSelectorOf, type LabelSelector, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import {messageOf} from '#src/base/message.js';
 import {milliText, sumOf, textOfMilli} from './amounts.js';
-import {byAmount, byShare, replicasForPart, replicasForPods, replicasForValue, usable, type Situation} from './calculator.js';
+import {averageValueTarget, utilizationTarget, replicasForAverage, replicasForPods, replicasForValue, usableSamples, type CalculationInput} from './calculator.js';
 import type {Autoscaler} from './limits.js';
 import {requestsOf} from './requests.js';
 import {selectorText} from './selector-text.js';
@@ -22,23 +22,23 @@ export interface Proposal {
 }
 
 /** A metric that says nothing: `reason` is the condition's and the event's, `told` the text there, `message` that of the whole. */
-export class NoProposal extends Error {
+export class MetricError extends Error {
   override readonly name = 'NoProposal';
   readonly reason: string;
-  readonly told: string;
+  readonly eventMessage: string;
   /** Whether the autoscaler itself is at fault. */
   readonly isOfSpec: boolean;
 
-  constructor(reason: string, told: string, message: string, isOfSpec: boolean) {
+  constructor(reason: string, eventMessage: string, message: string, isOfSpec: boolean) {
     super(message);
     this.reason = reason;
-    this.told = told;
+    this.eventMessage = eventMessage;
     this.isOfSpec = isOfSpec;
   }
 }
 
 /** What a metric is measured with. */
-export interface Surroundings extends Situation {
+export interface MetricContext extends CalculationInput {
   readonly sources: MetricSources;
   readonly namespace: string;
   /** The pods' selector. */
@@ -50,7 +50,7 @@ export interface Surroundings extends Situation {
 }
 
 /** Says what was being done when something failed. */
-const during = async <T>(what: string, work: Promise<T>): Promise<T> => {
+const wrapError = async <T>(what: string, work: Promise<T>): Promise<T> => {
   try {
     return await work;
   } catch (error) {
@@ -58,32 +58,32 @@ const during = async <T>(what: string, work: Promise<T>): Promise<T> => {
   }
 };
 
-const identified = ({name, selector}: Identifier) => ({name, ...(selector ? {selector: structuredClone(selector) as object} : {})});
+const identifierOf = ({name, selector}: Identifier) => ({name, ...(selector ? {selector: structuredClone(selector) as object} : {})});
 
 /** A metric's own selector; without one nothing is left out, as the original asks for no less. */
 const ofMetric = (selector: Frozen<LabelSelectorObject> | undefined): LabelSelector => (selector ? labelSelectorOf(selector) : everything);
 
-interface Outcome {
+interface MetricResult {
   readonly replicas: number;
   readonly name: string;
   readonly current: NonNullable<MetricStatus['resource']>['current'];
 }
 
-const ofResource = async (around: Surroundings, resource: string, container: string, target: Target): Promise<Outcome> => {
-  const {sources, namespace, selector, pods, podLevel} = around;
+const ofResource = async (context: MetricContext, resource: string, container: string, target: Target): Promise<MetricResult> => {
+  const {sources, namespace, selector, pods, podLevel} = context;
   const failing = `failed to get ${resource} utilization`;
-  const read = () => during(`unable to get metrics for resource ${resource}`, sources.resource(resource, namespace, selector, container));
+  const read = () => wrapError(`unable to get metrics for resource ${resource}`, sources.resource(resource, namespace, selector, container));
   if (target.averageValue !== undefined) {
-    const {replicas, average} = await during(failing, read().then(samples => replicasForPods(usable(samples, around, resource), around, byAmount(milliText(target.averageValue!), resource))));
+    const {replicas, average} = await wrapError(failing, read().then(samples => replicasForPods(usableSamples(samples, context, resource), context, averageValueTarget(milliText(target.averageValue!), resource))));
     return {replicas, name: `${resource} resource`, current: {averageValue: textOfMilli(average)}};
   }
   const {averageUtilization: share} = target;
   if (typeof share !== 'number') throw new Error('invalid resource metric source: neither an average utilization target nor an average value target was set');
-  const {replicas, average, utilization} = await during(
+  const {replicas, average, utilization} = await wrapError(
     failing,
     read().then(samples => {
-      const counted = usable(samples, around, resource);
-      return replicasForPods(counted, around, byShare(share, resource, requestsOf(pods, resource, container, podLevel)));
+      const counted = usableSamples(samples, context, resource);
+      return replicasForPods(counted, context, utilizationTarget(share, resource, requestsOf(pods, resource, container, podLevel)));
     }),
   );
   return {
@@ -93,15 +93,15 @@ const ofResource = async (around: Surroundings, resource: string, container: str
   };
 };
 
-const ofPods = async (around: Surroundings, {metric, target}: NonNullable<MetricSpec['pods']>): Promise<Proposal> => {
-  const {sources, namespace, selector} = around;
-  const samples = await during(`unable to get metric ${metric.name}`, sources.pods(metric.name, namespace, selector, ofMetric(metric.selector)));
-  const {replicas, average} = replicasForPods(usable(samples, around, ''), around, byAmount(milliText(target.averageValue ?? '0')));
-  return {replicas, name: `pods metric ${metric.name}`, status: {type: 'Pods', pods: {metric: identified(metric), current: {averageValue: textOfMilli(average)}}}};
+const ofPods = async (context: MetricContext, {metric, target}: NonNullable<MetricSpec['pods']>): Promise<Proposal> => {
+  const {sources, namespace, selector} = context;
+  const samples = await wrapError(`unable to get metric ${metric.name}`, sources.pods(metric.name, namespace, selector, ofMetric(metric.selector)));
+  const {replicas, average} = replicasForPods(usableSamples(samples, context, ''), context, averageValueTarget(milliText(target.averageValue ?? '0')));
+  return {replicas, name: `pods metric ${metric.name}`, status: {type: 'Pods', pods: {metric: identifierOf(metric), current: {averageValue: textOfMilli(average)}}}};
 };
 
-const ofObject = async (around: Surroundings, {metric, target, describedObject: described}: NonNullable<MetricSpec['object']>): Promise<Proposal> => {
-  const {sources, namespace, running, tolerances} = around;
+const ofObject = async (context: MetricContext, {metric, target, describedObject: described}: NonNullable<MetricSpec['object']>): Promise<Proposal> => {
+  const {sources, namespace, running, tolerances} = context;
   const reference = {apiVersion: described.apiVersion ?? '', kind: described.kind, name: described.name};
   const read = async () => {
     try {
@@ -110,33 +110,33 @@ const ofObject = async (around: Surroundings, {metric, target, describedObject: 
       throw new Error(`unable to get metric ${metric.name}: ${described.kind} on ${namespace} ${described.name}/${messageOf(error)}`, {cause: error});
     }
   };
-  const shown = {metric: identified(metric), describedObject: structuredClone(described)};
+  const shown = {metric: identifierOf(metric), describedObject: structuredClone(described)};
   if (target.type === 'Value' && target.value !== undefined) {
     const value = await read();
-    const replicas = replicasForValue(value, milliText(target.value), around);
+    const replicas = replicasForValue(value, milliText(target.value), context);
     return {replicas, name: `${described.kind} metric ${metric.name}`, status: {type: 'Object', object: {...shown, current: {value: textOfMilli(value)}}}};
   }
   if (target.type === 'AverageValue' && target.averageValue !== undefined) {
-    const {replicas, average} = replicasForPart(await read(), milliText(target.averageValue), running, tolerances);
+    const {replicas, average} = replicasForAverage(await read(), milliText(target.averageValue), running, tolerances);
     const name = `external metric ${metric.name}(${selectorText(metric.selector)})`;
     return {replicas, name, status: {type: 'Object', object: {...shown, current: {averageValue: textOfMilli(average)}}}};
   }
   throw new Error('invalid object metric source: neither a value target nor an average value target was set');
 };
 
-const ofExternal = async (around: Surroundings, {metric, target}: NonNullable<MetricSpec['external']>): Promise<Proposal> => {
-  const {sources, namespace, running, tolerances} = around;
+const ofExternal = async (context: MetricContext, {metric, target}: NonNullable<MetricSpec['external']>): Promise<Proposal> => {
+  const {sources, namespace, running, tolerances} = context;
   const text = selectorText(metric.selector);
   const name = `external metric ${metric.name}(${text})`;
-  const read = async () => sumOf(await during(`unable to get external metric ${namespace}/${metric.name}/${text}`, sources.external(metric.name, namespace, ofMetric(metric.selector))));
-  const status = (current: object): MetricStatus => ({type: 'External', external: {metric: identified(metric), current}});
+  const read = async () => sumOf(await wrapError(`unable to get external metric ${namespace}/${metric.name}/${text}`, sources.external(metric.name, namespace, ofMetric(metric.selector))));
+  const status = (current: object): MetricStatus => ({type: 'External', external: {metric: identifierOf(metric), current}});
   if (target.averageValue !== undefined) {
-    const {replicas, average} = replicasForPart(await read(), milliText(target.averageValue), running, tolerances);
+    const {replicas, average} = replicasForAverage(await read(), milliText(target.averageValue), running, tolerances);
     return {replicas, name, status: status({averageValue: textOfMilli(average)})};
   }
   if (target.value !== undefined) {
     const value = await read();
-    return {replicas: replicasForValue(value, milliText(target.value), around), name, status: status({value: textOfMilli(value)})};
+    return {replicas: replicasForValue(value, milliText(target.value), context), name, status: status({value: textOfMilli(value)})};
   }
   throw new Error('invalid external metric source: neither a value target nor an average value target was set');
 };
@@ -148,14 +148,14 @@ interface Source {
   propose(): Promise<Proposal>;
 }
 
-const sourceOf = (spec: MetricSpec, around: Surroundings): Source | undefined => {
+const sourceOf = (spec: MetricSpec, context: MetricContext): Source | undefined => {
   const {resource, containerResource, pods, object, external} = spec;
   if (spec.type === 'Resource' && resource) {
     return {
       reason: 'FailedGetResourceMetric',
       failure: `failed to get ${resource.name} resource metric value`,
       async propose() {
-        const {current, ...rest} = await ofResource(around, resource.name, '', resource.target);
+        const {current, ...rest} = await ofResource(context, resource.name, '', resource.target);
         return {...rest, status: {type: 'Resource', resource: {name: resource.name, current}}};
       },
     };
@@ -166,34 +166,34 @@ const sourceOf = (spec: MetricSpec, around: Surroundings): Source | undefined =>
       reason: 'FailedGetContainerResourceMetric',
       failure: `failed to get ${container} container metric value`,
       async propose() {
-        const {current, ...rest} = await ofResource(around, name, container, target);
+        const {current, ...rest} = await ofResource(context, name, container, target);
         return {...rest, status: {type: 'ContainerResource', containerResource: {name, container, current}}};
       },
     };
   }
-  if (spec.type === 'Pods' && pods) return {reason: 'FailedGetPodsMetric', failure: 'failed to get pods metric value', propose: () => ofPods(around, pods)};
+  if (spec.type === 'Pods' && pods) return {reason: 'FailedGetPodsMetric', failure: 'failed to get pods metric value', propose: () => ofPods(context, pods)};
   if (spec.type === 'Object' && object) {
     const part = object.target.type === 'AverageValue' ? `: failed to get ${object.metric.name} object metric` : '';
-    return {reason: 'FailedGetObjectMetric', failure: `failed to get object metric value${part}`, propose: () => ofObject(around, object)};
+    return {reason: 'FailedGetObjectMetric', failure: `failed to get object metric value${part}`, propose: () => ofObject(context, object)};
   }
   if (spec.type === 'External' && external) {
     const {metric, target} = external;
     const what = target.averageValue === undefined ? `external metric ${metric.name}` : `${metric.name} external metric`;
-    return {reason: 'FailedGetExternalMetric', failure: `failed to get ${metric.name} external metric value: failed to get ${what}`, propose: () => ofExternal(around, external)};
+    return {reason: 'FailedGetExternalMetric', failure: `failed to get ${metric.name} external metric value: failed to get ${what}`, propose: () => ofExternal(context, external)};
   }
   return undefined;
 };
 
 /** What one metric of an autoscaler asks for. Rejects with a `NoProposal` when it says nothing. */
-export const proposalOf = async (spec: MetricSpec, around: Surroundings): Promise<Proposal> => {
-  const source = sourceOf(spec, around);
+export const proposalOf = async (spec: MetricSpec, context: MetricContext): Promise<Proposal> => {
+  const source = sourceOf(spec, context);
   if (!source) {
     const unknown = `unknown metric source type ${JSON.stringify(spec.type)}`;
-    throw new NoProposal('InvalidMetricSourceType', unknown, unknown, true);
+    throw new MetricError('InvalidMetricSourceType', unknown, unknown, true);
   }
   try {
     return await source.propose();
   } catch (error) {
-    throw new NoProposal(source.reason, messageOf(error), `${source.failure}: ${messageOf(error)}`, false);
+    throw new MetricError(source.reason, messageOf(error), `${source.failure}: ${messageOf(error)}`, false);
   }
 };

@@ -11,13 +11,13 @@ import {requeueAfter, settled, type Attempt, type KeyedContext, type Reconcile} 
 import {isTransient} from '#src/runtime/transient.js';
 import {messageOf} from '#src/base/message.js';
 import type {Tolerances} from './calculator.js';
-import {Report, type Status} from './conditions.js';
-import {actionOf, figures, type Action, type Fault} from './figures.js';
+import {Conditions, type Status} from './conditions.js';
+import {actionOf, autoscalerMetrics, type Action, type Fault} from './metrics.js';
 import {History} from './history.js';
-import {longestPeriodMs, settledByBehavior, settledUsually, type Autoscaler, type Settlement} from './limits.js';
+import {longestPeriodMs, scaleByBehavior, scaleWithoutBehavior, type Autoscaler, type LimitedScale} from './limits.js';
 import type {Options} from './options.js';
-import {NoProposal, proposalOf, type MetricStatus, type Surroundings} from './proposal.js';
-import {NoSelection, Selections, type Selection} from './selection.js';
+import {MetricError, proposalOf, type MetricStatus, type MetricContext} from './proposal.js';
+import {SelectionError, Selections, type Selection} from './selection.js';
 import {metricSources} from './sources.js';
 
 /** A failure that the condition and the event tell already. */
@@ -48,7 +48,7 @@ interface Decision {
 }
 
 /** The autoscalers' loop. What is remembered of an autoscaler goes with it: one of the same name begins anew. */
-export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
+export const autoscalerReconciler = (context: KeyedContext<Options>): Reconcile => {
   const {lister, listen, enqueue, writer, events, clock, client, options, gates, meter} = context;
   const autoscalers = lister(kinds.horizontalPodAutoscalers);
   const writes = writer(kinds.horizontalPodAutoscalers);
@@ -56,10 +56,10 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
   const sources = metricSources(client, scales, clock);
   const selections = new Selections(lister(kinds.pods));
   const histories = new Map<string, {readonly uid: string; readonly history: History}>();
-  const told = figures(meter, clock, () => selections.size);
+  const ownMetrics = autoscalerMetrics(meter, clock, () => selections.size);
   /** What was logged last of each autoscaler that fails, so that it is not logged again every period. */
   const logged = new Map<string, string>();
-  const patience = {cpuInitializationMs: options.horizontalPodAutoscalerCpuInitializationPeriod, initialReadinessMs: options.horizontalPodAutoscalerInitialReadinessDelay};
+  const readinessDelays = {cpuInitializationMs: options.horizontalPodAutoscalerCpuInitializationPeriod, initialReadinessMs: options.horizontalPodAutoscalerInitialReadinessDelay};
   const periodMs = options.horizontalPodAutoscalerSyncPeriod;
   const windowMs = options.horizontalPodAutoscalerDownscaleStabilization;
 
@@ -67,7 +67,7 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
     selections.forget(key);
     histories.delete(keyText(key));
     logged.delete(keyText(key));
-    told.forget(key);
+    ownMetrics.forget(key);
   };
   listen(kinds.horizontalPodAutoscalers, ({type, object}: Change<Autoscaler>) => {
     const key = keyOf(object);
@@ -109,24 +109,24 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
     throw new Failed(`failed to query scale subresource for ${kind}/${namespace}/${name}: ${messageOf(first)}`, 'internal', first);
   };
 
-  const selected = (hpa: Frozen<Autoscaler>, scale: Scale, report: Report): Selection => {
+  const selected = (hpa: Frozen<Autoscaler>, scale: Scale, conditions: Conditions): Selection => {
     try {
       return selections.select(keyOf(hpa), scale.status?.selector ?? '');
     } catch (error) {
-      if (!(error instanceof NoSelection)) throw error;
+      if (!(error instanceof SelectionError)) throw error;
       const [event, condition] = error.reasons;
       events.warning(hpa, event, error.message);
-      report.tell('ScalingActive', 'False', {reason: condition, message: error.told});
+      conditions.set('ScalingActive', 'False', {reason: condition, message: error.conditionMessage});
       throw new Failed(error.message, 'internal', error);
     }
   };
 
   /** The largest proposal. Rejects when no metric says anything, or when fewer replicas were asked for while some metric does not say anything. */
-  const demandOf = async (hpa: Frozen<Autoscaler>, scale: Scale, report: Report, statuses: MetricStatus[]): Promise<Demand> => {
-    const {selector, pods} = selected(hpa, scale, report);
+  const demandOf = async (hpa: Frozen<Autoscaler>, scale: Scale, conditions: Conditions, statuses: MetricStatus[]): Promise<Demand> => {
+    const {selector, pods} = selected(hpa, scale, conditions);
     const current = scale.spec?.replicas ?? 0;
-    const around: Surroundings = {
-      pods, current, selector, sources, patience,
+    const context: MetricContext = {
+      pods, current, selector, sources, delays: readinessDelays,
       tolerances: tolerancesOf(hpa),
       now: clock.now(),
       namespace: hpa.metadata?.namespace ?? '',
@@ -134,20 +134,20 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
       podLevel: gates.enabled('PodLevelResources'),
     };
     const metrics = hpa.spec?.metrics ?? [];
-    const failures: NoProposal[] = [];
+    const failures: MetricError[] = [];
     let replicas = 0;
     let name = '';
     for (const metric of metrics) {
       const since = clock.monotonic();
       try {
-        const proposal = await proposalOf(metric, around);
-        told.computed(actionOf(hpa.status?.currentReplicas ?? 0, proposal.replicas), 'none', metric.type, since);
+        const proposal = await proposalOf(metric, context);
+        ownMetrics.countComputation(actionOf(hpa.status?.currentReplicas ?? 0, proposal.replicas), 'none', metric.type, since);
         statuses.push(proposal.status);
         if (replicas === 0 || proposal.replicas > replicas) ({replicas, name} = proposal);
       } catch (error) {
-        if (!(error instanceof NoProposal)) throw error;
-        told.computed('none', error.isOfSpec ? 'spec' : 'internal', metric.type, since);
-        events.warning(hpa, error.reason, error.told);
+        if (!(error instanceof MetricError)) throw error;
+        ownMetrics.countComputation('none', error.isOfSpec ? 'spec' : 'internal', metric.type, since);
+        events.warning(hpa, error.reason, error.eventMessage);
         statuses.push({type: ''});
         failures.push(error);
       }
@@ -155,32 +155,32 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
     const [first] = failures;
     const error = first && new Failed(`invalid metrics (${failures.length} invalid out of ${metrics.length}), first error is: ${first.message}`, first.isOfSpec ? 'spec' : 'internal', first);
     if (first && (failures.length >= metrics.length || replicas < current)) {
-      report.tell('ScalingActive', 'False', {reason: first.reason, message: `the HPA was unable to compute the replica count: ${first.told}`});
+      conditions.set('ScalingActive', 'False', {reason: first.reason, message: `the HPA was unable to compute the replica count: ${first.eventMessage}`});
       throw error!;
     }
-    report.tell('ScalingActive', 'True', {reason: 'ValidMetricFound', message: `the HPA was able to successfully calculate a replica count from ${name}`});
+    conditions.set('ScalingActive', 'True', {reason: 'ValidMetricFound', message: `the HPA was able to successfully calculate a replica count from ${name}`});
     return {replicas, name, statuses, error};
   };
 
-  const settle = (hpa: Frozen<Autoscaler>, current: number, desired: number, history: History): Settlement => {
+  const limitReplicas = (hpa: Frozen<Autoscaler>, current: number, desired: number, history: History): LimitedScale => {
     const {minReplicas: min = 1, maxReplicas: max, behavior} = hpa.spec!;
-    const wish = {current, desired, min, max};
-    return behavior ? settledByBehavior(wish, behavior, history, windowMs, clock.monotonic()) : settledUsually(wish, history, windowMs, clock.monotonic());
+    const request = {current, desired, min, max};
+    return behavior ? scaleByBehavior(request, behavior, history, windowMs, clock.monotonic()) : scaleWithoutBehavior(request, history, windowMs, clock.monotonic());
   };
 
-  const decide = async (hpa: Frozen<Autoscaler>, scale: Scale, report: Report, history: History, statuses: MetricStatus[]): Promise<Decision> => {
+  const decide = async (hpa: Frozen<Autoscaler>, scale: Scale, conditions: Conditions, history: History, statuses: MetricStatus[]): Promise<Decision> => {
     const current = scale.spec?.replicas ?? 0;
     const {minReplicas: min = 1, maxReplicas: max} = hpa.spec!;
     if (current === 0 && min !== 0) {
-      report.tell('ScalingActive', 'False', {reason: 'ScalingDisabled', message: 'scaling is disabled since the replica count of the target is zero'});
+      conditions.set('ScalingActive', 'False', {reason: 'ScalingDisabled', message: 'scaling is disabled since the replica count of the target is zero'});
       return {replicas: 0, reason: '', statuses};
     }
     if (current > max) return {replicas: max, reason: 'Current number of replicas above Spec.MaxReplicas', statuses};
     if (current < min) return {replicas: min, reason: 'Current number of replicas below Spec.MinReplicas', statuses};
-    const demand = await demandOf(hpa, scale, report, statuses);
-    const {replicas, able, limited} = settle(hpa, current, demand.replicas, history);
-    report.tell('AbleToScale', 'True', able);
-    report.tell('ScalingLimited', limited.status, limited);
+    const demand = await demandOf(hpa, scale, conditions, statuses);
+    const {replicas, able, limited} = limitReplicas(hpa, current, demand.replicas, history);
+    conditions.set('AbleToScale', 'True', able);
+    conditions.set('ScalingLimited', limited.status, limited);
     const reason = demand.replicas > current ? `${demand.name} above target` : demand.replicas < current ? 'All metrics below target' : '';
     return {replicas, reason, statuses, error: demand.error};
   };
@@ -195,14 +195,14 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
     }
   };
   /** What goes wrong with the status on top of a failure is told, and the failure stands. */
-  const writeBeside = (hpa: Frozen<Autoscaler>, status: Status) =>
+  const writeStatusOnFailure = (hpa: Frozen<Autoscaler>, status: Status) =>
     write(hpa, status).catch((error: unknown) => (isTransient(error, 1) ? context.log.v(2).info : context.log.error)({key: keyText(keyOf(hpa)), err: error}, 'the status of an autoscaler was not written'));
 
   /** Resolves to what was done. */
-  const look = async (hpa: Frozen<Autoscaler>, attempt: Attempt): Promise<Action> => {
+  const syncAutoscaler = async (hpa: Frozen<Autoscaler>, attempt: Attempt): Promise<Action> => {
     const key = keyOf(hpa);
     const former = copyOf<Autoscaler>(hpa).status ?? ({} as Status);
-    const report = new Report(former.conditions ?? [], clock.now());
+    const conditions = new Conditions(former.conditions ?? [], clock.now());
     const {kind, name} = hpa.spec!.scaleTargetRef;
     const reference = `${kind}/${key.namespace}/${name}`;
     const statusOf = (currentReplicas: number, desiredReplicas: number, currentMetrics: readonly MetricStatus[] | null): Status => ({
@@ -210,31 +210,31 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
       currentReplicas,
       desiredReplicas,
       currentMetrics: currentMetrics as MetricStatus[],
-      conditions: report.conditions,
+      conditions: conditions.list,
     });
 
     const {scale, resource} = await scaleOf(hpa).catch(async (error: unknown) => {
       const cause = error instanceof Failed && error.cause ? error.cause : error;
       events.warning(hpa, 'FailedGetScale', messageOf(cause));
-      report.tell('AbleToScale', 'False', {reason: 'FailedGetScale', message: `the HPA controller was unable to get the target's current scale: ${messageOf(cause)}`});
-      await writeBeside(hpa, {...former, conditions: report.conditions});
+      conditions.set('AbleToScale', 'False', {reason: 'FailedGetScale', message: `the HPA controller was unable to get the target's current scale: ${messageOf(cause)}`});
+      await writeStatusOnFailure(hpa, {...former, conditions: conditions.list});
       throw error;
     });
-    report.tell('AbleToScale', 'True', {reason: 'SucceededGetScale', message: "the HPA controller was able to get the target's current scale"});
+    conditions.set('AbleToScale', 'True', {reason: 'SucceededGetScale', message: "the HPA controller was able to get the target's current scale"});
     const current = scale.spec?.replicas ?? 0;
     const history = historyOf(key, hpa.metadata?.uid ?? '');
     history.begin(current, clock.monotonic());
 
     const statuses: MetricStatus[] = [];
-    const decision = await decide(hpa, scale, report, history, statuses).catch(async (error: unknown) => {
-      await writeBeside(hpa, statusOf(current, former.desiredReplicas ?? 0, former.currentMetrics ?? null));
+    const decision = await decide(hpa, scale, conditions, history, statuses).catch(async (error: unknown) => {
+      await writeStatusOnFailure(hpa, statusOf(current, former.desiredReplicas ?? 0, former.currentMetrics ?? null));
       events.warning(hpa, 'FailedComputeMetricsReplicas', messageOf(error));
       throw new Failed(`failed to compute desired number of replicas based on listed metrics for ${reference}: ${messageOf(error)}`, error instanceof Failed ? error.fault : 'internal', error);
     });
 
     const {replicas, reason} = decision;
     if (replicas === current) {
-      told.desires(key, current);
+      ownMetrics.setDesired(key, current);
       await write(hpa, statusOf(current, current, decision.statuses));
       if (decision.error) throw decision.error;
       return 'none';
@@ -243,23 +243,23 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
       await scales.write(resource, scale, replicas, attempt);
     } catch (error) {
       events.warning(hpa, 'FailedRescale', `New size: ${replicas}; reason: ${reason}; error: ${messageOf(error)}`);
-      report.tell('AbleToScale', 'False', {reason: 'FailedUpdateScale', message: `the HPA controller was unable to update the target scale: ${messageOf(error)}`});
-      await writeBeside(hpa, statusOf(current, former.desiredReplicas ?? 0, former.currentMetrics ?? null));
+      conditions.set('AbleToScale', 'False', {reason: 'FailedUpdateScale', message: `the HPA controller was unable to update the target scale: ${messageOf(error)}`});
+      await writeStatusOnFailure(hpa, statusOf(current, former.desiredReplicas ?? 0, former.currentMetrics ?? null));
       throw new Failed(`failed to rescale ${reference}: ${messageOf(error)}`, 'internal', error);
     }
-    report.tell('AbleToScale', 'True', {reason: 'SucceededRescale', message: `the HPA controller was able to update the target scale to ${replicas}`});
+    conditions.set('AbleToScale', 'True', {reason: 'SucceededRescale', message: `the HPA controller was able to update the target scale to ${replicas}`});
     events.normal(hpa, 'SuccessfulRescale', `New size: ${replicas}; reason: ${reason}`);
     const {behavior} = hpa.spec!;
     const now = clock.monotonic();
     if (behavior) history.scaled(replicas - current, now, now - longestPeriodMs(behavior, replicas - current));
-    told.desires(key, replicas);
+    ownMetrics.setDesired(key, replicas);
     await write(hpa, {...statusOf(current, replicas, decision.statuses), lastScaleTime: wireTime(clock.now())});
     if (decision.error) throw decision.error;
     return actionOf(current, replicas);
   };
 
   /** What is to be scaled may come later, or has gone before its autoscaler: its conditions and Events tell, and of every other failure while it stays the same. */
-  const isQuiet = (key: ObjectKey, error: unknown): boolean => {
+  const isExpectedFailure = (key: ObjectKey, error: unknown): boolean => {
     if (isTransient(error, 1) || originsOf(error).every(origin => origin instanceof NoSuchKind)) return true;
     const isRepeated = logged.get(keyText(key)) === messageOf(error);
     logged.set(keyText(key), messageOf(error));
@@ -271,12 +271,12 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
     if (!hpa) return settled;
     const since = clock.monotonic();
     try {
-      told.reconciled(await look(hpa, attempt), 'none', since);
+      ownMetrics.countReconciliation(await syncAutoscaler(hpa, attempt), 'none', since);
       logged.delete(keyText(key));
     } catch (error) {
       // The next look is a period away however this one went.
-      told.reconciled('none', error instanceof Failed ? error.fault : 'internal', since);
-      (isQuiet(key, error) ? attempt.log.v(2).info : attempt.log.error)({err: error}, 'an autoscaler could not be served');
+      ownMetrics.countReconciliation('none', error instanceof Failed ? error.fault : 'internal', since);
+      (isExpectedFailure(key, error) ? attempt.log.v(2).info : attempt.log.error)({err: error}, 'an autoscaler could not be served');
     }
     return requeueAfter(periodMs);
   };

@@ -6,7 +6,7 @@ import {isPodLevelResource} from '#src/model/resource-names.js';
 import {milliOf, milliText} from './amounts.js';
 
 /** Whether the pod asks for anything as a whole. */
-const asksAsWhole = ({spec}: Frozen<Pod>): boolean => Object.keys(spec?.resources?.requests ?? {}).some(isPodLevelResource);
+const hasPodLevelRequests = ({spec}: Frozen<Pod>): boolean => Object.keys(spec?.resources?.requests ?? {}).some(isPodLevelResource);
 
 const ofWhole = (pod: Frozen<Pod>, resource: string): bigint => {
   const amount = podRequests(pod, {podLevel: true}).get(resource);
@@ -27,4 +27,4 @@ const ofContainers = ({metadata, spec}: Frozen<Pod>, resource: string, only: str
 
 /** What each pod asks for of a resource, in thousandths: all its containers, or the one that is named. Throws for a pod that does not say. */
 export const requestsOf = (pods: readonly Frozen<Pod>[], resource: string, container: string, podLevel: boolean): ReadonlyMap<string, bigint> =>
-  new Map(pods.map(pod => [pod.metadata?.name ?? '', podLevel && !container && asksAsWhole(pod) ? ofWhole(pod, resource) : ofContainers(pod, resource, container)]));
+  new Map(pods.map(pod => [pod.metadata?.name ?? '', podLevel && !container && hasPodLevelRequests(pod) ? ofWhole(pod, resource) : ofContainers(pod, resource, container)]));

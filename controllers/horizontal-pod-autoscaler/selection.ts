@@ -4,20 +4,20 @@ import {keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {parseLabelSelector, type LabelSelector} from '#src/api/selectors/label-selector.js';
 import {messageOf} from '#src/base/message.js';
-import {Sharing} from './sharing.js';
+import {SelectorIndex} from './selector-index.js';
 
 /** Why an autoscaler cannot tell whose pods are meant. */
-export class NoSelection extends Error {
+export class SelectionError extends Error {
   override readonly name = 'NoSelection';
   /** The reason of the event, and of the condition. */
   readonly reasons: readonly [event: string, condition: string];
   /** The text of the condition, where it is not the event's. */
-  readonly told: string;
+  readonly conditionMessage: string;
 
-  constructor(reasons: NoSelection['reasons'], message: string, told = message) {
+  constructor(reasons: SelectionError['reasons'], message: string, conditionMessage = message) {
     super(message);
     this.reasons = reasons;
-    this.told = told;
+    this.conditionMessage = conditionMessage;
   }
 }
 
@@ -30,7 +30,7 @@ export interface Selection {
 export class Selections {
   readonly #pods: Lister<Pod>;
   /** By namespace. */
-  readonly #selectors = new Map<string, Sharing>();
+  readonly #selectors = new Map<string, SelectorIndex>();
 
   constructor(pods: Lister<Pod>) {
     this.#pods = pods;
@@ -43,7 +43,7 @@ export class Selections {
   }
 
   known(key: ObjectKey): void {
-    const sharing = this.#selectors.get(key.namespace) ?? new Sharing();
+    const sharing = this.#selectors.get(key.namespace) ?? new SelectorIndex();
     this.#selectors.set(key.namespace, sharing);
     sharing.known(keyText(key));
   }
@@ -56,14 +56,14 @@ export class Selections {
 
   /** The pods of a scale's selector. Throws a `NoSelection`. */
   select(key: ObjectKey, text: string): Selection {
-    if (text === '') throw new NoSelection(['SelectorRequired', 'InvalidSelector'], 'selector is required', "the HPA target's scale is missing a selector");
+    if (text === '') throw new SelectionError(['SelectorRequired', 'InvalidSelector'], 'selector is required', "the HPA target's scale is missing a selector");
     const selector = read(text);
     const others = this.#selectors.get(key.namespace);
     if (others?.has(keyText(key))) others.set(keyText(key), selector);
     const pods = selectedPods(this.#pods, key.namespace, selector);
     const sharing = others?.of(pods) ?? [];
     if (sharing.length > 1) {
-      throw new NoSelection(['AmbiguousSelector', 'AmbiguousSelector'], `pods by selector ${text} are controlled by multiple HPAs: [${sharing.sort().join(' ')}]`);
+      throw new SelectionError(['AmbiguousSelector', 'AmbiguousSelector'], `pods by selector ${text} are controlled by multiple HPAs: [${sharing.sort().join(' ')}]`);
     }
     return {selector, pods};
   }
@@ -73,6 +73,6 @@ const read = (text: string): LabelSelector => {
   try {
     return parseLabelSelector(text);
   } catch (error) {
-    throw new NoSelection(['InvalidSelector', 'InvalidSelector'], `couldn't convert selector into a corresponding internal selector object: ${messageOf(error)}`);
+    throw new SelectionError(['InvalidSelector', 'InvalidSelector'], `couldn't convert selector into a corresponding internal selector object: ${messageOf(error)}`);
   }
 };

@@ -10,7 +10,7 @@ import type {Client} from '#src/client/client.js';
 import type {PodMetrics} from '#src/api/kinds/metrics.js';
 import {messageOf} from '#src/base/message.js';
 import {milliText} from './amounts.js';
-import type {Sample, Samples} from './readings.js';
+import type {Sample, Samples} from './samples.js';
 
 /** A value of the other two APIs of metrics; its window is spelled in two ways. */
 interface MetricValue {
@@ -25,7 +25,7 @@ interface List<T> {
 }
 
 /** The window of a value that gives none. */
-const usualWindowMs = 60_000;
+const defaultWindowMs = 60_000;
 
 /** Versions of the API of metrics of objects, best first. */
 const customVersions = ['v1beta2', 'v1beta1'];
@@ -112,7 +112,7 @@ export const metricSources = (client: Client, scales: Scales, clock: Clock): Met
       return new Map(
         found.map(({describedObject, timestamp, window, windowSeconds, value}) => {
           const seconds = windowSeconds ?? window;
-          return [describedObject?.name ?? '', {value: milliText(value), timestamp: parseTime(timestamp) ?? 0, windowMs: seconds === undefined ? usualWindowMs : seconds * 1000}];
+          return [describedObject?.name ?? '', {value: milliText(value), timestamp: parseTime(timestamp) ?? 0, windowMs: seconds === undefined ? defaultWindowMs : seconds * 1000}];
         }),
       );
     },

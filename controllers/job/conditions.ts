@@ -3,7 +3,7 @@ import {wireTime} from '#src/api/time.js';
 import type {JobCondition} from './kinds.js';
 
 /** Why a job ends: what is said before its pods are let go, and what is said after. */
-export interface Verdict {
+export interface JobEnd {
   readonly ends: 'Failed' | 'Complete';
   readonly reason: string;
   readonly message: string;
@@ -11,12 +11,12 @@ export interface Verdict {
 
 const interim = {Failed: 'FailureTarget', Complete: 'SuccessCriteriaMet'} as const;
 
-export const interimType = ({ends}: Verdict): string => interim[ends];
+export const interimType = ({ends}: JobEnd): string => interim[ends];
 
-export const failedFor = (reason: string, message: string): Verdict => ({ends: 'Failed', reason, message});
-export const completeFor = (reason: string, message: string): Verdict => ({ends: 'Complete', reason, message});
+export const failedFor = (reason: string, message: string): JobEnd => ({ends: 'Failed', reason, message});
+export const completeFor = (reason: string, message: string): JobEnd => ({ends: 'Complete', reason, message});
 
-export const condition = (type: string, status: 'True' | 'False', {reason, message}: Pick<Verdict, 'reason' | 'message'>, now: number): JobCondition => {
+export const condition = (type: string, status: 'True' | 'False', {reason, message}: Pick<JobEnd, 'reason' | 'message'>, now: number): JobCondition => {
   const time = wireTime(now);
   return {type, status, lastProbeTime: time, lastTransitionTime: time, reason, message};
 };

@@ -2,7 +2,7 @@ import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
 import {kinds} from '#src/api/kinds.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {defineController} from '#src/runtime/controller.js';
-import {runner} from './reconcile.js';
+import {jobReconciler} from './reconcile.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentJobSyncs'> & WaitingPodsOptions;
 
@@ -18,5 +18,5 @@ export default defineController<Options>({
   queue: {baseDelayMs: 1000, maxDelayMs: 60_000, unshared: true},
   workers: options => options.concurrentJobSyncs,
   reads: [kinds.jobs, kinds.pods],
-  create: runner,
+  create: jobReconciler,
 });

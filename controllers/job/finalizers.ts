@@ -2,7 +2,7 @@ import {aggregate} from '#controllers/shared/aggregate.js';
 import {kinds} from '#src/api/kinds.js';
 import {isNotFound} from '#src/api/status.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
-import {isTracked, type CachedPod, type Marks} from './kinds.js';
+import {isTracked, type CachedPod, type JobNames} from './kinds.js';
 
 /** Pods, by the key of their job, whose finalizer was taken away and whose cached state may still have it. */
 export interface Releases {
@@ -35,7 +35,7 @@ export const releases = (): Releases => {
 /** Takes the finalizer from one pod; whether there was one. Rejects as the server does. */
 export type Untrack = (pod: CachedPod) => Promise<boolean>;
 
-export const untracker = ({writer}: Pick<KeyedContext, 'writer'>, marks: Marks): Untrack => {
+export const untracker = ({writer}: Pick<KeyedContext, 'writer'>, marks: JobNames): Untrack => {
   const pods = writer(kinds.pods);
   return async pod => {
     if (!isTracked(pod, marks)) return false;

@@ -13,7 +13,7 @@ export type CachedPod = Frozen<Pod>;
 export const jobPods = selecting<Job>(({spec}) => spec?.selector);
 
 /** The names by which jobs mark their pods. */
-export interface Marks {
+export interface JobNames {
   /** Keeps a pod until it has been counted. */
   readonly finalizer: string;
   /** An annotation and a label. */
@@ -24,7 +24,7 @@ export interface Marks {
   readonly manager: string;
 }
 
-export const marksOf = (naming: Naming): Marks => ({
+export const jobNamesOf = (naming: Naming): JobNames => ({
   finalizer: naming.subKey('batch', 'job-tracking'),
   index: naming.subKey('batch', 'job-completion-index'),
   indexFailures: naming.subKey('batch', 'job-index-failure-count'),
@@ -43,10 +43,10 @@ export const isSuspended = ({spec}: CachedJob): boolean => spec?.suspend === tru
 export const replacesFailedOnly = ({spec}: CachedJob): boolean => spec?.podReplacementPolicy === 'Failed' || spec?.podFailurePolicy !== undefined;
 
 /** The other controller that takes care of the job, if one does. */
-export const foreignManager = ({spec}: CachedJob, marks: Marks): string | undefined =>
+export const foreignManager = ({spec}: CachedJob, marks: JobNames): string | undefined =>
   spec?.managedBy !== undefined && spec.managedBy !== marks.manager ? spec.managedBy : undefined;
 
-export const isTracked = ({metadata}: CachedPod, {finalizer}: Marks): boolean => metadata?.finalizers?.includes(finalizer) ?? false;
+export const isTracked = ({metadata}: CachedPod, {finalizer}: JobNames): boolean => metadata?.finalizers?.includes(finalizer) ?? false;
 
 /** Whether a pod counts as failed. One that is being deleted does too, as nobody may be left to say that it has. */
 export const hasFailed = (pod: CachedPod, job: CachedJob): boolean => {
@@ -55,7 +55,7 @@ export const hasFailed = (pod: CachedPod, job: CachedJob): boolean => {
 };
 
 /** The pod's index; undefined where it has none that can be read. */
-export const indexOf = ({metadata}: CachedPod, {index}: Marks): number | undefined => {
+export const indexOf = ({metadata}: CachedPod, {index}: JobNames): number | undefined => {
   const text = metadata?.annotations?.[index];
   if (text === undefined || !/^[+-]?\d+$/.test(text)) return undefined;
   const value = Number(text);
@@ -63,7 +63,7 @@ export const indexOf = ({metadata}: CachedPod, {index}: Marks): number | undefin
 };
 
 /** The pod's index, if the job has that many. */
-export const validIndexOf = (pod: CachedPod, {spec}: CachedJob, marks: Marks): number | undefined => {
+export const validIndexOf = (pod: CachedPod, {spec}: CachedJob, marks: JobNames): number | undefined => {
   const index = indexOf(pod, marks);
   return index !== undefined && index < (spec?.completions ?? 0) ? index : undefined;
 };

@@ -13,81 +13,81 @@ import {remainingDelay} from './backoff.js';
 import type {Untrack} from './finalizers.js';
 import {finishTime} from './finish-time.js';
 import {indexesOf, lowestFree, union} from './indexes.js';
-import {indexOf, isIndexed, isSuspended, limitPerIndex, replacesFailedOnly, type CachedPod, type Marks} from './kinds.js';
+import {indexOf, isIndexed, isSuspended, limitPerIndex, replacesFailedOnly, type CachedPod, type JobNames} from './kinds.js';
 import type {Action, JobMetrics} from './metrics.js';
 import {indexedPrefix, indexedTemplate, trackedTemplate} from './new-pods.js';
 import {allFailuresBefore} from './per-index.js';
-import type {Round} from './round.js';
+import type {JobSync} from './sync.js';
 import {surplusPods} from './surplus.js';
 
 /** So many pods are created or deleted in one go; the rest waits for the next look. */
 const burst = 500;
 
 /** What was done to the pods. */
-export interface Managed {
+export interface PodChanges {
   readonly action: Action;
   readonly created: number;
   readonly deleted: number;
   readonly deletedReady: number;
   readonly error?: unknown;
   /** Look again then, in ms: a failure is not made up for at once. */
-  readonly againInMs?: number;
+  readonly requeueAfterMs?: number;
 }
 
-const nothingDone: Managed = {action: 'tracking', created: 0, deleted: 0, deletedReady: 0};
+const nothingDone: PodChanges = {action: 'tracking', created: 0, deleted: 0, deletedReady: 0};
 
 export interface PodManager {
   /** Makes the pods as many as there are to be. */
-  manage(round: Round): Promise<Managed>;
+  manage(sync: JobSync): Promise<PodChanges>;
   /** Deletes all active pods, and leaves it to the tracking to let them go. */
-  deleteAll(round: Round): Promise<Managed>;
+  deleteAll(sync: JobSync): Promise<PodChanges>;
 }
 
 /** How many pods are to be active. */
-const wanted = ({job, succeeded, active}: Round): number => {
+const wanted = ({job, succeeded, active}: JobSync): number => {
   const {completions, parallelism = 0} = job.spec ?? {};
   if (completions === undefined) return succeeded > 0 ? active.length : parallelism;
   return Math.max(0, Math.min(completions - succeeded, parallelism));
 };
 
 /** Why pods are made, as figures tell it. */
-const creationReason = ({job, failed, terminating}: Round): string => {
+const creationReason = ({job, failed, terminating}: JobSync): string => {
   if (job.spec?.podReplacementPolicy === 'Failed' && failed > 0) return 'recreate_failed';
   return failed > 0 || terminating > 0 ? 'recreate_terminating_or_failed' : 'new';
 };
 
-export const podManager = (context: Pick<KeyedContext<WaitingPodsOptions>, 'name' | 'lister' | 'writer' | 'events' | 'naming' | 'options' | 'meter'>, {marks, metrics, expected, untrack}: {readonly marks: Marks; readonly metrics: JobMetrics; readonly expected: TrackingExpectations; readonly untrack: Untrack}): PodManager => {
+export const podManager = (context: Pick<KeyedContext<WaitingPodsOptions>, 'name' | 'lister' | 'writer' | 'events' | 'naming' | 'options' | 'meter'>, {marks, metrics, expected, untrack}: {readonly marks: JobNames; readonly metrics: JobMetrics; readonly expected: TrackingExpectations; readonly untrack: Untrack}): PodManager => {
   const control = podControl(kinds.jobs, context, waitingPodsLimit(context));
 
-  const deleteEach = async ({job}: Round, pods: readonly CachedPod[], before: (pod: CachedPod) => Promise<unknown>, failed: (pod: CachedPod) => void): Promise<Managed> => {
+  const deleteEach = async ({job}: JobSync, pods: readonly CachedPod[], before: (pod: CachedPod) => Promise<unknown>, failed: (pod: CachedPod) => void): Promise<PodChanges> => {
     const errors: unknown[] = [];
-    const gone: CachedPod[] = [];
+    const deleted: CachedPod[] = [];
     await Promise.all(
       pods.map(async pod => {
         try {
           await before(pod);
           await control.delete(job, pod);
-          gone.push(pod);
+          deleted.push(pod);
         } catch (error) {
           failed(pod);
-          if (isNotFound(error)) gone.push(pod);
+          if (isNotFound(error)) deleted.push(pod);
           else errors.push(error);
         }
       }),
     );
-    return {action: 'pods_deleted', created: 0, deleted: gone.length, deletedReady: gone.filter(isReady).length, error: aggregate(errors)};
+    return {action: 'pods_deleted', created: 0, deleted: deleted.length, deletedReady: deleted.filter(isReady).length, error: aggregate(errors)};
   };
 
-  const shrink = (round: Round, pods: readonly CachedPod[]): Promise<Managed> => {
+  const deletePods = (sync: JobSync, pods: readonly CachedPod[]): Promise<PodChanges> => {
     const name = (pod: CachedPod) => keyText(keyOf(pod));
-    expected.expectDeletions(round.key, pods.map(name));
+    expected.expectDeletions(sync.key, pods.map(name));
     // A pod that the job wants to be rid of counts neither as succeeded nor as failed.
-    return deleteEach(round, pods, untrack, pod => expected.deleted(round.key, name(pod)));
+    return deleteEach(sync, pods, untrack, pod => expected.deleted(sync.key, name(pod)));
   };
 
   /** The indexes to make pods for now; or how long none of them may have one. */
-  const indexesToFill = (round: Round, count: number): {readonly indexes: readonly number[]; readonly againInMs?: number} => {
-    const {job, active, pods, succeededIndexes, failedIndexes = [], waiting, now} = round;
+  const indexesToFill = (sync: JobSync, count: number): {readonly indexes: readonly number[]; readonly againInMs?: number} => {
+    const {job, active, pods, succeededIndexes, failedIndexes = [], waiting, now} = sync;
     const held = replacesFailedOnly(job) ? [...active, ...pods.filter(isTerminating)] : active;
     const taken = union(union(succeededIndexes, failedIndexes), indexesOf(held.map(pod => indexOf(pod, marks)).filter(index => index !== undefined)));
     const free = lowestFree(taken, count, job.spec?.completions ?? 0);
@@ -100,13 +100,13 @@ export const podManager = (context: Pick<KeyedContext<WaitingPodsOptions>, 'name
     return indexes.length > 0 || free.length === 0 ? {indexes} : {indexes, againInMs: leastOf(delays)};
   };
 
-  const grow = async (round: Round, missing: number): Promise<Managed> => {
-    const {key, job, record, now} = round;
-    const held: Managed = {...nothingDone, action: 'pods_created'};
+  const createPods = async (sync: JobSync, missing: number): Promise<PodChanges> => {
+    const {key, job, record, now} = sync;
+    const held: PodChanges = {...nothingDone, action: 'pods_created'};
     const delay = limitPerIndex(job) === undefined ? remainingDelay(record.failures, record.lastFailureAt, now) : 0;
-    if (delay > 0) return {...held, againInMs: delay};
-    const {indexes, againInMs} = isIndexed(job) ? indexesToFill(round, Math.min(missing, burst)) : {indexes: undefined};
-    if (againInMs !== undefined) return {...held, againInMs};
+    if (delay > 0) return {...held, requeueAfterMs: delay};
+    const {indexes, againInMs: requeueAfterMs} = isIndexed(job) ? indexesToFill(sync, Math.min(missing, burst)) : {indexes: undefined};
+    if (requeueAfterMs !== undefined) return {...held, requeueAfterMs};
     const count = indexes?.length ?? Math.min(missing, burst);
     expected.expectCreations(key, count);
     let failures = 0;
@@ -115,7 +115,7 @@ export const podManager = (context: Pick<KeyedContext<WaitingPodsOptions>, 'name
       const index = indexes?.[position];
       try {
         if (index === undefined) await control.create(job, plain);
-        else await control.create(job, indexedTemplate(job, index, round.waiting.get(index), marks), {generateName: indexedPrefix(job.metadata?.name ?? '', index)});
+        else await control.create(job, indexedTemplate(job, index, sync.waiting.get(index), marks), {generateName: indexedPrefix(job.metadata?.name ?? '', index)});
       } catch (failure) {
         // Nothing can be made there any more, and nothing has to be.
         if (hasCause(failure, 'NamespaceTerminating')) return;
@@ -124,20 +124,20 @@ export const podManager = (context: Pick<KeyedContext<WaitingPodsOptions>, 'name
       }
     });
     expected.created(key, count - successes);
-    metrics.created(creationReason(round), successes, failures);
+    metrics.created(creationReason(sync), successes, failures);
     return {...held, created: successes, error};
   };
 
   return {
-    deleteAll: round => deleteEach(round, round.active, async () => {}, () => {}),
-    async manage(round) {
-      const {job, active, terminating} = round;
-      if (isSuspended(job)) return shrink(round, surplusPods(job, active, active.length, marks));
-      const want = wanted(round);
-      const surplus = surplusPods(job, active, Math.max(0, active.length - want), marks).slice(0, burst);
-      if (surplus.length > 0) return shrink(round, surplus);
-      const missing = want - active.length - (replacesFailedOnly(job) ? terminating : 0);
-      return missing > 0 ? grow(round, missing) : nothingDone;
+    deleteAll: sync => deleteEach(sync, sync.active, async () => {}, () => {}),
+    async manage(sync) {
+      const {job, active, terminating} = sync;
+      if (isSuspended(job)) return deletePods(sync, surplusPods(job, active, active.length, marks));
+      const wantedCount = wanted(sync);
+      const surplus = surplusPods(job, active, Math.max(0, active.length - wantedCount), marks).slice(0, burst);
+      if (surplus.length > 0) return deletePods(sync, surplus);
+      const missing = wantedCount - active.length - (replacesFailedOnly(job) ? terminating : 0);
+      return missing > 0 ? createPods(sync, missing) : nothingDone;
     },
   };
 };

@@ -14,9 +14,9 @@ const modeOf = (job: CachedJob): string => (isIndexed(job) ? 'Indexed' : 'NonInd
 export const jobMetrics = (meter: Meter) => {
   const subsystem = 'job_controller';
   const counter = (name: string, help: string, ...labels: string[]) => meter.counter({name: `${subsystem}_${name}`, help, labels});
-  const looked = ['completion_mode', 'result', 'action'];
-  const syncTime = meter.histogram({name: `${subsystem}_job_sync_duration_seconds`, help: 'The time it took to sync a job', labels: looked, buckets: exponentialBuckets(0.004, 2, 15)});
-  const syncs = counter('job_syncs_total', 'The number of job syncs', ...looked);
+  const syncLabels = ['completion_mode', 'result', 'action'];
+  const syncTime = meter.histogram({name: `${subsystem}_job_sync_duration_seconds`, help: 'The time it took to sync a job', labels: syncLabels, buckets: exponentialBuckets(0.004, 2, 15)});
+  const syncs = counter('job_syncs_total', 'The number of job syncs', ...syncLabels);
   const finished = counter('jobs_finished_total', 'The number of finished jobs', 'completion_mode', 'result', 'reason');
   const foreign = counter('jobs_by_external_controller_total', 'The number of Jobs managed by an external controller', 'controller_name');
   const podsFinished = counter('job_pods_finished_total', 'The number of finished Pods that are fully tracked', 'completion_mode', 'result');

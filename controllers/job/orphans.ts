@@ -5,10 +5,10 @@ import {apiVersionOf, kinds} from '#src/api/kinds.js';
 import {controllerOf} from '#src/model/owners.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import type {Untrack} from './finalizers.js';
-import {foreignManager, type CachedPod, type Marks} from './kinds.js';
+import {foreignManager, type CachedPod, type JobNames} from './kinds.js';
 
 /** Takes finalizers from pods that no job counts any more, as nobody else would. */
-export const orphanReleaser = ({lister, naming}: Pick<KeyedContext, 'lister' | 'naming'>, {marks, untrack}: {readonly marks: Marks; readonly untrack: Untrack}): Reconcile => {
+export const orphanReconciler = ({lister, naming}: Pick<KeyedContext, 'lister' | 'naming'>, {marks, untrack}: {readonly marks: JobNames; readonly untrack: Untrack}): Reconcile => {
   const jobs = lister(kinds.jobs);
   const pods = lister(kinds.pods);
 

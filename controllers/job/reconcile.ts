@@ -1,4 +1,4 @@
-import {filingChildren, possibleChildren} from '#controllers/shared/children.js';
+import {indexingChildren, possibleChildren} from '#controllers/shared/children.js';
 import {claimer} from '#controllers/shared/claiming.js';
 import {trackingExpectations} from '#controllers/shared/expectations.js';
 import {endOf} from '#controllers/shared/jobs.js';
@@ -10,30 +10,30 @@ import {isControlledBy} from '#src/model/owners.js';
 import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
 import {settled, type KeyedContext, type Loops} from '#src/runtime/controller.js';
 import type {BackoffRecord} from './backoff.js';
-import {condition, withCondition, type Verdict} from './conditions.js';
+import {condition, withCondition, type JobEnd} from './conditions.js';
 import {releases, untracker} from './finalizers.js';
-import {foreignManager, isSuspended, isTracked, jobPods, marksOf, type CachedJob, type CachedPod} from './kinds.js';
-import {podManager, type Managed} from './manage.js';
+import {foreignManager, isSuspended, isTracked, jobPods, jobNamesOf, type CachedJob, type CachedPod} from './kinds.js';
+import {podManager, type PodChanges} from './manage.js';
 import {jobMetrics, type Action} from './metrics.js';
-import {orphanReleaser} from './orphans.js';
+import {orphanReconciler} from './orphans.js';
 import {progressOf, type Progress} from './progress.js';
-import {lookAt, type Round} from './round.js';
+import {jobSyncOf, type JobSync} from './sync.js';
 import {tracker} from './track.js';
-import {deadlineIn, verdictOfCompletion, verdictOn} from './verdict.js';
-import {batchMs, followJobs, jobLoop, orphanLoop} from './watching.js';
+import {deadlineIn, completionOf, endOfJob} from './end.js';
+import {batchMs, watchJobs, jobLoop, orphanLoop} from './event-handlers.js';
 
 /** What a look did to the pods, and what it comes to. */
-interface Outcome {
-  readonly managed: Managed | undefined;
-  readonly verdict: Verdict | undefined;
+interface SyncOutcome {
+  readonly managed: PodChanges | undefined;
+  readonly end: JobEnd | undefined;
 }
 
 /** Runs the pods of jobs until enough have succeeded or too many have failed, and counts them. */
-export const runner = (context: KeyedContext<WaitingPodsOptions>): Loops => {
+export const jobReconciler = (context: KeyedContext<WaitingPodsOptions>): Loops => {
   const {lister, client, clock, events, enqueue, naming} = context;
   const jobs = lister(kinds.jobs);
-  const pods = filingChildren(lister(kinds.pods));
-  const marks = marksOf(naming);
+  const pods = indexingChildren(lister(kinds.pods));
+  const marks = jobNamesOf(naming);
   const metrics = jobMetrics(context.meter);
   const expected = trackingExpectations(clock);
   const released = releases();
@@ -43,7 +43,7 @@ export const runner = (context: KeyedContext<WaitingPodsOptions>): Loops => {
   const claim = claimer({client, parents: kinds.jobs, children: kinds.pods});
   const manager = podManager(context, {marks, metrics, expected, untrack});
   const track = tracker(context, {marks, metrics, released, untrack, written, remember: (key, record) => void records.set(key, record)});
-  followJobs(context, {marks, metrics, expected, released});
+  watchJobs(context, {marks, metrics, expected, released});
 
   const forget = (key: string): void => {
     expected.forget(key);
@@ -67,49 +67,49 @@ export const runner = (context: KeyedContext<WaitingPodsOptions>): Loops => {
   };
 
   /** Says whether the job is suspended, once; the time that is counted begins when it is resumed. */
-  const noteSuspension = ({job, now}: Round, progress: Progress): boolean => {
-    const [word, text, status] = isSuspended(job) ? (['Suspended', 'Job suspended', 'True'] as const) : (['Resumed', 'Job resumed', 'False'] as const);
-    const conditions = withCondition(progress.conditions, condition('Suspended', status, {reason: `Job${word}`, message: text}, now));
+  const recordSuspension = ({job, now}: JobSync, progress: Progress): boolean => {
+    const [reason, text, status] = isSuspended(job) ? (['Suspended', 'Job suspended', 'True'] as const) : (['Resumed', 'Job resumed', 'False'] as const);
+    const conditions = withCondition(progress.conditions, condition('Suspended', status, {reason: `Job${reason}`, message: text}, now));
     if (!conditions) return false;
     progress.conditions = conditions;
-    events.normal(job, word, text);
-    if (word === 'Resumed') progress.startTime = wireTime(now);
+    events.normal(job, reason, text);
+    if (reason === 'Resumed') progress.startTime = wireTime(now);
     return true;
   };
 
   /** Deletes the pods of a job that is to end; as long as some may be left, it does not. */
-  const stop = async (round: Round, verdict: Verdict, isUpToDate: boolean): Promise<Outcome> => {
-    const managed = await manager.deleteAll(round);
-    return {managed: {...managed, action: 'reconciling'}, verdict: managed.deleted === round.active.length && isUpToDate ? verdict : undefined};
+  const stop = async (sync: JobSync, jobEnd: JobEnd, isUpToDate: boolean): Promise<SyncOutcome> => {
+    const managed = await manager.deleteAll(sync);
+    return {managed: {...managed, action: 'reconciling'}, end: managed.deleted === sync.active.length && isUpToDate ? jobEnd : undefined};
   };
 
-  const goOn = async (round: Round, isUpToDate: boolean): Promise<Outcome> => {
-    const deadline = deadlineIn(round.job, round.now);
-    if (deadline !== undefined) enqueue(keyOf(round.job), {loop: jobLoop, afterMs: deadline});
-    const managed = isUpToDate && !round.job.metadata?.deletionTimestamp ? await manager.manage(round) : undefined;
-    if (managed?.againInMs !== undefined) enqueue(keyOf(round.job), {loop: jobLoop, afterMs: Math.max(managed.againInMs, batchMs)});
+  const continueJob = async (sync: JobSync, isUpToDate: boolean): Promise<SyncOutcome> => {
+    const deadline = deadlineIn(sync.job, sync.now);
+    if (deadline !== undefined) enqueue(keyOf(sync.job), {loop: jobLoop, afterMs: deadline});
+    const managed = isUpToDate && !sync.job.metadata?.deletionTimestamp ? await manager.manage(sync) : undefined;
+    if (managed?.requeueAfterMs !== undefined) enqueue(keyOf(sync.job), {loop: jobLoop, afterMs: Math.max(managed.requeueAfterMs, batchMs)});
     const {created = 0, deleted = 0} = managed ?? {};
-    return {managed, verdict: verdictOfCompletion(round, round.active.length + created - deleted)};
+    return {managed, end: completionOf(sync, sync.active.length + created - deleted)};
   };
 
   /** One look at a job that is not over. */
-  const work = async (key: string, job: CachedJob, did: (action: Action) => void): Promise<void> => {
+  const syncJob = async (key: string, job: CachedJob, onAction: (action: Action) => void): Promise<void> => {
     // Before the pods are looked at: what is seen after that is looked at again.
     const isUpToDate = expected.satisfied(key);
-    const round = lookAt({key, job, pods: await podsOf(job), marks, released: released.of(key), record: records.get(key), now: clock.now()});
+    const sync = jobSyncOf({key, job, pods: await podsOf(job), marks, released: released.of(key), record: records.get(key), now: clock.now()});
     const progress = progressOf(job);
-    if (!isSuspended(job)) progress.startTime ??= wireTime(round.now);
+    if (!isSuspended(job)) progress.startTime ??= wireTime(sync.now);
 
-    const early = verdictOn(round);
-    const {managed, verdict} = early ? await stop(round, early, isUpToDate) : await goOn(round, isUpToDate);
-    if (managed) did(managed.action);
-    const isSuspensionNew = !early && !verdict && managed !== undefined && noteSuspension(round, progress);
+    const early = endOfJob(sync);
+    const {managed, end: jobEnd} = early ? await stop(sync, early, isUpToDate) : await continueJob(sync, isUpToDate);
+    if (managed) onAction(managed.action);
+    const isSuspensionNew = !early && !jobEnd && managed !== undefined && recordSuspension(sync, progress);
 
     const {created = 0, deleted = 0, deletedReady = 0} = managed ?? {};
-    const figures = {active: round.active.length + created - deleted, ready: round.ready - deletedReady, terminating: round.terminating + deleted};
+    const counters = {active: sync.active.length + created - deleted, ready: sync.ready - deletedReady, terminating: sync.terminating + deleted};
     const {status = {}} = job;
-    const changed = isSuspensionNew || figures.active !== (status.active ?? 0) || figures.ready !== status.ready || figures.terminating !== status.terminating;
-    await track({round, progress: Object.assign(progress, figures), verdict, changed});
+    const changed = isSuspensionNew || counters.active !== (status.active ?? 0) || counters.ready !== status.ready || counters.terminating !== status.terminating;
+    await track({sync, progress: Object.assign(progress, counters), end: jobEnd, changed});
     if (managed?.error !== undefined) throw managed.error;
   };
 
@@ -137,7 +137,7 @@ export const runner = (context: KeyedContext<WaitingPodsOptions>): Loops => {
     let action: Action = 'reconciling';
     const done = (result: 'success' | 'error') => metrics.synced(job, result, action, (clock.monotonic() - started) / 1000);
     try {
-      await work(key, job, did => (action = did));
+      await syncJob(key, job, onAction => (action = onAction));
     } catch (error) {
       done('error');
       throw error;
@@ -148,6 +148,6 @@ export const runner = (context: KeyedContext<WaitingPodsOptions>): Loops => {
 
   return {
     [jobLoop]: {reconcile, queueName: 'job'},
-    [orphanLoop]: {reconcile: orphanReleaser(context, {marks, untrack}), workers: 1, queueName: 'job_orphan_pod'},
+    [orphanLoop]: {reconcile: orphanReconciler(context, {marks, untrack}), workers: 1, queueName: 'job_orphan_pod'},
   };
 };

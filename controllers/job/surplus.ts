@@ -1,8 +1,8 @@
 import {podsToDelete} from '#controllers/shared/deletion-order.js';
-import {isIndexed, validIndexOf, type CachedJob, type CachedPod, type Marks} from './kinds.js';
+import {isIndexed, validIndexOf, type CachedJob, type CachedPod, type JobNames} from './kinds.js';
 
 /** Of pods with one index all but the one that has come furthest; and all that have no index of the job. */
-const misplaced = (job: CachedJob, active: readonly CachedPod[], marks: Marks): CachedPod[] => {
+const withoutValidIndex = (job: CachedJob, active: readonly CachedPod[], marks: JobNames): CachedPod[] => {
   const byIndex = new Map<number | undefined, CachedPod[]>();
   for (const pod of active) {
     const index = validIndexOf(pod, job, marks);
@@ -15,9 +15,9 @@ const misplaced = (job: CachedJob, active: readonly CachedPod[], marks: Marks): 
 };
 
 /** The active pods to delete, `least` at least: first those that have no place in the job, then those whose loss hurts least; of pods alike the youngest. */
-export const surplusPods = (job: CachedJob, active: readonly CachedPod[], least: number, marks: Marks): readonly CachedPod[] => {
-  const first = isIndexed(job) ? misplaced(job, active, marks) : [];
+export const surplusPods = (job: CachedJob, active: readonly CachedPod[], least: number, marks: JobNames): readonly CachedPod[] => {
+  const first = isIndexed(job) ? withoutValidIndex(job, active, marks) : [];
   if (first.length >= least) return first;
-  const going = new Set(first);
-  return [...first, ...podsToDelete(active.filter(pod => !going.has(pod)), least - first.length, {})];
+  const selected = new Set(first);
+  return [...first, ...podsToDelete(active.filter(pod => !selected.has(pod)), least - first.length, {})];
 };

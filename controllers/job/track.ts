@@ -3,29 +3,29 @@ import {kinds} from '#src/api/kinds.js';
 import {wireTime} from '#src/api/time.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import type {BackoffRecord} from './backoff.js';
-import {condition, interimType, withCondition, type Verdict} from './conditions.js';
+import {condition, interimType, withCondition, type JobEnd} from './conditions.js';
 import {counts, matchFailure} from './failure-policy.js';
 import {releasePods, type Releases, type Untrack} from './finalizers.js';
 import {countIndexes, formatIndexes, hasIndex, indexesOf, union} from './indexes.js';
-import {hasFailed, indexOf, isIndexed, isTracked, validIndexOf, type CachedJob, type CachedPod, type Marks} from './kinds.js';
+import {hasFailed, indexOf, isIndexed, isTracked, validIndexOf, type CachedJob, type CachedPod, type JobNames} from './kinds.js';
 import type {JobMetrics} from './metrics.js';
 import {countUntracked, statusOf, type Progress} from './progress.js';
-import type {Round} from './round.js';
+import type {JobSync} from './sync.js';
 
 /** So many pods are counted in one go: more would make the status too large. */
-const mostUncounted = 500;
+const maxUncounted = 500;
 
 export interface Tracking {
-  readonly round: Round;
+  readonly sync: JobSync;
   /** The status that is to be written. */
   readonly progress: Progress;
-  readonly verdict: Verdict | undefined;
+  readonly end: JobEnd | undefined;
   /** Whether the status has changed already. */
   readonly changed: boolean;
 }
 
 export interface TrackerParts {
-  readonly marks: Marks;
+  readonly marks: JobNames;
   readonly metrics: JobMetrics;
   readonly released: Releases;
   readonly untrack: Untrack;
@@ -54,14 +54,14 @@ export const tracker = ({writer, events, clock}: Pick<KeyedContext, 'writer' | '
   const jobs = writer(kinds.jobs);
 
   /** Whether nothing is to be learnt of the pod any more. */
-  const mayGo = (pod: CachedPod, failed: boolean, {round: {job, waiting}, verdict}: Tracking): boolean => {
-    if (job.metadata?.deletionTimestamp || verdict || pod.status?.phase === 'Succeeded') return true;
+  const canRelease = (pod: CachedPod, failed: boolean, {sync: {job, waiting}, end: jobEnd}: Tracking): boolean => {
+    if (job.metadata?.deletionTimestamp || jobEnd || pod.status?.phase === 'Succeeded') return true;
     const index = indexOf(pod, marks);
     return failed && (index === undefined || waiting.get(index) !== pod);
   };
 
-  const countPod = (pod: CachedPod, failed: boolean, {round, progress, verdict}: Tracking, counted: Counted): void => {
-    const {job, uncounted, succeededBefore} = round;
+  const countPod = (pod: CachedPod, failed: boolean, {sync, progress, end: jobEnd}: Tracking, counted: Counted): void => {
+    const {job, uncounted, succeededBefore} = sync;
     const uid = uidOf(pod);
     if (pod.status?.phase === 'Succeeded' && !uncounted.failed.has(uid)) {
       const index = validIndexOf(pod, job, marks);
@@ -72,7 +72,7 @@ export const tracker = ({writer, events, clock}: Pick<KeyedContext, 'writer' | '
       return;
     }
     // Of a job that has failed, all that had not ended have failed too.
-    const isLost = failed || verdict?.ends === 'Failed';
+    const isLost = failed || jobEnd?.ends === 'Failed';
     if (!isLost || uncounted.failed.has(uid) || (isIndexed(job) && validIndexOf(pod, job, marks) === undefined)) return;
     const match = matchFailure(job, pod);
     if (match) counted.actions.push(match.action);
@@ -80,17 +80,17 @@ export const tracker = ({writer, events, clock}: Pick<KeyedContext, 'writer' | '
   };
 
   const countPods = (tracking: Tracking): Counted => {
-    const {round, progress} = tracking;
-    const {job, pods, tracked} = round;
+    const {sync, progress} = tracking;
+    const {job, pods, tracked} = sync;
     const counted: Counted = {release: [], succeededIndexes: [], actions: [], changed: false, full: false};
     const inOrder = isIndexed(job) ? [...pods].sort((a, b) => (indexOf(a, marks) ?? -1) - (indexOf(b, marks) ?? -1)) : pods;
     for (const pod of inOrder) {
       if (!isTracked(pod, marks) || !tracked.has(uidOf(pod))) continue;
       const failed = hasFailed(pod, job);
-      if (!mayGo(pod, failed, tracking)) continue;
+      if (!canRelease(pod, failed, tracking)) continue;
       counted.release.push(pod);
       countPod(pod, failed, tracking, counted);
-      if (counted.succeededIndexes.length + progress.uncounted.succeeded.length + progress.uncounted.failed.length < mostUncounted) continue;
+      if (counted.succeededIndexes.length + progress.uncounted.succeeded.length + progress.uncounted.failed.length < maxUncounted) continue;
       counted.full = true;
       break;
     }
@@ -98,7 +98,7 @@ export const tracker = ({writer, events, clock}: Pick<KeyedContext, 'writer' | '
   };
 
   /** Writes the indexes into the status; whether they have changed. */
-  const noteIndexes = ({round: {job, succeededBefore, succeededIndexes, failedIndexes}, progress}: Tracking, {succeededIndexes: since, full}: Counted): boolean => {
+  const updateIndexes = ({sync: {job, succeededBefore, succeededIndexes, failedIndexes}, progress}: Tracking, {succeededIndexes: since, full}: Counted): boolean => {
     if (!isIndexed(job)) return false;
     // Those beyond what can be counted at once keep their finalizers, and are found again.
     const indexes = union(full ? succeededBefore : succeededIndexes, indexesOf(since));
@@ -110,17 +110,17 @@ export const tracker = ({writer, events, clock}: Pick<KeyedContext, 'writer' | '
   };
 
   /** Says that the job is over, if it is. */
-  const end = (verdict: Verdict, progress: Progress): boolean => {
+  const end = (jobEnd: JobEnd, progress: Progress): boolean => {
     const {uncounted, terminating} = progress;
     if (uncounted.succeeded.length + uncounted.failed.length + terminating > 0) return false;
     const now = clock.now();
-    progress.conditions = withCondition(progress.conditions, condition(verdict.ends, 'True', verdict, now)) ?? progress.conditions;
-    if (verdict.ends === 'Complete') progress.completionTime = wireTime(now);
+    progress.conditions = withCondition(progress.conditions, condition(jobEnd.ends, 'True', jobEnd, now)) ?? progress.conditions;
+    if (jobEnd.ends === 'Complete') progress.completionTime = wireTime(now);
     return true;
   };
 
-  const tellEnd = (job: CachedJob, verdict: Verdict, {succeeded}: Progress): void => {
-    const {ends, reason, message} = verdict;
+  const reportEnd = (job: CachedJob, jobEnd: JobEnd, {succeeded}: Progress): void => {
+    const {ends, reason, message} = jobEnd;
     if (ends === 'Failed') events.warning(job, reason, message);
     else {
       if (succeeded > (job.spec?.completions ?? Infinity)) events.warning(job, 'TooManySucceededPods', 'Too many succeeded pods running after completion count reached');
@@ -130,9 +130,9 @@ export const tracker = ({writer, events, clock}: Pick<KeyedContext, 'writer' | '
   };
 
   return async (tracking: Tracking): Promise<void> => {
-    const {round, progress, verdict} = tracking;
-    const {key, record} = round;
-    let {job} = round;
+    const {sync, progress, end: jobEnd} = tracking;
+    const {key, record} = sync;
+    let {job} = sync;
     let before = {...progress};
     const write = async () => {
       job = await jobs.updateStatus({...job, status: statusOf(progress)} as Parameters<typeof jobs.updateStatus>[0]);
@@ -141,12 +141,12 @@ export const tracker = ({writer, events, clock}: Pick<KeyedContext, 'writer' | '
       before = {...progress};
     };
 
-    const tracked = new Set(round.tracked);
+    const tracked = new Set(sync.tracked);
     let changed = countUntracked(progress, tracked) || tracking.changed;
     const counted = countPods(tracking);
-    changed = noteIndexes(tracking, counted) || counted.changed || changed;
-    if (verdict) {
-      const conditions = withCondition(progress.conditions, condition(interimType(verdict), 'True', verdict, clock.now()));
+    changed = updateIndexes(tracking, counted) || counted.changed || changed;
+    if (jobEnd) {
+      const conditions = withCondition(progress.conditions, condition(interimType(jobEnd), 'True', jobEnd, clock.now()));
       if (conditions) progress.conditions = conditions;
       changed ||= conditions !== undefined;
     }
@@ -163,8 +163,8 @@ export const tracker = ({writer, events, clock}: Pick<KeyedContext, 'writer' | '
       if (changed) await write();
       throw error;
     }
-    const isOver = verdict !== undefined && !counted.full && end(verdict, progress);
-    if (changed || isOver) await write();
-    if (isOver) tellEnd(job, verdict, progress);
+    const isFinished = jobEnd !== undefined && !counted.full && end(jobEnd, progress);
+    if (changed || isFinished) await write();
+    if (isFinished) reportEnd(job, jobEnd, progress);
   };
 };

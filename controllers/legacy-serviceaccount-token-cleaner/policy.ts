@@ -14,15 +14,15 @@ export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0,
 const startOf = (text: string | undefined): number | undefined => (text && day.test(text) ? parseTime(`${text}T00:00:00Z`) : undefined);
 
 /** Whether uses have been noted for a whole period: what was not noted as used before that may have been used all the same. */
-export const knowsEnough = (since: string | undefined, periodMs: number, now: number): boolean => {
+export const isTrackedLongEnough = (since: string | undefined, periodMs: number, now: number): boolean => {
   const start = startOf(since);
   return start !== undefined && start + dayMs + periodMs <= now;
 };
 
-export type Verdict = 'keep' | 'mark' | 'delete';
+export type CleanupAction = 'keep' | 'mark' | 'delete';
 
 /** What becomes of a token secret. `account` is the account it names, if there is one; `isMounted` tells whether a pod uses it. */
-export const verdictOn = (secret: Frozen<Secret>, {account, isMounted, periodMs, now, naming}: {account: Frozen<ServiceAccount> | undefined; isMounted: () => boolean; periodMs: number; now: number; naming: Naming}): Verdict => {
+export const cleanupActionFor = (secret: Frozen<Secret>, {account, isMounted, periodMs, now, naming}: {account: Frozen<ServiceAccount> | undefined; isMounted: () => boolean; periodMs: number; now: number; naming: Naming}): CleanupAction => {
   const {name, creationTimestamp, deletionTimestamp, labels = {}} = secret.metadata ?? {};
   const limit = now - periodMs;
   const created = parseTime(creationTimestamp);

@@ -10,7 +10,7 @@ import {Pieces} from '#src/base/turn.js';
 import {secretNamesOf} from '#src/model/pod/secret-names.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
-import {dayOf, knowsEnough, verdictOn} from './policy.js';
+import {dayOf, isTrackedLongEnough, cleanupActionFor} from './policy.js';
 
 export type CleanerOptions = Pick<ControllerManagerOptions, 'legacyServiceAccountTokenCleanUpPeriod'>;
 
@@ -33,22 +33,22 @@ export const cleaner = (context: KeyedContext<CleanerOptions>): Reconcile => {
 
   const mark = (secret: Frozen<Secret>, now: number) =>
     secrets.patch(secret, 'merge', {metadata: {uid: secret.metadata?.uid, labels: {[naming.key('legacy-token-invalid-since')]: dayOf(now)}}});
-  const act = async (secret: Frozen<Secret>, now: number): Promise<void> => {
+  const cleanSecret = async (secret: Frozen<Secret>, now: number): Promise<void> => {
     const {namespace = '', name = ''} = keyOf(secret);
     const isMounted = () => pods.count(podsBySecret, keyText({namespace, name})) > 0;
-    const verdict = verdictOn(secret, {account: accounts.get(accountKeyOf(secret, naming)), isMounted, periodMs, now, naming});
-    if (verdict === 'mark') await mark(secret, now);
-    if (verdict === 'delete') await unlessMissing(secrets.delete(secret, {onlyIf: 'unchanged'}));
+    const action = cleanupActionFor(secret, {account: accounts.get(accountKeyOf(secret, naming)), isMounted, periodMs, now, naming});
+    if (action === 'mark') await mark(secret, now);
+    if (action === 'delete') await unlessMissing(secrets.delete(secret, {onlyIf: 'unchanged'}));
   };
 
   return async () => {
     const now = clock.now();
     const tracking = await unlessMissing(client.resource(kinds.configMaps).get(naming.legacyTokenTracking, {namespace: naming.systemNamespace}));
-    if (!knowsEnough(tracking?.data?.['since'], periodMs, now)) return settled;
+    if (!isTrackedLongEnough(tracking?.data?.['since'], periodMs, now)) return settled;
     for (const secret of cached.list()) {
       const pause = pieces.pause();
       if (pause) await pause;
-      await act(secret, now).catch((error: unknown) => {
+      await cleanSecret(secret, now).catch((error: unknown) => {
         if (!isConflict(error)) log.error({err: error, secret: keyText(keyOf(secret))}, 'a token secret could not be cleaned');
       });
     }

@@ -8,7 +8,7 @@ import type {Leftover} from './content.js';
 export type NamespaceCondition = NonNullable<NonNullable<Namespace['status']>['conditions']>[number];
 
 /** What a round of emptying a namespace found. */
-export interface Findings {
+export interface ContentDeletion {
   /** Undefined when the server told nothing at all; `discoveryError` says why. */
   readonly discovered: Pick<Discovered, 'failed' | 'malformed'> | undefined;
   readonly discoveryError?: unknown;
@@ -16,17 +16,17 @@ export interface Findings {
 }
 
 /** How one condition is told: what is wrong, or nothing, and the words for either. */
-interface Row {
+interface ConditionRule {
   readonly type: string;
   readonly good: readonly [reason: string, message: (naming: Naming) => string];
   readonly bad: string;
-  problem(findings: Findings): string | undefined;
+  problem(deletion: ContentDeletion): string | undefined;
 }
 
 const listed = (texts: readonly string[], lead: string): string | undefined => (texts.length > 0 ? `${lead}: ${[...texts].sort().join(', ')}` : undefined);
 
 /** The groups that could not be asked, in the words of clients. */
-export const discoveryProblem = ({discovered, discoveryError}: Findings): string | undefined => {
+export const discoveryProblem = ({discovered, discoveryError}: ContentDeletion): string | undefined => {
   if (discoveryError !== undefined) return messageOf(discoveryError);
   return listed(
     [...(discovered?.failed ?? [])].map(([groupVersion, why]) => `${groupVersion}: ${why}`),
@@ -34,28 +34,28 @@ export const discoveryProblem = ({discovered, discoveryError}: Findings): string
   );
 };
 
-export const parsingProblem = ({discovered}: Findings): string | undefined => {
+export const parsingProblem = ({discovered}: ContentDeletion): string | undefined => {
   const malformed = discovered?.malformed ?? [];
   return malformed.length > 0 ? malformed.map(text => `unexpected GroupVersion string: ${text}`).join(', ') : undefined;
 };
 
-const failures = ({leftovers}: Findings): string[] => leftovers.flatMap(([, {error}]) => (error === undefined ? [] : [messageOf(error)]));
+const failures = ({leftovers}: ContentDeletion): string[] => leftovers.flatMap(([, {error}]) => (error === undefined ? [] : [messageOf(error)]));
 
-const held = ({leftovers}: Findings): Map<string, number> => {
+const countByFinalizer = ({leftovers}: ContentDeletion): Map<string, number> => {
   const total = new Map<string, number>();
   for (const [, {finalizers}] of leftovers) for (const [finalizer, count] of finalizers) total.set(finalizer, (total.get(finalizer) ?? 0) + count);
   return total;
 };
 
 /** In the order in which they stand in the status. */
-const rows: readonly Row[] = [
+const conditionRules: readonly ConditionRule[] = [
   {
     type: 'NamespaceDeletionDiscoveryFailure',
     good: ['ResourcesDiscovered', () => 'All resources successfully discovered'],
     bad: 'DiscoveryFailed',
-    problem(findings) {
-      const count = findings.discovered?.failed.size ?? 0;
-      const problem = discoveryProblem(findings);
+    problem(deletion) {
+      const count = deletion.discovered?.failed.size ?? 0;
+      const problem = discoveryProblem(deletion);
       return problem && count > 0 ? `Discovery failed for some groups, ${count} failing: ${problem}` : problem;
     },
   },
@@ -69,7 +69,7 @@ const rows: readonly Row[] = [
     type: 'NamespaceDeletionContentFailure',
     good: ['ContentDeleted', () => 'All content successfully deleted, may be waiting on finalization'],
     bad: 'ContentDeletionFailed',
-    problem: findings => listed(failures(findings), `Failed to delete all resource types, ${failures(findings).length} remaining`),
+    problem: deletion => listed(failures(deletion), `Failed to delete all resource types, ${failures(deletion).length} remaining`),
   },
   {
     type: 'NamespaceContentRemaining',
@@ -85,26 +85,26 @@ const rows: readonly Row[] = [
     type: 'NamespaceFinalizersRemaining',
     good: ['ContentHasNoFinalizers', () => 'All content successfully removed'],
     bad: 'SomeFinalizersRemain',
-    problem: findings => listed([...held(findings)].map(([finalizer, count]) => `${finalizer} in ${count} resource instances`), 'Some finalizers are remaining'),
+    problem: deletion => listed([...countByFinalizer(deletion)].map(([finalizer, count]) => `${finalizer} in ${count} resource instances`), 'Some finalizers are remaining'),
   },
 ];
 
 /** The conditions of a namespace after a round, or undefined when they stay as they are. Times move only when a status does. */
 export const nextConditions = (
   before: Frozen<readonly NamespaceCondition[]>,
-  findings: Findings,
+  deletion: ContentDeletion,
   {naming, now}: {readonly naming: Naming; readonly now: string},
 ): NamespaceCondition[] | undefined => {
   const conditions: NamespaceCondition[] = before.map(condition => ({...condition}) as NamespaceCondition);
   let changed = false;
-  for (const {type, good, bad, problem} of rows) {
-    const message = problem(findings);
-    const told = message === undefined ? {status: 'False', reason: good[0], message: good[1](naming)} : {status: 'True', reason: bad, message};
+  for (const {type, good, bad, problem} of conditionRules) {
+    const message = problem(deletion);
+    const state = message === undefined ? {status: 'False', reason: good[0], message: good[1](naming)} : {status: 'True', reason: bad, message};
     const at = conditions.findIndex(condition => condition.type === type);
     const old = conditions[at];
-    if (old && old.status === told.status && old.reason === told.reason && old.message === told.message) continue;
+    if (old && old.status === state.status && old.reason === state.reason && old.message === state.message) continue;
     changed = true;
-    const next = {type, ...told, lastTransitionTime: old && old.status === told.status ? old.lastTransitionTime : now} as NamespaceCondition;
+    const next = {type, ...state, lastTransitionTime: old && old.status === state.status ? old.lastTransitionTime : now} as NamespaceCondition;
     if (old) conditions[at] = next;
     else conditions.push(next);
   }

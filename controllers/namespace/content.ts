@@ -23,7 +23,7 @@ export interface Leftover {
 /** How long finalizers are given, and objects that take longer to end than they may. */
 const finalizerSeconds = 15;
 
-const nothing: Leftover = {count: 0, finalizers: new Map(), estimateSeconds: 0};
+const noLeftover: Leftover = {count: 0, finalizers: new Map(), estimateSeconds: 0};
 
 /** The server does not do that with this resource, whatever discovery says. */
 const isUnsupported = (error: unknown): boolean => error instanceof StatusError && (error.code === 404 || error.code === 405);
@@ -49,7 +49,7 @@ export class ContentDeleter {
       const left = await this.#list(resource, namespace);
       return leftover(resource, namespace, left, {estimateSeconds, now: this.#clock.now()});
     } catch (error) {
-      return {...nothing, estimateSeconds, error};
+      return {...noLeftover, estimateSeconds, error};
     }
   }
 
@@ -89,10 +89,10 @@ export class ContentDeleter {
     return this.#client.metadata(handleOf(this.#client.naming, resource));
   }
 
-  async #ifSupported(verb: string, {verbs}: FoundResource, act: () => Promise<unknown>): Promise<unknown> {
+  async #ifSupported(verb: string, {verbs}: FoundResource, call: () => Promise<unknown>): Promise<unknown> {
     if (!verbs.includes(verb)) return undefined;
     try {
-      return (await act()) ?? {};
+      return (await call()) ?? {};
     } catch (error) {
       if (!isUnsupported(error)) throw error;
       // Nothing is remembered: a resource that is gone now may be served again.
@@ -114,8 +114,8 @@ const dueOf = (left: readonly KubeObject[]): number | undefined => {
 };
 
 const leftover = ({group, version, resource}: FoundResource, namespace: string, left: readonly KubeObject[] | undefined, {estimateSeconds, now}: {readonly estimateSeconds: number; readonly now: number}): Leftover => {
-  if (!left) return {...nothing, estimateSeconds};
-  if (left.length === 0) return nothing;
+  if (!left) return {...noLeftover, estimateSeconds};
+  if (left.length === 0) return noLeftover;
   const finalizers = new Map<string, number>();
   for (const {metadata} of left) for (const finalizer of metadata?.finalizers ?? []) finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
   const found = {count: left.length, finalizers};

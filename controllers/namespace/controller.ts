@@ -4,7 +4,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Namespace} from '#src/api/types.js';
 import {defineController, every, mapped} from '#src/runtime/controller.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
-import {terminator} from './reconcile.js';
+import {namespaceReconciler} from './reconcile.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentNamespaceSyncs' | 'namespaceSyncPeriod'>;
 
@@ -33,5 +33,5 @@ export default defineController<Options>({
       ({lister}) => lister(kinds.namespaces).list().flatMap(terminating),
     ),
   ],
-  create: terminator,
+  create: namespaceReconciler,
 });

@@ -6,19 +6,19 @@ import {isConflict, isNotFound} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {Namespace} from '#src/api/types.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
-import {discoveryProblem, nextConditions, parsingProblem, type Findings} from './conditions.js';
+import {discoveryProblem, nextConditions, parsingProblem, type ContentDeletion} from './conditions.js';
 import {ContentDeleter, isPods, type Leftover} from './content.js';
 
 /** Empties a namespace that was deleted, then takes the platform's finalizer from it. Looks again while something is left. */
-export const terminator = ({lister, client, clock, naming}: KeyedContext<never>): Reconcile => {
+export const namespaceReconciler = ({lister, client, clock, naming}: KeyedContext<never>): Reconcile => {
   const cached = lister(kinds.namespaces);
   const namespaces = client.resource(kinds.namespaces);
   const content = new ContentDeleter(client, clock);
 
-  const findings = async (namespace: Namespace, signal: AbortSignal): Promise<Findings> => {
+  const deleteContent = async (namespace: Namespace, signal: AbortSignal): Promise<ContentDeletion> => {
     const {name = '', deletionTimestamp = ''} = namespace.metadata ?? {};
     const {discovered, discoveryError} = await discover(client).then(
-      found => ({discovered: found, discoveryError: undefined}),
+      deletion => ({discovered: deletion, discoveryError: undefined}),
       (error: unknown) => ({discovered: undefined, discoveryError: error}),
     );
     const leftovers: [FoundResource, Leftover][] = [];
@@ -32,8 +32,8 @@ export const terminator = ({lister, client, clock, naming}: KeyedContext<never>)
     return {discovered, leftovers, ...(discoveryError === undefined ? {} : {discoveryError})};
   };
 
-  const tell = async (namespace: Namespace, found: Findings): Promise<Namespace> => {
-    const conditions = nextConditions(namespace.status?.conditions ?? [], found, {naming, now: wireTime(clock.now())});
+  const updateConditions = async (namespace: Namespace, deletion: ContentDeletion): Promise<Namespace> => {
+    const conditions = nextConditions(namespace.status?.conditions ?? [], deletion, {naming, now: wireTime(clock.now())});
     if (!conditions) return namespace;
     return namespaces.update({...namespace, status: {...namespace.status, conditions}}, {subresource: 'status'});
   };
@@ -62,16 +62,16 @@ export const terminator = ({lister, client, clock, naming}: KeyedContext<never>)
     const marked = await unlessMissing(write(live, 'status', markTerminating));
     if (!marked?.metadata?.deletionTimestamp || (marked.spec?.finalizers ?? []).length === 0) return settled;
 
-    const found = await findings(marked, signal);
-    const told = await tell(marked, found).catch((error: unknown) => {
+    const deletion = await deleteContent(marked, signal);
+    const latest = await updateConditions(marked, deletion).catch((error: unknown) => {
       if (!isConflict(error) && !isNotFound(error)) log.error({err: error}, 'the conditions of a namespace could not be written');
       return marked;
     });
-    const error = failureOf(found);
+    const error = failureOf(deletion);
     if (error) throw error;
-    const estimate = Math.max(0, ...found.leftovers.map(([, {estimateSeconds}]) => estimateSeconds));
+    const estimate = Math.max(0, ...deletion.leftovers.map(([, {estimateSeconds}]) => estimateSeconds));
     if (estimate > 0) return requeueAfter((Math.floor(estimate / 2) + 1) * 1000);
-    await unlessMissing(write(told, 'finalize', latest => withoutFinalizer(latest, naming.namespaceFinalizer)));
+    await unlessMissing(write(latest, 'finalize', latest => withoutFinalizer(latest, naming.namespaceFinalizer)));
     return settled;
   };
 };
@@ -91,7 +91,7 @@ const withoutFinalizer = (namespace: Namespace, finalizer: string): Namespace =>
   spec: {...namespace.spec, finalizers: [...new Set((namespace.spec?.finalizers ?? []).filter(each => each !== finalizer))].sort()},
 });
 
-const failureOf = (found: Findings): Error | undefined => {
-  const problems = [discoveryProblem(found), parsingProblem(found)].filter(problem => problem !== undefined).map(problem => new Error(problem));
-  return aggregate([...problems, ...found.leftovers.flatMap(([, {error, isOverdue}]) => (error === undefined || isOverdue ? [] : [error]))]);
+const failureOf = (deletion: ContentDeletion): Error | undefined => {
+  const problems = [discoveryProblem(deletion), parsingProblem(deletion)].filter(problem => problem !== undefined).map(problem => new Error(problem));
+  return aggregate([...problems, ...deletion.leftovers.flatMap(([, {error, isOverdue}]) => (error === undefined || isOverdue ? [] : [error]))]);
 };

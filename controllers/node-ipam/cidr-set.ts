@@ -17,32 +17,32 @@ export interface CidrSet {
 }
 
 /** At so many bits of difference the numbers of an IPv6 range's blocks end. */
-const mostIpv6Bits = 16;
+const maxIpv6Bits = 16;
 
 const width = {4: 32, 6: 128} as const;
 
 /** One bit a block, with room as far as blocks were taken. */
-class Bits {
-  #words = new Uint8Array(32);
+class BitSet {
+  #bytes = new Uint8Array(32);
 
   has(index: number): boolean {
-    return ((this.#words[index >> 3] ?? 0) & (1 << (index & 7))) !== 0;
+    return ((this.#bytes[index >> 3] ?? 0) & (1 << (index & 7))) !== 0;
   }
 
   /** Whether that changed it. */
   set(index: number, on: boolean): boolean {
     if (this.has(index) === on) return false;
-    if (index >> 3 >= this.#words.length) {
-      const grown = new Uint8Array(Math.max(this.#words.length * 2, (index >> 3) + 1));
-      grown.set(this.#words);
-      this.#words = grown;
+    if (index >> 3 >= this.#bytes.length) {
+      const grown = new Uint8Array(Math.max(this.#bytes.length * 2, (index >> 3) + 1));
+      grown.set(this.#bytes);
+      this.#bytes = grown;
     }
-    this.#words[index >> 3]! ^= 1 << (index & 7);
+    this.#bytes[index >> 3]! ^= 1 << (index & 7);
     return true;
   }
 }
 
-const figures = (meter: Meter) => {
+const cidrSetMetrics = (meter: Meter) => {
   const subject = 'node_ipam_controller';
   const labels = ['clusterCIDR'];
   return {
@@ -60,12 +60,12 @@ export const cidrSet = (range: IpRange, nodeBits: number, meter: Meter): CidrSet
   const {address: {family}, bits} = range;
   const clusterCIDR = formatRange(range);
   if (nodeBits < bits || nodeBits > width[family]) throw new RangeError(`a range of /${bits} cannot be cut into blocks of /${nodeBits}`);
-  if (family === 6 && nodeBits - bits > mostIpv6Bits) throw new RangeError('New CIDR set failed; the node CIDR size is too big');
+  if (family === 6 && nodeBits - bits > maxIpv6Bits) throw new RangeError('New CIDR set failed; the node CIDR size is too big');
   const size = 2 ** (nodeBits - bits);
   const first = rangeStart(range).value;
   const blockSize = 1n << BigInt(width[family] - nodeBits);
-  const taken = new Bits();
-  const {allocations, releases, max, usage, tries} = figures(meter);
+  const taken = new BitSet();
+  const {allocations, releases, max, usage, tries: attempts} = cidrSetMetrics(meter);
   const of = {clusterCIDR};
   let next = 0;
   let count = 0;
@@ -106,7 +106,7 @@ export const cidrSet = (range: IpRange, nodeBits: number, meter: Meter): CidrSet
       const block = blockAt(next);
       next = (next + 1) % size;
       mark(block, true);
-      tries.observe(looked, of);
+      attempts.observe(looked, of);
       return block;
     },
     occupy: cidr => mark(cidr, true),

@@ -1,7 +1,7 @@
 import {kinds} from '#src/api/kinds.js';
 import {defineController} from '#src/runtime/controller.js';
 import {ipamFlags, type IpamOptions} from './plan.js';
-import {nodeRanges} from './reconcile.js';
+import {nodeIpamReconciler} from './reconcile.js';
 
 /** Gives each node a part of the cluster's ranges that no other node has. What nodes have is read anew at each start, so nothing is kept elsewhere. */
 export default defineController<IpamOptions>({
@@ -14,5 +14,5 @@ export default defineController<IpamOptions>({
   workers: 30,
   enabled: ({allocateNodeCidrs}) => (allocateNodeCidrs ? true : '--allocate-node-cidrs is off'),
   primary: kinds.nodes,
-  create: nodeRanges,
+  create: nodeIpamReconciler,
 });

@@ -11,10 +11,10 @@ import {cidrSets, type IpamOptions} from './plan.js';
 
 /** The nodes that are there are asked for so often and so long before work begins. */
 const pollMs = 10_000;
-const polls = 60;
+const maxPolls = 60;
 
 /** How often a node's ranges are tried to be written before the next retry. */
-const writeTries = 3;
+const maxWriteAttempts = 3;
 
 const rangesOf = ({spec}: Frozen<Node>): readonly string[] => (spec?.podCIDRs?.length ? spec.podCIDRs : spec?.podCIDR ? [spec.podCIDR] : []);
 
@@ -22,7 +22,7 @@ const rangesOf = ({spec}: Frozen<Node>): readonly string[] => (spec?.podCIDRs?.l
 const wasRefused = (error: unknown): boolean => error instanceof StatusError && error.code !== 504 && error.code < 500;
 
 const allNodes = async ({client, clock, signal, log}: KeyedContext<IpamOptions>): Promise<readonly Node[]> => {
-  for (let left = polls; ; left--) {
+  for (let left = maxPolls; ; left--) {
     try {
       return (await client.resource(kinds.nodes).list({signal})).items;
     } catch (error) {
@@ -34,11 +34,11 @@ const allNodes = async ({client, clock, signal, log}: KeyedContext<IpamOptions>)
 };
 
 /** Takes over what nodes have already: this is how a restart knows what is free, and how ranges that do not fit the options are found. */
-const takeOver = (taken: Allocator, nodes: readonly Node[]): void => {
+const occupyExisting = (allocations: Allocator, nodes: readonly Node[]): void => {
   for (const node of nodes) {
     const name = node.metadata?.name ?? '';
     try {
-      taken.occupy(name, rangesOf(node));
+      allocations.occupy(name, rangesOf(node));
     } catch (error) {
       throw new OptionError(`--cluster-cidr: the range of node ${name} does not fit: ${(error as Error).message}`, {cause: error});
     }
@@ -46,23 +46,23 @@ const takeOver = (taken: Allocator, nodes: readonly Node[]): void => {
 };
 
 /** Gives every node a range for its pods of each of the cluster's ranges, and takes it back when the node goes. */
-export const nodeRanges = async (context: KeyedContext<IpamOptions>): Promise<Reconcile> => {
+export const nodeIpamReconciler = async (context: KeyedContext<IpamOptions>): Promise<Reconcile> => {
   const {lister, listen, client, events, log, meter, options} = context;
   if (options.cidrAllocatorType === 'CloudAllocator') throw new OptionError('--cidr-allocator-type: CloudAllocator needs a cloud provider that tells the ranges of nodes, and there is none');
   const nodes = lister(kinds.nodes);
-  const taken = allocator(cidrSets(options, {log, meter}));
-  takeOver(taken, await allNodes(context));
+  const allocations = allocator(cidrSets(options, {log, meter}));
+  occupyExisting(allocations, await allNodes(context));
   // Before the key of a node that comes again under its name is looked at.
   listen(kinds.nodes, ({type, object}) => {
-    if (type === 'deleted') taken.release(object.metadata?.name ?? '');
+    if (type === 'deleted') allocations.release(object.metadata?.name ?? '');
   });
 
-  const tell = (node: Frozen<Node>, reason: string): void => events.normal(node, reason, `Node ${node.metadata?.name} status is now: ${reason}`);
+  const recordStatusEvent = (node: Frozen<Node>, reason: string): void => events.normal(node, reason, `Node ${node.metadata?.name} status is now: ${reason}`);
 
   const write = async (node: Frozen<Node>, podCIDRs: readonly string[]): Promise<void> => {
     const {name = '', uid} = node.metadata ?? {};
     const patch = {metadata: {uid}, spec: {podCIDR: podCIDRs[0], podCIDRs}};
-    for (let left = writeTries - 1; ; left--) {
+    for (let left = maxWriteAttempts - 1; ; left--) {
       try {
         await client.resource(kinds.nodes).patch(name, 'strategic', patch);
         return;
@@ -72,11 +72,11 @@ export const nodeRanges = async (context: KeyedContext<IpamOptions>): Promise<Re
     }
   };
 
-  const give = async (node: Frozen<Node>): Promise<void> => {
+  const allocateRanges = async (node: Frozen<Node>): Promise<void> => {
     const {name = '', uid} = node.metadata ?? {};
-    const proposed = taken.propose(name);
+    const proposed = allocations.propose(name);
     if (!proposed) {
-      tell(node, 'CIDRNotAvailable');
+      recordStatusEvent(node, 'CIDRNotAvailable');
       throw new Error('failed to allocate cidr from cluster cidr: CIDR allocation failed; there are no remaining CIDRs left to allocate in the accepted range');
     }
     try {
@@ -86,10 +86,10 @@ export const nodeRanges = async (context: KeyedContext<IpamOptions>): Promise<Re
       const live = await client.resource(kinds.nodes).get(name).catch((problem: unknown) => (isNotFound(problem) ? undefined : node));
       const own = live && rangesOf(live);
       if (own?.length && sameJson(own, proposed)) return;
-      if (own?.length) return taken.occupy(name, own);
-      if (live?.metadata?.uid !== uid) return taken.release(name);
-      tell(node, 'CIDRAssignmentFailed');
-      if (wasRefused(error)) taken.release(name);
+      if (own?.length) return allocations.occupy(name, own);
+      if (live?.metadata?.uid !== uid) return allocations.release(name);
+      recordStatusEvent(node, 'CIDRAssignmentFailed');
+      if (wasRefused(error)) allocations.release(name);
       throw error;
     }
   };
@@ -97,9 +97,9 @@ export const nodeRanges = async (context: KeyedContext<IpamOptions>): Promise<Re
   return async ({name}) => {
     const node = nodes.get(name);
     if (!node) return settled;
-    if (node.metadata?.deletionTimestamp) taken.release(name);
-    else if (rangesOf(node).length > 0) taken.occupy(name, rangesOf(node));
-    else await give(node);
+    if (node.metadata?.deletionTimestamp) allocations.release(name);
+    else if (rangesOf(node).length > 0) allocations.occupy(name, rangesOf(node));
+    else await allocateRanges(node);
     return settled;
   };
 };

@@ -1,25 +1,25 @@
 import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';
-import {EvictionQueue, type Deal} from './eviction-queue.js';
+import {EvictionQueue, type EvictNode} from './eviction-queue.js';
 import type {NodeCondition} from './taints.js';
 import {rateOf, zoneHealth, type ZoneHealth, type ZoneRules, type ZoneState} from './zones.js';
 
 /** What the states of all zones together call for, beside the rates that are set already. */
-export type Verdict = 'allDown' | 'backAgain' | 'nothing';
+export type DisruptionChange = 'allDown' | 'backAgain' | 'nothing';
 
 /** The zones: how each is, and which of its nodes are to be given up. */
 export interface Zones {
   /** Takes note of a zone. */
-  meet(zone: string): void;
+  addZone(zone: string): void;
   queue(zone: string): EvictionQueue | undefined;
   /** Judges zones anew by the conditions of their nodes and sets how fast nodes are given up. */
-  judge(conditions: ReadonlyMap<string, readonly (NodeCondition | undefined)[]>): Verdict;
+  updateStates(conditions: ReadonlyMap<string, readonly (NodeCondition | undefined)[]>): DisruptionChange;
   /** Deals with what is due in each zone. */
-  work(deal: Deal): Promise<void>;
+  processQueues(evict: EvictNode): Promise<void>;
   /** Whether there is anything to deal with, now or soon. */
   readonly isBusy: boolean;
   /** Counts a node that was given up. */
-  counted(zone: string): void;
+  countEviction(zone: string): void;
 }
 
 interface Zone {
@@ -43,19 +43,19 @@ const gauges = (meter: Meter) => {
 
 export const zones = ({clock, meter, rules}: {readonly clock: Clock; readonly meter: Meter; readonly rules: ZoneRules}): Zones => {
   const all = new Map<string, Zone>();
-  const figures = gauges(meter);
+  const metrics = gauges(meter);
 
-  const show = (zone: string, {size, unhealthy}: Pick<ZoneHealth, 'size' | 'unhealthy'>): void => {
-    figures.size.set(size, {zone});
-    figures.unhealthy.set(unhealthy, {zone});
-    figures.health.set(size === 0 ? 100 : (100 * (size - unhealthy)) / size, {zone});
+  const setMetrics = (zone: string, {size, unhealthy}: Pick<ZoneHealth, 'size' | 'unhealthy'>): void => {
+    metrics.size.set(size, {zone});
+    metrics.unhealthy.set(unhealthy, {zone});
+    metrics.health.set(size === 0 ? 100 : (100 * (size - unhealthy)) / size, {zone});
   };
 
-  const meet = (zone: string): Zone => {
+  const getOrAdd = (zone: string): Zone => {
     let known = all.get(zone);
     if (!known) {
       all.set(zone, (known = {state: 'Initial', queue: new EvictionQueue(clock, rules.rate)}));
-      figures.evictions.add({zone}, 0);
+      metrics.evictions.add({zone}, 0);
     }
     return known;
   };
@@ -66,23 +66,23 @@ export const zones = ({clock, meter, rules}: {readonly clock: Clock; readonly me
   };
 
   return {
-    meet: zone => void meet(zone),
+    addZone: zone => void getOrAdd(zone),
     queue: zone => all.get(zone)?.queue,
-    counted: zone => figures.evictions.add({zone}),
+    countEviction: zone => metrics.evictions.add({zone}),
     get isBusy() {
       return [...all.values()].some(({queue}) => queue.isBusy);
     },
-    async work(deal) {
-      for (const {queue} of all.values()) await queue.work(deal);
+    async processQueues(evict) {
+      for (const {queue} of all.values()) await queue.process(evict);
     },
-    judge(conditions) {
+    updateStates(conditions) {
       const found = new Map([...conditions].map(([zone, ready]) => [zone, zoneHealth(ready, rules)]));
       for (const [zone, health] of found) {
-        show(zone, health);
-        meet(zone);
+        setMetrics(zone, health);
+        getOrAdd(zone);
       }
       for (const zone of [...all.keys()].filter(zone => !found.has(zone))) {
-        show(zone, {size: 0, unhealthy: 0});
+        setMetrics(zone, {size: 0, unhealthy: 0});
         all.delete(zone);
       }
       const down = [...found.values()].every(({state}) => state === 'FullDisruption');

@@ -2,7 +2,7 @@ import type {Clock} from '#src/base/clock.js';
 import {TokenBucket} from '#src/base/token-bucket.js';
 
 /** Deals with one node; the answer says in how many ms to try again, or that it is dealt with. */
-export type Deal = (node: string) => Promise<number | undefined>;
+export type EvictNode = (node: string) => Promise<number | undefined>;
 
 /**
  * The nodes of a zone that are to be given up, one after the other, no faster than a rate. A node that was dealt with is not taken again before it is
@@ -54,16 +54,16 @@ export class EvictionQueue {
   }
 
   /** Deals with as many as are due and may be dealt with now. */
-  async work(deal: Deal): Promise<void> {
+  async process(evict: EvictNode): Promise<void> {
     for (;;) {
       const [head] = this.#waiting;
       if (!head || !this.#bucket?.tryTake()) return;
       const [node, dueAt] = head;
       if (dueAt > this.#clock.monotonic()) return;
-      const againMs = await deal(node);
+      const retryAfterMs = await evict(node);
       if (this.#waiting.get(node) !== dueAt) continue; // It was removed meanwhile.
       this.#waiting.delete(node);
-      if (againMs !== undefined) this.#waiting.set(node, this.#clock.monotonic() + againMs + 1);
+      if (retryAfterMs !== undefined) this.#waiting.set(node, this.#clock.monotonic() + retryAfterMs + 1);
     }
   }
 }

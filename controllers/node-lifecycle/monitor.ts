@@ -8,7 +8,7 @@ import {exponentialBuckets} from '#src/base/meter.js';
 import {Pieces} from '#src/base/turn.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
 import type {Zones} from './disruption.js';
-import {look, written, type Health, type Sight} from './health.js';
+import {observe, healthAfterWrite, type Health, type Observation} from './health.js';
 import {graceOf, type LifecycleOptions} from './options.js';
 import type {NodePods} from './pods.js';
 import {changeTaints, conditionOf, evicting, hasTaint, type NodeCondition, type TaintChange} from './taints.js';
@@ -25,9 +25,9 @@ export interface MonitorParts {
 /** Looks after the health of all nodes. */
 export interface Monitor {
   /** Looks at every node once. */
-  round(): Promise<void>;
+  monitorAll(): Promise<void>;
   /** Gives up those nodes whose turn it is. */
-  giveUp(): Promise<void>;
+  evictDue(): Promise<void>;
   /** How a node was at the last look; undefined before the first, and where it never said. */
   lastReady(node: string): NodeCondition | undefined;
   forget(node: string): void;
@@ -36,23 +36,23 @@ export interface Monitor {
 }
 
 /** How many nodes are looked at at once. */
-const hands = 8;
-const healthTries = 5;
+const concurrency = 8;
+const maxHealthAttempts = 5;
 const healthRetryMs = 20;
 /** How soon a node that cannot be given up yet is tried again. */
-const giveUpRetryMs = 50;
+const evictionRetryMs = 50;
 
 /** Acts on all items, a few at once, and gives everybody else turns where that takes long. */
-const together = async <T>(pieces: Pieces, items: readonly T[], act: (item: T) => Promise<void>): Promise<void> => {
+const forEachConcurrently = async <T>(pieces: Pieces, items: readonly T[], act: (item: T) => Promise<void>): Promise<void> => {
   const rest = items.values();
-  const hand = async () => {
+  const worker = async () => {
     for (const item of rest) {
       const pause = pieces.pause();
       if (pause) await pause;
       await act(item);
     }
   };
-  await Promise.all(Array.from({length: Math.min(hands, items.length)}, hand));
+  await Promise.all(Array.from({length: Math.min(concurrency, items.length)}, worker));
 };
 
 const durations = ({meter, clock}: ControllerContext<LifecycleOptions>) => {
@@ -66,12 +66,12 @@ const durations = ({meter, clock}: ControllerContext<LifecycleOptions>) => {
     help: 'Duration in seconds for NodeController to update the health of all nodes.',
     buckets: exponentialBuckets(0.01, 4, 8),
   });
-  const timed = async <T>(figure: typeof one, act: () => Promise<T>): Promise<T> => {
+  const timed = async <T>(histogram: typeof one, act: () => Promise<T>): Promise<T> => {
     const began = clock.monotonic();
     try {
       return await act();
     } finally {
-      figure.observe((clock.monotonic() - began) / 1000);
+      histogram.observe((clock.monotonic() - began) / 1000);
     }
   };
   return {one: <T>(act: () => Promise<T>) => timed(one, act), all: <T>(act: () => Promise<T>) => timed(all, act)};
@@ -97,54 +97,54 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
     }
   };
 
-  const reachable = async (node: Frozen<Node>): Promise<void> => {
+  const markReachable = async (node: Frozen<Node>): Promise<void> => {
     if (Object.values(evict).some(taint => hasTaint(node, taint))) await change(node, {remove: Object.values(evict)});
     zones.queue(zoneOf(naming, node))?.remove(node.metadata?.name ?? '');
   };
 
-  const tell = (node: Frozen<Node>, reason: string, what: string): void => events.normal(node, reason, `Node ${node.metadata?.name} event: ${what}`);
+  const recordNodeEvent = (node: Frozen<Node>, reason: string, what: string): void => events.normal(node, reason, `Node ${node.metadata?.name} event: ${what}`);
 
   const classify = async (all: readonly Frozen<Node>[]): Promise<void> => {
     const seen = new Set<string>();
     for (const node of all) {
       const name = node.metadata?.name ?? '';
       seen.add(name);
-      zones.meet(zoneOf(naming, node));
+      zones.addZone(zoneOf(naming, node));
       if (known.has(name)) continue;
       const pause = pieces.pause();
       if (pause) await pause;
       known.set(name, node);
-      tell(node, 'RegisteredNode', `Registered Node ${name} in Controller`);
-      await reachable(node);
+      recordNodeEvent(node, 'RegisteredNode', `Registered Node ${name} in Controller`);
+      await markReachable(node);
     }
     for (const [name, node] of known) {
       if (seen.has(name)) continue;
       known.delete(name);
-      tell(node, 'RemovingNode', `Removing Node ${name} from Controller`);
+      recordNodeEvent(node, 'RemovingNode', `Removing Node ${name} from Controller`);
     }
   };
 
   /** What a look at the node shows, and the node as it is once that is written. */
-  const lookAt = async (node: Frozen<Node>): Promise<Sight & {readonly node: Frozen<Node>}> => {
+  const updateHealth = async (node: Frozen<Node>): Promise<Observation & {readonly node: Frozen<Node>}> => {
     const name = node.metadata?.name ?? '';
-    const sight = look({naming, grace, now: clock.now()}, node, leases.get({namespace: naming.nodeLeaseNamespace, name}), healths.get(name));
-    healths.set(name, sight.health);
-    if (!sight.conditions) return {...sight, node};
+    const observation = observe({naming, grace, now: clock.now()}, node, leases.get({namespace: naming.nodeLeaseNamespace, name}), healths.get(name));
+    healths.set(name, observation.health);
+    if (!observation.conditions) return {...observation, node};
     const next = copyOf<Node>(node);
-    const updated = await held(clock, () => client.resource(kinds.nodes).update({...next, status: {...next.status, conditions: [...sight.conditions!] as never}}, {subresource: 'status', signal}));
-    healths.set(name, written(sight, clock.now()));
-    return {...sight, node: updated};
+    const updated = await held(clock, () => client.resource(kinds.nodes).update({...next, status: {...next.status, conditions: [...observation.conditions!] as never}}, {subresource: 'status', signal}));
+    healths.set(name, healthAfterWrite(observation, clock.now()));
+    return {...observation, node: updated};
   };
 
   /** The node as it was looked at, and what that showed; undefined where it could not be told what it is to be told. */
-  const healthOf = async (cached: Frozen<Node>): Promise<(Sight & {readonly node: Frozen<Node>}) | undefined> => {
+  const updateHealthWithRetries = async (cached: Frozen<Node>): Promise<(Observation & {readonly node: Frozen<Node>}) | undefined> => {
     for (let node = cached, attempt = 1; ; attempt++) {
       try {
-        return await lookAt(node);
+        return await updateHealth(node);
       } catch (error) {
         if (isNotFound(error) || signal.aborted) return undefined;
-        if (attempt >= healthTries || !isConflict(error)) log.error({node: node.metadata?.name, err: error}, 'the health of a node could not be updated');
-        if (attempt >= healthTries) return undefined;
+        if (attempt >= maxHealthAttempts || !isConflict(error)) log.error({node: node.metadata?.name, err: error}, 'the health of a node could not be updated');
+        if (attempt >= maxHealthAttempts) return undefined;
       }
       try {
         await sleep(clock, healthRetryMs, signal);
@@ -156,8 +156,8 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
     }
   };
 
-  const judge = async (node: Frozen<Node>, status: string): Promise<void> => {
-    if (status === 'True') return reachable(node);
+  const processReadiness = async (node: Frozen<Node>, status: string): Promise<void> => {
+    if (status === 'True') return markReachable(node);
     if (status !== 'False' && status !== 'Unknown') return;
     const [own, other] = status === 'False' ? [evict.False, evict.Unknown] : [evict.Unknown, evict.False];
     if (hasTaint(node, other)) return void (await change(node, {add: [own], remove: [other]}));
@@ -167,7 +167,7 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
     queue?.add(name);
   };
 
-  const tellPods = async (node: Frozen<Node>): Promise<void> => {
+  const markPodsNotReady = async (node: Frozen<Node>): Promise<void> => {
     const name = node.metadata?.name ?? '';
     try {
       await pods.markNotReady(pods.of(name));
@@ -178,12 +178,12 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
     }
   };
 
-  const lookAfter = async (cached: Frozen<Node>, conditions: Map<string, (NodeCondition | undefined)[]>): Promise<void> => {
+  const monitorNode = async (cached: Frozen<Node>, conditions: Map<string, (NodeCondition | undefined)[]>): Promise<void> => {
     // Whoever noted that the node is down may have been stopped before he told its pods.
     if (!healths.has(cached.metadata?.name ?? '')) toRetry.add(cached.metadata?.name ?? '');
-    const sight = await timed.one(() => healthOf(cached));
-    if (!sight) return;
-    const {node, observed, current} = sight;
+    const observation = await timed.one(() => updateHealthWithRetries(cached));
+    if (!observation) return;
+    const {node, observed, current} = observation;
     const name = node.metadata?.name ?? '';
     const zone = zoneOf(naming, node);
     if (!isExcluded(naming, node)) {
@@ -192,10 +192,10 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
       else conditions.set(zone, [current]);
     }
     if (!current) return void toRetry.delete(name);
-    await judge(node, current.status);
-    const turned = current.status !== 'True' && observed.status === 'True';
-    if (turned) events.normal(node, 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
-    if (turned || (toRetry.has(name) && observed.status !== 'True')) await tellPods(node);
+    await processReadiness(node, current.status);
+    const becameNotReady = current.status !== 'True' && observed.status === 'True';
+    if (becameNotReady) events.normal(node, 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
+    if (becameNotReady || (toRetry.has(name) && observed.status !== 'True')) await markPodsNotReady(node);
     else toRetry.delete(name);
   };
 
@@ -208,28 +208,28 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
       healths.delete(node);
       toRetry.delete(node);
     },
-    round: () =>
+    monitorAll: () =>
       timed.all(async () => {
         const all = nodes.list();
         await classify(all);
         const conditions = new Map<string, (NodeCondition | undefined)[]>();
-        await together(pieces, all, node => lookAfter(node, conditions));
-        const verdict = zones.judge(conditions);
-        if (verdict === 'allDown') await together(pieces, nodes.list(), reachable);
+        await forEachConcurrently(pieces, all, node => monitorNode(node, conditions));
+        const disruption = zones.updateStates(conditions);
+        if (disruption === 'allDown') await forEachConcurrently(pieces, nodes.list(), markReachable);
         // Nobody heard of anybody for a while: every node gets its whole time anew.
         const now = clock.now();
-        if (verdict === 'backAgain') for (const [name, health] of healths) healths.set(name, {...health, probedAt: now, turnedAt: now});
+        if (disruption === 'backAgain') for (const [name, health] of healths) healths.set(name, {...health, probedAt: now, transitionedAt: now});
       }),
-    giveUp: () =>
-      zones.work(async name => {
+    evictDue: () =>
+      zones.processQueues(async name => {
         const node = nodes.get(name);
         if (!node) return undefined;
         const ready = conditionOf(node, 'Ready');
-        if (!ready) return giveUpRetryMs;
+        if (!ready) return evictionRetryMs;
         if (ready.status !== 'False' && ready.status !== 'Unknown') return undefined;
         const other = ready.status === 'False' ? evict.Unknown : evict.False;
         if (!(await change(node, {add: [evict[ready.status]], remove: [other]}))) return 0;
-        zones.counted(zoneOf(naming, node));
+        zones.countEviction(zoneOf(naming, node));
         return undefined;
       }),
   };

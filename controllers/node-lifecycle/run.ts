@@ -19,15 +19,15 @@ import {changeTaints, schedulingChange} from './taints.js';
 export const heartbeats: Selection<Lease> = {kind: kinds.leases, namespace: naming => naming.nodeLeaseNamespace};
 
 /** How often nodes are given up whose turn it may be. */
-const giveUpMs = 100;
+const evictionPeriodMs = 100;
 
-const nodeHands = 8;
-const podHands = 4;
+const nodeConcurrency = 8;
+const podConcurrency = 4;
 
 type Context = ControllerContext<LifecycleOptions>;
 
 /** Labels of an older spelling that say the same as those of today. */
-const olderLabels = ({naming}: Context, {metadata}: Frozen<Node>): Record<string, string> => {
+const missingBetaLabels = ({naming}: Context, {metadata}: Frozen<Node>): Record<string, string> => {
   const labels = metadata?.labels ?? {};
   const stale = (['os', 'arch'] as const).flatMap((name): [string, string][] => {
     const [value, older] = [labels[naming.labels[name]], naming.subKey('beta', name)];
@@ -37,7 +37,7 @@ const olderLabels = ({naming}: Context, {metadata}: Frozen<Node>): Record<string
 };
 
 /** Keeps the taints that follow from a node's conditions, and its labels. */
-const nodeKeeper = (context: Context): Reconcile => {
+const nodeReconciler = (context: Context): Reconcile => {
   const {lister, naming, writer} = context;
   const nodes = lister(kinds.nodes);
   return async ({name}, {pause}) => {
@@ -45,7 +45,7 @@ const nodeKeeper = (context: Context): Reconcile => {
     if (!node) return settled;
     try {
       await changeTaints({...context, pause}, node, schedulingChange(naming, node));
-      const labels = olderLabels(context, node);
+      const labels = missingBetaLabels(context, node);
       if (Object.keys(labels).length > 0) await writer(kinds.nodes).patch(node, 'strategic', {metadata: {uid: node.metadata?.uid, labels}});
     } catch (error) {
       if (!isNotFound(error)) throw error;
@@ -55,7 +55,7 @@ const nodeKeeper = (context: Context): Reconcile => {
 };
 
 /** Calls `act` at whole periods since the start, as long as `isBusy`; `wake` must be called when it may have become so. */
-const periods = ({clock}: Context, ms: number, {isBusy, act}: {isBusy(): boolean; act(): Promise<void>}, signal: AbortSignal) => {
+const periodicTask = ({clock}: Context, ms: number, {isBusy, act: action}: {isBusy(): boolean; act(): Promise<void>}, signal: AbortSignal) => {
   const start = clock.monotonic();
   let timer: Disposable | undefined;
   let running: Promise<void> | undefined;
@@ -64,7 +64,7 @@ const periods = ({clock}: Context, ms: number, {isBusy, act}: {isBusy(): boolean
     const passed = clock.monotonic() - start;
     timer = clock.schedule((Math.floor(passed / ms) + 1) * ms - passed, () => {
       timer = undefined;
-      running = act().finally(() => {
+      running = action().finally(() => {
         running = undefined;
         next();
       });
@@ -83,8 +83,8 @@ const periods = ({clock}: Context, ms: number, {isBusy, act}: {isBusy(): boolean
 export const nodeLifecycle = (context: Context): Run => {
   const {name: controller, clock, lister, listen, log, meter, options} = context;
   const nodes = lister(kinds.nodes);
-  const podsHere = lister(kinds.pods);
-  const pods = nodePods(podsHere, context);
+  const podLister = lister(kinds.pods);
+  const pods = nodePods(podLister, context);
   const zones = zonesOf({clock, meter, rules: zoneRulesOf(options)});
   const health = monitor({context, nodes, leases: lister(heartbeats), pods, zones});
   const nodeQueue = new WorkQueue<string>({clock, meter, name: 'node_lifecycle_controller'});
@@ -105,43 +105,43 @@ export const nodeLifecycle = (context: Context): Run => {
   });
 
   /** A pod that came to a node which was not well is not ready. */
-  const podKeeper: Reconcile = async key => {
-    const pod: Frozen<Pod> | undefined = podsHere.get(key);
+  const podReconciler: Reconcile = async key => {
+    const pod: Frozen<Pod> | undefined = podLister.get(key);
     const node = pod?.spec?.nodeName ?? '';
     const ready = health.lastReady(node);
     if (pod && ready && ready.status !== 'True' && nodes.get(node)) await pods.markNotReady([pod]);
     return settled;
   };
 
-  const patiently = (what: string, act: () => Promise<void>) => async () => {
+  const logErrors = (what: string, action: () => Promise<void>) => async () => {
     try {
-      await act();
+      await action();
     } catch (error) {
       log.error({err: error}, what);
     }
   };
 
   return async signal => {
-    const serve = (queue: WorkQueue, hands: number, reconcile: Reconcile) =>
-      work(queue, hands, reconcileHandler({controller, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a worker failed'));
-    const workers = [serve(nodeQueue, nodeHands, nodeKeeper(context)), serve(podQueue, podHands, podKeeper)];
-    const givingUp = periods(context, giveUpMs, {isBusy: () => zones.isBusy, act: patiently('nodes could not be given up', health.giveUp)}, signal);
-    const looking = periods(
+    const startWorkers = (queue: WorkQueue, concurrency: number, reconcile: Reconcile) =>
+      work(queue, concurrency, reconcileHandler({controller, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a worker failed'));
+    const workers = [startWorkers(nodeQueue, nodeConcurrency, nodeReconciler(context)), startWorkers(podQueue, podConcurrency, podReconciler)];
+    const eviction = periodicTask(context, evictionPeriodMs, {isBusy: () => zones.isBusy, act: logErrors('nodes could not be given up', health.evictDue)}, signal);
+    const monitoring = periodicTask(
       context,
       options.nodeMonitorPeriod,
       {
         isBusy: () => health.hasNodes,
-        act: patiently('the health of nodes could not be looked at', async () => {
-          await health.round();
-          givingUp.wake();
+        act: logErrors('the health of nodes could not be looked at', async () => {
+          await health.monitorAll();
+          eviction.wake();
         }),
       },
       signal,
     );
-    wake = looking.wake;
-    looking.wake();
+    wake = monitoring.wake;
+    monitoring.wake();
     await abortOf(signal);
     for (const queue of [nodeQueue, podQueue]) queue.shutDown();
-    await Promise.all([...workers.map(worker => worker.stop()), looking.stop(), givingUp.stop()]);
+    await Promise.all([...workers.map(worker => worker.stop()), monitoring.stop(), eviction.stop()]);
   };
 };

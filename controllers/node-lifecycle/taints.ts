@@ -42,17 +42,17 @@ export interface TaintChange {
 
 /** What keeps new pods off a node follows from its conditions and whether it is cordoned. Taints of other keys or effects are nobody's business here. */
 export const schedulingChange = (naming: Naming, node: Frozen<Node>): TaintChange => {
-  const told = byCondition.filter(([type, status]) => conditionOf(node, type)?.status === status).map(([, , name]) => name);
-  const wanted = new Set([...told, ...(node.spec?.unschedulable ? [cordoned] : [])].map(name => naming.subKey('node', name)));
-  const ours = new Set([...byCondition.map(([, , name]) => name), cordoned].map(name => naming.subKey('node', name)));
-  const has = (node.spec?.taints ?? []).filter(({key, effect}) => effect === 'NoSchedule' && ours.has(key));
+  const conditionTaints = byCondition.filter(([type, status]) => conditionOf(node, type)?.status === status).map(([, , name]) => name);
+  const wanted = new Set([...conditionTaints, ...(node.spec?.unschedulable ? [cordoned] : [])].map(name => naming.subKey('node', name)));
+  const managedKeys = new Set([...byCondition.map(([, , name]) => name), cordoned].map(name => naming.subKey('node', name)));
+  const has = (node.spec?.taints ?? []).filter(({key, effect}) => effect === 'NoSchedule' && managedKeys.has(key));
   return {
     add: [...wanted].filter(key => !has.some(taint => taint.key === key)).map(key => ({key, effect: 'NoSchedule'})),
     remove: has.filter(({key}) => !wanted.has(key)),
   };
 };
 
-const tries = 5;
+const maxAttempts = 5;
 const conflictMs = 100;
 
 export interface TaintParts {
@@ -84,7 +84,7 @@ export const changeTaints = async ({client, clock, random, signal, pause}: Taint
       await held(clock, () => nodes.patch(name, 'strategic', body, {signal}));
       return;
     } catch (error) {
-      if (!isConflict(error) || attempt >= tries) throw error;
+      if (!isConflict(error) || attempt >= maxAttempts) throw error;
     }
     await pause(jittered(random, conflictMs, 1));
     known = await held(clock, () => nodes.get(name, {signal}));

@@ -31,14 +31,14 @@ export interface ZoneHealth {
 }
 
 /** A few nodes that are down make no disruption yet. */
-const fewestDown = 2;
+const minUnhealthy = 2;
 
 /** How a zone is by whether its nodes are ready; one that does not say is not. */
 export const zoneHealth = (ready: readonly (NodeCondition | undefined)[], {unhealthyThreshold}: ZoneRules): ZoneHealth => {
   const size = ready.length;
   const unhealthy = ready.filter(condition => condition?.status !== 'True').length;
-  const isHalfDown = unhealthy > fewestDown && unhealthy / size >= unhealthyThreshold;
-  return {size, unhealthy, state: unhealthy > 0 && unhealthy === size ? 'FullDisruption' : isHalfDown ? 'PartialDisruption' : 'Normal'};
+  const isPartial = unhealthy > minUnhealthy && unhealthy / size >= unhealthyThreshold;
+  return {size, unhealthy, state: unhealthy > 0 && unhealthy === size ? 'FullDisruption' : isPartial ? 'PartialDisruption' : 'Normal'};
 };
 
 /** How many nodes a second are given up in a zone. In one that is half down few, or none if it is small: more likely the network is at fault. */

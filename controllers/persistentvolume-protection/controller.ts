@@ -1,7 +1,7 @@
 import {awaits, lacks} from '#controllers/shared/finalizers.js';
 import {kinds} from '#src/api/kinds.js';
 import {defineController, sameKey} from '#src/runtime/controller.js';
-import {protector} from './reconcile.js';
+import {protectionReconciler} from './reconcile.js';
 
 /** Keeps volumes that are deleted until no claim is bound to them. */
 export default defineController({
@@ -16,5 +16,5 @@ export default defineController({
       return type !== 'deleted' && (awaits(object, finalizer) || lacks(object, finalizer));
     }),
   ],
-  create: protector,
+  create: protectionReconciler,
 });

@@ -4,7 +4,7 @@ import {kinds} from '#src/api/kinds.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 
 /** Holds or lets go the volume that the key names. */
-export const protector = ({lister, writer, naming}: KeyedContext): Reconcile => {
+export const protectionReconciler = ({lister, writer, naming}: KeyedContext): Reconcile => {
   const volumes = lister(kinds.persistentVolumes);
   const writes = writer(kinds.persistentVolumes);
   const finalizer = naming.key('pv-protection');

@@ -1,8 +1,8 @@
 import {awaits, lacks} from '#controllers/shared/finalizers.js';
 import {kinds} from '#src/api/kinds.js';
 import {defineController, forLoop, mapped, sameKey} from '#src/runtime/controller.js';
-import {protector} from './reconcile.js';
-import {claimsLetGo} from './uses.js';
+import {protectionReconciler} from './reconcile.js';
+import {releasedClaims} from './uses.js';
 
 /** Keeps claims that are deleted until no pod on a node uses them. */
 export default defineController({
@@ -19,7 +19,7 @@ export default defineController({
         return type !== 'deleted' && (awaits(object, finalizer) || lacks(object, finalizer));
       }),
     ),
-    forLoop('claims', mapped(kinds.pods, claimsLetGo)),
+    forLoop('claims', mapped(kinds.pods, releasedClaims)),
   ],
-  create: protector,
+  create: protectionReconciler,
 });

@@ -8,18 +8,18 @@ import {settled, type KeyedContext, type Loops} from '#src/runtime/controller.js
 import {byClaim, podsByClaim, uses, type PodsByClaim} from './uses.js';
 
 /** Two loops: one gathers the claims of each namespace, the other judges them together, so that one live list of pods serves them all. */
-export const protector = ({client, enqueue, lister, writer, naming}: KeyedContext): Loops => {
+export const protectionReconciler = ({client, enqueue, lister, writer, naming}: KeyedContext): Loops => {
   const claims = lister(kinds.persistentVolumeClaims);
   const pods = lister(kinds.pods);
   const writes = writer(kinds.persistentVolumeClaims);
   const finalizer = naming.key('pvc-protection');
-  const gathered = new Map<string, Set<string>>();
+  const batches = new Map<string, Set<string>>();
 
-  const gather = (namespace: string, name: string) => {
-    const batch = gathered.get(namespace) ?? new Set();
-    gathered.set(namespace, batch.add(name));
+  const addToBatch = (namespace: string, name: string) => {
+    const batch = batches.get(namespace) ?? new Set();
+    batches.set(namespace, batch.add(name));
   };
-  const settle = async (claim: Frozen<Claim> | undefined, livePods: () => Promise<PodsByClaim>): Promise<void> => {
+  const syncClaim = async (claim: Frozen<Claim> | undefined, livePods: () => Promise<PodsByClaim>): Promise<void> => {
     if (!claim) return;
     if (lacks(claim, finalizer)) await unlessMissing(writes.update(withFinalizer(claim, finalizer)));
     if (!awaits(claim, finalizer)) return;
@@ -32,21 +32,21 @@ export const protector = ({client, enqueue, lister, writer, naming}: KeyedContex
 
   return {
     async claims({namespace, name}) {
-      gather(namespace, name);
+      addToBatch(namespace, name);
       enqueue({namespace: '', name: namespace}, {loop: 'namespaces'});
       return settled;
     },
     async namespaces({name: namespace}) {
-      const names = [...(gathered.get(namespace) ?? [])];
-      gathered.delete(namespace);
+      const names = [...(batches.get(namespace) ?? [])];
+      batches.delete(namespace);
       let listed: Promise<PodsByClaim> | undefined;
       const livePods = () => (listed ??= client.resource(kinds.pods).list({namespace}).then(({items}) => podsByClaim(items)));
       const failures: unknown[] = [];
       for (const name of names) {
         try {
-          await settle(claims.get({namespace, name}), livePods);
+          await syncClaim(claims.get({namespace, name}), livePods);
         } catch (error) {
-          gather(namespace, name);
+          addToBatch(namespace, name);
           failures.push(error);
         }
       }

@@ -43,7 +43,7 @@ export const uses = (pod: Frozen<Pod>, {metadata}: Frozen<Claim>): boolean => {
 };
 
 /** The claims that a change of a pod may have let go. */
-export const claimsLetGo = (change: Change<Pod>): readonly ObjectKey[] => {
+export const releasedClaims = (change: Change<Pod>): readonly ObjectKey[] => {
   const {type, object} = change;
   const isAway = type === 'deleted' || isTerminal(object) || !object.spec?.nodeName;
   const replaced = type === 'updated' && change.old.metadata?.uid !== object.metadata?.uid ? keysOf(change.old) : [];

@@ -1,5 +1,5 @@
 import {selecting} from '#informers/selecting.js';
-import {replicaKeeper} from '#controllers/shared/replicas.js';
+import {replicaReconciler} from '#controllers/shared/replicas.js';
 import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
@@ -19,5 +19,5 @@ export default defineController<Options>({
   workers: options => options.concurrentReplicasetSyncs,
   primary: kinds.replicaSets,
   create: context =>
-    replicaKeeper({kind: kinds.replicaSets, selecting: replicaSets, tellsTerminating: context.gates.enabled('DeploymentReplicaSetTerminatingReplicas')}, context),
+    replicaReconciler({kind: kinds.replicaSets, selecting: replicaSets, reportsTerminating: context.gates.enabled('DeploymentReplicaSetTerminatingReplicas')}, context),
 });

@@ -1,5 +1,5 @@
 import {selecting} from '#informers/selecting.js';
-import {replicaKeeper} from '#controllers/shared/replicas.js';
+import {replicaReconciler} from '#controllers/shared/replicas.js';
 import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {selectorForLabels} from '#src/api/selectors/label-selector.js';
@@ -20,5 +20,5 @@ export default defineController<Options>({
   queue: {name: 'replicationmanager'},
   workers: options => options.concurrentRcSyncs,
   primary: kinds.replicationControllers,
-  create: context => replicaKeeper({kind: kinds.replicationControllers, selecting: replicationControllers, tellsTerminating: false}, context),
+  create: context => replicaReconciler({kind: kinds.replicationControllers, selecting: replicationControllers, reportsTerminating: false}, context),
 });

@@ -2,7 +2,7 @@ import {keyOf, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {defineController, every, forLoop, mapped} from '#src/runtime/controller.js';
-import {quotaKeeper} from './reconcile.js';
+import {quotaReconciler} from './reconcile.js';
 import {hasNewLimits, isUncounted, type Quota} from './usage.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentResourceQuotaSyncs' | 'resourceQuotaSyncPeriod'>;
@@ -39,5 +39,5 @@ export default defineController<Options>({
       ),
     ),
   ],
-  create: quotaKeeper,
+  create: quotaReconciler,
 });

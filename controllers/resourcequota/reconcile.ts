@@ -8,28 +8,28 @@ import {Pieces} from '#src/base/turn.js';
 import type {QuotaEvaluator} from '#src/model/quota/evaluator.js';
 import {quotaEvaluators} from '#src/model/quota/evaluators.js';
 import {settled, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
-import {CountedObjects} from './counted.js';
-import {evaluatorsOf, hasNewLimits, limitedNames, quotasCounting, rememberedUsage, sameAmounts, usageOf, type Quota} from './usage.js';
+import {CountedObjects} from './counted-objects.js';
+import {evaluatorsOf, hasNewLimits, limitedNames, quotasCounting, cachedUsage, sameAmounts, usageOf, type Quota} from './usage.js';
 
 /** Two loops that do the same: one for what is counted anew, one for what cannot be charged yet. */
-export const quotaKeeper = (context: KeyedContext): Loops => {
+export const quotaReconciler = (context: KeyedContext): Loops => {
   const {lister, writer, enqueue, naming, gates, clock} = context;
   const quotas = lister(kinds.resourceQuotas);
   const writes = writer(kinds.resourceQuotas);
   const evaluators = quotaEvaluators(naming, gate => gates.enabled(gate));
-  const usage = rememberedUsage();
+  const usage = cachedUsage();
   const pieces = new Pieces(clock);
   const counting = quotasCounting(quotas, evaluators);
 
   /** The server charges what grows; what shrinks or goes is counted here. */
-  const isConcern = (evaluator: QuotaEvaluator, change: Change): boolean => {
+  const isRelevant = (evaluator: QuotaEvaluator, change: Change): boolean => {
     if (change.type === 'deleted') return true;
     if (change.type === 'added' || isResync(change) || !evaluator.kind) return false;
     const [before, after] = [change.old, change.object].map(object => [...usage(evaluator, object, clock.now())].map(([name, amount]) => `${name} ${amount.unscaled}e${amount.exponent}`).join());
     return before !== after || deadlineOf(change.old) !== deadlineOf(change.object);
   };
   const counted = new CountedObjects(context, (evaluator, change) => {
-    if (!isConcern(evaluator, change)) return;
+    if (!isRelevant(evaluator, change)) return;
     for (const quota of counting(change.object.metadata?.namespace, evaluator)) enqueue(keyOf(quota), {loop: 'primary'});
   });
 
@@ -53,8 +53,8 @@ export const quotaKeeper = (context: KeyedContext): Loops => {
       }
     }
     await pieces.pause();
-    const isRight = status?.hard !== undefined && status.used !== undefined && !hasNewLimits(quota) && sameAmounts(used, status.used);
-    if (!isRight) await unlessMissing(writes.updateStatus({...(quota as Quota), status: {hard: spec?.hard ?? {}, used}}));
+    const isUpToDate = status?.hard !== undefined && status.used !== undefined && !hasNewLimits(quota) && sameAmounts(used, status.used);
+    if (!isUpToDate) await unlessMissing(writes.updateStatus({...(quota as Quota), status: {hard: spec?.hard ?? {}, used}}));
     const failure = aggregate(failures);
     if (failure) throw failure;
     return settled;

@@ -87,7 +87,7 @@ export const quotasCounting = (quotas: Lister<Quota>, evaluators: QuotaEvaluator
 export type Usage = (evaluator: QuotaEvaluator, object: Frozen<KubeObject>, now: number) => ResourceList;
 
 /** Reckons the usage of each cached object once, however many quotas and changes ask for it. Those on their way out are reckoned anew each time: they may count less as time goes by. */
-export const rememberedUsage = (): Usage => {
+export const cachedUsage = (): Usage => {
   const known = new WeakMap<QuotaEvaluator, WeakMap<object, ResourceList>>();
   return (evaluator, object, now) => {
     if (object.metadata?.deletionTimestamp) return evaluator.usage(object, now);

@@ -28,9 +28,9 @@ export const publisher = async (context: KeyedContext<PublisherOptions>): Promis
   const configMaps = writer(kinds.configMaps);
   const annotation = naming.annotations.description;
 
-  const isRight = ({data = {}, metadata}: Frozen<ConfigMap>) =>
+  const isUpToDate = ({data = {}, metadata}: Frozen<ConfigMap>) =>
     data[bundleKey] === bundle && Object.keys(data).length === 1 && Boolean(metadata?.annotations?.[annotation]);
-  const mended = (configMap: Frozen<ConfigMap>) => {
+  const repaired = (configMap: Frozen<ConfigMap>) => {
     const {metadata, ...rest} = configMap as ConfigMap;
     return {...rest, metadata: {...metadata, annotations: {...metadata?.annotations, [annotation]: description(naming)}}, data: {[bundleKey]: bundle}};
   };
@@ -38,14 +38,14 @@ export const publisher = async (context: KeyedContext<PublisherOptions>): Promis
   return async ({name: namespace}) => {
     const name = naming.rootCaConfigMap;
     const configMap = cached.get({namespace, name});
-    if (!configMap) await unlessOver(configMaps.create(mended({metadata: {namespace, name}})));
-    else if (!isRight(configMap)) await configMaps.update(mended(configMap));
+    if (!configMap) await ignoreTerminating(configMaps.create(repaired({metadata: {namespace, name}})));
+    else if (!isUpToDate(configMap)) await configMaps.update(repaired(configMap));
     return settled;
   };
 };
 
 /** Nothing is published in a namespace that is gone or about to go. */
-const unlessOver = async (write: Promise<unknown>): Promise<void> => {
+const ignoreTerminating = async (write: Promise<unknown>): Promise<void> => {
   try {
     await write;
   } catch (error) {

@@ -2,9 +2,9 @@ import {keyOf} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {isManagedAddress} from '#src/model/service-range.js';
 import {defineController, mapped} from '#src/runtime/controller.js';
-import {leaving, leavingAround} from './leaving.js';
+import {deletedRanges, deletedRangesAround} from './deleted-ranges.js';
 import {addressOf, overlap} from './ranges.js';
-import {serviceCidrs} from './reconcile.js';
+import {serviceCidrReconciler} from './reconcile.js';
 
 /**
  * Keeps the ranges that services get their addresses from. A range that is deleted goes once every address of a service lies in another; which may
@@ -19,13 +19,13 @@ export default defineController({
   primary: kinds.serviceCIDRs,
   watches: [
     mapped(kinds.serviceCIDRs, ({type, object}, {lister}) =>
-      type === 'added' ? lister(kinds.serviceCIDRs).by(leaving, '').filter(other => overlap(other, object)).map(keyOf) : [],
+      type === 'added' ? lister(kinds.serviceCIDRs).by(deletedRanges, '').filter(other => overlap(other, object)).map(keyOf) : [],
     ),
     mapped(kinds.ipAddresses, ({type, object}, {lister, naming}) => {
       const address = type !== 'updated' && isManagedAddress(naming, object) ? addressOf(object) : undefined;
       if (!address) return [];
-      return leavingAround(lister(kinds.serviceCIDRs), address).map(keyOf);
+      return deletedRangesAround(lister(kinds.serviceCIDRs), address).map(keyOf);
     }),
   ],
-  create: serviceCidrs,
+  create: serviceCidrReconciler,
 });

@@ -2,7 +2,7 @@ import {rangeStart, type IpAddress, type IpRange} from '#src/base/ip-address.js'
 import {isServiceAddress} from '#src/model/service-range.js';
 
 /** Ranges of one family and one length, by where they begin. */
-interface Row {
+interface PrefixLength {
   readonly family: 4 | 6;
   readonly bits: number;
   readonly ranges: Map<bigint, IpRange>;
@@ -10,13 +10,13 @@ interface Row {
 
 /** Ranges in which those around an address are found without a look at all others. */
 export class RangeSet {
-  readonly #rows = new Map<string, Row>();
+  readonly #byLength = new Map<string, PrefixLength>();
 
   add(range: IpRange): void {
     const {bits, address: {family}} = range;
     const key = `${family}/${bits}`;
-    const row = this.#rows.get(key) ?? {family, bits, ranges: new Map<bigint, IpRange>()};
-    this.#rows.set(key, row);
+    const row = this.#byLength.get(key) ?? {family, bits, ranges: new Map<bigint, IpRange>()};
+    this.#byLength.set(key, row);
     row.ranges.set(rangeStart(range).value, range);
   }
 
@@ -32,7 +32,7 @@ export class RangeSet {
 
   #around(address: IpAddress): IpRange[] {
     const found: IpRange[] = [];
-    for (const {family, bits, ranges} of this.#rows.values()) {
+    for (const {family, bits, ranges} of this.#byLength.values()) {
       const range = family === address.family ? ranges.get(rangeStart({address, bits}).value) : undefined;
       if (range) found.push(range);
     }

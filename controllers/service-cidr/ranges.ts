@@ -36,7 +36,7 @@ const outlives = (other: Cached, own: Cached): boolean => {
  * Whether a ServiceCIDR can go without leaving an address of a service outside of all ranges: each of its ranges lies within that of another, or no address
  * is served by it alone. `addresses` are those that services of one family hold.
  */
-export const mayGo = (own: Cached, all: readonly Cached[], addresses: (family: 4 | 6) => readonly Frozen<IPAddress>[]): boolean => {
+export const canDelete = (own: Cached, all: readonly Cached[], addresses: (family: 4 | 6) => readonly Frozen<IPAddress>[]): boolean => {
   const others = new RangeSet();
   for (const other of all) if (outlives(other, own)) for (const range of rangesOf(other)) others.add(range);
   const ranges = rangesOf(own);

@@ -7,7 +7,7 @@ import {parseTime, wireTime} from '#src/api/time.js';
 import type {Condition} from '#src/api/types.js';
 import {isManagedAddress} from '#src/model/service-range.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
-import {addressOf, mayGo, type IPAddress, type ServiceCIDR} from './ranges.js';
+import {addressOf, canDelete, type IPAddress, type ServiceCIDR} from './ranges.js';
 
 /** So long every server has to learn that a range is going, and to give out none of its addresses any more. */
 const graceMs = 10_000;
@@ -24,7 +24,7 @@ const byFamily: Index<IPAddress> = {
 const finalizerOf = (naming: Naming): string => naming.groupKey('networking', 'service-cidr-finalizer');
 
 /** Says that ranges of services are ready, and keeps those that are deleted until no service has an address from them alone. */
-export const serviceCidrs = ({name: fieldManager, lister, writer, client, clock, events, naming}: KeyedContext): Reconcile => {
+export const serviceCidrReconciler = ({name: fieldManager, lister, writer, client, clock, events, naming}: KeyedContext): Reconcile => {
   const objects = lister(kinds.serviceCIDRs);
   const addresses = lister(kinds.ipAddresses);
   const finalizer = finalizerOf(naming);
@@ -32,7 +32,7 @@ export const serviceCidrs = ({name: fieldManager, lister, writer, client, clock,
   const heldIn = (family: 4 | 6) => addresses.by(byFamily, String(family)).filter(object => isManagedAddress(naming, object));
 
   /** Sets the condition unless it says so already. */
-  const say = async (object: Frozen<ServiceCIDR>, condition: Omit<Condition, 'type' | 'lastTransitionTime' | 'reason'> & {reason?: string}): Promise<void> => {
+  const setReadyCondition = async (object: Frozen<ServiceCIDR>, condition: Omit<Condition, 'type' | 'lastTransitionTime' | 'reason'> & {reason?: string}): Promise<void> => {
     const found = object.status?.conditions?.find(({type}) => type === 'Ready');
     if (found?.status === condition.status && (found.reason || undefined) === condition.reason) return;
     const {name} = object.metadata!;
@@ -41,8 +41,8 @@ export const serviceCidrs = ({name: fieldManager, lister, writer, client, clock,
   };
 
   const release = async (object: Frozen<ServiceCIDR>): Promise<Result> => {
-    if (!mayGo(object, objects.list(), heldIn)) {
-      await say(object, {status: 'False', reason: 'Terminating', message: 'There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR'});
+    if (!canDelete(object, objects.list(), heldIn)) {
+      await setReadyCondition(object, {status: 'False', reason: 'Terminating', message: 'There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR'});
       return settled; // A change to a range or an address asks again.
     }
     const leftMs = graceMs - (clock.now() - (parseTime(object.metadata?.deletionTimestamp) ?? 0));
@@ -64,7 +64,7 @@ export const serviceCidrs = ({name: fieldManager, lister, writer, client, clock,
       await writer(kinds.serviceCIDRs).patch(object, 'strategic', {metadata: {uid: object.metadata?.uid, finalizers: [finalizer]}});
     }
     try {
-      await say(object, {status: 'True', message: naming.inWords('Kubernetes Service CIDR is ready')});
+      await setReadyCondition(object, {status: 'True', message: naming.inWords('Kubernetes Service CIDR is ready')});
     } catch (error) {
       events.warning(object, naming.inWords('KubernetesServiceCIDRError'), 'The ServiceCIDR Status can not be set to Ready=True');
       throw error;

@@ -2,7 +2,7 @@ import {byAccount, accountKeyOf, tokenSecrets} from '#controllers/shared/token-s
 import {keyOf, keyText} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {defineController, forLoop, mapped, sameKey} from '#src/runtime/controller.js';
-import {tokenKeeper, type TokenOptions} from './reconcile.js';
+import {tokenReconciler, type TokenOptions} from './reconcile.js';
 import {referenceKey} from './references.js';
 
 /**
@@ -24,5 +24,5 @@ export default defineController<TokenOptions>({
     forLoop('secrets', mapped(kinds.serviceAccounts, ({type, object}, {lister}) => (type === 'added' ? lister(tokenSecrets).by(byAccount, keyText(keyOf(object))).map(keyOf) : []))),
     forLoop('references', mapped(tokenSecrets, ({type, object}, {naming}) => (type === 'deleted' ? [referenceKey(accountKeyOf(object, naming), keyOf(object))] : []))),
   ],
-  create: tokenKeeper,
+  create: tokenReconciler,
 });

@@ -23,7 +23,7 @@ const unlessChanged = async (write: Promise<unknown>): Promise<void> => {
 };
 
 /** Three loops: of accounts that are gone, of secrets that are there, and of mentions of secrets that are gone. */
-export const tokenKeeper = async (context: KeyedContext<TokenOptions>): Promise<Loops> => {
+export const tokenReconciler = async (context: KeyedContext<TokenOptions>): Promise<Loops> => {
   const {client, clock, files, lister, naming, options, random, serverAuthority, writer} = context;
   const pieces = new Pieces(clock);
   const material = await tokenMaterial(files, options.serviceAccountPrivateKeyFile, options.rootCaFile, serverAuthority);

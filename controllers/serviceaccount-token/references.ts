@@ -8,7 +8,7 @@ import {settled, type Attempt, type Result} from '#src/runtime/controller.js';
 /** The key of one secret's mention in its account: no name of an object has a slash. */
 export const referenceKey = ({namespace, name: account}: ObjectKey, {name: secret}: ObjectKey): ObjectKey => ({namespace, name: `${account}/${secret}`});
 
-const tries = 10;
+const maxAttempts = 10;
 const firstPauseMs = 100;
 
 /** Takes a secret that is gone from the list of its account. Judged by live reads: a secret may have come back under the name. */
@@ -23,7 +23,7 @@ export const forgetSecret = async (client: Client, random: () => number, {namesp
       await unlessMissing(accounts.update({...account, secrets: account.secrets.filter(secret => secret.name !== secretName)}));
       return settled;
     } catch (error) {
-      if (!isConflict(error) || attempt === tries) throw error;
+      if (!isConflict(error) || attempt === maxAttempts) throw error;
       await pause(firstPauseMs * (1 + random()));
     }
   }

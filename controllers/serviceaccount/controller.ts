@@ -1,7 +1,7 @@
 import {keyOf} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {defineController, mapped, sameKey} from '#src/runtime/controller.js';
-import {ensurer} from './reconcile.js';
+import {serviceAccountReconciler} from './reconcile.js';
 
 /** Sees to it that every active namespace has the account that pods run as unless they name another. */
 export default defineController({
@@ -13,5 +13,5 @@ export default defineController({
     sameKey(kinds.namespaces, ({type}) => type !== 'deleted'),
     mapped(kinds.serviceAccounts, ({type, object}) => (type === 'deleted' ? [{namespace: '', name: keyOf(object).namespace}] : [])),
   ],
-  create: ensurer,
+  create: serviceAccountReconciler,
 });

@@ -5,7 +5,7 @@ import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controlle
 const name = 'default';
 
 /** Creates the account in the namespace that the key names, if it is missing there. */
-export const ensurer = ({lister, writer}: KeyedContext): Reconcile => {
+export const serviceAccountReconciler = ({lister, writer}: KeyedContext): Reconcile => {
   const namespaces = lister(kinds.namespaces);
   const cached = lister(kinds.serviceAccounts);
   const accounts = writer(kinds.serviceAccounts);

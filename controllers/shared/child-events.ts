@@ -19,7 +19,7 @@ export interface ChildEventsOptions<P extends KubeObject, C extends KubeObject> 
   /** How long a parent is left alone after a change, so that one look sees several. At once unless given. */
   readonly batchMs?: number;
   /** In how many ms the parent is to be looked at once more after this change. */
-  againAfterMs?(parent: Frozen<P>, child: Frozen<C>, old: Frozen<C>): number | undefined;
+  requeueAfterMs?(parent: Frozen<P>, child: Frozen<C>, old: Frozen<C>): number | undefined;
 }
 
 const sameLabels = (a: Frozen<KubeObject>, b: Frozen<KubeObject>): boolean => sameJson(a.metadata?.labels ?? {}, b.metadata?.labels ?? {});
@@ -28,57 +28,57 @@ const sameLabels = (a: Frozen<KubeObject>, b: Frozen<KubeObject>): boolean => sa
  * Asks for the keys of the parents that changes of children concern: the controlling parent; for an orphan that is new or has other labels than
  * before, every parent that selects it. A child with a mark of deletion counts as deleted.
  */
-export const followChildren = <P extends KubeObject, C extends KubeObject>(
+export const watchChildren = <P extends KubeObject, C extends KubeObject>(
   context: Pick<KeyedContext, 'listen' | 'lister' | 'enqueue' | 'naming'>,
   options: ChildEventsOptions<P, C>,
 ): void => {
-  const {parents: kind, children, selecting, created, deleted, batchMs = 0, againAfterMs} = options;
+  const {parents: kind, children, selecting, created, deleted, batchMs = 0, requeueAfterMs} = options;
   const lister = context.lister(kind);
   const parentOf = (child: Frozen<C>) => controllingParent(child, kind, lister, context.naming);
-  const ask = (parent: Frozen<P>, afterMs = batchMs) => context.enqueue(keyOf(parent), afterMs > 0 ? {afterMs} : {});
-  const askSelecting = (child: Frozen<C>) => {
-    for (const parent of selecting.parentsOf(lister, child)) ask(parent);
+  const enqueueParent = (parent: Frozen<P>, afterMs = batchMs) => context.enqueue(keyOf(parent), afterMs > 0 ? {afterMs} : {});
+  const enqueueSelecting = (child: Frozen<C>) => {
+    for (const parent of selecting.parentsOf(lister, child)) enqueueParent(parent);
   };
-  const noted = (note: ChildEventsOptions<P, C>['created'], child: Frozen<C>) => {
+  const notifyAndEnqueue = (callback: ChildEventsOptions<P, C>['created'], child: Frozen<C>) => {
     const parent = parentOf(child);
     if (!parent) return;
-    note?.(keyText(keyOf(parent)), child);
-    ask(parent);
+    callback?.(keyText(keyOf(parent)), child);
+    enqueueParent(parent);
   };
 
   const added = (child: Frozen<C>) => {
     // At the start a child may turn up that is on its way out already.
-    if (child.metadata?.deletionTimestamp) noted(deleted, child);
-    else if (controllerOf(child)) noted(created, child);
-    else askSelecting(child);
+    if (child.metadata?.deletionTimestamp) notifyAndEnqueue(deleted, child);
+    else if (controllerOf(child)) notifyAndEnqueue(created, child);
+    else enqueueSelecting(child);
   };
 
   const updated = (child: Frozen<C>, old: Frozen<C>) => {
     if (child.metadata?.deletionTimestamp) {
-      noted(deleted, child);
-      if (!sameLabels(child, old)) noted(deleted, old);
+      notifyAndEnqueue(deleted, child);
+      if (!sameLabels(child, old)) notifyAndEnqueue(deleted, old);
       return;
     }
-    const isMoved = !sameController(child, old);
-    if (isMoved) {
+    const hasNewController = !sameController(child, old);
+    if (hasNewController) {
       const former = parentOf(old);
-      if (former) ask(former);
+      if (former) enqueueParent(former);
     }
     if (!controllerOf(child)) {
-      if (isMoved || !sameLabels(child, old)) askSelecting(child);
+      if (hasNewController || !sameLabels(child, old)) enqueueSelecting(child);
       return;
     }
     const parent = parentOf(child);
     if (!parent) return;
-    ask(parent);
-    const afterMs = againAfterMs?.(parent, child, old);
-    if (afterMs !== undefined) ask(parent, afterMs);
+    enqueueParent(parent);
+    const afterMs = requeueAfterMs?.(parent, child, old);
+    if (afterMs !== undefined) enqueueParent(parent, afterMs);
   };
 
   context.listen(children, (change: Change<C>) => {
     if (isResync(change)) return;
     if (change.type === 'added') added(change.object);
     else if (change.type === 'updated') updated(change.object, change.old);
-    else noted(deleted, change.object);
+    else notifyAndEnqueue(deleted, change.object);
   });
 };

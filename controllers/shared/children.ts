@@ -3,7 +3,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import type {KubeObject} from '#src/api/types.js';
 import {controllerOf} from '#src/model/owners.js';
-import {fileOrphans, selectedOrphans} from './selected.js';
+import {indexOrphans, selectedOrphans} from './selected.js';
 
 /** Files objects under the UID of their controller. */
 const byController: Index = {
@@ -22,9 +22,9 @@ export const controlledBy = <T extends KubeObject>(lister: Lister<T>, {metadata}
 export const countOf = (lister: Lister, {metadata}: Frozen<KubeObject>): number => lister.count(byController, metadata?.uid ?? '');
 
 /** A cache, still empty, that files possible children from the start: later it takes a look at all objects at once. */
-export const filingChildren = <T extends KubeObject>(lister: Lister<T>): Lister<T> => {
+export const indexingChildren = <T extends KubeObject>(lister: Lister<T>): Lister<T> => {
   lister.count(byController as Index<T>, '');
-  fileOrphans(lister as unknown as Lister);
+  indexOrphans(lister as unknown as Lister);
   return lister;
 };
 

@@ -15,7 +15,7 @@ export interface ClaimerOptions<T extends KubeObject> {
   readonly children: Kind<T>;
 }
 
-export interface ClaimHow<T extends KubeObject> {
+export interface ClaimOptions<T extends KubeObject> {
   readonly selector: LabelSelector;
   /** What a child must meet besides the selector. */
   also?(child: Frozen<T>): boolean;
@@ -27,26 +27,26 @@ export interface ClaimHow<T extends KubeObject> {
  * Sorts out which of `children` are the parent's: adopts orphans that it selects, lets go what it does not select any more. Answers those that are
  * the parent's then, as they were given. Rejects, once all have been looked at, if some could not be adopted or let go.
  */
-export type Claim<T extends KubeObject> = (parent: Frozen<KubeObject>, children: readonly Frozen<T>[], how: ClaimHow<T>) => Promise<Frozen<T>[]>;
+export type Claim<T extends KubeObject> = (parent: Frozen<KubeObject>, children: readonly Frozen<T>[], how: ClaimOptions<T>) => Promise<Frozen<T>[]>;
 
 const pathOf = ({metadata}: Frozen<KubeObject>): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 
 /** Fails unless the server still holds the very parent, not being deleted: the cache may be behind. Asks once, however often it is called. */
 export const mayAdopt = (client: Client, kind: Kind, parent: Frozen<KubeObject>): (() => Promise<void>) => {
-  const ask = async () => {
+  const getLive = async () => {
     const {namespace, name = '', uid} = parent.metadata ?? {};
     const live = await client.resource(kind).get(name, namespace ? {namespace} : {});
     if (live.metadata?.uid !== uid) throw new Error(`original ${kind.kind} ${pathOf(parent)} is gone: got uid ${live.metadata?.uid}, wanted ${uid}`);
     return live;
   };
   const check = async () => {
-    const live = await ask().catch((error: unknown) => {
+    const live = await getLive().catch((error: unknown) => {
       throw new Error(`can't recheck DeletionTimestamp: ${messageOf(error)}`, {cause: error});
     });
     if (live.metadata?.deletionTimestamp) throw new Error(`${pathOf(live)} has just been deleted at ${live.metadata.deletionTimestamp}`);
   };
-  let asked: Promise<void> | undefined;
-  return () => (asked ??= check());
+  let checked: Promise<void> | undefined;
+  return () => (checked ??= check());
 };
 
 /** Claims children of one kind for parents of another (the controllers' rules of ownership: adopt, keep, release). */
@@ -62,7 +62,7 @@ export const claimer = <T extends KubeObject>({client, parents, children: childK
   return async (parent, children, {selector, also = () => true, finalizers = []}) => {
     const {uid, deletionTimestamp, namespace} = parent.metadata ?? {};
     const adoptable = mayAdopt(client, parents, parent);
-    const isMeant = (child: Frozen<T>) => selector.matches(child.metadata?.labels) && also(child);
+    const isSelected = (child: Frozen<T>) => selector.matches(child.metadata?.labels) && also(child);
 
     const adopt = async (child: Frozen<T>) => {
       try {
@@ -84,25 +84,25 @@ export const claimer = <T extends KubeObject>({client, parents, children: childK
     };
 
     /** What becomes of the child. Most are kept, so that most take no waiting. */
-    const verdictOn = (child: Frozen<T>): 'keep' | 'ignore' | 'adopt' | 'release' => {
+    const actionFor = (child: Frozen<T>): 'keep' | 'ignore' | 'adopt' | 'release' => {
       const owner = controllerOf(child);
       if (owner) {
         if (owner.uid !== uid) return 'ignore';
-        if (isMeant(child)) return 'keep';
+        if (isSelected(child)) return 'keep';
         return deletionTimestamp ? 'ignore' : 'release';
       }
       if (deletionTimestamp || child.metadata?.deletionTimestamp || namespace !== child.metadata?.namespace) return 'ignore';
-      return isMeant(child) ? 'adopt' : 'ignore';
+      return isSelected(child) ? 'adopt' : 'ignore';
     };
 
     const claimed: Frozen<T>[] = [];
     const errors: unknown[] = [];
     for (const child of children) {
-      const verdict = verdictOn(child);
-      if (verdict === 'ignore') continue;
+      const action = actionFor(child);
+      if (action === 'ignore') continue;
       try {
-        if (verdict === 'adopt') await adopt(child);
-        if (verdict === 'release') await release(child);
+        if (action === 'adopt') await adopt(child);
+        if (action === 'release') await release(child);
         else claimed.push(child);
       } catch (error) {
         if (!isNotFound(error)) errors.push(error);

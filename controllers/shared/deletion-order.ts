@@ -15,7 +15,7 @@ export interface DeletionOrder {
 const phases: Readonly<Record<string, number>> = {Pending: 0, Unknown: 1, Running: 2};
 
 /** What decides about a pod, worked out once. */
-interface Weighed {
+interface RankedPod {
   readonly pod: Frozen<Pod>;
   readonly assigned: number;
   readonly phase: number;
@@ -28,7 +28,7 @@ interface Weighed {
   readonly createdAt: number | undefined;
 }
 
-const mostRestarts = (statuses: readonly {readonly name: string; readonly restartCount: number}[], counted: (name: string) => boolean): number =>
+const maxRestarts = (statuses: readonly {readonly name: string; readonly restartCount: number}[], counted: (name: string) => boolean): number =>
   statuses.reduce((most, {name, restartCount}) => (counted(name) ? Math.max(most, restartCount) : most), 0);
 
 /** A whole number of 32 bits as annotations may carry one; anything else costs nothing. */
@@ -39,7 +39,7 @@ const costOf = (pod: Frozen<Pod>, annotation: string | undefined): number => {
   return cost >= -(2 ** 31) && cost < 2 ** 31 ? cost : 0;
 };
 
-const weighed = (pod: Frozen<Pod>, {costAnnotation, rankOf}: DeletionOrder): Weighed => {
+const rankPod = (pod: Frozen<Pod>, {costAnnotation, rankOf}: DeletionOrder): RankedPod => {
   const {containerStatuses = [], initContainerStatuses = [], phase = ''} = pod.status ?? {};
   const sidecars = new Set(pod.spec?.initContainers?.filter(({restartPolicy}) => restartPolicy === 'Always').map(({name}) => name));
   return {
@@ -50,8 +50,8 @@ const weighed = (pod: Frozen<Pod>, {costAnnotation, rankOf}: DeletionOrder): Wei
     cost: costOf(pod, costAnnotation),
     rank: rankOf?.(pod) ?? 0,
     readyAt: readySince(pod),
-    restarts: mostRestarts(containerStatuses, () => true),
-    sidecarRestarts: mostRestarts(initContainerStatuses, name => sidecars.has(name)),
+    restarts: maxRestarts(containerStatuses, () => true),
+    sidecarRestarts: maxRestarts(initContainerStatuses, name => sidecars.has(name)),
     createdAt: parseTime(pod.metadata?.creationTimestamp),
   };
 };
@@ -60,7 +60,7 @@ const weighed = (pod: Frozen<Pod>, {costAnnotation, rankOf}: DeletionOrder): Wei
 const magnitude = (at: number, now: number): number => (now > at ? Math.floor(Math.log2((now - at) * 1e6)) : -1);
 
 /** The younger first, what has no time before all; of the same magnitude, the lower UID. */
-const byAge = (a: Weighed, b: Weighed, at: number | undefined, other: number | undefined, now: number | undefined): number => {
+const byAge = (a: RankedPod, b: RankedPod, at: number | undefined, other: number | undefined, now: number | undefined): number => {
   if (at === other) return 0;
   if (at === undefined) return -1;
   if (other === undefined) return 1;
@@ -68,7 +68,7 @@ const byAge = (a: Weighed, b: Weighed, at: number | undefined, other: number | u
   return magnitude(at, now) - magnitude(other, now) || ((a.pod.metadata?.uid ?? '') < (b.pod.metadata?.uid ?? '') ? -1 : 1);
 };
 
-const compared = (a: Weighed, b: Weighed, now: number | undefined): number =>
+const comparePods = (a: RankedPod, b: RankedPod, now: number | undefined): number =>
   a.assigned - b.assigned ||
   a.phase - b.phase ||
   a.ready - b.ready ||
@@ -83,8 +83,8 @@ const compared = (a: Weighed, b: Weighed, now: number | undefined): number =>
 export const podsToDelete = (pods: readonly Frozen<Pod>[], count: number, order: DeletionOrder): readonly Frozen<Pod>[] => {
   if (count >= pods.length) return pods;
   return pods
-    .map(pod => weighed(pod, order))
-    .sort((a, b) => compared(a, b, order.now))
+    .map(pod => rankPod(pod, order))
+    .sort((a, b) => comparePods(a, b, order.now))
     .slice(0, count)
     .map(({pod}) => pod);
 };

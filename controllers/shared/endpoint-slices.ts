@@ -13,23 +13,23 @@ export type Endpoint = EndpointSlice['endpoints'][number];
 export type SlicePort = NonNullable<EndpointSlice['ports']>[number];
 
 /** The labels and annotations of slices, and the names of the controllers that write them. */
-export const sliceWords = (naming: Naming) => ({
+export const sliceNames = (naming: Naming) => ({
   service: naming.key('service-name'),
   managedBy: naming.subKey('endpointslice', 'managed-by'),
   headless: naming.subKey('service', 'headless'),
   triggerTime: naming.subKey('endpoints', 'last-change-trigger-time'),
   skipMirror: naming.subKey('endpointslice', 'skip-mirror'),
-  keeper: `endpointslice-controller.${naming.apiSuffix}`,
-  mirror: `endpointslicemirroring-controller.${naming.apiSuffix}`,
+  controllerName: `endpointslice-controller.${naming.apiSuffix}`,
+  mirroringControllerName: `endpointslicemirroring-controller.${naming.apiSuffix}`,
 });
-export type SliceWords = ReturnType<typeof sliceWords>;
+export type SliceNames = ReturnType<typeof sliceNames>;
 
 /** How to find the slices of a service that one controller writes. To be made once for a controller. */
-export const slicesOfService = (words: SliceWords, manager: string): ((lister: Lister<EndpointSlice>, service: ObjectKey) => readonly Frozen<EndpointSlice>[]) => {
+export const slicesOfService = (names: SliceNames, manager: string): ((lister: Lister<EndpointSlice>, service: ObjectKey) => readonly Frozen<EndpointSlice>[]) => {
   const index: Index<EndpointSlice> = {
     name: 'service and manager',
     values({metadata}) {
-      const {[words.service]: name, [words.managedBy]: by} = metadata?.labels ?? {};
+      const {[names.service]: name, [names.managedBy]: by} = metadata?.labels ?? {};
       return name !== undefined && by === manager ? [keyText({namespace: metadata?.namespace ?? '', name})] : [];
     },
   };
@@ -37,8 +37,8 @@ export const slicesOfService = (words: SliceWords, manager: string): ((lister: L
   return (lister, service) => [...lister.by(index, keyText(service))].sort(byName);
 };
 
-const serviceOf = ({metadata}: Frozen<EndpointSlice>, words: SliceWords): ObjectKey | undefined => {
-  const name = metadata?.labels?.[words.service];
+const serviceOf = ({metadata}: Frozen<EndpointSlice>, names: SliceNames): ObjectKey | undefined => {
+  const name = metadata?.labels?.[names.service];
   return name ? {namespace: metadata?.namespace ?? '', name} : undefined;
 };
 
@@ -46,16 +46,16 @@ const serviceOf = ({metadata}: Frozen<EndpointSlice>, words: SliceWords): Object
  * The services that a change of a slice concerns: none if the change is the controller's own, known by what `tracker` was told of it. A slice that
  * leaves the controller's care or comes into it concerns its service, one that goes over to another service concerns both.
  */
-export const servicesOfSliceChange = (change: Change<EndpointSlice>, {words, manager, tracker}: {readonly words: SliceWords; readonly manager: string; readonly tracker: SliceTracker}): readonly ObjectKey[] => {
+export const servicesOfSliceChange = (change: Change<EndpointSlice>, {words: names, manager, tracker}: {readonly words: SliceNames; readonly manager: string; readonly tracker: SliceTracker}): readonly ObjectKey[] => {
   const {object} = change;
-  const isOurs = ({metadata}: Frozen<EndpointSlice>) => metadata?.labels?.[words.managedBy] === manager;
-  const found = (...slices: readonly Frozen<EndpointSlice>[]) => slices.map(slice => serviceOf(slice, words)).filter(key => key !== undefined);
+  const isOurs = ({metadata}: Frozen<EndpointSlice>) => metadata?.labels?.[names.managedBy] === manager;
+  const found = (...slices: readonly Frozen<EndpointSlice>[]) => slices.map(slice => serviceOf(slice, names)).filter(key => key !== undefined);
   switch (change.type) {
     case 'added':
       return isOurs(object) && tracker.isUnexpected(object) ? found(object) : [];
     case 'updated': {
       const {old} = change;
-      const moved = old.metadata?.labels?.[words.service] !== object.metadata?.labels?.[words.service];
+      const moved = old.metadata?.labels?.[names.service] !== object.metadata?.labels?.[names.service];
       if (isOurs(old) && (moved || !isOurs(object))) tracker.left(old);
       if (moved) return found(object, old);
       return isOurs(old) !== isOurs(object) || (isOurs(object) && tracker.isUnexpected(object)) ? found(object) : [];

@@ -1,7 +1,7 @@
 import type {Clock} from '#src/base/clock.js';
 
 /** What is not seen after that time will not be waited for. */
-const patienceMs = 300_000;
+const timeoutMs = 300_000;
 
 interface Expected {
   creations: number;
@@ -37,7 +37,7 @@ export const expectations = (clock: Clock): Expectations => {
     },
     satisfied(key) {
       const record = records.get(key);
-      return !record || (record.creations <= 0 && record.deletions <= 0) || clock.now() - record.at > patienceMs;
+      return !record || (record.creations <= 0 && record.deletions <= 0) || clock.now() - record.at > timeoutMs;
     },
     forget: key => void records.delete(key),
   };
@@ -55,10 +55,10 @@ export interface TrackingExpectations extends Pick<Expectations, 'created' | 'sa
 
 export const trackingExpectations = (clock: Clock): TrackingExpectations => {
   const counts = expectations(clock);
-  const going = new Map<string, Set<string>>();
+  const expectedDeletions = new Map<string, Set<string>>();
   const expectBoth = (key: string, creations: number, children: readonly string[]) => {
-    going.set(key, new Set(children));
-    counts.expect(key, {creations, deletions: going.get(key)!.size});
+    expectedDeletions.set(key, new Set(children));
+    counts.expect(key, {creations, deletions: expectedDeletions.get(key)!.size});
   };
   return {
     created: counts.created,
@@ -67,11 +67,11 @@ export const trackingExpectations = (clock: Clock): TrackingExpectations => {
     expectDeletions: (key, children) => expectBoth(key, 0, children),
     expectBoth,
     deleted(key, child) {
-      if (going.get(key)?.delete(child)) counts.deleted(key);
+      if (expectedDeletions.get(key)?.delete(child)) counts.deleted(key);
     },
     forget(key) {
       counts.forget(key);
-      going.delete(key);
+      expectedDeletions.delete(key);
     },
   };
 };

@@ -8,7 +8,7 @@ export const withPodCondition = ({status}: Frozen<Pod>, next: Frozen<PodConditio
   const conditions = status?.conditions ?? [];
   const before = conditions.find(({type}) => type === next.type);
   const {lastTransitionTime = wireTime(now)} = before?.status === next.status ? before : {};
-  const told: Frozen<PodCondition> = {...next, lastTransitionTime};
-  if (!before) return [...conditions, told];
-  return sameJson(before, told) ? undefined : conditions.map(condition => (condition === before ? told : condition));
+  const updated: Frozen<PodCondition> = {...next, lastTransitionTime};
+  if (!before) return [...conditions, updated];
+  return sameJson(before, updated) ? undefined : conditions.map(condition => (condition === before ? updated : condition));
 };

@@ -4,7 +4,7 @@ import type {Pod} from '#src/api/pod.js';
 import type {KubeObject} from '#src/api/types.js';
 import {isReady} from '#src/model/pod/state.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
-import {followChildren, type ChildEventsOptions} from './child-events.js';
+import {watchChildren, type ChildEventsOptions} from './child-events.js';
 
 export interface PodEventsOptions<P extends KubeObject> extends Omit<ChildEventsOptions<P, Pod>, 'children' | 'againAfterMs'> {
   /** How long a pod must be ready to be available; the parent is looked at again a second after. */
@@ -12,14 +12,14 @@ export interface PodEventsOptions<P extends KubeObject> extends Omit<ChildEvents
 }
 
 /** As `followChildren`, for pods; and once more when a pod that became ready has been so for long enough. */
-export const followPods = <P extends KubeObject>(
+export const watchPods = <P extends KubeObject>(
   context: Pick<KeyedContext, 'listen' | 'lister' | 'enqueue' | 'naming'>,
   {minReadySecondsOf, ...options}: PodEventsOptions<P>,
 ): void =>
-  followChildren(context, {
+  watchChildren(context, {
     ...options,
     children: kinds.pods,
-    againAfterMs(parent, pod, old) {
+    requeueAfterMs(parent, pod, old) {
       const seconds = minReadySecondsOf?.(parent) ?? 0;
       // A second more, for clocks that do not agree on milliseconds.
       return seconds > 0 && isReady(pod) && !isReady(old) ? (seconds + 1) * 1000 : undefined;

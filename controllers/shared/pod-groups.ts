@@ -6,9 +6,9 @@ import {isActive, isReady, isTerminating} from '#src/model/pod/state.js';
 import {controllerOf} from '#src/model/owners.js';
 
 /** Pods of one parent that differ in nothing that is counted: their labels, and whether they are active, ready, on their way out or over. */
-export interface PodsAlike {
+export interface PodGroup {
   /** One of them, which speaks for all. */
-  readonly like: Frozen<Pod>;
+  readonly representative: Frozen<Pod>;
   readonly count: number;
   /** All of them. To be asked before anything is waited for: the cache goes on. */
   pods(): readonly Frozen<Pod>[];
@@ -19,21 +19,21 @@ const stateOf = (pod: Frozen<Pod>): string => {
   return isTerminating(pod) ? 'terminating' : 'over';
 };
 
-const alike: Grouping<Pod> = {
+const podGrouping: Grouping<Pod> = {
   name: 'pods alike',
   place: pod => [controllerOf(pod)?.uid ?? '', `${stateOf(pod)} ${JSON.stringify(pod.metadata?.labels ?? {})}`],
 };
 
-const asAlike = (group: Group<Pod>): PodsAlike => {
+const podGroupOf = (group: Group<Pod>): PodGroup => {
   const [like] = group.values();
-  return {like: like!, count: group.size, pods: () => [...group.values()]};
+  return {representative: like!, count: group.size, pods: () => [...group.values()]};
 };
 
 /** Lets a cache that is still empty group its pods from the start: later it takes a look at all of them at once. */
-export const groupPods = (lister: Lister<Pod>): void => void lister.groups(alike, '');
+export const groupPods = (lister: Lister<Pod>): void => void lister.groups(podGrouping, '');
 
 /** The pods that `parent` controls, group by group. */
-export const podsUnder = (lister: Lister<Pod>, {metadata}: Frozen<KubeObject>): PodsAlike[] => Array.from(lister.groups(alike, metadata?.uid ?? ''), asAlike);
+export const podGroupsOf = (lister: Lister<Pod>, {metadata}: Frozen<KubeObject>): PodGroup[] => Array.from(lister.groups(podGrouping, metadata?.uid ?? ''), podGroupOf);
 
 /** A list of pods, counted as groups are. */
-export const countedAlone = (pods: readonly Frozen<Pod>[]): PodsAlike[] => pods.map(pod => ({like: pod, count: 1, pods: () => [pod]}));
+export const singlePodGroups = (pods: readonly Frozen<Pod>[]): PodGroup[] => pods.map(pod => ({representative: pod, count: 1, pods: () => [pod]}));

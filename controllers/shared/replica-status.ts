@@ -5,7 +5,7 @@ import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import {isAvailable, isReady} from '#src/model/pod/state.js';
 import {messageOf} from '#src/base/message.js';
-import type {PodsAlike} from './pod-groups.js';
+import type {PodGroup} from './pod-groups.js';
 
 /** The status that both kinds of replicated sets have. */
 export type ReplicaStatus = NonNullable<ObjectOf<typeof kinds.replicaSets>['status']>;
@@ -20,7 +20,7 @@ export interface Replicated extends KubeObject {
 
 export interface ReplicaCount {
   /** The active pods, as they were before they were made more or fewer. */
-  readonly active: readonly PodsAlike[];
+  readonly active: readonly PodGroup[];
   /** Undefined where they are not to be told. */
   readonly terminating: number | undefined;
   /** Why the number of pods could not be changed. */
@@ -31,14 +31,14 @@ export interface ReplicaCount {
 const failureType = 'ReplicaFailure';
 
 /** How many pods there are in all groups. */
-export const countOfAll = (groups: readonly PodsAlike[]): number => groups.reduce((sum, {count}) => sum + count, 0);
+export const countOfAll = (groups: readonly PodGroup[]): number => groups.reduce((sum, {count}) => sum + count, 0);
 
 const nextConditions = (parent: Frozen<Replicated>, {active, failure, now}: ReplicaCount): readonly Frozen<ReplicaCondition>[] => {
   const conditions = parent.status?.conditions ?? [];
-  const isTold = conditions.some(({type}) => type === failureType);
-  if (failure === undefined) return isTold ? conditions.filter(({type}) => type !== failureType) : conditions;
+  const isReported = conditions.some(({type}) => type === failureType);
+  if (failure === undefined) return isReported ? conditions.filter(({type}) => type !== failureType) : conditions;
   // What was told first stands until it is over.
-  if (isTold) return conditions;
+  if (isReported) return conditions;
   const surplus = countOfAll(active) - (parent.spec?.replicas ?? 0);
   const reason = surplus < 0 ? {reason: 'FailedCreate'} : surplus > 0 ? {reason: 'FailedDelete'} : {};
   return [...conditions, {type: failureType, status: 'True', lastTransitionTime: wireTime(now), ...reason, message: messageOf(failure)}];
@@ -49,8 +49,8 @@ export const nextReplicaStatus = (parent: Frozen<Replicated>, count: ReplicaCoun
   const {active, terminating, now} = count;
   const wanted = Object.entries(parent.spec?.template?.metadata?.labels ?? {});
   const minReadySeconds = parent.spec?.minReadySeconds ?? 0;
-  const fullyLabeledReplicas = countOfAll(active.filter(({like}) => wanted.every(([key, value]) => like.metadata?.labels?.[key] === value)));
-  const ready = active.filter(({like}) => isReady(like));
+  const fullyLabeledReplicas = countOfAll(active.filter(({representative}) => wanted.every(([key, value]) => representative.metadata?.labels?.[key] === value)));
+  const ready = active.filter(({representative}) => isReady(representative));
   const readyReplicas = countOfAll(ready);
   const availableReplicas = minReadySeconds === 0 ? readyReplicas : ready.flatMap(each => each.pods()).filter(pod => isAvailable(pod, minReadySeconds, now)).length;
   const conditions = nextConditions(parent, count);

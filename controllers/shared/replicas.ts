@@ -8,13 +8,13 @@ import {hasCause, isNotFound} from '#src/api/status.js';
 import {controllerOf} from '#src/model/owners.js';
 import {isActive, isTerminating, nextAvailability} from '#src/model/pod/state.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
-import {controlledBy, filingChildren} from './children.js';
+import {controlledBy, indexingChildren} from './children.js';
 import {claimer} from './claiming.js';
 import {podsToDelete, ranksByNode} from './deletion-order.js';
 import {trackingExpectations} from './expectations.js';
 import {podControl} from './pod-control.js';
-import {followPods} from './pod-events.js';
-import {countedAlone, groupPods, podsUnder, type PodsAlike} from './pod-groups.js';
+import {watchPods} from './pod-events.js';
+import {singlePodGroups, groupPods, podGroupsOf, type PodGroup} from './pod-groups.js';
 import {countOfAll, nextReplicaStatus, type Replicated, type ReplicaStatus} from './replica-status.js';
 import {selectedOrphans} from './selected.js';
 import {slowStart} from './slow-start.js';
@@ -25,17 +25,17 @@ export interface ReplicatedKind<T extends Replicated> {
   readonly kind: Kind<T>;
   readonly selecting: Selecting<T>;
   /** Whether the status tells how many pods are on their way out. */
-  readonly tellsTerminating: boolean;
+  readonly reportsTerminating: boolean;
 }
 
 /** So many pods are created or deleted in one go; the rest waits until they are seen. */
 const burst = 500;
 
 /** Keeps as many active pods as each parent asks for, and tells in the parent's status how many there are. */
-export const replicaKeeper = <T extends Replicated>({kind, selecting, tellsTerminating}: ReplicatedKind<T>, context: KeyedContext<WaitingPodsOptions>): Reconcile => {
+export const replicaReconciler = <T extends Replicated>({kind, selecting, reportsTerminating}: ReplicatedKind<T>, context: KeyedContext<WaitingPodsOptions>): Reconcile => {
   const {lister, client, writer, clock, naming, gates} = context;
   const parents = lister(kind);
-  const pods = filingChildren(lister(kinds.pods));
+  const pods = indexingChildren(lister(kinds.pods));
   groupPods(pods);
   const resource = client.resource(kind);
   const claim = claimer({client, parents: kind, children: kinds.pods});
@@ -47,7 +47,7 @@ export const replicaKeeper = <T extends Replicated>({kind, selecting, tellsTermi
     // Another object may take its name: it starts clean.
     if (type === 'deleted') expected.forget(keyText(keyOf(object)));
   });
-  followPods(context, {
+  watchPods(context, {
     parents: kind,
     selecting,
     created: key => expected.created(key),
@@ -55,7 +55,7 @@ export const replicaKeeper = <T extends Replicated>({kind, selecting, tellsTermi
     minReadySecondsOf: ({spec}) => spec?.minReadySeconds,
   });
 
-  const grow = async (parent: Frozen<T>, missing: number): Promise<unknown> => {
+  const createPods = async (parent: Frozen<T>, missing: number): Promise<unknown> => {
     const key = keyText(keyOf(parent));
     const count = Math.min(missing, burst);
     expected.expectCreations(key, count);
@@ -77,7 +77,7 @@ export const replicaKeeper = <T extends Replicated>({kind, selecting, tellsTermi
     return uid === undefined ? [] : controlledBy(parents, {metadata: {uid}}).flatMap(set => controlledBy(pods, set));
   };
 
-  const shrink = async (parent: Frozen<T>, active: readonly Frozen<Pod>[], surplus: number): Promise<unknown> => {
+  const deletePods = async (parent: Frozen<T>, active: readonly Frozen<Pod>[], surplus: number): Promise<unknown> => {
     const key = keyText(keyOf(parent));
     const rankOf = ranksByNode(relatedPods(parent));
     const chosen = podsToDelete(active, Math.min(surplus, burst), {now: clock.now(), costAnnotation, rankOf});
@@ -97,26 +97,26 @@ export const replicaKeeper = <T extends Replicated>({kind, selecting, tellsTermi
   };
 
   /** Makes the pods as many as there are to be; the answer is why that failed. */
-  const manage = async (parent: Frozen<T>, active: readonly PodsAlike[]): Promise<unknown> => {
+  const manage = async (parent: Frozen<T>, active: readonly PodGroup[]): Promise<unknown> => {
     const surplus = countOfAll(active) - (parent.spec?.replicas ?? 0);
-    if (surplus < 0) return grow(parent, -surplus);
-    return surplus > 0 ? shrink(parent, active.flatMap(each => each.pods()), surplus) : undefined;
+    if (surplus < 0) return createPods(parent, -surplus);
+    return surplus > 0 ? deletePods(parent, active.flatMap(each => each.pods()), surplus) : undefined;
   };
 
   /**
    * The active pods that are the parent's, with those it adopts just now. Where it is enough to count them they are not looked at one by one: a change
    * of one pod must not cost a look at all.
    */
-  const activePods = async (parent: Frozen<T>, selector: LabelSelector, own: readonly PodsAlike[]): Promise<readonly PodsAlike[]> => {
-    const isSelected = ({like}: PodsAlike) => selector.matches(like.metadata?.labels);
-    const active = own.filter(({like}) => isActive(like));
+  const activePods = async (parent: Frozen<T>, selector: LabelSelector, own: readonly PodGroup[]): Promise<readonly PodGroup[]> => {
+    const isSelected = ({representative}: PodGroup) => selector.matches(representative.metadata?.labels);
+    const active = own.filter(({representative}) => isActive(representative));
     const orphans = selectedOrphans(pods, parent.metadata?.namespace ?? '', selector).filter(isActive);
     const open = [...active.filter(each => !isSelected(each)).flatMap(each => each.pods()), ...orphans];
     const kept = active.filter(isSelected);
     const {replicas = 0, minReadySeconds = 0} = parent.spec ?? {};
     if (open.length === 0 && minReadySeconds === 0 && countOfAll(kept) <= replicas) return kept;
-    const listed = countedAlone(kept.flatMap(each => each.pods()));
-    return open.length === 0 ? listed : [...listed, ...countedAlone(await claim(parent, open, {selector}))];
+    const listed = singlePodGroups(kept.flatMap(each => each.pods()));
+    return open.length === 0 ? listed : [...listed, ...singlePodGroups(await claim(parent, open, {selector}))];
   };
 
   /** Tries once more on the latest version: what was counted holds for that too. */
@@ -143,9 +143,9 @@ export const replicaKeeper = <T extends Replicated>({kind, selecting, tellsTermi
       log.error({kind: kind.kind}, 'the selector cannot be read');
       return settled;
     }
-    const own = podsUnder(pods, parent);
-    const leaving = own.filter(({like}) => isTerminating(like) && selector.matches(like.metadata?.labels));
-    const terminating = tellsTerminating ? countOfAll(leaving) : undefined;
+    const own = podGroupsOf(pods, parent);
+    const terminatingPods = own.filter(({representative}) => isTerminating(representative) && selector.matches(representative.metadata?.labels));
+    const terminating = reportsTerminating ? countOfAll(terminatingPods) : undefined;
     const active = await activePods(parent, selector, own);
 
     const failure = mayManage && !parent.metadata?.deletionTimestamp ? await manage(parent, active) : undefined;

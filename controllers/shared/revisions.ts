@@ -17,7 +17,7 @@ import {possibleChildren} from './children.js';
 
 export type ControllerRevision = ObjectOf<typeof kinds.controllerRevisions>;
 
-const longestPrefix = 223;
+const maxPrefixLength = 223;
 
 /** The label that carries the hash of a revision's data. */
 export const revisionHashLabel = (naming: Naming): string => naming.subKey('controller', 'hash');
@@ -52,7 +52,7 @@ export interface RevisionOf {
   readonly naming: Naming;
 }
 
-const revisionName = (parent: Frozen<KubeObject>, hash: string): string => `${(parent.metadata?.name ?? '').slice(0, longestPrefix)}-${hash}`;
+const revisionName = (parent: Frozen<KubeObject>, hash: string): string => `${(parent.metadata?.name ?? '').slice(0, maxPrefixLength)}-${hash}`;
 
 /** A revision that is not stored yet. */
 export const newRevision = ({parent, kind, labels, data, revision, collisionCount, naming, hashLabel = revisionHashLabel(naming)}: RevisionOf): ControllerRevision => {
@@ -105,12 +105,12 @@ export const createRevision = async (client: Client, of: RevisionOf): Promise<{r
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
-    const there = await resource.get(name, {namespace});
-    if (sameRevision(there, made)) return {revision: there, collisionCount};
+    const existing = await resource.get(name, {namespace});
+    if (sameRevision(existing, made)) return {revision: existing, collisionCount};
   }
 };
 
-const tries = 5;
+const maxAttempts = 5;
 
 /** Gives a stored revision another number, whatever else changes about it meanwhile. */
 export const renumbered = async (client: Client, revision: Frozen<ControllerRevision>, number: number): Promise<Frozen<ControllerRevision>> => {
@@ -122,7 +122,7 @@ export const renumbered = async (client: Client, revision: Frozen<ControllerRevi
     try {
       return await resource.update({...(latest as ControllerRevision), revision: number});
     } catch (error) {
-      if (!isConflict(error) || attempt >= tries) throw error;
+      if (!isConflict(error) || attempt >= maxAttempts) throw error;
     }
     latest = await resource.get(name, {namespace});
   }

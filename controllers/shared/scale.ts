@@ -32,11 +32,11 @@ export class NoSuchKind extends Error {
 }
 
 /** How long it is believed which kinds there are; one that is not known asks at once, but not more often than each second. */
-const believedMs = 30_000;
-const patienceMs = 1_000;
+const discoveryMaxAgeMs = 30_000;
+const minDiscoveryPeriodMs = 1_000;
 
 /** How often a number of replicas is written where others change the object at the same time, and how long is waited in between. */
-const tries = 5;
+const maxAttempts = 5;
 const retryMs = 10;
 
 /** Scales of objects whose kind is known at run time alone. */
@@ -44,7 +44,7 @@ export class Scales {
   readonly #client: Client;
   readonly #clock: Clock;
   #known: readonly FoundResource[] = [];
-  #askedAt = Number.NEGATIVE_INFINITY;
+  #discoveredAt = Number.NEGATIVE_INFINITY;
 
   constructor(client: Client, clock: Clock) {
     this.#client = client;
@@ -54,8 +54,8 @@ export class Scales {
   /** The resources of a kind: in its own version first, then in the order of the server's preference. Rejects with a `NoSuchKind` when there is none. */
   async resourcesOf({apiVersion, kind}: Pick<Scaled, 'apiVersion' | 'kind'>): Promise<readonly FoundResource[]> {
     const find = () => this.#known.filter(found => found.group === groupOfVersion(apiVersion) && found.kind === kind);
-    const age = this.#clock.monotonic() - this.#askedAt;
-    if (age > believedMs || (find().length === 0 && age > patienceMs)) await this.#ask();
+    const age = this.#clock.monotonic() - this.#discoveredAt;
+    if (age > discoveryMaxAgeMs || (find().length === 0 && age > minDiscoveryPeriodMs)) await this.#discover();
     const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
     const found = find().sort((a, b) => Number(b.version === version) - Number(a.version === version));
     if (found.length === 0) throw new NoSuchKind({apiVersion, kind});
@@ -87,7 +87,7 @@ export class Scales {
         await this.#client.resource(this.#handleOf(resource)).update(next, {subresource: 'scale'});
         return;
       } catch (error) {
-        if (!isConflict(error) || attempt >= tries) throw error;
+        if (!isConflict(error) || attempt >= maxAttempts) throw error;
       }
       await pause(retryMs);
       latest = await this.read(namespace, resource, name);
@@ -98,10 +98,10 @@ export class Scales {
     return handleOf(this.#client.naming, found);
   }
 
-  async #ask(): Promise<void> {
+  async #discover(): Promise<void> {
     using _ = this.#clock.hold();
     this.#known = (await discover(this.#client)).served;
-    this.#askedAt = this.#clock.monotonic();
+    this.#discoveredAt = this.#clock.monotonic();
   }
 
   async #canScale({group, version, resource}: FoundResource): Promise<boolean> {

@@ -26,7 +26,7 @@ export const podsOfService = (pods: Lister<Pod>, service: Frozen<Service>): read
 };
 
 /** What endpoints tell of a pod, beside what its labels say. Its node is left out: it is set before the pod has an address, and never changes. */
-const told = (pod: Frozen<Pod>): readonly unknown[] => {
+const endpointFields = (pod: Frozen<Pod>): readonly unknown[] => {
   const {hostname, subdomain} = pod.spec ?? {};
   return [pod.metadata?.deletionTimestamp, isReady(pod), isTerminal(pod), hostname, subdomain, ...(pod.status?.podIPs ?? []).map(({ip}) => ip)];
 };
@@ -39,11 +39,11 @@ export const servicesOfPodChange = (change: Change<Pod>, lister: Lister<Service>
   const of = (pod: Frozen<Pod>) => new Map(services.parentsOf(lister, pod).map(service => [keyText(keyOf(service)), keyOf(service)]));
   if (change.type !== 'updated') return [...of(change.object).values()];
   const {old, object} = change;
-  const differs = !sameJson(told(old), told(object));
-  const moved = !sameContent(old.metadata?.labels, object.metadata?.labels);
-  if (!differs && !moved) return [];
+  const differs = !sameJson(endpointFields(old), endpointFields(object));
+  const labelsChanged = !sameContent(old.metadata?.labels, object.metadata?.labels);
+  if (!differs && !labelsChanged) return [];
   const now = of(object);
-  if (!moved) return [...now.values()];
+  if (!labelsChanged) return [...now.values()];
   const before = of(old);
   const all = [...new Map([...before, ...now])];
   return all.filter(([text]) => differs || before.has(text) !== now.has(text)).map(([, key]) => key);

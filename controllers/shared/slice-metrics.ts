@@ -11,11 +11,11 @@ interface Totals extends Efficiency {
 }
 const none: Totals = {endpoints: 0, slices: 0, desired: 0};
 
-export interface SliceFiguresOptions {
+export interface SliceMetricsOptions {
   /** What the names of all figures begin with. */
   readonly prefix: string;
   /** So many endpoints a slice holds. */
-  readonly most: number;
+  readonly maxEndpoints: number;
   /** How many slices there are for a service without endpoints. */
   readonly atLeast: number;
 }
@@ -24,7 +24,7 @@ export interface SliceFiguresOptions {
 export const endpointCounts = exponentialBuckets(2, 2, 15);
 
 /** The figures of all who write slices: what they do, what there is, and how few slices would hold it if all were full. */
-export const sliceFigures = (meter: Meter, {prefix, most, atLeast}: SliceFiguresOptions) => {
+export const commonSliceMetrics = (meter: Meter, {prefix, maxEndpoints, atLeast}: SliceMetricsOptions) => {
   const counts = (name: string, help: string) => meter.histogram({name: `${prefix}_${name}`, help, buckets: endpointCounts});
   const added = counts('endpoints_added_per_sync', 'Endpoints added by one look at a service.');
   const removed = counts('endpoints_removed_per_sync', 'Endpoints removed by one look at a service.');
@@ -38,7 +38,7 @@ export const sliceFigures = (meter: Meter, {prefix, most, atLeast}: SliceFigures
     for (const part of parts) {
       sum.endpoints += part.endpoints;
       sum.slices += part.slices;
-      sum.desired += Math.ceil(part.endpoints / most);
+      sum.desired += Math.ceil(part.endpoints / maxEndpoints);
     }
     return {...sum, desired: Math.max(atLeast, sum.desired)};
   };

@@ -1,18 +1,18 @@
 import {selecting} from '#informers/selecting.js';
-import {followPods} from '#controllers/shared/pod-events.js';
+import {watchPods} from '#controllers/shared/pod-events.js';
 import {keyOf} from '#src/api/key.js';
 import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {defineController, type KeyedContext} from '#src/runtime/controller.js';
-import {rowKeeper} from './reconcile.js';
+import {statefulSetReconciler} from './reconcile.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentStatefulsetSyncs'> & WaitingPodsOptions;
 
 const statefulSets = selecting<ObjectOf<typeof kinds.statefulSets>>(({spec}) => spec?.selector);
 
 /** A claim that goes may be missed by a pod that waits, or make room for one. Differs from upstream, where sets learn of it when something else happens. */
-const followClaims = ({listen, lister, enqueue}: KeyedContext): void => {
+const watchClaims = ({listen, lister, enqueue}: KeyedContext): void => {
   const sets = lister(kinds.statefulSets);
   listen(kinds.persistentVolumeClaims, ({type, object}) => {
     if (type !== 'deleted') return;
@@ -34,8 +34,8 @@ export default defineController<Options>({
   primary: kinds.statefulSets,
   reads: [kinds.persistentVolumeClaims, kinds.controllerRevisions],
   create(context) {
-    followPods(context, {parents: kinds.statefulSets, selecting: statefulSets, minReadySecondsOf: ({spec}) => spec?.minReadySeconds});
-    followClaims(context);
-    return rowKeeper(context, statefulSets);
+    watchPods(context, {parents: kinds.statefulSets, selecting: statefulSets, minReadySecondsOf: ({spec}) => spec?.minReadySeconds});
+    watchClaims(context);
+    return statefulSetReconciler(context, statefulSets);
   },
 });

@@ -4,11 +4,11 @@ import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod, Volume} from '#src/api/pod.js';
 import {claimName} from './claims.js';
-import {placeLabels, revisionLabel, type StatefulSet} from './kinds.js';
+import {podLabels, revisionLabel, type StatefulSet} from './kinds.js';
 import {ordinalOf, podNameAt, setNameOf} from './ordinals.js';
 
 const labelsAt = (set: StatefulSet, ordinal: number, naming: Naming): Record<string, string> => {
-  const {podName, podIndex} = placeLabels(naming);
+  const {podName, podIndex} = podLabels(naming);
   return {[podName]: podNameAt(set, ordinal), [podIndex]: String(ordinal)};
 };
 
@@ -42,7 +42,7 @@ export const hasIdentity = (set: StatefulSet, {metadata}: Frozen<Pod>, naming: N
     ordinalOf(name) !== undefined &&
     setNameOf(name) === set.metadata?.name &&
     metadata?.namespace === set.metadata?.namespace &&
-    metadata?.labels?.[placeLabels(naming).podName] === name
+    metadata?.labels?.[podLabels(naming).podName] === name
   );
 };
 

@@ -12,7 +12,7 @@ export type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
 export const revisionLabel = 'controller-revision-hash';
 
 /** The labels that tell a pod's place in its set. */
-export const placeLabels = (naming: Naming): {readonly podName: string; readonly podIndex: string} => ({
+export const podLabels = (naming: Naming): {readonly podName: string; readonly podIndex: string} => ({
   podName: naming.subKey('statefulset', 'pod-name'),
   podIndex: naming.subKey('apps', 'pod-index'),
 });
@@ -20,7 +20,7 @@ export const placeLabels = (naming: Naming): {readonly podName: string; readonly
 /** The name of the revision that a pod was made from; empty if it does not say. */
 export const revisionOfPod = ({metadata}: Frozen<Pod>): string => metadata?.labels?.[revisionLabel] ?? '';
 
-export const isLeaving = ({metadata}: Frozen<Pod>): boolean => Boolean(metadata?.deletionTimestamp);
+export const isTerminating = ({metadata}: Frozen<Pod>): boolean => Boolean(metadata?.deletionTimestamp);
 
 /** Whether all pods may be made and deleted at once, instead of one after the other. */
 export const isParallel = ({spec}: StatefulSet): boolean => spec?.podManagementPolicy === 'Parallel';
@@ -32,4 +32,4 @@ export const isServing = (pod: Frozen<Pod>, {spec}: StatefulSet, now: number): b
 
 /** Whether the pod is not running, not ready for as long as the set asks for, or being deleted. A place without a pod is unavailable too. */
 export const isUnavailable = (pod: Frozen<Pod> | undefined, set: StatefulSet, now: number): boolean =>
-  !pod || !isRunningAndReady(pod) || !isServing(pod, set, now) || isLeaving(pod);
+  !pod || !isRunningAndReady(pod) || !isServing(pod, set, now) || isTerminating(pod);

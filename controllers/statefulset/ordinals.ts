@@ -30,29 +30,29 @@ export interface Slot {
 }
 
 /** A place that has a pod. */
-export interface Taken extends Slot {
+export interface OccupiedSlot extends Slot {
   readonly pod: Frozen<Pod>;
 }
 
-export interface Row {
+export interface PodSlots {
   /** Every place that the set asks for, ascending. */
   readonly replicas: readonly Slot[];
   /** Pods that have a place beyond, descending. */
-  readonly condemned: readonly Taken[];
+  readonly condemned: readonly OccupiedSlot[];
   /** The first unavailable pod, among the replicas and then among the condemned; undefined when the first such place is empty, or all pods are available. */
   readonly firstUnavailable: Frozen<Pod> | undefined;
 }
 
 /** The pods of a set in their places. Pods without a readable place are left out. */
-export const inRow = (set: StatefulSet, pods: readonly Frozen<Pod>[], now: number): Row => {
-  const placed = pods.flatMap((pod): Taken[] => {
+export const podSlotsOf = (set: StatefulSet, pods: readonly Frozen<Pod>[], now: number): PodSlots => {
+  const withOrdinals = pods.flatMap((pod): OccupiedSlot[] => {
     const ordinal = ordinalOf(pod.metadata?.name ?? '');
     return ordinal === undefined ? [] : [{ordinal, pod}];
   });
-  const byOrdinal = new Map(placed.map(({ordinal, pod}) => [ordinal, pod]));
+  const byOrdinal = new Map(withOrdinals.map(({ordinal, pod}) => [ordinal, pod]));
   const start = firstOrdinal(set);
   const replicas = Array.from({length: sizeOf(set)}, (_, index): Slot => ({ordinal: start + index, pod: byOrdinal.get(start + index)}));
-  const condemned = placed.filter(({ordinal}) => !isInRange(ordinal, set)).sort((a, b) => b.ordinal - a.ordinal);
+  const condemned = withOrdinals.filter(({ordinal}) => !isInRange(ordinal, set)).sort((a, b) => b.ordinal - a.ordinal);
   const firstUnavailable = [...replicas, ...condemned.toReversed()].find(({pod}) => isUnavailable(pod, set, now))?.pod;
   return {replicas, condemned, firstUnavailable};
 };

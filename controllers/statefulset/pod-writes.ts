@@ -14,7 +14,7 @@ export interface PodWrites {
   /** Creates the claims of the pod and then the pod. Rejects, without an event, when a pod of that name is there already. */
   create(set: StatefulSet, pod: Pod): Promise<void>;
   /** Whether name, labels, volumes and claims of the pod are as the set wants them. */
-  isRight(set: StatefulSet, pod: Frozen<Pod>): boolean;
+  isUpToDate(set: StatefulSet, pod: Frozen<Pod>): boolean;
   /** Makes them so, whatever else changes about the pod meanwhile. */
   repair(set: StatefulSet, pod: Frozen<Pod>): Promise<void>;
   delete(set: StatefulSet, pod: Frozen<Pod>): Promise<void>;
@@ -24,47 +24,47 @@ type Verb = 'create' | 'update' | 'delete';
 const reasons: Readonly<Record<Verb, string>> = {create: 'Create', update: 'Update', delete: 'Delete'};
 
 /** How often a change is tried on the latest version. */
-const tries = 4;
+const maxAttempts = 4;
 
 export const podWrites = (context: KeyedContext<WaitingPodsOptions>, claims: Storage): PodWrites => {
   const {writer, client, events, naming} = context;
   const check = waitingPodsLimit(context);
   const pods = writer(kinds.pods);
-  const told = async (verb: Verb, set: StatefulSet, pod: Frozen<Pod>, act: () => Promise<unknown>): Promise<void> => {
+  const recordOutcome = async (verb: Verb, set: StatefulSet, pod: Frozen<Pod>, act: () => Promise<unknown>): Promise<void> => {
     const what = `${verb} Pod ${pod.metadata?.name} in StatefulSet ${set.metadata?.name}`;
     try {
       await act();
     } catch (error) {
-      const isQuiet = verb === 'create' && (isAlreadyExists(error) || hasCause(error, 'NamespaceTerminating'));
-      if (!isQuiet) events.warning(set, `Failed${reasons[verb]}`, `${what} failed error: ${messageOf(error)}`);
+      const isExpected = verb === 'create' && (isAlreadyExists(error) || hasCause(error, 'NamespaceTerminating'));
+      if (!isExpected) events.warning(set, `Failed${reasons[verb]}`, `${what} failed error: ${messageOf(error)}`);
       throw error;
     }
     events.normal(set, `Successful${reasons[verb]}`, `${what} successful`);
   };
 
   /** The pod as the set wants it, its claims with it; undefined where nothing was to be done. */
-  const mended = async (set: StatefulSet, pod: Frozen<Pod>): Promise<Frozen<Pod> | undefined> => {
+  const repaired = async (set: StatefulSet, pod: Frozen<Pod>): Promise<Frozen<Pod> | undefined> => {
     let next = pod;
     if (!hasIdentity(set, next, naming)) next = withIdentity(set, next, naming);
     if (!hasStorage(set, next)) {
       next = withStorage(set, next);
       await claims.create(set, next);
     }
-    const isHeld = claims.isHeldRightly(set, pod);
-    if (!isHeld) await claims.hold(set, pod);
-    return next === pod && isHeld ? undefined : next;
+    const hasRightOwners = claims.hasRightOwners(set, pod);
+    if (!hasRightOwners) await claims.setOwners(set, pod);
+    return next === pod && hasRightOwners ? undefined : next;
   };
 
   const repairOn = async (set: StatefulSet, pod: Frozen<Pod>): Promise<void> => {
     let latest = pod;
     for (let attempt = 1; ; attempt++) {
-      const next = await mended(set, latest);
+      const next = await repaired(set, latest);
       if (!next) return;
       try {
         await pods.update(next as Pod);
         return;
       } catch (error) {
-        if (!isConflict(error) || attempt >= tries) throw error;
+        if (!isConflict(error) || attempt >= maxAttempts) throw error;
       }
       const {namespace, name} = keyOf(pod);
       latest = await client.resource(kinds.pods).get(name, {namespace});
@@ -73,14 +73,14 @@ export const podWrites = (context: KeyedContext<WaitingPodsOptions>, claims: Sto
 
   return {
     create: (set, pod) =>
-      told('create', set, pod, async () => {
+      recordOutcome('create', set, pod, async () => {
         check();
         await claims.create(set, pod);
         await pods.create(pod);
-        await claims.hold(set, pod);
+        await claims.setOwners(set, pod);
       }),
-    isRight: (set, pod) => hasIdentity(set, pod, naming) && hasStorage(set, pod) && claims.isHeldRightly(set, pod),
-    repair: (set, pod) => told('update', set, pod, () => repairOn(set, pod)),
-    delete: (set, pod) => told('delete', set, pod, () => pods.delete(pod)),
+    isUpToDate: (set, pod) => hasIdentity(set, pod, naming) && hasStorage(set, pod) && claims.hasRightOwners(set, pod),
+    repair: (set, pod) => recordOutcome('update', set, pod, () => repairOn(set, pod)),
+    delete: (set, pod) => recordOutcome('delete', set, pod, () => pods.delete(pod)),
   };
 };

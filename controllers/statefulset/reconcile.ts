@@ -1,5 +1,5 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
-import {filingChildren, possibleChildren} from '#controllers/shared/children.js';
+import {indexingChildren, possibleChildren} from '#controllers/shared/children.js';
 import {claimer} from '#controllers/shared/claiming.js';
 import type {Selecting} from '#informers/selecting.js';
 import {revisionsOf, surplusRevisions, type ControllerRevision} from '#controllers/shared/revisions.js';
@@ -13,10 +13,10 @@ import {nextAvailability} from '#src/model/pod/state.js';
 import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
 import {revisionOfPod, type StatefulSet, type StatefulSetStatus} from './kinds.js';
-import {inRow, setNameOf, sizeOf} from './ordinals.js';
+import {podSlotsOf, setNameOf, sizeOf} from './ordinals.js';
 import {podWrites} from './pod-writes.js';
-import {revisionsBetween, type Between} from './revisions.js';
-import {step, type Round} from './round.js';
+import {revisionPairOf, type RevisionPair} from './revisions.js';
+import {updateStatefulSet, type StatefulSetSync} from './sync.js';
 import {completed, statusOf, written} from './status.js';
 import {storage} from './storage.js';
 
@@ -24,21 +24,21 @@ type Made = ObjectOf<typeof kinds.statefulSets>;
 type Revision = Frozen<ControllerRevision>;
 
 /** How often a status is tried on the latest version. */
-const tries = 4;
+const maxAttempts = 4;
 
 /** Keeps the pods of stateful sets, each in its place. */
-export const rowKeeper = (context: KeyedContext<WaitingPodsOptions>, selecting: Selecting<Made>): Reconcile => {
+export const statefulSetReconciler = (context: KeyedContext<WaitingPodsOptions>, selecting: Selecting<Made>): Reconcile => {
   const {lister, writer, client, clock, naming, gates} = context;
   const sets = lister(kinds.statefulSets);
-  const pods = filingChildren(lister(kinds.pods));
+  const pods = indexingChildren(lister(kinds.pods));
   const revisions = lister(kinds.controllerRevisions);
   const resource = client.resource(kinds.statefulSets);
   const claimPods = claimer({client, parents: kinds.statefulSets, children: kinds.pods});
   const claimRevisions = claimer({client, parents: kinds.statefulSets, children: kinds.controllerRevisions});
   const claims = storage(context);
   const podWriter = podWrites(context, claims);
-  const replacesSeveral = gates.enabled('MaxUnavailableStatefulSet');
-  const byMeaning = gates.enabled('StatefulSetSemanticRevisionComparison');
+  const allowsMaxUnavailable = gates.enabled('MaxUnavailableStatefulSet');
+  const semanticComparison = gates.enabled('StatefulSetSemanticRevisionComparison');
 
   const writeStatus = async (set: StatefulSet, next: StatefulSetStatus): Promise<void> => {
     const counts = written(completed(set, next));
@@ -52,7 +52,7 @@ export const rowKeeper = (context: KeyedContext<WaitingPodsOptions>, selecting: 
         await writer(kinds.statefulSets).updateStatus({...latest, status} as Made);
         return;
       } catch (error) {
-        if (!isConflict(error) || attempt >= tries) throw error;
+        if (!isConflict(error) || attempt >= maxAttempts) throw error;
       }
       const {namespace, name} = keyOf(set);
       latest = (await resource.get(name, {namespace})) as StatefulSet;
@@ -60,30 +60,30 @@ export const rowKeeper = (context: KeyedContext<WaitingPodsOptions>, selecting: 
     }
   };
 
-  const forgetOld = async (set: StatefulSet, kept: readonly Revision[], own: readonly Frozen<Pod>[], between: Between | undefined): Promise<void> => {
+  const truncateHistory = async (set: StatefulSet, kept: readonly Revision[], own: readonly Frozen<Pod>[], revisionPair: RevisionPair | undefined): Promise<void> => {
     const limit = set.spec?.revisionHistoryLimit ?? 10;
     if (limit < 0) return;
     const {currentRevision, updateRevision} = set.status ?? {};
-    const live = new Set([between?.current.metadata?.name ?? currentRevision, between?.update.metadata?.name ?? updateRevision, ...own.map(revisionOfPod)]);
+    const live = new Set([revisionPair?.current.metadata?.name ?? currentRevision, revisionPair?.update.metadata?.name ?? updateRevision, ...own.map(revisionOfPod)]);
     for (const revision of surplusRevisions(kept, limit, ({metadata}) => live.has(metadata?.name ?? ''))) await writer(kinds.controllerRevisions).delete(revision, {onlyIf: 'same'});
   };
 
   /** All that is done for a set whose pods and revisions are known. Answers the status that it told. */
-  const act = async (set: StatefulSet, own: readonly Frozen<Pod>[], between: Between): Promise<StatefulSetStatus> => {
+  const syncPods = async (set: StatefulSet, own: readonly Frozen<Pod>[], revisionPair: RevisionPair): Promise<StatefulSetStatus> => {
     const now = clock.now();
-    const row = inRow(set, own, now);
-    const isGoing = Boolean(set.metadata?.deletionTimestamp);
-    const counted = isGoing ? own : [...row.replicas, ...row.condemned].flatMap(({pod}) => (pod ? [pod] : []));
-    const status = statusOf(set, counted, between, now);
-    const round: Round = {set, row, between, status, pods: podWriter, claims, naming, replacesSeveral, now};
-    const outcomes = await Promise.allSettled([isGoing ? undefined : step(round)]);
+    const slots = podSlotsOf(set, own, now);
+    const isBeingDeleted = Boolean(set.metadata?.deletionTimestamp);
+    const counted = isBeingDeleted ? own : [...slots.replicas, ...slots.condemned].flatMap(({pod}) => (pod ? [pod] : []));
+    const status = statusOf(set, counted, revisionPair, now);
+    const sync: StatefulSetSync = {set, slots, revisions: revisionPair, status, pods: podWriter, claims, naming, allowsMaxUnavailable, now};
+    const outcomes = await Promise.allSettled([isBeingDeleted ? undefined : updateStatefulSet(sync)]);
     outcomes.push(...(await Promise.allSettled([writeStatus(set, status)])));
     const failure = outcomes.find(({status: how}) => how === 'rejected');
     if (failure?.status === 'rejected') throw failure.reason;
     return status;
   };
 
-  const nextLook = (set: StatefulSet, own: readonly Frozen<Pod>[], {availableReplicas}: StatefulSetStatus): Result => {
+  const nextSync = (set: StatefulSet, own: readonly Frozen<Pod>[], {availableReplicas}: StatefulSetStatus): Result => {
     const {minReadySeconds = 0} = set.spec ?? {};
     if (minReadySeconds === 0 || availableReplicas === sizeOf(set)) return settled;
     return requeueAfter(nextAvailability(own, minReadySeconds, clock.now()) ?? minReadySeconds * 1000);
@@ -102,13 +102,13 @@ export const rowKeeper = (context: KeyedContext<WaitingPodsOptions>, selecting: 
     const own = await claimPods(set, possibleChildren(pods, set, selector), {selector, also: ({metadata}) => setNameOf(metadata?.name ?? '') === set.metadata?.name});
 
     const errors: unknown[] = [];
-    const noted = <T>(work: Promise<T>): Promise<T | undefined> => work.catch((error: unknown) => void errors.push(error));
-    const between = await noted(revisionsBetween(set, {client, revisions: kept, byMeaning}));
-    const status = between && (await noted(act(set, own, between)));
+    const collectError = <T>(work: Promise<T>): Promise<T | undefined> => work.catch((error: unknown) => void errors.push(error));
+    const revisionPair = await collectError(revisionPairOf(set, {client, revisions: kept, semanticComparison}));
+    const status = revisionPair && (await collectError(syncPods(set, own, revisionPair)));
     // Even when the rest failed: a set that fails for ever must not grow for ever.
-    await noted(forgetOld(set, kept, own, between));
+    await collectError(truncateHistory(set, kept, own, revisionPair));
     const failure = aggregate(errors);
     if (failure) throw failure;
-    return status ? nextLook(set, own, status) : settled;
+    return status ? nextSync(set, own, status) : settled;
   };
 };

@@ -8,7 +8,7 @@ import type {Claim, StatefulSet} from './kinds.js';
 import {isInRange, ordinalOf} from './ordinals.js';
 
 /** A claim, and who may own it: the set, so that it goes with the set, or the pod, so that it goes with a pod that is scaled away. */
-export interface Holding {
+export interface ClaimOwnership {
   readonly claim: Frozen<Claim>;
   readonly set: StatefulSet;
   /** May be one that does not exist yet. */
@@ -24,36 +24,36 @@ const policyOf = ({spec}: StatefulSet): {deletes: boolean; scales: boolean} => {
 };
 
 /** Whether claims go with the pods that are scaled away. */
-export const goesWithPods = (set: StatefulSet): boolean => policyOf(set).scales;
+export const isDeletedWithPods = (set: StatefulSet): boolean => policyOf(set).scales;
 
-const means = (reference: Reference, owner: Frozen<KubeObject>, kind: Kind, naming: Naming): boolean =>
+const refersTo = (reference: Reference, owner: Frozen<KubeObject>, kind: Kind, naming: Naming): boolean =>
   reference.apiVersion === apiVersionOf(naming, kind) && reference.kind === kind.kind && reference.name === owner.metadata?.name;
 
 const isOf = (reference: Reference, owner: Frozen<KubeObject>): boolean => reference.uid === owner.metadata?.uid;
 
-const referencesOf = ({claim}: Holding): readonly Reference[] => claim.metadata?.ownerReferences ?? [];
+const referencesOf = ({claim}: ClaimOwnership): readonly Reference[] => claim.metadata?.ownerReferences ?? [];
 
-const isOurs = (reference: Reference, {set, pod, naming}: Holding): boolean => means(reference, set, kinds.statefulSets, naming) || means(reference, pod, kinds.pods, naming);
+const isOurs = (reference: Reference, {set, pod, naming}: ClaimOwnership): boolean => refersTo(reference, set, kinds.statefulSets, naming) || refersTo(reference, pod, kinds.pods, naming);
 
 /** Whether the claim belongs to an earlier object of the same name as the owner. */
-const isStaleFor = (holding: Holding, owner: Frozen<KubeObject>, kind: Kind): boolean => {
-  const reference = referencesOf(holding).find(each => means(each, owner, kind, holding.naming));
+const isStaleFor = (ownership: ClaimOwnership, owner: Frozen<KubeObject>, kind: Kind): boolean => {
+  const reference = referencesOf(ownership).find(each => refersTo(each, owner, kind, ownership.naming));
   return reference !== undefined && !isOf(reference, owner);
 };
 
 /** Whether the claim belongs to an earlier pod of that name, and so goes away. */
-export const isStaleForPod = (holding: Holding): boolean => isStaleFor(holding, holding.pod, kinds.pods);
+export const isStaleForPod = (ownership: ClaimOwnership): boolean => isStaleFor(ownership, ownership.pod, kinds.pods);
 
 /** Whether somebody else controls the claim, although the set's policy wants a say in what becomes of it. */
-export const hasForeignController = (holding: Holding): boolean => {
-  const {set, pod} = holding;
+export const hasForeignController = (ownership: ClaimOwnership): boolean => {
+  const {set, pod} = ownership;
   const {deletes, scales} = policyOf(set);
   if (!deletes && !scales) return false;
-  return referencesOf(holding).some(reference => (isOurs(reference, holding) ? !isOf(reference, set) && !isOf(reference, pod) : reference.controller === true));
+  return referencesOf(ownership).some(reference => (isOurs(reference, ownership) ? !isOf(reference, set) && !isOf(reference, pod) : reference.controller === true));
 };
 
 /** Who is to own the claim. */
-const owners = ({set, pod}: Holding): {readonly set: boolean; readonly pod: boolean} => {
+const owners = ({set, pod}: ClaimOwnership): {readonly set: boolean; readonly pod: boolean} => {
   const {deletes, scales} = policyOf(set);
   const ordinal = ordinalOf(pod.metadata?.name ?? '');
   const isAway = ordinal === undefined || !isInRange(ordinal, set);
@@ -61,23 +61,23 @@ const owners = ({set, pod}: Holding): {readonly set: boolean; readonly pod: bool
 };
 
 /** Whether the claim is owned as the policy demands, or in a way that is better left alone. */
-export const isHeldRightly = (holding: Holding): boolean => {
-  const {set, pod} = holding;
-  const references = referencesOf(holding);
+export const hasRightOwners = (ownership: ClaimOwnership): boolean => {
+  const {set, pod} = ownership;
+  const references = referencesOf(ownership);
   const [bySet, byPod] = [set, pod].map(owner => references.find(reference => isOf(reference, owner)));
-  if (isStaleFor(holding, set, kinds.statefulSets) || isStaleForPod(holding)) return true;
-  if (hasForeignController(holding)) return !bySet && !byPod;
+  if (isStaleFor(ownership, set, kinds.statefulSets) || isStaleForPod(ownership)) return true;
+  if (hasForeignController(ownership)) return !bySet && !byPod;
   if ([bySet, byPod].some(reference => reference && !reference.controller)) return false;
-  const wanted = owners(holding);
+  const wanted = owners(ownership);
   return Boolean(bySet) === wanted.set && Boolean(byPod) === wanted.pod;
 };
 
 /** The owners that the claim is to have: others stay, and nobody is put beside a foreign controller. */
-export const rightOwners = (holding: Holding): OwnerReference[] => {
-  const {set, pod, naming} = holding;
-  const others = referencesOf(holding).filter(reference => !isOurs(reference, holding)) as OwnerReference[];
-  if (hasForeignController(holding)) return others;
-  const wanted = owners(holding);
+export const rightOwners = (ownership: ClaimOwnership): OwnerReference[] => {
+  const {set, pod, naming} = ownership;
+  const others = referencesOf(ownership).filter(reference => !isOurs(reference, ownership)) as OwnerReference[];
+  if (hasForeignController(ownership)) return others;
+  const wanted = owners(ownership);
   return [
     ...others,
     ...(wanted.set ? [controllerRefTo(set, kinds.statefulSets, naming)] : []),

@@ -21,7 +21,7 @@ import type {StatefulSet} from './kinds.js';
 type Revision = Frozen<ControllerRevision>;
 
 /** Between which two templates a set is. */
-export interface Between {
+export interface RevisionPair {
   /** What the set was at when it last was at one. */
   readonly current: Revision;
   /** What its template says. */
@@ -48,14 +48,14 @@ const filledIn = (template: Frozen<PodTemplateSpec>): PodTemplateSpec => {
 };
 
 /** Whether a revision brings the template back that the set has, though it may be written down in other words: by another release, or before a field had a default. */
-const meansTheSame = (set: StatefulSet, revision: Revision): boolean => {
+const isSemanticallyEqual = (set: StatefulSet, revision: Revision): boolean => {
   const template = templateOf(revision);
   return template !== undefined && sameContent(filledIn(template), filledIn(set.spec!.template));
 };
 
 export interface RevisionsOptions {
   /** Whether a revision that means the same as the template will do. */
-  readonly byMeaning: boolean;
+  readonly semanticComparison: boolean;
   readonly client: Client;
   /** The set's revisions in order. */
   readonly revisions: readonly Revision[];
@@ -65,7 +65,7 @@ export interface RevisionsOptions {
  * The revision of the set's template: the one that is there, made the newest if it is an older one, or a new one. Undefined where a new one would have to be made for a
  * set that is being deleted.
  */
-export const revisionsBetween = async (set: StatefulSet, {client, revisions, byMeaning}: RevisionsOptions): Promise<Between | undefined> => {
+export const revisionPairOf = async (set: StatefulSet, {client, revisions, semanticComparison}: RevisionsOptions): Promise<RevisionPair | undefined> => {
   const {naming} = client;
   const number = nextRevision(revisions);
   const wanted: RevisionOf = {
@@ -82,11 +82,11 @@ export const revisionsBetween = async (set: StatefulSet, {client, revisions, byM
   const latest = revisions.at(-1);
   const equal = revisions.findLast(revision => isEqual(revision, candidate, label));
   const currentOr = (update: Revision) => revisions.find(({metadata}) => metadata?.name === set.status?.currentRevision) ?? update;
-  const at = (update: Revision, collisionCount = set.status?.collisionCount ?? 0): Between => ({update, current: currentOr(update), collisionCount});
+  const at = (update: Revision, collisionCount = set.status?.collisionCount ?? 0): RevisionPair => ({update, current: currentOr(update), collisionCount});
   if (equal && latest && isEqual(latest, equal, label)) return at(latest);
   if (set.metadata?.deletionTimestamp) return equal && at(equal);
   if (equal) return at(await renumbered(client, equal, number));
-  if (byMeaning && latest && meansTheSame(set, latest)) return at(latest);
+  if (semanticComparison && latest && isSemanticallyEqual(set, latest)) return at(latest);
   const {revision, collisionCount} = await createRevision(client, wanted);
   return at(revision, collisionCount);
 };

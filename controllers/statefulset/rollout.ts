@@ -1,7 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {resolveIntOrPercent} from '#src/model/int-or-percent.js';
-import {isLeaving, isUnavailable, revisionOfPod, type StatefulSet} from './kinds.js';
+import {isTerminating, isUnavailable, revisionOfPod, type StatefulSet} from './kinds.js';
 import {sizeOf, type Slot} from './ordinals.js';
 
 export interface Rollout {
@@ -17,9 +17,9 @@ export interface Rollout {
 export const partitionOf = ({spec}: StatefulSet): number => spec?.updateStrategy?.rollingUpdate?.partition ?? 0;
 
 /** How many pods may be unavailable at once. */
-const mostUnavailable = (set: StatefulSet): number => Math.max(1, resolveIntOrPercent(set.spec?.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1, sizeOf(set), 'down'));
+const maxUnavailable = (set: StatefulSet): number => Math.max(1, resolveIntOrPercent(set.spec?.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1, sizeOf(set), 'down'));
 
-const isOld = (pod: Frozen<Pod>, revision: string): boolean => revisionOfPod(pod) !== revision && !isLeaving(pod);
+const isOld = (pod: Frozen<Pod>, revision: string): boolean => revisionOfPod(pod) !== revision && !isTerminating(pod);
 
 /** The one pod to be replaced now: the last of an older template, once all behind it are available. */
 export const nextToReplace = ({set, replicas, revision, now}: Rollout): readonly Frozen<Pod>[] => {
@@ -40,5 +40,5 @@ export const podsToReplace = ({set, replicas, revision, now}: Rollout): readonly
     .slice(partitionOf(set))
     .toReversed()
     .flatMap(({pod}) => (pod && isOld(pod, revision) ? [pod] : []))
-    .slice(0, Math.max(0, mostUnavailable(set) - unavailable));
+    .slice(0, Math.max(0, maxUnavailable(set) - unavailable));
 };

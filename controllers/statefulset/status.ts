@@ -1,13 +1,13 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
-import {isLeaving, isRunningAndReady, isServing, revisionOfPod, type StatefulSet, type StatefulSetStatus} from './kinds.js';
+import {isTerminating, isRunningAndReady, isServing, revisionOfPod, type StatefulSet, type StatefulSetStatus} from './kinds.js';
 import {sizeOf} from './ordinals.js';
-import type {Between} from './revisions.js';
+import type {RevisionPair} from './revisions.js';
 
 /** The status with these pods counted. */
-export const statusOf = (set: StatefulSet, pods: readonly Frozen<Pod>[], {current, update, collisionCount}: Between, now: number): StatefulSetStatus => {
-  const staying = pods.filter(pod => !isLeaving(pod));
-  const madeFrom = (name: string | undefined) => staying.filter(pod => revisionOfPod(pod) === name).length;
+export const statusOf = (set: StatefulSet, pods: readonly Frozen<Pod>[], {current, update, collisionCount}: RevisionPair, now: number): StatefulSetStatus => {
+  const live = pods.filter(pod => !isTerminating(pod));
+  const madeFrom = (name: string | undefined) => live.filter(pod => revisionOfPod(pod) === name).length;
   const ready = pods.filter(isRunningAndReady);
   return {
     observedGeneration: set.metadata?.generation ?? 0,

@@ -8,7 +8,7 @@ import {messageOf} from '#src/base/message.js';
 import {claimsAt} from './claims.js';
 import type {Claim, StatefulSet} from './kinds.js';
 import {ordinalOf} from './ordinals.js';
-import {goesWithPods, hasForeignController, isHeldRightly, isStaleForPod, rightOwners, type Holding} from './retention.js';
+import {isDeletedWithPods, hasForeignController, hasRightOwners, isStaleForPod, rightOwners, type ClaimOwnership} from './retention.js';
 
 /** What is done about the claims of a pod, which need not exist yet. */
 export interface Storage {
@@ -17,9 +17,9 @@ export interface Storage {
   /** Whether a claim goes away with an earlier pod of that name: the new one must wait for it. */
   isStale(set: StatefulSet, pod: Frozen<Pod>): boolean;
   /** Whether the claims that there are belong to whom the retention policy says. */
-  isHeldRightly(set: StatefulSet, pod: Frozen<Pod>): boolean;
+  hasRightOwners(set: StatefulSet, pod: Frozen<Pod>): boolean;
   /** Makes it so. */
-  hold(set: StatefulSet, pod: Frozen<Pod>): Promise<void>;
+  setOwners(set: StatefulSet, pod: Frozen<Pod>): Promise<void>;
 }
 
 export const storage = ({lister, writer, events, naming}: KeyedContext): Storage => {
@@ -31,7 +31,7 @@ export const storage = ({lister, writer, events, naming}: KeyedContext): Storage
     return ordinal === undefined ? [] : claimsAt(set, ordinal);
   };
   const cached = ({metadata}: Claim) => claims.get({namespace: metadata?.namespace ?? '', name: metadata?.name ?? ''});
-  const holdings = (set: StatefulSet, pod: Frozen<Pod>): Holding[] =>
+  const claimOwnershipsOf = (set: StatefulSet, pod: Frozen<Pod>): ClaimOwnership[] =>
     wanted(set, pod).flatMap(each => {
       const claim = cached(each);
       return claim ? [{claim, set, pod, naming}] : [];
@@ -56,9 +56,9 @@ export const storage = ({lister, writer, events, naming}: KeyedContext): Storage
     async create(set, pod) {
       const errors: unknown[] = [];
       for (const claim of wanted(set, pod)) {
-        const there = cached(claim);
-        if (there?.metadata?.deletionTimestamp) errors.push(new Error(`pvc ${claim.metadata?.name} is being deleted`));
-        else if (!there) {
+        const existing = cached(claim);
+        if (existing?.metadata?.deletionTimestamp) errors.push(new Error(`pvc ${claim.metadata?.name} is being deleted`));
+        else if (!existing) {
           await createOne(set, pod, claim).catch((error: unknown) => {
             if (hasCause(error, 'NamespaceTerminating')) throw error;
             errors.push(error);
@@ -68,19 +68,19 @@ export const storage = ({lister, writer, events, naming}: KeyedContext): Storage
       const failure = aggregate(errors);
       if (failure) throw failure;
     },
-    isStale: (set, pod) => goesWithPods(set) && holdings(set, pod).some(isStaleForPod),
-    isHeldRightly: (set, pod) => holdings(set, pod).every(isHeldRightly),
-    async hold(set, pod) {
-      for (const holding of holdings(set, pod)) {
-        const {claim} = holding;
+    isStale: (set, pod) => isDeletedWithPods(set) && claimOwnershipsOf(set, pod).some(isStaleForPod),
+    hasRightOwners: (set, pod) => claimOwnershipsOf(set, pod).every(hasRightOwners),
+    async setOwners(set, pod) {
+      for (const ownership of claimOwnershipsOf(set, pod)) {
+        const {claim} = ownership;
         const {name} = claim.metadata!;
-        if (hasForeignController(holding)) {
+        if (hasForeignController(ownership)) {
           const message = `PersistentVolumeClaim ${name} has a conflicting OwnerReference that acts as a manging controller, the retention policy is ignored for this claim`;
           events.warning(set, 'ConflictingController', message);
         }
-        if (isHeldRightly(holding)) continue;
+        if (hasRightOwners(ownership)) continue;
         try {
-          await claimWriter.update({...claim, metadata: {...claim.metadata, ownerReferences: rightOwners(holding)}} as Claim);
+          await claimWriter.update({...claim, metadata: {...claim.metadata, ownerReferences: rightOwners(ownership)}} as Claim);
         } catch (error) {
           throw new Error(`could not update claim ${name} for delete policy ownerRefs: ${messageOf(error)}`, {cause: error});
         }

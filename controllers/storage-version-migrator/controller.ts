@@ -1,6 +1,6 @@
 import {kinds} from '#src/api/kinds.js';
 import {defineController} from '#src/runtime/controller.js';
-import {migrator} from './reconcile.js';
+import {migrationReconciler} from './reconcile.js';
 
 /**
  * Has every object of a resource written anew that was there when a StorageVersionMigration was first looked at, so that all lie in the version that is
@@ -14,5 +14,5 @@ export default defineController({
   clientLimits: {qpsFactor: 20, burstFactor: 100},
   primary: kinds.storageVersionMigrations,
   workers: 5,
-  create: migrator,
+  create: migrationReconciler,
 });

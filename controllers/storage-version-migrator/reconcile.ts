@@ -12,20 +12,20 @@ import {atStage, isTrue} from './status.js';
 type Migration = Frozen<StorageVersionMigration>;
 
 /** So long after a migration was asked for, its resource may still be on its way. */
-const patienceMs = 60_000;
+const resourceTimeoutMs = 60_000;
 const verbsNeeded = ['update', 'patch', 'list'];
-const passing: ReadonlySet<string> = new Set(['ServerTimeout', 'TooManyRequests', 'ServiceUnavailable', 'InternalError', 'Timeout']);
+const transientReasons: ReadonlySet<string> = new Set(['ServerTimeout', 'TooManyRequests', 'ServiceUnavailable', 'InternalError', 'Timeout']);
 
 /** What heals by trying again: no answer at all, or one that says so. */
-const mayPass = (error: unknown): boolean => !(error instanceof StatusError) || passing.has(error.reason);
+const isRetriable = (error: unknown): boolean => !(error instanceof StatusError) || transientReasons.has(error.reason);
 
 /** A migration that cannot go on, and why. */
-class Hopeless extends Error {}
+class MigrationFailure extends Error {}
 
 const textOf = ({group, version, resource}: FoundResource): string => `${group}/${version}, Resource=${resource}`;
 
 /** Brings one migration on: first the revision up to which objects count is noted, then they are written, then the end is told. */
-export const migrator = ({lister, writer, client, clock, naming, name: manager}: KeyedContext): Reconcile => {
+export const migrationReconciler = ({lister, writer, client, clock, naming, name: manager}: KeyedContext): Reconcile => {
   const migrations = lister(kinds.storageVersionMigrations);
   const {updateStatus} = writer(kinds.storageVersionMigrations);
 
@@ -33,14 +33,14 @@ export const migrator = ({lister, writer, client, clock, naming, name: manager}:
     const {group = '', resource} = spec.resource;
     const found = (await discover(client)).resources.find(one => one.group === group && one.resource === resource);
     if (found) return found;
-    if ((parseTime(metadata?.creationTimestamp) ?? 0) + patienceMs > clock.now()) throw new Expected('the resource to be migrated is not served yet');
-    throw new Hopeless('resource does not exist in discovery');
+    if ((parseTime(metadata?.creationTimestamp) ?? 0) + resourceTimeoutMs > clock.now()) throw new Expected('the resource to be migrated is not served yet');
+    throw new MigrationFailure('resource does not exist in discovery');
   };
 
   /** Notes the present revision: what is written later is in the present version. */
   const begin = async (migration: Migration): Promise<void> => {
     const found = await resourceOf(migration);
-    if (!verbsNeeded.every(verb => found.verbs.includes(verb))) throw new Hopeless(`resource "${textOf(found)}" does not support discovery operations: [${verbsNeeded.join(' ')}]`);
+    if (!verbsNeeded.every(verb => found.verbs.includes(verb))) throw new MigrationFailure(`resource "${textOf(found)}" does not support discovery operations: [${verbsNeeded.join(' ')}]`);
     const {metadata} = await client.metadata(handleOf(naming, found)).list({limit: 1});
     await updateStatus({...(migration as StorageVersionMigration), status: {...(migration.status as StorageVersionMigration['status']), resourceVersion: metadata?.resourceVersion ?? ''}});
   };
@@ -54,7 +54,7 @@ export const migrator = ({lister, writer, client, clock, naming, name: manager}:
       .patch(name, 'apply', intent, {...(namespace ? {namespace} : {}), fieldManager: manager})
       .catch((error: unknown) => {
         if (isConflict(error)) return;
-        throw mayPass(error) ? error : new Hopeless(`migration encountered unhandled error: ${messageOf(error)}`);
+        throw isRetriable(error) ? error : new MigrationFailure(`migration encountered unhandled error: ${messageOf(error)}`);
       });
   };
 
@@ -84,7 +84,7 @@ export const migrator = ({lister, writer, client, clock, naming, name: manager}:
         await migrate(newest, Number(until), attempt);
       }
     } catch (error) {
-      if (!(error instanceof Hopeless)) throw error;
+      if (!(error instanceof MigrationFailure)) throw error;
       await updateStatus(atStage(newest, 'Failed', clock.now(), error.message));
     }
     return settled;

@@ -5,7 +5,7 @@ import {settled, type KeyedContext, type Loops} from '#src/runtime/controller.js
 
 type StorageVersion = ObjectOf<typeof kinds.storageVersions>;
 
-const ifThere = async <T>(found: Promise<T>): Promise<T | undefined> =>
+const ignoreNotFound = async <T>(found: Promise<T>): Promise<T | undefined> =>
   found.catch((error: unknown) => {
     if (isNotFound(error)) return undefined;
     throw error;
@@ -23,7 +23,7 @@ export const collectors = ({client, writer, clock, naming}: KeyedContext): Loops
   };
   return {
     async leases({name}) {
-      if (await ifThere(leases.get(name, {namespace}))) return settled;
+      if (await ignoreNotFound(leases.get(name, {namespace}))) return settled;
       const {items} = await versions.list();
       const failures: unknown[] = [];
       for (const version of items) {
@@ -35,10 +35,10 @@ export const collectors = ({client, writer, clock, naming}: KeyedContext): Loops
       return settled;
     },
     async storageversions({name}) {
-      const version = await ifThere(versions.get(name));
+      const version = await ignoreNotFound(versions.get(name));
       if (!version) return settled;
       const servers = version.status?.storageVersions ?? [];
-      const known = await Promise.all(servers.map(async ({apiServerID}) => isServerLease(apiServerID ? await ifThere(leases.get(apiServerID, {namespace})) : undefined, naming)));
+      const known = await Promise.all(servers.map(async ({apiServerID}) => isServerLease(apiServerID ? await ignoreNotFound(leases.get(apiServerID, {namespace})) : undefined, naming)));
       const left = servers.filter((_, index) => known[index]);
       if (left.length < servers.length) await keep(version, left);
       return settled;

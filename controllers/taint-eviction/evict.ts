@@ -6,10 +6,10 @@ import {isNotFound} from '#src/api/status.js';
 import {held, sleep} from '#src/base/clock.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
 
-const tries = 5;
+const maxAttempts = 5;
 const retryMs = 10;
 
-const figures = ({meter}: ControllerContext) => ({
+const evictionMetrics = ({meter}: ControllerContext) => ({
   total: meter.counter({
     name: 'taint_eviction_controller_pod_deletions_total',
     help: 'Total number of Pods deleted by TaintEvictionController since its start.',
@@ -22,18 +22,18 @@ const figures = ({meter}: ControllerContext) => ({
 });
 
 /** What is told of a pod that must go, or need not go any more. */
-export const teller = ({events, naming}: ControllerContext) => {
-  const tell = (what: string) => (key: ObjectKey): void => {
-    const about = {apiVersion: naming.apiVersion('', 'v1'), kind: kinds.pods.kind, metadata: {namespace: key.namespace, name: key.name}};
-    events.normal(about, 'TaintManagerEviction', `${what} deletion ${what === 'Marking for' ? '' : 'of '}Pod ${keyText(key)}`);
+export const evictionEvents = ({events, naming}: ControllerContext) => {
+  const recordEvent = (what: string) => (key: ObjectKey): void => {
+    const reference = {apiVersion: naming.apiVersion('', 'v1'), kind: kinds.pods.kind, metadata: {namespace: key.namespace, name: key.name}};
+    events.normal(reference, 'TaintManagerEviction', `${what} deletion ${what === 'Marking for' ? '' : 'of '}Pod ${keyText(key)}`);
   };
-  return {marked: tell('Marking for'), cancelled: tell('Cancelling')};
+  return {recordMarked: recordEvent('Marking for'), recordCancelled: recordEvent('Cancelling')};
 };
 
 /** Deletes pods, each with a condition that says why. Never deletes another pod that has come under the name. Rejects when the server keeps refusing. */
 export const evictor = (context: ControllerContext) => {
   const {client, clock, log, signal} = context;
-  const {total, duration} = figures(context);
+  const {total, duration} = evictionMetrics(context);
   const pods = client.resource(kinds.pods);
 
   const evict = async ({namespace, name}: ObjectKey, uid: string | undefined): Promise<void> => {
@@ -51,8 +51,8 @@ export const evictor = (context: ControllerContext) => {
       },
       clock.now(),
     );
-    const told = conditions?.find(({type}) => type === 'DisruptionTarget');
-    if (told) await pods.patch(name, 'strategic', {metadata: {uid}, status: {conditions: [told]}}, {namespace, subresource: 'status', signal});
+    const condition = conditions?.find(({type}) => type === 'DisruptionTarget');
+    if (condition) await pods.patch(name, 'strategic', {metadata: {uid}, status: {conditions: [condition]}}, {namespace, subresource: 'status', signal});
     await pods.delete(name, {namespace, signal, ...(uid ? {preconditions: {uid}} : {})});
     total.add();
   };
@@ -64,7 +64,7 @@ export const evictor = (context: ControllerContext) => {
         return duration.observe((clock.now() - fireAt) / 1000);
       } catch (error) {
         if (isNotFound(error)) return;
-        if (attempt >= tries || signal.aborted) {
+        if (attempt >= maxAttempts || signal.aborted) {
           if (!signal.aborted) log.error({key: keyText(key), err: error}, 'a pod could not be evicted');
           throw error;
         }

@@ -10,11 +10,11 @@ import {work} from '#src/queue/workers.js';
 import {reconcileHandler} from '#src/runtime/reconcile-handler.js';
 import {settled, type ControllerContext, type Reconcile, type Run} from '#src/runtime/controller.js';
 import {abortOf} from '#src/runtime/shutdown.js';
-import {evictor, teller} from './evict.js';
+import {evictor, evictionEvents} from './evict.js';
 import {timers} from './timers.js';
 import {toleratedSeconds} from './toleration.js';
 
-const hands = 8;
+const concurrency = 8;
 
 const evictingTaints = (node: Frozen<Node> | undefined): readonly Taint[] => (node?.spec?.taints ?? []).filter(({effect}) => effect === 'NoExecute');
 
@@ -28,55 +28,55 @@ export const taintEviction = (context: ControllerContext): Run => {
   const pods = lister(kinds.pods);
   const nodeQueue = new WorkQueue<string>({clock, meter, name: 'noexec_taint_node'});
   const podQueue = new WorkQueue<string>({clock, meter, name: 'noexec_taint_pod'});
-  const appointments = timers(clock);
+  const evictions = timers(clock);
   const evict = evictor(context);
-  const tell = teller(context);
+  const podEvents = evictionEvents(context);
 
   const cancel = (key: ObjectKey): void => {
-    if (appointments.cancel(keyText(key))) tell.cancelled(key);
+    if (evictions.cancel(keyText(key))) podEvents.recordCancelled(key);
   };
 
   /** Forgets what was scheduled for another pod of the name. */
   const cancelOthers = ({metadata}: Frozen<Pod>, key: ObjectKey): void => {
-    if (appointments.cancelOthers(keyText(key), metadata?.uid ?? '')) tell.cancelled(key);
+    if (evictions.cancelOthers(keyText(key), metadata?.uid ?? '')) podEvents.recordCancelled(key);
   };
 
-  const appoint = (key: ObjectKey, uid: string, fireAt: number): void =>
-    appointments.add(keyText(key), {uid, fireAt}, async () => {
-      tell.marked(key);
+  const scheduleEviction = (key: ObjectKey, uid: string, fireAt: number): void =>
+    evictions.add(keyText(key), {uid, fireAt}, async () => {
+      podEvents.recordMarked(key);
       await evict(key, uid, fireAt);
     });
 
-  const judge = (pod: Frozen<Pod>, taints: readonly Taint[]): void => {
+  const processPod = (pod: Frozen<Pod>, taints: readonly Taint[]): void => {
     const key = keyOf(pod);
     const {uid = ''} = pod.metadata ?? {};
     cancelOthers(pod, key);
     const seconds = toleratedSeconds(taints, pod.spec?.tolerations);
     if (seconds === Infinity) return cancel(key);
-    const isPending = appointments.isPending(keyText(key), uid);
+    const isPending = evictions.isPending(keyText(key), uid);
     // Due at once: an eviction that is under way or done is left alone.
     if (seconds <= 0 && isPending) cancel(key);
     // A time that was set stays so, though a taint goes and another comes.
-    if (seconds <= 0 || !isPending) appoint(key, uid, clock.now() + Math.max(0, seconds) * 1000);
+    if (seconds <= 0 || !isPending) scheduleEviction(key, uid, clock.now() + Math.max(0, seconds) * 1000);
   };
 
-  const nodeKeeper: Reconcile = async ({name}) => {
+  const nodeReconciler: Reconcile = async ({name}) => {
     const node = nodes.get(name);
     if (!node) return settled;
     const taints = evictingTaints(node);
     for (const pod of pods.by(podsByNode, name)) {
       if (taints.length === 0) cancel(keyOf(pod));
-      else judge(pod, taints);
+      else processPod(pod, taints);
     }
     return settled;
   };
 
-  const podKeeper: Reconcile = async key => {
+  const podReconciler: Reconcile = async key => {
     const pod = pods.get(key);
     if (!pod) cancel(key);
     else cancelOthers(pod, key);
     const taints = evictingTaints(nodes.get(pod?.spec?.nodeName ?? ''));
-    if (pod && taints.length > 0) judge(pod, taints);
+    if (pod && taints.length > 0) processPod(pod, taints);
     return settled;
   };
 
@@ -93,11 +93,11 @@ export const taintEviction = (context: ControllerContext): Run => {
   });
 
   return async signal => {
-    const serve = (queue: WorkQueue, reconcile: Reconcile) =>
-      work(queue, hands, reconcileHandler({controller, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a worker failed'));
-    const workers = [serve(nodeQueue, nodeKeeper), serve(podQueue, podKeeper)];
+    const startWorkers = (queue: WorkQueue, reconcile: Reconcile) =>
+      work(queue, concurrency, reconcileHandler({controller, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a worker failed'));
+    const workers = [startWorkers(nodeQueue, nodeReconciler), startWorkers(podQueue, podReconciler)];
     await abortOf(signal);
-    appointments.stop();
+    evictions.stop();
     for (const queue of [nodeQueue, podQueue]) queue.shutDown();
     await Promise.all(workers.map(worker => worker.stop()));
   };

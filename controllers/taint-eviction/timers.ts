@@ -2,20 +2,20 @@ import {held, type Clock} from '#src/base/clock.js';
 import {Pieces} from '#src/base/turn.js';
 
 /** The eviction of a pod: which one, and when it is due, in ms since the epoch. */
-export interface Appointment {
+export interface ScheduledEviction {
   readonly uid: string;
   readonly fireAt: number;
 }
 
-interface Entry extends Appointment {
+interface Entry extends ScheduledEviction {
   /** Undefined once the eviction has begun. */
   timer: Disposable | undefined;
 }
 
 /** One eviction for each key. One that has been carried out stays noted until it is cancelled, so that it is not repeated. */
-export interface Timers {
+export interface EvictionTimers {
   /** Schedules an eviction unless one is pending, under way or done for the key. */
-  add(key: string, appointment: Appointment, act: () => Promise<void>): void;
+  add(key: string, eviction: ScheduledEviction, act: () => Promise<void>): void;
   /** Whether an eviction of this pod is pending. */
   isPending(key: string, uid: string): boolean;
   /** Forgets a key; whether its eviction was pending. */
@@ -25,7 +25,7 @@ export interface Timers {
   stop(): void;
 }
 
-export const timers = (clock: Clock): Timers => {
+export const timers = (clock: Clock): EvictionTimers => {
   const all = new Map<string, Entry>();
   const pieces = new Pieces(clock);
 
@@ -61,9 +61,9 @@ export const timers = (clock: Clock): Timers => {
       const entry = all.get(key);
       return entry?.uid === uid && entry.timer !== undefined;
     },
-    add(key, appointment, act) {
+    add(key, eviction, act) {
       if (all.has(key)) return;
-      const entry: Entry = {...appointment, timer: undefined};
+      const entry: Entry = {...eviction, timer: undefined};
       all.set(key, entry);
       const afterMs = entry.fireAt - clock.now();
       if (afterMs <= 0) fire(key, entry, act);

@@ -1,6 +1,6 @@
 import {kinds} from '#src/api/kinds.js';
 import {defineController, sameKey} from '#src/runtime/controller.js';
-import {annotator} from './reconcile.js';
+import {ttlReconciler} from './reconcile.js';
 
 /** Tells each node by an annotation how long it may believe what it read, which is longer the more nodes there are to ask. */
 export default defineController({
@@ -10,5 +10,5 @@ export default defineController({
   queue: {name: 'ttlcontroller'},
   workers: 5,
   watches: [sameKey(kinds.nodes, ({type}) => type !== 'deleted')],
-  create: annotator,
+  create: ttlReconciler,
 });

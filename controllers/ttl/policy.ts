@@ -11,7 +11,7 @@ const bands: readonly {readonly from: number; readonly to: number; readonly seco
 export const bandedSeconds = () => {
   let at = 0;
   return {
-    moved(nodes: number): void {
+    update(nodes: number): void {
       while (nodes > bands[at]!.to) at++;
       while (nodes < bands[at]!.from) at--;
     },

@@ -4,15 +4,15 @@ import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controlle
 import {bandedSeconds} from './policy.js';
 
 /** Annotates the node that the key names, if it says something else than the number of nodes asks for. */
-export const annotator = ({lister, listen, writer, naming}: KeyedContext): Reconcile => {
+export const ttlReconciler = ({lister, listen, writer, naming}: KeyedContext): Reconcile => {
   const nodes = lister(kinds.nodes);
   const writes = writer(kinds.nodes);
   const annotation = naming.subKey('node.alpha', 'ttl');
   const wanted = bandedSeconds();
   let count = 0;
   listen(kinds.nodes, ({type}) => {
-    if (type === 'added') wanted.moved(++count);
-    else if (type === 'deleted') wanted.moved(--count);
+    if (type === 'added') wanted.update(++count);
+    else if (type === 'deleted') wanted.update(--count);
   });
 
   return async key => {

@@ -1,7 +1,7 @@
 import {kinds} from '#src/api/kinds.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {defineController, sameKey} from '#src/runtime/controller.js';
-import {typeChecker} from './reconcile.js';
+import {policyStatusReconciler} from './reconcile.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentValidatingAdmissionPolicyStatusSyncs'>;
 
@@ -14,5 +14,5 @@ export default defineController<Options>({
   queue: {name: 'validatingadmissionpolicy-status'},
   workers: options => options.concurrentValidatingAdmissionPolicyStatusSyncs,
   watches: [sameKey(kinds.validatingAdmissionPolicies, ({type}) => type !== 'deleted')],
-  create: typeChecker,
+  create: policyStatusReconciler,
 });

@@ -28,7 +28,7 @@ const keptMs = 30_000;
 /** What the server serves, remembered for half a minute. `lookup` begins with a policy, which may have it asked for anew once. */
 export const servedResources = (client: Client, clock: Clock) => {
   let known: {readonly served: readonly FoundResource[]; readonly atMs: number} | undefined;
-  const look = async (): Promise<readonly FoundResource[]> => {
+  const refresh = async (): Promise<readonly FoundResource[]> => {
     known = {served: (await discover(client)).served, atMs: clock.monotonic()};
     return known.served;
   };
@@ -44,7 +44,7 @@ export const servedResources = (client: Client, clock: Clock) => {
             if (found.length > 0 || isFresh) return found;
           }
           isFresh = true;
-          return among(await look());
+          return among(await refresh());
         },
       };
     },
@@ -57,13 +57,13 @@ export const documentedKinds = (client: Client) => {
   return async (name: KindName): Promise<SchemaNode | undefined> => {
     const path = `/openapi/v3/${name.group ? 'apis' : 'api'}/${groupVersionOf(name)}`;
     let document = documents.get(path);
-    if (!document) documents.set(path, (document = client.request('GET', path, {accept: 'application/json'}).then(answer => answer as TypesDocument, forgiving)));
+    if (!document) documents.set(path, (document = client.request('GET', path, {accept: 'application/json'}).then(answer => answer as TypesDocument, ignoreNotFound)));
     return documentedKind(await document, name);
   };
 };
 
 /** A group version without a document has no structures. */
-const forgiving = (error: unknown): TypesDocument => {
+const ignoreNotFound = (error: unknown): TypesDocument => {
   if (isNotFound(error)) return {};
   throw error;
 };

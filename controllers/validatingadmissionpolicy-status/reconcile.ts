@@ -30,7 +30,7 @@ const typesOf = async (policy: Frozen<Policy>, resources: Resources, client: Cli
 };
 
 /** Tells in the status of a policy which of its expressions do not fit the kinds they will be judged on, once for each of its generations. */
-export const typeChecker = ({lister, client, clock}: KeyedContext): Reconcile => {
+export const policyStatusReconciler = ({lister, client, clock}: KeyedContext): Reconcile => {
   const policies = lister(kinds.validatingAdmissionPolicies);
   const served = servedResources(client, clock);
   const apiVersion = apiVersionOf(client.naming, kinds.validatingAdmissionPolicies);

@@ -5,7 +5,7 @@ import type {KindName, Resources} from './kinds.js';
 export type Policy = ObjectOf<typeof kinds.validatingAdmissionPolicies>;
 
 /** How many kinds one policy is held against. */
-const mostKinds = 10;
+const maxKinds = 10;
 
 const named = (list: readonly string[] = []): readonly string[] => (list.some(item => item.includes('*')) ? [] : [...list].sort());
 
@@ -26,7 +26,7 @@ export const kindsNamed = async ({spec}: Frozen<Policy>, resources: Resources): 
       for (const kind of await resources.kindsOf({group, version, resource})) {
         found.set(JSON.stringify(kind), kind);
         count += 1;
-        if (count === mostKinds) return sorted();
+        if (count === maxKinds) return sorted();
       }
     }
   }

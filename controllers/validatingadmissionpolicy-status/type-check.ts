@@ -50,7 +50,7 @@ const withVariables = (environment: Environment, variables: Variables = []): Env
   return whole;
 };
 
-const isWrong = (outcome: ReturnType<typeof checked>): outcome is CompileError => !('types' in outcome);
+const isError = (outcome: ReturnType<typeof checked>): outcome is CompileError => !('types' in outcome);
 
 /** What in a policy's validations does not fit the kinds it names. What an expression comes to does not matter. */
 export const typeWarnings = ({spec}: Frozen<Policy>, kinds: readonly TypedKind[], params: ParamType | undefined, mark: string): ExpressionWarning[] => {
@@ -59,7 +59,7 @@ export const typeWarnings = ({spec}: Frozen<Policy>, kinds: readonly TypedKind[]
     environments
       .flatMap(({text, environment}) => {
         const outcome = checked(environment, expression);
-        return isWrong(outcome) ? [`${text}: ${outcome.message}\n`] : [];
+        return isError(outcome) ? [`${text}: ${outcome.message}\n`] : [];
       })
       .join('\n');
   return (spec?.validations ?? []).flatMap(({expression, messageExpression}, index) => {

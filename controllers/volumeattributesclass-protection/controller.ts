@@ -1,8 +1,8 @@
 import {awaits, lacks} from '#controllers/shared/finalizers.js';
 import {kinds} from '#src/api/kinds.js';
 import {defineController, mapped, sameKey} from '#src/runtime/controller.js';
-import {protector} from './reconcile.js';
-import {classesLetGo, classOfVolume, classesOfClaim} from './uses.js';
+import {protectionReconciler} from './reconcile.js';
+import {releasedClasses, classOfVolume, classesOfClaim} from './uses.js';
 
 /** Keeps classes of volume attributes that are deleted until no volume and no claim refers to them. */
 export default defineController({
@@ -16,8 +16,8 @@ export default defineController({
       const finalizer = naming.key('vac-protection');
       return type !== 'deleted' && (awaits(object, finalizer) || lacks(object, finalizer));
     }),
-    mapped(kinds.persistentVolumes, classesLetGo(classOfVolume)),
-    mapped(kinds.persistentVolumeClaims, classesLetGo(classesOfClaim)),
+    mapped(kinds.persistentVolumes, releasedClasses(classOfVolume)),
+    mapped(kinds.persistentVolumeClaims, releasedClasses(classesOfClaim)),
   ],
-  create: protector,
+  create: protectionReconciler,
 });

@@ -7,7 +7,7 @@ import {claimsByClass, volumesByClass} from './uses.js';
 type Class = ObjectOf<typeof kinds.volumeAttributesClasses>;
 
 /** Holds or lets go the class that the key names. */
-export const protector = ({lister, writer, naming}: KeyedContext): Reconcile => {
+export const protectionReconciler = ({lister, writer, naming}: KeyedContext): Reconcile => {
   const classes = lister(kinds.volumeAttributesClasses);
   const volumes = lister(kinds.persistentVolumes);
   const claims = lister(kinds.persistentVolumeClaims);

@@ -19,7 +19,7 @@ export const volumesByClass: Index<Volume> = {name: 'attributes-class', values: 
 export const claimsByClass: Index<Claim> = {name: 'attributes-class', values: classesOfClaim};
 
 /** The classes that a change of what refers to them may have let go. */
-export const classesLetGo =
+export const releasedClasses =
   <T extends KubeObject>(classesOf: (object: Frozen<T>) => readonly string[]) =>
   (change: Change<T>): readonly ObjectKey[] => {
     const kept = change.type === 'deleted' ? [] : classesOf(change.object);

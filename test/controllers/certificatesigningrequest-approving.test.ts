@@ -1,5 +1,5 @@
 import test from 'ava';
-import {approver} from '#controllers/certificatesigningrequest-approving/reconcile.js';
+import {approvingReconciler} from '#controllers/certificatesigningrequest-approving/reconcile.js';
 import {recognizers} from '#controllers/certificatesigningrequest-approving/policy.js';
 import {kinds} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
@@ -95,7 +95,7 @@ test('what is not allowed is told as expected, with the permissions that were tr
   await using plane = await aPlane();
   await letCreate(plane);
   const csr = await requestsOf(plane, nodeUser).create(nodeRequest);
-  const reconcile = approver(contextOver(plane, [csr], {}));
+  const reconcile = approvingReconciler(contextOver(plane, [csr], {}));
 
   await t.throwsAsync(reconcile({namespace: '', name: 'req'}, attempt), {
     instanceOf: Expected,
@@ -109,7 +109,7 @@ test('a decision that the cache does not know yet is not overwritten', async t =
   const stale = await requestsOf(plane, nodeUser).create(nodeRequest);
   await requestsOf(plane).judge('Denied');
   await allow(plane, 'selfnodeclient');
-  const reconcile = approver(contextOver(plane, [stale], {}));
+  const reconcile = approvingReconciler(contextOver(plane, [stale], {}));
 
   t.true(isConflict(await t.throwsAsync(reconcile({namespace: '', name: 'req'}, attempt))));
   t.deepEqual((await requestsOf(plane).conditionsOf('req')).map(({type}) => type), ['Denied']);
@@ -119,16 +119,16 @@ test('a decided request, one with a certificate and one that is gone are left al
   await using plane = await aPlane();
   const parts = {apiVersion: 'certificates.plat.io/v1', metadata: {name: 'req'}, spec: (await aRequest(nodeRequest)).spec};
   for (const status of [{conditions: [{type: 'Denied', status: 'True'}]}, {conditions: [{type: 'Approved', status: 'False'}]}, {certificate: 'AAAA'}]) {
-    t.deepEqual(await approver(contextOver(plane, [{...parts, status}], {}))({namespace: '', name: 'req'}, attempt), {kind: 'settled'});
+    t.deepEqual(await approvingReconciler(contextOver(plane, [{...parts, status}], {}))({namespace: '', name: 'req'}, attempt), {kind: 'settled'});
   }
-  t.deepEqual(await approver(contextOver(plane, [], {}))({namespace: '', name: 'req'}, attempt), {kind: 'settled'});
+  t.deepEqual(await approvingReconciler(contextOver(plane, [], {}))({namespace: '', name: 'req'}, attempt), {kind: 'settled'});
 });
 
 test('a request that does not parse is an error to be tried again', async t => {
   await using plane = await aPlane();
   const csr = {metadata: {name: 'req'}, spec: {request: Buffer.from('rubbish').toString('base64'), signerName: signer}};
 
-  await t.throwsAsync(approver(contextOver(plane, [csr], {}))({namespace: '', name: 'req'}, attempt), {
+  await t.throwsAsync(approvingReconciler(contextOver(plane, [csr], {}))({namespace: '', name: 'req'}, attempt), {
     message: 'unable to parse csr "req": PEM block type must be CERTIFICATE REQUEST',
   });
 });

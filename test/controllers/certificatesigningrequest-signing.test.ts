@@ -3,7 +3,7 @@ import {mkdtempSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
-import {objections} from '#controllers/certificatesigningrequest-signing/policy.js';
+import {signingChecks} from '#controllers/certificatesigningrequest-signing/policy.js';
 import {maximumTtlOf, signingPlan, type SigningOptions} from '#controllers/certificatesigningrequest-signing/key-files.js';
 import {signers} from '#controllers/certificatesigningrequest-signing/reconcile.js';
 import {kinds} from '#src/api/kinds.js';
@@ -161,7 +161,7 @@ for (const [what, signer, judge] of [
   });
 }
 
-const objectionTable: readonly (readonly [signer: keyof typeof objections, parts: Omit<RequestParts, 'signer'>, message: string | undefined])[] = [
+const objectionTable: readonly (readonly [signer: keyof typeof signingChecks, parts: Omit<RequestParts, 'signer'>, message: string | undefined])[] = [
   ['apiserverClientAgent', {usages: nodeClientUsages}, undefined],
   ['apiserverClientAgent', {usages: [...nodeClientUsages, 'key encipherment']}, undefined],
   ['apiserverClientAgent', {usages: [], subject: {commonName: 'x'}, dnsNames: ['a']}, 'subject organization is not system:nodes'],
@@ -191,7 +191,7 @@ const objectionTable: readonly (readonly [signer: keyof typeof objections, parts
 test('each signer objects in the words of the field, and of several objections the first counts', async t => {
   for (const [signer, parts, message] of objectionTable) {
     const {spec} = await aRequest({signer: '', ...parts});
-    t.is(objections[signer](parseSigningRequest(Buffer.from(spec.request, 'base64')), spec.usages ?? []), message, JSON.stringify([signer, parts]));
+    t.is(signingChecks[signer](parseSigningRequest(Buffer.from(spec.request, 'base64')), spec.usages ?? []), message, JSON.stringify([signer, parts]));
   }
 });
 

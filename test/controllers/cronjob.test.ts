@@ -1,6 +1,6 @@
 import test, {type ExecutionContext} from 'ava';
 import cronJobController from '#controllers/cronjob/controller.js';
-import {starter} from '#controllers/cronjob/reconcile.js';
+import {cronJobReconciler} from '#controllers/cronjob/reconcile.js';
 import {dueStart, nextStartIn, ScheduleError} from '#controllers/cronjob/schedule.js';
 import type {CronJob} from '#controllers/cronjob/kinds.js';
 import jobController from '#controllers/job/controller.js';
@@ -239,7 +239,7 @@ test('in a namespace that ends jobs that cannot be created are tried again later
 
   t.deepEqual((await at.client.resource(kinds.coreEvents).list({namespace: 'ending'})).items, []);
   const cronJob = await at.client.resource(kinds.cronJobs).get('report', {namespace: 'ending'});
-  const error = await t.throwsAsync(starter(contextOver(plane, [{...cronJob, kind: 'CronJob'}], {}))({namespace: 'ending', name: 'report'}, attempt));
+  const error = await t.throwsAsync(cronJobReconciler(contextOver(plane, [{...cronJob, kind: 'CronJob'}], {}))({namespace: 'ending', name: 'report'}, attempt));
   t.true(error instanceof Expected);
 });
 

@@ -4,8 +4,8 @@ import {naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {nodeOf} from '#controllers/daemonset/placement.js';
-import {nodeKeeper} from '#controllers/daemonset/reconcile.js';
-import {rolledOut} from '#controllers/daemonset/rolling-update.js';
+import {daemonSetReconciler} from '#controllers/daemonset/reconcile.js';
+import {rollingUpdate} from '#controllers/daemonset/rolling-update.js';
 import {trackingExpectations} from '#controllers/shared/expectations.js';
 import {selecting} from '#informers/selecting.js';
 import {settled} from '#src/runtime/controller.js';
@@ -250,9 +250,9 @@ for (const [maxUnavailable, gone] of [
 
 test('a node that wants a pod and has none counts as unavailable in a rollout', t => {
   const set = aSet('agent', rolling({maxUnavailable: 1}));
-  const places = ['n1', 'n2', 'n3', 'n4'].map(name => ({name, node: aNode(name), shouldRun: name !== 'n3', shouldStay: true}));
+  const placements = ['n1', 'n2', 'n3', 'n4'].map(name => ({name, node: aNode(name), shouldRun: name !== 'n3', shouldStay: true}));
   const ready = {status: {phase: 'Running', conditions: [{type: 'Ready', status: 'True'}]}} as Pod;
-  const going = (...on: string[]) => rolledOut({set, hash: 'new', places, now: 0}, new Map(on.map(name => [name, [{...ready, metadata: {name}}]]))).delete.length;
+  const going = (...on: string[]) => rollingUpdate({set, hash: 'new', placements, now: 0}, new Map(on.map(name => [name, [{...ready, metadata: {name}}]]))).delete.length;
 
   t.is(going('n1', 'n2', 'n4'), 1);
   t.is(going('n1', 'n2'), 0);
@@ -400,7 +400,7 @@ test('a set that selects everything is told so, and left alone', async t => {
   const set = {...aSet('agent', {selector: {}}), kind: 'DaemonSet', metadata: {name: 'agent', namespace: 'default'}};
   const events = {normal() {}, warning: (_about: unknown, reason: string, message: string) => void told.push(`${reason} ${message}`)};
   const context = {...contextOver(at.plane, [set], {}), events};
-  t.deepEqual(await nodeKeeper(context, selecting<DaemonSet>(({spec}) => spec?.selector), trackingExpectations(at.clock))({namespace: 'default', name: 'agent'}, attempt), settled);
+  t.deepEqual(await daemonSetReconciler(context, selecting<DaemonSet>(({spec}) => spec?.selector), trackingExpectations(at.clock))({namespace: 'default', name: 'agent'}, attempt), settled);
 
   t.deepEqual(told, ['SelectingAll This daemon set is selecting all pods. A non-empty selector is required.']);
 });
@@ -413,7 +413,7 @@ test('while pods that were made are not seen yet, none are made, and the generat
   expected.expectBoth('default/agent', 1, []);
   const node = {...(await at.nodeClient.get('n1')), kind: 'Node'};
   const context = contextOver(at.plane, [{...set, kind: 'DaemonSet'}, node] as never[], {});
-  await nodeKeeper(context, selecting<DaemonSet>(({spec}) => spec?.selector), expected)({namespace: 'default', name: 'agent'}, attempt);
+  await daemonSetReconciler(context, selecting<DaemonSet>(({spec}) => spec?.selector), expected)({namespace: 'default', name: 'agent'}, attempt);
 
   const {status} = await at.set();
   t.deepEqual([status?.desiredNumberScheduled, status?.currentNumberScheduled, status?.observedGeneration], [1, 0, undefined]);

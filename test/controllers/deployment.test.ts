@@ -2,7 +2,7 @@ import test from 'ava';
 import {annotationsAfterRollback, annotationsOfNewest, keysIn} from '#controllers/deployment/annotations.js';
 import type {Deployment, DeploymentStatus, ReplicaSet} from '#controllers/deployment/kinds.js';
 import {withRollout} from '#controllers/deployment/progress.js';
-import {roller} from '#controllers/deployment/reconcile.js';
+import {deploymentReconciler} from '#controllers/deployment/reconcile.js';
 import {newestOf, sameTemplate, terminatingIn} from '#controllers/deployment/replica-sets.js';
 import {isSaturated, maxSurge, maxUnavailable, newestSize, proportionalSizes} from '#controllers/deployment/sizes.js';
 import {selecting} from '#informers/selecting.js';
@@ -67,7 +67,7 @@ test('a new deployment gets a replica set of its own, which gets the pods', asyn
   t.deepEqual(set?.spec?.selector, {matchLabels: {app: 'a', 'pod-template-hash': hash}});
   t.deepEqual(set?.spec?.template?.metadata?.labels, {app: 'a', 'pod-template-hash': hash});
   t.deepEqual([set?.spec?.replicas, set?.spec?.minReadySeconds], [3, 5]);
-  t.deepEqual(set?.metadata?.annotations, {note: 'x', [keys.revision]: '1', [keys.desired]: '3', [keys.most]: '4'});
+  t.deepEqual(set?.metadata?.annotations, {note: 'x', [keys.revision]: '1', [keys.desired]: '3', [keys.maxReplicas]: '4'});
   t.deepEqual(set?.metadata?.ownerReferences, [{apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: metadata!.uid!, controller: true, blockOwnerDeletion: true}]);
   t.deepEqual(await at.eventsOn('web'), [`Normal ScalingReplicaSet Scaled up replica set web-${hash} from 0 to 3`]);
   t.deepEqual([metadata?.annotations?.[keys.revision], metadata?.generation], ['1', 1]);
@@ -186,7 +186,7 @@ test('without a rolling update none may be more or fewer, and the newest set has
 });
 
 const sized = (name: string, replicas: number, most?: number): ReplicaSet => ({
-  metadata: {name, ...(most === undefined ? {} : {annotations: {[keys.most]: String(most)}})},
+  metadata: {name, ...(most === undefined ? {} : {annotations: {[keys.maxReplicas]: String(most)}})},
   spec: {replicas, selector: {}},
 });
 for (const [title, replicas, sets, expected] of [
@@ -220,7 +220,7 @@ test('a deployment that is scaled amid a rollout passes the change on to all its
   await at.change({spec: {replicas: 15}});
 
   t.deepEqual(await sizes(at), [11, 7]);
-  for (const {metadata} of await at.sets()) t.deepEqual([metadata?.annotations?.[keys.desired], metadata?.annotations?.[keys.most]], ['15', '18']);
+  for (const {metadata} of await at.sets()) t.deepEqual([metadata?.annotations?.[keys.desired], metadata?.annotations?.[keys.maxReplicas]], ['15', '18']);
   t.deepEqual((await scalings(at, await at.sets())).slice(-2), ['up 1 from 8 to 11', 'up 2 from 5 to 7']);
   await at.play();
   t.deepEqual(await sizes(at), [0, 15]);
@@ -235,7 +235,7 @@ test('a set whose size stays as it is when the deployment is scaled notes the ne
   await at.change({spec: {replicas: 11}});
 
   t.deepEqual(await sizes(at), [9, 5]);
-  for (const {metadata} of await at.sets()) t.deepEqual([metadata?.annotations?.[keys.desired], metadata?.annotations?.[keys.most]], ['11', '14']);
+  for (const {metadata} of await at.sets()) t.deepEqual([metadata?.annotations?.[keys.desired], metadata?.annotations?.[keys.maxReplicas]], ['11', '14']);
 });
 
 for (const [title, set, saturated] of [
@@ -317,7 +317,7 @@ test('a return to an earlier template uses its set, which takes the highest revi
 
 test('annotations of a set follow its deployment, but for those that are its own', t => {
   const deployment = {metadata: {annotations: {a: 'new', [keys.revision]: '9', [keys.rollback]: '1', [naming('plat').annotations.lastApplied]: '{}'}}};
-  const own = {a: 'old', b: 'kept', [keys.revision]: '2', [keys.history]: '1', [keys.desired]: '3', [keys.most]: '4'};
+  const own = {a: 'old', b: 'kept', [keys.revision]: '2', [keys.history]: '1', [keys.desired]: '3', [keys.maxReplicas]: '4'};
 
   t.deepEqual(annotationsOfNewest(deployment, own, 4n, keys), {...own, a: 'new', [keys.revision]: '4', [keys.history]: '1,2'});
   t.deepEqual(annotationsOfNewest(deployment, own, 2n, keys), {...own, a: 'new'});
@@ -603,7 +603,7 @@ test('a set that the cache does not know yet is taken for what it is', async t =
   const events: string[] = [];
   const context = {...contextOver(at.plane, [behind], {}), events: {normal: (_: unknown, reason: string) => void events.push(reason), warning() {}}};
 
-  await roller(context, selecting(({spec}) => spec?.selector))({namespace, name: 'web'}, attempt);
+  await deploymentReconciler(context, selecting(({spec}) => spec?.selector))({namespace, name: 'web'}, attempt);
 
   t.is((await at.sets()).length, 1);
   t.deepEqual(events, []);
@@ -622,7 +622,7 @@ test('a deployment that selects everything is refused in an event, and observed'
     events: {normal() {}, warning: (_: unknown, reason: string, message: string) => void events.push(`${reason} ${message}`)},
   };
 
-  t.is(await roller(context, selecting(({spec}) => spec?.selector))({namespace, name: 'web'}, attempt), settled);
+  t.is(await deploymentReconciler(context, selecting(({spec}) => spec?.selector))({namespace, name: 'web'}, attempt), settled);
   t.deepEqual(events, ['SelectingAll This deployment is selecting all pods. A non-empty selector is required.']);
   t.is((await at.deployment()).status?.observedGeneration, 9);
 });
@@ -772,7 +772,7 @@ test('in a namespace that ends nothing is told and nothing tried again', async t
   await at.clock.drain();
   await at.client.resource(kinds.replicaSets).deleteCollection({namespace: 'ending'});
 
-  t.is(await roller(context, selecting(({spec}) => spec?.selector))({namespace: 'ending', name: 'web'}, attempt), settled);
+  t.is(await deploymentReconciler(context, selecting(({spec}) => spec?.selector))({namespace: 'ending', name: 'web'}, attempt), settled);
   t.deepEqual(events, []);
   t.deepEqual((await at.client.resource(kinds.replicaSets).list({namespace: 'ending'})).items, []);
 });

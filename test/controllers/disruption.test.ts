@@ -1,5 +1,5 @@
 import test from 'ava';
-import {coveredBy, demandOf, evictionsOf, healthyAmong, withVerdict} from '#controllers/disruption/budget.js';
+import {podsCoveredBy, demandOf, evictionsOf, healthyAmong, withDisruptionAllowed} from '#controllers/disruption/budget.js';
 import {expiryOf} from '#controllers/disruption/targets.js';
 import {Cache} from '#informers/cache.js';
 import {kinds} from '#src/api/kinds.js';
@@ -27,7 +27,7 @@ for (const [title, spec, expected, desired] of demands) test(title, t => t.deepE
 test('an empty selector covers the namespace, an absent one nothing, and no budget covers another namespace', t => {
   const cache = new Cache<Pod>();
   cache.replace([podOf('p')]);
-  const covers = (budget: PodDisruptionBudget) => coveredBy(budget, cache).length > 0;
+  const covers = (budget: PodDisruptionBudget) => podsCoveredBy(budget, cache).length > 0;
   t.deepEqual(
     [{selector: {}}, {}, {selector: {matchLabels: {app: 'web'}}}, {selector: {matchLabels: {app: 'db'}}}, {selector: {matchExpressions: [{key: 'app', operator: 'Nonsense'}]}}].map(spec => covers(budgetOf(spec))),
     [true, false, true, false, false],
@@ -47,9 +47,9 @@ test('evictions are waited for over two minutes, then told of as overdue, and fo
 });
 
 test('the verdict keeps its time until it changes', t => {
-  const first = withVerdict([], {isAllowed: true, reason: 'SufficientPods'}, 1, at);
-  const same = withVerdict(first, {isAllowed: true, reason: 'SufficientPods'}, 2, at + 5_000);
-  const other = withVerdict(same, {isAllowed: false, reason: 'InsufficientPods'}, 2, at + 9_000);
+  const first = withDisruptionAllowed([], {isAllowed: true, reason: 'SufficientPods'}, 1, at);
+  const same = withDisruptionAllowed(first, {isAllowed: true, reason: 'SufficientPods'}, 2, at + 5_000);
+  const other = withDisruptionAllowed(same, {isAllowed: false, reason: 'InsufficientPods'}, 2, at + 9_000);
 
   t.deepEqual([first, same, other].map(([verdict]) => [verdict?.status, verdict?.reason, verdict?.observedGeneration, verdict?.lastTransitionTime]), [
     ['True', 'SufficientPods', 1, wireTime(at)],

@@ -1,7 +1,7 @@
 import test from 'ava';
 import {truncated} from '#controllers/endpoints/capacity.js';
-import {endpointsKeeper} from '#controllers/endpoints/reconcile.js';
-import {packed, type Address, type Place, type Port} from '#controllers/endpoints/subsets.js';
+import {endpointsReconciler} from '#controllers/endpoints/reconcile.js';
+import {packSubsets, type Address, type EndpointAddress, type Port} from '#controllers/endpoints/subsets.js';
 import type {Frozen, ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -22,7 +22,7 @@ const shown = ({subsets = []}: Endpoints): string[] => subsets.map(short);
 const address = (ip: string, uid = ip): Address => ({ip, targetRef: {kind: 'Pod', uid}});
 const http: Port = {name: 'http', port: 80, protocol: 'TCP'};
 const dns: Port = {name: 'dns', port: 53, protocol: 'UDP'};
-const place = (ip: string, port?: Port, ready = true, uid?: string): Place => ({address: address(ip, uid), ready, port});
+const place = (ip: string, port?: Port, ready = true, uid?: string): EndpointAddress => ({address: address(ip, uid), ready, port});
 
 for (const [what, places, expected] of [
   ['nothing', [], []],
@@ -34,8 +34,8 @@ for (const [what, places, expected] of [
   ['a port apart on which not all of the addresses are ready', [place('1.1.1.1', http), place('1.1.1.1', dns, false)], ['!1.1.1.1: dns=53/UDP', '1.1.1.1: http=80/TCP']],
 ] as const) {
   test(`packs ${what}`, t => {
-    t.deepEqual(packed(places).map(short), expected);
-    t.deepEqual(packed(places.toReversed()).map(short), expected);
+    t.deepEqual(packSubsets(places).map(short), expected);
+    t.deepEqual(packSubsets(places.toReversed()).map(short), expected);
   });
 }
 
@@ -202,7 +202,7 @@ test('what somebody deletes or writes over is put right', async t => {
 const over = (at: Awaited<ReturnType<typeof start>>, cached: readonly KubeObject[]) => {
   const [told, asked]: [string[], ObjectKey[]] = [[], []];
   const context = contextOver(at.plane, cached as readonly Frozen<KubeObject>[], {concurrentEndpointSyncs: 1, endpointUpdatesBatchPeriod: 0});
-  const loops = endpointsKeeper({
+  const loops = endpointsReconciler({
     ...context,
     enqueue: key => void asked.push(key),
     events: {normal() {}, warning: (_, reason, message) => void told.push(`${reason} ${message}`)},

@@ -1,7 +1,7 @@
 import test from 'ava';
 import {sliceMetrics} from '#controllers/endpointslice/metrics.js';
 import {packSlices} from '#controllers/endpointslice/packing.js';
-import {sliceKeeper} from '#controllers/endpointslice/reconcile.js';
+import {sliceReconciler} from '#controllers/endpointslice/reconcile.js';
 import {withZoneHints} from '#controllers/endpointslice/zone-hints.js';
 import {allocations, isOverloaded, zoneShares} from '#controllers/endpointslice/zones.js';
 import {endpointText, type Endpoint} from '#controllers/shared/endpoint-slices.js';
@@ -46,7 +46,7 @@ for (const [what, slices, wanted, expected] of [
 ] as const satisfies readonly (readonly [string, readonly Slice[], readonly Endpoint[], {creates?: readonly number[]; updates?: Record<string, number>; deletes?: readonly string[]; unchanged?: readonly string[]}])[]) {
   test(`packs ${what}`, t => {
     const group = {ports: [], wanted: new Map(wanted.map(each => [endpointText(each), each]))};
-    const packing = packSlices(slices as readonly Frozen<Slice>[], group, {most: 3, isLabelled: ({metadata}) => metadata?.name !== 'unlabelled'});
+    const packing = packSlices(slices as readonly Frozen<Slice>[], group, {maxEndpoints: 3, isLabelled: ({metadata}) => metadata?.name !== 'unlabelled'});
 
     const names = (of: readonly Frozen<Slice>[]) => of.map(({metadata}) => metadata!.name!);
     t.deepEqual(
@@ -66,7 +66,7 @@ test('packs ten thousand endpoints into their slices by a look at each', t => {
   const slices = Array.from({length: 100}, (_, i) => slice(`s${i}`, ...all.slice(i * 100, i * 100 + 100)));
   let looks = 0;
   const counted = all.map(each => new Proxy(each, {get: (target, field) => (field === 'addresses' && looks++, Reflect.get(target, field))}));
-  const packing = packSlices(slices as readonly Frozen<Slice>[], {ports: [], wanted: new Map(counted.map(each => [endpointText(each), each]))}, {most: 100, isLabelled: () => true});
+  const packing = packSlices(slices as readonly Frozen<Slice>[], {ports: [], wanted: new Map(counted.map(each => [endpointText(each), each]))}, {maxEndpoints: 100, isLabelled: () => true});
 
   t.is(packing.unchanged.length, 100);
   t.true(looks <= 20_000);
@@ -291,7 +291,7 @@ test('a cache that has not seen the last writes is waited for, and one pod more 
       endpointsliceUpdatesBatchPeriod: 0,
       maxEndpointsPerSlice: 100,
     });
-    return (sliceKeeper(context) as {services: Reconcile}).services;
+    return (sliceReconciler(context) as {services: Reconcile}).services;
   };
   const first = keeper(pods.slice(1));
   await first(key, attempt);

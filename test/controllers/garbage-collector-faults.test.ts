@@ -5,8 +5,8 @@ import {Graph} from '#controllers/garbage-collector/graph.js';
 import {KindMap} from '#controllers/garbage-collector/kind-map.js';
 import {Live} from '#controllers/garbage-collector/live.js';
 import {Monitors} from '#controllers/garbage-collector/monitors.js';
-import {Pace} from '#controllers/garbage-collector/pace.js';
-import {ResourceWatch} from '#controllers/garbage-collector/resources.js';
+import {DiscoverySchedule} from '#controllers/garbage-collector/discovery-schedule.js';
+import {ResourceSync} from '#controllers/garbage-collector/resources.js';
 import {discover} from '#controllers/shared/discovery.js';
 import {InformerFactory} from '#informers/factory.js';
 import {kinds} from '#src/api/kinds.js';
@@ -371,11 +371,11 @@ const changing = () => {
   const life = new AbortController();
   const informers = new InformerFactory({client, clock, random: seededRandom(1), log: noLog, meter: noMeter, minResyncMs: 0, signal: life.signal});
   const kindMap = new KindMap(client);
-  const graph = new Graph(new AbsentOwners(), {suspect() {}, suspectLater() {}, orphan() {}, strayed() {}});
-  const pace = new Pace(clock);
-  const monitors = new Monitors({informers, naming: words, graph, definitionChanged: () => pace.hurry(), missed() {}});
+  const graph = new Graph(new AbsentOwners(), {attemptToDelete() {}, attemptToDeleteLater() {}, attemptToOrphan() {}, ownerInOtherNamespace() {}});
+  const schedule = new DiscoverySchedule(clock);
+  const monitors = new Monitors({informers, naming: words, graph, definitionChanged: () => schedule.trigger(), notServed() {}});
   const {lines, log} = recordingLog();
-  const watch = new ResourceWatch({client, clock, log, kinds: kindMap, monitors, pace, kindsRead() {}, failures: noMeter.counter({name: 'f', help: 'f'})});
+  const watch = new ResourceSync({client, clock, log, kinds: kindMap, monitors, schedule, onKindsRead() {}, failures: noMeter.counter({name: 'f', help: 'f'})});
   let synced = 0;
   const serveFor = async (ms: number, ...served: readonly Served[]) => {
     groups = served;
@@ -385,7 +385,7 @@ const changing = () => {
   const serve = (...served: readonly Served[]) => serveFor(30_000, ...served);
   /** A definition changes first. */
   const define = (...served: readonly Served[]) => {
-    pace.hurry();
+    schedule.trigger();
     return serveFor(500, ...served);
   };
   void watch.run(life.signal, () => synced++);

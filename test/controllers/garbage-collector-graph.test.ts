@@ -24,14 +24,14 @@ const watching = () => {
   const heard: string[] = [];
   const say = (what: string) => ({identity: {name, kind}}: Node) => void heard.push(`${what} ${kind} ${name}`);
   const graph = new Graph(new AbsentOwners(), {
-    suspect: say('suspect'),
-    suspectLater: say('later'),
-    orphan: say('orphan'),
-    strayed: (dependent, {name}) => heard.push(`${dependent.identity.name} strayed from ${name}`),
+    attemptToDelete: say('suspect'),
+    attemptToDeleteLater: say('later'),
+    attemptToOrphan: say('orphan'),
+    ownerInOtherNamespace: (dependent, {name}) => heard.push(`${dependent.identity.name} strayed from ${name}`),
   });
-  const saw = (seen: Frozen<KubeObject>, kind: Pick<Identity, 'apiVersion' | 'kind'> = pod) => graph.take({type: 'added', object: seen, initial: false}, kind);
-  const changed = (seen: Frozen<KubeObject>, old: Frozen<KubeObject>, kind: Pick<Identity, 'apiVersion' | 'kind'> = pod) => graph.take({type: 'updated', object: seen, old}, kind);
-  const lost = (seen: Frozen<KubeObject>, kind: Pick<Identity, 'apiVersion' | 'kind'> = pod) => graph.take({type: 'deleted', object: seen, tombstone: false}, kind);
+  const saw = (seen: Frozen<KubeObject>, kind: Pick<Identity, 'apiVersion' | 'kind'> = pod) => graph.processChange({type: 'added', object: seen, initial: false}, kind);
+  const changed = (seen: Frozen<KubeObject>, old: Frozen<KubeObject>, kind: Pick<Identity, 'apiVersion' | 'kind'> = pod) => graph.processChange({type: 'updated', object: seen, old}, kind);
+  const lost = (seen: Frozen<KubeObject>, kind: Pick<Identity, 'apiVersion' | 'kind'> = pod) => graph.processChange({type: 'deleted', object: seen, tombstone: false}, kind);
   return {graph, saw, changed, lost, heard: () => heard.splice(0)};
 };
 const ownerKind = {apiVersion: 'v1', kind: 'Owner'};
@@ -231,9 +231,9 @@ test('an owner that waits pushes only dependents that are not on their way', asy
   }
   const pushed: string[] = [];
   const live = {get: () => Promise.resolve({metadata: {uid: 'u'}})} as unknown as Live;
-  const collector = new Collector({graph: watching().graph, live, kinds: undefined as never, suspect: node => pushed.push(node.identity.name)});
+  const collector = new Collector({graph: watching().graph, live, kinds: undefined as never, enqueue: node => pushed.push(node.identity.name)});
 
-  t.is(await collector.look(waiting), 'done');
+  t.is(await collector.process(waiting), 'done');
   t.deepEqual(pushed, ['idle']);
 });
 

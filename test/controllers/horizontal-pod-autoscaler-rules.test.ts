@@ -1,8 +1,8 @@
 import test from 'ava';
-import {byAmount, byShare, replicasForPart, replicasForPods, replicasForValue, usable, type Situation} from '#controllers/horizontal-pod-autoscaler/calculator.js';
+import {averageValueTarget, utilizationTarget, replicasForAverage, replicasForPods, replicasForValue, usableSamples, type CalculationInput} from '#controllers/horizontal-pod-autoscaler/calculator.js';
 import {History} from '#controllers/horizontal-pod-autoscaler/history.js';
-import {longestPeriodMs, settledByBehavior, settledUsually, type Behavior} from '#controllers/horizontal-pod-autoscaler/limits.js';
-import {groupedPods, type Samples} from '#controllers/horizontal-pod-autoscaler/readings.js';
+import {longestPeriodMs, scaleByBehavior, scaleWithoutBehavior, type Behavior} from '#controllers/horizontal-pod-autoscaler/limits.js';
+import {groupPods, type Samples} from '#controllers/horizontal-pod-autoscaler/samples.js';
 import {requestsOf} from '#controllers/horizontal-pod-autoscaler/requests.js';
 import {selectorText} from '#controllers/horizontal-pod-autoscaler/selector-text.js';
 import {metricSources} from '#controllers/horizontal-pod-autoscaler/sources.js';
@@ -59,13 +59,13 @@ const groups: readonly [title: string, likeness: Likeness, resource: string, gro
 ];
 test('pods are sorted by what their samples are worth', t => {
   for (const [title, likeness, resource, group] of groups) {
-    const {ready, unready, ignored} = groupedPods([podOf('p0', likeness)], samplesOf([100]), resource, patience, now);
+    const {ready, unready, ignored} = groupPods([podOf('p0', likeness)], samplesOf([100]), resource, patience, now);
     t.is(ready ? 'ready' : unready.length ? 'unready' : ignored.length ? 'ignored' : 'missing', group, title);
   }
-  t.deepEqual(groupedPods([podOf('p0')], new Map(), 'cpu', patience, now).missing, ['p0']);
+  t.deepEqual(groupPods([podOf('p0')], new Map(), 'cpu', patience, now).missing, ['p0']);
 });
 
-const situation = (pods: readonly Pod[], current = pods.length, tolerances = {up: 0.1, down: 0.1}): Situation => ({pods, current, tolerances, patience, now});
+const situation = (pods: readonly Pod[], current = pods.length, tolerances = {up: 0.1, down: 0.1}): CalculationInput => ({pods, current, tolerances, delays: patience, now});
 
 interface Case {
   readonly of: readonly (number | undefined)[];
@@ -92,7 +92,7 @@ test('shares of what pods ask for', t => {
   for (const [title, {of, target, unready = [], current, tolerances}, replicas, utilization] of byShares) {
     const pods = of.map((_, i) => podOf(`p${i}`, unready.includes(i) ? {started: 10, turned: 10, ready: false} : {}));
     const around = situation(pods, current, tolerances);
-    const answer = replicasForPods(usable(samplesOf(of), around, 'cpu'), around, byShare(target, 'cpu', requestsOf(pods, 'cpu', '', true)));
+    const answer = replicasForPods(usableSamples(samplesOf(of), around, 'cpu'), around, utilizationTarget(target, 'cpu', requestsOf(pods, 'cpu', '', true)));
     t.like(answer, {replicas, utilization}, title);
   }
 });
@@ -107,15 +107,15 @@ const byAmounts: readonly [title: string, given: Case, replicas: number, average
 test('amounts on average of the pods', t => {
   for (const [title, {of, target}, replicas, average] of byAmounts) {
     const around = situation(of.map((_, i) => podOf(`p${i}`)));
-    t.deepEqual(replicasForPods(usable(samplesOf(of), around, ''), around, byAmount(BigInt(target))), {replicas, average}, title);
+    t.deepEqual(replicasForPods(usableSamples(samplesOf(of), around, ''), around, averageValueTarget(BigInt(target))), {replicas, average}, title);
   }
 });
 
 test('what cannot be reckoned says why', t => {
   const around = situation([podOf('p0')]);
-  t.throws(() => usable(new Map(), situation([]), 'cpu'), {message: 'no pods returned by selector while calculating replica count'});
-  t.throws(() => usable(samplesOf([1]), situation([podOf('p0', {phase: 'Pending'})]), 'cpu'), {message: 'did not receive metrics for targeted pods (pods might be unready)'});
-  t.throws(() => byShare(50, 'cpu', new Map()).weigh(usable(samplesOf([1]), around, 'cpu').values), {message: 'no metrics returned matched known pods'});
+  t.throws(() => usableSamples(new Map(), situation([]), 'cpu'), {message: 'no pods returned by selector while calculating replica count'});
+  t.throws(() => usableSamples(samplesOf([1]), situation([podOf('p0', {phase: 'Pending'})]), 'cpu'), {message: 'did not receive metrics for targeted pods (pods might be unready)'});
+  t.throws(() => utilizationTarget(50, 'cpu', new Map()).ratioOf(usableSamples(samplesOf([1]), around, 'cpu').values), {message: 'no metrics returned matched known pods'});
   const refused = (likeness: Likeness, container = '') => t.throws(() => requestsOf([podOf('p', likeness)], 'cpu', container, true))?.message;
   t.is(refused({requests: null}), 'missing request for cpu in container c of Pod p');
   t.is(refused({}, 'other'), 'container other not found in Pod p');
@@ -141,9 +141,9 @@ test('one value is compared with its target, or with a target for each of what r
   t.is(replicasForValue(2n ** 63n - 1n, 1n, situation(ready)), 2 ** 31 - 1);
   t.throws(() => replicasForValue(20_000n, 10_000n, situation([], 1)), {message: /^unable to calculate ready pods: /});
   const tolerances = {up: 0.1, down: 0.1};
-  t.deepEqual(replicasForPart(8_601n, 2_000n, 3, tolerances), {replicas: 5, average: 2_867n});
-  t.deepEqual(replicasForPart(6_300n, 2_000n, 3, tolerances), {replicas: 3, average: 2_100n});
-  t.deepEqual(replicasForPart(6_000n, 2_000n, 0, tolerances), {replicas: 3, average: 6_000n});
+  t.deepEqual(replicasForAverage(8_601n, 2_000n, 3, tolerances), {replicas: 5, average: 2_867n});
+  t.deepEqual(replicasForAverage(6_300n, 2_000n, 3, tolerances), {replicas: 3, average: 2_100n});
+  t.deepEqual(replicasForAverage(6_000n, 2_000n, 0, tolerances), {replicas: 3, average: 6_000n});
 });
 
 const usually: readonly [title: string, wish: [current: number, desired: number, min: number, max: number], past: readonly (readonly [secondsAgo: number, replicas: number])[], replicas: number, able: string, limited: string][] = [
@@ -159,7 +159,7 @@ test('without a behaviour nothing shrinks below what was recommended within the 
   for (const [title, [current, desired, min, max], past, replicas, able, limited] of usually) {
     const history = new History();
     for (const [ago, count] of past) history.recommend(count, now - ago * second, 0);
-    const settled = settledUsually({current, desired, min, max}, history, 300 * second, now);
+    const settled = scaleWithoutBehavior({current, desired, min, max}, history, 300 * second, now);
     t.deepEqual([settled.replicas, settled.able.reason, `${settled.limited.status} ${settled.limited.reason}`], [replicas, able, limited], title);
   }
 });
@@ -202,7 +202,7 @@ test('with a behaviour its windows and policies hold', t => {
     const history = new History();
     for (const [ago, count] of recommended) history.recommend(count, now - ago * second, 0);
     for (const [ago, change] of scaled) history.scaled(change, now - ago * second, 0);
-    const settled = settledByBehavior({current, desired, min: 2, max: 100}, {scaleUp: up, scaleDown: down}, history, 300 * second, now);
+    const settled = scaleByBehavior({current, desired, min: 2, max: 100}, {scaleUp: up, scaleDown: down}, history, 300 * second, now);
     t.deepEqual([settled.replicas, settled.able.reason, `${settled.limited.status} ${settled.limited.reason}`], [replicas, able, limited], title);
   }
   t.deepEqual([1, -1].map(change => longestPeriodMs({scaleUp: {policies: [pods(1, 15), pods(1, 60)]}, scaleDown: {policies: [pods(1, 30)]}}, change)), [60_000, 30_000]);

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type {Autoscaler} from '#controllers/horizontal-pod-autoscaler/limits.js';
-import {autoscaler} from '#controllers/horizontal-pod-autoscaler/reconcile.js';
+import {autoscalerReconciler} from '#controllers/horizontal-pod-autoscaler/reconcile.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
@@ -171,7 +171,7 @@ const alone = async (world: Awaited<ReturnType<typeof aWorld>>, ...failures: (Er
     horizontalPodAutoscalerInitialReadinessDelay: 30_000, horizontalPodAutoscalerSyncPeriod: 15_000, horizontalPodAutoscalerTolerance: 0.1,
   };
   const context = contextOver(plane, [{...(await world.hpa()), kind: 'HorizontalPodAutoscaler'}, ...(await world.list(kinds.pods)).map(pod => ({...pod, kind: 'Pod'}))], options);
-  const reconcile = autoscaler({...context, clock, meter, events: {normal: tell, warning: tell}, client: {...client, resource: resource as unknown as Client['resource']}});
+  const reconcile = autoscalerReconciler({...context, clock, meter, events: {normal: tell, warning: tell}, client: {...client, resource: resource as unknown as Client['resource']}});
   const {log, lines} = recordingLog();
   const again = () => reconcile({namespace: 'default', name: 'web'}, {...attempt, log});
   const result = await again();
@@ -184,7 +184,7 @@ test('what is done is counted, and a scale that cannot be written is told of and
   await world.clock.advance(60_000);
   await world.scale();
   const refused = await alone(world, new Error('no'));
-  t.deepEqual(refused.result, {kind: 'again', afterMs: 15_000});
+  t.deepEqual(refused.result, {kind: 'requeue', afterMs: 15_000});
   t.deepEqual(refused.told, ['FailedRescale: New size: 4; reason: cpu resource utilization (percentage of request) above target; error: no']);
   t.like(told(await world.hpa()), {AbleToScale: 'False FailedUpdateScale: the HPA controller was unable to update the target scale: no'});
   t.is(refused.figure('reconciliations_total', {action: 'none', error: 'internal'}), 1);

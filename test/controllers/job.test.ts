@@ -1,7 +1,7 @@
 import test, {type ExecutionContext} from 'ava';
 import jobController from '#controllers/job/controller.js';
 import {matchFailure} from '#controllers/job/failure-policy.js';
-import {marksOf} from '#controllers/job/kinds.js';
+import {jobNamesOf} from '#controllers/job/kinds.js';
 import {surplusPods} from '#controllers/job/surplus.js';
 import type {Job} from '#controllers/shared/jobs.js';
 import {kinds} from '#src/api/kinds.js';
@@ -416,7 +416,7 @@ test('of the pods a job has too many of the youngest go, of those of an index al
     const [name = '', index] = text.split(' ');
     return {metadata: {name, uid: name, creationTimestamp: wireTime((age % 2) * 1000), annotations: index ? {[indexKey]: index} : {}}} as Pod;
   });
-  const marks = marksOf(naming('plat'));
+  const marks = jobNamesOf(naming('plat'));
   const going = (job: Partial<Spec>, least: number) => surplusPods({spec: job} as Job, pods, least, marks).map(({metadata}) => metadata?.name);
 
   t.deepEqual(going({}, 2).sort(), ['odd', 'young']);

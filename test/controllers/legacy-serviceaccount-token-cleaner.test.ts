@@ -1,7 +1,7 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {isNotFound} from '#src/api/status.js';
-import {dayOf, knowsEnough, verdictOn} from '#controllers/legacy-serviceaccount-token-cleaner/policy.js';
+import {dayOf, isTrackedLongEnough, cleanupActionFor} from '#controllers/legacy-serviceaccount-token-cleaner/policy.js';
 import {naming as namingOf} from '#src/api/naming.js';
 import {aPlane} from './plane.js';
 
@@ -32,12 +32,12 @@ for (const [title, {created = '2024-01-01T00:00:00Z', deleting, labels = {}, acc
   test(`a secret that ${title}: ${verdict}`, t => {
     const annotations = {[naming.key('service-account.name')]: 'a', ...(uid ? {[naming.key('service-account.uid')]: uid} : {})};
     const secret = {metadata: {name: 's', creationTimestamp: created, labels, annotations, ...(deleting ? {deletionTimestamp: created} : {})}};
-    t.is(verdictOn(secret, {account: of, isMounted: () => mounted, periodMs, now, naming}), verdict as never);
+    t.is(cleanupActionFor(secret, {account: of, isMounted: () => mounted, periodMs, now, naming}), verdict as never);
   });
 }
 
 test('nothing is judged before uses were noted for a day and a period', t => {
-  t.deepEqual([undefined, 'nonsense', '2025-01-01', '2024-12-31', '2024-12-30'].map(since => knowsEnough(since, periodMs, now)), [false, false, false, true, true]);
+  t.deepEqual([undefined, 'nonsense', '2025-01-01', '2024-12-31', '2024-12-30'].map(since => isTrackedLongEnough(since, periodMs, now)), [false, false, false, true, true]);
   t.is(dayOf(now), '2026-01-01');
 });
 

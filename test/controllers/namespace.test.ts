@@ -1,5 +1,5 @@
 import test from 'ava';
-import {nextConditions, type Findings} from '#controllers/namespace/conditions.js';
+import {nextConditions, type ContentDeletion} from '#controllers/namespace/conditions.js';
 import namespaceController from '#controllers/namespace/controller.js';
 import {discover} from '#controllers/shared/discovery.js';
 import type {Caller} from '#src/client/caller.js';
@@ -279,7 +279,7 @@ test('of a group that is stale nothing is found, and it is told', async t => {
 });
 
 const resource = (name: string, group = '') => ({group, version: 'v1', resource: name, kind: '', namespaced: true, verbs: []});
-const fine: Findings = {discovered: {failed: new Map(), malformed: []}, leftovers: []};
+const fine: ContentDeletion = {discovered: {failed: new Map(), malformed: []}, leftovers: []};
 const at = (now: string) => ({naming: plat, now});
 
 test('conditions tell everything that stands in the way, sorted', t => {
@@ -312,7 +312,7 @@ test('conditions are written only when they change, and their times move only wh
   const first = nextConditions([{type: 'Other', status: 'True'}], fine, at(early))!;
   t.is(nextConditions(first, fine, at(late)), undefined);
 
-  const remaining = (count: number): Findings => ({...fine, leftovers: [[resource('pods'), {count, finalizers: new Map(), estimateSeconds: 1}]]});
+  const remaining = (count: number): ContentDeletion => ({...fine, leftovers: [[resource('pods'), {count, finalizers: new Map(), estimateSeconds: 1}]]});
   const second = nextConditions(first, remaining(2), at(late))!;
   const third = nextConditions(second, remaining(1), at('2026-01-01T02:00:00Z'))!;
   const times = (conditions: typeof first) => conditions.map(({lastTransitionTime}) => lastTransitionTime);

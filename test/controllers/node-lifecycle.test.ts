@@ -1,6 +1,6 @@
 import test from 'ava';
 import {EvictionQueue} from '#controllers/node-lifecycle/eviction-queue.js';
-import {look, written, type Health} from '#controllers/node-lifecycle/health.js';
+import {observe, healthAfterWrite, type Health} from '#controllers/node-lifecycle/health.js';
 import {schedulingChange} from '#controllers/node-lifecycle/taints.js';
 import {rateOf, zoneHealth, zoneOf} from '#controllers/node-lifecycle/zones.js';
 import {kinds} from '#src/api/kinds.js';
@@ -72,7 +72,7 @@ for (const [title, node, add, remove] of [
 
 const grace = {monitorMs: 50 * second, startupMs: 60 * second};
 const at = (now: number, node: Node, before?: Health, renewTime?: number) =>
-  look({naming, grace, now: now * second}, node, renewTime === undefined ? undefined : {spec: {renewTime: wireMicroTime(renewTime * second)}}, before);
+  observe({naming, grace, now: now * second}, node, renewTime === undefined ? undefined : {spec: {renewTime: wireMicroTime(renewTime * second)}}, before);
 const beats = (second_: number, status = 'True', turned = 0) =>
   condition('Ready', status, {lastHeartbeatTime: wireTime(second_ * second), lastTransitionTime: wireTime(turned * second)});
 
@@ -98,7 +98,7 @@ test('a node that falls silent is unknown after the grace, counted by the own cl
   t.is(sight.observed.status, 'True');
   t.like(sight.current, {status: 'Unknown', reason: 'NodeStatusUnknown', message: 'Platlet stopped posting node status.', lastHeartbeatTime: wireTime(5 * second), lastTransitionTime: wireTime(1051 * second)});
   t.deepEqual(sight.conditions?.map(({type, status}) => `${type} ${status}`), ['Ready Unknown', 'DiskPressure Unknown', 'NetworkUnavailable False', 'MemoryPressure Unknown', 'PIDPressure Unknown']);
-  t.is(written(sight, 1051 * second).turnedAt, 1051 * second);
+  t.is(healthAfterWrite(sight, 1051 * second).transitionedAt, 1051 * second);
 });
 
 test('a node that is unknown already is not written again', t => t.is(at(2000, aNode([beats(5, 'Unknown')]), at(1000, aNode([beats(5, 'Unknown')])).health).conditions, undefined));
@@ -121,7 +121,7 @@ for (const [title, before, after, probed, turned] of [
   test(title, t => {
     const {health} = at(1010, aNode([after]), at(1000, aNode([before])).health);
 
-    t.deepEqual([health.probedAt, health.turnedAt], [probed * second, turned * second]);
+    t.deepEqual([health.probedAt, health.transitionedAt], [probed * second, turned * second]);
   });
 }
 
@@ -137,7 +137,7 @@ test('nodes are given up one after the other, no faster than the rate, and each 
   const clock = new VirtualClock();
   const queue = new EvictionQueue(clock, 0.1);
   const done: string[] = [];
-  const work = (answer?: number) => queue.work(async node => (done.push(node), answer));
+  const work = (answer?: number) => queue.process(async node => (done.push(node), answer));
   for (const node of ['a', 'b', 'c']) queue.add(node);
   t.false(queue.add('a'));
   await work();
@@ -159,7 +159,7 @@ test('a queue whose rate is changed gives no more than before, and none at 0', a
   const clock = new VirtualClock();
   const queue = new EvictionQueue(clock, 0.1);
   const done: string[] = [];
-  const work = () => queue.work(async node => (done.push(node), undefined));
+  const work = () => queue.process(async node => (done.push(node), undefined));
   for (const node of ['a', 'b', 'c']) queue.add(node);
   await work();
   queue.setRate(0.01);

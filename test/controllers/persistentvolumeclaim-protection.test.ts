@@ -1,5 +1,5 @@
 import test from 'ava';
-import {claimsLetGo, uses} from '#controllers/persistentvolumeclaim-protection/uses.js';
+import {releasedClaims, uses} from '#controllers/persistentvolumeclaim-protection/uses.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import {isNotFound} from '#src/api/status.js';
@@ -24,10 +24,10 @@ for (const [title, pod, of, outcome] of cases) test(title, t => t.is(uses(pod, o
 
 test('claims are looked at again when a pod has gone, has ended, was never placed, or was replaced', t => {
   const key = {namespace, name: 'c'};
-  t.deepEqual(claimsLetGo({type: 'deleted', object: aPod(byName), tombstone: false}), [key]);
-  t.deepEqual(claimsLetGo({type: 'added', object: aPod(byName), initial: false}), []);
-  t.deepEqual(claimsLetGo({type: 'updated', object: aPod(byName, {}, {phase: 'Failed'}), old: aPod(byName)}), [key]);
-  t.deepEqual(claimsLetGo({type: 'updated', object: aPod({}, {uid: 'next'}), old: aPod(byName)}), [key]);
+  t.deepEqual(releasedClaims({type: 'deleted', object: aPod(byName), tombstone: false}), [key]);
+  t.deepEqual(releasedClaims({type: 'added', object: aPod(byName), initial: false}), []);
+  t.deepEqual(releasedClaims({type: 'updated', object: aPod(byName, {}, {phase: 'Failed'}), old: aPod(byName)}), [key]);
+  t.deepEqual(releasedClaims({type: 'updated', object: aPod({}, {uid: 'next'}), old: aPod(byName)}), [key]);
 });
 
 const start = async (...controllers: readonly string[]) => {

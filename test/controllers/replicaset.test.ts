@@ -4,7 +4,7 @@ import type {Pod} from '#src/api/pod.js';
 import {controllerRefTo} from '#src/model/owners.js';
 import {selecting} from '#informers/selecting.js';
 import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
-import {replicaKeeper} from '#controllers/shared/replicas.js';
+import {replicaReconciler} from '#controllers/shared/replicas.js';
 import type {Change} from '#informers/change.js';
 import {settled, type KeyedContext} from '#src/runtime/controller.js';
 import {attempt, contextOver} from './context.js';
@@ -296,7 +296,7 @@ test('a set that asks for more pods than there are nodes for gets no more than m
 /** The keeper over caches that stay as they are while the server goes on. */
 const overStaleCaches = (at: Awaited<ReturnType<typeof world>>, cached: Parameters<typeof contextOver>[1], changes: Partial<KeyedContext<WaitingPodsOptions>> = {}) => {
   const context = {...contextOver(at.plane, cached, {maxWaitingPods: 0}), ...changes};
-  const keeper = replicaKeeper({kind: kinds.replicaSets, selecting: selecting<ReplicaSet>(({spec}) => spec?.selector), tellsTerminating: true}, context);
+  const keeper = replicaReconciler({kind: kinds.replicaSets, selecting: selecting<ReplicaSet>(({spec}) => spec?.selector), reportsTerminating: true}, context);
   return (name = 'web') => keeper({namespace, name}, attempt);
 };
 

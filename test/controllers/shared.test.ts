@@ -10,7 +10,7 @@ import {byRevision, createRevision, newRevision, nextRevision, renumbered, revis
 import {servicesOfPodChange, type Service} from '#controllers/shared/services.js';
 import {ownWrites} from '#controllers/shared/own-writes.js';
 import {slowStart} from '#controllers/shared/slow-start.js';
-import {followPods} from '#controllers/shared/pod-events.js';
+import {watchPods} from '#controllers/shared/pod-events.js';
 import {Cache} from '#informers/cache.js';
 import type {Change} from '#informers/change.js';
 import type {Source} from '#informers/selection.js';
@@ -424,7 +424,7 @@ const following = (minReadySeconds = 0) => {
     listen: <T extends KubeObject>(_source: Source<T>, listener: (change: Change<T>) => void) => void (tell = listener as unknown as typeof tell),
     enqueue: ({name}: {readonly name: string}, {afterMs}: {readonly afterMs?: number} = {}) => void heard.push(afterMs === undefined ? name : `${name} in ${afterMs}`),
   };
-  followPods<ReplicaSet>(context, {
+  watchPods<ReplicaSet>(context, {
     parents: kinds.replicaSets,
     selecting: selecting(({spec}) => spec?.selector),
     created: key => void heard.push(`created ${key}`),

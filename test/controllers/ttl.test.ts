@@ -6,7 +6,7 @@ import {aPlane} from './plane.js';
 const path = (...counts: readonly number[]) => {
   const wanted = bandedSeconds();
   return counts.map(count => {
-    wanted.moved(count);
+    wanted.update(count);
     return wanted.seconds;
   });
 };

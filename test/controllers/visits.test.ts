@@ -1,11 +1,11 @@
 import test from 'ava';
 import {cleaner} from '#controllers/certificatesigningrequest-cleaner/reconcile.js';
-import {followNodes} from '#controllers/daemonset/node-events.js';
-import {coveredBy} from '#controllers/disruption/budget.js';
-import {Sharing} from '#controllers/horizontal-pod-autoscaler/sharing.js';
-import {protector} from '#controllers/persistentvolumeclaim-protection/reconcile.js';
-import {quotasCounting, rememberedUsage, usageOf, type Quota} from '#controllers/resourcequota/usage.js';
-import {leavingAround} from '#controllers/service-cidr/leaving.js';
+import {watchNodes} from '#controllers/daemonset/node-events.js';
+import {podsCoveredBy} from '#controllers/disruption/budget.js';
+import {SelectorIndex} from '#controllers/horizontal-pod-autoscaler/selector-index.js';
+import {protectionReconciler} from '#controllers/persistentvolumeclaim-protection/reconcile.js';
+import {quotasCounting, cachedUsage, usageOf, type Quota} from '#controllers/resourcequota/usage.js';
+import {deletedRangesAround} from '#controllers/service-cidr/deleted-ranges.js';
 import {RangeSet} from '#controllers/service-cidr/range-set.js';
 import {rangesOf, type ServiceCIDR} from '#controllers/service-cidr/ranges.js';
 import {possibleChildren} from '#controllers/shared/children.js';
@@ -49,13 +49,13 @@ const looks: Readonly<Record<string, Look>> = {
     const sets = countingLister(several(count, index => ({...named(`set-${index}`), spec: {template: {spec: {containers: [], nodeSelector: {n: `${index}`}}}}})));
     const heard: ((change: Change<Node>) => void)[] = [];
     const asked: string[] = [];
-    followNodes({naming, lister: () => sets as never, listen: (_: unknown, listener: unknown) => void heard.push(listener as never), enqueue: key => void asked.push(keyText(key))});
+    watchNodes({naming, lister: () => sets as never, listen: (_: unknown, listener: unknown) => void heard.push(listener as never), enqueue: key => void asked.push(keyText(key))});
     for (const hear of heard) hear({type: 'added', initial: false, object: {metadata: {name: 'node', labels: {n: '1', zone: 'a'}}} as Frozen<Node>});
     return asked.join() === `${namespace}/set-1` ? sets.visits : NaN;
   },
   'a budget at pods that it does not select'(count) {
     const pods = countingLister<Pod>(several(count, labelled));
-    return coveredBy(selecting(1) as Frozen<PodDisruptionBudget>, pods).length === 1 ? pods.visits : NaN;
+    return podsCoveredBy(selecting(1) as Frozen<PodDisruptionBudget>, pods).length === 1 ? pods.visits : NaN;
   },
   'a parent at orphans that it does not select'(count) {
     const pods = countingLister<Pod>(several(count, labelled));
@@ -68,7 +68,7 @@ const looks: Readonly<Record<string, Look>> = {
   },
   'an address at deleted ranges around others'(count) {
     const ranges = countingLister<ServiceCIDR>(several(count, index => ({metadata: {name: `range-${index}`, deletionTimestamp: '2026-01-01T00:00:00Z'}, spec: {cidrs: [`10.0.${index}.0/24`]}})));
-    return leavingAround(ranges, parseIp('10.0.1.5')!).length === 1 ? ranges.visits : NaN;
+    return deletedRangesAround(ranges, parseIp('10.0.1.5')!).length === 1 ? ranges.visits : NaN;
   },
   'a pod to be scheduled at services that do not select it'(count) {
     const services = countingLister(several(count, index => ({...named(`service-${index}`), spec: {selector: {n: `${index}`}}})));
@@ -80,7 +80,7 @@ const looks: Readonly<Record<string, Look>> = {
     return budgetsOf(budgets)(podInfoOf({...labelled(1), spec: {containers: []}}, {podLevel: false})).length === 1 ? budgets.visits : NaN;
   },
   'the pods of an autoscaler at selectors of others'(count) {
-    const sharing = new Sharing();
+    const sharing = new SelectorIndex();
     let visits = 0;
     for (let index = 0; index < count; index++) {
       const selector = parseLabelSelector(`app=all,n=${index}`);
@@ -140,7 +140,7 @@ test('live pods are gone through once for all claims of a namespace', async t =>
       lister: ({kind}: Source) => (kind === kinds.pods.kind ? countingLister([]) : countingLister(claims as KubeObject[])),
       writer: () => ({update: (claim: KubeObject) => Promise.resolve(void released.push(claim.metadata?.name ?? ''))}),
     } as unknown as KeyedContext;
-    const loops = protector(context) as Record<string, (key: {namespace: string; name: string}, how: typeof attempt) => Promise<unknown>>;
+    const loops = protectionReconciler(context) as Record<string, (key: {namespace: string; name: string}, how: typeof attempt) => Promise<unknown>>;
     for (const {metadata} of claims) await loops['claims']!({namespace, name: metadata.name}, attempt);
     await loops['namespaces']!({namespace: '', name: namespace}, attempt);
     t.is(released.length, count);
@@ -163,7 +163,7 @@ test('what an object uses is reckoned once for all quotas, and anew while it is 
     },
   };
   const objects = [labelled(1), labelled(2), {metadata: {...labelled(3).metadata, deletionTimestamp: '2026-01-01T00:00:00Z'}}];
-  const usage = rememberedUsage();
+  const usage = cachedUsage();
   const pieces = new Pieces(new VirtualClock());
   const count = () => usageOf({spec: {hard: {pods: '9'}}}, {evaluator, objects, usage, now: 0, pieces});
 
@@ -192,7 +192,7 @@ test('deleted ranges around an address are found as each of them says', t => {
     const address = parseIp(text)!;
     const expected = ranges.filter(range => rangesOf(range).some(each => isServiceAddress(each, address))).map(({metadata}) => metadata?.name);
 
-    t.deepEqual(leavingAround(lister, address).map(({metadata}) => metadata?.name).sort(), expected, text);
+    t.deepEqual(deletedRangesAround(lister, address).map(({metadata}) => metadata?.name).sort(), expected, text);
   }
 });
 

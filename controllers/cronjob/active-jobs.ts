@@ -12,7 +12,7 @@ import {byControllerName, type CachedCronJob, type CachedJob, type CronJob, type
 type Active = NonNullable<CronJobStatus['active']>;
 
 /** A cron job with the status that it is to have. */
-export interface Round {
+export interface CronJobSync {
   cronJob: CachedCronJob;
   status: CronJobStatus;
   changed: boolean;
@@ -22,9 +22,9 @@ export const isActive = ({active = []}: Frozen<CronJobStatus>, uid: string | und
 
 const activeUids = ({active = []}: Frozen<CronJobStatus>): Set<string | undefined> => new Set(active.map(({uid}) => uid));
 
-const removeActive = (round: Round, uids: ReadonlySet<string | undefined>): void => {
-  const active: Active = (round.status.active ?? []).filter(({uid}) => !uids.has(uid));
-  round.status.active = active;
+const removeActive = (sync: CronJobSync, uids: ReadonlySet<string | undefined>): void => {
+  const active: Active = (sync.status.active ?? []).filter(({uid}) => !uids.has(uid));
+  sync.status.active = active;
 };
 
 /** The jobs of a cron job, whatever their labels say. */
@@ -43,41 +43,41 @@ const byStart = (a: CachedJob, b: CachedJob): number => {
 export type ChildContext = Pick<KeyedContext, 'client' | 'writer' | 'events'>;
 
 /** Deletes a job and, in the background, its pods; whether that went well. */
-export const deleteJob = async ({writer, events}: ChildContext, round: Round, job: CachedJob): Promise<boolean> => {
+export const deleteJob = async ({writer, events}: ChildContext, sync: CronJobSync, job: CachedJob): Promise<boolean> => {
   try {
     await writer(kinds.jobs).delete(job, {propagationPolicy: 'Background'});
   } catch (error) {
-    events.warning(round.cronJob, 'FailedDelete', `Deleted job: ${messageOf(error)}`);
+    events.warning(sync.cronJob, 'FailedDelete', `Deleted job: ${messageOf(error)}`);
     return false;
   }
-  removeActive(round, new Set([job.metadata?.uid]));
-  round.changed = true;
-  events.normal(round.cronJob, 'SuccessfulDelete', `Deleted job ${job.metadata?.name}`);
+  removeActive(sync, new Set([job.metadata?.uid]));
+  sync.changed = true;
+  events.normal(sync.cronJob, 'SuccessfulDelete', `Deleted job ${job.metadata?.name}`);
   return true;
 };
 
 /** Deletes finished jobs, the oldest first, until no more are left than are to be kept. */
-export const trimHistory = async (context: ChildContext, round: Round, jobs: readonly CachedJob[]): Promise<void> => {
-  const {successfulJobsHistoryLimit, failedJobsHistoryLimit} = round.cronJob.spec ?? {};
+export const trimHistory = async (context: ChildContext, sync: CronJobSync, jobs: readonly CachedJob[]): Promise<void> => {
+  const {successfulJobsHistoryLimit, failedJobsHistoryLimit} = sync.cronJob.spec ?? {};
   for (const [type, limit] of [['Complete', successfulJobsHistoryLimit], ['Failed', failedJobsHistoryLimit]] as const) {
     if (limit === undefined) continue;
     const finished = jobs.filter(job => endOf(job)?.type === type).sort(byStart);
-    for (const job of finished.slice(0, Math.max(0, finished.length - limit))) await deleteJob(context, round, job);
+    for (const job of finished.slice(0, Math.max(0, finished.length - limit))) await deleteJob(context, sync, job);
   }
 };
 
-const noteSuccess = (round: Round, {status}: CachedJob): void => {
+const recordSuccess = (sync: CronJobSync, {status}: CachedJob): void => {
   const at = status?.completionTime;
-  const known = parseTime(round.status.lastSuccessfulTime);
+  const known = parseTime(sync.status.lastSuccessfulTime);
   if (at === undefined || (known !== undefined && known >= (parseTime(at) ?? 0))) return;
-  round.status.lastSuccessfulTime = at;
-  round.changed = true;
+  sync.status.lastSuccessfulTime = at;
+  sync.changed = true;
 };
 
 /** Brings the list of active jobs up to what the jobs say. */
-const noteThere = async ({client, events}: ChildContext, round: Round, jobs: readonly CachedJob[]): Promise<void> => {
-  const {namespace, name} = keyOf(round.cronJob);
-  let active = activeUids(round.status);
+const syncExisting = async ({client, events}: ChildContext, sync: CronJobSync, jobs: readonly CachedJob[]): Promise<void> => {
+  const {namespace, name} = keyOf(sync.cronJob);
+  let active = activeUids(sync.status);
   const ended = new Set<string | undefined>();
   try {
     for (const job of jobs) {
@@ -86,45 +86,45 @@ const noteThere = async ({client, events}: ChildContext, round: Round, jobs: rea
       if (end) {
         if (active.delete(uid)) {
           ended.add(uid);
-          events.normal(round.cronJob, 'SawCompletedJob', `Saw completed job: ${job.metadata?.name}, condition: ${end.type}`);
-          round.changed = true;
+          events.normal(sync.cronJob, 'SawCompletedJob', `Saw completed job: ${job.metadata?.name}, condition: ${end.type}`);
+          sync.changed = true;
         }
-        if (trueCondition(job, 'Complete')) noteSuccess(round, job);
+        if (trueCondition(job, 'Complete')) recordSuccess(sync, job);
       } else if (!active.has(uid)) {
         // The cache may not know yet what was written last.
         const live: CronJob = await client.resource(kinds.cronJobs).get(name, {namespace});
         if (isActive(live.status ?? {}, uid)) {
-          Object.assign(round, {cronJob: live, status: structuredClone(live.status ?? {})});
-          active = activeUids(round.status);
+          Object.assign(sync, {cronJob: live, status: structuredClone(live.status ?? {})});
+          active = activeUids(sync.status);
           ended.clear();
-        } else events.warning(round.cronJob, 'UnexpectedJob', `Saw a job that the controller did not create or forgot: ${job.metadata?.name}`);
+        } else events.warning(sync.cronJob, 'UnexpectedJob', `Saw a job that the controller did not create or forgot: ${job.metadata?.name}`);
       }
     }
   } finally {
-    if (ended.size > 0) removeActive(round, ended);
+    if (ended.size > 0) removeActive(sync, ended);
   }
 };
 
 /** Takes jobs from the list of active ones that are gone. */
-const noteMissing = async ({client, events}: ChildContext, round: Round, jobs: readonly CachedJob[]): Promise<void> => {
-  const {namespace} = keyOf(round.cronJob);
+const removeMissing = async ({client, events}: ChildContext, sync: CronJobSync, jobs: readonly CachedJob[]): Promise<void> => {
+  const {namespace} = keyOf(sync.cronJob);
   const children = new Set(jobs.map(({metadata}) => metadata?.uid));
   const missing = new Set<string | undefined>();
   try {
-    for (const reference of round.status.active ?? []) {
+    for (const reference of sync.status.active ?? []) {
       if (children.has(reference.uid)) continue;
       if (await unlessMissing(client.resource(kinds.jobs).get(reference.name ?? '', {namespace: reference.namespace ?? namespace}))) continue;
-      events.normal(round.cronJob, 'MissingJob', `Active job went missing: ${reference.name}`);
+      events.normal(sync.cronJob, 'MissingJob', `Active job went missing: ${reference.name}`);
       missing.add(reference.uid);
-      round.changed = true;
+      sync.changed = true;
     }
   } finally {
-    if (missing.size > 0) removeActive(round, missing);
+    if (missing.size > 0) removeActive(sync, missing);
   }
 };
 
 /** Brings the list of active jobs up to what the jobs say, and takes those from it that are gone. */
-export const noteChildren = async (context: ChildContext, round: Round, jobs: readonly CachedJob[]): Promise<void> => {
-  await noteThere(context, round, jobs);
-  await noteMissing(context, round, jobs);
+export const syncActive = async (context: ChildContext, sync: CronJobSync, jobs: readonly CachedJob[]): Promise<void> => {
+  await syncExisting(context, sync, jobs);
+  await removeMissing(context, sync, jobs);
 };

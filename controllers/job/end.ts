@@ -1,10 +1,10 @@
 import {trueCondition} from '#controllers/shared/jobs.js';
 import {parseTime} from '#src/api/time.js';
-import {completeFor, failedFor, type Verdict} from './conditions.js';
+import {completeFor, failedFor, type JobEnd} from './conditions.js';
 import {matchFailure} from './failure-policy.js';
 import {countIndexes} from './indexes.js';
 import {hasFailed, isIndexed, type CachedJob, type CachedPod} from './kinds.js';
-import type {Round} from './round.js';
+import type {JobSync} from './sync.js';
 import {matchSuccess} from './success-policy.js';
 
 /** In how many ms the job has been active for too long; undefined where that does not matter. */
@@ -27,14 +27,14 @@ const restartedTooOften = ({spec}: CachedJob, pods: readonly CachedPod[]): boole
 };
 
 /** The verdict that the status has already. */
-const knownVerdict = (job: CachedJob): Verdict | undefined => {
+const recordedEnd = (job: CachedJob): JobEnd | undefined => {
   const met = trueCondition(job, 'SuccessCriteriaMet');
   if (met) return completeFor(met.reason ?? '', met.message ?? '');
   const failure = trueCondition(job, 'FailureTarget');
   return failure && failedFor(failure.reason ?? '', failure.message ?? '');
 };
 
-const byFailurePolicy = ({job, pods}: Round): Verdict | undefined => {
+const byFailurePolicy = ({job, pods}: JobSync): JobEnd | undefined => {
   if (!job.spec?.podFailurePolicy) return undefined;
   for (const pod of pods) {
     const message = hasFailed(pod, job) ? matchFailure(job, pod)?.failsJob : undefined;
@@ -43,12 +43,12 @@ const byFailurePolicy = ({job, pods}: Round): Verdict | undefined => {
   return undefined;
 };
 
-const byLimits = ({job, pods, failed, now}: Round): Verdict | undefined => {
+const byLimits = ({job, pods, failed, now}: JobSync): JobEnd | undefined => {
   if (failed > (job.spec?.backoffLimit ?? 0) || restartedTooOften(job, pods)) return failedFor('BackoffLimitExceeded', 'Job has reached the specified backoff limit');
   return (deadlineIn(job, now) ?? 1) <= 0 ? failedFor('DeadlineExceeded', 'Job was active longer than specified deadline') : undefined;
 };
 
-const byIndexes = ({job, failedIndexes, succeededIndexes}: Round): Verdict | undefined => {
+const byIndexes = ({job, failedIndexes, succeededIndexes}: JobSync): JobEnd | undefined => {
   if (!failedIndexes) return undefined;
   const failed = countIndexes(failedIndexes);
   const {maxFailedIndexes, completions = 0} = job.spec ?? {};
@@ -56,17 +56,17 @@ const byIndexes = ({job, failedIndexes, succeededIndexes}: Round): Verdict | und
   return failed > 0 && failed + countIndexes(succeededIndexes) >= completions ? failedFor('FailedIndexes', 'Job has failed indexes') : undefined;
 };
 
-const bySuccessPolicy = ({job, succeededIndexes}: Round): Verdict | undefined => {
+const bySuccessPolicy = ({job, succeededIndexes}: JobSync): JobEnd | undefined => {
   const message = isIndexed(job) ? matchSuccess(job, succeededIndexes) : undefined;
   return message === undefined ? undefined : completeFor('SuccessPolicy', message);
 };
 
 /** Why the job is to end although its pods may still be at work; the first reason counts. */
-export const verdictOn = (round: Round): Verdict | undefined =>
-  knownVerdict(round.job) ?? byFailurePolicy(round) ?? byLimits(round) ?? byIndexes(round) ?? bySuccessPolicy(round);
+export const endOfJob = (sync: JobSync): JobEnd | undefined =>
+  recordedEnd(sync.job) ?? byFailurePolicy(sync) ?? byLimits(sync) ?? byIndexes(sync) ?? bySuccessPolicy(sync);
 
 /** Whether as many pods have succeeded as were asked for, with so many still at work. */
-export const verdictOfCompletion = ({job, succeeded}: Round, active: number): Verdict | undefined => {
+export const completionOf = ({job, succeeded}: JobSync, active: number): JobEnd | undefined => {
   const {completions} = job.spec ?? {};
   const isDone = active === 0 && (completions === undefined ? succeeded > 0 : succeeded >= completions);
   return isDone ? completeFor('CompletionsReached', 'Reached expected number of succeeded pods') : undefined;

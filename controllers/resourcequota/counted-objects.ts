@@ -8,12 +8,12 @@ import type {QuotaEvaluator} from '#src/model/quota/evaluator.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 
 /** How long it is believed what the server serves. */
-const believedMs = 30_000;
+const discoveryMaxAgeMs = 30_000;
 
 const verbs = ['create', 'list', 'watch', 'delete'];
 
 /** An informer until the server no longer serves what it follows. */
-interface Followed {
+interface TrackedResource {
   readonly informer: SharedInformer;
   readonly ended: AbortSignal;
 }
@@ -22,7 +22,7 @@ interface Followed {
 export class CountedObjects {
   readonly #context: KeyedContext;
   readonly #changed: (evaluator: QuotaEvaluator, change: Change) => void;
-  readonly #informers = new Map<QuotaEvaluator, Followed>();
+  readonly #informers = new Map<QuotaEvaluator, TrackedResource>();
   #discovered: {readonly at: number; readonly found: Promise<Discovered>} | undefined;
 
   constructor(context: KeyedContext, changed: (evaluator: QuotaEvaluator, change: Change) => void) {
@@ -54,7 +54,7 @@ export class CountedObjects {
     return false;
   };
 
-  async #follow(evaluator: QuotaEvaluator): Promise<Followed | undefined> {
+  async #follow(evaluator: QuotaEvaluator): Promise<TrackedResource | undefined> {
     const {informers, naming, signal} = this.#context;
     const {resources} = await this.#discover();
     const found = resources.find(({group, resource}) => group === evaluator.group && resource === evaluator.resource);
@@ -82,7 +82,7 @@ export class CountedObjects {
   #discover(): Promise<Discovered> {
     const {client, clock} = this.#context;
     const now = clock.monotonic();
-    if (!this.#discovered || now - this.#discovered.at > believedMs) this.#discovered = {at: now, found: discover(client)};
+    if (!this.#discovered || now - this.#discovered.at > discoveryMaxAgeMs) this.#discovered = {at: now, found: discover(client)};
     return this.#discovered.found;
   }
 }

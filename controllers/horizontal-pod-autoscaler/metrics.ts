@@ -13,7 +13,7 @@ const buckets = exponentialBuckets(0.001, 2, 15);
 export const actionOf = (from: number, to: number): Action => (to > from ? 'scale_up' : to < from ? 'scale_down' : 'none');
 
 /** What the controller tells of its own work. */
-export const figures = (meter: Meter, clock: Clock, autoscalers: () => number) => {
+export const autoscalerMetrics = (meter: Meter, clock: Clock, autoscalers: () => number) => {
   const reconciliations = {
     total: meter.counter({name: `${prefix}_reconciliations_total`, help: 'How often autoscalers were looked at, by what was done and whose fault a failure was.', labels: ['action', 'error']}),
     duration: meter.histogram({name: `${prefix}_reconciliation_duration_seconds`, help: 'How long a look at an autoscaler takes, by what was done and whose fault a failure was.', labels: ['action', 'error'], buckets}),
@@ -26,15 +26,15 @@ export const figures = (meter: Meter, clock: Clock, autoscalers: () => number) =
   meter.observed({name: `${prefix}_num_horizontal_pod_autoscalers`, help: 'How many autoscalers there are.'}, () => [[{}, autoscalers()]]);
   const seconds = (since: number) => (clock.monotonic() - since) / 1000;
   return {
-    reconciled(action: Action, error: Fault, since: number) {
+    countReconciliation(action: Action, error: Fault, since: number) {
       reconciliations.total.add({action, error});
       reconciliations.duration.observe(seconds(since), {action, error});
     },
-    computed(action: Action, error: Fault, type: string, since: number) {
+    countComputation(action: Action, error: Fault, type: string, since: number) {
       computations.total.add({action, error, metric_type: type});
       computations.duration.observe(seconds(since), {action, error, metric_type: type});
     },
-    desires: ({namespace, name}: ObjectKey, replicas: number) => desired.set(replicas, {namespace, hpa_name: name}),
+    setDesired: ({namespace, name}: ObjectKey, replicas: number) => desired.set(replicas, {namespace, hpa_name: name}),
     forget: ({namespace, name}: ObjectKey) => desired.remove({namespace, hpa_name: name}),
   };
 };

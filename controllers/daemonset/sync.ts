@@ -3,24 +3,24 @@ import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {isAvailable, isTerminal} from '#src/model/pod/state.js';
 import {isUpdated, type DaemonSet} from './kinds.js';
-import {nodeOf, type Verdict} from './placement.js';
+import {nodeOf, type Placement} from './placement.js';
 
 /** A node and what the set wants of it. */
-export interface Place extends Verdict {
+export interface NodePlacement extends Placement {
   readonly node: Frozen<Node>;
   readonly name: string;
 }
 
 /** One look at a set: every node judged, with the hash of the template as it is now. */
-export interface Round {
+export interface DaemonSetSync {
   readonly set: DaemonSet;
   readonly hash: string;
-  readonly places: readonly Place[];
+  readonly placements: readonly NodePlacement[];
   readonly now: number;
 }
 
 /** What is to be made and to go. */
-export interface Wanted {
+export interface PodChanges {
   /** Names of nodes, one for each pod to be made. */
   readonly create: readonly string[];
   readonly delete: readonly Frozen<Pod>[];
@@ -36,25 +36,25 @@ export const podsByNode = (pods: readonly Frozen<Pod>[]): PodsByNode => {
     if (isTerminal(pod) && pod.metadata?.deletionTimestamp) continue;
     const node = nodeOf(pod);
     if (node === undefined) continue;
-    const there = found.get(node);
-    if (there) there.push(pod);
+    const nodePods = found.get(node);
+    if (nodePods) nodePods.push(pod);
     else found.set(node, [pod]);
   }
   return found;
 };
 
-export const isServing = (pod: Frozen<Pod>, {set, now}: Round): boolean => isAvailable(pod, set.spec?.minReadySeconds ?? 0, now);
+export const isServing = (pod: Frozen<Pod>, {set, now}: DaemonSetSync): boolean => isAvailable(pod, set.spec?.minReadySeconds ?? 0, now);
 
 /** The pod of the template as it is now, and the one of an older. */
-export interface Pair {
+export interface PodPair {
   readonly fresh: Frozen<Pod> | undefined;
   readonly old: Frozen<Pod> | undefined;
 }
 
 /** The pods of a node that stay, sorted by template; undefined when there are several of a sort. */
-export const pairOf = (pods: readonly Frozen<Pod>[], {set, hash}: Round): Pair | undefined => {
-  const staying = pods.filter(({metadata}) => !metadata?.deletionTimestamp);
-  const fresh = staying.filter(pod => isUpdated(pod, set, hash));
-  const old = staying.filter(pod => !isUpdated(pod, set, hash));
-  return fresh.length > 1 || old.length > 1 ? undefined : {fresh: fresh[0], old: old[0]};
+export const podPairOf = (pods: readonly Frozen<Pod>[], {set, hash}: DaemonSetSync): PodPair | undefined => {
+  const live = pods.filter(({metadata}) => !metadata?.deletionTimestamp);
+  const updated = live.filter(pod => isUpdated(pod, set, hash));
+  const old = live.filter(pod => !isUpdated(pod, set, hash));
+  return updated.length > 1 || old.length > 1 ? undefined : {fresh: updated[0], old: old[0]};
 };

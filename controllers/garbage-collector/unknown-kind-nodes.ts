@@ -4,7 +4,7 @@ import type {Node} from './node.js';
 type KindName = UnknownKind['of'];
 
 /** The nodes about which nothing could be decided because a kind is not known. */
-export class Undecided {
+export class UnknownKindNodes {
   readonly #waiting = new Map<Node, KindName>();
 
   add(node: Node, {of}: UnknownKind): void {
@@ -16,9 +16,9 @@ export class Undecided {
   }
 
   /** Takes out the nodes whose kind has become known. */
-  take(kinds: KindMap): Node[] {
-    const decidable = [...this.#waiting].filter(([, kind]) => kinds.has(kind)).map(([node]) => node);
-    for (const node of decidable) this.#waiting.delete(node);
-    return decidable;
+  takeKnown(kinds: KindMap): Node[] {
+    const known = [...this.#waiting].filter(([, kind]) => kinds.has(kind)).map(([node]) => node);
+    for (const node of known) this.#waiting.delete(node);
+    return known;
   }
 }

@@ -7,12 +7,12 @@ import type {ResourceClient} from '#src/client/client.js';
 import type {Naming} from '#src/api/naming.js';
 import type {EventRecorder} from '#src/runtime/events.js';
 import type {Writer} from '#src/runtime/writer.js';
-import {annotationsOf, type Keys} from './annotations.js';
+import {annotationsOf, type AnnotationKeys} from './annotations.js';
 import type {Deployment, DeploymentStatus, ReplicaSet} from './kinds.js';
 import {byAge, newestOf} from './replica-sets.js';
 
 /** What every round works with. */
-export interface Desk {
+export interface DeploymentContext {
   readonly deployments: Writer<ObjectOf<typeof kinds.deployments>>;
   readonly sets: Writer<ObjectOf<typeof kinds.replicaSets>>;
   readonly liveSets: ResourceClient<ObjectOf<typeof kinds.replicaSets>>;
@@ -20,20 +20,20 @@ export interface Desk {
   readonly events: EventRecorder;
   readonly clock: Clock;
   readonly naming: Naming;
-  readonly keys: Keys;
-  readonly tellsTerminating: boolean;
+  readonly keys: AnnotationKeys;
+  readonly reportsTerminating: boolean;
 }
 
 /** One look at a deployment: it and its replica sets as they were found, and as they were written since. */
-export class Round {
-  readonly desk: Desk;
+export class DeploymentSync {
+  readonly context: DeploymentContext;
   deployment: Deployment;
   newest: ReplicaSet | undefined;
   /** All but the newest, the oldest first. */
   old: readonly ReplicaSet[];
 
-  constructor(desk: Desk, deployment: Deployment, sets: readonly ReplicaSet[]) {
-    this.desk = desk;
+  constructor(context: DeploymentContext, deployment: Deployment, sets: readonly ReplicaSet[]) {
+    this.context = context;
     this.deployment = deployment;
     const inOrder = [...sets].sort(byAge);
     this.newest = newestOf(deployment, inOrder);
@@ -46,12 +46,12 @@ export class Round {
   }
 
   get now(): number {
-    return this.desk.clock.now();
+    return this.context.clock.now();
   }
 
   /** Writes a replica set, and goes on with what the server made of it. */
   async updateSet(set: ReplicaSet): Promise<ReplicaSet> {
-    const updated = await this.desk.sets.update(set as ObjectOf<typeof kinds.replicaSets>);
+    const updated = await this.context.sets.update(set as ObjectOf<typeof kinds.replicaSets>);
     const {uid} = set.metadata ?? {};
     if (this.newest?.metadata?.uid === uid) this.newest = updated;
     else this.old = this.old.map(each => (each.metadata?.uid === uid ? updated : each));
@@ -61,6 +61,6 @@ export class Round {
   /** Writes status and annotations of the deployment, and goes on with what the server made of it. */
   async updateStatus(status: DeploymentStatus, annotations: Frozen<Record<string, string>> = annotationsOf(this.deployment)): Promise<void> {
     const next = {...this.deployment, metadata: {...this.deployment.metadata, annotations}, status};
-    this.deployment = await this.desk.deployments.updateStatus(next as ObjectOf<typeof kinds.deployments>);
+    this.deployment = await this.context.deployments.updateStatus(next as ObjectOf<typeof kinds.deployments>);
   }
 }

@@ -1,7 +1,7 @@
 import {controlledBy} from '#controllers/shared/children.js';
 import {endOf} from '#controllers/shared/jobs.js';
 import {controllingParent} from '#controllers/shared/parents.js';
-import {followPods} from '#controllers/shared/pod-events.js';
+import {watchPods} from '#controllers/shared/pod-events.js';
 import type {TrackingExpectations} from '#controllers/shared/expectations.js';
 import type {Change} from '#informers/change.js';
 import {keyOf, keyText} from '#src/api/key.js';
@@ -11,7 +11,7 @@ import {controllerOf, sameController} from '#src/model/owners.js';
 import {isTerminal} from '#src/model/pod/state.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import type {Releases} from './finalizers.js';
-import {foreignManager, isTracked, jobPods, type CachedJob, type CachedPod, type Job, type Marks} from './kinds.js';
+import {foreignManager, isTracked, jobPods, type CachedJob, type CachedPod, type Job, type JobNames} from './kinds.js';
 import type {JobMetrics} from './metrics.js';
 
 export const jobLoop = 'jobs';
@@ -21,30 +21,30 @@ export const orphanLoop = 'orphans';
 export const batchMs = 1000;
 
 export interface WatchingParts {
-  readonly marks: Marks;
+  readonly marks: JobNames;
   readonly metrics: JobMetrics;
   readonly expected: TrackingExpectations;
   readonly released: Releases;
 }
 
 /** Asks for the jobs, and the orphans among pods, that a change concerns. */
-export const followJobs = (context: Pick<KeyedContext, 'listen' | 'lister' | 'enqueue' | 'naming'>, {marks, metrics, expected, released}: WatchingParts): void => {
+export const watchJobs = (context: Pick<KeyedContext, 'listen' | 'lister' | 'enqueue' | 'naming'>, {marks, metrics, expected, released}: WatchingParts): void => {
   const {listen, lister, enqueue, naming} = context;
   const jobs = lister(kinds.jobs);
   const pods = lister(kinds.pods);
-  const askOrphan = (pod: CachedPod) => enqueue(keyOf(pod), {loop: orphanLoop});
-  const askForPodsOf = (job: CachedJob) => {
-    for (const pod of controlledBy(pods, job)) if (isTracked(pod, marks)) askOrphan(pod);
+  const enqueueOrphan = (pod: CachedPod) => enqueue(keyOf(pod), {loop: orphanLoop});
+  const enqueuePodsOf = (job: CachedJob) => {
+    for (const pod of controlledBy(pods, job)) if (isTracked(pod, marks)) enqueueOrphan(pod);
   };
 
   const jobChanged = (change: Change<Job>): void => {
     const job = change.object;
-    const isOwnDoing = change.type === 'updated' && change.old.metadata?.generation === job.metadata?.generation;
-    enqueue(keyOf(job), {loop: jobLoop, afterMs: isOwnDoing ? batchMs : 0});
+    const isStatusChange = change.type === 'updated' && change.old.metadata?.generation === job.metadata?.generation;
+    enqueue(keyOf(job), {loop: jobLoop, afterMs: isStatusChange ? batchMs : 0});
     if (change.type === 'added') {
       const manager = foreignManager(job, marks);
       if (manager !== undefined) metrics.managedElsewhere(manager);
-    } else if (change.type === 'deleted' || endOf(job)) askForPodsOf(job);
+    } else if (change.type === 'deleted' || endOf(job)) enqueuePodsOf(job);
   };
 
   const countEnded = (old: CachedPod | undefined, now: CachedPod | undefined): void => {
@@ -65,12 +65,12 @@ export const followJobs = (context: Pick<KeyedContext, 'listen' | 'lister' | 'en
       for (const owner of [job, former]) if (owner) released.seen(keyText(keyOf(owner)), pod.metadata?.uid ?? '');
       return;
     }
-    if (!controllerOf(pod) || (pod.metadata?.deletionTimestamp && (!job || endOf(job)))) askOrphan(pod);
+    if (!controllerOf(pod) || (pod.metadata?.deletionTimestamp && (!job || endOf(job)))) enqueueOrphan(pod);
   };
 
   listen(kinds.jobs, jobChanged);
   listen(kinds.pods, podChanged);
-  followPods(
+  watchPods(
     {listen, lister, naming, enqueue: (key, how) => enqueue(key, {...how, loop: jobLoop})},
     {
       parents: kinds.jobs,

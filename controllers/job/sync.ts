@@ -2,11 +2,11 @@ import {isActive, isReady, isTerminating} from '#src/model/pod/state.js';
 import {nextRecord, type BackoffRecord} from './backoff.js';
 import {counts, matchFailure} from './failure-policy.js';
 import {countIndexes, indexesOf, parseIndexes, union, type Indexes} from './indexes.js';
-import {hasFailed, isIndexed, isTracked, limitPerIndex, validIndexOf, type CachedJob, type CachedPod, type Marks} from './kinds.js';
+import {hasFailed, isIndexed, isTracked, limitPerIndex, validIndexOf, type CachedJob, type CachedPod, type JobNames} from './kinds.js';
 import {failedIndexesOf, waitingPods} from './per-index.js';
 
 /** What one look at a job finds. */
-export interface Round {
+export interface JobSync {
   readonly key: string;
   readonly job: CachedJob;
   readonly now: number;
@@ -30,11 +30,11 @@ export interface Round {
   readonly waiting: ReadonlyMap<number, CachedPod>;
 }
 
-export interface Seen {
+export interface JobSyncInput {
   readonly key: string;
   readonly job: CachedJob;
   readonly pods: readonly CachedPod[];
-  readonly marks: Marks;
+  readonly marks: JobNames;
   /** UIDs of pods whose finalizer was taken away, as the cache may not know yet. */
   readonly released: ReadonlySet<string>;
   readonly record: BackoffRecord | undefined;
@@ -45,7 +45,7 @@ const uidOf = ({metadata}: CachedPod): string => metadata?.uid ?? '';
 
 const count = <T>(items: readonly T[], met: (item: T) => boolean): number => items.reduce((sum, item) => (met(item) ? sum + 1 : sum), 0);
 
-export const lookAt = ({key, job, pods, marks, released, record, now}: Seen): Round => {
+export const jobSyncOf = ({key, job, pods, marks, released, record, now}: JobSyncInput): JobSync => {
   const {spec, status = {}} = job;
   const {succeeded = [], failed = []} = status.uncountedTerminatedPods ?? {};
   const uncounted = {succeeded: new Set(succeeded), failed: new Set(failed)};

@@ -8,18 +8,18 @@ interface Entry {
   readonly selector: LabelSelector;
   readonly keys: Set<string>;
   /** Under which labels it is filed. */
-  readonly shelves: readonly string[];
+  readonly labelKeys: readonly string[];
 }
 
 const anyLabels = '';
-const shelf = (label: string, value: string): string => `${label}=${value}`;
+const labelKey = (label: string, value: string): string => `${label}=${value}`;
 
 /** The selectors of the autoscalers of one namespace: each is filed under one label that it demands, the one that fewest others are filed under. */
-export class Sharing {
+export class SelectorIndex {
   /** An autoscaler that was not looked at yet has none. */
   readonly #entries = new Map<string, Entry | undefined>();
   readonly #byText = new Map<string, Entry>();
-  readonly #shelves = new Map<string, Set<Entry>>();
+  readonly #byLabel = new Map<string, Set<Entry>>();
 
   get size(): number {
     return this.#entries.size;
@@ -50,9 +50,9 @@ export class Sharing {
     this.#entries.delete(key);
     if (!entry?.keys.delete(key) || entry.keys.size > 0) return;
     this.#byText.delete(entry.selector.toString());
-    for (const each of entry.shelves) {
-      const entries = this.#shelves.get(each);
-      if (entries?.delete(entry) && entries.size === 0) this.#shelves.delete(each);
+    for (const each of entry.labelKeys) {
+      const entries = this.#byLabel.get(each);
+      if (entries?.delete(entry) && entries.size === 0) this.#byLabel.delete(each);
     }
   }
 
@@ -61,23 +61,23 @@ export class Sharing {
     const alike = new Map(pods.map(({metadata}) => [JSON.stringify(metadata?.labels ?? {}), metadata?.labels ?? {}]));
     const found = new Set<Entry>();
     for (const labels of alike.values()) {
-      for (const each of [anyLabels, ...Object.entries(labels).map(([label, value]) => shelf(label, value))]) {
-        for (const entry of this.#shelves.get(each) ?? []) if (!found.has(entry) && entry.selector.matches(labels)) found.add(entry);
+      for (const each of [anyLabels, ...Object.entries(labels).map(([label, value]) => labelKey(label, value))]) {
+        for (const entry of this.#byLabel.get(each) ?? []) if (!found.has(entry) && entry.selector.matches(labels)) found.add(entry);
       }
     }
     return [...found].flatMap(({keys}) => [...keys]);
   }
 
   #file(text: string, selector: LabelSelector): Entry {
-    const choices = demandedLabels(selector).map(({key, values}) => values.map(value => shelf(key, value)));
-    const fullness = (shelves: readonly string[]): number => shelves.reduce((sum, each) => sum + (this.#shelves.get(each)?.size ?? 0), 0);
-    const shelves = choices.length === 0 ? [anyLabels] : choices.reduce((best, each) => (fullness(each) < fullness(best) ? each : best));
-    const entry: Entry = {selector, keys: new Set(), shelves};
+    const choices = demandedLabels(selector).map(({key, values}) => values.map(value => labelKey(key, value)));
+    const fullness = (labelKeys: readonly string[]): number => labelKeys.reduce((sum, each) => sum + (this.#byLabel.get(each)?.size ?? 0), 0);
+    const labelKeys = choices.length === 0 ? [anyLabels] : choices.reduce((best, each) => (fullness(each) < fullness(best) ? each : best));
+    const entry: Entry = {selector, keys: new Set(), labelKeys};
     this.#byText.set(text, entry);
-    for (const each of shelves) {
-      const entries = this.#shelves.get(each);
+    for (const each of labelKeys) {
+      const entries = this.#byLabel.get(each);
       if (entries) entries.add(entry);
-      else this.#shelves.set(each, new Set([entry]));
+      else this.#byLabel.set(each, new Set([entry]));
     }
     return entry;
   }

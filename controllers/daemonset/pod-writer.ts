@@ -8,22 +8,22 @@ import {hasCause, isNotFound} from '#src/api/status.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import type {DaemonSet} from './kinds.js';
 import {templateFor} from './placement.js';
-import type {Wanted} from './round.js';
+import type {PodChanges} from './sync.js';
 
 /** So many pods are created, and so many deleted, in one go; the rest waits until they are seen. */
 const burst = 250;
 
 /** Creates and deletes what is wanted, and expects to see it. Rejects with all failures once everything has been tried. */
-export type PodCalls = (set: DaemonSet, hash: string, wanted: Wanted) => Promise<void>;
+export type PodWriter = (set: DaemonSet, hash: string, changes: PodChanges) => Promise<void>;
 
-export const podCalls = (context: KeyedContext, expected: TrackingExpectations): PodCalls => {
+export const podWriter = (context: KeyedContext, expected: TrackingExpectations): PodWriter => {
   const control = podControl(kinds.daemonSets, context);
-  return async (set, hash, wanted) => {
+  return async (set, hash, changes) => {
     const key = keyText(keyOf(set));
-    const nodes = wanted.create.slice(0, burst);
-    const going = wanted.delete.slice(0, burst);
+    const nodes = changes.create.slice(0, burst);
+    const deletions = changes.delete.slice(0, burst);
     const template = templateFor(set, hash, context.naming);
-    expected.expectBoth(key, nodes.length, going.map(pod => keyText(keyOf(pod))));
+    expected.expectBoth(key, nodes.length, deletions.map(pod => keyText(keyOf(pod))));
     const {successes, error} = await slowStart(nodes.length, async index => {
       try {
         await control.create(set, template(nodes[index]!));
@@ -35,7 +35,7 @@ export const podCalls = (context: KeyedContext, expected: TrackingExpectations):
     expected.created(key, nodes.length - successes);
     const errors: unknown[] = successes < nodes.length ? [error] : [];
     await Promise.all(
-      going.map(async pod => {
+      deletions.map(async pod => {
         try {
           await control.delete(set, pod);
         } catch (failure) {

@@ -13,7 +13,7 @@ export interface Sample {
 export type Samples = ReadonlyMap<string, Sample>;
 
 /** For how long a pod's first samples of CPU say nothing of its later use. */
-export interface Patience {
+export interface ReadinessDelays {
   readonly cpuInitializationMs: number;
   readonly initialReadinessMs: number;
 }
@@ -28,17 +28,17 @@ export interface PodGroups {
 }
 
 /** Whether a sample of CPU is from before the pod did its usual work. */
-const isEarly = ({status}: Frozen<Pod>, {timestamp, windowMs}: Sample, {cpuInitializationMs, initialReadinessMs}: Patience, now: number): boolean => {
+const isBeforeReadiness = ({status}: Frozen<Pod>, {timestamp, windowMs}: Sample, {cpuInitializationMs, initialReadinessMs}: ReadinessDelays, now: number): boolean => {
   const condition = status?.conditions?.find(({type}) => type === 'Ready');
   const started = parseTime(status?.startTime);
   if (!condition || started === undefined) return true;
-  const turned = parseTime(condition.lastTransitionTime) ?? 0;
+  const changedAt = parseTime(condition.lastTransitionTime) ?? 0;
   const isUnready = condition.status === 'False';
-  return started + cpuInitializationMs > now ? isUnready || timestamp < turned + windowMs : isUnready && started + initialReadinessMs > turned;
+  return started + cpuInitializationMs > now ? isUnready || timestamp < changedAt + windowMs : isUnready && started + initialReadinessMs > changedAt;
 };
 
 /** Sorts pods by what their samples are worth; only those of CPU depend on whether the pod is ready. */
-export const groupedPods = (pods: readonly Frozen<Pod>[], samples: Samples, resource: string, patience: Patience, now: number): PodGroups => {
+export const groupPods = (pods: readonly Frozen<Pod>[], samples: Samples, resource: string, delays: ReadinessDelays, now: number): PodGroups => {
   let ready = 0;
   const unready: string[] = [];
   const missing: string[] = [];
@@ -49,7 +49,7 @@ export const groupedPods = (pods: readonly Frozen<Pod>[], samples: Samples, reso
     if (pod.metadata?.deletionTimestamp || pod.status?.phase === 'Failed') ignored.push(name);
     else if (pod.status?.phase === 'Pending') unready.push(name);
     else if (!sample) missing.push(name);
-    else if (resource === 'cpu' && isEarly(pod, sample, patience, now)) unready.push(name);
+    else if (resource === 'cpu' && isBeforeReadiness(pod, sample, delays, now)) unready.push(name);
     else ready++;
   }
   return {ready, unready, missing, ignored};
