@@ -1,7 +1,7 @@
 import type {Clock} from '#src/base/clock.js';
 import {Heap} from '#src/base/heap.js';
 
-/** The longest wait that is taken; whatever is further off is not meant to happen in this process. */
+/** The longest delay, about ten years: a longer one would overflow and is never due within the life of a process. */
 const longestMs = 10 * 365 * 86_400_000;
 
 interface DelayedItem<T> {
@@ -10,12 +10,12 @@ interface DelayedItem<T> {
   readonly order: number;
 }
 
-/** Items that come back at a time. Of two times for one item the earlier counts. One timer, however many wait. */
+/** Returns items to a queue at their time, with one timer for all of them. An item that is added twice comes back at the earlier of the two times. */
 export class Delays<T> {
   readonly #clock: Clock;
   readonly #due: (item: T) => void;
   readonly #heap = new Heap<DelayedItem<T>>((a, b) => a.at - b.at || a.order - b.order);
-  /** The entry that counts for each item; others in the heap are stale. */
+  /** The current entry of each item; other entries in the heap are stale. */
   readonly #waiting = new Map<T, DelayedItem<T>>();
   #order = 0;
   #timer: {readonly at: number; readonly handle: Disposable} | undefined;
@@ -30,7 +30,7 @@ export class Delays<T> {
   }
 
   add(item: T, afterMs: number): void {
-    // In whole milliseconds: a fraction may be lost between a time and the wait for it, which then is over too early for ever.
+    // Rounded up to whole milliseconds: with fractions a timer can fire before its time by the clock, and would be set again for ever.
     const at = this.#clock.monotonic() + Math.ceil(Math.min(afterMs, longestMs));
     const known = this.#waiting.get(item);
     if (known && known.at <= at) return;

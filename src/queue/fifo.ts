@@ -1,4 +1,4 @@
-/** First in, first out, in constant time. */
+/** A first-in, first-out queue with operations in constant time. */
 export class Fifo<T> {
   #items: T[] = [];
   #head = 0;
@@ -14,7 +14,7 @@ export class Fifo<T> {
   shift(): T | undefined {
     if (this.size === 0) return undefined;
     const item = this.#items[this.#head++]!;
-    // The used part is let go once it outweighs the rest: each item is moved at most once.
+    // The consumed part is dropped once it is larger than the rest, so that each item is copied at most once.
     if (this.#head > 1024 && this.#head * 2 > this.#items.length) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;

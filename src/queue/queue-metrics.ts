@@ -4,7 +4,7 @@ import {exponentialBuckets, type Meter} from '#src/base/meter.js';
 const labels = ['name'];
 const buckets = exponentialBuckets(1e-8, 10, 12);
 
-/** What a queue tells of itself, under the metric names that dashboards of the field know. Times are monotonic. */
+/** The metrics of a work queue, under the names of client-go. Times are monotonic. */
 export class QueueMetrics<T> implements Disposable {
   readonly #clock: Clock;
   readonly #labels: {readonly name: string};

@@ -14,12 +14,12 @@ export interface WorkQueueOptions<T> {
 }
 
 /**
- * Items that need a look, each at most once: one that is added while it waits is not added twice, one that is added while it is
- * worked on comes back when that is done. So no item is ever in two hands, and no event is lost. First come, first served.
+ * Keys without duplicates, in order of arrival. An item that is added while it waits is not added twice; one that is added while it is processed is queued
+ * again when it is done. So an item is never processed by two workers at once, and no event is lost.
  *
- *     add ─> dirty ─> ready ─take─> processing ─done─> gone, or ready again if dirty meanwhile
+ *     add ─> dirty ─> ready ─take─> processing ─done─> removed, or ready again if dirty meanwhile
  *
- * Items in work hold the clock, and so do ready ones for which a hand is free.
+ * Items in process hold the clock, and so do ready ones for which a worker is free.
  */
 export class WorkQueue<T = string> {
   readonly name: string;
@@ -43,12 +43,12 @@ export class WorkQueue<T = string> {
     this.#delays = new Delays(clock, item => this.add(item));
   }
 
-  /** How many items can be taken now. */
+  /** The number of items that can be taken now. */
   get size(): number {
     return this.#ready.size;
   }
 
-  /** How many items wait for their time. */
+  /** The number of items that wait for their delay. */
   get waiting(): number {
     return this.#delays.size;
   }
@@ -57,7 +57,7 @@ export class WorkQueue<T = string> {
     return this.#closed;
   }
 
-  /** Asks for a look at `item`. Does nothing while one is due anyway, or after shut-down. */
+  /** Queues `item`. Does nothing if it is queued already, or after shutdown. */
   add(item: T): void {
     if (this.#closed || this.#dirty.has(item)) return;
     this.#dirty.add(item);
@@ -65,7 +65,7 @@ export class WorkQueue<T = string> {
     if (!this.#processing.has(item)) this.#enqueue(item);
   }
 
-  /** Asks for a look at `item` in `afterMs`; of two such wishes the earlier counts. A direct `add` does not take it back. */
+  /** Queues `item` after `afterMs`; of two delays the earlier counts. A direct `add` does not cancel the delay. */
   addAfter(item: T, afterMs: number): void {
     if (this.#closed) return;
     this.#metrics.retried();
@@ -73,22 +73,22 @@ export class WorkQueue<T = string> {
     else this.add(item);
   }
 
-  /** Asks for a look at an item that failed, as soon as the limiter allows. */
+  /** Queues an item that failed, after the limiter's delay. */
   addRateLimited(item: T): void {
     if (!this.#closed) this.addAfter(item, this.#limiter.delay(item));
   }
 
-  /** The item did well: its failures are forgotten. */
+  /** Resets the failures of an item that succeeded. */
   forget(item: T): void {
     this.#limiter.forget(item);
   }
 
-  /** How often in a row the item was added for a failure. */
+  /** Returns how many times in a row the item was added for a failure. */
   retries(item: T): number {
     return this.#limiter.retries(item);
   }
 
-  /** The next item, now the taker's until `done`; undefined when none is ready. */
+  /** Returns the next item, which belongs to the caller until `done`; undefined when none is ready. */
   take(): T | undefined {
     if (this.#ready.size === 0) return undefined;
     const item = this.#ready.shift() as T;
@@ -98,7 +98,7 @@ export class WorkQueue<T = string> {
     return item;
   }
 
-  /** Gives back what `take` handed out. */
+  /** Ends the processing of an item that `take` returned. */
   done(item: T): void {
     if (!this.#processing.delete(item)) return;
     this.#metrics.done(item);
@@ -106,7 +106,7 @@ export class WorkQueue<T = string> {
     this.#holdWhileBusy();
   }
 
-  /** An item in work only waits for time to pass, until the answer is disposed of: it does not hold the clock meanwhile. */
+  /** Stops an item in process from holding the clock, until the returned handle is disposed: the worker only waits for time to pass. */
   pauseHold(): Disposable {
     let isPaused = true;
     this.#paused++;
@@ -120,7 +120,10 @@ export class WorkQueue<T = string> {
     };
   }
 
-  /** Calls `ready` once for each item that can be taken, those that wait already included, until the answer is disposed of. The servant has `hands` items at work at most. */
+  /**
+   * Calls `callback` once for each item that can be taken, including those ready now, until the returned handle is disposed. The caller
+   * processes at most `concurrency` items at a time.
+   */
   onReady(concurrency: number, callback: () => void): Disposable {
     this.#workers.set(callback, concurrency);
     this.#holdWhileBusy();
@@ -133,7 +136,7 @@ export class WorkQueue<T = string> {
     };
   }
 
-  /** Takes nothing more in and drops what waits for its time. What is ready can still be taken, what is in work still be given back. */
+  /** Accepts no more items and drops the delayed ones. Ready items can still be taken, and items in process can be finished. */
   shutDown(): void {
     this.#closed = true;
     this.#delays.clear();
@@ -153,7 +156,7 @@ export class WorkQueue<T = string> {
   }
 
   #holdWhileBusy(): void {
-    // Something is being done, or will be without time passing: a hand is free.
+    // Busy while an item is being processed, or a ready one has a free worker.
     const isBusy = this.#processing.size > this.#paused || (this.#ready.size > 0 && this.#processing.size < this.#concurrency());
     if (isBusy) this.#hold ??= this.clock.hold();
     else {

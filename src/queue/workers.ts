@@ -2,24 +2,21 @@ import PQueue from 'p-queue';
 import {nextTurn, Pieces} from '#src/base/turn.js';
 import type {WorkQueue} from './work-queue.js';
 
-/** Hands that work on a queue. */
+/** The workers of a queue. */
 export interface Workers {
-  /** Takes nothing more; resolves when what is in work is done. */
+  /** Takes no more items; resolves when those in process are done. */
   stop(): Promise<void>;
-  /** Shuts the queue down and resolves when everything that was ready is done. */
+  /** Shuts the queue down and resolves when every ready item is done. */
   drain(): Promise<void>;
 }
 
 /**
- * Work that never waits for anything would shut out sockets and timers: everybody else gets a turn once it has taken a while, and after so many items in any case, as
- * time does not pass on every clock while work goes on.
+ * Workers that never wait for I/O would starve sockets and timers. They yield after a while, and after this many items in any case, because a virtual clock does not
+ * advance while work goes on.
  */
 const itemsPerTurn = 32;
 
-/**
- * Works on `queue` with `concurrency` items at once. `process` answers for its own failures: one that rejects all the same is
- * reported to `onBug`, and the work goes on.
- */
+/** Processes the items of `queue`, `concurrency` at a time. `process` handles its own failures; a rejection is passed to `onUnhandledError`, and work continues. */
 export const work = <T>(queue: WorkQueue<T>, concurrency: number, process: (item: T) => Promise<void>, onUnhandledError: (error: unknown, item: T) => void): Workers => {
   const pool = new PQueue({concurrency});
   const pieces = new Pieces(queue.clock);
@@ -38,7 +35,7 @@ export const work = <T>(queue: WorkQueue<T>, concurrency: number, process: (item
       queue.done(item);
     }
   };
-  // A turn for each ready item; which one it takes is the queue's to say, so that an item stays unique until its turn comes.
+  // One task for each ready item. The queue decides which item a task takes, so that items stay unique while they wait.
   const subscription = queue.onReady(concurrency, () => void pool.add(processNext));
   const finish = async () => {
     await pool.onIdle();

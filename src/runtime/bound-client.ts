@@ -7,7 +7,7 @@ interface Signalled {
   readonly signal?: AbortSignal;
 }
 
-/** The same client for a part of a program: each of its calls ends, at the latest, when `life` does. */
+/** Wraps a client so that each of its calls and watches ends, at the latest, when `lifetime` aborts. */
 export const boundClient = (client: Client, lifetime: AbortSignal): Client => {
   const within = async <O extends Signalled, R>(options: O | undefined, call: (options: O) => Promise<R>): Promise<R> => {
     if (!options?.signal) return call({...options, signal: lifetime} as O);

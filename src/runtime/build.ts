@@ -14,7 +14,7 @@ interface BuiltLoop {
   readonly name: string;
   readonly queue: WorkQueue;
   readonly reconcile: Reconcile;
-  /** As many as the controller's unless given. */
+  /** The controller's number of workers unless set. */
   readonly workers: number | undefined;
 }
 
@@ -32,7 +32,7 @@ const loopsOf = (created: Reconcile | Loops, controller: KeyedController, {clock
   });
 };
 
-/** Asks the queues of the loops; what is asked for before they exist is kept for them. */
+/** Returns `enqueue` for the queues of all loops. Requests made before `attach` are kept and delivered then. */
 const enqueuerOf = () => {
   let loops: readonly BuiltLoop[] | undefined;
   const pending: (readonly [EnqueueRequest, string | undefined])[] = [];
@@ -52,7 +52,7 @@ const enqueuerOf = () => {
   return {enqueue, attach};
 };
 
-/** What a controller may offer beside its work while it is created. */
+/** Collects the health check and debug pages that a controller registers during `create`. */
 const registrations = () => {
   let check: BuiltController['check'] = () => {};
   let debugPages: BuiltController['debugPages'];
@@ -110,6 +110,6 @@ const buildRunning = async (controller: LongRunningController, environment: Runt
   return {name, ...registered.built(), whenSynced: signal => sources.whenSynced(signal), run};
 };
 
-/** Builds a controller: its handlers are registered, its informers asked for, nothing runs yet. */
+/** Builds a controller: registers its event handlers and requests its informers. Nothing runs yet. */
 export const build = (controller: Controller, environment: RuntimeEnvironment, shutdown: ShutdownSignals): Promise<BuiltController> =>
   controller.shape === 'keyed' ? buildKeyed(controller, environment, shutdown) : buildRunning(controller, environment, shutdown);

@@ -10,7 +10,7 @@ import {Recorder} from './events.js';
 import type {RuntimeEnvironment} from './environment.js';
 import {writerOf} from './writer.js';
 
-/** The informers a controller reads, each by its selection. Closed once the controller is built. */
+/** The informers that a controller reads, by selection. Closed once the controller is built: later requests for undeclared sources throw. */
 export class Sources {
   readonly #environment: RuntimeEnvironment;
   readonly #controller: string;
@@ -45,19 +45,19 @@ export class Sources {
   }
 }
 
-/** When a controller's parts end: `stopping` ends the taking of work, `calls` ends what still waits for the server. */
+/** Signals of a controller's shutdown: `stopping` aborts when it is to take no more work, `calls` when pending API calls are cancelled. */
 export interface ShutdownSignals {
   readonly stopping: AbortSignal;
   readonly calls: AbortSignal;
 }
 
-/** The client of a controller's own identity, ended with its calls. */
+/** Returns the client of the controller's own identity; its calls end with `shutdown.calls`. */
 export const clientOf = async (environment: RuntimeEnvironment, {name, serviceAccount, clientLimits}: Controller, shutdown: ShutdownSignals): Promise<Client> => {
   const {qpsFactor = 1, burstFactor = 1} = clientLimits ?? {};
   return boundClient(await environment.clientFor({controller: name, serviceAccount, qpsFactor, burstFactor}), shutdown.calls);
 };
 
-/** What a controller gets to touch, but for its queue and for what it offers. */
+/** Builds the controller's context, except for its queue and what it registers itself. */
 export const contextOf = (
   environment: RuntimeEnvironment,
   {name, eventSource = name}: Controller,

@@ -21,24 +21,24 @@ import type {Writer} from './writer.js';
 export {requeueAfter, Expected, settled, Terminal, type Result} from './result.js';
 export {every, forLoop, mapped, owned, sameKey, singletonKey} from './watches.js';
 
-/** Which feature gates are on. */
+/** The feature gates that a controller can query. */
 export type Gates = Pick<FeatureGates, 'enabled'>;
 
-/** Everything a controller may touch. Nothing else reaches it. */
+/** Everything a controller may use. Controllers get clocks, files, clients and metrics from here alone. */
 export interface ControllerContext<O = unknown> {
   /** The canonical name. */
   readonly name: string;
-  /** The cache of a source. Sources of the declaration may be asked for at any time, others only inside `create`, which makes the workers wait for them. */
+  /** Returns the cache of a source. Declared sources may be requested at any time, others only during `create`, which makes the workers wait for their sync. */
   lister<T extends KubeObject>(source: Source<T>): Lister<T>;
   /**
-   * Hears every change of a source until the controller ends: for what must be noted before a key is looked at. To be called inside `create`, as
-   * listeners that join first hear first.
+   * Calls `listener` with each change of a source until the controller stops, before the keys of the change are reconciled. To be called during `create`:
+   * listeners that are registered first are called first.
    */
   listen<T extends KubeObject>(source: Source<T>, listener: (change: Change<T>) => void): void;
   writer<T extends KubeObject>(kind: Kind<T>): Writer<T>;
-  /** The controller's own client: its identity, its rate limits. */
+  /** The controller's own client, with its identity and rate limits. */
   readonly client: Client;
-  /** For engines that follow kinds known only at run time. */
+  /** For controllers that watch kinds known only at run time. */
   readonly informers: InformerFactory;
   readonly clock: Clock;
   readonly random: Random;
@@ -49,125 +49,125 @@ export interface ControllerContext<O = unknown> {
   readonly naming: Naming;
   readonly options: Readonly<O>;
   readonly gates: Gates;
-  /** The PEM bundle that the process's own connection settings trust; empty where they carry none. */
+  /** The PEM bundle that the connection settings of this process trust; empty if they have none. */
   readonly serverAuthority: string;
-  /** Aborts when the controller is to end. */
+  /** Aborts when the controller is to stop. */
   readonly signal: AbortSignal;
-  /** Replaces the controller's health check, which otherwise always passes. It fails by throwing. */
+  /** Replaces the controller's health check, which otherwise always passes. A check fails by throwing. */
   healthCheck(check: () => void | Promise<void>): void;
-  /** Shows pages at and below `/debug/controllers/<name>` of the manager's port while the controller is there. */
+  /** Serves pages at and below `/debug/controllers/<name>` of the manager's port while the controller runs. */
   debugPages(pages: DebugPages): void;
 }
 
-/** A page for people who look for a fault. */
+/** A page for debugging. */
 export interface DebugPage {
   readonly contentType: string;
   readonly body: string;
 }
-/** Answers a path below the controller's own, such as `/graph`; undefined where there is no page. */
+/** Returns the page at a path below the controller's own, such as `/graph`; undefined where there is none. */
 export type DebugPages = (path: string, query: URLSearchParams) => DebugPage | undefined;
 
-/** What a controller by key gets besides. */
+/** The context of a controller that reconciles keys. */
 export interface KeyedContext<O = unknown> extends ControllerContext<O> {
-  /** Asks for a key from outside of any watch; `afterMs` later if given. */
+  /** Queues a key independently of any watch, `afterMs` later if set. */
   enqueue(key: ObjectKey, options?: {readonly afterMs?: number; readonly loop?: string}): void;
 }
 
-/** One look at one key. */
+/** One attempt to reconcile a key. */
 export interface Attempt {
-  /** Carries the key. */
+  /** A logger with the key. */
   readonly log: Log;
-  /** How often this key failed in a row before. */
+  /** How many times in a row this key failed before. */
   readonly retries: number;
-  /** Aborts when the controller is to end. */
+  /** Aborts when the controller is to stop. */
   readonly signal: AbortSignal;
-  /** Waits within an attempt, where coming back later will not do. The only wait a virtual clock does not hang on. */
+  /** Waits within an attempt, where a requeue is not enough. The virtual clock can advance meanwhile. */
   pause(ms: number): Promise<void>;
 }
 
 /**
- * Brings one object to its wanted state, from what the caches hold now; which event asked for it is not told. Returns `settled` or
- * `againAfter(ms)`. A throw means retry with backoff, a thrown `Terminal` means do not retry.
+ * Brings one object to its desired state, from what the caches hold now, whichever event queued it. Returns `settled` or `requeueAfter(ms)`.
+ * A throw means retry with backoff, a thrown `Terminal` means do not retry.
  */
 export type Reconcile = (key: ObjectKey, attempt: Attempt) => Promise<Result>;
 
-/** How failing keys are retried: the longer of a delay that doubles with each failure of the key, and a bucket all keys share. */
+/** How failed keys are retried: after the longer of an exponential backoff of the key and the delay of a bucket that all keys share. */
 export interface QueueSettings {
-  /** 5 unless given. */
+  /** Default 5. */
   readonly baseDelayMs?: number;
-  /** 1000 s unless given. */
+  /** Default 1000 s. */
   readonly maxDelayMs?: number;
-  /** After that many retries a key is given up until something changes. Unlimited unless given. */
+  /** After that many retries a key is dropped until something changes. Default unlimited. */
   readonly maxRetries?: number;
-  /** The queue's name in metrics, whichever loop it is of. Unless given it is the controller's, with the loop's where there are several. */
+  /** The queue's name in metrics, for every loop. Defaults to the controller's name, with the loop's where there are several. */
   readonly name?: string;
-  /** Whether only the key's own delay counts, and no bucket is shared. */
+  /** Whether only the key's own backoff counts, without the shared bucket. */
   readonly unshared?: boolean;
 }
 
-/** A value that follows from the options. Written as a method so that lists of controllers may hold declarations that read different options. */
+/** A value computed from the options. Declared as a method (bivariant), so that lists may hold controllers that read different options. */
 type FromOptions<O, V> = {of(options: Readonly<O>): V}['of'];
 
 interface Declaration<O> {
   /** One sentence for `--help` and the docs. */
   readonly doc: string;
-  /** The canonical name, as `--controllers` and metrics know it. The table of names adds its aliases, its gates, and whether it is on by default. */
+  /** The canonical name in `--controllers` and metrics. The table of names adds its aliases, its gates, and whether it is on by default. */
   readonly name: string;
-  /** The service account it acts as when controllers have their own identities; without one it acts as the manager itself. */
+  /** The service account that it uses with `--use-service-account-credentials`; without one it uses the manager's own identity. */
   readonly serviceAccount?: string;
-  /** The source component of its Events: the canonical name unless given. */
+  /** The source component of its Events. Defaults to the canonical name. */
   readonly eventSource?: string;
-  /** The flags it reads, as the command line spells them. */
+  /** The flags that it reads, in command line form. */
   readonly flags?: readonly string[];
-  /** Whether the options let it run; a text says why not. */
+  /** Returns true if the options let it run, or the reason why not. */
   enabled?(options: Readonly<O>, context: {readonly gates: Gates; readonly naming: Naming}): true | string;
-  /** Sources it reads beside those it watches; all are synced before work begins. */
+  /** Sources that it reads besides those it watches. All are synced before work begins. */
   readonly reads?: readonly Source[];
-  /** How much more its client may ask of the server than others. */
+  /** Factors by which its client's rate limits exceed the defaults. */
   readonly clientLimits?: {readonly qpsFactor: number; readonly burstFactor: number};
 }
 
-/** A controller that is asked about one key at a time. */
+/** A controller that reconciles one key at a time. */
 export interface KeyedController<O = unknown> extends Declaration<O> {
   readonly shape: 'keyed';
-  /** The kind whose keys are reconciled; every change to an object asks for its key. */
+  /** The kind whose keys are reconciled. Every change of an object queues its key. */
   readonly primary?: Source;
   readonly watches?: readonly (Watch | OwnedWatch)[];
-  /** How many keys are worked on at once, in each loop. One unless given. */
+  /** The number of workers of each loop. Default 1. */
   readonly workers?: number | FromOptions<O, number>;
   readonly queue?: QueueSettings;
   /**
-   * Called once, before the informers start: caches are empty still. The answer is the reconcile, or several loops by name, each
-   * with a queue and workers of its own. A rejection stops the program.
+   * Called once, before the informers start: caches are still empty. Returns the reconcile function, or several loops by name, each with a queue and workers
+   * of its own. A rejection stops the program.
    */
   create(context: KeyedContext<O>): Reconcile | Loops | Promise<Reconcile | Loops>;
 }
 export type Loops = Readonly<Record<string, Reconcile | Loop>>;
 
-/** A loop that differs from the others of its controller. */
+/** A loop with settings of its own. */
 export interface Loop {
   readonly reconcile: Reconcile;
-  /** As the declaration says unless given. */
+  /** Defaults to the controller's. */
   readonly workers?: number;
-  /** Its queue's name in metrics. */
+  /** The queue's name in metrics. */
   readonly queueName?: string;
 }
 
-/** A controller with an engine of its own. */
+/** A controller that runs its own loop. */
 export interface LongRunningController<O = unknown> extends Declaration<O> {
   readonly shape: 'running';
-  /** As for keyed controllers. The `run` it answers is called once caches are synced, and ends all its work before it resolves. */
+  /** As for keyed controllers. The returned `run` is called once caches are synced, and resolves after all its work has ended. */
   create(context: ControllerContext<O>): Run | Promise<Run>;
 }
 export type Run = (signal: AbortSignal) => Promise<void>;
 
-/** A controller's declaration, whichever shape it has. `O` is what it reads of the options. */
+/** A controller's declaration, of either shape. `O` is the part of the options that it reads. */
 export type Controller<O = unknown> = KeyedController<O> | LongRunningController<O>;
 
-/** Declares a controller by key. */
+/** Declares a controller that reconciles keys. */
 export const defineController = <O = unknown>(declaration: Omit<KeyedController<O>, 'shape'>): KeyedController<O> => ({...declaration, shape: 'keyed'});
 
-/** Declares a controller with an engine of its own. */
+/** Declares a controller that runs its own loop. */
 export const defineLongRunning = <O = unknown>(declaration: Omit<LongRunningController<O>, 'shape'>): LongRunningController<O> => ({
   ...declaration,
   shape: 'running',

@@ -8,10 +8,10 @@ import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {DebugPages, Gates} from './controller.js';
 
-/** As whom a controller acts, and how much it may ask of the server. */
+/** The identity of a controller, and its share of the request rate. */
 export interface ControllerIdentity {
   readonly controller: string;
-  /** None: as the process itself. */
+  /** Undefined for the identity of the process itself. */
   readonly serviceAccount: string | undefined;
   readonly qpsFactor: number;
   readonly burstFactor: number;
@@ -27,24 +27,24 @@ export interface RuntimeEnvironment {
   readonly options: Readonly<Record<string, unknown>>;
   readonly gates: Gates;
   readonly informers: InformerFactory;
-  /** A client of its own for each controller, so that their limits do not add up. */
+  /** Returns a client for one controller, with rate limits of its own. */
   clientFor(identity: ControllerIdentity): Client | Promise<Client>;
-  /** The host that Events are reported from. */
+  /** The host in the source of Events. */
   readonly host?: string;
-  /** The machine's files unless given. */
+  /** Defaults to the file system. */
   readonly files?: Files;
-  /** The PEM bundle that the connection settings trust, where they carry one. */
+  /** The PEM bundle that the connection settings trust, if they have one. */
   readonly serverAuthority?: string;
 }
 
-/** A controller that is built and waits to be run. */
+/** A controller that is built and ready to run. */
 export interface BuiltController {
   readonly name: string;
   /** Fails by throwing. */
   check(): void | Promise<void>;
   readonly debugPages?: DebugPages | undefined;
-  /** Resolves once every cache the controller reads is synced. */
+  /** Resolves once every cache that the controller reads is synced. */
   whenSynced(signal: AbortSignal): Promise<void>;
-  /** Works until the signal aborts; resolves once all work has ended. */
+  /** Runs until the signal aborts; resolves once all work has ended. */
   run(signal: AbortSignal): Promise<void>;
 }

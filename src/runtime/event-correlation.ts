@@ -4,10 +4,10 @@ import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {TokenBucket} from '#src/base/token-bucket.js';
 
-/** Bounds of what one source says of one object, and of what is remembered. */
+/** Limits of the Events of one source about one object, and of the caches behind them. */
 const limits = {
   maxEntries: 4096,
-  /** So many different messages in one group within this time stay apart; then they are told as one. */
+  /** This many different messages of one group within the interval stay apart; further ones are aggregated. */
   similarMessages: 10,
   similarWithinMs: 600_000,
   burst: 25,
@@ -34,15 +34,15 @@ const bytesOfGroup = ({messages}: Group): number => {
   return bytes;
 };
 
-/** What becomes of an event: a new one, a higher count on one that is there, or nothing. */
+/** What is to be done with an event: create it, raise the count of an earlier one, or drop it. */
 export type Correlated = {readonly kind: 'create'; readonly key: string; readonly event: CoreEvent} | {readonly kind: 'count'; readonly key: string; readonly event: CoreEvent} | {readonly kind: 'drop'};
 
 const objectKey = ({source, involvedObject: {kind, namespace, name, uid, apiVersion}}: CoreEvent): string =>
   JSON.stringify([source?.component, source?.host, kind, namespace, name, uid, apiVersion]);
 
 /**
- * Keeps a source from flooding the server: an event equal to an earlier one but for its time raises that one's count; many that differ only in
- * their message become one; and a source that says too much of one object is not heard for a while.
+ * Limits the Events of a source, as client-go does: an event equal to an earlier one except for its time raises that one's count, many that differ only in
+ * their message are aggregated, and too many about one object are dropped (spam filter).
  */
 export class EventCorrelator {
   readonly #clock: Clock;
@@ -65,7 +65,7 @@ export class EventCorrelator {
     return {kind: count > 1 ? 'count' : 'create', key, event: merged};
   }
 
-  /** The event is not on the server: the next one like it is a new one. */
+  /** Called when the event is not on the server, so that the next one like it is created anew. */
   forget(key: string): void {
     this.#observed.delete(key);
   }

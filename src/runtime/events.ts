@@ -9,10 +9,10 @@ import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import {EventCorrelator, type Correlated} from './event-correlation.js';
 
-/** An object an Event can be about: one from a cache, or the few fields that point at it; with the path of the field that is meant, if it is a part of it. */
+/** The object that an Event is about: a cached one, or the fields that identify it, with the path of a field if it is about part of the object. */
 export type Regarding = Frozen<KubeObject> & {readonly fieldPath?: string};
 
-/** Tells people what happened to an object, as core Events. Never waits and never fails: what cannot be written is dropped. */
+/** Records Events about objects. Never waits and never throws: what cannot be written is dropped. */
 export interface EventRecorder {
   normal(regarding: Regarding, reason: string, message: string): void;
   warning(regarding: Regarding, reason: string, message: string): void;
@@ -23,18 +23,18 @@ export interface RecorderOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Source component of every event. */
+  /** The source component of every event. */
   readonly component: string;
   readonly host?: string;
   readonly signal: AbortSignal;
 }
 
-/** How many events may wait to be written; more are dropped. */
+/** The most events that wait to be written; further ones are dropped. */
 const maxPending = 1000;
 const maxAttempts = 12;
 const retryMs = 10_000;
 
-/** Writes Events one after the other. While some are due and the server answers, the clock is held. */
+/** Writes Events one at a time. Holds the clock while some are pending and the server responds. */
 export class Recorder implements EventRecorder {
   readonly #options: RecorderOptions;
   readonly #correlator: EventCorrelator;
@@ -71,7 +71,7 @@ export class Recorder implements EventRecorder {
     const {clock, client, component, host = ''} = this.#options;
     const {namespace, name = '', uid, resourceVersion} = metadata ?? {};
     const time = wireTime(clock.now());
-    // Nanoseconds in hexadecimal, as the field names events; the serial keeps those of one moment apart.
+    // Hexadecimal nanoseconds, as in client-go's event names; the serial keeps events of one moment apart.
     const stamp = (BigInt(Math.floor(clock.now())) * 1_000_000n + (this.#serial++ % 1_000_000n)).toString(16);
     const eventNamespace = namespace || 'default';
     return {
@@ -128,7 +128,7 @@ export class Recorder implements EventRecorder {
       } finally {
         hold[Symbol.dispose]();
       }
-      // The first wait differs between clients, so that they do not all return at once to a server that was away.
+      // The first wait is random, so that clients do not all return at once to a server that was down.
       await sleep(clock, attempt === 1 ? random.float() * retryMs : retryMs, signal).catch(() => {});
     }
   }

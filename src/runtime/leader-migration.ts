@@ -2,8 +2,8 @@ import {firstOf} from '#src/base/signals.js';
 import type {RunOutcome, Manager} from './manager.js';
 
 /**
- * Runs two managers of one process, each under a lock of its own: the second is not contended for before everything of the first is at work. Either
- * ends with the other; who loses one lock loses both.
+ * Runs the two managers of a leader migration, each under its own lock: the second lock is not contended for until every controller of the first manager runs.
+ * Each stops with the other, so losing one lock loses both.
  */
 export const runWithLeaderMigration = async (main: Manager, migrated: Manager, signal: AbortSignal): Promise<RunOutcome> => {
   const stop = new AbortController();
@@ -19,7 +19,7 @@ export const runWithLeaderMigration = async (main: Manager, migrated: Manager, s
     try {
       await main.started;
     } catch {
-      return 'stopped'; // The first tells why it never was.
+      return 'stopped'; // The first manager's run reports why it never started.
     }
     return migrated.run(either.signal);
   };

@@ -18,52 +18,52 @@ import type {BuiltController, RuntimeEnvironment} from './environment.js';
 export interface ManagerOptions extends Omit<RuntimeEnvironment, 'informers'> {
   /** The manager's name in metrics. */
   readonly name: string;
-  /** The controllers chosen to run, built in this order. */
+  /** The selected controllers, built in this order. */
   readonly controllers: readonly Controller[];
-  /** The manager's own client, which the informers share. */
+  /** The manager's own client, shared by the informers. */
   readonly client: Client;
   readonly checks: HealthChecks;
-  /** Where the pages of the controllers that run are kept, by their names. */
+  /** Receives the debug pages of running controllers, by name. */
   readonly debugPages?: Map<string, DebugPages>;
-  /** Controllers begin up to twice this after each other's construction, each at its own random moment. */
+  /** Controllers start at random moments within twice this interval. */
   readonly startIntervalMs: number;
-  /** How long a stop waits for controllers; 0: without limit. */
+  /** How long a stop waits for controllers; 0 for no limit. */
   readonly shutdownTimeoutMs: number;
   readonly minResyncMs: number;
-  /** The least time the server is asked to keep a watch, where the informers' own will not do. */
+  /** The minimum watch timeout to request, where the informers' default is unsuitable. */
   readonly watchSeconds?: number;
-  /** The release of the server, where it is older than the controllers. */
+  /** The release of the server, if it is older than the controllers. */
   readonly release?: string;
-  /** Whether cloud controllers have a provider to work with. */
+  /** Whether cloud controllers have a provider. */
   readonly hasCloudProvider?: boolean;
   /** Whether cached objects are deeply frozen, for tests. */
   readonly freeze?: boolean;
-  /** Where given, controllers run only while this replica leads. */
+  /** If set, controllers run only while this replica leads. */
   readonly election?: Pick<ElectorOptions, 'lock' | 'identity' | 'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs' | 'releaseOnStop'> & {
-    /** What its health check is called; `leaderElection` unless given. */
+    /** The name of the health check. Default `leaderElection`. */
     readonly check?: string;
   };
 }
 
-/** How a manager's run ended: as asked, because another replica took the lead, or with controllers that did not end in time. */
+/** How a manager's run ended: stopped as requested, leadership lost, or with controllers that did not stop in time. */
 export type RunOutcome = 'stopped' | 'lost' | 'stuck';
 
-/** How long the API server may take to answer at the start. */
+/** How long to wait for the API server at the start. */
 const serverTimeoutMs = 10_000;
-/** A long-running controller that failed is run again after this. */
+/** The delay before a long-running controller that failed is started again. */
 const restartMs = 1_000;
-/** How long a stop without time limit waits before it cancels calls that hang. */
+/** How long a stop without time limit waits before it cancels pending calls. */
 const unlimitedGraceMs = 5_000;
 
 /**
- * Runs controllers. Start, in this order: the lead, if there is an election; the server answers; all chosen controllers are built;
- * informers start; each controller runs once its caches are synced. A stop goes backwards: controllers take no more work, what they have in
- * work is finished, calls that hang are cancelled at half of the time, informers stop last.
+ * Runs controllers. Start order: leader election, if configured; the server responds; all selected controllers are built; informers start; each controller
+ * runs once its caches are synced. A stop is the reverse: controllers take no more work and finish what they have, pending calls are cancelled at half of the timeout,
+ * informers stop last.
  */
 export class Manager {
-  /** Resolves once every chosen controller is at work, all its caches synced. Rejects if the run ends before. */
+  /** Resolves once every selected controller runs, with all its caches synced. Rejects if the run ends before. */
   readonly started: Promise<void>;
-  /** As `atWork`, but rejects with `ListRefused` too, as soon as the server keeps refusing a list that a controller needs. The run goes on then. */
+  /** As `started`, but also rejects with `ListRefused` when the server keeps refusing a list that a controller needs. The run continues in that case. */
   readonly ready: Promise<void>;
   readonly #options: ManagerOptions;
   readonly #elector: Elector | undefined;
@@ -82,12 +82,12 @@ export class Manager {
       this.#rejectReady = reject;
       this.started.then(resolve, reject);
     });
-    this.ready.catch(() => {}); // Whoever waits for it hears of it; nobody has to.
+    this.ready.catch(() => {}); // Handled by callers that await it; awaiting is optional.
     if (!options.election) return;
     this.#elector = new Elector({...options, ...options.election});
   }
 
-  /** How the manager is, as its health endpoint tells. */
+  /** Returns the manager's health, as its health endpoint does. */
   health(): Promise<HealthAnswer> {
     return this.#options.checks.all('healthz');
   }
@@ -96,7 +96,10 @@ export class Manager {
     return this.#elector?.isLeader ?? true;
   }
 
-  /** Runs until the signal aborts or the lead is lost, and keeps the process running so long. Rejects when a controller cannot be built or the server does not answer. */
+  /**
+   * Runs until the signal aborts or leadership is lost, and keeps the process alive meanwhile. Rejects when a controller cannot be built or
+   * the server does not respond.
+   */
   async run(signal: AbortSignal): Promise<RunOutcome> {
     using _alive = this.#options.clock.keepAlive();
     try {
@@ -116,7 +119,7 @@ export class Manager {
   async #runControllers(signal: AbortSignal): Promise<RunOutcome> {
     const stopping = new AbortController();
     const calls = new AbortController();
-    setMaxListeners(0, stopping.signal, calls.signal); // Every informer and every call in work listens.
+    setMaxListeners(0, stopping.signal, calls.signal); // Every informer and every pending call adds a listener.
     const shutdown: ShutdownSignals = {stopping: stopping.signal, calls: calls.signal};
     const checks: Disposable[] = [];
     const running = new Map<string, Promise<void>>();
@@ -208,7 +211,7 @@ export class Manager {
     }
   }
 
-  /** Runs one controller after its caches are synced and its moment has come. Never rejects. */
+  /** Runs one controller after its caches are synced and its start delay has passed. Never rejects. */
   async #runOne(controller: BuiltController, synced: Promise<void>, signal: AbortSignal): Promise<void> {
     const {clock, random, startIntervalMs, meter, log} = this.#options;
     const {name} = controller;
@@ -218,7 +221,7 @@ export class Manager {
       if (startIntervalMs > 0) await sleep(clock, jittered(random, startIntervalMs, 1), signal);
       await synced;
     } catch {
-      return; // Stopped before it began.
+      return; // Stopped before it started.
     }
     gauge.set(1, labels);
     while (!signal.aborted) {
@@ -239,7 +242,7 @@ export class Manager {
   async #stop(running: ReadonlyMap<string, Promise<void>>, stopping: AbortController, calls: AbortController, isLeadLost: boolean): Promise<RunOutcome> {
     const {clock, log, shutdownTimeoutMs: timeoutMs} = this.#options;
     stopping.abort(new Error('the controller manager stops'));
-    // Whoever lost the lead must not write any more.
+    // After losing leadership nothing more may be written.
     if (isLeadLost) calls.abort(new LeadLost());
     const cancel = clock.schedule(timeoutMs > 0 ? timeoutMs / 2 : unlimitedGraceMs, () => calls.abort(new Error('the controller manager stops')));
     const ended = await allEnded(running, {clock, log, timeoutMs});

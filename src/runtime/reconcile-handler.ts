@@ -29,7 +29,7 @@ const outcomeOf = async (attempt: () => Promise<Result>): Promise<Outcome> => {
   }
 };
 
-/** Turns what a reconcile says into calls of the queue, figures and log lines: the only place that does. The answer never rejects. */
+/** Returns the function that workers call with a key: it runs `reconcile` and turns the outcome into requeues, metrics and log lines. Never rejects. */
 export const reconcileHandler = ({controller, queue, reconcile, maxRetries = Infinity, clock, log, meter, signal}: ReconcileHandlerOptions): ((text: string) => Promise<void>) => {
   const total = meter.counter({name: 'controller_reconcile_total', help: 'Reconciliations by their result.', labels: ['controller', 'result']});
   const errors = meter.counter({name: 'controller_reconcile_errors_total', help: 'Reconciliations that failed.', labels: ['controller']});
@@ -64,7 +64,7 @@ export const reconcileHandler = ({controller, queue, reconcile, maxRetries = Inf
       using _ = queue.pauseHold();
       await sleep(clock, ms, signal);
     };
-    // Few say anything, and a log of one's own costs as much as a short attempt.
+    // Created on demand: most attempts log nothing, and a child logger costs as much as a short attempt.
     const logOfKey = lazily(() => log.child({key: keyText(key)}));
     const attempt = {get log() { return logOfKey(); }, retries: queue.retries(text), signal, pause};
     const outcome = await outcomeOf(() => reconcile(key, attempt));

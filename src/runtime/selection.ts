@@ -2,14 +2,14 @@ import {controllerNames, isControllerEnabled, isControllerNamed, validateSelecti
 import type {GateName} from '#src/options/gate-table.js';
 import type {Controller} from './controller.js';
 
-/** What a `--controllers` list makes of the controllers there are. */
+/** The controllers that a `--controllers` list selects. */
 export interface ControllerSelection {
   readonly selected: readonly Controller[];
-  /** Names that `*` would choose, but which this build does not have. */
+  /** Names that `*` would select, but that are not part of this build. */
   readonly missing: readonly string[];
 }
 
-/** Refuses a list of declarations in which a name is empty or occurs twice: a mistake of the program, not of its user. */
+/** Throws when a declaration has an empty name or a name occurs twice: a mistake of the program, not of its user. */
 export const checkNames = (controllers: readonly Controller[]): void => {
   const names = new Set<string>();
   for (const {name} of controllers) {
@@ -19,7 +19,7 @@ export const checkNames = (controllers: readonly Controller[]): void => {
   }
 };
 
-/** Chooses among `built`, in its order. Throws on an unknown name, and on a name asked for that is not built. */
+/** Selects among `available`, keeping the order. Throws for an unknown name, and for a name that is selected explicitly but not part of this build. */
 export const selectControllers = (available: readonly Controller[], items: readonly string[]): ControllerSelection => {
   checkNames(available);
   const error = validateSelection(items);
@@ -31,7 +31,7 @@ export const selectControllers = (available: readonly Controller[], items: reado
   return {selected: available.filter(({name}) => isControllerEnabled(name, items)), missing: absent};
 };
 
-/** What has to be given before a controller of that name may run. */
+/** Returns what a controller of that name requires before it may run: feature gates, and a cloud provider. */
 export const requirementsOf = (name: string): {readonly gates: readonly GateName[]; readonly cloud: boolean} => {
   const {gates = [], cloud = false} = controllerNames.find(entry => entry.name === name) ?? {};
   return {gates, cloud};

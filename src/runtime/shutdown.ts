@@ -8,7 +8,7 @@ export const abortOf = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), {once: true});
   });
 
-/** The answer to `work`, or a rejection with the signal's reason if that comes first: then nobody waits for `work` any more. */
+/** Resolves or rejects as `work`, or rejects with the signal's reason if that aborts first. */
 export const unlessAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason as Error);
@@ -17,7 +17,7 @@ export const unlessAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   });
 
-/** Waits for all of them, at most `timeoutMs` (0: without limit), naming those still at work every third of it. Whether all ended in time. */
+/** Waits for all promises, at most `timeoutMs` (0: no limit), and logs the names of those still running every third of it. Returns whether all ended in time. */
 export const allEnded = async (running: ReadonlyMap<string, Promise<unknown>>, {clock, log, timeoutMs}: {clock: Clock; log: Log; timeoutMs: number}): Promise<boolean> => {
   const left = new Set(running.keys());
   const ends = [...running].map(([name, end]) => end.then(() => left.delete(name)));

@@ -9,12 +9,12 @@ import type {KeyedController} from './controller.js';
 import type {Sources} from './context.js';
 import {controllerKey, sameKey, singletonKey, type MappedWatch, type MapContext, type OwnedWatch, type PeriodicWatch, type EnqueueRequest} from './watches.js';
 
-/** Asks for a key, of one loop or of all. */
+/** Queues a key, of one loop or of all. */
 export type Enqueue = (request: EnqueueRequest, loop: string | undefined) => void;
 
 const kindOf = (source: Source): Kind => (typeof source.kind === 'object' ? source.kind : (source as Kind));
 
-/** The owner before and after a change; a mere reminder concerns nobody. */
+/** The controlling owners before and after a change; a resync concerns none. */
 const ownersOf = (change: Change, primary: Kind, {naming}: MapContext): ObjectKey[] => {
   if (isResync(change)) return [];
   const seen = change.type === 'updated' ? [change.old, change.object] : [change.object];
@@ -27,7 +27,7 @@ const asMapped = (watch: MappedWatch | OwnedWatch, {name, primary}: KeyedControl
   return {...watch, watch: 'mapped', map: (change, context) => ownersOf(change, kindOf(primary), context)};
 };
 
-/** Lets every change that a controller watches ask for the keys it concerns. Periods begin with `startPeriods`. */
+/** Registers a controller's watches, so that each change queues the keys that it concerns. Periodic watches begin with `startPeriods`. */
 export const registerTriggers = (controller: KeyedController, sources: Sources, context: MapContext, enqueue: Enqueue): {readonly listeners: Disposable[]; readonly startPeriods: (clock: Clock, log: Log, signal: AbortSignal) => void} => {
   const {primary, watches = []} = controller;
   const changes = [...(primary ? [sameKey(primary)] : []), ...watches.filter(watch => watch.watch !== 'every').map(watch => asMapped(watch, controller))];
@@ -62,6 +62,6 @@ const periodOf = ({period}: PeriodicWatch, options: unknown): number => {
   return ms;
 };
 
-/** The key and delay of a wish. */
+/** Returns the queue item and delay of a request. */
 export const toQueueItem = (request: EnqueueRequest): {readonly text: string; readonly afterMs: number} =>
   'key' in request ? {text: keyText(request.key), afterMs: request.afterMs} : {text: keyText(request), afterMs: 0};

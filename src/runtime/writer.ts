@@ -3,24 +3,24 @@ import type {Kind} from '#src/api/kinds.js';
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import type {Client, PatchType, WriteOptions} from '#src/client/client.js';
 
-/** What tells which object is meant. */
+/** The fields that identify an object. */
 type ObjectReference = Frozen<KubeObject>;
 
 export interface WriterDeleteOptions {
-  /** What must still hold: the same object (default), the very version seen, or nothing but the name. */
+  /** The delete's precondition: the same uid (default), the same resource version, or only the name. */
   readonly onlyIf?: 'same' | 'unchanged' | 'named';
   readonly propagationPolicy?: NonNullable<DeleteOptions['propagationPolicy']>;
   readonly gracePeriodSeconds?: number;
   readonly signal?: AbortSignal;
 }
 
-/** The write side of a kind. Namespace and name come from the object; the cached object itself is never changed. */
+/** Writes objects of one kind. Namespace and name come from the object; the cached object itself is never changed. */
 export interface Writer<T extends KubeObject> {
   create(object: T, options?: WriteOptions): Promise<T>;
   update(object: T, options?: WriteOptions & {subresource?: string}): Promise<T>;
   updateStatus(object: T, options?: WriteOptions): Promise<T>;
   patch(of: ObjectReference, type: PatchType, body: unknown, options?: WriteOptions & {subresource?: string; force?: boolean}): Promise<T>;
-  /** Rejects with `NotFound` when it is gone already, with `Conflict` when `onlyIf` does not hold. */
+  /** Rejects with `NotFound` if the object is gone, with `Conflict` if `onlyIf` does not hold. */
   delete(of: ObjectReference, options?: WriterDeleteOptions): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ const preconditions = ({metadata}: ObjectReference, onlyIf: WriterDeleteOptions[
 
 const namespaceOf = ({metadata}: ObjectReference): {namespace?: string} => (metadata?.namespace ? {namespace: metadata.namespace} : {});
 
-/** Writes of one kind through `client`. */
+/** Returns a writer of one kind that uses `client`. */
 export const writerOf = <T extends KubeObject>(client: Client, kind: Kind<T>): Writer<T> => {
   const resource = client.resource(kind);
   return {

@@ -14,26 +14,26 @@ export interface ElectorOptions extends LeaseTiming {
   readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;
-  /** Whether the lock is given up at a stop, once all work under it has ended. Else it runs out. */
+  /** Whether the lock is released at a stop, after all work under it has ended. Otherwise the lease expires. */
   readonly releaseOnStop?: boolean;
-  /** Told once of every holder seen, the first included. */
+  /** Called once for every holder observed, including the first. */
   readonly onNewLeader?: (identity: string) => void;
 }
 
-/** How long after its lease has run out a holder that still works is reported as ill. */
+/** How long after its lease expired a holder that still works is reported as unhealthy. */
 const healthToleranceMs = 20_000;
 
 /**
- * Runs something on one replica at a time. It does not fence: a leader that hangs and wakes may act for a moment beside the next one.
- * No clock of another machine is trusted: a lease has run out when this replica, by its own monotonic time, has seen it unchanged for its whole duration.
- * So clocks may be hours apart; only rates matter: lease duration / renew deadline must exceed the worst ratio between two.
+ * Leader election: runs something on one replica at a time. It does not fence: a leader that hangs and resumes may act for a moment beside the next one.
+ * Clocks of other machines are not trusted: a lease has expired when this replica, by its own monotonic time, has seen it unchanged for its whole duration.
+ * So clocks may differ by hours; only their rates matter: lease duration / renew deadline must exceed the worst ratio between two.
  */
 export class Elector {
   readonly #options: ElectorOptions;
   readonly #status: Gauge;
   readonly #slowPath: Counter;
   #observed: LeaderRecord | undefined;
-  /** Monotonic time at which the record was last seen to change. */
+  /** Monotonic time of the last observed change of the record. */
   #observedAt = 0;
   #reported: string | undefined;
 
@@ -51,12 +51,12 @@ export class Elector {
     return this.#observed?.holder === this.#options.identity;
   }
 
-  /** Who was last seen to lead; empty: nobody. */
+  /** The last observed holder; empty if there is none. */
   get leader(): string {
     return this.#observed?.holder ?? '';
   }
 
-  /** Fails when this replica still holds a lease that ran out long ago: it hangs. A standby is always well. */
+  /** Throws when this replica still holds a lease that expired long ago, which means that it hangs. A standby is always healthy. */
   check(): void {
     const {clock, leaseDurationMs, lock} = this.#options;
     if (this.isLeader && clock.monotonic() > this.#observedAt + leaseDurationMs + healthToleranceMs) {
@@ -65,8 +65,8 @@ export class Elector {
   }
 
   /**
-   * Acquires the lock, calls `lead` with a signal that aborts when the lead is lost or `signal` aborts, and resolves when `lead` is over
-   * after that. Rejects with what `lead` rejects with. `stopped` also when `signal` came before the lead.
+   * Acquires the lock, calls `onStartedLeading` with a signal that aborts when leadership is lost or `signal` aborts, and resolves when that call has ended.
+   * Rejects with what it rejects with. Resolves to `stopped` also when `signal` aborts before the lock is acquired.
    */
   async run(signal: AbortSignal, onStartedLeading: (leading: AbortSignal) => Promise<void>): Promise<'stopped' | 'lost'> {
     if (!(await this.#acquire(signal))) return 'stopped';
@@ -76,7 +76,7 @@ export class Elector {
     log.info({identity, lease: lock.name}, 'successfully acquired lease');
     this.#status.set(1, this.#labels);
     const work = onStartedLeading(leading.signal).finally(() => leading.abort());
-    work.catch(() => {}); // Awaited below, once renewing has ended.
+    work.catch(() => {}); // Awaited below, after renewing has ended.
     using either = firstOf(signal, leading.signal);
     const ending = await this.#renew(either.signal);
     this.#status.set(0, this.#labels);
@@ -99,7 +99,7 @@ export class Elector {
     return false;
   }
 
-  /** Renews until a whole renew deadline has passed without success, or until told to stop. */
+  /** Renews until a whole renew deadline has passed without success, or `signal` aborts. */
   async #renew(signal: AbortSignal): Promise<'stopped' | 'lost'> {
     const {clock, log, lock, renewDeadlineMs, retryPeriodMs} = this.#options;
     for (;;) {
@@ -114,7 +114,7 @@ export class Elector {
     }
   }
 
-  /** One window: tries again each period until it succeeds; false exactly at the deadline. */
+  /** One renew deadline: tries each period until it succeeds; returns false at the deadline. */
   async #renewOnce(signal: AbortSignal): Promise<boolean> {
     const {clock, renewDeadlineMs, retryPeriodMs} = this.#options;
     const window = new AbortController();
@@ -127,7 +127,7 @@ export class Elector {
     return false;
   }
 
-  /** Tries once to get or keep the lock. Whatever goes wrong counts as not having it. */
+  /** Tries once to acquire or renew the lock. Any failure counts as not holding it. */
   async #attempt(signal: AbortSignal): Promise<boolean> {
     try {
       return (await this.#renewFast(signal)) || (await this.#readAndAcquire(signal));
@@ -138,7 +138,7 @@ export class Elector {
     }
   }
 
-  /** As the holder of a valid lease: writes on the strength of the last seen version, without reading. */
+  /** The fast path of the holder of a valid lease: updates from the last observed version, without reading. */
   async #renewFast(signal: AbortSignal): Promise<boolean> {
     const {lock, log} = this.#options;
     if (!this.#observed || !this.isLeader || !this.#isValid()) return false;
@@ -172,7 +172,7 @@ export class Elector {
     return true;
   }
 
-  /** The record that makes this replica the holder; what it holds already keeps its beginning. */
+  /** Returns the record that makes this replica the holder; a lease it already holds keeps its acquire time. */
   #claim(of: LeaderRecord | undefined): LeaderRecord {
     const {clock, identity, leaseDurationMs} = this.#options;
     const now = Math.floor(clock.now());
@@ -201,7 +201,7 @@ export class Elector {
     this.#options.onNewLeader?.(this.#reported);
   }
 
-  /** A call that ends with the signal, or when it takes too long. */
+  /** Runs a call that ends with the signal, or when it takes too long. */
   async #withTimeout<R>(signal: AbortSignal, call: (signal: AbortSignal) => Promise<R>): Promise<R> {
     const {clock} = this.#options;
     const timeout = new AbortController();
@@ -212,7 +212,7 @@ export class Elector {
     return await Promise.race([call(either.signal), ended]);
   }
 
-  /** Lets others in at once: an empty holder needs no waiting for. Only what is still held is given up. */
+  /** Clears the holder, so that another replica can acquire the lock at once. Does nothing if the lock is held by another. */
   async #release(): Promise<void> {
     const {lock, identity, log, clock, renewDeadlineMs} = this.#options;
     const window = new AbortController();
@@ -234,7 +234,7 @@ export class Elector {
   }
 }
 
-/** Why a leading signal aborted: another replica may lead by now. */
+/** The reason of a leading signal's abort: another replica may lead by now. */
 export class LeadLost extends Error {
   override readonly name = 'LeadLost';
 

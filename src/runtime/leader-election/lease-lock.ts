@@ -5,7 +5,7 @@ import type {Client} from '#src/client/client.js';
 import type {EventRecorder} from '#src/runtime/events.js';
 import {recordOf, specOf, type LeaderRecord} from './record.js';
 
-/** A lock kept in one Lease object. Each write carries the version last seen, so of two writers one fails. */
+/** A lock kept in one Lease object. Each write carries the last observed version, so of two concurrent writers one fails. */
 export class LeaseLock {
   readonly name: string;
   readonly namespace: string;
@@ -20,7 +20,7 @@ export class LeaseLock {
     this.#events = events;
   }
 
-  /** What the lock says now; undefined where there is none. */
+  /** Reads the record; undefined if the Lease does not exist. */
   async get(signal: AbortSignal): Promise<LeaderRecord | undefined> {
     try {
       this.#seen = await this.#leases.get(this.name, {namespace: this.namespace, signal});
@@ -31,18 +31,18 @@ export class LeaseLock {
     }
   }
 
-  /** Makes the lock; rejects where there is one. */
+  /** Creates the Lease; rejects if it exists. */
   async create(record: LeaderRecord, signal: AbortSignal): Promise<void> {
     this.#seen = await this.#leases.create({...this.#identified(), metadata: {namespace: this.namespace, name: this.name}, spec: specOf(record)}, {signal});
   }
 
-  /** Writes over what was seen last; rejects if it has changed since. Fields of others stay. */
+  /** Updates the last observed Lease; rejects if it has changed since. Fields of other clients are kept. */
   async update(record: LeaderRecord, signal: AbortSignal): Promise<void> {
     if (!this.#seen) throw new Error('the lease was never read');
     this.#seen = await this.#leases.update({...this.#identified(), ...this.#seen, spec: {...this.#seen.spec, ...specOf(record)}}, {signal});
   }
 
-  /** Tells people on the Lease. */
+  /** Records an Event on the Lease. */
   recordEvent(message: string): void {
     const metadata = this.#seen?.metadata ?? {namespace: this.namespace, name: this.name};
     this.#events?.normal({...this.#identified(), metadata}, 'LeaderElection', message);

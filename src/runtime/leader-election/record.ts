@@ -1,9 +1,9 @@
 import {parseTime, wireMicroTime} from '#src/api/time.js';
 import type {Lease} from '#src/api/types.js';
 
-/** Who leads, as a Lease's spec tells it. Times are wall time, for people to read: nothing is ever decided by them. */
+/** The holder and times in a Lease's spec. Times are wall time and informational: no decision depends on them. */
 export interface LeaderRecord {
-  /** Empty: nobody. */
+  /** Empty if there is none. */
   readonly holder: string;
   readonly durationSeconds: number;
   readonly acquiredMs: number;
@@ -11,7 +11,7 @@ export interface LeaderRecord {
   readonly transitions: number;
 }
 
-/** The fields of a Lease's spec that an elector writes. */
+/** The fields of a Lease's spec that the elector writes. */
 export const specOf = ({holder, durationSeconds, acquiredMs, renewedMs, transitions}: LeaderRecord): NonNullable<Lease['spec']> => ({
   holderIdentity: holder,
   leaseDurationSeconds: durationSeconds,
@@ -28,5 +28,5 @@ export const recordOf = ({spec = {}}: Lease): LeaderRecord => ({
   transitions: spec.leaseTransitions ?? 0,
 });
 
-/** Whether two observations show the same state of the lock: any difference at all is a sign of life. */
+/** Whether two observations show the same state. Any difference shows that the holder is alive. */
 export const isSameRecord = (a: LeaderRecord | undefined, b: LeaderRecord): boolean => a !== undefined && JSON.stringify(a) === JSON.stringify(b);
