@@ -8,7 +8,7 @@ import type {EventKind} from './events.js';
 
 const conditionsOf = ({status}: Frozen<Node>): Record<string, string> => Object.fromEntries((status?.conditions ?? []).map(({type, status: is}) => [type, is]));
 
-/** What changed of a node that pods may wait for. */
+/** Returns the kinds of events that an update of a node causes. */
 export const nodeEvents = (old: Frozen<Node>, now: Frozen<Node>): EventKind[] => {
   const changes: EventKind[] = [];
   const uncordoned = Boolean(old.spec?.unschedulable) && !now.spec?.unschedulable;
@@ -25,7 +25,7 @@ const hasReducedRequest = (a: Readonly<Resources>, b: Readonly<Resources>): bool
 
 const containerResources = ({status}: Frozen<Pod>) => [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].map(({resources, allocatedResources}) => [resources, allocatedResources]);
 
-/** Whether a pod takes and asks for the same as before: its spec and its labels have not changed, nor what its containers were given. */
+/** Whether the update of a pod leaves everything that affects scheduling unchanged: its spec, its labels and the resources of its containers. */
 export const isSchedulingEqual = (old: Frozen<Pod>, now: Frozen<Pod>): boolean =>
   now.metadata?.generation !== undefined && old.metadata?.generation === now.metadata.generation && sameJson(old.metadata.labels, now.metadata.labels) && sameJson(containerResources(old), containerResources(now));
 
@@ -35,7 +35,7 @@ const isScaledDown = (old: Frozen<Pod>, now: Frozen<Pod>): boolean => {
   return hasReducedRequest(podInfoOf(old, options).requests, podInfoOf(now, options).requests);
 };
 
-/** What changed of a pod that it, or others, may wait for; never nothing. */
+/** Returns the kinds of events that an update of a pod causes; at least one. */
 export const podEvents = (old: Frozen<Pod>, now: Frozen<Pod>): EventKind[] => {
   const prefix = now.spec?.nodeName ? 'AssignedPod' : 'UnschedulablePod';
   const changes: EventKind[] = [];

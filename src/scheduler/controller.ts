@@ -5,10 +5,10 @@ import {Scheduler} from './scheduler.js';
 import {defaultSettings, type Settings} from './settings.js';
 import {addEventHandlers, watchedKinds} from './event-handlers.js';
 
-/** What else decisions are made from, which nobody waits for. */
+/** Further kinds that decisions read, whose changes requeue no pod. */
 const readKinds = [kinds.namespaces, kinds.services, kinds.replicationControllers, kinds.replicaSets, kinds.statefulSets, kinds.podDisruptionBudgets];
 
-/** A scheduler as a manager runs it. */
+/** The scheduler as a controller of a manager. */
 export const schedulerController = (settings: Settings = defaultSettings): LongRunningController =>
   defineLongRunning({
     name: 'scheduler',

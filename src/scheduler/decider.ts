@@ -16,7 +16,7 @@ import {findVictims, type PreemptionSearch} from './preemption/search.js';
 import type {Profile} from './profile.js';
 import type {Nominator} from './queue/nominator.js';
 
-/** What is to become of a pod: it gets a node, others leave one for it, or there is none, for which there is a text. */
+/** The result of scheduling a pod: a node, a node with victims to preempt, or a failure message. */
 export type Decision =
   | {readonly type: 'node'; readonly node: NodeInfo; readonly filterResult: FilterResult}
   | {readonly type: 'preempt'; readonly candidate: Candidate; readonly text: string; readonly filterResult: FilterResult}
@@ -31,17 +31,17 @@ export interface DeciderParts {
   budgets(): Lister<PodDisruptionBudget>;
 }
 
-/** Finds out what is to become of pods. Nodes stand still while it does, and what it found is to be confirmed once they do not. */
+/** Makes scheduling decisions. Nodes are frozen meanwhile, and the decision is revalidated afterwards. */
 export class Decider {
   readonly #parts: DeciderParts;
-  /** Where in the order of nodes the next search begins. */
+  /** The index in the order of nodes at which the next search begins. */
   #startIndex = 0;
 
   constructor(parts: DeciderParts) {
     this.#parts = parts;
   }
 
-  /** Finds the best node, or else pods whose leaving makes room. `since` is when the attempt began. There must be a node. */
+  /** Selects the best node, or else a node with victims to preempt. `since` is when the attempt began. There must be a node. */
   *decide(info: PodInfo, {filters, scores, percentageOfNodesToScore, preempts}: Profile, since: number): Steps<Decision> {
     const {clock, random, cluster, nominator, metrics} = this.#parts;
     const all = cluster.nodes.length;
@@ -64,7 +64,7 @@ export class Decider {
     return {type: 'node', node, filterResult};
   }
 
-  /** The decision as it holds now that what happened meanwhile is known; undefined where it is to be made again, since what was chosen is not as it was. */
+  /** Checks a decision against the current state. Returns it, or undefined where it no longer holds and must be made again. */
   revalidate(decision: Decision): Decision | undefined {
     const {cluster} = this.#parts;
     const {filterSet} = decision.filterResult;

@@ -9,18 +9,18 @@ import type {Reservation} from './reservation.js';
 
 export type DeviceClaim = ObjectOf<typeof kinds.resourceClaims>;
 
-/** Whether a pod is among those that may use the claim. */
+/** Whether the claim is reserved for a pod. */
 export const isReservedFor = ({status}: Frozen<DeviceClaim>, uid: string): boolean => status?.reservedFor?.some(consumer => consumer.uid === uid) ?? false;
 
 export interface DeviceReserverParts {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Log;
-  /** Aborts when the scheduler is to end; what is being written is finished all the same. */
+  /** Aborts when the scheduler is to stop; pending writes are still finished. */
   readonly signal: AbortSignal;
 }
 
-/** Notes on claims which pods use them. */
+/** Reserves allocated resource claims for pods. */
 export class DeviceReserver {
   readonly #parts: DeviceReserverParts;
 
@@ -28,7 +28,7 @@ export class DeviceReserver {
     this.#parts = parts;
   }
 
-  /** Lets a pod use claims that are allocated. */
+  /** Returns the reservation of allocated claims for a pod. */
   reserve(claims: readonly Frozen<DeviceClaim>[]): Reservation {
     const reserved: Frozen<DeviceClaim>[] = [];
     return {

@@ -12,7 +12,7 @@ const isTerminal = ({status}: Frozen<Pod>): boolean => status?.phase === 'Succee
 const nodeOf = ({spec}: Frozen<Pod>): string => spec?.nodeName ?? '';
 const uidOf = ({metadata}: Frozen<Pod>): string => metadata?.uid ?? '';
 
-/** Keeps cache and queue up to date with the nodes there are. */
+/** Updates cache and queue on changes of nodes. */
 const nodeHandler =
   ({cache, queue}: Scheduler) =>
   (change: Change<Node>): void => {
@@ -28,7 +28,7 @@ const nodeHandler =
     for (const kind of nodeEvents(change.old, object)) queue.moveOn({kind, old: change.old, now: object});
   };
 
-/** Keeps cache and queue up to date with pods: those on nodes, and those that wait for one and name this scheduler. Pods that are over are as good as gone. */
+/** Updates cache and queue on changes of pods: assigned ones, and pending ones that name this scheduler. Terminated pods count as deleted. */
 const podHandler = (scheduler: Scheduler) => {
   const {cache, queue, nominator} = scheduler;
 
@@ -83,7 +83,7 @@ const podHandler = (scheduler: Scheduler) => {
   };
 };
 
-/** Kinds that pods wait for, as events name them. */
+/** Further kinds whose events requeue pods, by event name. */
 const watchedResources = {
   PersistentVolumeClaim: kinds.persistentVolumeClaims,
   PersistentVolume: kinds.persistentVolumes,
@@ -108,10 +108,10 @@ const resourceHandler =
     else queue.moveOn({kind, old: change.type === 'updated' ? change.old : undefined, now: object});
   };
 
-/** The kinds whose changes the scheduler follows. */
+/** The kinds whose changes the scheduler watches. */
 export const watchedKinds: readonly Kind[] = [kinds.nodes, kinds.pods, ...Object.values(watchedResources)] as readonly Kind<KubeObject>[];
 
-/** Lets a scheduler know of every change that matters to it. */
+/** Registers the scheduler's event handlers. */
 export const addEventHandlers = (scheduler: Scheduler, informers: InformerFactory): Disposable[] => [
   informers.informer(kinds.nodes).listen(nodeHandler(scheduler)),
   informers.informer(kinds.pods).listen(podHandler(scheduler)),

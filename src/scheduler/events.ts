@@ -1,7 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 
-/** What happens in a cluster that may let a waiting pod fit, by the labels that metrics show. */
+/** Cluster events that may make a pending pod schedulable, by their metric labels. */
 export type EventKind =
   | 'NodeAdd'
   | 'NodeDelete'
@@ -28,10 +28,10 @@ export type EventKind =
   | 'UnschedulablePodDelete'
   | `${'PersistentVolume' | 'PersistentVolumeClaim' | 'StorageClass' | 'CSINode' | 'CSIDriver' | 'CSIStorageCapacity' | 'VolumeAttachment' | 'ResourceClaim'}${'Add' | 'Update' | 'Delete'}`;
 
-/** What moves a pod between the parts of the queue besides. */
+/** Events that move a pod between the parts of the scheduling queue. */
 export type QueueEvent = EventKind | 'ScheduleAttemptFailure' | 'BackoffComplete' | 'PopFromBackoffQ' | 'ForceActivate' | 'UnschedulableTimeout';
 
-/** Something that happened, with the objects it happened to. */
+/** An event, with the old and the new object. */
 export interface ClusterEvent {
   readonly kind: EventKind;
   readonly old?: Frozen<KubeObject> | undefined;

@@ -1,6 +1,6 @@
 import type {Rejection} from './plugin.js';
 
-/** What was found wrong with nodes: with those that were judged, and with all others together. */
+/** The rejections of nodes: those of single nodes, and the common one of all others. */
 export interface NodeRejections {
   readonly byNode: ReadonlyMap<string, Rejection>;
   readonly rest: Rejection | undefined;
@@ -18,19 +18,19 @@ const histogram = ({byNode, rest}: NodeRejections, all: number): string[] => {
   return [...counts].map(([reason, nodes]) => `${nodes} ${reason}`).sort();
 };
 
-/** Why none of the nodes will do, as people are told. */
+/** Returns the failure message of a pod that fits no node. */
 export const fitErrorMessage = (all: number, findings: NodeRejections, afterwards = ''): string => {
   const reasons = findings.preFilterMessage ? [findings.preFilterMessage] : histogram(findings, all);
   return [`0/${all} nodes are available:`, ...(reasons.length > 0 ? [`${reasons.join(', ')}.`] : []), ...(afterwards ? [afterwards] : [])].join(' ');
 };
 
-/** What people are told where there are no nodes. */
+/** The failure message where there are no nodes. */
 export const noNodesText = 'no nodes available to schedule pods';
 
-/** What people are told where no claim on devices stands in the way of a pod that fits nowhere. */
+/** Part of the message when no resource claim could be deallocated for the pod. */
 export const noClaimsText = 'no new claims to deallocate';
 
 const maxNoteLength = 1024;
 
-/** A text that fits the note of an Event. */
+/** Truncates a text to the length limit of an Event's note. */
 export const truncateNote = (text: string): string => (Buffer.byteLength(text) <= maxNoteLength ? text : `${text.slice(0, maxNoteLength - 4)} ...`);

@@ -8,35 +8,35 @@ export interface PluginRejection extends Rejection {
   readonly plugin: PluginName;
 }
 
-/** Why a pod fits nowhere. */
+/** Why a pod fits no node. */
 export interface Diagnosis {
-  /** Nodes that were judged, in the order they were. */
+  /** The rejections of evaluated nodes, in order of evaluation. */
   readonly byNode: Map<string, PluginRejection>;
-  /** What holds for all other nodes, where they were ruled out together. */
+  /** The common rejection of all other nodes, if they were excluded together. */
   rest: Rejection | undefined;
-  /** Set where every node was rejected before one was looked at. */
+  /** Set if every node was rejected before any was evaluated. */
   preFilterMessage: string | undefined;
   readonly rejectedBy: Set<PluginName>;
 }
 
 const emptyDiagnosis = (): Diagnosis => ({byNode: new Map(), rest: undefined, preFilterMessage: undefined, rejectedBy: new Set()});
 
-/** The filters made ready for one pod. */
+/** The filters prepared for one pod. */
 export interface FilterSet {
   readonly pod: PodInfo;
   readonly filters: readonly {readonly plugin: PluginName; readonly check: PreparedFilter}[];
-  /** The only nodes that can do, where some filter knew. */
+  /** The only feasible nodes, if some filter restricts them. */
   readonly nodes: ReadonlySet<string> | undefined;
   /** A rejection of every node. */
   readonly rejection: PluginRejection | undefined;
-  /** The filters that named nodes. */
+  /** The plugins that restricted the nodes. */
   readonly restrictingPlugins: readonly PluginName[];
 }
 
 const combinedReason = (plugins: readonly PluginName[]): string =>
   plugins.length === 1 ? `node(s) didn't satisfy plugin ${plugins[0]}` : `node(s) didn't satisfy plugin(s) [${[...plugins].sort().join(' ')}] simultaneously`;
 
-/** Makes all filters ready. One that rules every node out ends it; after one that merely rejects them all the others are made ready too, since room may be made. */
+/** Prepares all filters. An unresolvable rejection of every node ends it; after a resolvable one the other filters are prepared too, for preemption. */
 const prepareFilters = function* (pod: PodInfo, filters: readonly Filter[], cluster: Cluster): Steps<FilterSet> {
   const checks: {plugin: PluginName; check: PreparedFilter}[] = [];
   const restrictingPlugins: PluginName[] = [];
@@ -62,7 +62,7 @@ const prepareFilters = function* (pod: PodInfo, filters: readonly Filter[], clus
   return {pod, filters: checks, nodes, rejection, restrictingPlugins};
 };
 
-/** The first objection of a filter to a node. */
+/** Returns the first rejection of a node. */
 const runFilters = ({filters}: FilterSet, node: NodeInfo): PluginRejection | undefined => {
   for (const {plugin, check} of filters) {
     const rejection = check.filter?.(node);
@@ -71,24 +71,24 @@ const runFilters = ({filters}: FilterSet, node: NodeInfo): PluginRejection | und
   return undefined;
 };
 
-/** Puts a pod on a node that is a copy, for every filter to see. */
+/** Adds a pod to a copy of a node, and tells every filter. */
 export const addPod = ({filters}: FilterSet, pod: PodInfo, node: NodeInfo): void => {
   node.add(pod);
   for (const {check} of filters) check.add?.(pod, node);
 };
 
-/** The reverse of `place`, or takes a pod off that is there. */
+/** The reverse of `addPod`; also removes pods that were on the node before. */
 export const removePod = ({filters}: FilterSet, pod: PodInfo, node: NodeInfo): void => {
   node.remove(pod.uid);
   for (const {check} of filters) check.remove?.(pod, node);
 };
 
-/** The pods promised to a node, if any are. */
+/** Returns the pods nominated to a node, if there are any. */
 export type NominatedPods = (node: string) => Iterable<PodInfo> | undefined;
 
 /**
- * Judges a node as it will be once the pods are there that it is promised to and that matter as much as this one, and as it is now: who comes may
- * never come, and what this pod needs may be there only with them.
+ * Filters a node twice: with the nominated pods of equal or higher priority added, and as it is now. Nominated pods may never arrive, and this pod's affinity may
+ * depend on them.
  */
 export const runFiltersWithNominatedPods = (checks: FilterSet, node: NodeInfo, nominatedPods: NominatedPods): PluginRejection | undefined => {
   const {pod} = checks;
@@ -104,10 +104,10 @@ export const runFiltersWithNominatedPods = (checks: FilterSet, node: NodeInfo, n
   return runFilters(checks, node);
 };
 
-/** Fewer nodes than that are all looked at. */
+/** Below this number of nodes all are evaluated. */
 const minFeasibleNodes = 100;
 
-/** After how many nodes that fit the search may end: a share of the nodes that shrinks as there are more of them, unless a percentage is given. */
+/** Returns after how many feasible nodes the search may end: a share of all nodes that shrinks as their number grows, unless a percentage is given. */
 export const numFeasibleNodesToFind = (all: number, percentage = 0): number => {
   if (all < minFeasibleNodes) return all;
   const share = percentage || Math.max(5, 50 - Math.floor(all / 125));
@@ -118,14 +118,14 @@ export interface FilterOptions {
   readonly cluster: Cluster;
   readonly filters: readonly Filter[];
   readonly nominatedPods: NominatedPods;
-  /** The node that the pod is promised. */
+  /** The node to which the pod is nominated. */
   readonly nominatedNode: string | undefined;
   readonly percentageOfNodesToScore: number;
-  /** Where in the order of nodes to begin. */
+  /** The index in the order of nodes at which to begin. */
   readonly startIndex: number;
 }
 
-/** What a search found. `looked` counts the nodes that were looked at. */
+/** The result of filtering. `evaluated` counts the nodes that were evaluated. */
 export interface FilterResult {
   readonly feasible: readonly NodeInfo[];
   readonly diagnosis: Diagnosis;
@@ -133,7 +133,7 @@ export interface FilterResult {
   readonly evaluated: number;
 }
 
-/** Finds nodes that a pod fits on: the one it is promised, or as many as it takes to choose well. */
+/** Finds feasible nodes: the nominated one, or as many as scoring needs. */
 export const findFeasibleNodes = function* (pod: PodInfo, {cluster, filters, nominatedPods, nominatedNode, percentageOfNodesToScore, startIndex}: FilterOptions): Steps<FilterResult> {
   const filterSet = yield* prepareFilters(pod, filters, cluster);
   const diagnosis = emptyDiagnosis();

@@ -5,13 +5,13 @@ export interface PluginQueueingHint extends Pick<QueueingHint, 'shouldQueue'> {
   readonly plugin: PluginName;
 }
 
-/** Hints of those who are no filters. */
+/** Queueing hints of plugins that are not filters. */
 const others: readonly (Pick<Filter, 'plugin' | 'hints'>)[] = [
   {plugin: 'SchedulingGates', hints: [{on: ['UnschedulablePodUpdatePodSchedulingGatesEliminated'], shouldQueue: (pod, _, now) => now?.metadata?.uid === pod.uid}]},
   {plugin: 'NoNodes', hints: [{on: ['NodeAdd']}]},
 ];
 
-/** Whom an event may help. */
+/** Indexes queueing hints by the events they handle. */
 export const hintsByEvent = (filters: readonly Filter[]): ReadonlyMap<EventKind, readonly PluginQueueingHint[]> => {
   const byEvent = new Map<EventKind, PluginQueueingHint[]>();
   for (const {plugin, hints} of [...filters, ...others]) {

@@ -7,10 +7,10 @@ import type {SchedulingQueue} from './queue/queue.js';
 
 export type Result = 'scheduled' | 'unschedulable' | 'error';
 
-/** Attempts as labels show them: many are as good as more. */
+/** The attempts as a metric label, with an upper bound. */
 const attemptsLabel = (attempts: number): string => (attempts >= 15 ? '15+' : String(attempts));
 
-/** The figures of a scheduler, by the names monitoring knows them by. */
+/** The scheduler's metrics, under upstream's names. */
 export class SchedulerMetrics {
   readonly #attempts;
   readonly #attemptTime;
@@ -58,7 +58,7 @@ export class SchedulerMetrics {
     this.#victims = meter.histogram({name: 'scheduler_preemption_victims', help: 'Number of selected preemption victims', buckets: exponentialBuckets(1, 2, 7)});
   }
 
-  /** Shows how full queue and cache are, and how many pods are being bound. */
+  /** Registers gauges for the queue, the cache and the pods being bound. */
   watch(queue: SchedulingQueue, cache: Cache, binding: () => number): void {
     const meter = this.#meter;
     const toSeries = (values: Readonly<Record<string, number>>, label: string): [Labels, number][] => Object.entries(values).map(([name, value]) => [{[label]: name}, value]);
@@ -76,7 +76,7 @@ export class SchedulerMetrics {
     );
   }
 
-  /** Counts an attempt that took so many milliseconds. */
+  /** Counts an attempt and its duration. */
   countAttempt(result: Result, profile: string, ms: number): void {
     this.#attempts.add({result, profile});
     this.#attemptTime.observe(ms / 1000, {result, profile});
@@ -86,12 +86,12 @@ export class SchedulerMetrics {
     this.#algorithmTime.observe(ms / 1000);
   }
 
-  /** Tells how long all plugins of a point took with a pod. */
+  /** Observes the time that all plugins of an extension point took for a pod. */
   observeExtensionPoint(point: 'Filter' | 'Score' | 'PostFilter' | 'PreBind' | 'Bind', status: 'Success' | 'Unschedulable' | 'Error', profile: string, ms: number): void {
     this.#pointTime.observe(ms / 1000, {extension_point: point, status, profile});
   }
 
-  /** Counts a pod that got its node, so long after it was first due. */
+  /** Observes a scheduled pod, with the time since it was first queued. */
   observeScheduled({attempts}: QueuedPod, ms: number): void {
     this.#attemptsOfPod.observe(attempts);
     this.#sinceFirst.observe(ms / 1000, {attempts: attemptsLabel(attempts)});
@@ -101,7 +101,7 @@ export class SchedulerMetrics {
     this.#incoming.add({queue: subQueue, event});
   }
 
-  /** A plugin begins or ceases to stand in the way of a pod. */
+  /** Called when a plugin starts or stops rejecting a pod. */
   countRejection(plugin: PluginName, profile: string, by: 1 | -1): void {
     if (plugin !== 'NoNodes') this.#rejections.add({plugin, profile}, by);
   }

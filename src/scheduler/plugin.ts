@@ -13,7 +13,7 @@ import type {EventKind} from './events.js';
 import type {Reservation} from './reservation.js';
 import type {VolumeBinder} from './volumes/binder.js';
 
-/** The parts that judge, by the names that metrics and configuration know. */
+/** Plugins, by their names in metrics and configuration. */
 export type PluginName =
   | 'SchedulingGates'
   | 'NodeUnschedulable'
@@ -32,78 +32,81 @@ export type PluginName =
   | 'DefaultPreemption'
   | 'NodeResourcesBalancedAllocation'
   | 'ImageLocality'
-  /** Stands for the lack of any node. */
+  /** Stands for a cluster without nodes. */
   | 'NoNodes';
 
-/** Why a node, or every node, does not do for a pod. */
+/** Why a node, or every node, is not feasible for a pod. */
 export interface Rejection {
   readonly reasons: readonly string[];
-  /** Whether it would stay so if all pods left the node. */
+  /** Whether preempting all pods of the node would not help. */
   readonly unresolvable: boolean;
 }
 
-/** A rejection that pods leaving the node may lift. */
+/** A rejection that preemption may resolve. */
 export const unschedulable = (...reasons: string[]): Rejection => ({reasons, unresolvable: false});
-/** A rejection that nothing lifts but a change of the node or the pod. */
+/** A rejection that preemption cannot resolve. */
 export const unresolvable = (...reasons: string[]): Rejection => ({reasons, unresolvable: true});
 
-/** The state of the world that decisions are made from. Nodes and the pods on them do not change while one is made. */
+/** The cluster state that decisions are made from. Nodes and the pods on them do not change during a decision. */
 export interface Cluster {
   readonly naming: Naming;
-  /** Every node, in the order they are looked at. */
+  /** All nodes, in the order of evaluation. */
   readonly nodes: readonly NodeInfo[];
   node(name: string): NodeInfo | undefined;
   nodesWithImage(name: string): number;
   readonly labelsOf: NamespaceLabels;
   readonly counts: PodCounts;
-  /** Claims and volumes as they will be, and the way to bind them. */
+  /** Claims and volumes, including assumed ones, and the way to bind them. */
   readonly volumes: VolumeBinder;
   readonly devices: DeviceReserver;
   lister<T extends KubeObject>(source: Source<T>): Lister<T>;
   gate(name: string): boolean;
 }
 
-/** What a filter has made ready for one pod. */
+/** A filter prepared for one pod. */
 export interface PreparedFilter {
-  /** The only nodes that can do, where that is known beforehand. */
+  /** The only feasible nodes, if known beforehand. */
   readonly nodes?: ReadonlySet<string>;
-  /** Judges a node; without it every node, or every one of `nodes`, does. */
+  /** Filters a node. Without it all nodes, or all of `nodes`, are feasible. */
   filter?(node: NodeInfo): Rejection | undefined;
-  /** Takes a pod into account that is not on the node, or leaves out one that is, until the reverse is called. */
+  /** Updates the prepared state for a pod that is added to or removed from the node, until the reverse is called. */
   add?(pod: PodInfo, node: NodeInfo): void;
   remove?(pod: PodInfo, node: NodeInfo): void;
-  /** Gives the pod what it needs on the node that was chosen; nothing where it needs nothing. */
+  /** Reserves what the pod needs on the selected node; undefined if it needs nothing. */
   reserve?(node: NodeInfo): Reservation | undefined;
 }
 
-/** What may have happened to make a pod fit that a plugin rejected. Objects are of the event's kind; `old` is absent for an addition, `now` for a deletion. */
+/** An event that may make a pod schedulable which the plugin rejected. Objects are of the event's kind; `old` is undefined for an addition, `now` for a deletion. */
 export interface QueueingHint {
   readonly on: readonly EventKind[];
-  /** Whether this event may help this pod; always, unless given. Method syntax: events carry objects of their own kind. */
+  /** Whether to requeue this pod on this event; always if not set. A method (bivariant), as each event has objects of its own kind. */
   shouldQueue?(pod: PodInfo, old: Frozen<KubeObject> | undefined, now: Frozen<KubeObject> | undefined, cluster: Cluster): boolean;
 }
 
-/** Judges nodes, or decides beforehand. A pure function of the pod and the cluster. */
+/** Filters nodes. A pure function of the pod and the cluster. */
 export interface Filter {
   readonly plugin: PluginName;
-  /** Makes ready for one pod: a check, a rejection of every node, or nothing where there is nothing to judge. In steps where it looks at every node. */
+  /**
+   * Prepares the filter for one pod: returns a prepared filter, a rejection of every node, or undefined if the filter does not apply.
+   * Stepwise where it visits every node.
+   */
   prepare(pod: PodInfo, cluster: Cluster): Stepwise<PreparedFilter | Rejection | undefined>;
   readonly hints: readonly QueueingHint[];
 }
 
-/** What a score has made ready for one pod and the nodes that fit. */
+/** A score prepared for one pod and the feasible nodes. */
 export interface NodeScorer {
-  /** How well a node does, in units of the plugin's own. */
+  /** Returns the score of a node, in units of the plugin. */
   score(node: NodeInfo): number;
-  /** Brings the scores of all nodes, in the order of the nodes, to 0 to 100; without it they are so already. */
+  /** Normalizes the scores of all nodes, in the order of `nodes`, to 0 to 100. Not set if they are in this range already. */
   normalize?(scores: number[], nodes: readonly NodeInfo[]): void;
 }
 
-/** Compares nodes that fit. */
+/** Scores feasible nodes. */
 export interface Score {
   readonly plugin: PluginName;
   readonly weight: number;
-  /** Nothing where all nodes do equally well. In steps where it looks at every node. */
+  /** Returns undefined where all nodes score the same. Stepwise where it visits every node. */
   prepare(pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster): Stepwise<NodeScorer | undefined>;
 }
 

@@ -25,17 +25,17 @@ export interface PodBinderParts {
   readonly reporter: Reporter;
   readonly metrics: SchedulerMetrics;
   gate(name: string): boolean;
-  /** Puts a pod back that could not be bound. */
+  /** Returns a pod that could not be bound to the queue. */
   failed(queued: QueuedPod, message: string, since: number): void;
 }
 
-/** What a plugin gave to a pod that has a node. */
+/** A reservation that a plugin made for a pod. */
 interface PluginReservation {
   readonly plugin: PluginName;
   readonly reservation: Reservation;
 }
 
-/** Gives pods to the nodes that were chosen: each is taken to be there at once, and bound while others are being decided. */
+/** Binds pods to their selected nodes: each is assumed at once, and bound while the next pods are scheduled. */
 export class PodBinder {
   readonly #parts: PodBinderParts;
   readonly #binding = new Set<Promise<void>>();
@@ -44,17 +44,17 @@ export class PodBinder {
     this.#parts = parts;
   }
 
-  /** How many pods are being bound. */
+  /** The number of pods being bound. */
   get binding(): number {
     return this.#binding.size;
   }
 
-  /** Resolves once no pod is being bound any more. */
+  /** Resolves once no pod is being bound. */
   async whenIdle(): Promise<void> {
     await Promise.all(this.#binding);
   }
 
-  /** Takes the pod to be on the node from now on, and binds it. `since` is when the attempt began. */
+  /** Assumes the pod on the node and begins to bind it. `since` is when the attempt began. */
   assumeAndBind(queued: QueuedPod, node: NodeInfo, {filters}: FilterSet, since: number): void {
     const {cache, clock, nominator, reporter, gate} = this.#parts;
     const {info} = queued;
@@ -89,7 +89,7 @@ export class PodBinder {
     }
   }
 
-  /** Runs a step that a plugin takes with a pod that has a node; what it fails with names both. */
+  /** Runs an extension point of a plugin; an error names both. */
   async #runPlugin(point: 'PreBind' | 'Bind', plugin: string, profile: string, run: () => Promise<void>): Promise<void> {
     const {clock, metrics} = this.#parts;
     const startedAt = clock.monotonic();
@@ -103,7 +103,7 @@ export class PodBinder {
     }
   }
 
-  /** Gives up a node that a pod was taken to be on, which may help others. */
+  /** Forgets an assumed pod, which may make other pods schedulable. */
   #forget(info: PodInfo): void {
     const {cache, queue} = this.#parts;
     const cached = cache.pod(info.uid);

@@ -2,18 +2,18 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodCondition} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 
-/** What there is to tell of a pod that was not scheduled. */
+/** The status to report for a pod that was not scheduled. */
 export interface SchedulingFailure {
   readonly reason: 'Unschedulable' | 'SchedulerError';
   readonly message: string;
-  /** The node it is promised from now on; empty takes a promise back, undefined leaves things as they are. */
+  /** The new nominated node; empty clears it, undefined leaves it unchanged. */
   readonly nominatedNode: string | undefined;
 }
 
 const isSameCondition = (a: Frozen<PodCondition>, b: PodCondition): boolean =>
   a.status === b.status && a.reason === b.reason && a.message === b.message && (a as {observedGeneration?: number}).observedGeneration === (b as {observedGeneration?: number}).observedGeneration;
 
-/** The change of a pod's status that a report asks for, as a strategic patch; undefined where it says so already. */
+/** Returns the strategic patch of the pod's status for a failure; undefined if the status is up to date. */
 export const statusPatch = ({metadata, status = {}}: Frozen<Pod>, {reason, message, nominatedNode}: SchedulingFailure, now: number): object | undefined => {
   const before = status.conditions?.find(({type}) => type === 'PodScheduled');
   const wanted: PodCondition = {type: 'PodScheduled', status: 'False', reason, message, ...(metadata?.generation ? {observedGeneration: metadata.generation} : {})};
@@ -30,6 +30,6 @@ export const statusPatch = ({metadata, status = {}}: Frozen<Pod>, {reason, messa
   };
 };
 
-/** The change of a pod's status that tells the node it will be on; undefined where it says so already. */
+/** Returns the patch that nominates the expected node; undefined if the status is up to date. */
 export const nominationPatch = ({metadata, status}: Frozen<Pod>, node: string): object | undefined =>
   status?.nominatedNodeName === node ? undefined : {metadata: {uid: metadata?.uid}, status: {nominatedNodeName: node}};

@@ -1,24 +1,24 @@
-/** What is under way for one pod, and what comes after it. */
+/** The write in progress for one pod, and the next one. */
 interface WriteQueue {
   running: Promise<unknown>;
   next: (() => Promise<void>) | undefined;
 }
 
 /**
- * The writes about waiting pods, one at a time for each pod: what is told of a pod in vain must never reach the server after it was bound. Of
- * several reports that wait only the last one is sent.
+ * Serializes the status writes of each pending pod: a failure must never reach the server after the pod was bound. Of
+ * several waiting reports only the last one is sent.
  */
 export class PodWrites {
   readonly #queues = new Map<string, WriteQueue>();
 
-  /** Sends a report as soon as the pod has no other write under way, unless a later one takes its place. `write` must not reject. */
+  /** Sends a report once the pod has no other write in progress, unless a later one replaces it. `write` must not reject. */
   enqueue(uid: string, write: () => Promise<void>): void {
     const queue = this.#queues.get(uid);
     if (queue) queue.next = write;
     else this.#start(uid, write);
   }
 
-  /** Runs the last write about a pod, after the one under way and instead of those that wait. */
+  /** Runs the last write of a pod, after the one in progress and instead of waiting ones. */
   async runLast<T>(uid: string, write: () => Promise<T>): Promise<T> {
     const queue = this.#queues.get(uid);
     if (queue) {

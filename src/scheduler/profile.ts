@@ -2,17 +2,17 @@ import {filters} from './filters/index.js';
 import type {Filter, Score} from './plugin.js';
 import {scores} from './scores/index.js';
 
-/** How pods that ask for one scheduler's name are scheduled. */
+/** The plugins and settings of one scheduler name. */
 export interface Profile {
   readonly filters: readonly Filter[];
   readonly scores: readonly Score[];
-  /** How many of the nodes are enough to choose well; 0 lets the number of nodes decide. */
+  /** The percentage of nodes to score; 0 derives it from the number of nodes. */
   readonly percentageOfNodesToScore: number;
-  /** Whether pods may be made to leave for others that matter more. */
+  /** Whether preemption is enabled. */
   readonly preempts: boolean;
 }
 
-/** The name that pods ask for when they ask for none. */
+/** The scheduler name of pods that state none. */
 export const defaultSchedulerName = 'default-scheduler';
 
 export const defaultProfile: Profile = {filters, scores, percentageOfNodesToScore: 0, preempts: true};

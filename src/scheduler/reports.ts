@@ -17,12 +17,12 @@ export interface ReporterParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventRecorder;
-  /** Aborts when the scheduler is to end; what is being written is finished all the same. */
+  /** Aborts when the scheduler is to stop; pending writes are still finished. */
   readonly signal: AbortSignal;
   pods(): Lister<Pod>;
 }
 
-/** Tells people and pods what came of scheduling, and binds pods: all that is written about a pod goes through here, in order. */
+/** Reports scheduling results in Events and pod statuses, and binds pods. All writes to a pod go through here, in order. */
 export class Reporter {
   readonly #parts: ReporterParts;
   readonly #writes = new PodWrites();
@@ -31,23 +31,23 @@ export class Reporter {
     this.#parts = parts;
   }
 
-  /** Tells that a pod was not scheduled, and why. */
+  /** Reports that a pod was not scheduled, and why. */
   reportFailure(pod: Frozen<Pod>, report: SchedulingFailure): void {
     this.#parts.events.warning(pod, 'FailedScheduling', truncateNote(report.message));
     this.#report(pod, current => statusPatch(current, report, this.#parts.clock.now()));
   }
 
-  /** Tells which node a pod will be on once what it needs there is ready. */
+  /** Reports the node that a pod is expected to be bound to. */
   reportNomination(pod: Frozen<Pod>, node: string): void {
     this.#report(pod, current => nominationPatch(current, node));
   }
 
-  /** Gives a pod to a node. */
+  /** Binds a pod to a node. */
   async bind({pod, key, uid}: PodInfo, node: string): Promise<void> {
     const {client, events} = this.#parts;
     const {name = '', namespace = ''} = pod.metadata ?? {};
     const binding = {metadata: {name, namespace, uid}, target: {kind: 'Node', name: node}};
-    // A pod answers to a binding with what is no pod.
+    // The response to a binding is a Status, not a pod.
     await this.#writes.runLast(uid, () => client.resource(kinds.pods).create(binding as Pod, {name, subresource: 'binding'}));
     events.normal(pod, 'Scheduled', `Successfully assigned ${key} to ${node}`);
   }

@@ -1,9 +1,9 @@
 import type {PodInfo} from './cache/pod-info.js';
 
-/** What a pod was given besides a node, before the node itself. */
+/** What a plugin reserves for a pod before it is bound. */
 export interface Reservation {
-  /** Writes down what was given and waits until the pod may use it. */
+  /** Writes the reservation and waits until the pod may use it. */
   preBind(pod: PodInfo, signal: AbortSignal): Promise<void>;
-  /** Takes back what was given, as far as it is not written down. */
+  /** Releases the reservation, as far as it is not written. */
   unreserve(pod: PodInfo): void;
 }

@@ -48,14 +48,14 @@ export interface SchedulerParts extends Settings {
   gate(name: string): boolean;
 }
 
-/** So often a pod is decided on anew because of what happened meanwhile. */
+/** The most repetitions of a decision because of concurrent changes. */
 const maxAttempts = 10;
 
 interface NoNodes {
   readonly type: 'no nodes';
 }
 
-/** Gives waiting pods to nodes: one after the other is decided, and each is bound while the next ones are. */
+/** Schedules pending pods: one after another, and each is bound while the next ones are scheduled. */
 export class Scheduler {
   readonly cache: Cache;
   readonly queue: SchedulingQueue;
@@ -70,7 +70,7 @@ export class Scheduler {
   readonly #decider: Decider;
   readonly #pieces: Pieces;
   #wake: () => void = () => {};
-  /** Keeps a virtual clock from moving while a pod is due. */
+  /** Holds a virtual clock while a pod is active. */
   #hold: Disposable | undefined;
 
   constructor(parts: SchedulerParts) {
@@ -124,7 +124,7 @@ export class Scheduler {
     this.#metrics.watch(this.queue, cache, () => this.#binder.binding);
   }
 
-  /** Whether the pod asks for this scheduler. */
+  /** Whether the pod names one of this scheduler's profiles. */
   isOurs({spec}: Frozen<Pod>): boolean {
     return this.#parts.profiles.has(spec?.schedulerName ?? '');
   }
@@ -133,7 +133,7 @@ export class Scheduler {
     return podInfoOf(pod, {podLevel: this.#parts.gate('PodLevelResources')});
   }
 
-  /** Schedules until the signal aborts; resolves once nothing is being bound any more. */
+  /** Schedules until the signal aborts; resolves once nothing is being bound. */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => this.#wake(), {once: true});
     while (!signal.aborted) {
@@ -141,7 +141,7 @@ export class Scheduler {
       if (pod) {
         await this.#schedule(pod, signal);
         this.queue.done();
-        await nextTurn(); // Bindings and events of the server get their turn between any two pods.
+        await nextTurn(); // Lets bindings and watch events proceed between any two pods.
         continue;
       }
       this.#hold?.[Symbol.dispose]();
@@ -156,7 +156,7 @@ export class Scheduler {
     this.#metrics.stop();
   }
 
-  /** Who keeps a pod from being tried at all. */
+  /** Returns the plugin that gates a pod. */
   #gateOf({pod, uid}: PodInfo): PluginName | undefined {
     if (pod.spec?.schedulingGates?.length) return 'SchedulingGates';
     return this.#preemptor.isPreemptingFor(uid) ? 'DefaultPreemption' : undefined;
@@ -172,7 +172,7 @@ export class Scheduler {
       const decision = await this.#decide(queued, profile, since);
       if (!decision || signal.aborted) return;
       if (decision.type !== 'no nodes') return this.#apply(queued, decision, since);
-      // Differs from upstream: the pod waits for a node, where upstream tries again after each backoff.
+      // Differs from upstream: the pod waits for a node, where upstream retries after each backoff.
       this.#handleFailure(queued, {reason: 'Unschedulable', message: noNodesText, nominatedNode: ''}, new Set<PluginName>(['NoNodes']), since);
     } catch (error) {
       log.error({pod: key, err: error}, 'a pod could not be scheduled for a fault');
@@ -180,7 +180,7 @@ export class Scheduler {
     }
   }
 
-  /** How a pod is to be scheduled; not at all if it is about to go. */
+  /** Returns the pod's profile; undefined if the pod is being deleted. */
   #profileOf(queued: QueuedPod): Profile | undefined {
     const {events, profiles} = this.#parts;
     const {pod, key, uid} = queued.info;
@@ -190,7 +190,7 @@ export class Scheduler {
     return undefined;
   }
 
-  /** What is to become of a pod; nothing where it went, or got a node, meanwhile. What was chosen and has changed since is not acted on: then it is decided again. */
+  /** Decides on a pod; undefined if it was deleted or bound meanwhile. A decision that no longer holds is made again. */
   async #decide(queued: QueuedPod, profile: Profile, since: number): Promise<Decision | NoNodes | undefined> {
     const {uid} = queued.info;
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
@@ -203,7 +203,7 @@ export class Scheduler {
     throw new Error(`the nodes that were chosen changed ${maxAttempts} times before anything could be done with them`);
   }
 
-  /** What is to become of a pod, with nodes as they were at the beginning. */
+  /** Decides on a pod with the nodes frozen. */
   async #decideOnce(info: PodInfo, profile: Profile, since: number): Promise<Decision> {
     this.cache.freeze();
     try {
@@ -226,7 +226,7 @@ export class Scheduler {
     }
   }
 
-  /** Puts a pod back and tells why. */
+  /** Returns a pod to the queue and reports why. */
   #handleFailure(queued: QueuedPod, report: SchedulingFailure, rejectedBy: ReadonlySet<PluginName>, since: number): void {
     const {uid, key, pod} = queued.info;
     this.#metrics.countAttempt(report.reason === 'Unschedulable' ? 'unschedulable' : 'error', pod.spec?.schedulerName ?? '', this.#parts.clock.monotonic() - since);

@@ -4,7 +4,7 @@ import type {NodeInfo} from './cache/node-info.js';
 import type {PodInfo} from './cache/pod-info.js';
 import type {Cluster, Score} from './plugin.js';
 
-/** The weighted sum of what every score gives to each of the nodes, in their order. */
+/** Returns the weighted sum of all scores for each node, in the order of `nodes`. */
 export const totalScores = function* (pod: PodInfo, nodes: readonly NodeInfo[], scores: readonly Score[], cluster: Cluster): Steps<number[]> {
   const totals = nodes.map(() => 0);
   for (const {weight, prepare} of scores) {
@@ -21,7 +21,7 @@ export const totalScores = function* (pod: PodInfo, nodes: readonly NodeInfo[], 
   return totals;
 };
 
-/** One of the nodes with the highest score, by chance where there are several. */
+/** Returns a node with the highest score, a random one of several. */
 export const selectNode = (nodes: readonly NodeInfo[], totals: readonly number[], random: Random): NodeInfo => {
   let best = nodes[0]!;
   let bestTotal = -Infinity;

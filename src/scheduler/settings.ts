@@ -1,12 +1,12 @@
 import {defaultProfile, defaultSchedulerName, type Profile} from './profile.js';
 
-/** What a scheduler is told beside what its cluster holds. */
+/** The settings of a scheduler. */
 export interface Settings {
-  /** By the name that pods ask for. */
+  /** By scheduler name. */
   readonly profiles: ReadonlyMap<string, Profile>;
-  /** The waits between attempts. */
+  /** The backoff between attempts. */
   readonly backoff: {readonly initialMs: number; readonly maxMs: number};
-  /** How long a pod that fits nowhere waits before it is tried again, whatever has happened. */
+  /** How long an unschedulable pod waits before it is retried without any event. */
   readonly unschedulableTimeoutMs: number;
 }
 

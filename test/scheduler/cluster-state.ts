@@ -21,15 +21,15 @@ import {VolumeBinder} from '#src/scheduler/volumes/binder.js';
 
 export const plat = naming('plat');
 
-/** What a world holds: nodes, pods (those with a node are on it) and other objects by the name of their kind in code. */
+/** The contents of a cluster state: nodes, pods (assigned ones are on their node) and other objects by the name of their kind in code. */
 export type ClusterObjects = {readonly nodes: readonly Node[]; readonly pods?: readonly Pod[]} & {readonly [K in Exclude<keyof typeof kinds, 'nodes' | 'pods'>]?: readonly KubeObject[]};
 
 let serial = 0;
 
-/** A pod as the scheduler reads it, with an identity of its own. */
+/** A pod as the scheduler reads it, with a uid of its own. */
 export const toPodInfo = (pod: Pod): PodInfo => podInfoOf({...pod, metadata: {uid: `uid-${pod.metadata?.name}-${serial++}`, ...pod.metadata}}, {podLevel: true});
 
-/** The state of the world that decisions are made from, without any server. */
+/** A cluster state without a server. */
 export const aClusterState = ({nodes, pods = [], ...others}: ClusterObjects, gates: readonly string[] = ['MatchLabelKeysInPodTopologySpread']): Cluster => {
   const cache = new Cache(plat);
   for (const node of nodes) cache.setNode(node);
@@ -57,21 +57,21 @@ export const aClusterState = ({nodes, pods = [], ...others}: ClusterObjects, gat
   };
 };
 
-/** Looks for nodes that a pod fits on. */
+/** Filters nodes for a pod. */
 export const search = (pod: PodInfo, cluster: Cluster): FilterResult => runSteps(findFeasibleNodes(pod, {cluster, filters, nominatedPods: () => [], nominatedNode: undefined, percentageOfNodesToScore: 0, startIndex: 0}));
 
-/** What is found wrong with each node; nothing where the pod fits. One answer for all where they are rejected together. */
+/** The rejection of each node; empty where the pod fits. One text if all are rejected together. */
 export const rejections = (pod: Pod, cluster: Cluster): Record<string, string> | string => {
   const {feasible, diagnosis} = search(toPodInfo(pod), cluster);
   if (diagnosis.preFilterMessage !== undefined) return diagnosis.preFilterMessage;
   return Object.fromEntries([...feasible.map(({name}) => [name, ''] as const), ...[...diagnosis.byNode].map(([name, {reasons}]) => [name, reasons.join(', ')] as const)]);
 };
 
-/** Whether an event may help a pod that a filter rejected, in a cluster of nothing. */
+/** Whether an event should requeue a pod that a filter rejected, in an empty cluster. */
 export const shouldQueue = ({hints}: Filter, event: EventKind, pod: PodInfo, old: Frozen<KubeObject> | undefined, now: Frozen<KubeObject> | undefined): boolean =>
   hints.some(({on, shouldQueue}) => on.includes(event) && (shouldQueue?.(pod, old, now, aClusterState({nodes: []})) ?? true));
 
-/** What a score gives to each node. */
+/** The scores of each node. */
 export const scoresOf = ({prepare}: Score, pod: Pod, cluster: Cluster): Record<string, number> | undefined => {
   const scorer = runSteps(stepping(prepare(toPodInfo(pod), cluster.nodes, cluster)));
   if (!scorer) return undefined;

@@ -3,9 +3,9 @@ import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {aPlane} from '#test/controllers/plane.js';
 
-/** A plane with these nodes, and what is asked of it again and again. Everything that a call sets off has happened when it resolves. */
+/** A plane with these nodes, and common operations. Each call resolves after everything that it caused has happened. */
 export const aCluster = async (...nodes: Node[]) => {
-  // The controllers of nodes and of what runs on them have their own tests; here nodes are what the test says.
+  // The node controllers have their own tests; here nodes are as the test defines them.
   const plane = await aPlane({controllerManagerArgs: ['--controllers=serviceaccount-controller']});
   const {clock} = plane;
   const client = plane.client();
@@ -17,7 +17,7 @@ export const aCluster = async (...nodes: Node[]) => {
     client,
     pods,
     [Symbol.asyncDispose]: () => plane.stop(),
-    /** Nodes begin with a taint that their lifecycle takes off once they are ready. */
+    /** Nodes are created with a taint that the node lifecycle removes once they are ready. */
     async addNodes(...added: Node[]) {
       for (const node of added) {
         const made = await client.resource(kinds.nodes).create(node);
@@ -30,7 +30,7 @@ export const aCluster = async (...nodes: Node[]) => {
       await clock.drain();
     },
     get: (name: string) => pods.get(name, {namespace}),
-    /** Ends a pod as its node would once it has stopped. */
+    /** Deletes a pod as its node would once it has stopped. */
     async end(name: string) {
       await pods.delete(name, {namespace, gracePeriodSeconds: 0});
       await clock.drain();

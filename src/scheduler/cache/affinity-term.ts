@@ -2,10 +2,10 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodAffinityTerm} from '#src/api/pod.js';
 import {labelSelectorOf, type LabelSelector} from '#src/api/selectors/label-selector.js';
 
-/** What a pod asks of the pods near it, ready to be matched. */
+/** A term of a pod's affinity or anti-affinity, parsed for matching. */
 export interface AffinityTerm {
   readonly selector: LabelSelector;
-  /** Names of namespaces; those that the selector of namespaces describes come on top. */
+  /** Names of namespaces; those that `namespaceSelector` matches are added. */
   readonly namespaces: ReadonlySet<string>;
   readonly namespaceSelector: LabelSelector;
   readonly topologyKey: string;
@@ -14,7 +14,7 @@ export interface WeightedTerm extends AffinityTerm {
   readonly weight: number;
 }
 
-/** The terms of one pod by what they demand. */
+/** The affinity terms of one pod. */
 export interface AffinityTerms {
   readonly required: readonly AffinityTerm[];
   readonly requiredAnti: readonly AffinityTerm[];
@@ -24,7 +24,7 @@ export interface AffinityTerms {
 
 const none: AffinityTerms = {required: [], requiredAnti: [], preferred: [], preferredAnti: []};
 
-/** A term without any namespace speaks of the pod's own. */
+/** A term without namespaces and namespace selector applies to the pod's own namespace. */
 const termOf = (term: Frozen<PodAffinityTerm>, own: string): AffinityTerm => ({
   selector: labelSelectorOf(term.labelSelector),
   namespaces: new Set(!term.namespaces?.length && !term.namespaceSelector ? [own] : term.namespaces),
@@ -32,7 +32,7 @@ const termOf = (term: Frozen<PodAffinityTerm>, own: string): AffinityTerm => ({
   topologyKey: term.topologyKey,
 });
 
-/** Reads the terms of a pod. Throws a 400 for a malformed selector. */
+/** Parses the affinity terms of a pod. Throws a 400 for a malformed selector. */
 export const affinityTermsOf = ({metadata, spec}: Frozen<Pod>): AffinityTerms => {
   const {podAffinity, podAntiAffinity} = spec?.affinity ?? {};
   if (!podAffinity && !podAntiAffinity) return none;
@@ -48,13 +48,13 @@ export const affinityTermsOf = ({metadata, spec}: Frozen<Pod>): AffinityTerms =>
   };
 };
 
-/** The labels of a namespace, as far as they are known. */
+/** Returns the labels of a namespace, if it is known. */
 export type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>> | undefined;
 
-/** Whether a term speaks of a pod. */
+/** Whether a term matches a pod. */
 export const matchesAffinityTerm = (term: AffinityTerm, {namespace, labels}: {readonly namespace: string; readonly labels: Readonly<Record<string, string>>}, labelsOf: NamespaceLabels): boolean => {
   const {namespaces, namespaceSelector, selector} = term;
-  // An empty selector describes every namespace, also one that is not known yet.
+  // An empty selector matches every namespace, including one that is not in the cache yet.
   const isInNamespace = namespaces.has(namespace) || namespaceSelector.empty || (namespaceSelector.requirements.length > 0 && namespaceSelector.matches(labelsOf(namespace)));
   return isInNamespace && selector.matches(labels);
 };

@@ -10,13 +10,13 @@ import type {PodInfo} from './pod-info.js';
 interface CachedPod {
   readonly pod: PodInfo;
   readonly node: string;
-  /** Whether we gave it to the node and the server has not told so yet. */
+  /** Whether the pod was assumed by the scheduler and the server has not confirmed it yet. */
   readonly assumed: boolean;
 }
 
 /**
- * What the scheduler knows of nodes and of the pods on them, those it has just given to a node among them. Nodes, with the pods on them, can be made to stand still
- * while a decision is being made: what happens then is done to them afterwards. Where a single pod is, is always told as of now.
+ * The scheduler's cache of nodes and of the pods on them, including assumed pods. Nodes, with the pods on them, can be frozen while a decision is made:
+ * changes are then deferred. The location of a single pod is always current.
  */
 export class Cache {
   readonly #naming: Naming;
@@ -25,14 +25,14 @@ export class Cache {
   readonly #imageNodes = new Map<string, number>();
   #ordered: readonly NodeInfo[] | undefined;
   #assumed = 0;
-  /** What is to be done to nodes once they need not stand still any more. */
+  /** Changes of nodes that are deferred while they are frozen. */
   #deferred: (() => void)[] | undefined;
 
   constructor(naming: Naming) {
     this.#naming = naming;
   }
 
-  /** Nodes that exist, zone by zone in turn. */
+  /** Existing nodes, with zones interleaved. */
   get nodes(): readonly NodeInfo[] {
     return (this.#ordered ??= interleaveZones([...this.#nodes.values()].filter(({node}) => node), this.#naming));
   }
@@ -42,22 +42,22 @@ export class Cache {
     return info?.node ? info : undefined;
   }
 
-  /** How many nodes and pods are known, and how many of those only by assumption. */
+  /** The numbers of nodes, pods and assumed pods. */
   get sizes(): Readonly<Record<'nodes' | 'pods' | 'assumed_pods', number>> {
     return {nodes: this.nodes.length, pods: this.#pods.size, assumed_pods: this.#assumed};
   }
 
-  /** How many nodes have an image. */
+  /** The number of nodes that have an image. */
   nodesWithImage(name: string): number {
     return this.#imageNodes.get(name) ?? 0;
   }
 
-  /** Lets nodes stand still until they are `released`. */
+  /** Defers changes of nodes until `applyDeferred`. */
   freeze(): void {
     this.#deferred ??= [];
   }
 
-  /** Does to the nodes what happened while they stood still. */
+  /** Applies the changes that were deferred, and ends the freeze. */
   *applyDeferred(): Steps<void> {
     for (let change = this.#deferred?.shift(); change; change = this.#deferred?.shift()) {
       change();
@@ -77,7 +77,7 @@ export class Cache {
     });
   }
 
-  /** Forgets a node. What is known of its pods stays until they are gone too. */
+  /** Removes a node. Its pods stay in the cache until they are deleted too. */
   removeNode(name: string): void {
     this.#changeNodes(() => {
       const info = this.#nodes.get(name);
@@ -89,7 +89,7 @@ export class Cache {
     });
   }
 
-  /** The pod as it is known here, on a node. */
+  /** The cached pod, with the name of its node. */
   pod(uid: string): CachedPod | undefined {
     return this.#pods.get(uid);
   }
@@ -98,17 +98,17 @@ export class Cache {
     return this.#pods.get(uid)?.assumed ?? false;
   }
 
-  /** Takes a pod to be on a node from now on. */
+  /** Treats a pod as bound to a node from now on. */
   assume(pod: PodInfo, node: string): void {
     this.#addPod({pod, node, assumed: true});
   }
 
-  /** Takes in what the server says of a pod on a node: wins over what was assumed. */
+  /** Stores the server's state of a pod on a node, which replaces an assumed one. */
   setPod(pod: PodInfo, node: string): void {
     this.#addPod({pod, node, assumed: false});
   }
 
-  /** Takes in a new state of a pod on a node, in which nothing has changed that is reckoned with. */
+  /** Stores a new state of a pod on a node, in which nothing has changed that affects scheduling. */
   refreshPod(uid: string, pod: Frozen<Pod>): void {
     const cached = this.#pods.get(uid);
     if (!cached) return;

@@ -4,30 +4,30 @@ import type {Node} from '#src/api/types.js';
 import type {HostPort, PodInfo} from './pod-info.js';
 import {addResources, copyResources, emptyResources, resourcesOf, type Resources} from './resources.js';
 
-/** A node with the pods on it and what they take of it. */
+/** A node with the pods on it and their resource usage. */
 export class NodeInfo {
   readonly name: string;
-  /** Absent while pods are known to be on a node that is not. */
+  /** Undefined while pods name a node that is not in the cache. */
   node: Frozen<Node> | undefined;
-  /** The node's labels, and nothing that every object has. */
+  /** The node's labels, without a prototype. */
   labels: Readonly<Record<string, string>> = none;
-  /** By the pod's uid. */
+  /** By uid. */
   readonly pods: Map<string, PodInfo>;
-  /** Those of them that ask anything of the pods near them, and those that refuse some. */
+  /** Pods with any affinity terms, and pods with required anti-affinity terms. */
   readonly withAffinity: Map<string, PodInfo>;
   readonly withRequiredAntiAffinity: Map<string, PodInfo>;
   readonly requested: Resources;
-  /** What is requested, where nodes are compared. */
+  /** The requests used for scoring, with defaults for containers that state none. */
   readonly nonZeroRequested: {cpu: number; memory: number};
   allocatable: Resources = emptyResources();
   maxPods = 0;
-  /** How many pods take a port, by protocol, port and address. */
+  /** The number of pods per host port, by protocol and port, then by address. */
   readonly #ports: Map<string, Map<string, number>>;
-  /** How many pods of the node mount a claim, by `namespace/name`. */
+  /** The number of pods on the node that mount a claim, by `namespace/name`. */
   readonly claims: Map<string, number>;
-  /** Bytes of an image, by each of its names. */
+  /** The size of each image in bytes, by each of its names. */
   images: ReadonlyMap<string, number> = new Map();
-  /** Grows with every change, so that what was reckoned from a node can be known to be old. */
+  /** Increases with every change, so that cached computations can be recognized as stale. */
   version = 0;
 
   constructor(name: string, source?: NodeInfo) {
@@ -45,10 +45,10 @@ export class NodeInfo {
     this.allocatable = source.allocatable;
     this.maxPods = source.maxPods;
     this.images = source.images;
-    this.version = -1; // Of nobody's business but the copier's.
+    this.version = -1; // A copy has no valid version.
   }
 
-  /** The same, to be changed without anybody noticing. */
+  /** Returns a copy that can be modified independently. */
   copy(): NodeInfo {
     return new NodeInfo(this.name, this);
   }
@@ -73,13 +73,13 @@ export class NodeInfo {
     this.#updateUsage(pod, 1);
   }
 
-  /** Takes in a new state of a pod that takes and asks for the same as before. */
+  /** Stores a new state of a pod whose requests, ports and claims are unchanged. */
   refresh(pod: PodInfo): void {
     if (Boolean(pod.pod.metadata?.deletionTimestamp) !== Boolean(this.pods.get(pod.uid)?.pod.metadata?.deletionTimestamp)) this.version++;
     for (const pods of [this.pods, this.withAffinity, this.withRequiredAntiAffinity]) if (pods.has(pod.uid)) pods.set(pod.uid, pod);
   }
 
-  /** Takes a pod off, as it was added. */
+  /** Removes a pod and its usage. */
   remove(uid: string): void {
     const pod = this.pods.get(uid);
     if (!pod) return;
@@ -102,12 +102,12 @@ export class NodeInfo {
     for (const claim of claims) count(this.claims, `${namespace}/${claim}`, sign);
   }
 
-  /** Whether two pods could not share a host. */
+  /** Whether two pods could not share a host because of their ports. */
   static portsConflict(one: readonly HostPort[], other: readonly HostPort[]): boolean {
     return one.some(a => other.some(b => portKey(a) === portKey(b) && (a.ip === b.ip || a.ip === anyAddress || b.ip === anyAddress)));
   }
 
-  /** Whether a port is taken: on the same address, or one of both is every address. */
+  /** Whether a port is taken: on the same address, or where one of both is the wildcard address. */
   isTaken(port: HostPort): boolean {
     const taken = this.#ports.get(portKey(port));
     if (!taken || taken.size === 0) return false;

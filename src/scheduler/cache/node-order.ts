@@ -1,14 +1,14 @@
 import type {Naming} from '#src/api/naming.js';
 import type {NodeInfo} from './node-info.js';
 
-/** The part of the world a node is in: its region and zone by the labels of today, or those of old. */
+/** Returns a node's zone key: its region and zone, by the current labels or by the deprecated ones. */
 export const zoneOf = ({labels}: NodeInfo, naming: Naming): string => {
   const label = (name: string) => labels[naming.subKey('topology', name)] ?? labels[naming.subKey('failure-domain.beta', name)] ?? '';
   const [region, zone] = [label('region'), label('zone')];
   return region || zone ? `${region}\0${zone}` : '';
 };
 
-/** Nodes in the order they are looked at: one of each zone in turn, so that those looked at first are spread over all zones. */
+/** Orders nodes by taking one of each zone in turn, so that the nodes evaluated first are spread over all zones. */
 export const interleaveZones = (nodes: Iterable<NodeInfo>, naming: Naming): NodeInfo[] => {
   const zones = new Map<string, NodeInfo[]>();
   for (const node of nodes) {

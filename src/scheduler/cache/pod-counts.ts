@@ -3,7 +3,7 @@ import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import type {NodeInfo} from './node-info.js';
 
-/** How many pods of a node a selector describes; those that are ending do not count. */
+/** Counts the pods on a node that match a selector, except those that are terminating. */
 export type PodCounter = (node: NodeInfo) => number;
 
 interface Counted {
@@ -11,29 +11,29 @@ interface Counted {
   count: number;
 }
 
-/** What was counted by one selector. */
+/** The counts of one selector. */
 interface SelectorCounts {
   readonly counted: WeakMap<NodeInfo, Counted>;
-  /** On how many nodes, with those that are gone since. */
+  /** The number of nodes counted, including nodes deleted since. */
   nodes: number;
 }
 
 const bound = new CacheBound('scheduler_pod_counts', 64 << 20);
-/** What a count takes, about. */
+/** The approximate size of a count. */
 const nodeBytes = 100;
 
-/** So many selectors are remembered: those of the workloads that are being scheduled. */
+/** The most selectors to keep counts for. */
 const maxSelectors = 256;
 
-/** Counts pods by selectors, and counts a node again only after it has changed: most pods are of few workloads, and between two of them one node has. */
+/** Caches pod counts by selector and recounts a node only after it has changed: most pods belong to few workloads, and only one node changes between two of them. */
 export class PodCounts {
   readonly #bySelector = new Lru<string, SelectorCounts>(bound, {bytesOf: ({nodes}) => nodes * nodeBytes, maxEntries: maxSelectors});
 
-  /** The counter for pods of a namespace that a selector describes. */
+  /** Returns the counter for pods of a namespace that match a selector. */
   counter(namespace: string, selector: LabelSelector): PodCounter {
     const key = `${namespace} ${selector.toString()}`;
     const counts: SelectorCounts = this.#bySelector.get(key) ?? {counted: new WeakMap(), nodes: 0};
-    // It has grown since.
+    // Stored again because its size has changed.
     this.#bySelector.set(key, counts);
     return node => {
       const known = counts.counted.get(node);

@@ -7,14 +7,14 @@ import {isPodLevelResource} from '#src/model/resource-names.js';
 import {affinityTermsOf, type AffinityTerms} from './affinity-term.js';
 import {resourcesOf, type Resources} from './resources.js';
 
-/** A port of the host that a pod takes. */
+/** A host port of a pod. */
 export interface HostPort {
   readonly ip: string;
   readonly protocol: string;
   readonly port: number;
 }
 
-/** A pod with what the scheduler reckons of it. */
+/** A pod with what the scheduler derives from it. */
 export interface PodInfo {
   readonly pod: Frozen<Pod>;
   /** `namespace/name`. */
@@ -24,34 +24,34 @@ export interface PodInfo {
   readonly labels: Readonly<Record<string, string>>;
   readonly priority: number;
   readonly requests: Readonly<Resources>;
-  /** What counts where nodes are compared: containers that ask for no cpu or memory are taken to need a little of it. */
+  /** The requests used for scoring: containers that state no cpu or memory count with defaults. */
   readonly nonZeroRequests: {readonly cpu: number; readonly memory: number};
   readonly ports: readonly HostPort[];
   readonly terms: AffinityTerms;
-  /** Names of the claims it mounts, in its namespace. */
+  /** Names of the claims that it mounts, in its namespace. */
   readonly claims: readonly string[];
 }
 
-/** What a container is taken to need where it does not say. */
+/** The default requests of a container for scoring. */
 const defaultRequests: ReadonlyMap<string, Quantity> = new Map([
   ['cpu', parseQuantity('100m')],
   ['memory', parseQuantity('200Mi')],
 ]);
 
-/** A pod that speaks for itself as a whole lacks only what it does not name. */
+/** With pod-level resources, defaults apply only to the resources that the pod does not state. */
 const missingDefaults = (pod: Frozen<Pod>, podLevel: boolean): ReadonlyMap<string, Quantity> => {
   const own = Object.keys(pod.spec?.resources?.requests ?? {}).filter(isPodLevelResource);
   if (!podLevel || own.length === 0) return defaultRequests;
   return new Map([...defaultRequests].filter(([name]) => !own.includes(name)));
 };
 
-/** The ports of the host that a pod takes. Sidecars take theirs for as long as the pod lives, other init containers take none. */
+/** Returns the host ports of a pod. Sidecars hold theirs for the pod's lifetime; other init containers hold none. */
 export const hostPortsOf = ({spec}: Frozen<Pod>): HostPort[] =>
   [...(spec?.containers ?? []), ...(spec?.initContainers ?? []).filter(({restartPolicy}) => restartPolicy === 'Always')].flatMap(({ports = []}) =>
     ports.flatMap(({hostPort = 0, hostIP, protocol}) => (hostPort > 0 ? [{ip: hostIP || '0.0.0.0', protocol: protocol || 'TCP', port: hostPort}] : [])),
   );
 
-/** Reads what matters of a pod. Throws a 400 for a malformed selector in its affinity. */
+/** Derives the scheduling data of a pod. Throws a 400 for a malformed selector in its affinity. */
 export const podInfoOf = (pod: Frozen<Pod>, {podLevel}: {readonly podLevel: boolean}): PodInfo => {
   const options = {asGiven: true, podLevel};
   const atLeast = missingDefaults(pod, podLevel);

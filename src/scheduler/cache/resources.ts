@@ -1,11 +1,11 @@
 import {quantityMilliValue, quantityValue, type Quantity} from '#src/api/quantity.js';
 
-/** Amounts as the scheduler reckons with them: cpu in thousandths, everything else in units. */
+/** Resource amounts for scheduling: cpu in millicores, everything else in units. */
 export interface Resources {
   cpu: number;
   memory: number;
   ephemeralStorage: number;
-  /** Huge pages, extended resources and the like, by name. */
+  /** Huge pages, extended resources and attachable volumes, by name. */
   readonly scalars: Map<string, number>;
 }
 
@@ -13,7 +13,7 @@ export const emptyResources = (): Resources => ({cpu: 0, memory: 0, ephemeralSto
 
 const isCounted = (name: string): boolean => name.includes('/') || name.startsWith('hugepages-') || name.startsWith('attachable-volumes-');
 
-/** Exact amounts as numbers. Resources that no node is filled with are left out. */
+/** Converts quantities to numbers. Resources that nodes do not limit are left out. */
 export const resourcesOf = (amounts: ReadonlyMap<string, Quantity>): Resources => {
   const resources = emptyResources();
   for (const [name, amount] of amounts) {
@@ -25,7 +25,7 @@ export const resourcesOf = (amounts: ReadonlyMap<string, Quantity>): Resources =
   return resources;
 };
 
-/** Adds to the first, or with a `sign` of -1 takes away. */
+/** Adds to `into`, or subtracts with a `sign` of -1. */
 export const addResources = (into: Resources, {cpu, memory, ephemeralStorage, scalars}: Readonly<Resources>, sign: 1 | -1 = 1): void => {
   into.cpu += sign * cpu;
   into.memory += sign * memory;

@@ -27,7 +27,7 @@ const shapePoint = (value: unknown, path: string): ShapePoint => {
   const {utilization, score} = objectOf(value, path, ['utilization', 'score']);
   return {
     utilization: numberOf(utilization, `${path}.utilization`, {min: 0, max: 100, fallback: 0}),
-    // Written from 0 to 10, reckoned from 0 to 100.
+    // Written as 0 to 10, used as 0 to 100.
     score: 10 * numberOf(score, `${path}.score`, {min: 0, max: 10, fallback: 0}),
   };
 };
@@ -87,14 +87,14 @@ const affinityArguments = (fields: Fields, path: string): Change => {
   return profile => withScore(profile, interPodAffinityBy({required, ignorePreferredTermsOfExistingPods}));
 };
 
-/** The plugins that can be told something, with what they know. */
+/** The plugins that accept arguments, with their fields. */
 const configurablePlugins: Readonly<Record<string, {readonly fields: readonly string[]; read(fields: Fields, path: string): Change}>> = {
   NodeResourcesFit: {fields: ['ignoredResources', 'ignoredResourceGroups', 'scoringStrategy'], read: fitArguments},
   PodTopologySpread: {fields: ['defaultConstraints', 'defaultingType'], read: spreadArguments},
   InterPodAffinity: {fields: ['hardPodAffinityWeight', 'ignorePreferredTermsOfExistingPods'], read: affinityArguments},
 };
 
-/** A profile whose plugins were told what a configuration tells them. */
+/** Returns the profile with the plugin arguments of a configuration applied. */
 export const withArguments = (value: unknown, path: string, profile: Profile): Profile => {
   const seen = new Set<string>();
   const changes = listOf(value, path, (item, at): Change => {

@@ -1,16 +1,16 @@
-/** What is wrong with a configuration, with the path of the field. */
+/** An error in a configuration, with the path of the field. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
 }
 
-/** Refuses a field. */
+/** Throws a `ConfigurationError` for a field. */
 export const invalid = (path: string, what: string): never => {
   throw new ConfigurationError(`${path}: ${what}`);
 };
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** An object with none but the fields named; absent is empty. */
+/** Reads an object with no fields but the known ones; absent is empty. */
 export const objectOf = (value: unknown, path: string, known: readonly string[]): Fields => {
   if (value === undefined || value === null) return {};
   if (typeof value !== 'object' || Array.isArray(value)) return invalid(path, 'must be an object');
@@ -19,7 +19,7 @@ export const objectOf = (value: unknown, path: string, known: readonly string[])
   return value as Fields;
 };
 
-/** A list; absent is empty. */
+/** Reads a list; absent is empty. */
 export const listOf = <T>(value: unknown, path: string, read: (item: unknown, path: string) => T): T[] => {
   if (value === undefined || value === null) return [];
   return Array.isArray(value) ? value.map((item, at) => read(item, `${path}[${at}]`)) : invalid(path, 'must be a list');
@@ -27,7 +27,7 @@ export const listOf = <T>(value: unknown, path: string, read: (item: unknown, pa
 
 export const textOf = (value: unknown, path: string): string => (typeof value === 'string' && value !== '' ? value : invalid(path, 'must be a text that is not empty'));
 
-/** A whole number in the range, both ends included; the default where it is absent. */
+/** Reads an integer within the range, both ends included; absent is `fallback`. */
 export const numberOf = (value: unknown, path: string, {min, max, fallback}: {readonly min: number; readonly max: number; readonly fallback: number}): number => {
   if (value === undefined || value === null) return fallback;
   const isIn = typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;

@@ -22,12 +22,12 @@ const setOf = (value: unknown, path: string): PluginSet => {
   };
 };
 
-/** Where plugins can be chosen. Those that a filter needs before and after it go with it. */
+/** The extension points at which plugins can be selected. Plugins that a filter needs before and after it are selected with it. */
 const points = ['multiPoint', 'filter', 'postFilter', 'score'] as const;
 
 type Plugin = Filter | Score;
 
-/** The plugins of one point: those there are less those switched off, then those switched on, with the weights they are given. */
+/** Returns the plugins of one extension point: the default ones except those disabled, and those enabled, with the configured weights. */
 const selectPlugins = <T extends Plugin>(all: readonly T[], everywhere: PluginSet, here: PluginSet): T[] => {
   const off = (set: PluginSet, name: string) => set.disabled.includes('*') || set.disabled.includes(name);
   const on = (set: PluginSet, name: string) => set.enabled.find(each => each.name === name);
@@ -42,7 +42,7 @@ const selectPlugins = <T extends Plugin>(all: readonly T[], everywhere: PluginSe
 const known = (profile: Profile): ReadonlySet<string> =>
   new Set<PluginName | 'PrioritySort' | 'DefaultBinder'>(['SchedulingGates', 'DefaultPreemption', 'PrioritySort', 'DefaultBinder', ...[...profile.filters, ...profile.scores].map(({plugin}) => plugin)]);
 
-/** A profile with the plugins that a configuration chooses of those there are. */
+/** Returns the profile with the plugins that a configuration enables. */
 export const withPlugins = (value: unknown, path: string, profile: Profile = defaultProfile): Profile => {
   const fields = objectOf(value, path, points);
   const [multiPoint, filter, postFilter, score] = points.map(point => setOf(fields[point], `${path}.${point}`)) as [PluginSet, PluginSet, PluginSet, PluginSet];

@@ -5,7 +5,7 @@ import {withArguments} from './arguments.js';
 import {withPlugins} from './plugins.js';
 import {ConfigurationError, listOf, numberOf, objectOf, textOf, invalid} from './fields.js';
 
-/** The type of a configuration, in each of the vocabularies. */
+/** The apiVersion and kind of a configuration, in each naming. */
 const types = (['plat', 'kubernetes'] as const).map(name => {
   const {prefix, group} = naming(name);
   return {apiVersion: `${prefix}scheduler.${group('config')}/v1`, kind: `${prefix.charAt(0).toUpperCase()}${prefix.slice(1)}SchedulerConfiguration`};
@@ -27,7 +27,7 @@ const profileOf = (value: unknown, path: string, share: number): readonly [name:
 
 const seconds = (value: unknown, path: string, fallbackMs: number): number => 1000 * numberOf(value, path, {min: 1, max: 2 ** 31 - 1, fallback: fallbackMs / 1000});
 
-/** What a parsed configuration asks for. Throws a `ConfigurationError` in one line for what it must not or cannot ask for. */
+/** Reads a parsed configuration. Throws a `ConfigurationError` with a one-line message for what is invalid or not supported. */
 export const settingsOf = (value: unknown): Settings => {
   const top = objectOf(value, '', ['apiVersion', 'kind', 'percentageOfNodesToScore', 'podInitialBackoffSeconds', 'podMaxBackoffSeconds', 'profiles']);
   checkType(top['apiVersion'], top['kind']);

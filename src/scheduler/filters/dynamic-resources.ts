@@ -7,10 +7,10 @@ import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {isReservedFor, type DeviceClaim} from '#src/scheduler/devices.js';
 import {unresolvable, type PreparedFilter, type Cluster, type Filter, type Rejection} from '#src/scheduler/plugin.js';
 
-/** So many pods may share a claim. */
+/** The most pods that may share a resource claim. */
 const maxConsumers = 256;
 
-/** The claims on devices of a pod, or why one of them cannot be used. One that needed none to be made is left out. */
+/** Returns the resource claims of a pod, or the reason why one of them cannot be used. A template reference that needed no claim is left out. */
 const deviceClaimsOf = ({pod, namespace}: PodInfo, {lister, naming}: Pick<Cluster, 'lister' | 'naming'>): readonly Frozen<DeviceClaim>[] | string => {
   const claims: Frozen<DeviceClaim>[] = [];
   for (const {name, resourceClaimName, resourceClaimTemplateName} of pod.spec?.resourceClaims ?? []) {
@@ -40,7 +40,7 @@ const prepare = (pod: PodInfo, cluster: Cluster): PreparedFilter | Rejection | u
   return {
     filter({node}) {
       if (!selectors.every(selector => matchesNodeSelector(selector, node!))) return unresolvable('resourceclaim not available on the node');
-      // Differs from upstream: devices are allocated by others, never here.
+      // Differs from upstream: devices are allocated by other components, never here.
       return isAllocated ? undefined : unresolvable('cannot allocate all claims');
     },
     reserve: () => (claims.every(claim => isReservedFor(claim, pod.uid)) ? undefined : cluster.devices.reserve(claims)),
@@ -53,7 +53,7 @@ const isPodClaim = (pod: PodInfo, claim: Frozen<KubeObject> | undefined): boolea
   return claim?.metadata?.namespace === pod.namespace && [...names, ...made].includes(claim.metadata?.name);
 };
 
-/** Holds a pod to nodes where the devices are that were allocated to its claims. */
+/** Restricts a pod to the nodes whose devices are allocated to its claims. */
 export const dynamicResources: Filter = {
   plugin: 'DynamicResources',
   prepare,

@@ -13,7 +13,7 @@ import {volumeBinding} from './volume-binding.js';
 import {volumeRestrictions} from './volume-restrictions.js';
 import {volumeZone} from './volume-zone.js';
 
-/** Every filter, in the order they are asked: the first objection is the one people are told. */
+/** All filters, in the order in which they run: the first rejection of a node is the one reported. */
 export const filters: readonly Filter[] = [
   nodeUnschedulable,
   nodeName,

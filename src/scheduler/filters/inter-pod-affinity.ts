@@ -13,11 +13,11 @@ type Labels = Readonly<Record<string, string>>;
 
 const matchesAllTerms = (terms: readonly AffinityTerm[], pod: PodLabels, {labelsOf}: Cluster): boolean => terms.length > 0 && terms.every(term => matchesAffinityTerm(term, pod, labelsOf));
 
-/** Counts, by place, what keeps a pod off places or draws it to them. */
+/** Counts, by topology domain, the pods that matter to a pod's affinity. */
 class AffinityCounts {
-  /** Pods that refuse this one. */
+  /** Existing pods whose anti-affinity rejects this pod. */
   readonly existingAntiAffinity = new TopologyCounts();
-  /** Pods that this one wants near, or not near. */
+  /** Existing pods that match this pod's affinity and anti-affinity terms. */
   readonly affinity = new TopologyCounts();
   readonly antiAffinity = new TopologyCounts();
   readonly #pod: PodInfo;
@@ -28,7 +28,7 @@ class AffinityCounts {
     this.#cluster = cluster;
   }
 
-  /** Counts every pod there is. */
+  /** Counts all existing pods. */
   *countAll(): Steps<void> {
     const {required, requiredAnti} = this.#pod.terms;
     const hasTerms = required.length + requiredAnti.length > 0;
@@ -55,7 +55,7 @@ class AffinityCounts {
   }
 }
 
-/** Whether a node is near the pods that the terms want. The first of pods that want each other's company may be alone. */
+/** Whether a node satisfies the required affinity terms. The first pod of a group with affinity to itself may be placed anywhere. */
 const satisfiesAffinity = ({terms: {required}}: PodInfo, {labels}: NodeInfo, {affinity}: AffinityCounts, isFirst: () => boolean): boolean => {
   if (required.some(({topologyKey}) => labels[topologyKey] === undefined)) return false;
   return required.every(({topologyKey}) => affinity.get(topologyKey, labels[topologyKey]) > 0) || isFirst();
@@ -85,7 +85,7 @@ const prepare = function* (pod: PodInfo, cluster: Cluster): Steps<PreparedFilter
 const podLabelsOf = ({metadata}: Frozen<Pod>): PodLabels => ({namespace: metadata?.namespace ?? '', labels: metadata?.labels ?? {}});
 const hasRequiredAntiAffinity = (other: Frozen<Pod>): boolean => Boolean(other.spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.length);
 
-/** Whether a pod is now near that is wanted, or no longer near that is not wanted or that refused. */
+/** Whether a matching pod appeared, or one disappeared that the anti-affinity rejects or that rejected this pod. */
 const shouldQueueOnPod = (pod: PodInfo, old: Frozen<Pod> | undefined, now: Frozen<Pod> | undefined, cluster: Cluster): boolean => {
   if (now?.metadata?.uid === pod.uid) return true;
   const {required, requiredAnti} = pod.terms;
@@ -95,8 +95,8 @@ const shouldQueueOnPod = (pod: PodInfo, old: Frozen<Pod> | undefined, now: Froze
 };
 
 /**
- * Whether a node now is where a required term may be met, or no longer where an anti-affinity term is broken: a node without the topology key breaks none. Differs
- * from upstream: a pod without terms of its own, rejected for the anti-affinity of others, is tried again too.
+ * Whether a required term may now be met on the node, or an anti-affinity term is no longer violated: a node without the topology key violates none. Differs
+ * from upstream: a pod without terms of its own, rejected by the anti-affinity of others, is retried too.
  */
 const shouldQueueOnNode = ({terms: {required, requiredAnti}}: PodInfo, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined): boolean => {
   if (required.length === 0 && requiredAnti.length === 0) return true;
@@ -105,7 +105,7 @@ const shouldQueueOnNode = ({terms: {required, requiredAnti}}: PodInfo, old: Froz
   return required.some(term => after[term.topologyKey] !== undefined && hasChanged(term)) || requiredAnti.some(term => !old || (before[term.topologyKey] !== undefined && hasChanged(term)));
 };
 
-/** Keeps a pod near the pods it requires, away from those it refuses and from those that refuse it. */
+/** Places a pod near the pods that it requires, away from those it excludes and from those that exclude it. */
 export const interPodAffinity: Filter = {
   plugin: 'InterPodAffinity',
   prepare,

@@ -7,20 +7,20 @@ import {unresolvable, type Filter} from '#src/scheduler/plugin.js';
 
 const isFit = ({pod}: PodInfo, node: Frozen<Node> | undefined): boolean => node !== undefined && matchesNode(pod.spec!, node);
 
-/** The nodes that a term asks for by name; undefined where it asks for none. */
+/** Returns the node names that a term requires; undefined if it requires none. */
 const nodeNamesOfTerm = ({matchFields = []}: Frozen<NodeSelectorTerm>): ReadonlySet<string> | undefined => {
   const lists = matchFields.filter(({key, operator}) => key === 'metadata.name' && operator === 'In').map(({values = []}) => values);
   if (lists.length === 0) return undefined;
   return new Set(lists[0]!.filter(name => lists.every(list => list.includes(name))));
 };
 
-/** The only nodes that can do, where every term asks for some by name. */
+/** Returns the only feasible nodes, if every term requires nodes by name. */
 const nodeNamesOf = (terms: readonly Frozen<NodeSelectorTerm>[]): ReadonlySet<string> | undefined => {
   const sets = terms.map(nodeNamesOfTerm);
   return sets.length === 0 || sets.includes(undefined) ? undefined : new Set(sets.flatMap(names => [...names!]));
 };
 
-/** Holds a pod to the nodes its selector and its affinity describe. */
+/** Restricts a pod to the nodes that match its node selector and affinity. */
 export const nodeAffinity: Filter = {
   plugin: 'NodeAffinity',
   prepare(pod) {

@@ -1,6 +1,6 @@
 import {unresolvable, type Filter} from '#src/scheduler/plugin.js';
 
-/** Keeps a pod that asks for a node by name to it. */
+/** Restricts a pod to the node that it names. */
 export const nodeName: Filter = {
   plugin: 'NodeName',
   prepare({pod}) {

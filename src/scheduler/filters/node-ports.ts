@@ -4,7 +4,7 @@ import {hostPortsOf} from '#src/scheduler/cache/pod-info.js';
 import {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import {unschedulable, type Filter} from '#src/scheduler/plugin.js';
 
-/** Keeps a pod off nodes where a port of the host it needs is taken. */
+/** Rejects nodes on which a host port of the pod is taken. */
 export const nodePorts: Filter = {
   plugin: 'NodePorts',
   prepare({ports}) {

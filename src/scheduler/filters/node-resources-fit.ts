@@ -9,7 +9,7 @@ import type {Cluster, Filter, Rejection} from '#src/scheduler/plugin.js';
 
 type ResourceRequests = readonly (readonly [name: string, amount: number, of: (resources: Readonly<Resources>) => number])[];
 
-/** What a pod asks for, each with the way to the same of a node. */
+/** The requested resources, each with an accessor for the same resource of a node. */
 const resourceRequests = ({requests}: PodInfo): ResourceRequests => [
   ...([
     ['cpu', requests.cpu, of => of.cpu],
@@ -37,7 +37,7 @@ const emptyNode = (node: Frozen<Node> | undefined): NodeInfo => {
   return info;
 };
 
-/** Whether the node, all pods gone, has room for the pod, and more of it than before. */
+/** Whether the node, without any pods, has room for the pod, and more of it than before. */
 const shouldQueueOnNode = (pod: PodInfo, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined): boolean => {
   const wanted = resourceRequests(pod);
   const [before, after] = [emptyNode(old), emptyNode(now)];
@@ -45,7 +45,7 @@ const shouldQueueOnNode = (pod: PodInfo, old: Frozen<Node> | undefined, now: Fro
   return !old || after.maxPods > before.maxPods || wanted.some(([, , of]) => of(after.allocatable) > of(before.allocatable));
 };
 
-/** Whether a pod came to need less of what this one asks for. */
+/** Whether a pod now requests less of a resource that this one requests. */
 const shouldQueueOnScaleDown = (pod: PodInfo, old: Frozen<Pod>, now: Frozen<Pod>, {gate}: Cluster): boolean => {
   if (now.metadata?.uid === pod.uid) return true;
   if (!now.spec?.nodeName) return false;
@@ -56,7 +56,7 @@ const shouldQueueOnScaleDown = (pod: PodInfo, old: Frozen<Pod>, now: Frozen<Pod>
 
 const isAssignedOrNominated = ({spec, status}: Frozen<Pod>): boolean => Boolean(spec?.nodeName || status?.nominatedNodeName);
 
-/** Keeps a pod off nodes without room for what it and its overhead ask for, but for resources that others see to. */
+/** Rejects nodes without room for the requests and overhead of the pod, except for ignored resources. */
 export const nodeResourcesFitIgnoring = (isIgnored: (resource: string) => boolean): Filter => ({
   plugin: 'NodeResourcesFit',
   prepare(pod) {
@@ -73,5 +73,5 @@ export const nodeResourcesFitIgnoring = (isIgnored: (resource: string) => boolea
   ],
 });
 
-/** Keeps a pod off nodes without room for what it and its overhead ask for. */
+/** Rejects nodes without room for the requests and overhead of the pod. */
 export const nodeResourcesFit = nodeResourcesFitIgnoring(() => false);

@@ -8,7 +8,7 @@ import {unresolvable, type Filter} from '#src/scheduler/plugin.js';
 const tolerates = ({pod}: PodInfo, naming: Naming): boolean =>
   isTolerated({key: naming.subKey('node', 'unschedulable'), effect: 'NoSchedule'}, pod.spec?.tolerations);
 
-/** Keeps pods off nodes that are cordoned, unless they tolerate the taint that says the same. */
+/** Rejects cordoned nodes, unless the pod tolerates the corresponding taint. */
 export const nodeUnschedulable: Filter = {
   plugin: 'NodeUnschedulable',
   prepare: (pod, {naming}) => (tolerates(pod, naming) ? undefined : {filter: ({node}) => (node?.spec?.unschedulable ? unresolvable('node(s) were unschedulable') : undefined)}),

@@ -13,7 +13,7 @@ type Attachment = ObjectOf<typeof kinds.volumeAttachments>;
 
 const attachmentsOfNode: Index<Attachment> = {name: 'node', values: ({spec}) => [spec.nodeName]};
 
-/** The driver of each volume that a pod's claims stand for, by what tells the volume from others. */
+/** Returns the driver of each volume of the pod's claims, by a key that identifies the volume. */
 const driversOf = ({namespace, claims}: Pick<PodInfo, 'namespace' | 'claims'>, cluster: Cluster): Map<string, string> => {
   const {volumes, naming} = cluster;
   const drivers = new Map<string, string>();
@@ -23,20 +23,20 @@ const driversOf = ({namespace, claims}: Pick<PodInfo, 'namespace' | 'claims'>, c
     const csi = claim.spec?.volumeName ? volumes.volumes.get(claim.spec.volumeName)?.spec?.csi : undefined;
     if (csi) drivers.set(`${csi.driver}/${csi.volumeHandle}`, csi.driver);
     if (claim.spec?.volumeName) continue;
-    // What is still to be made will be of its class's driver.
+    // A volume to be provisioned will use the driver of its class.
     const driver = classNamed(classOf(claim, naming), cluster)?.provisioner;
     if (driver) drivers.set(`${driver}/${namespace}/${name}`, driver);
   }
   return drivers;
 };
 
-/** How many volumes of each driver a node takes, as far as it says. */
+/** Returns the volume limit of each driver on a node, as its CSINode states. */
 const limitsOf = ({name}: NodeInfo, {lister}: Cluster): Map<string, number> => {
   const drivers = lister(kinds.csiNodes).get(name)?.spec.drivers ?? [];
   return new Map(drivers.flatMap(({name: driver, allocatable}) => (allocatable?.count === undefined ? [] : [[driver, allocatable.count] as const])));
 };
 
-/** The volumes that are attached to a node, or will be for the pods on it. */
+/** Returns the volumes attached to a node, or to be attached for the pods on it. */
 const attachedTo = (node: NodeInfo, cluster: Cluster): Map<string, string> => {
   const attached = new Map<string, string>();
   for (const other of node.pods.values()) if (other.claims.length > 0) for (const [volume, driver] of driversOf(other, cluster)) attached.set(volume, driver);
@@ -53,7 +53,7 @@ const countByDriver = (drivers: Iterable<string>): Map<string, number> => {
   return counts;
 };
 
-/** Keeps a pod off nodes that cannot take another volume of a driver. */
+/** Rejects nodes that have reached the volume limit of a driver. */
 export const nodeVolumeLimits: Filter = {
   plugin: 'NodeVolumeLimits',
   prepare(pod, cluster) {

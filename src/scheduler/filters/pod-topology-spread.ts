@@ -8,10 +8,10 @@ import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {unschedulable, unresolvable, type PreparedFilter, type Cluster, type Filter} from '#src/scheduler/plugin.js';
 import {nodeInclusion, defaultConstraints, hasTopologyKeys, ownConstraints, type Constraint, type DefaultConstraint} from '#src/scheduler/topology/constraints.js';
 
-/** How many pods like this one there are in each place that a constraint speaks of. */
+/** The number of matching pods in each topology domain of a constraint. */
 class DomainCounts {
   readonly constraint: Constraint;
-  /** Whether pods on a node count. */
+  /** Whether pods on a node are counted. */
   readonly includes: (node: NodeInfo) => boolean;
   readonly #byDomain = new Map<string, number>();
   #minimum: number | undefined;
@@ -30,7 +30,7 @@ class DomainCounts {
     return this.#byDomain.get(domain) ?? 0;
   }
 
-  /** In the emptiest place. Nothing, while there are fewer places than the constraint wants. */
+  /** The lowest count of a domain; 0 while there are fewer domains than `minDomains`. */
   get minimum(): number {
     if (this.#byDomain.size < this.constraint.minDomains) return 0;
     return (this.#minimum ??= leastOf(this.#byDomain.values()));
@@ -49,7 +49,7 @@ const countDomains = function* (pod: PodInfo, constraints: readonly Constraint[]
 
 type Defaults = readonly DefaultConstraint[];
 
-/** What a pod demands itself, or what is demanded of those who state nothing. */
+/** Returns the hard constraints of a pod, or the default ones if it states none. */
 const constraintsFor = (pod: PodInfo, cluster: Cluster, defaults: Defaults): readonly Constraint[] =>
   pod.pod.spec?.topologySpreadConstraints?.length ? ownConstraints(pod, 'DoNotSchedule', cluster) : defaultConstraints(pod, defaults, 'DoNotSchedule', cluster);
 
@@ -83,14 +83,14 @@ const prepare = function* (pod: PodInfo, cluster: Cluster, defaults: Defaults): 
 const matchesAny = (pod: PodInfo, other: Frozen<Pod> | undefined, constraints: readonly Constraint[]): boolean =>
   other?.metadata?.namespace === pod.namespace && constraints.some(({selector}) => selector.matches(other.metadata?.labels));
 
-/** Whether a pod came, went or changed that counts for a constraint. */
+/** Whether a pod that counts for a constraint was added, deleted or changed. */
 const shouldQueueOnPod = (pod: PodInfo, old: Frozen<Pod> | undefined, now: Frozen<Pod> | undefined, constraints: readonly Constraint[]): boolean => {
   if (now?.metadata?.uid === pod.uid) return true;
   if (!old || !now) return matchesAny(pod, old ?? now, constraints);
   return constraints.some(constraint => matchesAny(pod, old, [constraint]) !== matchesAny(pod, now, [constraint]));
 };
 
-/** Whether a place came, went, or a node moved between places. */
+/** Whether a domain appeared or disappeared, or a node moved between domains. */
 const shouldQueueOnNode = (old: Frozen<Node> | undefined, now: Frozen<Node> | undefined, constraints: readonly Constraint[]): boolean => {
   const domains = (node: Frozen<Node> | undefined) => constraints.map(({topologyKey}) => node?.metadata?.labels?.[topologyKey]);
   const [before, after] = [domains(old), domains(now)];
@@ -98,7 +98,7 @@ const shouldQueueOnNode = (old: Frozen<Node> | undefined, now: Frozen<Node> | un
   return was !== is || (is === true && before.some((domain, at) => domain !== after[at]));
 };
 
-/** Keeps pods that are alike spread evenly over places, as the pod demands, or as the defaults do of pods that state nothing. */
+/** Spreads matching pods evenly over topology domains, by the pod's own constraints or the default ones. */
 export const podTopologySpreadWith = (defaults: Defaults): Filter => ({
   plugin: 'PodTopologySpread',
   prepare: (pod, cluster) => prepare(pod, cluster, defaults),
@@ -111,7 +111,7 @@ export const podTopologySpreadWith = (defaults: Defaults): Filter => ({
       on: ['NodeAdd', 'NodeDelete', 'NodeUpdateNodeLabel'],
       shouldQueue: (pod, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined, cluster) => shouldQueueOnNode(old, now, constraintsFor(pod, cluster, defaults)),
     },
-    // A taint, or a toleration of it, may take a node out of the count, or into it.
+    // A taint or a toleration may change which nodes are counted.
     {on: ['NodeUpdateNodeTaint'], shouldQueue: (pod, _, now, cluster) => hasTopologyKeys(now?.metadata?.labels ?? {}, constraintsFor(pod, cluster, defaults))},
     {
       on: ['UnschedulablePodUpdatePodToleration'],

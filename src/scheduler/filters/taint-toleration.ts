@@ -7,7 +7,7 @@ import {unresolvable, type Filter} from '#src/scheduler/plugin.js';
 const hasUntoleratedTaint = ({pod}: PodInfo, node: Frozen<Node> | undefined): boolean =>
   untolerated(node?.spec?.taints, pod.spec?.tolerations, 'NoSchedule', 'NoExecute') !== undefined;
 
-/** Keeps pods off nodes with a taint they do not tolerate. */
+/** Rejects nodes with taints that the pod does not tolerate. */
 export const taintToleration: Filter = {
   plugin: 'TaintToleration',
   prepare: pod => ({filter: ({node}) => (hasUntoleratedTaint(pod, node) ? unresolvable('node(s) had untolerated taint(s)') : undefined)}),

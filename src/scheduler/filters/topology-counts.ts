@@ -1,4 +1,4 @@
-/** Counts by topology key and value, for example of pods by zone. */
+/** Counts by topology key and value, for example pods per zone. */
 export class TopologyCounts {
   readonly #counts = new Map<string, Map<string, number>>();
 
@@ -14,7 +14,7 @@ export class TopologyCounts {
     return value === undefined ? 0 : (this.#counts.get(key)?.get(value) ?? 0);
   }
 
-  /** Adds to the count of the place that labels name, if they name one. What comes to nothing is forgotten. */
+  /** Adds to the count of the domain given by the labels, if they have the key. Counts of zero are dropped. */
   add(key: string, labels: Readonly<Record<string, string>>, by: number): void {
     const value = labels[key];
     if (value === undefined) return;

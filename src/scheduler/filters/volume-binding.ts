@@ -12,7 +12,7 @@ import type {VolumePlan} from '#src/scheduler/volumes/volume-plan.js';
 
 const byClass = new WeakMap<object, Index<Volume>>();
 
-/** Volumes by their class, as the vocabulary spells it. */
+/** Indexes volumes by storage class, by the label names of the naming. */
 const classIndex = ({naming}: Cluster): Index<Volume> => {
   const index = byClass.get(naming) ?? {name: 'storage class', values: (volume: Frozen<Volume>) => [classOf(volume, naming)]};
   byClass.set(naming, index);
@@ -47,7 +47,7 @@ const prepare = (pod: PodInfo, cluster: Cluster): PreparedFilter | Rejection | u
 const isPodClaim = ({namespace, claims}: PodInfo, claim: Frozen<KubeObject> | undefined): boolean =>
   claim?.metadata?.namespace === namespace && claims.includes(claim.metadata?.name ?? '');
 
-/** Holds a pod to nodes that reach its volumes, or for which they can be made. */
+/** Restricts a pod to nodes that can access its volumes, or for which they can be provisioned. */
 export const volumeBinding: Filter = {
   plugin: 'VolumeBinding',
   prepare,

@@ -3,7 +3,7 @@ import type {Pod, Volume as PodVolume} from '#src/api/pod.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {unschedulable, unresolvable, type Cluster, type Filter} from '#src/scheduler/plugin.js';
 
-/** What names the disk behind a volume of a kind that a node attaches once, and whether the pod only reads it. */
+/** Returns a key for the disk of a volume type that can be attached once, and whether the pod only reads it. */
 const diskOf = ({gcePersistentDisk: gce, awsElasticBlockStore: aws, iscsi}: Frozen<PodVolume>): {readonly disk: string; readonly reads: boolean} | undefined => {
   if (gce) return {disk: `gce ${gce.pdName}`, reads: gce.readOnly ?? false};
   if (aws) return {disk: `aws ${aws.volumeID}`, reads: false};
@@ -26,7 +26,7 @@ const disksConflict = (a: Frozen<PodVolume>, b: Frozen<PodVolume>): boolean => {
 const volumesOf = ({spec}: Frozen<Pod>): readonly Frozen<PodVolume>[] => spec?.volumes ?? [];
 const isDisk = (volume: Frozen<PodVolume>): boolean => diskOf(volume) !== undefined || volume.rbd !== undefined;
 
-/** The claims of the pod that one pod alone may use. */
+/** Returns the pod's claims with the access mode ReadWriteOncePod. */
 const exclusiveClaims = ({pod, namespace}: PodInfo, {volumes}: Cluster): string[] | string => {
   const names: string[] = [];
   for (const {persistentVolumeClaim} of volumesOf(pod)) {
@@ -42,7 +42,7 @@ const exclusiveClaims = ({pod, namespace}: PodInfo, {volumes}: Cluster): string[
 const uses = (other: PodInfo, {namespace}: PodInfo, exclusive: readonly string[]): number =>
   other.namespace === namespace ? exclusive.filter(name => other.claims.includes(name)).length : 0;
 
-/** Keeps a pod off nodes where a disk it needs is in use, and from everywhere while another pod has a claim that is for one alone. */
+/** Rejects nodes where a disk of the pod is in use, and every node while another pod uses one of its ReadWriteOncePod claims. */
 export const volumeRestrictions: Filter = {
   plugin: 'VolumeRestrictions',
   prepare(pod, cluster) {
@@ -70,7 +70,7 @@ export const volumeRestrictions: Filter = {
   ],
 };
 
-/** Whether a pod that has gone used a disk or a claim of this one. */
+/** Whether a deleted pod used a disk or a claim of this one. */
 const frees = (pod: PodInfo, old: Frozen<Pod>): boolean => {
   const existing = volumesOf(old);
   if (volumesOf(pod.pod).some(requested => existing.some(other => disksConflict(requested, other)))) return true;

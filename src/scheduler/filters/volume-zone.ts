@@ -2,14 +2,14 @@ import type {Naming} from '#src/api/naming.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {unresolvable, type Cluster, type Filter} from '#src/scheduler/plugin.js';
 
-/** The labels of places, as they are called today and as they were, each with today's name. */
+/** The current and the deprecated topology labels, each with the current name. */
 const topologyLabels = (naming: Naming): readonly (readonly [label: string, current: string])[] =>
   (['zone', 'region'] as const).flatMap(place => {
     const current = naming.subKey('topology', place);
     return [[current, current] as const, [naming.subKey('failure-domain.beta', place), current] as const];
   });
 
-/** The places that the pod's volumes are in: a label with the values that do. */
+/** Returns the zones and regions of the pod's volumes: a label with the allowed values. */
 const volumeTopologies = ({namespace, claims}: PodInfo, {volumes, naming}: Cluster): (readonly [label: string, current: string, values: readonly string[]])[] =>
   claims.flatMap(name => {
     const volume = volumes.volumes.get(volumes.claims.get(`${namespace}/${name}`)?.spec?.volumeName ?? '');
@@ -17,7 +17,7 @@ const volumeTopologies = ({namespace, claims}: PodInfo, {volumes, naming}: Clust
     return topologyLabels(naming).flatMap(([label, current]) => (labels[label] === undefined ? [] : [[label, current, labels[label].split('__').map(value => value.trim())] as const]));
   });
 
-/** Holds a pod to the zones and regions that its volumes are labelled with. */
+/** Restricts a pod to the zones and regions of its volumes' labels. */
 export const volumeZone: Filter = {
   plugin: 'VolumeZone',
   prepare(pod, cluster) {
@@ -26,7 +26,7 @@ export const volumeZone: Filter = {
     const known = topologyLabels(cluster.naming).map(([label]) => label);
     return {
       filter({labels}) {
-        if (!known.some(label => labels[label] !== undefined)) return undefined; // A node that is nowhere is everywhere.
+        if (!known.some(label => labels[label] !== undefined)) return undefined; // A node without topology labels is not restricted.
         const fits = topologies.every(([label, current, values]) => values.includes(labels[label] ?? labels[current] ?? ''));
         return fits ? undefined : unresolvable('node(s) had no available volume zone');
       },

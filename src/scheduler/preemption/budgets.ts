@@ -7,7 +7,7 @@ import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 
 type Budget = Frozen<PodDisruptionBudget>;
 
-/** The budgets that protect a pod. One without a selector, or with one that selects everything, protects nothing here. */
+/** Returns the disruption budgets that protect a pod. A budget without a selector, or with an empty one, protects nothing here. */
 export type Budgets = (pod: PodInfo) => readonly Budget[];
 
 const selection = selecting<PodDisruptionBudget>(({spec}) => spec?.selector as LabelSelectorObject | undefined);
@@ -17,7 +17,7 @@ export const budgetsOf =
   ({pod}) =>
     selection.parentsOf(all, pod);
 
-/** The pods, in their order, whose loss a budget does not allow if those before them are lost too, and the others. */
+/** Splits pods, in order, into those whose eviction would violate a budget if those before them are evicted too, and the others. */
 export const splitByBudgets = (pods: readonly PodInfo[], budgets: Budgets): {readonly violating: PodInfo[]; readonly others: PodInfo[]} => {
   const used = new Map<Budget, number>();
   const violating: PodInfo[] = [];
@@ -25,7 +25,7 @@ export const splitByBudgets = (pods: readonly PodInfo[], budgets: Budgets): {rea
   for (const info of pods) {
     let isViolating = false;
     for (const budget of budgets(info)) {
-      // Its disruption may be accounted for already.
+      // Its disruption may be counted already.
       if (Object.hasOwn(budget.status?.disruptedPods ?? {}, info.pod.metadata?.name ?? '')) continue;
       const now = (used.get(budget) ?? 0) + 1;
       used.set(budget, now);

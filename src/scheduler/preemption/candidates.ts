@@ -6,23 +6,23 @@ import {removePod, runFiltersWithNominatedPods, addPod, type FilterSet, type Nom
 import {unschedulable, unresolvable, type Rejection} from '#src/scheduler/plugin.js';
 import {splitByBudgets, type Budgets} from './budgets.js';
 
-/** A node with the pods that would have to leave it, the most important first. */
+/** A node with the victims to preempt, the most important first. */
 export interface Candidate {
   readonly node: string;
   readonly victims: readonly PodInfo[];
-  /** How many of them a budget protects. */
+  /** How many of them violate a budget. */
   readonly violations: number;
 }
 
-/** When a pod began to run; one that does not run yet began now. */
+/** When a pod started; a pod that has not started counts as the youngest. */
 const startOf = ({pod}: PodInfo): number => parseTime(pod.status?.startTime) ?? Infinity;
 
-/** The more important first: by priority, then who runs for longer. */
+/** The more important pod first: by priority, then the one that has run longer. */
 const byImportance = (a: PodInfo, b: PodInfo): number => b.priority - a.priority || (startOf(a) === startOf(b) ? 0 : startOf(a) - startOf(b));
 
 /**
- * Finds the pods that have to leave a node for another to fit on it: all that matter less leave, then each is let back that may stay, those that
- * budgets protect first. A rejection where that does not make room.
+ * Selects the victims on a node for a pod to fit: removes all pods of lower priority, then reprieves those that can stay, beginning with those that
+ * budgets protect. Returns a rejection if the pod does not fit even then.
  */
 export const selectVictims = (node: NodeInfo, filterSet: FilterSet, {budgets, nominatedPods}: {readonly budgets: Budgets; readonly nominatedPods: NominatedPods}): Candidate | Rejection => {
   const {pod} = filterSet;
@@ -53,7 +53,7 @@ export const selectVictims = (node: NodeInfo, filterSet: FilterSet, {budgets, no
     const victims = lowerPriority.filter(other => removed.has(other));
     return victims.length > 0 ? {node: node.name, victims, violations} : unschedulable(`expected at least one victim pod on node "${node.name}"`);
   } finally {
-    for (const other of removed) reprieve(other); // The checks are everyone's: what was left out is taken into account again.
+    for (const other of removed) reprieve(other); // The prepared filters are shared: removed pods are added again.
   }
 };
 

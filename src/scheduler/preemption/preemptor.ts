@@ -15,15 +15,15 @@ export interface PreemptorParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventRecorder;
-  /** Aborts when the scheduler is to end; what is being written is finished all the same. */
+  /** Aborts when the scheduler is to stop; pending writes are still finished. */
   readonly signal: AbortSignal;
-  /** Pods that are promised a node. */
+  /** Returns the pods nominated to a node. */
   nominatedPods(node: string): Iterable<PodInfo> | undefined;
-  /** Lets a pod be tried at once, if it waits. */
+  /** Moves a pending pod to the active queue. */
   activate(uid: string): void;
 }
 
-/** The condition of a pod that has to leave, as a strategic patch. */
+/** Returns the strategic patch that sets a victim's DisruptionTarget condition. */
 const disruptionTargetPatch = ({metadata, status}: Frozen<Pod>, by: Frozen<Pod>, now: number): object => {
   const before = status?.conditions?.find(({type}) => type === 'DisruptionTarget');
   return {
@@ -43,7 +43,7 @@ const disruptionTargetPatch = ({metadata, status}: Frozen<Pod>, by: Frozen<Pod>,
   };
 };
 
-/** Makes pods leave for another. The one they leave for is not tried until all but the last of them were asked to go. */
+/** Evicts victims for a pod. The preemptor pod is not retried until all but the last victim were deleted. */
 export class Preemptor {
   readonly #parts: PreemptorParts;
   readonly #preempting = new Set<string>();
@@ -53,12 +53,12 @@ export class Preemptor {
     this.#parts = parts;
   }
 
-  /** Whether pods are just being asked to leave for this one. */
+  /** Whether victims are being evicted for this pod. */
   isPreemptingFor(uid: string): boolean {
     return this.#preempting.has(uid);
   }
 
-  /** Asks the victims to leave; goes on by itself. */
+  /** Evicts the victims, asynchronously. */
   preempt(pod: PodInfo, candidate: Candidate): void {
     this.#preempting.add(pod.uid);
     const {clock} = this.#parts;
@@ -66,7 +66,7 @@ export class Preemptor {
     this.#running.add(running);
   }
 
-  /** Resolves once nobody is being asked to leave any more. */
+  /** Resolves once no eviction is in progress. */
   async whenIdle(): Promise<void> {
     await Promise.all(this.#running);
   }
@@ -77,7 +77,7 @@ export class Preemptor {
     try {
       await Promise.all([...(this.#parts.nominatedPods(node) ?? [])].filter(({priority}) => priority < pod.priority).map(other => this.#clearNomination(other)));
       await Promise.all(victims.slice(0, -1).map(victim => this.#evict(victim, pod, node)));
-      // Before the last one goes, lest the event that lets the pod be tried again comes while it must not be.
+      // Cleared before the last deletion, so that its event can requeue the pod.
       this.#preempting.delete(pod.uid);
       await this.#evict(victims.at(-1)!, pod, node);
     } catch (error) {
@@ -90,7 +90,7 @@ export class Preemptor {
     }
   }
 
-  /** Who matters less than the pod that comes may no longer fit on the node, and looks for another. */
+  /** A pod of lower priority may no longer fit on the node to which it is nominated. */
   async #clearNomination({pod}: PodInfo): Promise<void> {
     const {client, log} = this.#parts;
     const {name = '', namespace = '', uid} = pod.metadata ?? {};
@@ -109,7 +109,7 @@ export class Preemptor {
       await pods.patch(name, 'strategic', disruptionTargetPatch(victim, pod, clock.now()), {namespace, subresource: 'status'});
       await pods.delete(name, {namespace, ...(victimUid ? {preconditions: {uid: victimUid}} : {})});
     } catch (error) {
-      if (isNotFound(error)) return; // It has left already.
+      if (isNotFound(error)) return; // It was deleted already.
       throw error;
     }
     events.normal(victim, 'Preempted', `Preempted by pod ${uid} on node ${node}`);

@@ -14,16 +14,16 @@ export interface PreemptionSearch {
   readonly budgets: Budgets;
 }
 
-/** What came of looking for pods that could make room: a node with them, or why not. `forget` says that a promise of a node is void. */
+/** The result of a preemption search: a candidate, or why there is none. `clearNominatedNode` tells that the pod's nomination is void. */
 export type PreemptionResult = Candidate | {readonly text: string; readonly clearNominatedNode: boolean};
 
-/** Whether a pod is ending because another needed its place. */
+/** Whether a pod is terminating because of a preemption. */
 const isPreemptionVictim = ({pod}: PodInfo): boolean =>
   pod.metadata?.deletionTimestamp !== undefined &&
   pod.status?.conditions?.find(({type}) => type === 'DisruptionTarget')?.status === 'True' &&
   pod.status.conditions.some(({type, reason}) => type === 'DisruptionTarget' && reason === 'PreemptionByScheduler');
 
-/** Why a pod may not make others leave; it waits for those that are leaving for it already. */
+/** Returns why a pod may not preempt; it waits while victims on its nominated node are terminating. */
 const ineligibleReason = (pod: PodInfo, nominatedNode: string | undefined, {diagnosis}: FilterResult, {node}: Cluster): string | undefined => {
   if (pod.pod.spec?.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
   if (!nominatedNode || diagnosis.byNode.get(nominatedNode)?.unresolvable) return undefined;
@@ -31,11 +31,11 @@ const ineligibleReason = (pod: PodInfo, nominatedNode: string | undefined, {diag
   return leaving ? 'not eligible due to a terminating pod on the nominated node.' : undefined;
 };
 
-/** So many nodes that would do are compared at least, or that share of those there are. */
+/** The least number of candidates to compare, or that share of all nodes. */
 const minCandidates = 100;
 const candidateShare = 0.1;
 
-/** Finds the pods whose leaving loses least and lets a pod fit that fits nowhere. `own` is the node it was promised. */
+/** Finds the victims of lowest cost whose eviction makes the pod fit. `nominatedNode` is the pod's nominated node. */
 export const findVictims = function* (pod: PodInfo, nominatedNode: string | undefined, filterResult: FilterResult, search: PreemptionSearch): Steps<PreemptionResult> {
   const {cluster, random} = search;
   const text = ineligibleReason(pod, nominatedNode, filterResult, cluster);

@@ -6,7 +6,7 @@ export interface BackoffTimes {
   readonly maxMs: number;
 }
 
-/** The time until which a pod that did not fit, or met a fault, is not tried again: it doubles each time. */
+/** Returns the end of a pod's backoff, which doubles with each unschedulable or failed attempt. */
 export const backoffEnd = ({initialMs, maxMs}: BackoffTimes) => {
   const delay = exponential(initialMs, maxMs);
   return ({unschedulableCount, errors, since}: QueuedPod): number => {

@@ -2,7 +2,7 @@ import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {ClusterEvent} from '#src/scheduler/events.js';
 import type {QueuedPod} from './queued-pod.js';
 
-/** What has happened since a pod was popped that is being decided on: no part of the queue has it meanwhile, and what it waits for is not known yet. */
+/** Records the events since a pod was popped: no sub-queue holds it meanwhile, and the plugins that will reject it are not known yet. */
 export class InFlight {
   #pod: QueuedPod | undefined;
   #events: {readonly event: ClusterEvent; readonly only: (pod: PodInfo) => boolean}[] = [];
@@ -25,7 +25,7 @@ export class InFlight {
     if (this.#pod) this.#events.push({event, only});
   }
 
-  /** The first event that helps the pod, if it is the one that was being decided on. */
+  /** Returns the first event that should requeue the pod, if it is the one in flight. */
   firstHelpful(pod: QueuedPod, helps: (event: ClusterEvent) => boolean): ClusterEvent | undefined {
     return this.isFor(pod) ? this.#events.find(({event, only}) => only(pod.info) && helps(event))?.event : undefined;
   }

@@ -1,11 +1,11 @@
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 
-/** The pods that are promised a node which others are leaving for them. They count as if they were there already. */
+/** The pods nominated to a node by preemption. Filters treat them as if they were on it already. */
 export class Nominator {
   readonly #byNode = new Map<string, Map<string, PodInfo>>();
   readonly #nodes = new Map<string, string>();
 
-  /** Promises the pod a node instead of the one before. An empty name takes the promise back. */
+  /** Nominates the pod to a node, replacing an earlier nomination. An empty name clears it. */
   set(pod: PodInfo, node: string): void {
     this.delete(pod.uid);
     if (!node) return;
@@ -15,7 +15,7 @@ export class Nominator {
     else this.#byNode.set(node, new Map([[pod.uid, pod]]));
   }
 
-  /** Takes in a new state of a pod, with the node that the old and the new one name. Where both name none a promise stands that is not told yet. */
+  /** Updates a pod from its old and new nominated node. Where both are empty, a nomination not yet in the status is kept. */
   update(pod: PodInfo, before: string, now: string): void {
     this.set(pod, now || (before ? '' : (this.#nodes.get(pod.uid) ?? '')));
   }
@@ -29,12 +29,12 @@ export class Nominator {
     if (pods?.size === 0) this.#byNode.delete(node);
   }
 
-  /** The node that a pod is promised. */
+  /** Returns the node to which a pod is nominated. */
   nodeOf(uid: string): string | undefined {
     return this.#nodes.get(uid);
   }
 
-  /** The pods that a node is promised to, if any are. */
+  /** Returns the pods nominated to a node, if there are any. */
   podsFor(node: string): Iterable<PodInfo> | undefined {
     return this.#byNode.get(node)?.values();
   }

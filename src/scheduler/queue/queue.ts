@@ -11,42 +11,42 @@ import {queuedPod, type SubQueue, type QueuedPod} from './queued-pod.js';
 
 export interface QueueOptions extends BackoffTimes {
   readonly clock: Clock;
-  /** How long a pod that fits nowhere waits for something to happen before it is tried again all the same. */
+  /** How long an unschedulable pod waits for events before it is retried anyway. */
   readonly unschedulableTimeoutMs: number;
-  /** Whether pods that wait out their backoff are tried early when there is nothing else to do. */
+  /** Whether pods in backoff are retried early when no other pod is pending. */
   readonly popFromBackoff: boolean;
-  /** Who keeps a pod from being tried at all. */
+  /** Returns the plugin that gates a pod from being scheduled. */
   gateOf(pod: PodInfo): PluginName | undefined;
-  /** The plugins that an event may help, each with its own judgement. */
+  /** Returns the plugins whose hints handle an event. */
   hintsOn(event: EventKind): readonly {readonly plugin: PluginName; helps(pod: PodInfo, event: ClusterEvent): boolean}[];
-  /** Told whenever a pod may be due. */
+  /** Called when a pod may be ready to pop. */
   onReady(): void;
-  /** Told when a plugin begins or ceases to stand in the way of a pod that waits. */
+  /** Called when a plugin starts or stops rejecting a pending pod. */
   onRejection(plugin: PluginName, pod: PodInfo, by: 1 | -1): void;
-  /** Told when a pod comes into a part of the queue, and why. */
+  /** Called when a pod enters a sub-queue, with the event that moved it. */
   onIncoming(subQueue: Exclude<SubQueue, 'none'>, event: QueueEvent): void;
 }
 
 interface Entry {
   readonly pod: QueuedPod;
   readonly generation: number;
-  /** The place in line among entries that are otherwise equal. */
+  /** The tie-breaker among otherwise equal entries. */
   readonly order: number;
   readonly until: number;
 }
 
-/** Whoever has to be helped before a pod is tried again. One that is kept from being tried may have been rejected before. */
+/** The plugins whose events requeue a pod. A gated pod may have been rejected before. */
 const blockingPlugins = ({rejectedBy, gatedBy}: QueuedPod): readonly PluginName[] => (gatedBy ? [...rejectedBy, gatedBy] : [...rejectedBy]);
 const isCurrent = ({pod, generation}: Entry): boolean => pod.generation === generation;
-/** Higher priority first, then who has waited longer. */
+/** Higher priority first, then the longer wait. */
 const byPriority = (a: Entry, b: Entry): number => b.pod.info.priority - a.pod.info.priority || a.pod.since - b.pod.since || a.order - b.order;
-/** Backoffs that end within a second of each other end together: then priority decides. */
+/** Backoffs that end within the same second are equal: then priority decides. */
 const windowMs = 1000;
 const byBackoffEnd = (a: Entry, b: Entry): number => Math.floor(a.until / windowMs) - Math.floor(b.until / windowMs) || byPriority(a, b);
 
 /**
- * The pods that wait for a node. Those due are popped by priority; those that were found not to fit wait until something happens that may help
- * them, then out their backoff. Each pod is in one place at most.
+ * The queue of pending pods. Active ones are popped by priority; unschedulable ones wait for an event that may
+ * help them, then for the end of their backoff. Each pod is in one sub-queue at most.
  */
 export class SchedulingQueue {
   readonly #options: QueueOptions;
@@ -54,9 +54,9 @@ export class SchedulingQueue {
   readonly #pods = new Map<string, QueuedPod>();
   readonly #active = new Heap<Entry>(byPriority);
   readonly #backoff = new Heap<Entry>(byBackoffEnd);
-  /** Those whose last attempt met a fault: they wait their time in any case. */
+  /** Pods whose last attempt ended with an error: they always wait for their backoff. */
   readonly #errorBackoff = new Heap<Entry>((a, b) => a.until - b.until || a.order - b.order);
-  /** Pods that fit nowhere, by each plugin that rejected or gates them. */
+  /** Unschedulable pods, by each plugin that rejected or gates them. */
   readonly #unschedulable = new Map<PluginName, Set<QueuedPod>>();
   readonly #sizes = {active: 0, backoff: 0, unschedulable: 0, gated: 0};
   #order = 0;
@@ -69,7 +69,7 @@ export class SchedulingQueue {
     this.#backoffEndOf = backoffEnd(options);
   }
 
-  /** How many pods there are in each part. */
+  /** The number of pods in each sub-queue. */
   get sizes(): Readonly<Record<'active' | 'backoff' | 'unschedulable' | 'gated', number>> {
     return this.#sizes;
   }
@@ -78,14 +78,14 @@ export class SchedulingQueue {
     return this.#pods.get(uid);
   }
 
-  /** Takes in a pod that nobody has tried yet. */
+  /** Adds a pod that has not been tried yet. */
   add(info: PodInfo, event: QueueEvent = 'UnschedulablePodAdd'): void {
     const pod = queuedPod(info, this.#now);
     this.#pods.set(info.uid, pod);
     this.#toActive(pod, event);
   }
 
-  /** Takes in a new state of a pod, in whatever place it is; `events` is what changed of it. A pod that is nowhere is added. */
+  /** Stores a new state of a pod, in any sub-queue; `events` are the kinds of its changes. A pod that is not queued is added. */
   update(info: PodInfo, old: Frozen<KubeObject>, events: readonly EventKind[]): void {
     const pod = this.#pods.get(info.uid);
     if (!pod) return this.add(info, 'UnschedulablePodUpdate');
@@ -104,7 +104,7 @@ export class SchedulingQueue {
     this.#pods.delete(uid);
   }
 
-  /** The pod to try next, which is then in no place until it is put back or deleted. What happens meanwhile may help it too, until `decided`. */
+  /** Removes and returns the next pod to schedule. Events are recorded for it until `done`, as they may help it too. */
   pop(): QueuedPod | undefined {
     const entry = this.#next(this.#active) ?? (this.#options.popFromBackoff ? this.#popFromBackoff() : undefined);
     if (!entry) return undefined;
@@ -117,14 +117,14 @@ export class SchedulingQueue {
     return pod;
   }
 
-  /** The pod that was popped last has its node, or was put back. */
+  /** Called when the pod popped last was scheduled or returned to the queue. */
   done(): void {
     this.#inFlight.end();
   }
 
-  /** Puts back a pod that does not fit, with who said so. Nobody: there was a fault, and only time helps. */
+  /** Returns a pod to the queue, with the plugins that rejected it. An empty set means an error: only backoff applies. */
   addUnschedulable(pod: QueuedPod, rejectedBy: ReadonlySet<PluginName>): void {
-    if (this.#pods.get(pod.info.uid) !== pod || pod.subQueue !== 'none') return; // It was deleted, or came back meanwhile.
+    if (this.#pods.get(pod.info.uid) !== pod || pod.subQueue !== 'none') return; // It was deleted or added again meanwhile.
     pod.since = this.#now;
     pod.rejectedBy = rejectedBy;
     if (rejectedBy.size === 0) {
@@ -148,7 +148,7 @@ export class SchedulingQueue {
     for (const pod of concerned) if (only(pod.info)) this.#move(pod, event);
   }
 
-  /** Lets a pod be tried at once, if it waits. */
+  /** Moves a pending pod to the active queue. */
   activate(uid: string): void {
     const pod = this.#pods.get(uid);
     if (pod && (pod.subQueue === 'unschedulable' || pod.subQueue === 'backoff')) this.#toActive(pod, 'ForceActivate');
@@ -206,7 +206,7 @@ export class SchedulingQueue {
     this.#wakeAt(pod.since + this.#options.unschedulableTimeoutMs);
   }
 
-  /** Keeps a pod where it waits while it must not be tried. */
+  /** Keeps a gated pod in the unschedulable sub-queue. */
   #isGated(pod: QueuedPod, event: QueueEvent): boolean {
     const gate = this.#options.gateOf(pod.info);
     if (gate === undefined) {
@@ -261,7 +261,7 @@ export class SchedulingQueue {
     return entry;
   }
 
-  /** One timer for whatever ends next, a backoff or the patience of a pod that fits nowhere. */
+  /** One timer for whichever ends next, a backoff or the timeout of an unschedulable pod. */
   #wakeAt(at: number): void {
     if (this.#closed || (this.#timer && this.#timer.at <= at)) return;
     this.#timer?.timer[Symbol.dispose]();
@@ -272,7 +272,7 @@ export class SchedulingQueue {
     this.#timer = undefined;
     let next = Infinity;
     for (const heap of [this.#backoff, this.#errorBackoff]) next = Math.min(next, this.#flush(heap));
-    // Gates let go of a pod by an event, never by time.
+    // A gate is lifted by an event, never by a timeout.
     for (const pod of [...this.#unschedulable.values()].flatMap(pods => [...pods])) {
       if (pod.subQueue !== 'unschedulable' || pod.gatedBy) continue;
       const end = pod.since + this.#options.unschedulableTimeoutMs;
@@ -282,7 +282,7 @@ export class SchedulingQueue {
     if (next < Infinity) this.#wakeAt(next);
   }
 
-  /** Lets those go whose backoff has ended, and tells when the next one does. */
+  /** Activates pods whose backoff has ended. Returns when the next one ends. */
   #flush(heap: Heap<Entry>): number {
     for (let entry = heap.peek(); entry; entry = heap.peek()) {
       if (isCurrent(entry) && entry.until > this.#now) return entry.until;

@@ -1,27 +1,27 @@
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {PluginName} from '#src/scheduler/plugin.js';
 
-/** The part of the queue a pod waits in; `none` while it is being scheduled or bound. */
+/** The sub-queue that holds a pod; `none` while it is being scheduled or bound. */
 export type SubQueue = 'active' | 'backoff' | 'unschedulable' | 'none';
 
-/** A pod that waits for a node, with what was tried so far. Times are those of the monotonic clock, in ms. */
+/** A pending pod, with the results of its attempts so far. Times are monotonic, in ms. */
 export interface QueuedPod {
   info: PodInfo;
   subQueue: SubQueue;
-  /** Grows whenever it changes its place: an entry of a heap with another number is out of date. */
+  /** Increases with each move between sub-queues: a heap entry with another number is stale. */
   generation: number;
-  /** When it came, or was last found not to fit. */
+  /** When it was added, or last found unschedulable. */
   since: number;
-  /** When it was first due. */
+  /** When it was first popped. */
   firstDue: number | undefined;
   attempts: number;
-  /** How often it did not fit. */
+  /** How many attempts found it unschedulable. */
   unschedulableCount: number;
-  /** How often in a row it could not be tried for a fault. */
+  /** Consecutive attempts that ended with an error. */
   errors: number;
-  /** Who found, when it was last tried, that it does not fit. */
+  /** The plugins that rejected it in the last attempt. */
   rejectedBy: ReadonlySet<PluginName>;
-  /** Who keeps it from being tried at all. */
+  /** The plugin that gates it. */
   gatedBy: PluginName | undefined;
 }
 

@@ -8,13 +8,13 @@ export interface WeightedResource {
   readonly weight: number;
 }
 
-/** A point of a line that says how good a share of use is, both in percent. */
+/** A point of the function from utilization to score, both in percent. */
 export interface ShapePoint {
   readonly utilization: number;
   readonly score: number;
 }
 
-/** How nodes are compared by the resources that are used on them with the pod. */
+/** How nodes are scored by their allocated resources. */
 export type AllocationStrategy =
   | {readonly type: 'LeastAllocated' | 'MostAllocated'; readonly resources: readonly WeightedResource[]}
   | {readonly type: 'RequestedToCapacityRatio'; readonly resources: readonly WeightedResource[]; readonly shape: readonly ShapePoint[]};
@@ -24,7 +24,7 @@ type ScoreFunction = (requested: number, capacity: number) => number;
 const leastRequestedScore: ScoreFunction = (requested, capacity) => (requested > capacity ? 0 : Math.floor(((capacity - requested) * maxNodeScore) / capacity));
 const mostRequestedScore: ScoreFunction = (requested, capacity) => Math.floor((Math.min(requested, capacity) * maxNodeScore) / capacity);
 
-/** The height of the line at a share of use; it goes on level beyond its ends. */
+/** Returns the score of a utilization by linear interpolation; constant beyond the ends. */
 const interpolate = (shape: readonly ShapePoint[], utilization: number): number => {
   const after = shape.findIndex(point => utilization <= point.utilization);
   if (after < 0) return shape.at(-1)!.score;
@@ -38,7 +38,7 @@ const requestedToCapacityRatio =
   (requested, capacity) =>
     capacity === 0 || requested > capacity ? interpolate(shape, 100) : interpolate(shape, Math.floor((requested * 100) / capacity));
 
-/** What is used of a resource on a node with the pod, and what there is; nothing where the pod does not ask for what only some do. */
+/** Returns the requested amount on a node, with the pod, and the capacity; undefined if the pod does not request this scalar resource. */
 const usageOf = (name: string, {requests, nonZeroRequests}: PodInfo, node: NodeInfo): {readonly requested: number; readonly capacity: number} | undefined => {
   switch (name) {
     case 'cpu':
@@ -53,7 +53,7 @@ const usageOf = (name: string, {requests, nonZeroRequests}: PodInfo, node: NodeI
   }
 };
 
-/** Compares nodes by a strategy other than the usual one. */
+/** Scores nodes by a configured allocation strategy. */
 export const resourceAllocation = (strategy: AllocationStrategy): Score => {
   const {resources} = strategy;
   const isRatio = strategy.type === 'RequestedToCapacityRatio';
@@ -69,7 +69,7 @@ export const resourceAllocation = (strategy: AllocationStrategy): Score => {
           const used = usageOf(name, pod, node);
           if (!used || used.capacity === 0) continue;
           const score = scoreOf(used.requested, used.capacity);
-          if (isRatio && score <= 0) continue; // What is of no use is left out of the mean.
+          if (isRatio && score <= 0) continue; // A score of 0 is left out of the mean.
           sum += score * weight;
           weights += weight;
         }

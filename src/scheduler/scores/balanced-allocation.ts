@@ -3,14 +3,14 @@ import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Score} from '#src/scheduler/plugin.js';
 import {maxNodeScore} from './normalize.js';
 
-/** How far apart the used shares of cpu and memory are, from 0 to 100 at the best, with the pod on the node. */
+/** Returns the balance of cpu and memory utilization with the pod on the node, 100 at best. */
 const balance = ({requests}: Pick<PodInfo, 'requests'>, {requested, allocatable}: Pick<NodeInfo, 'requested' | 'allocatable'>): number => {
   const used = (name: 'cpu' | 'memory') => Math.min(1, (requested[name] + requests[name]) / allocatable[name]);
   const deviation = allocatable.cpu > 0 && allocatable.memory > 0 ? Math.abs((used('cpu') - used('memory')) / 2) : 0;
   return Math.trunc((1 - deviation) * maxNodeScore);
 };
 
-/** Prefers nodes on which cpu and memory are used evenly. Says nothing of a pod that asks for neither. */
+/** Prefers nodes with balanced cpu and memory utilization. Does not apply to a pod that requests neither. */
 export const balancedAllocation: Score = {
   plugin: 'NodeResourcesBalancedAllocation',
   weight: 1,

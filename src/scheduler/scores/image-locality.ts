@@ -3,14 +3,14 @@ import type {Cluster, Score} from '#src/scheduler/plugin.js';
 import {maxNodeScore} from './normalize.js';
 
 const megabyte = 1024 * 1024;
-/** Less is not worth a preference; so much for each container is worth all of it. */
+/** Image sizes below the minimum do not count; the maximum per container gives the full score. */
 const minThreshold = 23 * megabyte;
 const maxContainerThreshold = 1000 * megabyte;
 
-/** The name of an image as nodes tell it. */
+/** Returns the name of an image as nodes report it. */
 const normalized = (image: string): string => (image.lastIndexOf(':') <= image.lastIndexOf('/') ? `${image}:latest` : image);
 
-/** The size of the images that are there, each counted by the share of nodes that have it: so that not everything goes where an image happens to be. */
+/** Returns the total size of the images that the node has, each scaled by the share of nodes that have it, so that pods do not concentrate on few nodes. */
 const sizeOf = (images: readonly string[], node: NodeInfo, {nodes, nodesWithImage}: Cluster): number =>
   images.reduce((sum, image) => {
     const size = node.images.get(image);

@@ -7,5 +7,5 @@ import {nodeAffinityScore} from './node-affinity.js';
 import {podTopologySpreadScore} from './pod-topology-spread.js';
 import {taintTolerationScore} from './taint-toleration.js';
 
-/** Every score, with the weight it has unless told otherwise. */
+/** All scores, with their default weights. */
 export const scores: readonly Score[] = [taintTolerationScore, nodeAffinityScore, leastAllocated, podTopologySpreadScore, interPodAffinityScore, balancedAllocation, imageLocality];

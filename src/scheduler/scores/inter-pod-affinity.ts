@@ -8,13 +8,13 @@ import type {Cluster, Score} from '#src/scheduler/plugin.js';
 import {maxNodeScore} from './normalize.js';
 
 export interface AffinityWeights {
-  /** How much it counts that a pod on a node requires this one near. */
+  /** The weight of a required affinity term of an existing pod. */
   readonly required: number;
-  /** Whether nothing counts that pods on nodes merely prefer, where this one prefers nothing itself. */
+  /** Whether preferred terms of existing pods are ignored if this pod has none. */
   readonly ignorePreferredTermsOfExistingPods: boolean;
 }
 
-/** What speaks for a place, or against it: what this pod prefers of those that are there, and what those prefer or require of it. */
+/** Returns the score of each topology domain: from this pod's preferences, and from the preferences and requirements of existing pods. */
 const topologyScores = function* (pod: PodInfo, cluster: Cluster, {required, ignorePreferredTermsOfExistingPods}: AffinityWeights): Steps<TopologyCounts> {
   const counts = new TopologyCounts();
   const {preferred, preferredAnti} = pod.terms;
@@ -36,7 +36,7 @@ const topologyScores = function* (pod: PodInfo, cluster: Cluster, {required, ign
   return counts;
 };
 
-/** Prefers places near the pods that a pod prefers, or that prefer it, and away from those it or they would rather not have near. */
+/** Prefers domains near pods that this one prefers or that prefer it, and away from those that either prefers to avoid. */
 export const interPodAffinityBy = (weights: AffinityWeights): Score => ({
   plugin: 'InterPodAffinity',
   weight: 2,

@@ -3,10 +3,10 @@ import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {Score} from '#src/scheduler/plugin.js';
 import {maxNodeScore} from './normalize.js';
 
-/** What of a resource stays free with the pod on the node, from 0 to 100. */
+/** Returns the free share of a resource with the pod on the node, from 0 to 100. */
 const free = (requested: number, capacity: number): number => (requested > capacity ? 0 : Math.floor(((capacity - requested) * maxNodeScore) / capacity));
 
-/** The mean over cpu and memory, each as far as the node has any. */
+/** The mean over cpu and memory, as far as the node has them. */
 const leastAllocatedScore = ({nonZeroRequests: pod}: Pick<PodInfo, 'nonZeroRequests'>, {nonZeroRequested, allocatable}: Pick<NodeInfo, 'nonZeroRequested' | 'allocatable'>): number => {
   let sum = 0;
   let count = 0;
@@ -18,7 +18,7 @@ const leastAllocatedScore = ({nonZeroRequests: pod}: Pick<PodInfo, 'nonZeroReque
   return count === 0 ? 0 : Math.floor(sum / count);
 };
 
-/** Prefers nodes with much room left. */
+/** Prefers nodes with more free resources. */
 export const leastAllocated: Score = {
   plugin: 'NodeResourcesFit',
   weight: 1,

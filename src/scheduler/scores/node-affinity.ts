@@ -2,7 +2,7 @@ import {matchesTerm} from '#src/model/node-affinity.js';
 import type {Score} from '#src/scheduler/plugin.js';
 import {normalizeScores} from './normalize.js';
 
-/** Prefers nodes that the pod's affinity prefers. */
+/** Prefers nodes that match the pod's preferred node affinity. */
 export const nodeAffinityScore: Score = {
   plugin: 'NodeAffinity',
   weight: 2,

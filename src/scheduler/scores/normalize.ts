@@ -1,9 +1,9 @@
 import {mostOf} from '#src/base/extremes.js';
 
-/** The best score a plugin gives. */
+/** The highest score that a plugin returns. */
 export const maxNodeScore = 100;
 
-/** Brings scores to whole numbers from 0 to 100, the highest to 100; reversed where less is better. */
+/** Scales scores to integers from 0 to 100, the highest to 100; reversed where a lower score is better. */
 export const normalizeScores = (scores: number[], options: {readonly reversed?: boolean} = {}): void => {
   const highest = Math.max(0, mostOf(scores));
   for (let at = 0; at < scores.length; at++) {

@@ -6,17 +6,17 @@ import type {Cluster, NodeScorer, Score} from '#src/scheduler/plugin.js';
 import {nodeInclusion, defaultConstraints, hasTopologyKeys, ownConstraints, systemConstraints, type Constraint, type DefaultConstraint} from '#src/scheduler/topology/constraints.js';
 import {maxNodeScore} from './normalize.js';
 
-/** How much pods count that are in a place, by one constraint. */
+/** Scores nodes by one topology spread constraint. */
 interface ConstraintScorer {
   readonly constraint: Constraint;
-  /** Grows with the number of places, since there are fewer pods in each. */
+  /** Increases with the number of domains, since each has fewer pods. */
   readonly weight: number;
   countIn(node: NodeInfo): number;
 }
 
 interface ScoringNodes {
   readonly pod: PodInfo;
-  /** Nodes that the pod fits on, and those whose pods count. */
+  /** The feasible nodes, and the nodes whose pods are counted. */
   readonly feasible: readonly NodeInfo[];
   readonly counted: readonly NodeInfo[];
   readonly cluster: Cluster;
@@ -43,7 +43,7 @@ const constraintScorer = function* (constraint: Constraint, {pod, feasible, coun
 
 const prepare = function* (pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster, defaults: readonly DefaultConstraint[] | undefined): Steps<NodeScorer | undefined> {
   const hasConstraints = (pod.pod.spec?.topologySpreadConstraints ?? []).length > 0;
-  // Places that somebody asked for must all be there; those that nobody did make do with what there is.
+  // Nodes must have all topology keys of stated constraints; for system defaults, those that they have.
   const requireAllTopologies = hasConstraints || defaults !== undefined;
   const constraints = hasConstraints ? ownConstraints(pod, 'ScheduleAnyway', cluster) : defaultConstraints(pod, defaults ?? systemConstraints(cluster.naming), 'ScheduleAnyway', cluster);
   if (constraints.length === 0) return undefined;
@@ -72,7 +72,7 @@ const prepare = function* (pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cl
   };
 };
 
-/** Prefers places with few pods like this one. Pods that state no constraints have these, or those of the system. */
+/** Prefers domains with few matching pods. Pods without constraints use the given defaults, or those of the system. */
 export const podTopologySpreadBy = (defaults?: readonly DefaultConstraint[]): Score => ({
   plugin: 'PodTopologySpread',
   weight: 2,

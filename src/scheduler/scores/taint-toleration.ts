@@ -2,7 +2,7 @@ import {isTolerated} from '#src/model/taints.js';
 import type {Score} from '#src/scheduler/plugin.js';
 import {normalizeScores} from './normalize.js';
 
-/** Prefers nodes with few taints that would rather not have the pod. */
+/** Prefers nodes with few untolerated `PreferNoSchedule` taints. */
 export const taintTolerationScore: Score = {
   plugin: 'TaintToleration',
   weight: 3,

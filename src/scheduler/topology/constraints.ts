@@ -9,7 +9,7 @@ import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Cluster} from '#src/scheduler/plugin.js';
 import {selectorOfOwners} from './owners.js';
 
-/** What a pod asks about how evenly pods like it are spread. */
+/** A topology spread constraint of a pod. */
 export interface Constraint {
   readonly maxSkew: number;
   readonly topologyKey: string;
@@ -21,7 +21,7 @@ export interface Constraint {
 
 export type UnsatisfiableAction = 'DoNotSchedule' | 'ScheduleAnyway';
 
-/** The selector, narrowed to pods that share this one's values of some labels. */
+/** Returns the selector, restricted to pods with the same values for the match label keys. */
 const withMatchLabelKeys = (selector: LabelSelector, keys: readonly string[], {labels}: PodInfo): LabelSelector => {
   const shared = keys.filter(key => Object.hasOwn(labels, key)).map(key => ({key, operator: 'in' as const, values: [labels[key]!]}));
   return shared.length > 0 ? labelSelector([...selector.requirements, ...shared]) : selector;
@@ -36,24 +36,24 @@ const constraintOf = (of: Frozen<TopologySpreadConstraint>, pod: PodInfo, {gate}
   honoursTaints: of.nodeTaintsPolicy === 'Honor',
 });
 
-/** The constraints of a pod of one kind, as it states them itself. */
+/** Returns the pod's own constraints with this action. */
 export const ownConstraints = (pod: PodInfo, when: UnsatisfiableAction, cluster: Cluster): Constraint[] =>
   (pod.pod.spec?.topologySpreadConstraints ?? []).filter(({whenUnsatisfiable}) => whenUnsatisfiable === when).map(each => constraintOf(each, pod, cluster));
 
-/** A constraint on pods that state none, on those of their service or their owner. */
+/** A default constraint for pods that state none; it applies to the pods of their service or owner. */
 export interface DefaultConstraint {
   readonly maxSkew: number;
   readonly topologyKey: string;
   readonly when: UnsatisfiableAction;
 }
 
-/** What is preferred for pods that state no constraints, unless told otherwise: that they are spread over zones and nodes. */
+/** The system's default constraints: soft spreading over zones and nodes. */
 export const systemConstraints = (naming: Naming): readonly DefaultConstraint[] => [
   {topologyKey: naming.labels.hostname, maxSkew: 3, when: 'ScheduleAnyway'},
   {topologyKey: naming.subKey('topology', 'zone'), maxSkew: 5, when: 'ScheduleAnyway'},
 ];
 
-/** The default constraints of one kind on a pod; none on a pod of nobody. */
+/** Returns the default constraints with this action; empty for a pod without service and owner. */
 export const defaultConstraints = (pod: PodInfo, defaults: readonly DefaultConstraint[], when: UnsatisfiableAction, cluster: Cluster): Constraint[] => {
   const chosen = defaults.filter(constraint => constraint.when === when);
   const selector = chosen.length > 0 ? selectorOfOwners(pod, cluster) : undefined;
@@ -61,10 +61,10 @@ export const defaultConstraints = (pod: PodInfo, defaults: readonly DefaultConst
   return chosen.map(({topologyKey, maxSkew}) => ({topologyKey, maxSkew, minDomains: 1, selector, honoursAffinity: true, honoursTaints: false}));
 };
 
-/** Whether a node is a place by every one of the constraints. */
+/** Whether a node has the topology keys of all constraints. */
 export const hasTopologyKeys = (labels: Readonly<Record<string, string>>, constraints: readonly Constraint[]): boolean => constraints.every(({topologyKey}) => labels[topologyKey] !== undefined);
 
-/** Whether pods on a node count, as the constraint says: those that this pod could be on at all. */
+/** Returns whether pods on a node are counted, by the constraint's node inclusion policies. */
 export const nodeInclusion = ({honoursAffinity, honoursTaints}: Constraint, {pod: {spec}}: PodInfo): ((node: NodeInfo) => boolean) => {
   const isSelective = honoursAffinity && Boolean(spec?.nodeSelector ?? requiredTerms(spec!));
   return ({node}) => {

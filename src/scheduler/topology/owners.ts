@@ -9,7 +9,7 @@ interface Selecting extends KubeObject {
   spec?: {selector?: unknown};
 }
 
-/** Owners that select pods, and how they write it. */
+/** The kinds of owners that select pods, and the form of their selectors. */
 const owners: readonly {readonly kind: Kind<Selecting>; readonly isLabelMap: boolean}[] = [
   {kind: kinds.replicationControllers as Kind<Selecting>, isLabelMap: true},
   {kind: kinds.replicaSets as Kind<Selecting>, isLabelMap: false},
@@ -27,7 +27,7 @@ const ownSelector = ({pod, namespace}: PodInfo, {lister, naming}: Cluster): Labe
 
 const services = selecting<ObjectOf<typeof kinds.services>, Record<string, string>>(({spec}) => spec?.selector, selectorForLabels);
 
-/** Describes the pods that belong together with this one: what every service that selects it selects by, and what its owner does. */
+/** Returns the selector of the pod's group: the combined selectors of its services and its owner. */
 export const selectorOfOwners = (pod: PodInfo, cluster: Cluster): LabelSelector => {
   const labels: Record<string, string> = {};
   for (const {spec} of services.parentsOf(cluster.lister(kinds.services), pod.pod)) Object.assign(labels, spec?.selector);

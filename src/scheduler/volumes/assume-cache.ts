@@ -3,7 +3,7 @@ import {keyOf, keyText} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Lister} from '#informers/lister.js';
 
-/** Objects of a cache as they will be once what was decided is written. What the server says later wins. */
+/** Cached objects with assumed changes that are not written yet. A later state from the server wins. */
 export class AssumeCache<T extends KubeObject> {
   readonly #lister: () => Lister<T>;
   readonly #assumed = new Map<string, Frozen<T>>();
@@ -17,7 +17,7 @@ export class AssumeCache<T extends KubeObject> {
     return cached && this.assumedOr(cached);
   }
 
-  /** An object of the cache as it is taken to be. */
+  /** Returns the assumed state of a cached object, if there is one. */
   assumedOr(cached: Frozen<T>): Frozen<T> {
     const key = keyText(keyOf(cached));
     const assumed = this.#assumed.get(key);
@@ -27,17 +27,17 @@ export class AssumeCache<T extends KubeObject> {
     return cached;
   }
 
-  /** The object of the cache, whatever was assumed. */
+  /** The cached object, without assumed changes. */
   cached(key: string): Frozen<T> | undefined {
     return this.#lister().get(key);
   }
 
-  /** Takes an object to be like this from now on, as long as the server holds the version it was made from. */
+  /** Assumes this state of an object, as long as the cache holds the version it was made from. */
   assume(object: Frozen<T>): void {
     this.#assumed.set(keyText(keyOf(object)), object);
   }
 
-  /** Takes it back. */
+  /** Drops the assumed state. */
   restore(object: Frozen<T>): void {
     this.#assumed.delete(keyText(keyOf(object)));
   }

@@ -19,7 +19,7 @@ export interface VolumeBinderParts {
   lister<T extends KubeObject>(source: Source<T>): Lister<T>;
 }
 
-/** How long the claims of a pod may take to get their volumes. */
+/** How long binding the volumes of a pod may take. */
 const bindTimeoutMs = 600_000;
 
 interface Written {
@@ -29,7 +29,7 @@ interface Written {
 
 const isOlder = (seen: Frozen<KubeObject>, written: Frozen<KubeObject>): boolean => Number(seen.metadata?.resourceVersion) < Number(written.metadata?.resourceVersion);
 
-/** Carries out what is planned for the claims of pods, and knows how claims and volumes will be once it is. */
+/** Binds the claims of pods to volumes as planned, and serves claims and volumes with assumed changes. */
 export class VolumeBinder {
   readonly claims: AssumeCache<Claim>;
   readonly volumes: AssumeCache<Volume>;
@@ -42,12 +42,12 @@ export class VolumeBinder {
     this.volumes = new AssumeCache(() => parts.lister(kinds.persistentVolumes));
   }
 
-  /** Claims or volumes have changed. */
+  /** Called when claims or volumes have changed. */
   onChange(): void {
     for (const check of this.#checks) check();
   }
 
-  /** Takes the plan to be carried out; `settle` carries it out and waits until every claim has its volume. */
+  /** Assumes the plan. `preBind` carries it out and waits until every claim is bound. */
   reserve({bindings, provisions}: VolumePlan, node: string): Reservation {
     const {naming} = this.#parts;
     const {selectedNode} = volumeAnnotations(naming);
@@ -82,7 +82,7 @@ export class VolumeBinder {
     await this.#waitUntil(() => this.#isDone(pod, node, written, bound), signal);
   }
 
-  /** Whether every claim has its volume. Throws where that has become impossible. */
+  /** Whether every claim is bound. Throws if that has become impossible. */
   #isDone(pod: PodInfo, nodeName: string, {volumes, claims}: Written, bound: readonly string[]): boolean {
     const {naming, lister} = this.#parts;
     const node = lister(kinds.nodes).get(nodeName);
@@ -105,7 +105,7 @@ export class VolumeBinder {
       const name = claim.metadata?.name;
       if (!seen) throw new Error(`failed to check provisioning pvc: persistentvolumeclaim ${JSON.stringify(name)} not found`);
       if (isOlder(seen, claim)) return false;
-      // Who makes volumes takes the choice of the node back when it fails.
+      // A provisioner removes the selected node when it fails.
       if (seen.metadata?.annotations?.[volumeAnnotations(naming).selectedNode] !== nodeName) throw new Error(`provisioning failed for PVC ${JSON.stringify(name)}`);
       const volume = seen.spec?.volumeName ? this.volumes.cached(seen.spec.volumeName) : undefined;
       if (volume) reaches(volume);
@@ -117,7 +117,7 @@ export class VolumeBinder {
     });
   }
 
-  /** Looks again whenever something has changed. Rejects with what `isDone` throws, or when it takes too long. */
+  /** Checks again on every change. Rejects with what `isDone` throws, or after the timeout. */
   #waitUntil(isDone: () => boolean, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (then: () => void) => {

@@ -5,18 +5,18 @@ import {claimOfVolume, classOf, isFullyBound, isDelayedBinding, type Claim, type
 import {type PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Cluster} from '#src/scheduler/plugin.js';
 
-/** The claims of a pod by how far they are. */
+/** The claims of a pod, by binding state. */
 export interface PodClaims {
   readonly bound: readonly Frozen<Claim>[];
-  /** Those that get a volume when their pod gets a node. */
+  /** Claims that are bound once their pod is scheduled (WaitForFirstConsumer). */
   readonly unboundDelayed: readonly Frozen<Claim>[];
-  /** Those that should have one by now. */
+  /** Claims that should be bound already. */
   readonly unboundImmediate: readonly Frozen<Claim>[];
 }
 
 const quoted = (text: string | undefined): string => JSON.stringify(text ?? '');
 
-/** Why a pod cannot use the claim of a volume, if it cannot. */
+/** Returns why a pod cannot use the claim of a volume. */
 const claimRejection = (pod: Frozen<Pod>, volume: Frozen<PodVolume>, name: string, claim: Frozen<Claim> | undefined): string | undefined => {
   if (!claim) return volume.ephemeral ? `waiting for ephemeral volume controller to create the persistentvolumeclaim ${quoted(name)}` : `persistentvolumeclaim ${quoted(name)} not found`;
   const {metadata, spec, status} = claim;
@@ -28,7 +28,7 @@ const claimRejection = (pod: Frozen<Pod>, volume: Frozen<PodVolume>, name: strin
 
 export const classNamed = (name: string, {lister}: Cluster): Frozen<StorageClass> | undefined => lister(kinds.storageClasses).get(name);
 
-/** Sorts the claims of a pod, or says why it cannot use one; nothing where it has none. */
+/** Returns the claims of a pod by state, or the reason why it cannot use one; undefined if it has none. */
 export const claimsOf = ({pod, namespace}: PodInfo, cluster: Cluster): PodClaims | string | undefined => {
   const {naming, volumes} = cluster;
   const claims: Frozen<Claim>[] = [];

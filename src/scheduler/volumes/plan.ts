@@ -9,7 +9,7 @@ import type {Cluster} from '#src/scheduler/plugin.js';
 import {classNamed, type PodClaims} from './claims.js';
 import type {VolumePlan} from './volume-plan.js';
 
-/** Reasons why a node does not do, as people are told. */
+/** Rejection reasons, as reported. */
 const reasons = {
   unreachable: "node(s) didn't match PersistentVolume's node affinity",
   noVolume: "node(s) didn't find available persistent volumes to bind",
@@ -17,12 +17,12 @@ const reasons = {
   gone: 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)',
 } as const;
 
-/** Volumes of those classes that waiting claims may be bound to. */
+/** The volumes of those classes that unbound claims may be bound to. */
 export type AvailableVolumes = ReadonlyMap<string, readonly Frozen<Volume>[]>;
 
 type Capacity = ObjectOf<typeof kinds.csiStorageCapacities>;
 
-/** The provisioner of classes whose volumes nobody makes. */
+/** The provisioner of classes without dynamic provisioning. */
 const noProvisioner = 'no-provisioner';
 
 const isAllowed = ({allowedTopologies}: Frozen<StorageClass>, {labels}: NodeInfo): boolean =>
@@ -38,7 +38,7 @@ interface ReadCapacity {
   readonly topology: LabelSelector | undefined;
 }
 
-/** Capacities as they were read, once for each state of one: they are asked about for every node and pod. */
+/** Parsed capacities, once per object version: they are read for every node and pod. */
 const capacities = new WeakMap<object, ReadCapacity>();
 
 const readCapacity = (capacity: Frozen<Capacity>): ReadCapacity => {
@@ -50,7 +50,7 @@ const readCapacity = (capacity: Frozen<Capacity>): ReadCapacity => {
   return known;
 };
 
-/** Whether storage of that class is left that the node has access to, as far as the driver tells. */
+/** Whether the class has enough storage that is accessible from the node, as reported by the driver. */
 const hasSpace = (claim: Frozen<Claim>, storageClass: Frozen<StorageClass>, {labels}: NodeInfo, {lister}: Cluster): boolean => {
   if (!claim.spec?.resources?.requests?.['storage']) return true;
   if (!lister(kinds.csiDrivers).get(storageClass.provisioner)?.spec.storageCapacity) return true;
@@ -65,7 +65,7 @@ const hasSpace = (claim: Frozen<Claim>, storageClass: Frozen<StorageClass>, {lab
 
 const bySize = (a: Frozen<Claim>, b: Frozen<Claim>): number => compareQuantities(claimedStorage(a), claimedStorage(b));
 
-/** Why volumes cannot be made for the claims on a node, if they cannot. */
+/** Returns why volumes cannot be provisioned for the claims on a node. */
 const provisioningRejection = (claims: readonly Frozen<Claim>[], node: NodeInfo, cluster: Cluster): string | undefined => {
   for (const claim of claims) {
     const storageClass = classNamed(classOf(claim, cluster.naming), cluster);
@@ -76,7 +76,7 @@ const provisioningRejection = (claims: readonly Frozen<Claim>[], node: NodeInfo,
   return undefined;
 };
 
-/** Plans the claims of a pod for a node, or says why it cannot run there. */
+/** Plans the claims of a pod for a node, or returns the reasons why it cannot run there. */
 export const planFor = ({bound, unboundDelayed}: PodClaims, available: AvailableVolumes, node: NodeInfo, cluster: Cluster): VolumePlan | readonly string[] => {
   const {naming, volumes} = cluster;
   const found: string[] = [];

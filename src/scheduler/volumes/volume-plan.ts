@@ -1,10 +1,10 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Claim, Volume} from '#src/model/volumes.js';
 
-/** What has to happen to a pod's claims for it to run on a node. */
+/** The bindings that a pod's claims need for a node. */
 export interface VolumePlan {
-  /** Claims with the volumes that are there for them. */
+  /** Claims with existing volumes for them. */
   readonly bindings: readonly {readonly claim: Frozen<Claim>; readonly volume: Frozen<Volume>}[];
-  /** Claims whose volume is still to be made. */
+  /** Claims whose volumes are to be provisioned. */
   readonly provisions: readonly Frozen<Claim>[];
 }
