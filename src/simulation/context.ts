@@ -11,10 +11,10 @@ import type {AddressPool} from './node/addresses.js';
 import type {Agent} from './node/agent.js';
 import type {Rules} from './rules/rules.js';
 
-/** Pods by the node they are bound to. */
+/** Pods by node. */
 export const podsByNode: Index<Pod> = {name: 'node', values: ({spec}) => (spec?.nodeName ? [spec.nodeName] : [])};
 
-/** Pods by their addresses, but for those that share their node's. */
+/** Pods by address, except those on the host network. */
 export const podsByAddress: Index<Pod> = {name: 'address', values: ({spec, status}) => (spec?.hostNetwork ? [] : (status?.podIPs ?? []).flatMap(({ip}) => ip ?? []))};
 
 /** What all parts of the simulation share. */
@@ -26,13 +26,13 @@ export interface SimulationContext {
   readonly rules: Rules;
   readonly nodes: Lister<Node>;
   readonly pods: Lister<Pod>;
-  /** The process's own way to the server, for what a rule says in an administrator's name. */
+  /** The process's own client, for what rules set with administrator rights. */
   readonly client: Client;
-  /** Addresses of pods on nodes without a range of their own. */
+  /** Address pools for pods on nodes without pod ranges. */
   readonly sharedPools: AddressPool[];
   readonly agents: ReadonlyMap<string, Agent>;
-  /** What all containers may hold in files. */
+  /** The limit of all containers' files. */
   readonly fileBudget: Budget;
-  /** Asks for a look at a pod, by its key. */
+  /** Queues a pod, by key. */
   enqueuePod(key: string): void;
 }

@@ -10,13 +10,13 @@ import type {PodRecords} from './streams/target.js';
 import {usageAmount, idle} from './usage.js';
 import {podsByNode, type SimulationContext} from './context.js';
 
-/** Processor time that was used up to a moment. */
+/** The CPU time used up to a moment. */
 interface CpuTime {
   coreMs: number;
   at: number;
 }
 
-/** Adds up what is used from one look to the next, so that the sum only grows, whatever becomes of the rate. */
+/** Accumulates CPU time from one reading to the next, so that the counter never decreases when the rate changes. */
 const usageMeter = () => {
   const cpuTimes = new WeakMap<object, CpuTime>();
   return (what: object, since: number, {cpuMillis, memoryBytes}: ResourceUsage, now: number): Consumption => {
@@ -50,10 +50,10 @@ const limitsOf = ({resources}: Frozen<AnyContainer>): Pick<ContainerStats, 'cpuR
 type Running = Extract<ContainerRecord['state'], {is: 'running'}>;
 type Probe = NonNullable<Frozen<AnyContainer>['livenessProbe']>;
 
-/** How many tries of a probe lie in a span of time. */
+/** Returns the number of probe attempts in an interval. */
 const attemptsBetween = ({periodSeconds = 10}: Probe, from: number, to: number): number => (to < from ? 0 : Math.floor((to - from) / (periodSeconds * 1000)) + 1);
 
-/** Tries fail until what they ask for is so, and succeed from then on; those of a startup probe end with the first success. */
+/** Probe attempts fail until the container is started or ready, and succeed from then on; those of a startup probe end with the first success. */
 const probeStatsOf = (container: Frozen<AnyContainer>, {startedAt, startedBy, readyBy}: Running, now: number): ProbeStats[] => {
   const {startupProbe, livenessProbe, readinessProbe} = container as {readonly [K in 'startupProbe' | 'livenessProbe' | 'readinessProbe']?: Probe};
   const probeStats = (type: ProbeStats['type'], probe: Probe | undefined, since: number, succeedsFrom: number): ProbeStats[] => {
@@ -68,7 +68,7 @@ const probeStatsOf = (container: Frozen<AnyContainer>, {startedAt, startedBy, re
   return [...probeStats('Startup', startupProbe, startedAt, startedBy), ...probeStats('Liveness', livenessProbe, others, others), ...probeStats('Readiness', readinessProbe, others, readyBy)];
 };
 
-/** What the agent of a simulated node measures, as rules and pods themselves say. */
+/** Returns the reader of a simulated node's statistics, from the rules and the pods. */
 export const nodeStatsReader = (context: SimulationContext, {behaviors, recordOf}: Pick<PodRecords, 'behaviors' | 'recordOf'>, node: string): (() => NodeStats) => {
   const {clock} = context;
   const startedAt = clock.now();
@@ -132,7 +132,7 @@ export const nodeStatsReader = (context: SimulationContext, {behaviors, recordOf
   };
 };
 
-/** What a node knows of the pods that are bound to it. */
+/** Returns the node's records of the pods bound to it. */
 export const recordsOn = (context: SimulationContext, recordOf: PodRecords['recordOf'], node: string): PodRecord[] =>
   context.pods.by(podsByNode, node).flatMap(({metadata: {namespace = '', name = ''} = {}}) => {
     const record = recordOf(`${namespace}/${name}`);

@@ -11,15 +11,15 @@ import {register} from './node/registration.js';
 import {podsByNode, type SimulationContext} from './context.js';
 
 export interface NodeHooks {
-  /** Called when a node was looked at for the first time, whatever came of it. */
+  /** Called after the first sync of a node, whatever its result. */
   registered(name: string): void;
-  /** Called when a node has told its status, or has nothing to tell because it is off or gone. */
+  /** Called when a node has reported its status, or cannot because it is off or deleted. */
   reported(name: string): void;
-  /** Called with a refusal of a registration that can never succeed. */
+  /** Called when a registration can never succeed. */
   refused(error: StatusError): void;
 }
 
-/** Keeps the nodes themselves: registers each once, then tells that it lives and how it is. */
+/** Reconciles the simulated nodes: registers each once, then renews its lease and reports its status. */
 export const createNodeReconciler = (context: SimulationContext, {registered, reported, refused}: NodeHooks): Reconcile => {
   const {clock, random, naming, nodes, agents} = context;
   const podsOn = ({machine: {name}}: Agent): readonly Frozen<Pod>[] => context.pods.by(podsByNode, name);
@@ -36,7 +36,7 @@ export const createNodeReconciler = (context: SimulationContext, {registered, re
     await renew(context, agent, node);
     await reportStatus(context, agent, node);
     recordSchedulable(agent, node);
-    // The beats of many nodes spread over the whole time between two.
+    // Renewals of many nodes are spread over the period.
     if (isNew) agent.renewAt = Math.ceil(clock.monotonic() + random.float() * renewMs);
     return isDrainRequested(naming, node) ? drain(context, agent, node, podsOn(agent)) : Infinity;
   };
@@ -54,7 +54,7 @@ export const createNodeReconciler = (context: SimulationContext, {registered, re
       const wait = Math.min(afterMs, nextPowerChange(agent, now) - now);
       return wait === Infinity ? settled : requeueAfter(Math.max(0, wait));
     };
-    // A Node that somebody deleted stays away until the agent is started again.
+    // A deleted Node is not created again until the agent restarts.
     const node = agent.registered ? nodes.get(name) : await register(context, agent).catch(reportRefusal);
     const wasPoweredOff = agent.isPoweredOff;
     agent.isPoweredOff = isSwitchedOff(naming, agent, node, now);

@@ -20,22 +20,22 @@ import {valueIn, type PodRecords} from './streams/target.js';
 import {behaviors as behaviorsOf} from './rules/behaviors.js';
 import type {SimulationContext} from './context.js';
 
-/** What the simulated nodes know of their pods. */
+/** The records of the pods of simulated nodes, with their reconciler. */
 export interface PodReconciler extends PodRecords {
   readonly reconcile: Reconcile;
-  /** Takes over a pod that ran before, without asking whether there is room. */
+  /** Restores a pod that ran before, without admission. */
   restore(pod: Frozen<Pod>): void;
 }
 
 const conflictRetryMs = 100;
 
 const notifyListeners = ({listeners}: PodRecord): void => {
-  // Whoever is told may listen anew at once: that one waits for the next time.
+  // A listener may register again when called: it waits for the next change then.
   const current = [...listeners];
   for (const run of current) run();
 };
 
-/** Keeps the pods that are bound to simulated nodes. */
+/** Reconciles the pods that are bound to simulated nodes. */
 export const createPodReconciler = (context: SimulationContext): PodReconciler => {
   const {clock, naming, nodes} = context;
   const records = new Map<string, PodRecord>();
@@ -46,7 +46,7 @@ export const createPodReconciler = (context: SimulationContext): PodReconciler =
     if (!agent) return;
     if (record.allocation) releaseAllocation(agent.allocation, record.allocation);
     delete record.allocation;
-    // Others may have waited for that room.
+    // Pods may be waiting for the released resources.
     for (const key of agent.deferred) context.enqueuePod(key);
     agent.deferred.clear();
     addresses.release(agent, record.pod, record.addresses);
@@ -119,7 +119,7 @@ export const createPodReconciler = (context: SimulationContext): PodReconciler =
     recordEvent: eventRecorderFor(agent, record),
   });
 
-  /** Tells once of instructions on the pod that nobody understands. */
+  /** Records an event once for an invalid annotation of the pod. */
   const reportBehaviorError = (agent: Agent, record: PodRecord): void => {
     const complaint = behaviors.errorOf(record.pod);
     if (complaint && complaint !== record.behaviorError) agent.events.warning(record.pod, 'InvalidBehavior', complaint);
@@ -127,7 +127,7 @@ export const createPodReconciler = (context: SimulationContext): PodReconciler =
     else delete record.behaviorError;
   };
 
-  /** What the pod refers to is looked for before anything of it starts. */
+  /** References of the pod are checked before anything is started. */
   const checkReferences = async (agent: Agent, record: PodRecord): Promise<void> => {
     if (!hasReferences(record.pod) || record.isFinished || record.termination || record.containers.every(({state}) => state.is !== 'waiting')) return;
     if (record.missing && clock.now() < record.missing.retryAt) return;
@@ -173,7 +173,7 @@ export const createPodReconciler = (context: SimulationContext): PodReconciler =
         return next === Infinity ? settled : requeueAfter(Math.max(0, next - clock.now()));
       } catch (error) {
         if (isNotFound(error)) return settled;
-        // Another one of that name, of which the cache will tell, or one that others change much.
+        // The pod was replaced, as the cache will show, or changes concurrently.
         if (isConflict(error)) return requeueAfter(conflictRetryMs);
         throw error;
       }

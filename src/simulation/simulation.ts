@@ -34,7 +34,7 @@ import {usageReader} from './usage.js';
 import {podsByAddress, type SimulationContext} from './context.js';
 
 export interface SimulationOptions {
-  /** How many nodes there are. */
+  /** The number of nodes. */
   readonly nodes: number;
   readonly naming: Naming;
   readonly clock: Clock;
@@ -42,59 +42,59 @@ export interface SimulationOptions {
   readonly log: Log;
   readonly meter: Meter;
   readonly rules?: Rules;
-  /** The families of addresses that nodes and pods have, the first counting most; IPv4 alone unless given. */
+  /** The address families of nodes and pods, the primary one first. Default IPv4. */
   readonly families?: readonly Family[];
-  /** How nodes are called and where their agents answer; within the process unless given. */
+  /** Names and addresses of nodes and agents. Default within the process. */
   readonly placement?: Placement;
-  /** The release the nodes report. */
+  /** The release that nodes report. */
   readonly version: string;
-  /** The process's own client: it follows pods and nodes for all. */
+  /** The process's own client, which watches pods and nodes for all. */
   readonly client: Client;
-  /** A client that acts as a node. */
+  /** Returns a client with a node's identity. */
   clientAs(user: UserInfo): Client;
-  /** The least time the server is asked to keep a watch, where the informers' own will not do. */
+  /** The minimum watch timeout to request, where the informers' default is unsuitable. */
   readonly watchSeconds?: number;
   /** Whether cached objects are deeply frozen, for tests. */
   readonly freeze?: boolean;
 }
 
-/** How a simulated node is reached. */
+/** How to reach a simulated node. */
 export interface SimulatedNode {
   readonly name: string;
   readonly address: string;
   /** The port of its agent. */
   readonly port: number;
-  /** Absent while the node is switched off. */
+  /** Undefined while the node is switched off. */
   readonly agent: NodeAgent | undefined;
 }
 
-/** Simulated nodes at work. */
+/** A running simulation of nodes. */
 export interface Simulation {
-  /** What pods and nodes use, as the rules say. */
+  /** The resource usage of pods and nodes, from the rules. */
   readonly usage: UsageReader;
-  /** Resolves once every node has told its status, or has nothing to tell. */
+  /** Resolves once every node has reported its status, or cannot. */
   readonly reported: Promise<void>;
-  /** The node that has a name or an address. */
+  /** Returns the node with a name or address. */
   nodeAt(host: string): SimulatedNode | undefined;
-  /** The pod of a simulated node that has an address. */
+  /** Returns the pod of a simulated node with an address. */
   podAt(address: string): {readonly namespace: string; readonly pod: string; readonly node: SimulatedNode} | undefined;
-  /** Ends all work; what is written stays. */
+  /** Stops all work; stored objects stay. */
   stop(): Promise<void>;
 }
 
-/** How many nodes and how many pods are worked on at once. */
+/** How many nodes and pods are synced concurrently. */
 const nodeConcurrency = 16;
 const podConcurrency = 32;
 
-/** What the files of all containers together may hold. */
+/** The limit of the files of all containers together. */
 const maxFileBytes = 256 << 20;
 
-/** Runs simulated nodes against a server; resolves once every one is registered. */
+/** Starts simulated nodes against a server; resolves once every one is registered. */
 export const startSimulation = async (options: SimulationOptions): Promise<Simulation> => {
   const {clock, random, log, meter, naming, client, rules = noRules, families = [4], placement = inProcess(families)} = options;
   const lifetime = new AbortController();
   const {signal} = lifetime;
-  setMaxListeners(0, signal); // As many listen as there are nodes.
+  setMaxListeners(0, signal); // Each node adds listeners.
   const informers = new InformerFactory({...options, component: 'simulation', minResyncMs: 0, signal});
   const pods = informers.informer<Pod>(kinds.pods);
   const nodes = informers.informer<Node>(kinds.nodes);
@@ -159,7 +159,7 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   return {usage: usageReader(context, podReconciler), reported: reported.done, ...lookups(context, podReconciler), stop};
 };
 
-/** Names to complete off: `done` resolves with the last of them. */
+/** Waits for a set of names: `done` resolves when all are complete. */
 const countdown = (names: Iterable<string>): {readonly done: Promise<void>; complete(name: string): void; fail(error: unknown): void} => {
   const left = new Set(names);
   let resolve = () => {};
@@ -178,7 +178,7 @@ const countdown = (names: Iterable<string>): {readonly done: Promise<void>; comp
   };
 };
 
-/** Finds nodes by their names and addresses, and pods by theirs. */
+/** Looks up nodes by name and address, and pods by address. */
 const lookups = (context: SimulationContext, podReconciler: PodReconciler): Pick<Simulation, 'nodeAt' | 'podAt'> => {
   const byHost = new Map([...context.agents.values()].flatMap(({machine: {name, addresses}}) => [name, ...addresses].map(host => [host, name] as const)));
   const agents = new Map<string, NodeAgent>();

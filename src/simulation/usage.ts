@@ -8,16 +8,16 @@ import type {UsageSetting} from './rules/behavior.js';
 import type {Behaviors} from './rules/behaviors.js';
 import {podsByNode, type SimulationContext} from './context.js';
 
-/** What one figure stands for: measurements go back so far. */
+/** The measurement window of usage. */
 const windowMs = 10_000;
 
-/** What a node uses for itself. */
+/** The node's own usage. */
 export const idle = {cpuMillis: 50, memoryBytes: 256 * 1024 ** 2} satisfies ResourceUsage;
 
 export const usageAmount = (of: UsageSetting, {resources}: Frozen<AnyContainer>, name: 'cpu' | 'memory', scale: number): number =>
   'amount' in of ? of.amount : of.ofRequest * scale * quantityNumber(parseQuantity(resources?.requests?.[name] ?? '0'));
 
-/** The figures of use that rules and pods themselves give, of whatever runs now. */
+/** Returns the usage of running pods and nodes, from the rules and the pods' annotations. */
 export const usageReader = (context: SimulationContext, {behaviors, recordOf}: {readonly behaviors: Behaviors; recordOf(key: string): PodRecord | undefined}): UsageReader => {
   const {clock, naming, agents} = context;
   const measured = (): Measurement => ({timestamp: clock.now(), windowMs});

@@ -7,19 +7,19 @@ import {aPlane} from '#test/controllers/plane.js';
 
 export type NodesPlane = Plane & {readonly clock: VirtualClock};
 
-/** A plane with simulated nodes that runs no controllers but those that pods cannot do without. */
+/** A plane with simulated nodes and only the controllers that pods need. */
 export const aPlaneWithNodes = (options: Omit<PlaneOptions, 'clock' | 'listen' | 'freeze'> & {readonly clock?: VirtualClock} = {}): Promise<NodesPlane> =>
   aPlane({nodes: 1, controllerManagerArgs: ['--controllers=serviceaccount-controller'], ...options});
 
 export interface BoundPod extends Partial<NonNullable<Pod['spec']>> {
   readonly name?: string;
   readonly node?: string;
-  /** What it says of its own behavior. */
+  /** Its behavior annotation. */
   readonly behavior?: string;
   readonly metadata?: Pod['metadata'];
 }
 
-/** A pod with one container, bound to a node from the start. */
+/** A pod with one container, bound to a node. */
 export const aBoundPod = ({name = 'pod', node = 'plat-node-0', behavior, metadata, ...spec}: BoundPod = {}): Pod => ({
   metadata: {name, namespace: 'default', ...metadata, annotations: {...metadata?.annotations, ...(behavior ? {'simulation.plat.io/behavior': behavior} : {})}},
   spec: {nodeName: node, containers: [{name: 'app', image: 'nginx:1.27'}], ...spec},
@@ -29,13 +29,13 @@ export const podsOf = (plane: Plane) => plane.client().resource(kinds.pods);
 
 export const podNamed = (plane: Plane, name = 'pod'): Promise<Pod> => podsOf(plane).get(name, {namespace: 'default'});
 
-/** Makes a pod that is bound to a node. */
+/** Creates a bound pod. */
 export const run = (plane: Plane, pod: BoundPod = {}): Promise<Pod> => podsOf(plane).create(aBoundPod(pod));
 
 export const annotate = (plane: Plane, name: string, annotations: Readonly<Record<string, string | null>>): Promise<Pod> =>
   podsOf(plane).patch(name, 'merge', {metadata: {annotations}}, {namespace: 'default'});
 
-/** `type=status` of a pod's conditions. */
+/** A pod's conditions by type. */
 export const conditionsOf = ({status}: Pod): Record<string, string> => Object.fromEntries((status?.conditions ?? []).map(({type, status: text}) => [type, text]));
 
 const stateText = ({name, state, restartCount, ready}: ContainerStatus): string => {
@@ -44,14 +44,14 @@ const stateText = ({name, state, restartCount, ready}: ContainerStatus): string 
   return `${name} ${what}${restartCount > 0 ? ` after ${restartCount}` : ''}`;
 };
 
-/** How a pod stands, in a line: its phase, why, and each container. */
+/** A pod's state in one line: phase, reason, and each container. */
 export const describePod = ({status}: Pod): string => {
   const {phase, reason, initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = []} = status ?? {};
   const containers = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses].map(stateText);
   return `${phase}${reason ? ` ${reason}` : ''}: ${containers.join(', ')}`;
 };
 
-/** How a pod stands at moments after now, in ms. */
+/** A pod's states at times after now, in ms. */
 export const timeline = async (plane: NodesPlane, name: string, moments: readonly number[]): Promise<Record<number, string>> => {
   const states: Record<number, string> = {};
   let passed = 0;
@@ -63,7 +63,7 @@ export const timeline = async (plane: NodesPlane, name: string, moments: readonl
   return states;
 };
 
-/** `reason: message` of the events about an object, in the order of their making. */
+/** `reason: message` of the events about an object, in order of creation. */
 export const eventsOf = async (plane: Plane, name: string, namespace = 'default'): Promise<string[]> => {
   const {items} = await plane.client().resource(kinds.coreEvents).list({namespace});
   return items

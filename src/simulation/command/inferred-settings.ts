@@ -7,16 +7,16 @@ import {simulateCommand, type CommandOutcome} from './outcome.js';
 
 const defaultMessagePath = '/dev/termination-log';
 
-/** The image that does nothing, by whatever registry and tag. */
+/** The pause image, from any registry and with any tag. */
 const pauseImage = /(^|\/)pause([:@]|$)/;
 
-/** The words a container is started with, as far as its spec tells them; undefined where a value in them is nobody's to know here. */
+/** Returns the command line of a container; undefined if it refers to an unknown value. */
 const commandLineOf = ({command = [], args = []}: Frozen<AnyContainer>, valueOf: (name: string) => string | undefined): readonly string[] | undefined => {
   const words = [...command, ...args].map(word => expand(word, name => valueOf(name)));
   return words.every(word => word !== undefined) ? words : undefined;
 };
 
-/** What a command may read of a container's environment. A reference in the spec to what is not there stays as it is written. */
+/** Returns the environment that a command can read. A reference in the spec to an undefined variable stays as written. */
 export const commandEnvironment = (pod: Frozen<Pod>, container: Frozen<AnyContainer>) => {
   const values = environment(pod, container);
   const isComplete = !container.envFrom?.length;
@@ -29,7 +29,7 @@ export const commandEnvironment = (pod: Frozen<Pod>, container: Frozen<AnyContai
 
 const isPause = (words: readonly string[]): boolean => words.length > 0 && words.length <= 2 && /^\/?pause$/.test(words.at(-1)!);
 
-/** What reads its input until that ends: a shell without a script, or a program that copies it. */
+/** Returns how a container reads its standard input: a shell without a script, or a program that copies it. */
 const stdinReaderOf = ([name = '', ...args]: readonly string[]): Settings['stdin'] => {
   if (args.length > 0) return undefined;
   const base = name.slice(name.lastIndexOf('/') + 1);
@@ -40,7 +40,7 @@ const isOpen = (container: Frozen<AnyContainer>): boolean => (container as {stdi
 
 const cache = new WeakMap<object, Settings>();
 
-/** How a container behaves by what its image and its command plainly say. */
+/** Returns the settings of a container that follow from its image and command. */
 export const inferredSettings = (pod: Frozen<Pod>, container: Frozen<AnyContainer>): Settings => {
   const known = cache.get(container);
   if (known) return known;
@@ -66,7 +66,7 @@ const settingsOf = (pod: Frozen<Pod>, container: Frozen<AnyContainer>): Settings
   return pauseImage.test(image) ? runsForever : noSettings;
 };
 
-/** However little a container does, it is seen running: starting and noticing the end take their time. */
+/** The shortest run: starting a container and noticing its end take time. */
 const minRunMs = 100;
 
 const settingsFromOutcome = ({output, durationMs, exitCode, message}: CommandOutcome): Settings => ({

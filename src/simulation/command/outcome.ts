@@ -1,34 +1,34 @@
 import {parseCommandList, type Redirect} from './shell.js';
 
-/** Something a command writes: when, in ms after its start, and to which output. */
+/** A text that a command writes: when, in ms after its start, and to which output. */
 export interface Output {
   readonly afterMs: number;
   readonly text: string;
   readonly stream: 'stdout' | 'stderr';
 }
 
-/** What a command does, as far as the command itself tells it. */
+/** The simulated effect of a command, as far as the command line determines it. */
 export interface CommandOutcome {
   readonly output: readonly Output[];
-  /** From its start to its end; Infinity for a command that goes on for ever. */
+  /** From start to end; Infinity for a command that never ends. */
   readonly durationMs: number;
   readonly exitCode: number;
-  /** What it leaves in the termination message file. */
+  /** The content of the termination message file. */
   readonly message?: string;
 }
 
-/** What is around a command. */
+/** The environment of a command. */
 export interface CommandEnvironment {
-  /** The value of an environment variable; undefined where nobody knows it. */
+  /** Returns the value of an environment variable; undefined where it is unknown. */
   valueOf(name: string): string | undefined;
-  /** The file of the termination message, where there is one. */
+  /** The path of the termination message file, if there is one. */
   readonly messagePath?: string;
 }
 
-/** A command of which nothing can be said. */
+/** Thrown for a command whose effect cannot be derived. */
 class UnsupportedCommand extends Error {}
 
-/** A script that begins a shell in a shell is followed so deep. */
+/** The deepest nesting of shells that is followed. */
 const maxShellDepth = 4;
 
 class CommandSimulator {
@@ -118,7 +118,7 @@ class CommandSimulator {
 
 const outputs: Readonly<Record<string, 'stdout' | 'stderr'>> = {'&1': 'stdout', '&2': 'stderr', '/dev/stdout': 'stdout', '/dev/stderr': 'stderr'};
 
-/** Where the standard output goes, each redirection counting from the one before. */
+/** Returns the target of the standard output; redirections apply in order. */
 const targetOf = (redirects: readonly Redirect[]): string => {
   const targets: Record<1 | 2, string> = {1: 'stdout', 2: 'stderr'};
   for (const {from, to} of redirects) targets[from] = to === '&1' ? targets[1] : to === '&2' ? targets[2] : (outputs[to] ?? to);
@@ -127,7 +127,7 @@ const targetOf = (redirects: readonly Redirect[]): string => {
 
 const units: Readonly<Record<string, number>> = {'': 1000, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000};
 
-/** How long `sleep` takes for one of its arguments. */
+/** Returns the duration of an argument of `sleep`. */
 const sleepMs = (text: string): number => {
   if (/^inf(inity)?$/i.test(text)) return Infinity;
   const [, amount, unit = ''] = /^(\d+(?:\.\d+)?|\.\d+)([smhd]?)$/.exec(text) ?? [];
@@ -147,8 +147,8 @@ const echoed = (args: readonly string[]): string => {
 };
 
 /**
- * What a command does that says so itself: `sleep`, `true`, `false`, `exit`, `echo`, `tail -f /dev/null`, and lists of these that a shell is given with `-c`. Undefined for every
- * other command: nothing is known of it.
+ * Derives the effect of a command: `sleep`, `true`, `false`, `exit`, `echo`, `tail -f /dev/null`, and lists of these given to a shell with `-c`. Returns undefined for every
+ * other command.
  */
 export const simulateCommand = (words: readonly string[], environment: CommandEnvironment): CommandOutcome | undefined => {
   const simulator = new CommandSimulator(environment);

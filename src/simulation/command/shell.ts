@@ -1,26 +1,26 @@
-/** Where one of the two outputs of a command goes: to the other one, to the termination message, or nowhere. */
+/** A redirection of one output: to the other one, to the termination message, or discarded. */
 export interface Redirect {
   readonly from: 1 | 2;
   readonly to: string;
 }
 
-/** A command and its arguments, and what decides whether the next one runs. */
+/** A command with its arguments, and the operator before the next one. */
 export interface SimpleCommand {
   readonly words: readonly string[];
   readonly redirects: readonly Redirect[];
   readonly joinedBy: ';' | '&&' | '||';
 }
 
-/** A script may have so many characters to be read at all. */
+/** The longest script that is parsed. */
 const maxScriptLength = 16 << 10;
 
-/** What is more to a shell than a character of a word. */
+/** Characters with a meaning to the shell. */
 const specialCharacter = /[`$*?[\](){}|&;<>~!\\'"#\n]/;
 const blank = /[ \t\r]/;
 const redirect = /^>>?[ \t]*(&[12]|[\w./-]+)/;
 const variable = /^\$(?:\{(\w+)\}|([A-Za-z_]\w*))/;
 
-/** A script that is more than a list of commands. */
+/** Thrown for a script that is more than a list of commands. */
 class UnsupportedSyntax extends Error {}
 
 class ScriptParser {
@@ -132,7 +132,7 @@ class ScriptParser {
   }
 }
 
-/** The commands of a script that is no more than a list of them, with the values of variables put in; undefined for any other: with pipes, loops, patterns, or values nobody knows. */
+/** Parses a script that is a list of commands, with variables replaced. Returns undefined for any other script: with pipes, loops, patterns, or unknown values. */
 export const parseCommandList = (text: string, valueOf: (name: string) => string | undefined): readonly SimpleCommand[] | undefined => {
   if (text.length > maxScriptLength) return undefined;
   try {

@@ -5,30 +5,30 @@ import type {CommandEnvironment} from '#src/simulation/command/outcome.js';
 import type {Files} from '#src/simulation/files/files.js';
 import type {ExecRule} from '#src/simulation/rules/behavior.js';
 
-/** Where a command reads and writes. */
+/** The standard streams of a command. */
 export interface CommandIo {
   readonly stdin: Readable | undefined;
   readonly tty: boolean;
-  /** Resolves once there is room for more. */
+  /** Resolves once the stream accepts more. */
   out(content: string | Buffer): Promise<void>;
   err(text: string): Promise<void>;
 }
 
-/** What commands in one container share. */
+/** What the commands in one container share. */
 export interface CommandContext {
   readonly clock: Clock;
-  /** Aborts when the container has ended, or whoever asked has left. */
+  /** Aborts when the container has ended or the client has disconnected. */
   readonly signal: AbortSignal;
   readonly files: Files;
   readonly workingDirectory: string;
   readonly environment: CommandEnvironment;
-  /** What the rules say of commands. */
+  /** The exec rules of the container. */
   readonly rules: readonly ExecRule[];
-  /** A text of a rule with its references replaced. */
+  /** Replaces the references in a text of a rule. */
   expand(text: string): string;
-  /** The container, in words. */
+  /** The container's name for messages. */
   readonly name: string;
 }
 
-/** The path of a file by what a command calls it. */
+/** Resolves a path against the working directory. */
 export const resolvePath = ({workingDirectory}: CommandContext, path: string): string => posix.resolve(workingDirectory, path);

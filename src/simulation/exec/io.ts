@@ -2,7 +2,7 @@ import type {Writable} from 'node:stream';
 import type {CommandStreams} from '#src/api/agent.js';
 import type {CommandIo} from './context.js';
 
-/** Writes to a stream that somebody may want; resolves once there is room for more, or nobody reads any more. */
+/** Writes to a stream; resolves once it accepts more, or is closed. */
 const writeTo = (stream: Writable | undefined, content: string | Buffer): Promise<void> => {
   if (!stream || stream.destroyed || stream.writableEnded || content.length === 0) return Promise.resolve();
   if (stream.write(content)) return Promise.resolve();
@@ -17,7 +17,7 @@ const writeTo = (stream: Writable | undefined, content: string | Buffer): Promis
 
 const terminalLines = (text: string): string => text.replaceAll(/\r?\n/g, '\r\n');
 
-/** The streams of a command, as commands use them: on a terminal both outputs are one, and lines begin at the left. */
+/** Adapts the streams of a command: on a terminal both outputs are one, and lines end with CRLF. */
 export const commandIo = ({stdin, stdout, stderr, tty}: CommandStreams): CommandIo => ({
   stdin,
   tty,

@@ -1,10 +1,10 @@
 import {StringDecoder} from 'node:string_decoder';
 import type {CommandIo} from './context.js';
 
-/** A line that grows beyond this is taken as it is. */
+/** A longer line is split. */
 const maxLineLength = 64 << 10;
 
-/** The lines that are typed. On a terminal what is typed is shown, and may be corrected until the line ends. */
+/** Reads lines of input. On a terminal the input is echoed and can be edited until the line ends. */
 export async function* lineReader(io: CommandIo): AsyncGenerator<string, void, undefined> {
   if (!io.stdin) return;
   const decoder = new StringDecoder('utf8');

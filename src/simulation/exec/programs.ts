@@ -4,7 +4,7 @@ import {NoSpace} from '#src/simulation/files/files.js';
 import {readTar, TarError, writeTar, type TarEntry} from '#src/simulation/files/tar.js';
 import {resolvePath, type CommandContext, type CommandIo} from './context.js';
 
-/** A program that every simulated container has. Resolves with its exit code; undefined where it was called in a way nobody knows here. */
+/** A program that every simulated container has. Resolves with its exit code; undefined for unsupported arguments. */
 export type Program = (args: readonly string[], io: CommandIo, context: CommandContext) => Promise<number | undefined>;
 
 const cat: Program = async (args, io, context) => {
@@ -84,7 +84,7 @@ interface TarCall {
 
 const tarFlags = /^-?[cxmvfop]+$/;
 
-/** How `tar` was called: to or from its standard streams, for only those lead out of a container. */
+/** Parses the arguments of `tar`. Only archives on the standard streams are supported. */
 const tarCall = (args: readonly string[]): TarCall | undefined => {
   const [flags = '', file, ...rest] = args.filter(arg => !/^--no-same-(permissions|owner)$/.test(arg));
   const creates = flags.includes('c');
@@ -111,7 +111,7 @@ const extract = async (io: CommandIo, context: CommandContext, directory: string
     if (!context.files.hasRoom(bytes)) throw new NoSpace();
   };
   for await (const {path, file} of readTar(io.stdin, checkSpace)) {
-    // Nothing leads out of the directory, as `tar` has it.
+    // Entries cannot leave the directory, as in `tar`.
     const target = resolvePath(context, posix.join(directory, posix.normalize(`/${path}`)));
     if (file) context.files.put(target, file);
     else context.files.addDirectory(target.replace(/(.)\/$/, '$1'));
@@ -140,7 +140,7 @@ const tar: Program = async (args, io, context) => {
   }
 };
 
-/** The programs of a simulated container beside those that need nothing but their words. */
+/** The simulated programs that use files or streams. */
 export const programs: ReadonlyMap<string, Program> = new Map([
   ['cat', cat],
   ['ls', ls],

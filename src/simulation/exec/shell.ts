@@ -7,12 +7,12 @@ import {resolvePath, type CommandContext, type CommandIo} from './context.js';
 import {lineReader} from './lines.js';
 import {programs} from './programs.js';
 
-/** The code of a command that was not run. */
+/** The exit code of a command that was not run. */
 const cannotExecuteCode = 126;
 const maxShellDepth = 4;
 const shells = new Set(['sh', 'bash', 'ash', 'dash']);
 
-/** The end of a shell, by `exit`. */
+/** `exits` tells that the shell ends, by `exit` or `exec`. */
 interface Result {
   readonly code: number;
   readonly exits: boolean;
@@ -22,7 +22,7 @@ const exitResult = (code: number): Result => ({code, exits: false});
 
 const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** The script a shell is called with, if it is. */
+/** Returns the script that a shell is called with. */
 const scriptOf = ([name = '', flags = '', script]: readonly string[]): string | undefined => (shells.has(baseName(name)) && /^-[eilux]*c$/.test(flags) ? script : undefined);
 
 const matchingRule = ({rules}: CommandContext, words: readonly string[]): ExecRule | undefined => {
@@ -38,7 +38,7 @@ const runByRule = async ({stdout, stderr, exitCode, afterMs, echo}: ExecRule, io
   return exitCode;
 };
 
-/** Writes what a command that says so itself writes, at its times. */
+/** Writes the derived output of a command at its times. Returns undefined if it cannot be derived. */
 const runSimulated = async (words: readonly string[], io: CommandIo, {clock, signal, environment}: CommandContext): Promise<number | undefined> => {
   const outcome = simulateCommand(words, environment);
   if (!outcome) return undefined;
@@ -62,7 +62,7 @@ const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
     else signal.addEventListener('abort', fail, {once: true});
   });
 
-/** Where the output of a command goes by its redirections; what goes into a file is put there at the end. */
+/** Applies redirections; output to a file is stored by `finish`. */
 const withRedirects = (redirects: readonly Redirect[], io: CommandIo, context: CommandContext): {readonly io: CommandIo; finish(): void} => {
   type Sink = (content: string | Buffer) => Promise<void>;
   const fileContents = new Map<string, Buffer[]>();
@@ -97,7 +97,7 @@ const runSimpleCommand = async ({words, redirects}: SimpleCommand, io: CommandIo
   }));
 };
 
-/** Runs a list of commands, and tells whether it ended the shell. */
+/** Runs a list of commands. The result tells whether it ended the shell. */
 const runList = async (commands: readonly SimpleCommand[], io: CommandIo, context: CommandContext, depth: number): Promise<Result> => {
   let code = 0;
   let before = ';';
@@ -119,7 +119,7 @@ const reportUnsupported = async (words: readonly string[], io: CommandIo, {name}
   return cannotExecuteCode;
 };
 
-/** Runs a command in a simulated container: as a rule says, else what it plainly says itself. Resolves with its exit code; rejects when the signal aborts. */
+/** Runs a command in a simulated container: by a rule, else by its derived effect. Resolves with its exit code; rejects when the signal aborts. */
 export const runCommand = async (words: readonly string[], io: CommandIo, context: CommandContext, depth = 0): Promise<number> => {
   context.signal.throwIfAborted();
   const rule = matchingRule(context, words);
@@ -147,10 +147,10 @@ const reportNoSpace = async (name: string, io: CommandIo, run: () => Promise<num
   }
 };
 
-/** Runs the commands that are typed, line after line, until they end or one of them is `exit`. On a terminal they are asked for. */
+/** Runs commands from the input, line by line, until the input ends or one of them is `exit`. On a terminal it shows a prompt. */
 export const runShell = async (io: CommandIo, context: CommandContext, depth = 0): Promise<number> => {
   let code = 0;
-  // What is typed is this shell's: a command in it that reads would take the lines behind it.
+  // The input belongs to this shell: a command that reads it would consume the following lines.
   const inner: CommandIo = {...io, stdin: undefined};
   const prompt = io.tty ? `${context.workingDirectory} # ` : '';
   await io.out(prompt);

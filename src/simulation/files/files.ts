@@ -1,6 +1,6 @@
 import {posix} from 'node:path';
 
-/** What all containers may hold in their files together, and what is left of it. */
+/** The bytes that are left for the files of all containers. */
 export interface Budget {
   left: number;
 }
@@ -12,19 +12,19 @@ export interface StoredFile {
   readonly modifiedAt: number;
 }
 
-/** There is no room for a file. */
+/** Thrown when a file does not fit. */
 export class NoSpace extends Error {
   override readonly name = 'NoSpace';
 }
 
-/** One container may hold so much. */
+/** Limits of one container. */
 const maxBytes = 16 << 20;
 const maxFiles = 10_000;
 
-/** Directories that every image has. */
+/** Directories that exist in every container. */
 const standardDirectories = ['/', '/bin', '/dev', '/etc', '/home', '/opt', '/root', '/tmp', '/usr', '/var', '/var/log', '/var/run'];
 
-/** The file system of a container, in memory: what rules put there and what was copied into it. */
+/** The file system of a container, in memory: files from rules and files copied into it. */
 export class Files implements Disposable {
   readonly #budget: Budget;
   readonly #files = new Map<string, StoredFile>();
@@ -64,13 +64,13 @@ export class Files implements Disposable {
     this.#files.set(path, file);
   }
 
-  /** Every file at or below a path, in the order of their paths. */
+  /** Returns all files at or below a path, sorted by path. */
   under(path: string): [path: string, file: StoredFile][] {
     const prefix = path === '/' ? '/' : `${path}/`;
     return [...this.#files].filter(([name]) => name === path || name.startsWith(prefix)).sort(([a], [b]) => (a < b ? -1 : 1));
   }
 
-  /** Removes what is at or below a path. */
+  /** Removes everything at or below a path. */
   remove(path: string): void {
     for (const [name, {content}] of this.under(path)) {
       this.#files.delete(name);

@@ -2,21 +2,21 @@ import type {Readable} from 'node:stream';
 import type {StoredFile} from './files.js';
 
 const blockBytes = 512;
-/** What is read of the extended header of an entry. */
+/** The longest extended header that is read. */
 const maxHeaderBytes = 64 << 10;
 
-/** An entry of an archive: a directory where it has no file. */
+/** An entry of an archive; a directory has no file. */
 export interface TarEntry {
   readonly path: string;
   readonly file?: StoredFile;
 }
 
-/** An archive that cannot be read. */
+/** Thrown for an archive that cannot be read. */
 export class TarError extends Error {
   override readonly name = 'TarError';
 }
 
-/** Gives the bytes of a stream in the amounts that are asked for. */
+/** Reads a stream in blocks of given sizes. */
 class BlockReader {
   readonly #source: AsyncIterator<Buffer>;
   #buffered: Buffer = Buffer.alloc(0);
@@ -25,7 +25,7 @@ class BlockReader {
     this.#source = (source as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   }
 
-  /** Fewer at the end of the stream. */
+  /** Returns fewer bytes at the end of the stream. */
   async take(length: number): Promise<Buffer> {
     const pieces: Buffer[] = [this.#buffered];
     let have = this.#buffered.length;
@@ -65,12 +65,12 @@ const checksum = (block: Buffer): number => {
   return sum;
 };
 
-/** The records of an extended header: `length key=value`. */
+/** Parses the records of an extended header: `length key=value`. */
 const recordsIn = (bytes: Buffer): Map<string, string> => new Map([...bytes.toString().matchAll(/^\d+ ([^=\n]+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]));
 
 /**
- * The entries of an archive as they come: files and directories, others are passed over. A file is read only as far as `room` says there is any. Throws a `TarError` for what is no
- * archive, and whatever `room` throws.
+ * Yields the files and directories of an archive in order; other entries are skipped. `checkSpace` is called before the content of a file is read. Throws a `TarError` for an
+ * invalid archive, and what `checkSpace` throws.
  */
 export async function* readTar(source: Readable, checkSpace: (bytes: number) => void): AsyncGenerator<TarEntry, void, undefined> {
   const blocks = new BlockReader(source);
@@ -122,7 +122,7 @@ const header = (path: string, type: string, {size, mode, modifiedAt}: {readonly 
 
 const padding = (length: number): Buffer => Buffer.alloc(padded(length) - length);
 
-/** A record of an extended header tells its own length. */
+/** Formats a record of an extended header, which begins with its own length. */
 const record = (key: string, value: string): Buffer => {
   const rest = Buffer.byteLength(` ${key}=${value}\n`);
   let length = rest + String(rest).length;
@@ -130,7 +130,7 @@ const record = (key: string, value: string): Buffer => {
   return Buffer.from(`${length} ${key}=${value}\n`);
 };
 
-/** An archive of files and directories, in pieces. */
+/** Yields an archive of files and directories, in chunks. */
 export function* writeTar(entries: Iterable<TarEntry>): Iterable<Buffer> {
   for (const {path, file} of entries) {
     const {content = Buffer.alloc(0), mode = 0o755, modifiedAt = 0} = file ?? {};

@@ -1,19 +1,19 @@
 import type {Output} from '#src/simulation/command/outcome.js';
 
-/** What a container writes into its log: a text of one line or several, once or again and again. */
+/** What a container writes into its log: one or several lines, once or periodically. */
 export interface LogEntry {
   /** With references such as `$(COUNT)`. */
   readonly text: string;
   readonly stream: 'stdout' | 'stderr';
   /** From the container's start. */
   readonly afterMs: number;
-  /** From one time to the next; once unless given. */
+  /** The period; written once if not set. */
   readonly everyMs?: number;
-  /** How many times it is written at most. */
+  /** The most times it is written. */
   readonly times?: number;
 }
 
-/** The entries of a log that is what a command writes. A line that is written in parts is there once it ends. */
+/** Converts the output of a command to log entries. A line that is written in parts appears once it ends. */
 export const entriesOf = (output: readonly Output[]): readonly LogEntry[] => {
   const entries: LogEntry[] = [];
   const partial = {stdout: '', stderr: ''};

@@ -10,11 +10,11 @@ export interface LogLine {
   readonly text: string;
 }
 
-/** The log of one run of a container: what it writes, and when. */
+/** The log of one run of a container. */
 export interface RunLog {
   readonly startedAt: number;
   readonly entries: readonly LogEntry[];
-  /** The value of a reference in the text of the nth time. */
+  /** Returns the value of a reference in the nth occurrence of an entry. */
   valueOf(name: string, count: number): string | undefined;
 }
 
@@ -24,26 +24,26 @@ const linesIn = (text: string): number => {
   return count;
 };
 
-/** How many times an entry was written by a moment after the start. */
+/** Returns how many times an entry was written by a moment after the start. */
 const occurrencesBy = ({afterMs, everyMs, times = Infinity}: LogEntry, elapsedMs: number): number => {
   if (elapsedMs < afterMs) return 0;
   return everyMs === undefined ? 1 : Math.min(times, Math.floor((elapsedMs - afterMs) / everyMs) + 1);
 };
 
-/** How many lines were written by a moment (ms since the epoch), that moment included. */
+/** Returns how many lines were written by a moment (ms since the epoch), inclusive. */
 const linesWrittenBy = ({startedAt, entries}: RunLog, until: number): number => {
   let sum = 0;
   for (const entry of entries) sum += occurrencesBy(entry, until - startedAt) * linesIn(entry.text);
   return sum;
 };
 
-/** A place in a log: at this moment, so many lines further on. */
+/** A position in a log: a moment, and the number of lines of that moment to skip. */
 export interface LogPosition {
   readonly at: number;
   readonly skip: number;
 }
 
-/** Where the last `count` lines begin of those that were written by `until`. */
+/** Returns the position of the last `count` lines written by `until`. */
 export const positionOfLast = (log: RunLog, count: number, until: number): LogPosition => {
   const surplus = linesWrittenBy(log, until) - count;
   if (surplus <= 0) return {at: log.startedAt, skip: 0};
@@ -63,14 +63,14 @@ interface PendingLine {
   count: number;
 }
 
-/** When an entry is written first at a moment or later; undefined where it is not any more. */
+/** Returns the first occurrence of an entry at or after a moment; undefined if there is none. */
 const nextOccurrence = (entry: LogEntry, order: number, {startedAt}: RunLog, from: number): PendingLine | undefined => {
   const before = occurrencesBy(entry, from - startedAt - 1);
   if (before >= (entry.everyMs === undefined ? 1 : (entry.times ?? Infinity))) return undefined;
   return {entry, order, at: startedAt + entry.afterMs + before * (entry.everyMs ?? 0), count: before + 1};
 };
 
-/** The lines from a place on that were written by `until`, in the order of their times. */
+/** Yields the lines from a position on that were written by `until`, in order of time. */
 export function* linesFrom(log: RunLog, {at: from, skip}: LogPosition, until: number): Iterable<LogLine> {
   const pending = new Heap<PendingLine>((a, b) => a.at - b.at || a.order - b.order);
   for (const [order, entry] of log.entries.entries()) {
@@ -91,7 +91,7 @@ export function* linesFrom(log: RunLog, {at: from, skip}: LogPosition, until: nu
   }
 }
 
-/** When the next line is written after a moment; Infinity when none is. */
+/** Returns when the next line after a moment is written; Infinity if none is. */
 export const nextLineAfter = (log: RunLog, at: number): number => {
   let next = Infinity;
   for (const [order, entry] of log.entries.entries()) next = Math.min(next, nextOccurrence(entry, order, log, at + 1)?.at ?? Infinity);

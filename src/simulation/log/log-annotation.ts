@@ -7,7 +7,7 @@ import {writeLine} from './write-line.js';
 /** The annotation that writes lines into logs. */
 export const logAnnotation = (naming: Naming): string => naming.subKey('simulation', 'log');
 
-/** The lines an instruction writes, by container: `NAME=line` for one of the pod's containers, else for its first. */
+/** Parses the annotation: `NAME=line` for the named container, other lines for the first one. */
 const linesOf = (text: string, {spec}: Frozen<Pod>): {readonly container: string; readonly line: string}[] => {
   const names = [...(spec?.initContainers ?? []), ...(spec?.containers ?? []), ...(spec?.ephemeralContainers ?? [])].map(({name}) => name);
   return text.replace(/\n$/, '').split('\n').map(line => {
@@ -16,7 +16,7 @@ const linesOf = (text: string, {spec}: Frozen<Pod>): {readonly container: string
   });
 };
 
-/** Writes what an instruction on the pod says into the logs of its containers, once. False as long as one of them has not run yet: then nothing is written. */
+/** Writes the lines of the annotation into the logs of the pod's containers, once. Returns false as long as one of them has not run yet; then nothing is written. */
 export const writeAnnotatedLines = (naming: Naming, record: PodRecord, now: number): boolean => {
   const text = record.pod.metadata?.annotations?.[logAnnotation(naming)];
   if (text === undefined || record.writtenAnnotation === text) return true;

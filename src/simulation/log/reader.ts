@@ -8,20 +8,20 @@ export interface ReadLogOptions {
   readonly query: LogQuery;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Calls back once the pod has changed, unless disposed before. */
+  /** Calls `run` at the pod's next change, unless disposed before. */
   onChange(run: () => void): Disposable;
 }
 
-/** A log is kept to so many lines, as an agent does that begins a new file when one is full. */
+/** The most lines that can be read of a log, as log rotation would leave. */
 const maxLines = 100_000;
 const chunkLength = 16 << 10;
 
 const isOfStream = (stream: LogStream, line: LogLine): boolean => stream === 'All' || (stream === 'Stdout') === (line.stream === 'stdout');
 
-/** A time with nanoseconds, as the lines of logs begin. */
+/** Formats a time with nanoseconds, as at the beginning of log lines. */
 const stamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, -1)}000000Z`;
 
-/** Cuts what is written to a number of bytes. */
+/** Limits the output to a number of bytes. */
 class Limit {
   #left: number;
 
@@ -42,7 +42,7 @@ class Limit {
   }
 }
 
-/** Gives the lines of a log in pieces: what there is, and, where it is followed, what comes until the run ends or the signal aborts. */
+/** Yields the lines of a log in chunks: the existing ones, and with `follow` new ones until the run ends or the signal aborts. */
 export async function* readLog({source, query, clock, signal, onChange}: ReadLogOptions): AsyncGenerator<string, void, undefined> {
   const {log} = source;
   const {timestamps, since = -Infinity, tailLines = maxLines, limitBytes = Infinity, follow, stream} = query;
@@ -68,7 +68,7 @@ export async function* readLog({source, query, clock, signal, onChange}: ReadLog
   }
 }
 
-/** Resolves after a time, when the pod changes or when the signal aborts, whichever comes first. */
+/** Resolves after a time, at the pod's next change, or when the signal aborts. */
 const waitForChange = (afterMs: number, {clock, signal, onChange}: Pick<ReadLogOptions, 'clock' | 'signal' | 'onChange'>): Promise<void> =>
   new Promise(resolve => {
     const done = () => {

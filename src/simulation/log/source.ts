@@ -3,15 +3,15 @@ import type {ContainerRecord, Termination, PodRecord} from '#src/simulation/pod/
 import type {LogEntry} from './entry.js';
 import type {RunLog} from './lines.js';
 
-/** The log of one run, and whether the run goes on. */
+/** The log of one run, and when the run ended. */
 export interface LogSource {
   readonly log: RunLog;
-  /** When the run ended (ms since the epoch); undefined while it goes on. */
+  /** In ms since the epoch; undefined while the run goes on. */
   endedAt(): number | undefined;
 }
 
 export interface LogSettings {
-  /** What the container logs by its rules, for a run of which nothing was kept. */
+  /** The log entries of the container's rules, for a run without a record. */
   readonly entries: readonly LogEntry[];
   valueOf(name: string): string | undefined;
 }
@@ -23,7 +23,7 @@ const waitingText = (reason: string): string => {
   return reason === 'ImagePullBackOff' ? 'trying and failing to pull image' : reason;
 };
 
-/** The run whose log is asked for. Throws a refusal where there was none. */
+/** Returns the run whose log is requested. Throws an error where there is none. */
 const runOf = ({pod: {metadata, spec}}: PodRecord, {name, state, last, id}: ContainerRecord, previous: boolean): Run => {
   const which = `container ${JSON.stringify(name)} in pod ${JSON.stringify(metadata?.name)}`;
   if (previous) {
@@ -45,7 +45,7 @@ const endOf = (record: PodRecord, {state, last, id}: ContainerRecord, run: strin
   return ended?.finishedAt ?? 0;
 };
 
-/** The log of a container's present run, of the one that ended last, or of the one before. Throws a refusal where there is none. */
+/** Returns the log of a container's current or last run, or of the previous one. Throws an error where there is none. */
 export const logSource = (record: PodRecord, container: ContainerRecord, previous: boolean, {entries, valueOf}: LogSettings): LogSource => {
   const {id = '', startedAt = record.startTime} = runOf(record, container, previous);
   const kept = record.runs.get(id);

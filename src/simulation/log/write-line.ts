@@ -1,9 +1,9 @@
 import type {ContainerRecord, PodRecord} from '#src/simulation/pod/record.js';
 
-/** What is kept of the lines that were written into the log of one run beside those of its rules. */
+/** The most lines kept of a run's log besides those of its rules. */
 const maxWrittenLines = 1000;
 
-/** Writes a line into the log of a container that runs. */
+/** Writes a line into the log of a running container. */
 export const writeLine = ({runs}: PodRecord, {id = '', state}: ContainerRecord, line: string, now: number): void => {
   const run = runs.get(id);
   if (!run || state.is !== 'running') return;

@@ -1,9 +1,9 @@
 import {formatIp, parseRange, rangeSize, rangeStart} from '#src/base/ip-address.js';
 
-/** At so many addresses a range is not looked through further: no node has so many pods. */
+/** The most addresses of a range that are used: no node has so many pods. */
 const maxAddresses = 1 << 24;
 
-/** The address at a place in a range. */
+/** Returns the address at an index of a range. */
 export const addressAt = (range: string, index: number): string => {
   const parsed = parseRange(range);
   if (!parsed || BigInt(index) >= rangeSize(parsed)) throw new Error(`the range ${range} has no address number ${index}`);
@@ -11,7 +11,7 @@ export const addressAt = (range: string, index: number): string => {
   return formatIp({...start, value: start.value + BigInt(index)});
 };
 
-/** Hands out the addresses of a range one after the other, and those given back once it is through. */
+/** Allocates the addresses of a range in order, and reuses released ones after wrapping around. */
 export class AddressPool {
   readonly range: string;
   readonly #size: number;
@@ -21,12 +21,12 @@ export class AddressPool {
   constructor(range: string) {
     const parsed = parseRange(range);
     this.range = range;
-    // The network's own address, its gateway and, of IPv4, the one that means all are nobody's.
+    // The network address, the gateway and the IPv4 broadcast address are not allocated.
     this.#size = parsed ? Number(rangeSize(parsed) < BigInt(maxAddresses) ? rangeSize(parsed) : BigInt(maxAddresses)) - (parsed.address.family === 4 ? 1 : 0) : 0;
     this.#next = firstIndex;
   }
 
-  /** An address that nobody has; undefined when there is none left. */
+  /** Returns a free address; undefined when there is none. */
   take(): string | undefined {
     for (let attempts = this.#size - firstIndex; attempts > 0; attempts--) {
       const address = addressAt(this.range, this.#next);
@@ -36,7 +36,7 @@ export class AddressPool {
     return undefined;
   }
 
-  /** Marks an address as taken; false if it is already. */
+  /** Marks an address as taken; returns false if it is already. */
   claim(address: string): boolean {
     if (this.#taken.has(address)) return false;
     this.#taken.add(address);

@@ -8,7 +8,7 @@ import {insufficientResource, portsConflict, type Rejection, type NodeAllocation
 
 const failed = (predicate: string, why: string): Rejection => ({reason: predicate, message: `Predicate ${predicate} failed: ${why}`});
 
-/** Why a node's agent refuses a pod that was bound to it; undefined if it takes it. Pods that came before are all there is to compare with. */
+/** Returns why the node's agent rejects a bound pod; undefined if it admits it. Compares with pods that were admitted before. */
 export const admissionRejection = (naming: Naming, node: Frozen<Node>, allocation: NodeAllocation, pod: Frozen<Pod>): Rejection | undefined => {
   const {labels: {[naming.labels.os]: os} = {}} = pod.metadata ?? {};
   if (os !== undefined && os !== 'linux') {

@@ -9,48 +9,48 @@ import type {Images} from './images.js';
 import type {Machine, NodeFailures} from './node-object.js';
 import type {NodeAllocation} from './allocation.js';
 
-/** One simulated node at work. */
+/** The agent of a simulated node. */
 export interface Agent {
   readonly machine: Machine;
-  /** Acts as the node. */
+  /** A client with the node's identity. */
   readonly client: Client;
   readonly events: EventRecorder;
   readonly images: Images;
-  /** What its pods take of it. */
+  /** What its pods use of the node. */
   readonly allocation: NodeAllocation;
-  /** Pods that wait for room to grow. */
+  /** Pods whose resize waits for room. */
   readonly deferred: Set<string>;
-  /** Addresses of its pods, by range. */
+  /** Address pools of its pods, by range. */
   readonly pools: Map<string, AddressPool>;
-  /** There is, or was, a Node of it since the start. */
+  /** Whether its Node has been registered since the start. */
   registered: boolean;
-  /** When it was started, on the monotonic clock. */
+  /** When it was started, by the monotonic clock. */
   readonly startedAt: number;
-  /** It was switched off when it was last looked at. */
+  /** Whether it was switched off at the last sync. */
   isPoweredOff: boolean;
   lease?: Lease;
-  /** When to renew the lease next, and when the status was told last; on the monotonic clock. */
+  /** When to renew the lease next, and when the status was last reported; monotonic. */
   renewAt: number;
   reportedAt: number;
-  /** What people were last told of where pods may go. */
+  /** The last recorded schedulability. */
   schedulable?: boolean;
 }
 
 const stateKey = (naming: Naming): string => naming.subKey('simulation', 'state');
 const pressureKey = (naming: Naming): string => naming.subKey('simulation', 'pressure');
 
-/** Whether the machine is switched off, by an instruction or by a rule: its agent does nothing and hears nothing. */
+/** Whether the machine is switched off, by an annotation or a rule: its agent does nothing. */
 export const isSwitchedOff = (naming: Naming, {machine: {outage}, startedAt}: Agent, node: Frozen<Node> | undefined, now: number): boolean =>
   node?.metadata?.annotations?.[stateKey(naming)] === 'stopped' || (outage !== undefined && now >= startedAt + outage.from && now < startedAt + outage.to);
 
-/** When a rule next switches the machine off or on; Infinity when none does. */
+/** Returns when a rule next switches the machine off or on; Infinity if none does. */
 export const nextPowerChange = ({machine: {outage}, startedAt}: Agent, now: number): number =>
   Math.min(...(outage ? [outage.from, outage.to] : []).map(after => startedAt + after).filter(time => time > now), Infinity);
 
-/** Whether all pods are to be sent away. */
+/** Whether all pods are to be evicted. */
 export const isDrainRequested = (naming: Naming, node: Frozen<Node>): boolean => node.metadata?.annotations?.[naming.subKey('simulation', 'drain')] === 'true';
 
-/** What instructions on the Node say is wrong with the machine. */
+/** Returns the failures that annotations of the Node simulate. */
 export const simulatedFailures = (naming: Naming, node: Frozen<Node> | undefined): NodeFailures => {
   const {[stateKey(naming)]: state, [pressureKey(naming)]: pressure = ''} = node?.metadata?.annotations ?? {};
   return {
@@ -59,8 +59,8 @@ export const simulatedFailures = (naming: Naming, node: Frozen<Node> | undefined
   };
 };
 
-/** How events about a node point at it: by its name in the place of the id, as the field's programs look for them. */
+/** Returns the object reference for events about a node: with its name as the uid, as clients look events up by it. */
 export const nodeReference = (naming: Naming, name: string) => ({apiVersion: naming.apiVersion('', 'v1'), kind: kinds.nodes.kind, metadata: {name, uid: name}});
 
-/** What of a Node an agent acts on: of its own reports only the capacity, to which others add. */
+/** Returns the parts of a Node that the agent acts on. Of its own status only the capacity, as other components extend it. */
 export const agentInputsOf = ({metadata, spec, status}: Frozen<Node>): unknown => [metadata?.uid, metadata?.annotations, metadata?.labels, spec, status?.capacity];

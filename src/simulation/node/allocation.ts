@@ -3,7 +3,7 @@ import type {Pod, PodSpec} from '#src/api/pod.js';
 import {compareQuantities, parseQuantity, quantityMilliValue, quantityValue, zeroQuantity, addQuantities, subtractQuantities, type Quantity} from '#src/api/quantity.js';
 import {podRequests, type ResourceList} from '#src/model/pod/requests.js';
 
-/** What the pods of a node take of it: amounts and ports of the host. */
+/** The resources and host ports that the pods of a node use. */
 export interface NodeAllocation {
   readonly used: ResourceList;
   readonly ports: Set<string>;
@@ -11,13 +11,13 @@ export interface NodeAllocation {
 }
 export const emptyAllocation = (): NodeAllocation => ({used: new Map(), ports: new Set(), pods: 0});
 
-/** The ports of the host that a pod's containers take, spelled with protocol and address. */
+/** Returns the host ports of a pod, formatted with protocol and port. */
 const portsOf = ({containers, initContainers = []}: Frozen<PodSpec>): {readonly ip: string; readonly key: string}[] =>
   [...containers, ...initContainers.filter(({restartPolicy}) => restartPolicy === 'Always')].flatMap(({ports = []}) =>
     ports.filter(({hostPort}) => hostPort).map(({hostPort, hostIP, protocol = 'TCP'}) => ({ip: hostIP || '0.0.0.0', key: `${protocol}/${hostPort}`})),
   );
 
-/** What one pod takes. */
+/** The allocation of one pod. */
 export interface PodAllocation {
   readonly amounts: ResourceList;
   readonly ports: readonly string[];
@@ -27,7 +27,7 @@ const change = (node: NodeAllocation, amounts: ResourceList, by: (a: Quantity, b
   for (const [name, amount] of amounts) node.used.set(name, by(node.used.get(name) ?? zeroQuantity, amount));
 };
 
-/** Takes room for a pod, whether there is any or not. */
+/** Allocates the resources of a pod, whether they are available or not. */
 export const allocate = (node: NodeAllocation, pod: Frozen<Pod>): PodAllocation => {
   const allocation = {amounts: podRequests(pod, {podLevel: true}), ports: portsOf(pod.spec!).map(({ip, key}) => `${key}/${ip}/${pod.metadata?.uid}`)};
   node.pods++;
@@ -36,7 +36,7 @@ export const allocate = (node: NodeAllocation, pod: Frozen<Pod>): PodAllocation 
   return allocation;
 };
 
-/** Gives the room of a pod back. */
+/** Releases the resources of a pod. */
 export const releaseAllocation = (node: NodeAllocation, {amounts, ports}: PodAllocation): void => {
   node.pods--;
   change(node, amounts, subtractQuantities);
@@ -45,10 +45,10 @@ export const releaseAllocation = (node: NodeAllocation, {amounts, ports}: PodAll
 
 type Capacity = Readonly<Record<string, string>>;
 
-/** Amounts as refusals tell them: processors in thousandths, all else whole. */
+/** Formats an amount for messages: cpu in millicores, everything else in units. */
 const formatAmount = (name: string, amount: Quantity): bigint => (name === 'cpu' ? quantityMilliValue(amount) : quantityValue(amount));
 
-/** Why a node does not take a pod. */
+/** Why a node rejects a pod. */
 export interface Rejection {
   readonly reason: string;
   readonly message: string;
@@ -68,7 +68,7 @@ const isTaken = (node: NodeAllocation, {ip, key}: {readonly ip: string; readonly
   return false;
 };
 
-/** What a pod lacks on a node; undefined if nothing. What a node does not count at all does not stop a pod. */
+/** Returns the first resource that a pod lacks on a node; undefined if there is none. Extended resources that the node does not have are ignored. */
 export const insufficientResource = (node: NodeAllocation, allocatable: Capacity, pod: Frozen<Pod>): Rejection | undefined => {
   const maxPods = Number(allocatable['pods'] ?? 0);
   if (node.pods + 1 > maxPods) return outOfResource('pods', 1, node.pods, maxPods);
@@ -82,10 +82,10 @@ export const insufficientResource = (node: NodeAllocation, allocatable: Capacity
   return undefined;
 };
 
-/** Whether a port that the pod wants of the host is another's. */
+/** Whether a host port of the pod is taken. */
 export const portsConflict = (node: NodeAllocation, {spec}: Frozen<Pod>): boolean => portsOf(spec!).some(port => isTaken(node, port));
 
-/** Why a pod that holds room cannot have what it asks for now: never, or not before others have gone; undefined if it can. */
+/** Returns why an admitted pod cannot be resized now: infeasible, or deferred until other pods have gone; undefined if it can. */
 export const resizeRejection = (node: NodeAllocation, allocation: PodAllocation, allocatable: Capacity, pod: Frozen<Pod>): Rejection | undefined => {
   const wanted = podRequests(pod, {podLevel: true});
   for (const isFinal of [true, false]) {

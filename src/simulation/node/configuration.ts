@@ -2,7 +2,7 @@ import {formatDuration} from '#src/api/duration.js';
 import {leaseSeconds, renewMs, reportMs} from './heartbeat.js';
 import type {Machine} from './node-object.js';
 
-/** What the agent of a simulated node goes by, as far as the original's configuration has a field for it. */
+/** Returns the kubelet configuration of a simulated node. */
 export const configurationOf = ({port, addresses: [address = ''], capacity, taints}: Machine): Readonly<Record<string, unknown>> => ({
   enableServer: true,
   address,

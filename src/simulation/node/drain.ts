@@ -8,7 +8,7 @@ import {isActive} from '#src/model/pod/state.js';
 import type {SimulationContext} from '#src/simulation/context.js';
 import type {Agent} from './agent.js';
 
-/** How long an eviction that was refused waits for its next try. */
+/** The delay before a refused eviction is retried. */
 const retryMs = 5_000;
 
 const isExemptFromDrain = (naming: Naming, pod: Frozen<Pod>): boolean =>
@@ -16,7 +16,7 @@ const isExemptFromDrain = (naming: Naming, pod: Frozen<Pod>): boolean =>
   pod.metadata?.annotations?.[naming.key('config.mirror')] !== undefined ||
   (pod.metadata?.ownerReferences ?? []).some(({kind, controller}) => controller && kind === kinds.daemonSets.kind);
 
-/** Lets nothing new come to the node and evicts its pods, but for those of daemon sets. Answers when to try again; Infinity when none is left. */
+/** Cordons the node and evicts its pods, except those of daemon sets. Returns when to try again; Infinity when none is left. */
 export const drain = async ({naming}: SimulationContext, {machine: {name}, client}: Agent, node: Frozen<Node>, podsHere: readonly Frozen<Pod>[]): Promise<number> => {
   if (!node.spec?.unschedulable) await client.resource(kinds.nodes).patch(name, 'merge', {spec: {unschedulable: true}});
   let refused = false;

@@ -8,7 +8,7 @@ import type {SimulationContext} from '#src/simulation/context.js';
 import {nodeReference, simulatedFailures, type Agent} from './agent.js';
 import {nodeStatus, pressureEvents, statusDiffers} from './node-object.js';
 
-/** How long a lease counts, how often it is renewed, and how often the status is told where nothing changed. */
+/** The lease duration, its renewal period, and how often an unchanged status is reported. */
 export const leaseSeconds = 40;
 export const renewMs = 10_000;
 export const reportMs = 300_000;
@@ -36,7 +36,7 @@ const renewLease = async (context: SimulationContext, agent: Agent, node: Frozen
   return leases.update(leaseOf(context, agent, node, found));
 };
 
-/** Says that the node lives, if it is time. */
+/** Renews the node's lease, if it is due. */
 export const renew = async (context: SimulationContext, agent: Agent, node: Frozen<Node>): Promise<void> => {
   const now = context.clock.monotonic();
   if (now < agent.renewAt) return;
@@ -48,26 +48,26 @@ type NodeStatus = NonNullable<Node['status']>;
 
 const fields = ['capacity', 'allocatable', 'images', 'daemonEndpoints', 'nodeInfo', 'features'] as const;
 
-/** What a merge takes to make one map of amounts another: what is gone is to be said. */
+/** Returns the merge patch from one map of amounts to another: removed keys are set to null. */
 const amountsPatch = (before: Readonly<Record<string, string>> = {}, next: Readonly<Record<string, string>> = {}): Record<string, string | null> => ({
   ...Object.fromEntries(Object.keys(before).map(name => [name, null])),
   ...next,
 });
 
-/** The strategic merge patch from one status to the next: the heartbeats of all conditions, and what changed. */
+/** Returns the strategic merge patch from one status to the next: the heartbeats of all conditions, and what changed. */
 const statusPatchOf = (before: Frozen<NodeStatus> | undefined, next: NodeStatus): unknown => {
   const changed = fields.filter(field => !sameJson(before?.[field], next[field]));
   return {
     status: {
       ...Object.fromEntries(changed.map(field => [field, field === 'capacity' || field === 'allocatable' ? amountsPatch(before?.[field], next[field]) : next[field]])),
-      // Merging would join addresses of one type.
+      // A merge would join addresses of one type.
       ...(sameJson(before?.addresses, next.addresses) ? {} : {addresses: [...(next.addresses ?? []), {$patch: 'replace'}]}),
       conditions: next.conditions,
     },
   };
 };
 
-/** What people are told of a change of the node's state. */
+/** Records events for changes of the node's conditions. */
 export const recordStatusEvents = ({naming}: SimulationContext, {machine: {name}, events}: Agent, before: Frozen<NodeStatus> | undefined, next: Frozen<NodeStatus>): void => {
   const reference = nodeReference(naming, name);
   for (const {type, status} of next.conditions ?? []) {
@@ -78,7 +78,7 @@ export const recordStatusEvents = ({naming}: SimulationContext, {machine: {name}
   }
 };
 
-/** Tells the node's status if it changed, or if it was not told for long. */
+/** Reports the node's status if it changed or the last report is too old. */
 export const reportStatus = async (context: SimulationContext, agent: Agent, node: Frozen<Node>): Promise<void> => {
   const {naming, clock} = context;
   const now = clock.monotonic();

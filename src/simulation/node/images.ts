@@ -1,18 +1,18 @@
 import {fullName, imageBytes, imageId} from '#src/simulation/pod/images.js';
 import type {Image} from './node-object.js';
 
-/** A node tells of so many images at most. */
+/** The most images in a node's status. */
 const maxImages = 50;
 
 /** The images on a node. */
 export interface Images {
   has(image: string): boolean;
   add(image: string): void;
-  /** As the node's status tells them, the biggest first. */
+  /** Returns the images for the node's status, the largest first. */
   list(): readonly Image[];
 }
 
-/** A node without any image yet. */
+/** Returns the images of a new node: none. */
 export const emptyImages = (): Images => {
   const known = new Map<string, Image>();
   let listed: readonly Image[] | undefined;

@@ -1,29 +1,29 @@
 import type {Machine} from './node-object.js';
 import {addressAt} from './addresses.js';
 
-/** What rules may say of a node's machine. */
+/** The settings of a node's machine in rules. */
 export interface MachineSettings {
   readonly capacity?: Readonly<Record<string, string>>;
-  /** The capacity, but for what is given here. */
+  /** Defaults to the capacity, per resource. */
   readonly allocatable?: Readonly<Record<string, string>>;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly taints?: Machine['taints'];
-  /** How long after its start it is switched off, in ms, and for how long: for good unless given. */
+  /** How long after its start it is switched off, in ms, and for how long; for good if not set. */
   readonly stopAfter?: number;
   readonly stopFor?: number;
 }
 
 export interface NodeRule {
-  /** Names of nodes; every node unless given. */
+  /** Names of nodes; every node if not set. */
   readonly names?: readonly RegExp[];
   readonly settings: MachineSettings;
 }
 
-/** A big machine, so that what is tried on a laptop finds room. */
+/** Large, so that test workloads fit. */
 const defaultCapacity = {cpu: '32', memory: '256Gi', pods: '110', 'ephemeral-storage': '1Ti', 'hugepages-1Gi': '0', 'hugepages-2Mi': '0'};
 
-/** Where the machines' addresses come from, by family, and those of pods on nodes without ranges of their own. */
+/** The ranges of node addresses, by family, and of pods on nodes without pod ranges. */
 export const ranges = {
   4: {nodes: '10.224.0.0/16', pods: '10.128.0.0/10'},
   6: {nodes: 'fd00:10:224::/64', pods: 'fd00:10:128::/64'},
@@ -31,17 +31,17 @@ export const ranges = {
 
 export type Family = keyof typeof ranges;
 
-/** How the nodes of a process are called and where their agents answer, by their number from 0. */
+/** Names, addresses and ports of the nodes of a process, by index. */
 export interface Placement {
   name(index: number): string;
-  /** One of each family at most. */
+  /** At most one of each family. */
   addresses(index: number): readonly string[];
   port(index: number): number;
-  /** Whether the names of nodes lead to their agents, so that nodes report them as addresses. */
+  /** Whether node names resolve to their agents, so that nodes report them as addresses. */
   readonly reachedByName: boolean;
 }
 
-/** Nodes that are reached within the process alone, each at an address of its own. */
+/** Nodes that are reachable only within the process, each at its own address. */
 export const inProcess = (families: readonly Family[]): Placement => ({
   name: index => `plat-node-${index}`,
   addresses: index => families.map(family => addressAt(ranges[family].nodes, index + 1)),
@@ -49,13 +49,13 @@ export const inProcess = (families: readonly Family[]): Placement => ({
   reachedByName: true,
 });
 
-/** The last rule that speaks of an outage counts. */
+/** The last rule with an outage applies. */
 const outageOf = (settings: readonly MachineSettings[]): Pick<Machine, 'outage'> => {
   const {stopAfter: from, stopFor = Infinity} = settings.findLast(one => one.stopAfter !== undefined) ?? {};
   return from === undefined ? {} : {outage: {from, to: from + stopFor}};
 };
 
-/** The machine behind a node: what is usual, with what the rules for its name say, each adding to those before. */
+/** Returns the machine of a node: defaults, overridden by the rules for its name in order. */
 export const machineOf = (index: number, {rules, placement, version}: {readonly rules: readonly NodeRule[]; readonly placement: Placement; readonly version: string}): Machine => {
   const name = placement.name(index);
   const settings = rules.filter(({names}) => !names || names.some(pattern => pattern.test(name))).map(rule => rule.settings);

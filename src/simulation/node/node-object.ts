@@ -9,12 +9,12 @@ import type {Node} from '#src/api/types.js';
 type NodeStatus = NonNullable<Node['status']>;
 type NodeCondition = NonNullable<NodeStatus['conditions']>[number];
 
-/** What a simulated machine is. */
+/** A simulated machine. */
 export interface Machine {
   readonly name: string;
-  /** One of each family at most; the first is the one that counts. */
+  /** At most one of each family; the first is the primary one. */
   readonly addresses: readonly string[];
-  /** A name that leads to its agent, where there is one. */
+  /** A name that resolves to its agent. */
   readonly hostname?: string;
   readonly capacity: Readonly<Record<string, string>>;
   readonly allocatable: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ export interface Machine {
   readonly version: string;
 }
 
-/** What is to be told of a node that is not well. */
+/** Simulated failures of a node. */
 export interface NodeFailures {
   readonly notReady?: string;
   /** Types of conditions: `MemoryPressure`, `DiskPressure`, `PIDPressure`. */
@@ -39,7 +39,7 @@ export interface NodeFailures {
 const hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 const uuid = (text: string): string => hex(text).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
 
-/** What a machine is known by, which follows from its name. */
+/** The machine's ids, derived from its name. */
 export const machineIds = (name: string): {readonly machineID: string; readonly systemUUID: string; readonly bootID: string} => ({
   machineID: hex(`machine/${name}`).slice(0, 32),
   systemUUID: uuid(`system/${name}`),
@@ -54,7 +54,7 @@ const pressureTexts = [
   {type: 'PIDPressure', well: ['HasSufficientPID', 'has sufficient PID available'], badly: ['HasInsufficientPID', 'has insufficient PID available']},
 ] as const;
 
-/** The reasons of the events that go with a pressure's beginning and end. */
+/** The event reasons for the beginning and end of each pressure. */
 export const pressureEvents = new Map(pressureTexts.map(({type, well: healthy, badly: unhealthy}) => [type as string, {False: `Node${healthy[0]}`, True: `Node${unhealthy[0]}`}]));
 
 const conditionsOf = (naming: Naming, {notReady, pressures}: NodeFailures): Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>[] => {
@@ -76,7 +76,7 @@ export interface Image {
   readonly sizeBytes: number;
 }
 
-/** The status a node's agent tells at `now`, with what others have put there kept. */
+/** Returns the node's status at `now`; fields and conditions of others are kept. */
 export const nodeStatus = (naming: Naming, machine: Machine, failures: NodeFailures, images: readonly Image[], before: Frozen<NodeStatus> | undefined, now: number): NodeStatus => {
   const {name, addresses, hostname, capacity, allocatable, port, version} = machine;
   const known = before?.conditions ?? [];
@@ -88,7 +88,7 @@ export const nodeStatus = (naming: Naming, machine: Machine, failures: NodeFailu
   return {
     ...(structuredClone(before ?? {}) as NodeStatus),
     addresses: [...addresses.map(address => ({type: 'InternalIP', address})), ...(hostname === undefined ? [] : [{type: 'Hostname', address: hostname}])],
-    // What others advertise on the node, as device drivers do, can be allocated.
+    // Resources advertised by others, such as device plugins, are allocatable.
     capacity: {...before?.capacity, ...capacity},
     allocatable: {...before?.capacity, ...allocatable},
     conditions: [...(structuredClone(known) as NodeCondition[]).filter(({type}) => !own.some(condition => condition.type === type)), ...own],
@@ -110,14 +110,14 @@ export const nodeStatus = (naming: Naming, machine: Machine, failures: NodeFailu
 
 const withoutHeartbeats = ({conditions = [], ...rest}: Frozen<NodeStatus>): unknown => ({...rest, conditions: conditions.map(condition => ({...condition, lastHeartbeatTime: undefined}))});
 
-/** Whether two statuses differ in more than when they were told. */
+/** Whether two statuses differ in more than heartbeats. */
 export const statusDiffers = (a: Frozen<NodeStatus> | undefined, b: Frozen<NodeStatus>): boolean => !a || !sameJson(withoutHeartbeats(a), withoutHeartbeats(b));
 
-/** Labels that only an administrator may give to a node. */
+/** Returns the labels that only an administrator may set on a node. */
 export const adminLabels = (naming: Naming, {labels}: Machine): Record<string, string> =>
   Object.fromEntries(Object.entries(labels).filter(([key]) => !isNodesOwnLabel(key, naming)));
 
-/** A node as its agent registers it. */
+/** Returns the Node that the agent registers. */
 export const newNode = (naming: Naming, machine: Machine, failures: NodeFailures, now: number): Node => {
   const {name, labels, annotations, taints} = machine;
   return {

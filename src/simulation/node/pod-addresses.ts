@@ -4,11 +4,11 @@ import type {SimulationContext} from '#src/simulation/context.js';
 import {AddressPool} from './addresses.js';
 import type {Agent} from './agent.js';
 
-/** Addresses of pods: of their node's ranges, of a shared one where it has none, or those of the node itself. */
+/** Pod addresses: from the node's ranges, from a shared range if it has none, or those of the node itself. */
 export interface PodAddresses {
-  /** One of each range; of a range that is used up none. */
+  /** Returns one address of each range; none of an exhausted one. */
   take(agent: Agent, pod: Frozen<Pod>): readonly string[];
-  /** Marks addresses as taken that a pod has already. */
+  /** Marks the addresses of an existing pod as taken. */
   claim(agent: Agent, pod: Frozen<Pod>, addresses: readonly string[]): void;
   release(agent: Agent, pod: Frozen<Pod>, addresses: readonly string[]): void;
 }

@@ -9,7 +9,7 @@ import {adminLabels, newNode} from './node-object.js';
 
 const notYet = '[container runtime status check may not have completed yet]';
 
-/** What the agent itself says of its Node, in an older one too. */
+/** Sets the agent's own labels and annotations on an existing Node. */
 const reconcileNode = async ({naming, clock}: SimulationContext, agent: Agent, found: Frozen<Node>): Promise<Frozen<Node>> => {
   const {metadata: {labels = {}, annotations = {}} = {}} = newNode(naming, agent.machine, {pressures: []}, clock.now());
   const own = [naming.labels.hostname, naming.labels.os, naming.labels.arch];
@@ -28,7 +28,7 @@ const createNode = async (context: SimulationContext, {machine, client}: Agent):
   return context.client.resource(kinds.nodes).patch(machine.name, 'merge', {metadata: {labels}});
 };
 
-/** Sees to it that there is a Node of the agent: a new one is not ready yet, one that is there stays as it is. */
+/** Creates the agent's Node, not ready at first; an existing one is kept. */
 export const register = async (context: SimulationContext, agent: Agent): Promise<Frozen<Node>> => {
   const {naming} = context;
   const {machine, client, events} = agent;

@@ -5,20 +5,20 @@ import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';
 import {end, exitCodeOf, nextChange, restart, start, type ContainerContext} from './containers.js';
 import {isInitialized, isRunning, specContainers, type ContainerRecord, type PodRecord, type SpecContainer} from './record.js';
 
-/** What bringing a pod up to date takes of the world. */
+/** What advancing a pod needs. */
 export interface PodContext {
   readonly now: number;
   readonly images: ContainerContext['images'];
   behaviorOf(of: SpecContainer): Behavior;
-  /** Takes addresses for the pod's sandbox. */
+  /** Allocates addresses for the pod's sandbox. */
   takeAddresses(): readonly string[];
-  /** Gives back whatever the node keeps for the pod. */
+  /** Releases everything that the node holds for the pod. */
   release(): void;
-  /** `fieldPath` where the event is about a container. */
+  /** `fieldPath` is set for events about a container. */
   recordEvent(type: 'Normal' | 'Warning', reason: string, message: string, fieldPath?: string): void;
-  /** The end of the log of a container's present run. */
+  /** Returns the end of the log of a container's current run. */
   logTail(of: SpecContainer, container: ContainerRecord, until: number): string;
-  /** Which containers are to be killed, by an instruction on the pod. */
+  /** Containers to kill, by the pod's annotation. */
   readonly kills: readonly {readonly name: string; readonly exitCode: number; readonly reason?: string}[];
 }
 
@@ -28,11 +28,11 @@ interface PodContainer extends SpecContainer {
   readonly context: ContainerContext;
 }
 
-/** Signals' codes: killed, and asked to end. */
+/** The exit code of SIGKILL. */
 const killedExitCode = 137;
 const maxIterations = 100;
 
-/** The containers of the spec with what is known of each; containers that were added meanwhile are taken in. */
+/** Returns the containers of the spec with their records; records of added containers are created. */
 const podContainersOf = (record: PodRecord, context: PodContext): PodContainer[] => {
   const known = new Map(record.containers.map(container => [container.name, container]));
   return [...specContainers(record.pod.spec!)].map(of => {
@@ -46,14 +46,14 @@ const podContainersOf = (record: PodRecord, context: PodContext): PodContainer[]
   });
 };
 
-/** Ends a run; a container that failed without a message may want the end of its log for one. */
+/** Ends a run; a failed container without a message may use the end of its log. */
 const endRun = (entry: PodContainer, outcome: Parameters<typeof end>[1], at: number, {logTail}: PodContext): void => {
   const {record: own, container: {terminationMessagePolicy: policy}} = entry;
   const isWanted = policy === 'FallbackToLogsOnError' && outcome.exitCode !== 0 && !outcome.message && own.state.is === 'running';
   end(own, isWanted ? {...outcome, message: logTail(entry, own, at)} : outcome, at);
 };
 
-/** Ends every run whose time has come. */
+/** Ends every run that is due. */
 const endRuns = (containers: readonly PodContainer[], context: PodContext): void => {
   for (const entry of containers) {
     const {record: container, behavior} = entry;
@@ -79,7 +79,7 @@ const graceMs = ({metadata, spec}: Frozen<Pod>): number => (metadata?.deletionGr
 
 const deadlineText = 'Pod was active on the node longer than the specified deadline';
 
-/** Begins to end the pod where it was deleted or has run too long; a shorter period of grace than before counts at once. */
+/** Begins to terminate the pod when it was deleted or its deadline has passed; a shorter grace period applies at once. */
 const endIfRequested = (record: PodRecord, {now, recordEvent}: PodContext): void => {
   const {pod} = record;
   const {activeDeadlineSeconds} = pod.spec!;
@@ -101,7 +101,7 @@ const canRunAgain = ({container, record: {state, last}}: PodContainer, pod: Froz
 const startOrRestart = ({container, record: own, behavior, context}: PodContainer, record: PodRecord): void =>
   own.state.is === 'ended' || own.last ? restart(record, own, container, behavior, context) : start(record, own, container, behavior, context);
 
-/** Starts what may run now, in the order of the spec. Tells whether the pod is through: nothing runs, and nothing may run again. */
+/** Starts the containers that may run now, in the order of the spec. Returns whether the pod has completed: nothing runs, and nothing may run again. */
 const startContainers = (record: PodRecord, containers: readonly PodContainer[], context: PodContext): 'completed' | 'failed' | 'running' => {
   if (record.sandbox === 'pending') {
     if (context.now < record.sandboxAt || record.missing?.mount) return 'running';
@@ -131,7 +131,7 @@ const startContainers = (record: PodRecord, containers: readonly PodContainer[],
 
 const preStopMs = (container: Frozen<AnyContainer>): number => ((container as Frozen<Container>).lifecycle?.preStop?.sleep?.seconds ?? 0) * 1000;
 
-/** Asks containers to end, sidecars after all others and last first; past the deadline they are killed. */
+/** Stops containers, sidecars after all others in reverse order; after the deadline they are killed. */
 const stopContainers = (record: PodRecord, containers: readonly PodContainer[], now: number): void => {
   const {deadline} = record.termination!;
   const stopOne = ({container, record: own, behavior, context}: PodContainer) => {
@@ -148,7 +148,7 @@ const stopContainers = (record: PodRecord, containers: readonly PodContainer[], 
   if (last) stopOne(last);
 };
 
-/** A container that waits for its next run when there will be none has ended as its last one did. */
+/** A container that waits for a restart which will not happen ends as its last run did. */
 const restoreLastState = (container: ContainerRecord): void => {
   if (container.state.is !== 'waiting' || !container.last) return;
   container.state = {is: 'ended', ...container.last};
@@ -165,8 +165,8 @@ const nextTime = (record: PodRecord, {now}: PodContext): number => {
 };
 
 /**
- * Brings a pod's record up to `now`: ends what is due, starts what may run, stops what must end. Answers when to look again by itself, Infinity
- * for never. Whatever it is called for it does the same: everything follows from the record, the pod and the time.
+ * Advances a pod's record to `now`: ends due runs, starts containers, stops containers. Returns when to call it again, Infinity for never.
+ * Idempotent: the result depends only on the record, the pod and the time.
  */
 export const advance = (record: PodRecord, context: PodContext): number => {
   if (record.isFinished) return Infinity;

@@ -32,7 +32,7 @@ const containersReady = (record: PodRecord, statuses: ReadonlyMap<string, Contai
   return unready.length > 0 ? conditionFalse('ContainersReady', 'ContainersNotReady', `containers with unready status: ${listed(unready)}`) : conditionTrue('ContainersReady');
 };
 
-/** A pod is ready when its containers are, and every condition is true that it names as a gate. */
+/** A pod is ready when its containers are, and every condition of its readiness gates is true. */
 const ready = (record: PodRecord, containers: ConditionState, others: readonly Frozen<PodCondition>[]): ConditionState => {
   if (containers.status !== 'True') return {...containers, type: 'Ready'};
   const messages = (record.pod.spec?.readinessGates ?? []).flatMap(({conditionType: type}) => {
@@ -43,13 +43,13 @@ const ready = (record: PodRecord, containers: ConditionState, others: readonly F
   return messages.length > 0 ? conditionFalse('Ready', 'ReadinessGatesNotReady', messages.join(', ')) : conditionTrue('Ready');
 };
 
-/** A resize that waits, or that is under way. */
+/** Returns the conditions of a pending or running resize. */
 const resizeConditions = ({resizing: {pending, progress}}: PodRecord): ConditionState[] => [
   ...(pending ? [{...conditionTrue('PodResizePending', pending.reason), message: pending.message, observedGeneration: pending.generation}] : []),
   ...(progress ? [{...conditionTrue('PodResizeInProgress'), observedGeneration: progress.generation}] : []),
 ];
 
-/** Conditions that are there for a time only. */
+/** Conditions that exist only temporarily. */
 export const transientConditions: readonly string[] = ['PodResizePending', 'PodResizeInProgress'];
 
 const conditionStates = (record: PodRecord, statuses: ContainerStatuses, phase: string, others: readonly Frozen<PodCondition>[]): readonly ConditionState[] => {
@@ -60,7 +60,7 @@ const conditionStates = (record: PodRecord, statuses: ContainerStatuses, phase: 
   return [...resizeConditions(record), started, initialized(record, byName, phase), ready(record, containers, others), containers, conditionTrue('PodScheduled')];
 };
 
-/** The conditions that a node's agent answers for, each with the time when its status last changed. */
+/** Returns the conditions that the agent sets, each with the time of its last transition. */
 export const conditionsOf = (record: PodRecord, statuses: ContainerStatuses, phase: string, now: number): PodCondition[] => {
   const {metadata, status} = record.pod;
   const before = status?.conditions ?? [];

@@ -21,7 +21,7 @@ const unknown: Termination = {exitCode: 137, reason: 'ContainerStatusUnknown', m
 
 const waitingReason = ({spec}: {readonly spec?: Frozen<PodSpec>}): string => (spec?.initContainers?.length ? 'PodInitializing' : 'ContainerCreating');
 
-/** The state of a container on the wire. Once an initialized pod is over, a container of which nothing is known counts as lost. */
+/** Returns the state of a container for the API. Once an initialized pod has finished, an unknown container counts as lost. */
 const stateOf = (record: PodRecord, {state, role}: ContainerRecord): WireState => {
   switch (state.is) {
     case 'running':
@@ -54,7 +54,7 @@ const isStarted = ({state}: ContainerRecord, now: number): boolean => state.is =
 const isReady = ({state, role}: ContainerRecord, now: number): boolean =>
   role === 'init' ? state.is === 'ended' && state.exitCode === 0 : role !== 'ephemeral' && state.is === 'running' && state.readyBy <= now;
 
-/** What the container has, and what it was promised. */
+/** Returns the actual and the allocated resources. */
 const amountsOf = ({resizing: {actual, allocated}}: PodRecord, name: string, requested: Amounts): Pick<ContainerStatus, 'resources' | 'allocatedResources'> => {
   const {requests} = allocated.get(name) ?? requested;
   return {resources: structuredClone(actual.get(name) ?? requested) as NonNullable<ContainerStatus['resources']>, ...(requests ? {allocatedResources: {...requests}} : {})};
@@ -86,7 +86,7 @@ export interface ContainerStatuses {
   readonly ephemeralContainerStatuses?: ContainerStatus[];
 }
 
-/** What the status of a pod says of its containers: regular and ephemeral ones by name, init containers in their order. */
+/** Returns the container statuses of a pod: regular and ephemeral ones by name, init containers in their order. */
 export const containerStatuses = (record: PodRecord, now: number): ContainerStatuses => {
   const lists = {initContainerStatuses: [] as ContainerStatus[], containerStatuses: [] as ContainerStatus[], ephemeralContainerStatuses: [] as ContainerStatus[]};
   const known = new Map(record.containers.map(container => [container.name, container]));

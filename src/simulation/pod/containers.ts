@@ -4,22 +4,22 @@ import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';
 import {containerId, imageBytes, isReference} from './images.js';
 import type {ContainerRecord, Termination, PodRecord, Backoff} from './record.js';
 
-/** What starting containers takes of the world. */
+/** What starting a container needs. */
 export interface ContainerContext {
   readonly now: number;
-  /** The images that the node has, by their full names. */
+  /** The images on the node, by full name. */
   readonly images: {has(image: string): boolean; add(image: string): void};
   recordEvent(type: 'Normal' | 'Warning', reason: string, message: string): void;
-  /** Why the container cannot be made although its image is there, and when that is looked at again. */
+  /** Why the container cannot be created although its image is there, and when to retry. */
   readonly fault?: {readonly why: string; readonly again: number};
 }
 
-/** How long what failed is shown before it is tried again or counts as waiting: about what a node's agent takes to notice. */
+/** How long a failure is shown before the next try or the waiting state: about as long as a kubelet takes to notice. */
 const statusDelayMs = 1_000;
 const firstDelayMs = 10_000;
 const maxDelayMs = 300_000;
 
-/** The next delay after one more failure at `at`; long quiet makes it the first again. */
+/** Returns the next backoff after a failure at `at`; a long time without failures resets it. */
 const nextBackoff = (before: Backoff | undefined, at: number): Backoff =>
   before && at - before.since <= 2 * maxDelayMs ? {delayMs: Math.min(before.delayMs * 2, maxDelayMs), since: at} : {delayMs: firstDelayMs, since: at};
 
@@ -33,7 +33,7 @@ const seedOf = (record: PodRecord, {name, restarts}: ContainerRecord, setting: s
 
 const nanoseconds = (ms: number): string => (ms === 0 ? '0s' : ms < 1000 ? `${ms}ms` : `${ms / 1000}s`);
 
-/** Brings the image to the node. True once it is there. */
+/** Pulls the image. Returns true once it is there. */
 const pull = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, context: ContainerContext): boolean => {
   if (container.pulled) return true;
   const {image = ''} = spec;
@@ -89,11 +89,11 @@ const isWaitingToPull = (container: ContainerRecord, image: string, {now, record
   return true;
 };
 
-/** From its start to its first success, for a probe of a container that answers from the start. */
+/** Returns the time from start to the first success of a probe, for a container that responds at once. */
 const probedAfterMs = (probe: Frozen<Probe> | undefined): number =>
   probe ? ((probe.initialDelaySeconds ?? 0) + ((probe.successThreshold ?? 1) - 1) * (probe.periodSeconds ?? 10)) * 1000 : 0;
 
-/** When a container that starts now, or started then, counts as started, is ready, and ends. */
+/** Returns when a container that starts at `startedAt` is started, is ready, and ends. */
 export const timesOf = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, startedAt: number) => {
   const {startupProbe, readinessProbe} = spec as Frozen<Container>;
   const at = (setting: 'startedAfter' | 'readyAfter' | 'runFor', defaultMs: number): number => {
@@ -105,7 +105,7 @@ export const timesOf = (record: PodRecord, container: ContainerRecord, spec: Fro
   return {startedAt, startedBy, readyBy, exitsAt: at('runFor', Infinity)};
 };
 
-/** Lets a container run as soon as its image is there. */
+/** Starts a container once its image is there. */
 export const start = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, context: ContainerContext): void => {
   if (!pull(record, container, spec, behavior, context)) return;
   if (context.fault) {
@@ -123,18 +123,18 @@ export const start = (record: PodRecord, container: ContainerRecord, spec: Froze
   container.state = {is: 'running', ...timesOf(record, container, spec, behavior, context.now)};
 };
 
-/** Begins to keep a run. Beside it only the run before is kept. */
+/** Creates the record of a run. Besides it only the previous run is kept. */
 const keepRun = ({runs, containers}: PodRecord, {id, last}: ContainerRecord, {log: entries}: Behavior): void => {
   const kept = new Set(containers.flatMap(container => [container.id, container.last?.id]));
   for (const [run, {files}] of runs) {
-    // A container begins with an empty file system.
+    // A container starts with an empty file system.
     if (!kept.has(run) || run === last?.id) files?.[Symbol.dispose]();
     if (!kept.has(run)) runs.delete(run);
   }
   runs.set(id!, {entries, written: []});
 };
 
-/** Lets a container that ended run again: at once the first time, later and later after that. */
+/** Restarts a container that ended, with an exponential backoff. */
 export const restart = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, context: ContainerContext): void => {
   const {now, recordEvent} = context;
   if (container.state.is === 'ended') {
@@ -174,7 +174,7 @@ export const end = (container: ContainerRecord, {exitCode, reason, message}: Pic
   };
 };
 
-/** Keeps in mind how the last run ended, and lets the container wait for the next. */
+/** Keeps the state of the last run, and lets the container wait for the next. */
 export const waitForRestart = (container: ContainerRecord): void => {
   if (container.state.is !== 'ended') return;
   const {is: _, ...ended} = container.state;
@@ -182,10 +182,10 @@ export const waitForRestart = (container: ContainerRecord): void => {
   container.state = {is: 'waiting'};
 };
 
-/** The code of a container's present run, when it ends by itself. */
+/** Returns the exit code of a container's current run, when it ends by itself. */
 export const exitCodeOf = ({restarts}: ContainerRecord, {exitCodes}: Behavior): number => exitCodes[Math.min(restarts, exitCodes.length - 1)] ?? 0;
 
-/** When something will happen to a container by itself; Infinity when nothing will. */
+/** Returns when the state of a container next changes by itself; Infinity if it does not. */
 export const nextChange = ({state}: ContainerRecord, now: number): number => {
   switch (state.is) {
     case 'waiting':

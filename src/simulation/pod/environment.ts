@@ -1,12 +1,12 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 
-/** The values of an environment by name; undefined for one that only other objects or the node know. */
+/** Environment values by name; undefined for values that depend on other objects or the node. */
 export type Values = ReadonlyMap<string, string | undefined>;
 
 const mapField = /^metadata\.(labels|annotations)\['(.+)'\]$/;
 
-/** What a field of the pod says to the environment; undefined for those that come from the node. */
+/** Returns the value of a pod field for the environment; undefined for fields of the node. */
 const fieldValue = ({metadata, spec}: Frozen<Pod>, path: string): string | undefined => {
   const [, map, key = ''] = mapField.exec(path) ?? [];
   if (map) return metadata?.[map as 'labels' | 'annotations']?.[key] ?? '';
@@ -23,7 +23,7 @@ const fieldValue = ({metadata, spec}: Frozen<Pod>, path: string): string | undef
   }
 };
 
-/** A text with its references `$(NAME)` replaced; undefined once one of them has a value nobody knows. `$$` stands for a dollar. */
+/** Replaces the references `$(NAME)` in a text; undefined if one of them is unknown. `$$` stands for a dollar. */
 export const expand = (text: string, valueOf: (name: string) => string | undefined): string | undefined => {
   let isKnown = true;
   const result = text.replaceAll(/\$\$|\$\(([^)]*)\)/g, (found, name: string | undefined) => {
@@ -35,11 +35,11 @@ export const expand = (text: string, valueOf: (name: string) => string | undefin
   return isKnown ? result : undefined;
 };
 
-/** A text with those of its references `$(NAME)` replaced whose values are known; the others stay as they are. `$$` stands for a dollar. */
+/** Replaces the references `$(NAME)` with known values; the others stay. `$$` stands for a dollar. */
 export const expandKnown = (text: string, valueOf: (name: string) => string | undefined): string =>
   text.includes('$') ? text.replaceAll(/\$\$|\$\(([^)]*)\)/g, (found, name: string | undefined) => (name === undefined ? '$' : (valueOf(name) ?? found))) : text;
 
-/** The environment of a container as far as the pod itself tells it. */
+/** Returns the environment of a container, as far as the pod determines it. */
 export const environment = (pod: Frozen<Pod>, {env = []}: Frozen<AnyContainer>): Values => {
   const values = new Map<string, string | undefined>();
   for (const {name, value, valueFrom} of env) {

@@ -6,7 +6,7 @@ const digest = (text: string): string => createHash('sha256').update(text).diges
 
 const hasHost = (first: string): boolean => first.includes('.') || first.includes(':') || first === 'localhost';
 
-/** The full name of an image, as a runtime tells it: with registry, and with a tag where there is neither tag nor digest. */
+/** Returns the full name of an image: with registry, and with a tag if it has neither tag nor digest. */
 export const fullName = (image: string): string => {
   const slash = image.indexOf('/');
   const names = slash >= 0 && hasHost(image.slice(0, slash)) ? image : `docker.io/${slash < 0 ? 'library/' : ''}${image}`;
@@ -17,10 +17,10 @@ export const fullName = (image: string): string => {
 const part = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
 const reference = new RegExp(`^(?:[A-Za-z0-9.-]+(?::\\d+)?/)?${part}(?:/${part})*(?::[\\w][\\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*:[0-9a-fA-F]{32,})?$`);
 
-/** Whether a runtime could make anything of the name. */
+/** Whether the image name is valid. */
 export const isReference = (image: string): boolean => reference.test(image);
 
-/** The digest under which the simulated runtime holds an image. */
+/** Returns the digest reference of an image in the simulated runtime. */
 export const imageId = (image: string): string => {
   const [name = ''] = fullName(image).split('@');
   return `${name.replace(/:[^/:]*$/, '')}@sha256:${image.includes('@') ? (image.split('@')[1] ?? '').replace(/^sha256:/, '') : digest(fullName(image))}`;
@@ -29,7 +29,7 @@ export const imageId = (image: string): string => {
 const bound = new CacheBound('image_names', 2 << 20);
 const nameCache = new Lru<string, readonly string[]>(bound, {bytesOf: names => names.reduce((bytes, {length}) => bytes + 50 + length, 0)});
 
-/** Every name by which a rule may mean an image: as the spec writes it, in full and in short, by its tag and by its digest where it has either, and by the digest the node reports for it. */
+/** Returns all names by which a rule may match an image: as in the spec, in full and short form, by tag and digest, and by the digest that the node reports. */
 export const imageNames = (image: string): readonly string[] => {
   let names = nameCache.get(image);
   if (!names) nameCache.set(image, (names = allNames(image)));
@@ -44,11 +44,11 @@ const allNames = (image: string): readonly string[] => {
   return [...new Set([image, id.slice(id.indexOf('@') + 1), ...names.flatMap(name => [name, shortName(name)])])];
 };
 
-/** A name without what stands for the usual registry. */
+/** Removes the default registry from a name. */
 const shortName = (name: string): string => name.replace(/^docker\.io\/(library\/)?/, '');
 
-/** The size the simulated runtime tells of an image: between 2 and 200 MB, the same each time. */
+/** Returns the simulated size of an image: between 2 and 200 MB, always the same for a name. */
 export const imageBytes = (image: string): number => 2_000_000 + (Number.parseInt(digest(fullName(image)).slice(0, 8), 16) % 198_000_000);
 
-/** What names one run of a container. */
+/** Returns the id of one run of a container. */
 export const containerId = (uid: string, name: string, restarts: number): string => `simulated://${digest(`${uid}/${name}/${restarts}`)}`;

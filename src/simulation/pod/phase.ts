@@ -1,7 +1,7 @@
 import {mayRestart} from '#src/model/pod/restart.js';
 import {isInitialized, specContainers, type PodRecord} from './record.js';
 
-/** The phase of a pod by the states of its containers (the API reference, pod lifecycle). */
+/** Returns the phase of a pod from the states of its containers (the API reference, pod lifecycle). */
 export const phaseOf = (record: PodRecord): string => {
   if (record.rejection) return 'Failed';
   const spec = record.pod.spec!;

@@ -7,7 +7,7 @@ import type {Resizing} from './resizing.js';
 import type {PodAllocation} from '#src/simulation/node/allocation.js';
 import type {Role} from '#src/simulation/rules/rules.js';
 
-/** A run of a container that is over. Times in ms since the epoch. */
+/** A run that has ended. Times in ms since the epoch. */
 export interface Termination {
   readonly exitCode: number;
   readonly reason: string;
@@ -17,19 +17,19 @@ export interface Termination {
   readonly id?: string;
 }
 
-/** A stop that was asked for: when the container will have ended, and how. */
+/** A requested stop: when the container will have ended, and with which code. */
 export interface Stop {
   readonly at: number;
   readonly exitCode: number;
 }
 
-/** Where a container stands. `until`: when to look again. */
+/** The state of a container. `until`: when to sync again. */
 export type ContainerState =
   | {readonly is: 'waiting'; readonly reason?: string; readonly message?: string; readonly until?: number}
   | {
       readonly is: 'running';
       readonly startedAt: number;
-      /** When it counts as started, when it is ready, and when it ends by itself. */
+      /** When it is started, when it is ready, and when it ends by itself. */
       readonly startedBy: number;
       readonly readyBy: number;
       readonly exitsAt: number;
@@ -37,93 +37,93 @@ export type ContainerState =
     }
   | ({readonly is: 'ended'} & Termination);
 
-/** A delay that doubles: how long it is now, and since when it counts. */
+/** An exponential backoff: the current delay, and when it began. */
 export interface Backoff {
   readonly delayMs: number;
   readonly since: number;
 }
 
-/** What the node knows of a container. */
+/** The node's record of a container. */
 export interface ContainerRecord {
   readonly name: string;
   readonly role: Role;
   state: ContainerState;
   last?: Termination;
   restarts: number;
-  /** Names the present run, or the one that ended last. */
+  /** The id of the current or last run. */
   id?: string;
-  /** When the pull under way is done. */
+  /** When the current pull is done. */
   pullDoneAt?: number;
-  /** The image of the next run is there. */
+  /** Whether the image of the next run is there. */
   pulled?: boolean;
   pullBackoff?: Backoff & {readonly error: string};
   restartBackoff?: Backoff;
 }
 
-/** Why all containers of a pod are ended, and how its status tells of it. */
+/** Why a pod is terminating, and how its status reports it. */
 export interface PodTermination {
   readonly since: number;
-  /** Past this moment containers are killed. */
+  /** After this time containers are killed. */
   deadline: number;
   readonly reason?: string;
   readonly message?: string;
-  /** Whether the pod failed whatever its containers said. */
+  /** Whether the pod failed regardless of its containers. */
   readonly failed?: boolean;
 }
 
-/** What the node keeps of one run of a container. */
+/** The node's record of one run of a container. */
 export interface RunRecord {
-  /** The log, as the rules said when the run began, and what was written into it since. */
+  /** The log entries of the rules when the run began, and the lines written since. */
   readonly entries: readonly LogEntry[];
   readonly written: LogEntry[];
-  /** What was put into its file system; absent while nobody asked. */
+  /** Its file system; undefined until first used. */
   files?: Files;
 }
 
-/** What of what a pod refers to is not there. */
+/** Missing objects that a pod refers to. */
 export interface Missing {
-  /** Why a volume cannot be mounted, without which no container starts. */
+  /** Why a volume cannot be mounted; no container starts without it. */
   readonly mount?: {readonly volume: string; readonly why: string};
-  /** Why the environment of a container cannot be made, by container. */
+  /** Why the environment of a container cannot be built, by container. */
   readonly configs: ReadonlyMap<string, string>;
-  /** When it is looked for again. */
+  /** When to check again. */
   readonly retryAt: number;
 }
 
-/** What the node knows of a pod: everything its status is made of. */
+/** The node's record of a pod: everything its status is computed from. */
 export interface PodRecord {
   readonly uid: string;
   readonly key: string;
   readonly nodeName: string;
-  /** The newest state of the pod that is known: from the cache, or from the answer to a write. */
+  /** The newest known state of the pod: from the cache, or from the response to a write. */
   pod: Frozen<Pod>;
   readonly startTime: number;
   /** In the order of the spec: init containers first, ephemeral ones last. */
   readonly containers: ContainerRecord[];
-  /** When the sandbox is there, without which nothing runs. */
+  /** When the sandbox is ready; nothing runs before. */
   sandboxAt: number;
   sandbox: 'pending' | 'up' | 'down';
   addresses: readonly string[];
-  /** What it takes of the node's room. */
+  /** Its allocation of the node's resources. */
   allocation?: PodAllocation;
   termination?: PodTermination;
   /** Nothing runs any more, and nothing will. */
   isFinished: boolean;
-  /** The node would not take it. */
+  /** Set if the node rejected the pod. */
   rejection?: {readonly reason: string; readonly message: string};
   deleted: boolean;
   readonly resizing: Resizing;
-  /** What it refers to and is not there, when it was last looked for. */
+  /** Missing references at the last check. */
   missing?: Missing;
-  /** What people were told of its instructions. */
+  /** The last reported error of its annotations. */
   behaviorError?: string;
-  /** The present run and the one before of each container, by their ids. */
+  /** The current and the previous run of each container, by id. */
   readonly runs: Map<string, RunRecord>;
-  /** The instruction to write into logs that was carried out already. */
+  /** The log annotation that was applied already. */
   writtenAnnotation?: string;
-  /** When the node forgot the pod: what was read of it ends. */
+  /** When the node removed the record: streams of its logs end. */
   forgottenAt?: number;
-  /** Containers that end because what they run has, and with which code. */
+  /** Containers that end because their program has, with the exit code. */
   readonly requestedExits: Map<string, number>;
   /** Called when the pod has changed. */
   readonly listeners: Set<() => void>;
@@ -135,14 +135,14 @@ export interface SpecContainer {
   readonly path: string;
 }
 
-/** Every container of a spec in the order of records, with its part and how Events call it. */
+/** Yields every container of a spec in the order of records, with its role and its field path in Events. */
 export function* specContainers(spec: Frozen<PodSpec>): Iterable<SpecContainer> {
   for (const container of spec.initContainers ?? []) yield {container, role: isSidecar(container) ? 'sidecar' : 'init', path: `spec.initContainers{${container.name}}`};
   for (const container of spec.containers) yield {container, role: 'regular', path: `spec.containers{${container.name}}`};
   for (const container of spec.ephemeralContainers ?? []) yield {container, role: 'ephemeral', path: `spec.ephemeralContainers{${container.name}}`};
 }
 
-/** Whether a container of an initialized pod has run: from then on init containers are done with. */
+/** Whether a regular container has run: init containers are done from then on. */
 export const isInitialized = ({containers}: PodRecord): boolean =>
   containers.some(({role, state, last, restarts}) => role === 'regular' && (state.is !== 'waiting' || last !== undefined || restarts > 0));
 

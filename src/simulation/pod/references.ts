@@ -10,7 +10,7 @@ import {usesSubPathExpr, containerSubPathError} from './subpaths.js';
 interface Reference {
   readonly kind: 'configmap' | 'secret';
   readonly name: string;
-  /** Keys that must be in it; none where all that is in it is taken. */
+  /** Keys that must exist; empty where all keys are used. */
   readonly keys: readonly string[];
 }
 
@@ -34,7 +34,7 @@ const ofContainer = ({env = [], envFrom = []}: Frozen<AnyContainer>): Reference[
   }),
 ];
 
-/** Whether a volume is the one with which every pod reaches the server: what is in it comes by itself. */
+/** Whether a volume is the API access volume of every pod. */
 const isAccessVolume = ({projected}: Frozen<Volume>): boolean => projected?.sources?.some(({serviceAccountToken}) => serviceAccountToken) ?? false;
 
 interface PodReferences {
@@ -44,7 +44,7 @@ interface PodReferences {
 
 const known = new WeakMap<object, PodReferences | undefined>();
 
-/** Everything a pod's volumes, environments and mounts are made of; undefined where it is nothing. */
+/** Returns everything that the pod's volumes, environments and mounts refer to; undefined if nothing. */
 const podReferencesOf = ({spec}: Frozen<Pod>): PodReferences | undefined => {
   if (known.has(spec!)) return known.get(spec!);
   const volumes = (spec?.volumes ?? []).filter(volume => !isAccessVolume(volume)).map(volume => ({name: volume.name, references: ofVolume(volume)}));
@@ -55,15 +55,15 @@ const podReferencesOf = ({spec}: Frozen<Pod>): PodReferences | undefined => {
   return podReferences;
 };
 
-/** Whether a pod refers to anything that might not be there. */
+/** Whether a pod refers to objects that may be missing. */
 export const hasReferences = (pod: Frozen<Pod>): boolean => podReferencesOf(pod) !== undefined;
 
 const titles = {configmap: 'ConfigMap', secret: 'Secret'} as const;
 
-/** How long until what is missing is looked for again. */
+/** The delay before missing references are checked again. */
 const retryMs = 5_000;
 
-/** Looks for what a pod refers to, as its node. */
+/** Checks what a pod refers to, with the node's client. */
 export const findMissing = async (client: Client, pod: Frozen<Pod>, now: number): Promise<Missing> => {
   const {namespace = ''} = pod.metadata ?? {};
   const seen = new Map<string, Promise<ReadonlySet<string> | undefined>>();

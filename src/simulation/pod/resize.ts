@@ -8,14 +8,14 @@ import type {Amounts, Resizing} from './resizing.js';
 
 export interface ResizeContext {
   readonly now: number;
-  /** Why the node cannot give the pod what its spec asks for. */
+  /** Returns why the node cannot allocate what the spec requests. */
   checkRoom(): Rejection | undefined;
-  /** Takes room for what the spec asks for, in the place of what was held. */
+  /** Allocates what the spec requests, instead of the current allocation. */
   reserve(): void;
   recordEvent(type: 'Normal' | 'Warning', reason: string, message: string, fieldPath?: string): void;
 }
 
-/** How long changed amounts take to reach what runs. */
+/** How long a resize takes to be actuated. */
 const actuationMs = 1_000;
 
 const requestedAmounts = ({spec}: Frozen<Pod>): ReadonlyMap<string, Amounts> =>
@@ -23,7 +23,7 @@ const requestedAmounts = ({spec}: Frozen<Pod>): ReadonlyMap<string, Amounts> =>
 
 const sameAmounts = (a: ReadonlyMap<string, Amounts>, b: ReadonlyMap<string, Amounts>): boolean => a.size === b.size && [...a].every(([name, amounts]) => sameJson(amounts, b.get(name)));
 
-/** What a pod's containers have when the agent first sees it: what its status says, or what it asks for. */
+/** Returns the initial resources of a pod: from its status, or from its spec. */
 export const resizingOf = (pod: Frozen<Pod>): Resizing => {
   const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
   const known = new Map(statuses.flatMap(({name, resources, containerID}) => (containerID && resources ? [[name, resources] as const] : [])));
@@ -70,7 +70,7 @@ const restartForResize = (record: PodRecord, {now, recordEvent}: ResizeContext):
   }
 };
 
-/** Brings what containers were promised, and what they have, towards what their spec asks for. Answers when to look again. */
+/** Allocates and actuates changed resource requests. Returns when to call it again. */
 export const resize = (record: PodRecord, context: ResizeContext): number => {
   const {resizing} = record;
   if (record.isFinished || record.termination) {

@@ -4,9 +4,9 @@ import type {Rejection} from '#src/simulation/node/allocation.js';
 
 export type Amounts = Frozen<ResourceRequirements>;
 
-/** What containers were promised, what they have, and what stands between the two and their spec (KEP-1287). */
+/** The allocated and the actual resources of containers, and the state of a resize (KEP-1287). */
 export interface Resizing {
-  /** By container; what cannot be resized is not among it. */
+  /** By container; only containers that can be resized. */
   allocated: ReadonlyMap<string, Amounts>;
   actual: ReadonlyMap<string, Amounts>;
   pending?: Rejection & {readonly generation: number};

@@ -21,7 +21,7 @@ const endedOf = ({exitCode, reason = '', message, startedAt, finishedAt, contain
   };
 };
 
-/** What the status says of a container, as its record. Delays between tries begin anew. */
+/** Restores a container's record from its status. Backoffs start anew. */
 const containerRecordOf = (record: PodRecord, of: SpecContainer, status: Frozen<ContainerStatus> | undefined, behavior: Behavior): ContainerRecord => {
   const own: ContainerRecord = {name: of.container.name, role: of.role, state: {is: 'waiting'}, restarts: status?.restartCount ?? 0};
   if (!status) return own;
@@ -36,7 +36,7 @@ const containerRecordOf = (record: PodRecord, of: SpecContainer, status: Frozen<
   return own;
 };
 
-/** What the node knows of a pod at first: nothing but what its status says, which a node's agent wrote before it was started again. */
+/** Creates the record of a pod: from its status, if an agent wrote one before a restart. */
 export const recordOf = (pod: Frozen<Pod>, now: number, behaviorOf: (of: SpecContainer) => Behavior): PodRecord => {
   const {metadata, spec, status} = pod;
   const startTime = parseTime(status?.startTime) ?? now;

@@ -7,7 +7,7 @@ import {containerStatuses} from './container-status.js';
 import {phaseOf} from './phase.js';
 import type {PodRecord} from './record.js';
 
-/** What of a pod's status its node answers for. Everything else in it is others'. */
+/** The fields of a pod's status that its node sets. Other fields are left alone. */
 export type OwnStatus = Pick<
   PodStatus,
   | 'phase'
@@ -29,7 +29,7 @@ const ownFields = [
   'ephemeralContainerStatuses',
 ] as const;
 
-/** A phase that a pod has reached it does not leave; and while containers run it is not said to be over. */
+/** A terminal phase is final, and it is not reported while containers run. */
 const reportedPhase = (record: PodRecord): string => {
   const {phase: before = 'Pending'} = record.pod.status ?? {};
   if (before === 'Succeeded' || before === 'Failed') return before;
@@ -37,7 +37,7 @@ const reportedPhase = (record: PodRecord): string => {
   return (phase === 'Succeeded' || phase === 'Failed') && !record.isFinished ? before : phase;
 };
 
-/** The status of a pod as its node tells it. */
+/** Returns the status of a pod as its node reports it. */
 export const statusOf = (record: PodRecord, hostAddresses: readonly string[], now: number): OwnStatus => {
   const {metadata, status: before} = record.pod;
   const phase = reportedPhase(record);
@@ -64,7 +64,7 @@ export const statusOf = (record: PodRecord, hostAddresses: readonly string[], no
   };
 };
 
-/** Those that differ, each with a null for what it no longer says: the lists are merged. */
+/** Returns the changed conditions, with null for removed fields: the lists are merged. */
 const changedConditions = (own: readonly PodCondition[], before: readonly Frozen<PodCondition>[]): Record<string, unknown>[] =>
   own.flatMap(condition => {
     const stored = withoutProbe(before.find(({type}) => type === condition.type));
@@ -79,7 +79,7 @@ const withoutProbe = (condition: Frozen<PodCondition> | undefined): object | und
   return rest;
 };
 
-/** The strategic merge patch that makes a stored status say `own`; undefined where it does. */
+/** Returns the strategic merge patch that updates the stored status to `own`; undefined if it is up to date. */
 export const statusPatch = ({status = {}}: Frozen<Pod>, own: OwnStatus): Record<string, unknown> | undefined => {
   const patch: Record<string, unknown> = {};
   for (const field of ownFields) {

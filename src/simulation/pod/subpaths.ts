@@ -2,7 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import {environment, expand, type Values} from './environment.js';
 
-/** Variables that a node makes of the services there are. */
+/** Variables that a node derives from services. */
 const ofServices = /_(SERVICE_HOST|SERVICE_PORT|PORT)(_|$)/;
 
 const subPathError = (expression: string, values: Values, isComplete: boolean): string | undefined => {
@@ -21,10 +21,10 @@ const subPathError = (expression: string, values: Values, isComplete: boolean): 
 
 const mountsOf = ({volumeMounts = []}: Frozen<AnyContainer>): readonly string[] => volumeMounts.flatMap(({subPathExpr}) => subPathExpr || []);
 
-/** Whether a container mounts a part of a volume that its environment names. */
+/** Whether a container uses `subPathExpr`. */
 export const usesSubPathExpr = (container: Frozen<AnyContainer>): boolean => mountsOf(container).length > 0;
 
-/** Why a container's mounts cannot be made of its environment; undefined where they can, or where that hangs on what only other objects tell. */
+/** Returns why a container's subpaths cannot be expanded; undefined where they can, or where that depends on other objects. */
 export const containerSubPathError = (pod: Frozen<Pod>, container: Frozen<AnyContainer>): string | undefined => {
   const expressions = mountsOf(container);
   if (expressions.length === 0) return undefined;

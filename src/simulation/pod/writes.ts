@@ -7,15 +7,15 @@ import {statusOf, statusPatch} from './status.js';
 
 export const isNewer = (a: Frozen<Pod>, b: Frozen<Pod>): boolean => Number(a.metadata?.resourceVersion) > Number(b.metadata?.resourceVersion);
 
-/** How and when a pod's status is told. */
+/** Options of a status write. */
 export interface StatusWrite {
   readonly hostAddresses: readonly string[];
   readonly now: number;
-  /** Annotations that hold instructions which were carried out. */
+  /** Annotations that were applied and are to be removed. */
   readonly appliedAnnotations: readonly string[];
 }
 
-/** Tells how a pod stands, if that is not known yet, and takes instructions off that were carried out. */
+/** Writes the pod's status if it changed, and removes applied annotations. */
 export const writeStatus = async ({client}: Agent, record: PodRecord, {hostAddresses, now, appliedAnnotations}: StatusWrite): Promise<void> => {
   const {metadata} = record.pod;
   const status = statusPatch(record.pod, statusOf(record, hostAddresses, now));
@@ -27,7 +27,7 @@ export const writeStatus = async ({client}: Agent, record: PodRecord, {hostAddre
   if (isNewer(written, record.pod)) record.pod = written;
 };
 
-/** Lets a pod go of which nothing runs any more. */
+/** Deletes a pod of which nothing runs any more. */
 export const deletePod = async ({client}: Agent, record: PodRecord): Promise<void> => {
   const {name = '', namespace = ''} = record.pod.metadata ?? {};
   await client.resource(kinds.pods).delete(name, {namespace, gracePeriodSeconds: 0, preconditions: {uid: record.uid}});

@@ -11,10 +11,10 @@ import {behaviorOf, type PodRule} from './rules.js';
 
 type OwnRules = {readonly rules: readonly PodRule[]; readonly error?: string};
 
-/** How containers behave, by what their pod says of itself and by the rules. */
+/** The behavior of containers, from the rules and the pods' annotations. */
 export interface Behaviors {
   of(pod: Frozen<Pod>, container: SpecContainer): Behavior;
-  /** What is wrong with what the pod says of itself, which then does not count. */
+  /** Returns what is wrong with the pod's annotation, which is ignored then. */
   errorOf(pod: Frozen<Pod>): string | undefined;
 }
 

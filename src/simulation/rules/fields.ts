@@ -4,7 +4,7 @@ import {parseQuantity, QuantityError, quantityNumber} from '#src/api/quantity.js
 import {parseLabelSelector, type LabelSelector} from '#src/api/selectors/label-selector.js';
 import {never, type DurationRange, type UsageSetting} from './behavior.js';
 
-/** A rule that makes no sense. The message is one line and begins with the place. */
+/** An invalid rule. The message is one line and begins with the field path. */
 export class RuleError extends Error {
   override readonly name = 'RuleError';
 
@@ -13,9 +13,9 @@ export class RuleError extends Error {
   }
 }
 
-/** One field of a rule: how it is read, and what the documentation says of it. */
+/** A field of a rule: how it is read, and its documentation. */
 export interface Field<T> {
-  /** What it takes, in a few words. */
+  /** The accepted values, in a few words. */
   readonly expects: string;
   readonly read: (value: unknown, at: string) => T;
 }
@@ -38,7 +38,7 @@ const field = <T>(expects: string, read: (value: unknown, at: string) => T | und
   },
 });
 
-/** The fields of an object; a name that is not among them is refused. */
+/** Reads the fields of an object; an unknown field is an error. */
 export const fieldsOf = <F extends Fields>(fields: F, value: unknown, at: string): ValuesOf<F> => {
   if (!isObject(value)) throw new RuleError(at, `must be an object, got ${format(value)}`);
   const values: Record<string, unknown> = {};
@@ -52,13 +52,13 @@ export const fieldsOf = <F extends Fields>(fields: F, value: unknown, at: string
 
 export const object = <F extends Fields>(fields: F): Field<ValuesOf<F>> => ({expects: 'an object', read: (value, at) => fieldsOf(fields, value, at)});
 
-/** One or several: a single item stands for a list of one. */
+/** A list, or a single item for a list of one. */
 export const listOf = <T>(item: Field<T>, expects = `${item.expects}, or a list of them`): Field<readonly T[]> => ({
   expects,
   read: (value, at) => (Array.isArray(value) ? value.map((one, i) => item.read(one, `${at}[${i}]`)) : [item.read(value, at)]),
 });
 
-/** A list that must be one. */
+/** A list. */
 export const items = <T>(read: (value: unknown, at: string) => T): Field<readonly T[]> =>
   field('a list', (value, at) => (Array.isArray(value) ? value.map((one, i) => read(one, `${at}[${i}]`)) : undefined));
 
@@ -66,7 +66,7 @@ export const text = field('a text', value => (typeof value === 'string' ? value 
 
 export const oneOf = <T extends string>(choices: readonly T[]): Field<T> => field(choices.join(', '), value => choices.find(choice => choice === value));
 
-/** A text in which `*` stands for anything. */
+/** A pattern in which `*` matches anything. */
 export const pattern = field('a text, `*` for anything', value => (typeof value === 'string' ? patternOf(value) : undefined));
 const patternOf = (glob: string): RegExp => new RegExp(`^${glob.split('*').map(part => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`);
 
@@ -118,7 +118,7 @@ export const quantities = mapOf('quantities by the names of resources', (value, 
   return quantity.read(value, at);
 });
 
-/** An amount, or a part of the request; `scale` makes a whole unit out of it. */
+/** An amount, or a fraction of the request; `scale` converts units. */
 export const usage = (scale: number): Field<UsageSetting> =>
   field('a quantity, or a part of the request such as 50%', (value, at) => {
     const part = typeof value === 'string' ? /^(\d+(?:\.\d+)?)%$/.exec(value)?.[1] : undefined;
@@ -132,7 +132,7 @@ const durationMs = (written: string): number | undefined => {
 
 export const duration = field('a duration such as 1m30s', value => (typeof value === 'string' ? durationMs(value) : undefined));
 
-/** A time: fixed, drawn from a range, or one that never comes. */
+/** A duration: fixed, random within a range, or never. */
 export const durationRange = field<DurationRange>('a duration such as 500ms, a range such as 1s..5s, or never', value => {
   if (value === 'never') return never;
   if (typeof value !== 'string') return undefined;

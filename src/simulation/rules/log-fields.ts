@@ -1,10 +1,10 @@
 import type {LogEntry} from '#src/simulation/log/entry.js';
 import {duration, fieldsOf, oneOf, RuleError, text, wholeNumber, type Field, type Fields} from './fields.js';
 
-/** What a rule says of one entry of a log. */
+/** The fields of a log entry. */
 const logEntryFields = {line: text, after: duration, every: duration, times: wholeNumber, stream: oneOf(['stdout', 'stderr'] as const)} satisfies Fields;
 
-/** A line, or an object that tells when it is written. */
+/** A line, or an object with the times at which it is written. */
 export const logEntry: Field<LogEntry> = {
   expects: 'a line, or an object with a line',
   read(value, at) {

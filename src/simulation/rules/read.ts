@@ -14,7 +14,7 @@ export {RuleError};
 
 const taint = object({key: text, value: text, effect: oneOf(['NoSchedule', 'PreferNoSchedule', 'NoExecute'])});
 
-/** What a rule of nodes may say. */
+/** The fields of a rule of nodes. */
 export const nodeFields = {
   names: listOf(pattern),
   capacity: quantities,
@@ -30,10 +30,10 @@ export const nodeFields = {
   stopFor: duration,
 } satisfies Fields;
 
-/** What of its rule a container is chosen by, on the pod itself too. */
+/** The match fields for containers, in annotations of pods too. */
 const containerFields = {images: listOf(pattern), containers: listOf(pattern), roles: listOf(oneOf(roles))} satisfies Fields;
 
-/** How a rule of pods chooses. */
+/** The match fields of a rule of pods. */
 export const matchFields = {
   namespaces: listOf(pattern),
   names: listOf(pattern),
@@ -45,7 +45,7 @@ export const matchFields = {
   ...containerFields,
 } satisfies Fields;
 
-/** What a rule of pods may say. */
+/** The settings of a rule of pods. */
 export const settingFields = {
   startAfter: durationRange,
   pullFor: durationRange,
@@ -98,7 +98,7 @@ const yamlOf = (written: string): unknown => {
   }
 };
 
-/** Reads a file of rules, YAML or JSON. Throws a `RuleError` whose one line tells the place and what is expected there. */
+/** Reads a file of rules, YAML or JSON. Throws a `RuleError` with a one-line message that names the field and the expected value. */
 export const readRules = (written: string): Rules => {
   const value = yamlOf(written);
   const {nodes = [], pods = []} = value === null ? {} : fieldsOf(fileFields, value, '');
@@ -107,7 +107,7 @@ export const readRules = (written: string): Rules => {
 
 const onPod = podRule(containerFields);
 
-/** Reads what a pod says of itself: one rule, or a list of them. Throws as `readRules`. */
+/** Reads the behavior annotation of a pod: one rule, or a list of them. Throws as `readRules`. */
 export const readBehavior = (written: string): readonly PodRule[] => {
   const value = yamlOf(written);
   return Array.isArray(value) ? value.map((one, i) => onPod(one, `[${i}]`)) : [onPod(value, '')];

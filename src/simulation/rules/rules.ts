@@ -7,11 +7,11 @@ import {imageNames} from '#src/simulation/pod/images.js';
 import type {NodeRule} from '#src/simulation/node/machine.js';
 import {exactly, never, type Behavior, type Settings} from './behavior.js';
 
-/** What part a container plays in its pod. */
+/** The role of a container in its pod. */
 export type Role = 'init' | 'sidecar' | 'regular' | 'ephemeral';
 export const roles: readonly Role[] = ['init', 'sidecar', 'regular', 'ephemeral'];
 
-/** Which containers a rule speaks of. Every list that is given must hold one that fits; texts may have `*` for anything. */
+/** Which containers a rule applies to. Each list that is set must have a matching item; texts may contain `*`. */
 export interface PodMatch {
   readonly namespaces?: readonly RegExp[];
   readonly names?: readonly RegExp[];
@@ -22,7 +22,7 @@ export interface PodMatch {
   readonly restartPolicies?: readonly string[];
   readonly images?: readonly RegExp[];
   readonly containers?: readonly RegExp[];
-  /** Regular containers unless given, or unless images or containers are named. */
+  /** Defaults to regular containers, or to all if images or containers are set. */
   readonly roles?: readonly Role[];
 }
 
@@ -34,10 +34,10 @@ export interface PodRule {
 const simulatedText =
   'container $(CONTAINER_NAME) of pod $(POD_NAMESPACE)/$(POD_NAME) is simulated on node $(NODE_NAME) and runs no program: what it logs is said by "log" in a simulation rule or in the annotation $(BEHAVIOR_ANNOTATION)';
 
-/** What a container logs of which nobody says anything. */
+/** The log of a container without any log setting. */
 export const simulatedLog: readonly LogEntry[] = [{text: simulatedText, stream: 'stdout', afterMs: 0}];
 
-/** What holds where neither the user nor the command says anything: whatever belongs to a job or is not started again ends by itself after a second. */
+/** The defaults, after the rules and the command: containers of jobs, init containers and containers that are not restarted end after a second. */
 const builtIn: readonly PodRule[] = [
   {match: {roles: ['init']}, settings: {runFor: exactly(1_000)}},
   {match: {ownerKinds: ['Job']}, settings: {runFor: exactly(1_000)}},
@@ -83,7 +83,10 @@ const matches = (match: PodMatch, {pod: {metadata = {}, spec}, container, role}:
   );
 };
 
-/** How a container behaves: of each setting, what the first rule says that fits and says anything of it. The pod's own rules come first, what its command says after all of the user's, the built-in ones last. */
+/**
+ * Returns the behavior of a container: each setting comes from the first matching rule that has it. The pod's annotation comes first, then
+ * the user's rules, what the command determines, and the defaults.
+ */
 export const behaviorOf = (rules: readonly PodRule[], target: RuleTarget): Behavior => {
   const found: Record<string, unknown> = {};
   for (const list of [rules, [{match: {roles}, settings: inferredSettings(target.pod, target.container)}], builtIn]) {
@@ -91,10 +94,10 @@ export const behaviorOf = (rules: readonly PodRule[], target: RuleTarget): Behav
       if (matches(match, target)) for (const [name, value] of Object.entries(settings)) if (!(name in found)) found[name] = value;
     }
   }
-  return found as unknown as Behavior; // The last built-in rule fits every container and says everything that is required.
+  return found as unknown as Behavior; // The last default rule matches every container and has every required setting.
 };
 
-/** What the user says of nodes and of pods. */
+/** The user's rules for nodes and pods. */
 export interface Rules {
   readonly nodes: readonly NodeRule[];
   readonly pods: readonly PodRule[];

@@ -1,7 +1,7 @@
 import type {ExecRule, PortRule} from './behavior.js';
 import {bool, duration, exitCode, fieldsOf, listOf, mapOf, pattern, RuleError, text, wholeNumber, type Field, type Fields} from './fields.js';
 
-/** What a rule says of commands that are executed. */
+/** The fields of an exec rule. */
 const execFields = {command: listOf(pattern), stdout: text, stderr: text, echo: bool, exitCode, after: duration} satisfies Fields;
 
 export const execRule: Field<ExecRule> = {
@@ -17,10 +17,10 @@ export const files = mapOf('texts by the paths of files', (value, path, at) => {
   return text.read(value, at);
 });
 
-/** What a rule says of a port that answers over HTTP. */
+/** The fields of an HTTP port rule. */
 const httpFields = {status: wholeNumber, body: text, type: text} satisfies Fields;
 
-/** What a rule says of a port, where that is more than a word. */
+/** The fields of a port rule that is an object. */
 const portFields = {
   reply: text,
   http: {expects: 'an object', read: (value: unknown, at: string) => fieldsOf(httpFields, value, at)},

@@ -11,12 +11,12 @@ import {simulatedLog} from '#src/simulation/rules/rules.js';
 import {commandContextFor, currentRun, whileRunning, type StreamContext} from './command.js';
 import {onPodChange, valueIn, type ContainerTarget, type PodRecords} from './target.js';
 
-/** Gives what a container writes from now on, each stream for itself. */
+/** Streams what a container writes from now on. */
 const follow = async (context: StreamContext, target: ContainerTarget, io: CommandIo, signal: AbortSignal): Promise<number> => {
   const {record, own} = target;
   const run = currentRun(target);
   const source = logSource(record, own, false, {entries: run.entries, valueOf: valueIn(target, context.naming)});
-  // Where nothing will ever be written the only line is given again: it says so.
+  // A container without log settings repeats its only line, which explains that it is simulated.
   const tailLines = run.entries === simulatedLog ? 1 : 0;
   const copyStream = async (stream: 'Stdout' | 'Stderr') => {
     const query = {follow: true, previous: false, timestamps: false, stream, tailLines};
@@ -27,7 +27,7 @@ const follow = async (context: StreamContext, target: ContainerTarget, io: Comma
   return 0;
 };
 
-/** Says again what is typed, as a program does that copies its input to its output; what it says is in the log. */
+/** Echoes input lines into the log. */
 const echo = async ({clock}: StreamContext, {record, own}: ContainerTarget, io: CommandIo, changed: () => void): Promise<void> => {
   for await (const line of lineReader(io)) {
     writeLine(record, own, line, clock.now());
@@ -35,7 +35,7 @@ const echo = async ({clock}: StreamContext, {record, own}: ContainerTarget, io: 
   }
 };
 
-/** A shell that reads what is typed; what it answers is in the log too. */
+/** Runs a shell on the input; its output is in the log too. */
 const shell = async (context: StreamContext, pods: PodRecords, target: ContainerTarget, io: CommandIo, signal: AbortSignal): Promise<number> => {
   let partialLine = '';
   const logged = (write: CommandIo['out']) => async (content: string | Buffer) => {
@@ -47,10 +47,10 @@ const shell = async (context: StreamContext, pods: PodRecords, target: Container
   return runShell({...io, out: logged(io.out), err: logged(content => io.err(content.toString()))}, commandContextFor(context, pods, target, signal));
 };
 
-/** How long what was written last has to be read before a container that its caller ended is gone. */
+/** The time to read the last output before a container that its client ended is gone. */
 const drainMs = 10;
 
-/** What a container runs, for callers to listen to and to talk to. Throws the refusal of an agent where it does not run. */
+/** Attaches to a running container. Throws an agent error where it does not run. */
 export const attachTo = (context: StreamContext, pods: PodRecords, target: ContainerTarget): RunCommand => {
   currentRun(target);
   const {record, of, own} = target;
@@ -73,9 +73,9 @@ export const attachTo = (context: StreamContext, pods: PodRecords, target: Conta
       pods.end(record, own.name, 0);
       return 0;
     });
-    // With its only caller the input of such a container is over.
+    // A container with `stdinOnce` ends when its only client disconnects.
     if (disconnected.aborted && reads && stdinOnce) pods.end(record, own.name, 0);
-    // How the container ends is told by its status, not by those who listened.
+    // The container's end is reported by its status, not by the stream.
     return disconnected.aborted ? code : 0;
   };
 };

@@ -10,12 +10,12 @@ import type {RunRecord} from '#src/simulation/pod/record.js';
 import type {SimulationContext} from '#src/simulation/context.js';
 import {valueIn, type ContainerTarget, type PodRecords} from './target.js';
 
-/** The code of what is killed. */
+/** The exit code of SIGKILL. */
 const killedExitCode = 137;
 
 export type StreamContext = Pick<SimulationContext, 'naming' | 'clock' | 'fileBudget'>;
 
-/** The run of a container that goes on. Throws the refusal of an agent where none does. */
+/** Returns the record of a container's current run. Throws an agent error where there is none. */
 export const currentRun = ({record, own}: ContainerTarget): RunRecord => {
   const run = own.state.is === 'running' ? record.runs.get(own.id ?? '') : undefined;
   if (!run) throw new AgentError(500, `container not found (${JSON.stringify(own.name)})`);
@@ -29,7 +29,7 @@ const filesOf = (run: RunRecord, {of: {container}}: ContainerTarget, given: read
   return (run.files = files);
 };
 
-/** What commands in a container have to work with. */
+/** Returns the context of commands in a container. */
 export const commandContextFor = (context: StreamContext, {behaviors}: Pick<PodRecords, 'behaviors'>, target: ContainerTarget, signal: AbortSignal): CommandContext => {
   const {record, of} = target;
   const {exec: rules = [], files = {}} = behaviors.of(record.pod, of);
@@ -46,7 +46,7 @@ export const commandContextFor = (context: StreamContext, {behaviors}: Pick<PodR
   };
 };
 
-/** Does something for as long as the run goes on and somebody listens. Resolves with the code of what is killed where the run ended. */
+/** Runs an operation until the run ends or the client disconnects. Resolves with the SIGKILL code if the run ended. */
 export const whileRunning = async (target: ContainerTarget, disconnected: AbortSignal, operation: (signal: AbortSignal) => Promise<number>): Promise<number> => {
   const {record, own} = target;
   const run = currentRun(target);
@@ -77,7 +77,7 @@ const killedOnAbort = (signal: AbortSignal): Promise<number> =>
     if (signal.aborted) resolve(killedExitCode);
   });
 
-/** A command that is executed in a container. Throws the refusal of an agent where the container does not run. */
+/** Executes a command in a container. Throws an agent error where the container does not run. */
 export const execIn = (context: StreamContext, pods: Pick<PodRecords, 'behaviors'>, target: ContainerTarget, command: readonly string[]): RunCommand => {
   currentRun(target);
   return (streams, disconnected) =>

@@ -7,7 +7,7 @@ import type {PortRule} from '#src/simulation/rules/behavior.js';
 import type {StreamContext} from './command.js';
 import {valueIn, type ContainerTarget, type PodRecords} from './target.js';
 
-/** How long a caller who says nothing waits for a word. */
+/** How long to wait for the first bytes of a client. */
 const firstByteTimeoutMs = 1_000;
 
 const requestLine = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|TRACE|CONNECT) /;
@@ -29,7 +29,7 @@ const serveHttp = (connection: Duplex, {status, body, type}: Extract<PortRule, {
   server.emit('connection', connection);
 };
 
-/** Says to whoever comes that nobody is here, in the way he asks. */
+/** Responds that nothing listens here, over HTTP or as plain text. */
 const serveUnhandled = (connection: Duplex, text: string, {clock}: StreamContext): void => {
   const respond = () => reply(connection, text);
   const timer = clock.schedule(firstByteTimeoutMs, respond);
@@ -53,7 +53,7 @@ const serve = (connection: Duplex, rule: Exclude<PortRule, 'refuse'> | undefined
   else serveHttp(connection, {...rule, body: expandKnown(rule.body, valueOf)});
 };
 
-/** Who listens at a port of a pod. Throws a refusal where nobody does. */
+/** Returns the server at a port of a pod. Throws an agent error where connections are refused. */
 export const listenerAt = (context: StreamContext, {behaviors}: Pick<PodRecords, 'behaviors'>, record: PodRecord, port: number): ((connection: Duplex) => void) => {
   const targets = [...specContainers(record.pod.spec!)].flatMap(of => {
     const own = record.containers.find(({name}) => name === of.container.name);

@@ -9,7 +9,7 @@ import {execIn} from './command.js';
 import {listenerAt} from './listener.js';
 import {onPodChange, targetAt, podAt, valueIn, type PodRecords} from './target.js';
 
-/** What a simulated node answers about its pods. */
+/** Returns the agent API of a simulated node. */
 export const nodeAgent = (context: SimulationContext, pods: PodRecords, node: string): NodeAgent => ({
   logs(address, query, signal) {
     const target = targetAt(pods.recordOf, node, address);

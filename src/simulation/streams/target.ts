@@ -4,24 +4,24 @@ import type {Behaviors} from '#src/simulation/rules/behaviors.js';
 import {environment} from '#src/simulation/pod/environment.js';
 import {specContainers, type ContainerRecord, type PodRecord, type SpecContainer} from '#src/simulation/pod/record.js';
 
-/** The pods of simulated nodes, for those who look into them. */
+/** The records of pods, for requests to the node's agent. */
 export interface PodRecords {
   readonly behaviors: Behaviors;
   recordOf(key: string): PodRecord | undefined;
-  /** Tells those who listen that something of a pod has changed. */
+  /** Notifies listeners that a pod has changed. */
   notifyChanged(record: PodRecord): void;
-  /** Ends the run of a container, because what it ran has ended. */
+  /** Ends the run of a container, because its program has ended. */
   end(record: PodRecord, container: string, exitCode: number): void;
 }
 
-/** A container that a request is about. */
+/** The container of a request. */
 export interface ContainerTarget {
   readonly record: PodRecord;
   readonly of: SpecContainer;
   readonly own: ContainerRecord;
 }
 
-/** Calls back when a pod has changed, until disposed. */
+/** Calls `run` at each change of a pod, until disposed. */
 export const onPodChange = ({listeners}: PodRecord, run: () => void): Disposable => {
   listeners.add(run);
   return {[Symbol.dispose]: () => void listeners.delete(run)};
@@ -29,14 +29,14 @@ export const onPodChange = ({listeners}: PodRecord, run: () => void): Disposable
 
 const quoted = (text: string): string => JSON.stringify(text);
 
-/** Finds a pod among those of a node. Throws a refusal where it is not. */
+/** Returns a pod of a node. Throws an agent error if there is none. */
 export const podAt = (recordOf: (key: string) => PodRecord | undefined, node: string, {namespace, pod}: Pick<ContainerAddress, 'namespace' | 'pod'>): PodRecord => {
   const record = recordOf(`${namespace}/${pod}`);
   if (!record || record.nodeName !== node) throw new AgentError(404, `pod ${quoted(pod)} does not exist\n`);
   return record;
 };
 
-/** Finds a container among those of a node's pods. Throws a refusal where it is not. */
+/** Returns a container of a node's pods. Throws an agent error if there is none. */
 export const targetAt = (recordOf: (key: string) => PodRecord | undefined, node: string, address: ContainerAddress): ContainerTarget => {
   const record = podAt(recordOf, node, address);
   const {pod, container} = address;
@@ -47,7 +47,7 @@ export const targetAt = (recordOf: (key: string) => PodRecord | undefined, node:
   return {record, of, own};
 };
 
-/** The value of a reference in a text that a rule gives: where the container is, or something of its environment. */
+/** Returns the values for references in texts of rules: pod fields and environment variables. */
 export const valueIn = ({record: {pod, nodeName}, of: {container}}: ContainerTarget, naming: Naming): ((name: string) => string | undefined) => {
   const {metadata = {}} = pod;
   const values: Readonly<Record<string, string>> = {
