@@ -3,8 +3,8 @@ import {defineController} from '#src/runtime/controller.js';
 import {approvingReconciler} from './reconcile.js';
 
 /**
- * Approves requests of nodes for client certificates, if the requester may have one without a person's look: the API server is asked.
- * Never denies, and leaves everything else to people and other approvers.
+ * Approves client certificate requests of nodes when a SubjectAccessReview allows the requester to have them auto-approved.
+ * Never denies; all other requests are left to people and other approvers.
  */
 export default defineController({
   ...requestController,

@@ -3,19 +3,19 @@ import {checkNodeClientRequest} from '#controllers/shared/node-certificates.js';
 import type {Naming} from '#src/api/naming.js';
 import type {SigningRequest} from '#src/pki/signing-request.js';
 
-/** A kind of request that may be approved without a person. */
+/** A kind of request that may be approved automatically. */
 export interface Recognizer {
-  /** The virtual subresource on which the requester needs `create`. */
+  /** The virtual subresource that the requester needs permission to `create`. */
   readonly permission: string;
   recognizes(csr: CachedRequest, request: SigningRequest, naming: Naming): boolean;
-  /** The condition's message. */
+  /** Returns the condition's message. */
   message(naming: Naming): string;
 }
 
 const isNodeClient: Recognizer['recognizes'] = ({spec}, request, naming) =>
   spec.signerName === naming.signers.apiserverClientAgent && checkNodeClientRequest(request, spec.usages ?? []) === undefined;
 
-/** In order of preference: a node that renews its own certificate, then anyone who asks for a node. */
+/** In order of preference: a node that renews its own certificate, then any requester for a node. */
 export const recognizers: readonly Recognizer[] = [
   {
     permission: 'selfnodeclient',

@@ -4,7 +4,7 @@ import type {SubjectAccessReview} from '#src/api/types.js';
 import {Expected, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {recognizers} from './policy.js';
 
-/** Approves what a recognizer knows and the requester is allowed. Who is recognized but not allowed is asked about again: permissions change. */
+/** Approves requests that a recognizer matches and whose requester is allowed. A recognized request that is not allowed is retried, as permissions change. */
 export const approvingReconciler = (context: KeyedContext): Reconcile => {
   const {writer, client, naming} = context;
   const requests = writer(kinds.certificateSigningRequests);
@@ -30,7 +30,7 @@ export const approvingReconciler = (context: KeyedContext): Reconcile => {
 
     for (const {permission, message} of recognized) {
       if (!(await mayCreate(csr, permission))) continue;
-      // The server fills in the times.
+      // The server sets the times.
       const approved = withCondition(csr, {type: 'Approved', status: 'True', reason: 'AutoApproved', message: message(naming)});
       await requests.update(approved, {subresource: 'approval'});
       return;

@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import {defineController, every, singletonKey} from '#src/runtime/controller.js';
 import {cleaner} from './reconcile.js';
 
-/** Deletes certificate signing requests that nobody will look at again: one pass over all of them at the start, and one each hour. */
+/** Deletes certificate signing requests that are no longer needed: one pass over all of them at the start, and one each hour. */
 export default defineController({
   doc: 'Deletes certificate signing requests that are decided, failed, forgotten or expired, a while after they are.',
   name: 'certificatesigningrequest-cleaner-controller',

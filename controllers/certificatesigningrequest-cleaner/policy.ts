@@ -22,17 +22,17 @@ const decided = (type: 'Approved' | 'Denied' | 'Failed', ageMs: number, reason: 
     (issued === undefined || issued === Boolean(csr.status?.certificate)) && isOlder(conditionOf(csr, type)?.lastUpdateTime, ageMs, now),
 });
 
-/** When the issued certificate ends; undefined where nobody can tell. */
+/** Returns when the issued certificate expires; undefined where it cannot be parsed. */
 const expiryOf = ({status}: CachedRequest): number | undefined => {
   const block = firstPemBlock(Buffer.from(status?.certificate ?? '', 'base64'));
   try {
     return block && parseCertificates(block.bytes)[0]?.notAfter;
   } catch {
-    return undefined; // The API accepts content that does not parse here.
+    return undefined; // The API accepts content that is not valid here.
   }
 };
 
-/** Whoever asked has had the time to see what came of it. A request with conditions of other types only is kept. */
+/** Requests are kept long enough for the requester to read the result. A request with conditions of other types only is kept. */
 const rules: readonly Rule[] = [
   decided('Approved', hour, 'issued', true),
   decided('Denied', hour, 'denied'),
@@ -45,5 +45,5 @@ const rules: readonly Rule[] = [
   {reason: 'expired', applies: (csr, now) => conditionOf(csr, 'Approved') !== undefined && (expiryOf(csr) ?? Infinity) < now},
 ];
 
-/** Why a request is to be deleted now, or undefined when it is to be kept. */
+/** Returns why a request is to be deleted now; undefined if it is to be kept. */
 export const reasonToDelete = (csr: CachedRequest, now: number): string | undefined => rules.find(({applies}) => applies(csr, now))?.reason;

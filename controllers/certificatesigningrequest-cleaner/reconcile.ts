@@ -4,7 +4,7 @@ import {Pieces} from '#src/base/turn.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {reasonToDelete} from './policy.js';
 
-/** One pass over all requests. What cannot be deleted is met again at the next pass. */
+/** One pass over all requests. A failed deletion is retried at the next pass. */
 export const cleaner = ({lister, writer, clock}: KeyedContext): Reconcile => {
   const cached = lister(kinds.certificateSigningRequests);
   const pieces = new Pieces(clock);

@@ -4,8 +4,8 @@ import {signingFlags, signingPlan, type SigningOptions} from './key-files.js';
 import {signers} from './reconcile.js';
 
 /**
- * Issues certificates for approved requests, one loop for each signer of the platform that has a key. A request that its signer may not sign
- * is marked as failed and never looked at again. Changed key files are taken up while running.
+ * Issues certificates for approved requests, with one loop for each built-in signer that has a key. A request that its signer may not sign
+ * is marked as failed and not retried. Changed key files are reloaded.
  */
 export default defineController<SigningOptions>({
   ...requestController,

@@ -8,7 +8,7 @@ const specific = {
   legacyUnknown: ['clusterSigningLegacyUnknownCertFile', 'clusterSigningLegacyUnknownKeyFile', 'cluster-signing-legacy-unknown'],
 } as const satisfies Partial<Record<keyof Naming['signers'], readonly [string, string, string]>>;
 
-/** A signer that this controller can act for. */
+/** A signer that this controller implements. */
 export type SignerToken = keyof typeof specific;
 
 export const signerTokens = Object.keys(specific) as readonly SignerToken[];
@@ -18,25 +18,25 @@ export type SigningOptions = Pick<ControllerManagerOptions, FileOption | 'cluste
 
 const filesOf = (flag: string): readonly [string, string] => [`${flag}-cert-file`, `${flag}-key-file`];
 
-/** Every flag that has to do with signing. */
+/** All flags of signing. */
 export const signingFlags: readonly string[] = [
   ...filesOf('cluster-signing'),
   ...signerTokens.flatMap(signer => filesOf(specific[signer][2])),
   'cluster-signing-duration',
 ];
 
-/** A signer and the files of its pair. */
+/** A signer and the files of its key pair. */
 export interface SignerFiles {
   readonly signer: SignerToken;
   readonly certificate: string;
   readonly key: string;
-  /** The flags the files were named by, for messages. */
+  /** The flags of the files, for messages. */
   readonly flags: readonly [certificate: string, key: string];
 }
 
 /**
- * Which signers act, and with which files: all of them with the generic pair, or those that have a pair of their own. A lone generic file counts
- * as none. Refuses both kinds together, and half of a pair.
+ * Returns which signers are enabled, and their files: all of them with the generic pair, or those with a pair of their own. A generic certificate without a key counts
+ * as none. Throws when both kinds are given, or half of a pair.
  */
 export const signingPlan = (options: Readonly<SigningOptions>): readonly SignerFiles[] => {
   const {clusterSigningCertFile, clusterSigningKeyFile} = options;
@@ -61,5 +61,5 @@ export const signingPlan = (options: Readonly<SigningOptions>): readonly SignerF
 
 const defaultMaximumMs = 8760 * 3_600_000;
 
-/** The longest life a certificate gets. */
+/** Returns the longest duration of a certificate. */
 export const maximumTtlOf = ({clusterSigningDuration}: Readonly<Pick<SigningOptions, 'clusterSigningDuration'>>): number => clusterSigningDuration || defaultMaximumMs;

@@ -18,8 +18,8 @@ interface Environment {
 }
 
 /**
- * The pair in a signer's files, as they are now. Files that do not make a pair, such as while one of two is replaced, leave the last pair in
- * use; a pair that is no single authority makes signing fail until the files are mended.
+ * The current key pair of a signer's files. Files that do not match, as while one of two is replaced, leave the last pair in
+ * use; a pair that is not a single CA makes signing fail until the files are corrected.
  */
 export class SigningPair {
   readonly #source: SignerFiles;
@@ -28,7 +28,7 @@ export class SigningPair {
   #authority: Authority | undefined;
   #failure: unknown;
 
-  /** Reads the pair and follows its files from then on. Rejects a pair that cannot sign. */
+  /** Reads the pair and watches its files. Rejects for a pair that cannot sign. */
   static async open(source: SignerFiles, environment: Environment): Promise<SigningPair> {
     const content = await read(source, environment.files);
     const pair = new SigningPair(source, environment, content, authorityIn(source, content));
@@ -44,7 +44,7 @@ export class SigningPair {
     this.#authority = authority;
   }
 
-  /** The authority to sign with now. */
+  /** Returns the CA to sign with. Throws if the current pair cannot sign. */
   current(): Authority {
     if (!this.#authority) throw this.#failure;
     return this.#authority;

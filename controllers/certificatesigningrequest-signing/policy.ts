@@ -3,7 +3,7 @@ import {wellKnown} from '#src/api/user.js';
 import type {SigningRequest} from '#src/pki/signing-request.js';
 import type {SignerToken} from './key-files.js';
 
-/** What keeps a signer from signing a request, in the words of the condition; undefined when nothing does. */
+/** Checks a request for a signer. Returns the failure message of the condition, or undefined if the request may be signed. */
 export type SigningCheck = (request: SigningRequest, usages: readonly string[]) => string | undefined;
 
 const clientAuth = 'client auth';
@@ -16,12 +16,12 @@ const checkClientUsages: SigningCheck = (_, usages) => {
 };
 
 /**
- * Nobody becomes an administrator past all authorization by a certificate: those of nodes are all of one other organization, and the rest may not be of
- * this one. Differs from upstream, where only the admission of the server looks at that, and at one of the signers.
+ * No certificate may bypass authorization by its organization: node certificates have a fixed organization, and others may not have
+ * this one. Differs from upstream, where only server admission checks that, and for one of the signers.
  */
 const checkSubject: SigningCheck = ({subject}) => (subject.organizations.includes(wellKnown.masters) ? `subject organization ${wellKnown.masters} is not allowed` : undefined);
 
-/** What each signer insists on. */
+/** The check of each signer. */
 export const signingChecks: Readonly<Record<SignerToken, SigningCheck>> = {
   agentServing: checkNodeServingRequest,
   apiserverClientAgent: checkNodeClientRequest,

@@ -12,14 +12,14 @@ import {signingChecks} from './policy.js';
 
 type Context = KeyedContext<SigningOptions>;
 
-/** Whether a signer may act: approved, not denied as well, and not given up before. */
+/** Whether a request is to be signed: approved, not denied, and not failed before. */
 const isToBeSigned = (csr: CachedRequest): boolean => {
   const status = conditionOf(csr, 'Failed')?.status;
   const hasFailed = status === 'True' || status === '';
   return conditionOf(csr, 'Approved') !== undefined && conditionOf(csr, 'Denied') === undefined && !hasFailed;
 };
 
-/** One loop for each signer that has a pair. */
+/** Returns one loop for each signer that has a key pair. */
 export const signers = async (context: Context): Promise<Readonly<Record<string, Reconcile>>> => {
   const plan = signingPlan(context.options);
   const idle = signerTokens.filter(token => !plan.some(({signer}) => signer === token));

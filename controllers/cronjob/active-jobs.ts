@@ -11,7 +11,7 @@ import {byControllerName, type CachedCronJob, type CachedJob, type CronJob, type
 
 type Active = NonNullable<CronJobStatus['active']>;
 
-/** A cron job with the status that it is to have. */
+/** A sync of a cron job, with the status to be written. */
 export interface CronJobSync {
   cronJob: CachedCronJob;
   status: CronJobStatus;
@@ -27,13 +27,13 @@ const removeActive = (sync: CronJobSync, uids: ReadonlySet<string | undefined>):
   sync.status.active = active;
 };
 
-/** The jobs of a cron job, whatever their labels say. */
+/** Returns the jobs that a cron job controls, regardless of their labels. */
 export const childrenOf = (jobs: Lister<Job>, cronJob: CachedCronJob): readonly CachedJob[] => {
   const {namespace, name} = keyOf(cronJob);
   return jobs.by(byControllerName, `${namespace}/${name}`);
 };
 
-/** Those that began first before the others, and those that never did last. */
+/** By start time; jobs that have not started are last. */
 const byStart = (a: CachedJob, b: CachedJob): number => {
   const [left, right] = [a, b].map(({status}) => parseTime(status?.startTime) ?? Infinity) as [number, number];
   if (left !== right) return left - right;
@@ -42,7 +42,7 @@ const byStart = (a: CachedJob, b: CachedJob): number => {
 
 export type ChildContext = Pick<KeyedContext, 'client' | 'writer' | 'events'>;
 
-/** Deletes a job and, in the background, its pods; whether that went well. */
+/** Deletes a job and, in the background, its pods. Returns whether it succeeded. */
 export const deleteJob = async ({writer, events}: ChildContext, sync: CronJobSync, job: CachedJob): Promise<boolean> => {
   try {
     await writer(kinds.jobs).delete(job, {propagationPolicy: 'Background'});
@@ -56,7 +56,7 @@ export const deleteJob = async ({writer, events}: ChildContext, sync: CronJobSyn
   return true;
 };
 
-/** Deletes finished jobs, the oldest first, until no more are left than are to be kept. */
+/** Deletes the oldest finished jobs beyond the history limits. */
 export const trimHistory = async (context: ChildContext, sync: CronJobSync, jobs: readonly CachedJob[]): Promise<void> => {
   const {successfulJobsHistoryLimit, failedJobsHistoryLimit} = sync.cronJob.spec ?? {};
   for (const [type, limit] of [['Complete', successfulJobsHistoryLimit], ['Failed', failedJobsHistoryLimit]] as const) {
@@ -74,7 +74,7 @@ const recordSuccess = (sync: CronJobSync, {status}: CachedJob): void => {
   sync.changed = true;
 };
 
-/** Brings the list of active jobs up to what the jobs say. */
+/** Updates the list of active jobs from the existing jobs. */
 const syncExisting = async ({client, events}: ChildContext, sync: CronJobSync, jobs: readonly CachedJob[]): Promise<void> => {
   const {namespace, name} = keyOf(sync.cronJob);
   let active = activeUids(sync.status);
@@ -91,7 +91,7 @@ const syncExisting = async ({client, events}: ChildContext, sync: CronJobSync, j
         }
         if (trueCondition(job, 'Complete')) recordSuccess(sync, job);
       } else if (!active.has(uid)) {
-        // The cache may not know yet what was written last.
+        // The cache may lack the last write.
         const live: CronJob = await client.resource(kinds.cronJobs).get(name, {namespace});
         if (isActive(live.status ?? {}, uid)) {
           Object.assign(sync, {cronJob: live, status: structuredClone(live.status ?? {})});
@@ -105,7 +105,7 @@ const syncExisting = async ({client, events}: ChildContext, sync: CronJobSync, j
   }
 };
 
-/** Takes jobs from the list of active ones that are gone. */
+/** Removes deleted jobs from the list of active ones. */
 const removeMissing = async ({client, events}: ChildContext, sync: CronJobSync, jobs: readonly CachedJob[]): Promise<void> => {
   const {namespace} = keyOf(sync.cronJob);
   const children = new Set(jobs.map(({metadata}) => metadata?.uid));
@@ -123,7 +123,7 @@ const removeMissing = async ({client, events}: ChildContext, sync: CronJobSync, 
   }
 };
 
-/** Brings the list of active jobs up to what the jobs say, and takes those from it that are gone. */
+/** Updates the list of active jobs from the existing and the deleted jobs. */
 export const syncActive = async (context: ChildContext, sync: CronJobSync, jobs: readonly CachedJob[]): Promise<void> => {
   await syncExisting(context, sync, jobs);
   await removeMissing(context, sync, jobs);

@@ -11,7 +11,7 @@ import {nextStartIn, scheduleOf} from './schedule.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentCronJobSyncs'>;
 
-/** A change of the times asks for a look at the next of them, any other for one at once. */
+/** A change of the schedule queues the cron job for its next time, any other change at once. */
 const watchCronJobs = ({listen, enqueue, events, clock}: KeyedContext): void =>
   listen(kinds.cronJobs, (change: Change<CronJob>) => {
     const cronJob = change.object;
@@ -37,8 +37,8 @@ const watchJobs = ({listen, lister, enqueue, naming}: KeyedContext): void => {
 };
 
 /**
- * Creates a job for each time of a cron job's schedule, named by the time so that there is one only; keeps the list of those at work, and deletes the oldest that have
- * ended. Of times that were missed only the last is made up for.
+ * Creates a job for each time of a cron job's schedule, named by the time so that it is created once; maintains the list of active jobs, and deletes the oldest finished ones.
+ * Of missed times only the last is made up for.
  */
 export default defineController<Options>({
   doc: 'Creates jobs on the schedules of cron jobs, and deletes old ones.',

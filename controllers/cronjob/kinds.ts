@@ -9,7 +9,7 @@ export type CronJobStatus = NonNullable<CronJob['status']>;
 export type CachedCronJob = Frozen<CronJob>;
 export type CachedJob = Frozen<Job>;
 
-/** Files jobs under the name of their controller. */
+/** Indexes jobs by the name of their controller. */
 export const byControllerName: Index<Job> = {
   name: 'name of the controller',
   values(job) {

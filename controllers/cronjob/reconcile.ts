@@ -12,7 +12,7 @@ import {isStarted, replaceActive, start, type StartContext} from './start.js';
 /** `Thu, 01 Jan 2026 00:00:00 +0000` (RFC 1123 with a numeric zone). */
 const rfc1123 = (ms: number): string => new Date(ms).toUTCString().replace('GMT', '+0000');
 
-/** Starts jobs when their time has come, and keeps account of them. */
+/** Starts jobs at their scheduled times and maintains the status. */
 export const cronJobReconciler = (context: KeyedContext): Reconcile => {
   const {lister, writer, clock, events, meter, naming} = context;
   const cronJobs = lister(kinds.cronJobs);
@@ -24,7 +24,7 @@ export const cronJobReconciler = (context: KeyedContext): Reconcile => {
   });
   const startContext: StartContext = {...context, created: ({metadata}: KubeObject, at) => skew.observe(((parseTime(metadata?.creationTimestamp) ?? at) - at) / 1000)};
 
-  /** The schedule of a cron job that is to start jobs; one that cannot is told so, and left alone until it is changed. */
+  /** Returns the schedule of a cron job. For an invalid one it records an event and returns undefined; it is not retried until it changes. */
   const readSchedule = (cronJob: CachedCronJob): Schedule | undefined => {
     const {schedule = '', timeZone, suspend} = cronJob.spec ?? {};
     if (timeZone !== undefined && !isTimeZone(timeZone)) {
@@ -58,7 +58,7 @@ export const cronJobReconciler = (context: KeyedContext): Reconcile => {
     }
   };
 
-  /** Makes the start unless something is against it; whether the next one is to be waited for. */
+  /** Starts the job unless the deadline or the concurrency policy prevents it. Returns whether to wait for the next time. */
   const startIfAllowed = async (sync: CronJobSync, at: number, now: number): Promise<boolean> => {
     const {cronJob, status} = sync;
     const {startingDeadlineSeconds, concurrencyPolicy} = cronJob.spec ?? {};
@@ -103,7 +103,7 @@ export const cronJobReconciler = (context: KeyedContext): Reconcile => {
     try {
       result = await syncCronJob(sync);
     } catch (error) {
-      // What has been done is noted all the same.
+      // What was done so far is written to the status.
       await writeStatus();
       throw error;
     }

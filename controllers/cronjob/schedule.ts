@@ -3,40 +3,40 @@ import {parseCron, type CronSchedule} from '#src/model/cron.js';
 import {nextCronTime} from '#src/model/cron-times.js';
 import type {CachedCronJob} from './kinds.js';
 
-/** Looking a little after the time makes up for clocks that do not agree. */
+/** Syncs a little after the scheduled time, to tolerate clock skew. */
 const slackMs = 100;
-/** More starts than that are not missed without a word. */
+/** More missed starts than this are reported. */
 const manyMissed = 100;
 
-/** Times that can be asked for one after the other. */
+/** Iterates over scheduled times. */
 export interface Schedule {
   next(after: number): number | undefined;
 }
 
-/** The schedule by the clocks of the zone that the cron job names, unless the schedule names one itself. Throws `CronError`. */
+/** Returns the schedule in the time zone of the cron job, unless the schedule names one itself. Throws `CronError`. */
 export const scheduleOf = ({spec}: CachedCronJob): Schedule => {
   const parsed: CronSchedule = parseCron(spec?.schedule ?? '');
   return {next: after => nextCronTime(parsed, after, spec?.timeZone)};
 };
 
-/** Starts that are due. */
+/** The starts that are due. */
 export interface DueStart {
-  /** From when on starts were looked for. */
+  /** The time since which starts were searched. */
   readonly since: number;
-  /** The last of them. */
+  /** The last one. */
   readonly at: number | undefined;
   readonly missed: 'none' | 'few' | 'many';
 }
 
-/** Thrown for a schedule that can be read and is never met, or has no time between two starts. */
+/** Thrown for a schedule that is valid but never matches, or has no time between two starts. */
 export class ScheduleError extends Error {
   override readonly name = 'ScheduleError';
 }
 
-/** Since when there has been no start, in ms. */
+/** Returns the time of the last start, in ms. */
 const lastStart = ({status, metadata}: CachedCronJob): number => parseTime(status?.lastScheduleTime) ?? parseTime(metadata?.creationTimestamp) ?? 0;
 
-/** The last start in a time that may be long: only those near its end are looked at one by one. */
+/** Returns the last start of an interval that may be long: only the times near its end are iterated. */
 const lastBefore = (schedule: Schedule, first: number, intervalMs: number, now: number): Pick<DueStart, 'at' | 'missed'> => {
   const count = Math.floor((now - first) / intervalMs) + 1;
   let at: number | undefined;
@@ -54,14 +54,14 @@ const dueSince = (since: number, schedule: Schedule, now: number): DueStart => {
   return {since, ...lastBefore(schedule, first!, intervalMs, now)};
 };
 
-/** The start that is due now. Those that are past their deadline are none. Throws `ScheduleError`. */
+/** Returns the start that is due now, unless its deadline has passed. Throws `ScheduleError`. */
 export const dueStart = (cronJob: CachedCronJob, schedule: Schedule, now: number): DueStart => {
   const deadline = cronJob.spec?.startingDeadlineSeconds;
   const since = lastStart(cronJob);
   return dueSince(deadline === undefined ? since : Math.max(since, now - deadline * 1000), schedule, now);
 };
 
-/** In how many ms there is a start again. */
+/** Returns in how many ms the next start is. */
 export const nextStartIn = (cronJob: CachedCronJob, schedule: Schedule, now: number): number => {
   let from = now;
   try {

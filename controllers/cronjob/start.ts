@@ -14,12 +14,12 @@ import type {CachedCronJob, CronJobStatus} from './kinds.js';
 
 export type StartContext = ChildContext & Pick<KeyedContext, 'naming'> & {created(job: Job, at: number): void};
 
-/** The name of the job of a start: the same start has the same job, however often it is tried. */
+/** Returns the job name of a start, the same for each retry. */
 const jobName = ({metadata}: CachedCronJob, at: number): string => `${metadata?.name}-${Math.floor(at / 60_000)}`;
 
 const jobFor = (cronJob: CachedCronJob, at: number, naming: Naming): Job => {
   const {metadata, spec} = cronJob.spec!.jobTemplate;
-  // Without a zone of its own the time is told in UTC, whatever zone the start was reckoned in.
+  // Without a time zone the timestamp is in UTC.
   const stamp = formatWallTime(at, wallClockOf(cronJob.spec?.timeZone ?? 'UTC'));
   return copyOf<Job>({
     metadata: {
@@ -33,11 +33,11 @@ const jobFor = (cronJob: CachedCronJob, at: number, naming: Naming): Job => {
   } as Frozen<Job>);
 };
 
-/** Whether the start has been made, as far as the status knows. */
+/** Whether the job of a start was created, according to the status. */
 export const isStarted = ({cronJob, status}: CronJobSync, at: number): boolean =>
   (status.active ?? []).some(({name, namespace}) => name === jobName(cronJob, at) && namespace === cronJob.metadata?.namespace) || parseTime(status.lastScheduleTime) === at;
 
-/** Deletes the jobs that are still at work. Rejects when one of them stays. */
+/** Deletes the active jobs. Rejects when one of them cannot be deleted. */
 export const replaceActive = async (context: ChildContext, sync: CronJobSync): Promise<void> => {
   for (const {name = '', namespace = ''} of sync.status.active ?? []) {
     const job = await context.client
@@ -51,7 +51,7 @@ export const replaceActive = async (context: ChildContext, sync: CronJobSync): P
   }
 };
 
-/** Creates the job; the one that was created for the same start before, if the status has forgotten it; undefined when there is nothing to note. */
+/** Creates the job, or returns the existing one of the same start if the status lacks it; undefined when there is nothing to record. */
 const create = async ({client, writer, events, naming, created}: StartContext, {cronJob, status}: CronJobSync, at: number): Promise<Job | undefined> => {
   const wanted = jobFor(cronJob, at, naming);
   try {
@@ -60,7 +60,7 @@ const create = async ({client, writer, events, naming, created}: StartContext, {
     events.normal(cronJob, 'SuccessfulCreate', `Created job ${job.metadata?.name}`);
     return job;
   } catch (error) {
-    // Not worth an event: tried again with a backoff until the cron job is gone too.
+    // Not worth an event: retried with backoff until the cron job is deleted too.
     if (hasCause(error, 'NamespaceTerminating')) throw new Expected(messageOf(error), {cause: error});
     if (!isAlreadyExists(error)) {
       events.warning(cronJob, 'FailedCreate', `Error creating job: ${messageOf(error)}`);
@@ -73,7 +73,7 @@ const create = async ({client, writer, events, naming, created}: StartContext, {
   }
 };
 
-/** Makes the start that is due, and notes it; whether there was anything to note. */
+/** Starts the job and adds it to the status. Returns whether there was anything to add. */
 export const start = async (context: StartContext, sync: CronJobSync, at: number): Promise<boolean> => {
   const job = await create(context, sync, at);
   if (!job) return false;

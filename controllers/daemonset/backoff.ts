@@ -2,7 +2,7 @@ import type {Clock} from '#src/base/clock.js';
 
 const firstMs = 1_000;
 const maxDelayMs = 15 * 60_000;
-/** After that time without a failure the next one counts as the first. */
+/** After this time without a failure the backoff is reset. */
 const expiryMs = 2 * maxDelayMs;
 const sweepMs = 60_000;
 
@@ -11,11 +11,11 @@ interface Entry {
   readonly at: number;
 }
 
-/** How long pods that fail one after the other on a node are left lying, so that set and node do not wear each other out. */
+/** The backoff for pods of a set that fail on a node, so that they are not recreated in a loop. */
 export interface FailureBackoff {
-  /** How many ms are left of the delay after the last failure; 0 when there is none. */
+  /** Returns the remaining backoff in ms; 0 when there is none. */
   remaining(key: string): number;
-  /** Notes a failure: the delay begins, twice as long as the last one. */
+  /** Records a failure, which starts a backoff twice as long as the last one. */
   failed(key: string): void;
 }
 

@@ -14,8 +14,8 @@ type Options = Pick<ControllerManagerOptions, 'concurrentDaemonsetSyncs'>;
 const daemonSets = selecting<ObjectOf<typeof kinds.daemonSets>>(({spec}) => spec?.selector);
 
 /**
- * Keeps one pod of each daemon set on every node that its template fits, and rolls out its template within the bounds that the strategy sets: old pods first go, or
- * new ones first come.
+ * Runs one pod of each daemon set on every node that its template fits, and rolls out its template within the limits of the strategy: old pods are deleted first, or
+ * new ones are created first.
  */
 export default defineController<Options>({
   doc: 'Keeps a pod of each daemon set on every node that is meant, and rolls out its template.',

@@ -11,18 +11,18 @@ import {hashLabel, type DaemonSet} from './kinds.js';
 
 type Revision = Frozen<ControllerRevision>;
 
-/** What a set remembers of its templates. */
+/** The revision history of a daemon set. */
 export interface History {
-  /** The hash of the template as it is now. */
+  /** The hash of the current template. */
   readonly hash: string;
-  /** What it was before, in order. */
+  /** The old revisions, in order. */
   readonly old: readonly Revision[];
 }
 
 export interface Histories {
-  /** The history of the set, with the template as it is now as its newest. `podsOf` is asked for all pods of the set when some have to be relabelled. */
+  /** Returns the history of a set, with the current template as the newest revision. `podsOf` is called when pods have to be relabelled. */
   of(set: DaemonSet, selector: LabelSelector, podsOf: () => Promise<readonly Frozen<Pod>[]>): Promise<History>;
-  /** Deletes the oldest that are too many, but none that a pod is of. */
+  /** Deletes the oldest revisions beyond the limit that no pod uses. */
   forget(set: DaemonSet, old: readonly Revision[], pods: readonly Frozen<Pod>[]): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export const histories = ({lister, writer, client, naming}: Pick<KeyedContext, '
     return revisions.patch(revision, 'strategic', {metadata: {uid, labels: {[hashLabel]: name}}});
   };
 
-  /** The next look will make another name of the same template. */
+  /** The next sync will use another name for the template. */
   const countCollision = async (set: DaemonSet): Promise<void> => {
     const {namespace, name} = keyOf(set);
     const live = await sets.get(name, {namespace});
@@ -66,7 +66,7 @@ export const histories = ({lister, writer, client, naming}: Pick<KeyedContext, '
     await writer(kinds.pods).patch(pod, 'strategic', {metadata: {uid: pod.metadata?.uid, labels: {[hashLabel]: hash}}});
   };
 
-  /** Keeps the highest of several revisions of one template; pods of the others count as its own. */
+  /** Keeps the highest of several revisions of one template, and relabels the pods of the others. */
   const deduplicate = async (current: readonly Revision[], podsOf: () => Promise<readonly Frozen<Pod>[]>): Promise<Revision> => {
     const kept = current.at(-1)!;
     if (current.length === 1) return kept;

@@ -4,10 +4,10 @@ import {isReady} from '#src/model/pod/state.js';
 import {allowsSurge, byAge, hashLabel} from './kinds.js';
 import {isServing, type NodePlacement, type PodsByNode, type DaemonSetSync, type PodChanges} from './sync.js';
 
-/** What becomes of a pod whose work is over; it is told of by whoever decides. */
+/** Decides on a terminal pod: delete it now, or wait for the backoff. */
 export type OnTerminal = (pod: Frozen<Pod>, node: string) => 'delete' | 'wait';
 
-/** Of several pods on a node where new ones may come before old ones go, those that are too many. */
+/** Returns the surplus pods of a node during an update with surge. */
 const surplusPods = (running: readonly Frozen<Pod>[], sync: DaemonSetSync): readonly Frozen<Pod>[] => {
   const isNew = ({metadata}: Frozen<Pod>) => metadata?.labels?.[hashLabel] === sync.hash;
   const updated = running.find(isNew);
@@ -16,7 +16,7 @@ const surplusPods = (running: readonly Frozen<Pod>[], sync: DaemonSetSync): read
   return updated && old && (!isReady(old) || isServing(updated, sync)) ? [...others, old] : others;
 };
 
-/** What is to be done on one node. */
+/** Returns the changes needed on one node. */
 const changesForNode = ({name, shouldRun, shouldStay}: NodePlacement, pods: readonly Frozen<Pod>[] | undefined, sync: DaemonSetSync, onTerminal: OnTerminal): PodChanges => {
   if (shouldRun && !pods) return {create: [name], delete: []};
   const live = (pods ?? []).filter(({metadata}) => !metadata?.deletionTimestamp);
@@ -29,11 +29,11 @@ const changesForNode = ({name, shouldRun, shouldStay}: NodePlacement, pods: read
   return {create: running.length === 0 && shouldRun ? [name] : [], delete: terminal};
 };
 
-/** What is to be done so that each node has the pods it should have, whatever their template. */
+/** Returns the changes needed so that each node has its pod, of whichever template. */
 export const podChangesFor = (sync: DaemonSetSync, pods: PodsByNode, onTerminal: OnTerminal): PodChanges => {
   const wanted = sync.placements.map(place => changesForNode(place, pods.get(place.name), sync, onTerminal));
   const known = new Set(sync.placements.map(({name}) => name));
-  // Nobody else deletes pods that wait for a node that is gone.
+  // No other controller deletes pods that wait for a deleted node.
   const waiting = [...pods].filter(([node]) => !known.has(node)).flatMap(([, nodePods]) => nodePods.filter(({spec}) => !spec?.nodeName));
   return {create: wanted.flatMap(({create}) => create), delete: [...wanted.flatMap(each => each.delete), ...waiting]};
 };

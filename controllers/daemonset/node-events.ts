@@ -10,7 +10,7 @@ import {placementOf} from './placement.js';
 const anyNode = '';
 const labelKey = (label: string, value: string): string => `${label}=${value}`;
 
-/** Sets by one of the labels that they demand of nodes, so that few are asked about each node. */
+/** Indexes sets by one of the labels of their node selector, so that few are checked for each node. */
 const byNodeLabel: Index<ObjectOf<typeof kinds.daemonSets>> = {
   name: 'node label',
   values({spec}) {
@@ -21,10 +21,10 @@ const byNodeLabel: Index<ObjectOf<typeof kinds.daemonSets>> = {
 
 const labelsOf = (node: Frozen<Node> | undefined): string[] => Object.entries(node?.metadata?.labels ?? {}).map(([label, value]) => labelKey(label, value));
 
-/** A node that comes, or whose labels or taints change, concerns the sets that think differently of it than before. One that goes takes its pods along. */
+/** Queues the sets for which a new node, or a change of its labels or taints, changes the placement. Pods of a deleted node are handled by their own events. */
 export const watchNodes = ({listen, lister, enqueue, naming}: Pick<KeyedContext, 'listen' | 'lister' | 'enqueue' | 'naming'>): void => {
   const sets = lister(kinds.daemonSets);
-  /** Made once for each state of a set: many nodes come at once. */
+  /** Cached per version of a set: nodes often appear in large numbers. */
   const placements = new WeakMap<DaemonSet, ReturnType<typeof placementOf>>();
   const placementFor = (set: DaemonSet) => {
     const placement = placements.get(set) ?? placementOf(set, naming);

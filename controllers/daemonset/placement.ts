@@ -6,7 +6,7 @@ import {matchesNode} from '#src/model/node-affinity.js';
 import {untolerated} from '#src/model/taints.js';
 import {generationLabel, hashLabel, templateGeneration, type DaemonSet} from './kinds.js';
 
-/** What daemon pods put up with besides what their template says: they are to run where others are not yet, or not any more. */
+/** Returns the tolerations that the controller adds to daemon pods: they run before nodes are ready, and stay when they are not. */
 const defaultTolerations = (naming: Naming, {hostNetwork}: Frozen<PodSpec>): Toleration[] => {
   const of = (name: string, effect: string): Toleration => ({key: naming.subKey('node', name), operator: 'Exists', effect});
   return [
@@ -23,24 +23,24 @@ const defaultTolerations = (naming: Naming, {hostNetwork}: Frozen<PodSpec>): Tol
 const isSame = (a: Frozen<Toleration>, b: Frozen<Toleration>): boolean =>
   a.key === b.key && (a.effect ?? '') === (b.effect ?? '') && (a.operator ?? '') === (b.operator ?? '') && (a.value ?? '') === (b.value ?? '');
 
-/** The tolerations of a template with those that every daemon pod has; one that is there keeps its place, but not its time limit. */
+/** Returns the template's tolerations with the added ones; an equal one keeps its position, but loses its time limit. */
 const daemonTolerations = (spec: Frozen<PodSpec>, naming: Naming): readonly Frozen<Toleration>[] => {
   const added = defaultTolerations(naming, spec);
   const own = (spec.tolerations ?? []).map(toleration => added.find(each => isSame(each, toleration)) ?? toleration);
   return [...own, ...added.filter(each => !own.some(toleration => isSame(toleration, each)))];
 };
 
-/** What a set wants of a node. */
+/** The placement of a set on a node. */
 export interface Placement {
-  /** Whether a pod is to be made there. */
+  /** Whether a pod is to be created there. */
   readonly shouldRun: boolean;
-  /** Whether one that is there may stay. */
+  /** Whether an existing pod may stay. */
   readonly shouldStay: boolean;
 }
 
 const noPlacement: Placement = {shouldRun: false, shouldStay: false};
 
-/** How a set judges nodes: by the pod as it would be there. Made once for a look at many nodes. */
+/** Returns the function that computes the placement of a set on a node. To be created once for many nodes. */
 export const placementOf = ({spec}: DaemonSet, naming: Naming): ((node: Frozen<Node>) => Placement) => {
   const pod = spec?.template.spec ?? {containers: []};
   const tolerations = daemonTolerations(pod, naming);
@@ -55,7 +55,7 @@ export const placementOf = ({spec}: DaemonSet, naming: Naming): ((node: Frozen<N
 
 const nameField = 'metadata.name';
 
-/** The affinity that holds a pod to one node; the rest of what is required stays. */
+/** Returns the affinity that pins a pod to one node; other required terms stay. */
 const pinnedToNode = (affinity: Frozen<Affinity> | undefined, node: string): Frozen<Affinity> => {
   const matchFields = [{key: nameField, operator: 'In', values: [node]}];
   const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
@@ -63,7 +63,7 @@ const pinnedToNode = (affinity: Frozen<Affinity> | undefined, node: string): Fro
   return {...affinity, nodeAffinity: {...affinity?.nodeAffinity, requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms}}};
 };
 
-/** The node that a pod is on, or is made for; undefined when it does not say. */
+/** Returns the node that a pod is bound or pinned to; undefined if there is none. */
 export const nodeOf = ({spec}: Frozen<Pod>): string | undefined => {
   if (spec?.nodeName) return spec.nodeName;
   const terms = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
@@ -71,7 +71,7 @@ export const nodeOf = ({spec}: Frozen<Pod>): string | undefined => {
   return named?.values?.[0];
 };
 
-/** How the pods of a set are made, node by node. */
+/** Returns the function that creates the pod template for a node. */
 export const templateFor = (set: DaemonSet, hash: string, naming: Naming): ((node: string) => Frozen<PodTemplateSpec>) => {
   const {metadata, spec = {containers: []}} = set.spec!.template;
   const generation = templateGeneration(set);

@@ -10,10 +10,10 @@ import type {DaemonSet} from './kinds.js';
 import {templateFor} from './placement.js';
 import type {PodChanges} from './sync.js';
 
-/** So many pods are created, and so many deleted, in one go; the rest waits until they are seen. */
+/** The most pods created, and the most deleted, in one sync. */
 const burst = 250;
 
-/** Creates and deletes what is wanted, and expects to see it. Rejects with all failures once everything has been tried. */
+/** Creates and deletes pods, and sets expectations. Rejects with all failures after everything has been tried. */
 export type PodWriter = (set: DaemonSet, hash: string, changes: PodChanges) => Promise<void>;
 
 export const podWriter = (context: KeyedContext, expected: TrackingExpectations): PodWriter => {
@@ -28,7 +28,7 @@ export const podWriter = (context: KeyedContext, expected: TrackingExpectations)
       try {
         await control.create(set, template(nodes[index]!));
       } catch (failure) {
-        // Nothing can be made there any more, and nothing has to be.
+        // Nothing can be created in a terminating namespace.
         if (!hasCause(failure, 'NamespaceTerminating')) throw failure;
       }
     });

@@ -22,7 +22,7 @@ import {statusOf} from './status.js';
 
 type Made = ObjectOf<typeof kinds.daemonSets>;
 
-/** Keeps a pod of each daemon set on every node that is meant. `expected` is lowered by whoever hears of pods. */
+/** Reconciles daemon sets. `expected` is lowered by the pod event handlers. */
 export const daemonSetReconciler = (context: KeyedContext, selecting: Selecting<Made>, expected: TrackingExpectations): Reconcile => {
   const {lister, writer, client, clock, naming, events, enqueue} = context;
   const sets = lister(kinds.daemonSets);
@@ -62,7 +62,7 @@ export const daemonSetReconciler = (context: KeyedContext, selecting: Selecting<
     });
   };
 
-  /** Tries once more on the latest version: what was counted holds for that too. */
+  /** Retries once on the latest version: the counts are valid for it too. */
   const writeStatus = async (set: DaemonSet, status: DaemonSetStatus): Promise<void> => {
     if (sameJson(set.status, status)) return;
     const write = (latest: Frozen<Made>) => writer(kinds.daemonSets).updateStatus({...latest, status: {...status, ...collisionsOf(latest)}} as Made);
@@ -91,7 +91,7 @@ export const daemonSetReconciler = (context: KeyedContext, selecting: Selecting<
     const placementFor = placementOf(set, naming);
     const placements = nodes.list().map((node): NodePlacement => ({node, name: node.metadata?.name ?? '', ...placementFor(node)}));
     const state: DaemonSetSync = {set, hash, placements, now: clock.now()};
-    // What was set off before is not seen yet: nothing may be added to it, nor said to be done.
+    // Earlier changes are not in the cache yet: no further ones are made, and the generation is not reported as observed.
     if (!expected.satisfied(keyText(keyOf(set)))) return updateStatus(state, await own(), false);
     const [done] = await Promise.allSettled([update(state, own, old)]);
     const [status] = await Promise.allSettled([own().then(all => updateStatus(state, all, true))]);
@@ -113,7 +113,7 @@ export const daemonSetReconciler = (context: KeyedContext, selecting: Selecting<
     }
     const selector = selecting.selectorOf(set);
     if (!selector) throw new Error('the selector cannot be read');
-    // Nobody can say which of its revisions are still there: its status would be a guess.
+    // The revisions may be deleted already: a status would be incorrect.
     return set.metadata?.deletionTimestamp ? settled : sync(set, selector);
   };
 };

@@ -3,9 +3,9 @@ import type {Pod} from '#src/api/pod.js';
 import {maxSurge, maxUnavailable} from './kinds.js';
 import {isServing, podPairOf, type PodsByNode, type DaemonSetSync, type PodChanges} from './sync.js';
 
-/** Old pods to be deleted, so that no more nodes than allowed are without an available pod; new ones are created once they are gone. */
+/** Returns the old pods to delete without exceeding maxUnavailable; their replacements are created afterwards. */
 const withoutSurge = (sync: DaemonSetSync, pods: PodsByNode, max: number): PodChanges => {
-  // A node that wants a pod and has none is unavailable too.
+  // A node without its pod is unavailable too.
   let missing = sync.placements.filter(({name, shouldRun}) => shouldRun && !pods.has(name)).length;
   const unavailablePods: Frozen<Pod>[] = [];
   const candidates: Frozen<Pod>[] = [];
@@ -23,8 +23,8 @@ const withoutSurge = (sync: DaemonSetSync, pods: PodsByNode, max: number): PodCh
 };
 
 /**
- * New pods to be made beside old ones, on no more nodes than allowed, and old ones to be deleted whose new ones serve. Pods on nodes where the set is not to run
- * any more go only as far as enough others serve.
+ * Returns the new pods to create within maxSurge, and the old pods whose replacements are available. Pods on nodes where the set should not run
+ * any more are deleted only as far as enough others are available.
  */
 const withSurge = (sync: DaemonSetSync, pods: PodsByNode, max: number, desired: number): PodChanges => {
   const runsOn = new Map(sync.placements.map(({name, shouldRun}) => [name, shouldRun]));
@@ -48,7 +48,7 @@ const withSurge = (sync: DaemonSetSync, pods: PodsByNode, max: number, desired: 
       if (isServing(fresh, sync)) deletions.push(old);
       else surging++;
     } else if (runsOn.get(node)) (isServing(old, sync) ? candidates : allowed).push(node);
-    // A node that is not there any more takes no pods: differs from upstream, which waits until somebody else has deleted them.
+    // Differs from upstream: a deleted node gets no pod; upstream waits until its pod is deleted.
     else (isServing(old, sync) ? unscheduled : deletions).push(old);
   }
   return {
@@ -57,11 +57,11 @@ const withSurge = (sync: DaemonSetSync, pods: PodsByNode, max: number, desired: 
   };
 };
 
-/** What is to be done now so that all pods come to be of the template as it is now. */
+/** Returns the changes of the next step of a rolling update. */
 export const rollingUpdate = (sync: DaemonSetSync, pods: PodsByNode): PodChanges => {
   const desired = sync.placements.filter(({shouldRun}) => shouldRun).length;
   const surge = maxSurge(sync.set, desired);
-  // With neither nothing would ever move.
+  // Without either limit no update could progress.
   const unavailable = maxUnavailable(sync.set, desired) || (surge === 0 ? 1 : 0);
   return surge === 0 ? withoutSurge(sync, pods, unavailable) : withSurge(sync, pods, surge, desired);
 };

@@ -2,7 +2,7 @@ import {isReady} from '#src/model/pod/state.js';
 import {byAge, isUpdated, type DaemonSetStatus} from './kinds.js';
 import {isServing, type PodsByNode, type DaemonSetSync} from './sync.js';
 
-/** The status with the oldest pod of each node counted. The generation is raised only once its wishes have been followed. */
+/** Returns the status, counting the oldest pod of each node. The observed generation is raised only after its changes were made. */
 export const statusOf = (sync: DaemonSetSync, pods: PodsByNode, isObserved: boolean): DaemonSetStatus => {
   const {set, hash, placements} = sync;
   const desired = placements.filter(({shouldRun}) => shouldRun);

@@ -5,13 +5,13 @@ import {isAvailable, isTerminal} from '#src/model/pod/state.js';
 import {isUpdated, type DaemonSet} from './kinds.js';
 import {nodeOf, type Placement} from './placement.js';
 
-/** A node and what the set wants of it. */
+/** A node with the set's placement on it. */
 export interface NodePlacement extends Placement {
   readonly node: Frozen<Node>;
   readonly name: string;
 }
 
-/** One look at a set: every node judged, with the hash of the template as it is now. */
+/** The state of one sync: the placements on all nodes, and the hash of the current template. */
 export interface DaemonSetSync {
   readonly set: DaemonSet;
   readonly hash: string;
@@ -19,17 +19,17 @@ export interface DaemonSetSync {
   readonly now: number;
 }
 
-/** What is to be made and to go. */
+/** The pods to create and delete. */
 export interface PodChanges {
-  /** Names of nodes, one for each pod to be made. */
+  /** Names of nodes, one for each pod to create. */
   readonly create: readonly string[];
   readonly delete: readonly Frozen<Pod>[];
 }
 
-/** The pods of a set by the node that they are on or made for. */
+/** The pods of a set by node. */
 export type PodsByNode = ReadonlyMap<string, readonly Frozen<Pod>[]>;
 
-/** Pods whose work is over and that are on their way out are left out: nothing is to be done about them. */
+/** Terminal pods that are being deleted are left out: nothing is to be done about them. */
 export const podsByNode = (pods: readonly Frozen<Pod>[]): PodsByNode => {
   const found = new Map<string, Frozen<Pod>[]>();
   for (const pod of pods) {
@@ -45,13 +45,13 @@ export const podsByNode = (pods: readonly Frozen<Pod>[]): PodsByNode => {
 
 export const isServing = (pod: Frozen<Pod>, {set, now}: DaemonSetSync): boolean => isAvailable(pod, set.spec?.minReadySeconds ?? 0, now);
 
-/** The pod of the template as it is now, and the one of an older. */
+/** The pod of the current template, and the one of an older. */
 export interface PodPair {
   readonly fresh: Frozen<Pod> | undefined;
   readonly old: Frozen<Pod> | undefined;
 }
 
-/** The pods of a node that stay, sorted by template; undefined when there are several of a sort. */
+/** Returns the live pods of a node by template; undefined when there are several of one. */
 export const podPairOf = (pods: readonly Frozen<Pod>[], {set, hash}: DaemonSetSync): PodPair | undefined => {
   const live = pods.filter(({metadata}) => !metadata?.deletionTimestamp);
   const updated = live.filter(pod => isUpdated(pod, set, hash));

@@ -2,19 +2,19 @@ import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 
-/** The annotations of deployments and their replica sets that mean something to the controller. */
+/** The annotations of deployments and replica sets that the controller uses. */
 export interface AnnotationKeys {
-  /** The place in the history, on both. */
+  /** The revision, on both. */
   readonly revision: string;
-  /** The places a replica set had before, from the oldest on. */
+  /** Earlier revisions of a replica set, oldest first. */
   readonly history: string;
-  /** How many pods the deployment asked for when the replica set was last sized. */
+  /** The deployment's replicas when the replica set was last scaled. */
   readonly desired: string;
-  /** How many it would then have had at most. */
+  /** The deployment's replicas plus surge at that time. */
   readonly maxReplicas: string;
-  /** Asks a deployment to go back to a revision. */
+  /** Requests a rollback to a revision. */
   readonly rollback: string;
-  /** What is not passed on between a deployment and its replica sets. */
+  /** Annotations that are not copied between a deployment and its replica sets. */
   readonly own: ReadonlySet<string>;
 }
 
@@ -34,21 +34,21 @@ type Annotations = Readonly<Record<string, string>>;
 
 export const annotationsOf = ({metadata}: Frozen<KubeObject>): Annotations => metadata?.annotations ?? {};
 
-/** A whole number as annotations carry it; undefined for anything else. */
+/** Parses a whole number; undefined for anything else. */
 export const wholeNumber = (text: string | undefined): number | undefined => (text !== undefined && /^[+-]?\d+$/.test(text) ? Number(text) : undefined);
 
-/** A place in the history as annotations carry it, which may be one that no plain number holds exactly; undefined for what has no place in 64 bits. */
+/** Parses a revision, which may exceed the range of exact numbers; undefined if it does not fit in 64 bits. */
 export const parseRevision = (text: string): bigint | undefined => {
   const revisionNumber = /^[+-]?\d+$/.test(text) ? BigInt(text.replace('+', '')) : undefined;
   return revisionNumber === undefined || BigInt.asIntN(64, revisionNumber) !== revisionNumber ? undefined : revisionNumber;
 };
 
-/** The place of an object in the history: 0 for none, undefined for one that is no number. */
+/** Returns the revision of an object: 0n for none, undefined for an invalid one. */
 export const revisionOf = (object: Frozen<KubeObject>, keys: AnnotationKeys): bigint | undefined => parseRevision(annotationsOf(object)[keys.revision] ?? '0');
 
 const maxHistoryLength = 2000;
 
-/** The history with one more place at its end; what is too old for its length falls off its front. */
+/** Appends a revision to the history, dropping the oldest ones beyond the length limit. */
 const appendToHistory = (history: string | undefined, revision: string): string => {
   if (!history) return revision;
   const revisions = history.split(',');
@@ -58,12 +58,12 @@ const appendToHistory = (history: string | undefined, revision: string): string 
   return length <= maxHistoryLength ? [...revisions.slice(first), revision].join(',') : history;
 };
 
-/** What a replica set takes over from its deployment. */
+/** Returns the annotations that a replica set inherits from its deployment. */
 const inheritedAnnotations = (from: Annotations, {own}: AnnotationKeys): Annotations => Object.fromEntries(Object.entries(from).filter(([key]) => !own.has(key)));
 
 /**
- * The annotations of the replica set that is to be the newest, at least at `revision`: the deployment's win over its own, and others of its own stay. One whose
- * revision cannot be read is left alone.
+ * Returns the annotations of the newest replica set, with at least `revision`: the deployment's override its own. One with an
+ * invalid revision is left unchanged.
  */
 export const annotationsOfNewest = (deployment: Frozen<KubeObject>, own: Annotations, revision: bigint, keys: AnnotationKeys): Annotations => {
   const former = own[keys.revision];
@@ -76,10 +76,10 @@ export const annotationsOfNewest = (deployment: Frozen<KubeObject>, own: Annotat
   return next;
 };
 
-/** What a replica set notes of the sizes it was given last. */
+/** Returns the size annotations of a replica set. */
 export const sizeAnnotations = (desired: number, maxReplicas: number, keys: AnnotationKeys): Annotations => ({[keys.desired]: String(desired), [keys.maxReplicas]: String(maxReplicas)});
 
-/** The annotations of a deployment that goes back to a replica set: the set's, but for those that are its own. */
+/** Returns the annotations of a deployment after a rollback: the replica set's, except for the controller's own. */
 export const annotationsAfterRollback = (deployment: Frozen<KubeObject>, set: Frozen<KubeObject>, keys: AnnotationKeys): Annotations => ({
   ...Object.fromEntries(Object.entries(annotationsOf(deployment)).filter(([key]) => keys.own.has(key))),
   ...inheritedAnnotations(annotationsOf(set), keys),

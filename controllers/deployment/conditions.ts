@@ -4,7 +4,7 @@ import type {DeploymentStatus} from './kinds.js';
 export type DeploymentCondition = NonNullable<DeploymentStatus['conditions']>[number];
 export type Conditions = readonly DeploymentCondition[];
 
-/** A condition that is new as of `now`. */
+/** Returns a condition with all times at `now`. */
 export const condition = (type: string, status: 'True' | 'False' | 'Unknown', reason: string, message: string, now: number): DeploymentCondition => {
   const time = wireTime(now);
   return {type, status, lastUpdateTime: time, lastTransitionTime: time, reason, message};
@@ -15,7 +15,7 @@ export const conditionOf = (conditions: Conditions, type: string): DeploymentCon
 export const withoutCondition = (conditions: Conditions, type: string): Conditions =>
   conditionOf(conditions, type) ? conditions.filter(each => each.type !== type) : conditions;
 
-/** The conditions with `next` among them. One of the same status and reason stays as it is; one of the same status keeps its time. */
+/** Returns the conditions with `next` set. An equal status and reason leaves the condition unchanged; an equal status keeps its transition time. */
 export const withCondition = (conditions: Conditions, next: DeploymentCondition): Conditions => {
   const former = conditionOf(conditions, next.type);
   if (former && former.status === next.status && former.reason === next.reason) return conditions;

@@ -12,7 +12,7 @@ type Options = Pick<ControllerManagerOptions, 'concurrentDeploymentSyncs'>;
 
 const deployments = selecting<ObjectOf<typeof kinds.deployments>>(({spec}) => spec?.selector);
 
-/** A deployment that replaces all its pods at once waits until the last of the old ones is gone. */
+/** With the strategy Recreate a deployment waits until the last old pod is deleted. */
 const watchLastPods = ({listen, lister, enqueue, naming}: KeyedContext): void => {
   const all = lister(kinds.deployments);
   const sets = lister(kinds.replicaSets);
@@ -27,8 +27,8 @@ const watchLastPods = ({listen, lister, enqueue, naming}: KeyedContext): void =>
 };
 
 /**
- * Rolls out deployments: a replica set for each template, the newest of which grows while the others shrink, within the bounds that the strategy sets. Tells how it
- * comes on, and when it does not; keeps a history to which it can return.
+ * Rolls out deployments: one replica set for each template, the newest is scaled up while the others are scaled down, within the limits of the strategy. Reports progress
+ * and timeouts, and keeps a revision history for rollbacks.
  */
 export default defineController<Options>({
   doc: 'Rolls out the template of each deployment through replica sets, and keeps a history of them.',

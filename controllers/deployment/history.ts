@@ -8,7 +8,7 @@ const isIdle = (set: ReplicaSet): boolean => {
   return replicasOf(set) === 0 && replicas === 0 && observedGeneration >= (set.metadata?.generation ?? 0);
 };
 
-/** Deletes the old sets beyond the limit, those of the lowest revisions, unless they have pods still. */
+/** Deletes the old replica sets beyond the history limit, lowest revisions first, unless they still have pods. */
 export const cleanupHistory = async ({deployment, old, context}: DeploymentSync): Promise<void> => {
   const limit = historyLimitOf(deployment);
   if (limit === undefined) return;

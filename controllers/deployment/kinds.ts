@@ -7,13 +7,13 @@ export type DeploymentStatus = NonNullable<Deployment['status']>;
 
 const withoutLimit = 2 ** 31 - 1;
 
-/** How many pods the deployment asks for. */
+/** Returns the number of requested pods. */
 export const replicasOf = ({spec}: Deployment | ReplicaSet): number => spec?.replicas ?? 1;
 
 export const isRolling = ({spec}: Deployment): boolean => spec?.strategy?.type === 'RollingUpdate';
 
-/** The deadline of a rollout in seconds; undefined where there is none, which the largest number means as well. */
+/** Returns the progress deadline in seconds; undefined for no deadline, which the largest number means as well. */
 export const progressDeadlineOf = ({spec}: Deployment): number | undefined => (spec?.progressDeadlineSeconds === withoutLimit ? undefined : spec?.progressDeadlineSeconds);
 
-/** How many old replica sets are kept; undefined for all of them. */
+/** Returns how many old replica sets are kept; undefined for all. */
 export const historyLimitOf = ({spec}: Deployment): number | undefined => (spec?.revisionHistoryLimit === withoutLimit ? undefined : spec?.revisionHistoryLimit);

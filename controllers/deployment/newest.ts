@@ -24,7 +24,7 @@ const withProgressing = (sync: DeploymentSync, ...details: readonly [status: 'Tr
   return {...status, conditions: withCondition(status.conditions ?? [], condition(progressing, ...details, sync.now))};
 };
 
-/** Tells the deployment its revision, and `status` unless it is told already. */
+/** Writes the deployment's revision, and `status` if given. */
 const updateDeployment = async (sync: DeploymentSync, revision: string | undefined, status: DeploymentStatus | undefined): Promise<void> => {
   const {deployment, context} = sync;
   const before = annotationsOf(deployment);
@@ -34,8 +34,8 @@ const updateDeployment = async (sync: DeploymentSync, revision: string | undefin
 };
 
 /**
- * Brings the replica set of the present template up to date, if there is one: it takes over the deployment's annotations and has the highest
- * revision, which the deployment then tells as well.
+ * Updates the replica set of the current template, if there is one: it inherits the deployment's annotations and gets the highest
+ * revision, which is also written to the deployment.
  */
 export const syncNewest = async (sync: DeploymentSync): Promise<void> => {
   const {deployment, context} = sync;
@@ -76,7 +76,10 @@ const newSet = (sync: DeploymentSync): ReplicaSet => {
   };
 };
 
-/** The set that has the name already, if it is the deployment's and made of its template: the cache was behind. Otherwise another name is needed. */
+/**
+ * Returns the existing replica set of that name if it belongs to the deployment and has its template (stale cache). Otherwise increments the
+ * collision count and throws.
+ */
 const useExisting = async (sync: DeploymentSync, made: ReplicaSet, cause: unknown): Promise<ReplicaSet> => {
   const {deployment, context} = sync;
   const existing = await context.liveSets.get(made.metadata?.name ?? '', {namespace: made.metadata?.namespace ?? ''});
@@ -88,12 +91,12 @@ const useExisting = async (sync: DeploymentSync, made: ReplicaSet, cause: unknow
 const reportCreateError = async (sync: DeploymentSync, made: ReplicaSet, error: unknown): Promise<void> => {
   const {deployment, context} = sync;
   const message = `Failed to create new replica set "${made.metadata?.name}": ${messageOf(error)}`;
-  // That the set could not be made is what matters; whether it could be told is not.
+  // The creation error matters; a failure to report it does not.
   if (progressDeadlineOf(deployment) !== undefined) await sync.updateStatus(withProgressing(sync, 'False', reasons.notCreated, message)).catch(() => {});
   context.events.warning(deployment, reasons.notCreated, message);
 };
 
-/** Makes the replica set of the present template, if there is none. */
+/** Creates the replica set of the current template, if there is none. */
 export const ensureNewest = async (sync: DeploymentSync): Promise<void> => {
   if (sync.newest) return;
   const {context} = sync;

@@ -3,7 +3,7 @@ import {requeueAfter, settled, type Result} from '#src/runtime/controller.js';
 import {condition, conditionOf, withCondition, withoutCondition, type Conditions, type DeploymentCondition} from './conditions.js';
 import {progressDeadlineOf, replicasOf, type Deployment, type DeploymentStatus, type ReplicaSet} from './kinds.js';
 
-/** The condition that tells how a rollout comes on, and its reasons. */
+/** The Progressing condition and its reasons. */
 export const progressing = 'Progressing';
 export const reasons = {
   created: 'NewReplicaSetCreated',
@@ -18,14 +18,14 @@ export const reasons = {
 
 const failing = 'ReplicaFailure';
 
-/** Whether every pod is of the newest template and available, and nothing else is there. */
+/** Whether all pods are updated and available, and no others exist. */
 export const isComplete = (deployment: Deployment, status: DeploymentStatus | undefined): boolean => {
   const wanted = replicasOf(deployment);
   const {updatedReplicas = 0, replicas = 0, availableReplicas = 0, observedGeneration = 0} = status ?? {};
   return updatedReplicas === wanted && replicas === wanted && availableReplicas === wanted && observedGeneration >= (deployment.metadata?.generation ?? 0);
 };
 
-/** Whether there are more new pods, fewer old ones, or more that are ready or available than before. */
+/** Whether there are more updated, ready or available pods, or fewer old ones, than before. */
 const hasProgressed = (before: DeploymentStatus = {}, now: DeploymentStatus): boolean => {
   const old = ({replicas = 0, updatedReplicas = 0}: DeploymentStatus) => replicas - updatedReplicas;
   return (
@@ -36,10 +36,10 @@ const hasProgressed = (before: DeploymentStatus = {}, now: DeploymentStatus): bo
   );
 };
 
-/** When the last progress is too long ago, in ms. */
+/** Returns when the progress deadline ends, in ms. */
 const deadlineAfter = ({lastUpdateTime}: DeploymentCondition, seconds: number): number => (parseTime(lastUpdateTime) ?? 0) + seconds * 1000;
 
-/** A rollout that was complete once is never late: what happens to its pods later is no rollout. */
+/** A completed rollout does not time out: later changes of its pods are not part of it. */
 const hasTimedOut = (last: DeploymentCondition | undefined, seconds: number, now: number): boolean => {
   if (!last || last.reason === reasons.complete) return false;
   return last.reason === reasons.timedOut || deadlineAfter(last, seconds) < now;
@@ -56,7 +56,7 @@ const withProgress = (deployment: Deployment, status: DeploymentStatus, newest: 
   if (isComplete(deployment, status)) return withCondition(conditions, condition(progressing, 'True', reasons.complete, `${subject} has successfully progressed.`, now));
   if (hasProgressed(deployment.status, status)) {
     const next = condition(progressing, 'True', reasons.updated, `${subject} is progressing.`, now);
-    // Each progress counts anew, even if the condition says the same as before.
+    // Each progress updates the time, even if the condition is otherwise unchanged.
     const {lastTransitionTime = next.lastTransitionTime} = last?.status === 'True' ? last : {};
     return [...withoutCondition(conditions, progressing), {...next, ...(lastTransitionTime === undefined ? {} : {lastTransitionTime})}];
   }
@@ -66,7 +66,7 @@ const withProgress = (deployment: Deployment, status: DeploymentStatus, newest: 
   return conditions;
 };
 
-/** What keeps a replica set from making or deleting pods is told of the deployment, of the newest set before others. */
+/** Failures of replica sets to create or delete pods are reported on the deployment, those of the newest set first. */
 const withFailure = (conditions: Conditions, newest: ReplicaSet | undefined, all: readonly ReplicaSet[]): Conditions => {
   const failure = [...(newest ? [newest] : []), ...all].flatMap(({status}) => status?.conditions ?? []).find(({type}) => type === failing);
   if (!failure) return withoutCondition(conditions, failing);
@@ -74,7 +74,7 @@ const withFailure = (conditions: Conditions, newest: ReplicaSet | undefined, all
   return withCondition(conditions, {...failure, ...(lastTransitionTime === undefined ? {} : {lastUpdateTime: lastTransitionTime})});
 };
 
-/** The status with what is to be said of the rollout. */
+/** Returns the status with the conditions of the rollout. */
 export const withRollout = (deployment: Deployment, status: DeploymentStatus, newest: ReplicaSet | undefined, all: readonly ReplicaSet[], now: number): DeploymentStatus => {
   const {conditions: _, ...counters} = status;
   const conditions = withFailure(withProgress(deployment, status, newest, now), newest, all);
@@ -82,8 +82,8 @@ export const withRollout = (deployment: Deployment, status: DeploymentStatus, ne
 };
 
 /**
- * When to look again at a rollout about which nothing new can be said, so that its lateness is noticed.
- * Differs from upstream: one that was complete once, and so is never late, is not looked at again and again.
+ * Returns when to check again for a timeout.
+ * Differs from upstream: a completed rollout, which cannot time out, is not requeued.
  */
 export const nextCheck = (deployment: Deployment, status: DeploymentStatus, now: number): Result => {
   const seconds = progressDeadlineOf(deployment);

@@ -17,7 +17,7 @@ import {DeploymentSync, type DeploymentContext} from './sync.js';
 import {isScaled, scale} from './scaling.js';
 import {nextStatus} from './status.js';
 
-/** Writes what the sets make of the status, without a word on a rollout. */
+/** Writes the replica counts of the status, without rollout conditions. */
 const updateCounts = async (sync: DeploymentSync): Promise<Result> => {
   const {deployment, context: deploymentContext, newest, all, now} = sync;
   const status = nextStatus(deployment, {newest, all, tellsTerminating: deploymentContext.reportsTerminating, now});
@@ -25,7 +25,7 @@ const updateCounts = async (sync: DeploymentSync): Promise<Result> => {
   return settled;
 };
 
-/** Writes the status with how the rollout comes on, or says when to look again. */
+/** Writes the status with the rollout's progress, or requeues to check for a timeout. */
 const updateRolloutStatus = async (sync: DeploymentSync): Promise<Result> => {
   const {deployment, context: deploymentContext, newest, all, now} = sync;
   const counts = nextStatus(deployment, {newest, all, tellsTerminating: deploymentContext.reportsTerminating, now});
@@ -35,7 +35,7 @@ const updateRolloutStatus = async (sync: DeploymentSync): Promise<Result> => {
   return settled;
 };
 
-/** Notes that a rollout was paused or goes on, so that the time between does not count as its delay. */
+/** Records that a rollout was paused or resumed, so that the pause does not count towards the deadline. */
 const recordPause = async (sync: DeploymentSync): Promise<void> => {
   const {deployment, now} = sync;
   if (progressDeadlineOf(deployment) === undefined) return;
@@ -73,7 +73,7 @@ const syncDeployment = async (sync: DeploymentSync): Promise<Result> => {
   return updateRolloutStatus(sync);
 };
 
-/** Rolls out the template of a deployment through replica sets, one for each template it ever had. */
+/** Reconciles deployments through replica sets, one for each template. */
 export const deploymentReconciler = (context: KeyedContext, selecting: Selecting<ObjectOf<typeof kinds.deployments>>): Reconcile => {
   const {lister, client, writer, events, clock, naming, gates} = context;
   const deployments = lister(kinds.deployments);
@@ -108,7 +108,7 @@ export const deploymentReconciler = (context: KeyedContext, selecting: Selecting
     try {
       return await syncDeployment(new DeploymentSync(deploymentContext, deployment, await claim(deployment, possibleChildren(sets, deployment, selector), {selector})));
     } catch (error) {
-      // Nothing can be made there any more, and nothing has to be.
+      // Nothing can be created in a terminating namespace.
       if (hasCause(error, 'NamespaceTerminating')) return settled;
       throw error;
     }

@@ -5,7 +5,7 @@ import {parseTime} from '#src/api/time.js';
 import {revisionOf, type AnnotationKeys} from './annotations.js';
 import {replicasOf, type Deployment, type ReplicaSet} from './kinds.js';
 
-/** Tells the replica sets of one deployment apart, and their pods. */
+/** The label that distinguishes the replica sets of a deployment, and their pods. */
 export const hashLabel = 'pod-template-hash';
 
 const withoutHash = ({metadata, ...rest}: Frozen<PodTemplateSpec>): object => {
@@ -13,7 +13,7 @@ const withoutHash = ({metadata, ...rest}: Frozen<PodTemplateSpec>): object => {
   return {...rest, metadata: {...metadata, labels}};
 };
 
-/** Whether two templates make the same pods. */
+/** Whether two templates create the same pods. */
 export const sameTemplate = (a: Frozen<PodTemplateSpec> = {}, b: Frozen<PodTemplateSpec> = {}): boolean => sameContent(withoutHash(a), withoutHash(b));
 
 const createdAt = ({metadata}: ReplicaSet): number => parseTime(metadata?.creationTimestamp) ?? 0;
@@ -22,25 +22,25 @@ const nameOf = ({metadata}: ReplicaSet): string => metadata?.name ?? '';
 /** The oldest first. */
 export const byAge = (a: ReplicaSet, b: ReplicaSet): number => createdAt(a) - createdAt(b) || (nameOf(a) < nameOf(b) ? -1 : nameOf(a) > nameOf(b) ? 1 : 0);
 
-/** The lowest revision first; one that cannot be read counts as none. */
+/** The lowest revision first; an invalid one counts as none. */
 export const byRevision =
   (keys: AnnotationKeys) =>
   (a: ReplicaSet, b: ReplicaSet): number =>
     Number((revisionOf(a, keys) ?? 0n) - (revisionOf(b, keys) ?? 0n)) || byAge(a, b);
 
-/** The replica set of the deployment's present template: of several the oldest. `sets` are in order of age. */
+/** Returns the replica set of the current template, the oldest of several. `sets` are in order of age. */
 export const newestOf = ({spec}: Deployment, sets: readonly ReplicaSet[]): ReplicaSet | undefined => sets.find(set => sameTemplate(set.spec?.template, spec?.template));
 
-/** Those that have pods, or ought to. */
+/** Whether the set requests pods. */
 export const isActive = (set: ReplicaSet): boolean => replicasOf(set) > 0;
 
 const sum = (sets: readonly ReplicaSet[], of: (set: ReplicaSet) => number | undefined): number => sets.reduce((total, set) => total + (of(set) ?? 0), 0);
 
-/** How many pods the sets ask for together. */
+/** Returns the requested pods of all sets. */
 export const wantedIn = (sets: readonly ReplicaSet[]): number => sum(sets, replicasOf);
-/** What the sets' status counts together. */
+/** Returns the sum of a status counter. */
 export const countedIn = (sets: readonly ReplicaSet[], counter: 'replicas' | 'readyReplicas' | 'availableReplicas'): number => sum(sets, ({status}) => status?.[counter]);
 
-/** How many pods of the sets are on their way out; undefined if one of them does not say. */
+/** Returns the number of terminating pods; undefined if a set does not report it. */
 export const terminatingIn = (sets: readonly ReplicaSet[]): number | undefined =>
   sets.some(({status}) => status?.terminatingReplicas === undefined) ? undefined : sum(sets, ({status}) => status?.terminatingReplicas);

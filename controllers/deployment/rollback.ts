@@ -5,29 +5,29 @@ import {ensureNewest} from './newest.js';
 import {hashLabel, sameTemplate} from './replica-sets.js';
 import type {DeploymentSync} from './sync.js';
 
-/** The revision to which the deployment is to go back, 0 for the one before; undefined when it is not to. */
+/** Returns the requested rollback revision, 0 for the previous one; undefined if none is requested. */
 export const rollbackOf = (deployment: Deployment, keys: AnnotationKeys): bigint | undefined => parseRevision(annotationsOf(deployment)[keys.rollback] ?? '');
 
-/** The second highest revision; 0 if there is none. */
+/** Returns the second highest revision; 0 if there is none. */
 const lastRevision = (sets: readonly ReplicaSet[], keys: AnnotationKeys): bigint => {
   const revisions = sets.map(set => revisionOf(set, keys)).filter(revision => revision !== undefined);
   return revisions.sort((a, b) => Number(b - a))[1] ?? 0n;
 };
 
-/** The deployment with the template of an earlier replica set. */
+/** Returns the deployment with the template of a replica set. */
 const withTemplateOf = (deployment: Deployment, set: ReplicaSet): Deployment => {
   const {metadata, ...rest} = set.spec?.template ?? {};
   const {[hashLabel]: _, ...labels} = metadata?.labels ?? {};
   return {...deployment, spec: {...deployment.spec!, template: {...rest, metadata: {...metadata, labels}}}};
 };
 
-/** Writes the deployment without the annotation that asked for the rollback. */
+/** Writes the deployment without the rollback annotation. */
 const write = async ({context}: DeploymentSync, deployment: Deployment): Promise<void> => {
   const {[context.keys.rollback]: _, ...annotations} = annotationsOf(deployment);
   await context.deployments.update({...deployment, metadata: {...deployment.metadata, annotations}} as ObjectOf<typeof kinds.deployments>);
 };
 
-/** Gives a deployment the template of the revision it asks for. Whatever comes of it, it is not tried again. */
+/** Rolls the deployment back to the requested revision. The annotation is removed in any case, so that it is not retried. */
 export const rollBack = async (sync: DeploymentSync, requested: bigint): Promise<void> => {
   await ensureNewest(sync);
   const {deployment, all, context} = sync;

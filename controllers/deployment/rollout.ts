@@ -9,7 +9,7 @@ import {maxUnavailable, newestSize} from './sizes.js';
 
 const available = ({status}: ReplicaSet): number => status?.availableReplicas ?? 0;
 
-/** Takes pods from the old sets, the oldest first: at most `budget`, and from each as many as `spare` says. Answers how many. */
+/** Scales old sets down, the oldest first: at most `budget` pods, and of each set at most `spare`. Returns how many. */
 const scaleDown = async (sync: DeploymentSync, budget: number, spare: (set: ReplicaSet) => number): Promise<number> => {
   let removed = 0;
   for (const set of sync.old.filter(isActive)) {
@@ -21,7 +21,7 @@ const scaleDown = async (sync: DeploymentSync, budget: number, spare: (set: Repl
   return removed;
 };
 
-/** Makes old sets smaller as far as enough pods stay available: first by pods that are not available anyway. */
+/** Scales old sets down while enough pods stay available: unhealthy pods first. */
 const scaleDownOld = async (sync: DeploymentSync): Promise<boolean> => {
   const {deployment, newest} = sync;
   if (wantedIn(sync.old) === 0) return false;
@@ -36,7 +36,7 @@ const scaleDownOld = async (sync: DeploymentSync): Promise<boolean> => {
   return unhealthy + healthy > 0;
 };
 
-/** One step of a rolling update: the newest set grows, or else the old ones shrink. Tells whether there was one to take. */
+/** One step of a rolling update: scales the newest set up, or else the old ones down. Returns whether anything changed. */
 export const roll = async (sync: DeploymentSync): Promise<boolean> => {
   await ensureNewest(sync);
   const {deployment} = sync;
@@ -49,7 +49,7 @@ export const roll = async (sync: DeploymentSync): Promise<boolean> => {
 const hasOldPods = ({old, context}: DeploymentSync): boolean =>
   countedIn(old, 'replicas') > 0 || old.some(set => controlledBy(context.pods, set).some(pod => !isTerminal(pod)));
 
-/** One step of replacing everything at once: the newest set is made when no pod of the old ones is left. Tells whether that is still to come. */
+/** One step of Recreate: creates the newest set when no old pod is left. Returns whether old pods remain. */
 export const replace = async (sync: DeploymentSync): Promise<boolean> => {
   let isShrinking = false;
   for (const set of sync.old.filter(isActive)) isShrinking = (await scaleTo(sync, set, 0)) || isShrinking;

@@ -4,7 +4,7 @@ import {isActive} from './replica-sets.js';
 import type {DeploymentSync} from './sync.js';
 import {isSaturated, maxSurge, onlyActive, proportionalSizes} from './sizes.js';
 
-/** Gives a set its size, and notes in it what the deployment asked for. Tells whether the size is another one. */
+/** Sets the size of a replica set and its size annotations. Returns whether the size changed. */
 const resize = async (sync: DeploymentSync, set: ReplicaSet, size: number): Promise<boolean> => {
   const {deployment, context} = sync;
   const annotations = sizeAnnotations(replicasOf(deployment), replicasOf(deployment) + maxSurge(deployment), context.keys);
@@ -18,17 +18,17 @@ const resize = async (sync: DeploymentSync, set: ReplicaSet, size: number): Prom
   return true;
 };
 
-/** Gives a set its size, unless it has it. */
+/** Scales a replica set, unless it has the size. */
 export const scaleTo = (sync: DeploymentSync, set: ReplicaSet, size: number): Promise<boolean> => (replicasOf(set) === size ? Promise.resolve(false) : resize(sync, set, size));
 
-/** Whether somebody gave the deployment another size since its sets were last sized. */
+/** Whether the deployment was scaled since its replica sets were last sized. */
 export const isScaled = ({deployment, all, context}: DeploymentSync): boolean =>
   all.filter(isActive).some(set => {
     const recorded = wholeNumber(annotationsOf(set)[context.keys.desired]);
     return recorded !== undefined && recorded !== replicasOf(deployment);
   });
 
-/** Passes on the size of a deployment to its sets, in proportion, without moving a rollout on. */
+/** Scales the replica sets proportionally to the deployment, without progressing a rollout. */
 export const scale = async (sync: DeploymentSync): Promise<void> => {
   const {deployment, newest, old, all, context} = sync;
   const only = onlyActive(newest, old);

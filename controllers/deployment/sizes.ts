@@ -3,7 +3,7 @@ import {annotationsOf, wholeNumber, type AnnotationKeys} from './annotations.js'
 import {isRolling, replicasOf, type Deployment, type ReplicaSet} from './kinds.js';
 import {isActive, wantedIn} from './replica-sets.js';
 
-/** By how many pods a rollout may go beyond what is asked for, and stay below. Never both by none: it could not begin. */
+/** Returns maxSurge and maxUnavailable as numbers. Never both 0, as no rollout could begin. */
 const bounds = (deployment: Deployment): {readonly surge: number; readonly unavailable: number} => {
   const {maxSurge = 0, maxUnavailable = 0} = deployment.spec?.strategy?.rollingUpdate ?? {};
   const surge = resolveIntOrPercent(maxSurge, replicasOf(deployment), 'up');
@@ -16,7 +16,7 @@ export const maxSurge = (deployment: Deployment): number => (isRolling(deploymen
 export const maxUnavailable = (deployment: Deployment): number =>
   isRolling(deployment) && replicasOf(deployment) > 0 ? Math.min(bounds(deployment).unavailable, replicasOf(deployment)) : 0;
 
-/** How many pods the newest set is to have, as far as all sets together leave room. It has `present` by now. */
+/** Returns the size of the newest set, within the surge limit. `present` is its current size. */
 export const newestSize = (deployment: Deployment, all: readonly ReplicaSet[], present: number): number => {
   const wanted = replicasOf(deployment);
   if (!isRolling(deployment)) return wanted;
@@ -24,13 +24,13 @@ export const newestSize = (deployment: Deployment, all: readonly ReplicaSet[], p
   return room <= 0 ? present : present + Math.min(room, wanted - present);
 };
 
-/** Whether deployment and set agree that the set can carry everything, and it does. */
+/** Whether the set alone has all requested pods, and they are available. */
 export const isSaturated = (deployment: Deployment, set: ReplicaSet | undefined, keys: AnnotationKeys): boolean => {
   const wanted = replicasOf(deployment);
   return set !== undefined && replicasOf(set) === wanted && wholeNumber(annotationsOf(set)[keys.desired]) === wanted && (set.status?.availableReplicas ?? 0) === wanted;
 };
 
-/** The set that takes whatever size the deployment has: the only active one, or without any the newest. Undefined where several are active. */
+/** Returns the set that gets the size of the deployment: the only active one, or the newest if none is active. Undefined where several are active. */
 export const onlyActive = (newest: ReplicaSet | undefined, old: readonly ReplicaSet[]): ReplicaSet | undefined => {
   const active = [...old, ...(newest ? [newest] : [])].filter(isActive);
   if (active.length > 1) return undefined;
@@ -39,7 +39,7 @@ export const onlyActive = (newest: ReplicaSet | undefined, old: readonly Replica
 
 const rounded = (value: number): number => (value < 0 ? Math.trunc(value - 0.5) : Math.trunc(value + 0.5));
 
-/** By how much a set grows or shrinks with its deployment, were it alone. */
+/** Returns by how much a set grows or shrinks proportionally. */
 const proportion = (set: ReplicaSet, deployment: Deployment, keys: AnnotationKeys): number => {
   const size = replicasOf(set);
   if (replicasOf(deployment) === 0) return -size;
@@ -48,13 +48,13 @@ const proportion = (set: ReplicaSet, deployment: Deployment, keys: AnnotationKey
 };
 
 /**
- * The sizes of all active sets after the deployment was scaled amid a rollout: each in proportion to what it has, the rest to the largest. Answers
- * them in the order in which they are to be written. `sets` are in order of age.
+ * Returns the sizes of all active sets when the deployment is scaled during a rollout: each proportionally, the remainder to the largest, in
+ * the order in which they are to be written. `sets` are in order of age.
  */
 export const proportionalSizes = (deployment: Deployment, sets: readonly ReplicaSet[], keys: AnnotationKeys): readonly (readonly [ReplicaSet, number])[] => {
   const wanted = replicasOf(deployment);
   const change = (wanted > 0 ? wanted + maxSurge(deployment) : 0) - wantedIn(sets);
-  // Of sets of one size the newer grow first, the older shrink first.
+  // Of sets of equal size the newer are scaled up first, the older down first.
   const inOrder = change > 0 ? sets.toReversed() : change < 0 ? [...sets] : sets;
   const ordered = change === 0 ? inOrder : inOrder.toSorted((a, b) => replicasOf(b) - replicasOf(a));
   let left = change;

@@ -16,12 +16,12 @@ const nextConditions = (deployment: Deployment, available: number, now: number):
 export interface StatusInput {
   readonly newest: ReplicaSet | undefined;
   readonly all: readonly ReplicaSet[];
-  /** Whether to tell how many pods are on their way out. */
+  /** Whether to report the number of terminating pods. */
   readonly tellsTerminating: boolean;
   readonly now: number;
 }
 
-/** The status that the replica sets make. Counters of zero are left out, as the original leaves them out. */
+/** Returns the status computed from the replica sets. Counters of zero are omitted, as upstream does. */
 export const nextStatus = (deployment: Deployment, {newest, all, tellsTerminating, now}: StatusInput): DeploymentStatus => {
   const available = countedIn(all, 'availableReplicas');
   const terminating = tellsTerminating ? terminatingIn(all) : undefined;

@@ -11,7 +11,7 @@ import {annotationsOf, type AnnotationKeys} from './annotations.js';
 import type {Deployment, DeploymentStatus, ReplicaSet} from './kinds.js';
 import {byAge, newestOf} from './replica-sets.js';
 
-/** What every round works with. */
+/** What every sync uses. */
 export interface DeploymentContext {
   readonly deployments: Writer<ObjectOf<typeof kinds.deployments>>;
   readonly sets: Writer<ObjectOf<typeof kinds.replicaSets>>;
@@ -24,7 +24,7 @@ export interface DeploymentContext {
   readonly reportsTerminating: boolean;
 }
 
-/** One look at a deployment: it and its replica sets as they were found, and as they were written since. */
+/** The state of one sync: the deployment and its replica sets, updated with each write. */
 export class DeploymentSync {
   readonly context: DeploymentContext;
   deployment: Deployment;
@@ -49,7 +49,7 @@ export class DeploymentSync {
     return this.context.clock.now();
   }
 
-  /** Writes a replica set, and goes on with what the server made of it. */
+  /** Writes a replica set and stores the server's response. */
   async updateSet(set: ReplicaSet): Promise<ReplicaSet> {
     const updated = await this.context.sets.update(set as ObjectOf<typeof kinds.replicaSets>);
     const {uid} = set.metadata ?? {};
@@ -58,7 +58,7 @@ export class DeploymentSync {
     return updated;
   }
 
-  /** Writes status and annotations of the deployment, and goes on with what the server made of it. */
+  /** Writes status and annotations of the deployment and stores the server's response. */
   async updateStatus(status: DeploymentStatus, annotations: Frozen<Record<string, string>> = annotationsOf(this.deployment)): Promise<void> {
     const next = {...this.deployment, metadata: {...this.deployment.metadata, annotations}, status};
     this.deployment = await this.context.deployments.updateStatus(next as ObjectOf<typeof kinds.deployments>);

@@ -11,34 +11,34 @@ import {isReady} from '#src/model/pod/state.js';
 export type BudgetStatus = NonNullable<PodDisruptionBudget['status']>;
 type BudgetCondition = NonNullable<BudgetStatus['conditions']>[number];
 
-/** How long an eviction that was granted counts as a pod lost, while the pod is still there. */
+/** How long a granted eviction counts as a disruption while the pod still exists. */
 const evictionMs = 120_000;
 
-/** Budgets by what they select. */
+/** Budgets by their selectors. */
 const budgetSelection = selecting<PodDisruptionBudget>(({spec}) => spec?.selector as LabelSelectorObject | undefined);
 
-/** The pods that the budget is about: an empty selector takes in the whole namespace, one that is absent or malformed nothing. */
+/** Returns the pods that a budget covers: an empty selector covers the namespace, an absent or invalid one nothing. */
 export const podsCoveredBy = (budget: Frozen<PodDisruptionBudget>, pods: Lister<Pod>): readonly Frozen<Pod>[] => {
   const selector = budgetSelection.selectorOf(budget);
   return selector ? selectedPods(pods, budget.metadata?.namespace ?? '', selector) : [];
 };
 
-/** The budgets that take in their whole namespace, by it. */
+/** Budgets that cover their whole namespace. */
 const unbounded: Index<PodDisruptionBudget> = {
   name: 'whole namespace',
   values: budget => (budget.spec?.selector && budgetSelection.selectorOf(budget)?.empty ? [budget.metadata?.namespace ?? ''] : []),
 };
 
-/** The budgets that are about a pod. */
+/** Returns the budgets that cover a pod. */
 export const budgetsForPod = (budgets: Lister<PodDisruptionBudget>, pod: Frozen<Pod>): Frozen<PodDisruptionBudget>[] => [
   ...budgetSelection.parentsOf(budgets, pod),
   ...budgets.by(unbounded, pod.metadata?.namespace ?? ''),
 ];
 
-/** Whether the budget speaks of a share of all pods there should be, so that those who own the pods must be asked. */
+/** Whether the budget is relative to the scale of the pods' owners. */
 export const needsScale = ({spec}: Frozen<PodDisruptionBudget>): boolean => spec?.maxUnavailable !== undefined || typeof spec?.minAvailable === 'string';
 
-/** How many pods there should be, and how many must be well. `scale` is what the owners of the pods ask for together. */
+/** Returns the expected number of pods and how many must be healthy. `scale` is the total scale of the pods' owners. */
 export const demandOf = ({spec}: Frozen<PodDisruptionBudget>, pods: number, scale: number): {readonly expected: number; readonly desired: number} => {
   if (spec?.maxUnavailable !== undefined) return {expected: scale, desired: Math.max(0, scale - resolveIntOrPercent(spec.maxUnavailable, scale, 'up'))};
   if (spec?.minAvailable === undefined) return {expected: 0, desired: 0};
@@ -47,15 +47,15 @@ export const demandOf = ({spec}: Frozen<PodDisruptionBudget>, pods: number, scal
 };
 
 export interface Evictions {
-  /** Those still waited for, by pod. */
+  /** Pending evictions, by pod. */
   readonly waiting: Readonly<Record<string, string>>;
-  /** Pods that should be gone and are not. */
+  /** Pods that should have been deleted by now. */
   readonly overdue: readonly Frozen<Pod>[];
-  /** When the first of those waited for is given up, in ms since the epoch. */
+  /** When the first pending eviction expires, in ms since the epoch. */
   readonly nextAt: number | undefined;
 }
 
-/** What has become of the evictions that were granted. */
+/** Returns the state of the granted evictions. */
 export const evictionsOf = (pods: readonly Frozen<Pod>[], granted: Readonly<Record<string, string>>, now: number): Evictions => {
   const waiting: Record<string, string> = {};
   const overdue: Frozen<Pod>[] = [];
@@ -75,7 +75,7 @@ export const evictionsOf = (pods: readonly Frozen<Pod>[], granted: Readonly<Reco
   return {waiting, overdue, nextAt};
 };
 
-/** How many pods are well: ready, not being deleted, and not about to be evicted. */
+/** Returns the number of healthy pods: ready, not being deleted, and not about to be evicted. */
 export const healthyAmong = (pods: readonly Frozen<Pod>[], {waiting}: Pick<Evictions, 'waiting'>, now: number): number =>
   pods.filter(pod => {
     if (pod.metadata?.deletionTimestamp || !isReady(pod)) return false;
@@ -83,7 +83,7 @@ export const healthyAmong = (pods: readonly Frozen<Pod>[], {waiting}: Pick<Evict
     return since === undefined || since + evictionMs <= now;
   }).length;
 
-/** The conditions with one about what is allowed; its time moves when its verdict does. */
+/** Returns the conditions with `DisruptionAllowed` set; its time changes with its status. */
 export const withDisruptionAllowed = (conditions: readonly Frozen<BudgetCondition>[], result: {readonly isAllowed: boolean; readonly reason: string; readonly message?: string}, generation: number | undefined, now: number): BudgetCondition[] => {
   const status = result.isAllowed ? 'True' : 'False';
   const former = conditions.find(({type}) => type === 'DisruptionAllowed');

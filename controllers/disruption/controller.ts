@@ -5,8 +5,8 @@ import {budgetReconciler} from './reconcile.js';
 import {expiryOf} from './targets.js';
 
 /**
- * Tells in the status of each disruption budget how many of its pods are well and how many may be evicted now, which is what evictions are judged by.
- * It also takes back the mark of pods that were said to be disrupted soon and were not.
+ * Maintains the status of disruption budgets: the healthy pods and the allowed disruptions, by which evictions are admitted.
+ * Also removes stale DisruptionTarget conditions of pods that were not disrupted.
  */
 export default defineController({
   doc: 'Reckons how many pods of each disruption budget may be evicted.',

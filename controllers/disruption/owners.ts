@@ -7,13 +7,13 @@ import type {KubeObject, OwnerReference} from '#src/api/types.js';
 import {controllerOf} from '#src/model/owners.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 
-/** What an owner asks for, and who it is: pods of one deployment may belong to several replica sets. */
+/** The scale of an owner, and its uid: pods of one deployment may belong to several replica sets. */
 interface OwnerScale {
   readonly uid: string;
   readonly replicas: number;
 }
 
-/** What the owners of some pods ask for together, and which pods have none. */
+/** The total scale of the owners of pods, and the pods without an owner. */
 export interface Expectation {
   readonly scale: number;
   readonly unmanaged: readonly string[];
@@ -21,7 +21,7 @@ export interface Expectation {
 
 type WithReplicas = KubeObject & {readonly spec?: {readonly replicas?: number}};
 
-/** Asks the owners of pods how many pods there should be; the well-known ones by the caches, all others by their scale. */
+/** Returns the function that determines the scale of pods' owners: built-in kinds from the caches, others by their scale subresource. */
 export const owners = ({lister, naming, client, clock}: KeyedContext) => {
   const scales = new Scales(client, clock);
   const known = [kinds.replicationControllers, kinds.statefulSets, kinds.replicaSets] as readonly Kind<WithReplicas>[];

@@ -12,7 +12,7 @@ import {budgetsForPod, podsCoveredBy, demandOf, evictionsOf, healthyAmong, needs
 import {owners} from './owners.js';
 import {expiryOf} from './targets.js';
 
-/** Two loops: of budgets, and of pods whose mark may have grown stale. */
+/** Two loops: of budgets, and of pods with a possibly stale DisruptionTarget condition. */
 export const budgetReconciler = (context: KeyedContext): Loops => {
   const {lister, listen, enqueue, writer, events, clock} = context;
   const budgets = lister(kinds.podDisruptionBudgets);
@@ -43,7 +43,7 @@ export const budgetReconciler = (context: KeyedContext): Loops => {
     await unlessMissing(writes.updateStatus({...copyOf(budget), status}));
   };
 
-  /** What cannot be reckoned allows nothing. */
+  /** On an error no disruption is allowed. */
   const failSafe = (budget: Frozen<PodDisruptionBudget>, error: unknown): Promise<void> => {
     const {status, metadata} = copyOf<PodDisruptionBudget>(budget);
     const result = {isAllowed: false, reason: 'SyncFailed', message: messageOf(error)};
@@ -97,7 +97,7 @@ export const budgetReconciler = (context: KeyedContext): Loops => {
       try {
         return await syncBudget(budget);
       } catch (error) {
-        // On a conflict the next look sees what others wrote. Any other failure is in the status and stays there until the budget or its pods change.
+        // A conflict is retried with the latest state. Any other error is reported in the status until the budget or its pods change.
         if (isConflict(error)) throw error;
         await failSafe(budget, error);
         log.error({err: error}, 'the status of a disruption budget could not be computed');

@@ -3,13 +3,13 @@ import type {Pod} from '#src/api/pod.js';
 import {parseTime} from '#src/api/time.js';
 import {isActive} from '#src/model/pod/state.js';
 
-/** How long a pod that is marked may stay before the mark is taken back. */
+/** How long a pod may have the DisruptionTarget condition before it is stale. */
 const staleAfterMs = 120_000;
 
-/** Nodes mark pods that they end themselves: those do go. */
+/** Conditions set by nodes are not stale: nodes terminate these pods. */
 const isSetByNode = (reason: string | undefined): boolean => /^TerminationBy(Platlet|Kubelet)$/.test(reason ?? '');
 
-/** When the mark of a pod that is about to be disrupted has grown stale, in ms since the epoch; undefined for a pod without one, or on its way out. */
+/** Returns when the DisruptionTarget condition of a pod becomes stale, in ms since the epoch; undefined if it has none or is being deleted. */
 export const expiryOf = (pod: Frozen<Pod>): number | undefined => {
   if (!isActive(pod)) return undefined;
   const mark = pod.status?.conditions?.find(({type}) => type === 'DisruptionTarget');

@@ -1,6 +1,6 @@
 import type {Subset} from './subsets.js';
 
-/** So many addresses one object holds; more would make each of its changes too dear for all who watch. */
+/** The most addresses of one object; larger objects make each change too expensive for watchers. */
 const maxAddresses = 1000;
 
 const total = (subsets: readonly Subset[], list: 'addresses' | 'notReadyAddresses'): number =>
@@ -12,8 +12,8 @@ const cut = (subset: Subset, list: 'addresses' | 'notReadyAddresses', length: nu
 };
 
 /**
- * As many of the addresses as one object holds, each subset by its share: those that are not ready go first, and all of them before one that is
- * ready. Undefined when all have room.
+ * Truncates the addresses to the limit, proportionally by subset: not ready ones first, and all of them before a
+ * ready one. Undefined when all fit.
  */
 export const truncated = (subsets: readonly Subset[]): readonly Subset[] | undefined => {
   const [ready, notReady] = [total(subsets, 'addresses'), total(subsets, 'notReadyAddresses')];
@@ -23,7 +23,7 @@ export const truncated = (subsets: readonly Subset[]): readonly Subset[] | undef
   return subsets
     .map(subset => {
       const has = subset[list]?.length ?? 0;
-      // Rounding up leaves the last ones with less than their share.
+      // As shares are rounded up, the last subsets get less.
       const share = Math.min(has, left, Math.ceil((has / of) * room));
       left -= share;
       const kept = cut(subset, list, share);

@@ -1,7 +1,7 @@
 import {defineController} from '#src/runtime/controller.js';
 import {endpointsReconciler, type Options} from './reconcile.js';
 
-/** Tells in one Endpoints object a service which pods stand behind it: the ready ones, and apart from them those that are not. */
+/** Maintains one Endpoints object for each service, with the ready and the not ready addresses of its pods. */
 export default defineController<Options>({
   doc: 'Tells the addresses of the pods behind each service in one Endpoints object.',
   name: 'endpoints-controller',

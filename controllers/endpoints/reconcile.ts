@@ -24,7 +24,7 @@ const wireNames = (naming: Naming) => ({
   leader: naming.subKey('control-plane.alpha', 'leader'),
 });
 
-/** Keeps the object that tells, in one piece, where the pods behind a service are to be reached; and once after the start, deletes those whose service is gone. */
+/** Reconciles the Endpoints of services, and once after the start deletes those whose service is gone. */
 export const endpointsReconciler = ({lister, listen, enqueue, writer, client, clock, events, naming, options}: KeyedContext<Options>): Loops => {
   const services = lister(kinds.services);
   const pods = lister(kinds.pods);
@@ -48,7 +48,7 @@ export const endpointsReconciler = ({lister, listen, enqueue, writer, client, cl
     return {...labels, [names.managedBy]: 'endpoint-controller', ...(isHeadless(service) ? {[names.headless]: ''} : {})};
   };
 
-  /** The labels that are the service's, not the controller's. */
+  /** Returns the labels that come from the service. */
   const ownLabels = (labels: Readonly<Record<string, string>> = {}): Record<string, string> => {
     const {[names.headless]: _, [names.managedBy]: __, ...rest} = labels;
     return rest;
@@ -80,7 +80,7 @@ export const endpointsReconciler = ({lister, listen, enqueue, writer, client, cl
     try {
       await writer(kinds.endpoints).create(object);
     } catch (error) {
-      // Nothing can be made there any more, and nothing has to be.
+      // Nothing can be created in a terminating namespace.
       if (hasCause(error, 'NamespaceTerminating')) return;
       events.warning(object, 'FailedToCreateEndpoint', `Failed to create endpoint for service ${key}: ${messageOf(error)}`);
       throw error;
@@ -124,7 +124,7 @@ export const endpointsReconciler = ({lister, listen, enqueue, writer, client, cl
     return settled;
   };
 
-  /** What was there before the controller may have lost its service meanwhile. Records of leaders never had one. */
+  /** Services may have been deleted while the controller was down. Leader election records never had one. */
   const findLeftovers: Reconcile = async () => {
     for (const object of endpoints.list()) {
       if (object.metadata?.annotations?.[names.leader] === undefined) enqueue(keyOf(object), {loop: 'services'});

@@ -12,14 +12,14 @@ export type Subset = NonNullable<Endpoints['subsets']>[number];
 export type Address = NonNullable<Subset['addresses']>[number];
 export type Port = NonNullable<Subset['ports']>[number];
 
-/** One address, on one port or on none. */
+/** One address, with a port or without ports. */
 export interface EndpointAddress {
   readonly address: Address;
   readonly ready: boolean;
   readonly port: Port | undefined;
 }
 
-/** The one family of which such an object holds addresses. Servers that know of families tell it; else it is that of the service's own address, or the pod's. */
+/** Returns the single address family of the object: the service's first one, else that of its cluster IP, or of the pod. */
 const familyFor = ({spec}: Frozen<Service>, pod: Frozen<Pod>): AddressFamily => {
   const [family] = spec?.ipFamilies ?? [];
   if (family) return family as AddressFamily;
@@ -36,7 +36,7 @@ const addressFor = (service: Frozen<Service>, pod: Frozen<Pod>): Address | undef
   return {ip: found.ip, ...(hostname ? {hostname} : {}), ...(nodeName ? {nodeName} : {}), targetRef: referenceTo(pod)};
 };
 
-/** Where one pod of a service is to be reached. Without ports only a service without an address of its own tells of it. */
+/** Returns the addresses of a pod of a service. Without ports only headless services have any. */
 const addressesOf = (service: Frozen<Service>, pod: Frozen<Pod>): readonly EndpointAddress[] => {
   const {publishNotReadyAddresses = false, ports = [], clusterIP} = service.spec ?? {};
   if (!isEndpoint(pod, {terminating: publishNotReadyAddresses})) return [];
@@ -57,15 +57,15 @@ const addressText = ({ip, targetRef}: Address): string => `${ip} ${targetRef?.ui
 const byText = <T>([a]: readonly [string, T], [b]: readonly [string, T]): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /**
- * The fewest subsets that say the same: addresses with the same set of ports share one. An address that is both ready and not on a port is not.
- * Everything is in a fixed order, so that the same places yield the same subsets.
+ * Packs addresses into the fewest subsets: addresses with the same ports share one. An address that is ready on one port and not on another is not ready.
+ * The order is fixed, so that equal input yields equal subsets.
  */
 export const packSubsets = (endpointAddresses: Iterable<EndpointAddress>): readonly Subset[] => {
   const ports = new Map<string, {readonly port: Port | undefined; readonly at: Map<string, {readonly address: Address; readonly ready: boolean}>}>();
   const addresses = new Map<string, Address>();
   for (const {address, ready, port} of endpointAddresses) {
     const [portKey, addressKey] = [portText(port), addressText(address)];
-    // The first that is told of an address holds for all ports.
+    // The first entry of an address applies to all ports.
     const known = addresses.get(addressKey) ?? address;
     addresses.set(addressKey, known);
     let group = ports.get(portKey);
@@ -88,7 +88,7 @@ export const packSubsets = (endpointAddresses: Iterable<EndpointAddress>): reado
   });
 };
 
-/** What an Endpoints object says of the pods behind a service. Gives everybody else turns where these are many. */
+/** Returns the subsets of a service. Yields to other work where the pods are many. */
 export const subsetsFor = async (service: Frozen<Service>, pods: readonly Frozen<Pod>[], pieces: Pieces): Promise<readonly Subset[]> => {
   const endpointAddresses: EndpointAddress[] = [];
   for (const pod of pods) {
@@ -104,5 +104,5 @@ const comparable = (subsets: readonly Frozen<Subset>[]): unknown => {
   return subsets.map(({addresses, notReadyAddresses, ports = []}) => ({addresses: addressesOfState(addresses), notReadyAddresses: addressesOfState(notReadyAddresses), ports}));
 };
 
-/** Whether both say the same, whatever versions of pods they point at. */
+/** Whether two lists of subsets are equal, regardless of the pods' resource versions. */
 export const sameSubsets = (a: readonly Frozen<Subset>[] = [], b: readonly Frozen<Subset>[] = []): boolean => sameJson(comparable(a), comparable(b));

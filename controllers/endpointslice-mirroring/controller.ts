@@ -1,7 +1,7 @@
 import {defineController} from '#src/runtime/controller.js';
 import {mirroringReconciler, type Options} from './reconcile.js';
 
-/** Tells in slices what the Endpoints of services without a selector say, which somebody looks after by hand. */
+/** Mirrors the Endpoints of services without a selector, which are managed manually, to endpoint slices. */
 export default defineController<Options>({
   doc: 'Mirrors the Endpoints that others write for services without a selector in endpoint slices.',
   name: 'endpointslice-mirroring-controller',

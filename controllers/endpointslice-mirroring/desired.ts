@@ -8,7 +8,7 @@ export type Endpoints = ObjectOf<typeof kinds.endpoints>;
 type Subset = NonNullable<Endpoints['subsets']>[number];
 type Address = NonNullable<Subset['addresses']>[number];
 
-/** What one slice mirrors: the endpoints of one family with one set of ports. */
+/** The content of one mirrored slice: the endpoints of one family and one set of ports. */
 export interface MirroredGroup {
   readonly family: AddressFamily;
   readonly ports: readonly SlicePort[];
@@ -17,13 +17,13 @@ export interface MirroredGroup {
 
 export interface Desired {
   readonly groups: ReadonlyMap<string, MirroredGroup>;
-  /** Addresses that are none. */
+  /** Invalid addresses. */
   readonly invalid: number;
-  /** Addresses left out, those that are none among them. */
+  /** Addresses left out, including invalid ones. */
   readonly skipped: number;
 }
 
-/** What tells apart the slices that mirror different things. */
+/** A key for the slices of one family and set of ports. */
 export const groupText = (family: string, ports: readonly Frozen<SlicePort>[] | undefined): string => `${family} ${portsText(ports)}`;
 
 const portsOf = ({ports = []}: Frozen<Subset>): SlicePort[] =>
@@ -37,7 +37,7 @@ const endpointOf = ({hostname, nodeName, targetRef}: Frozen<Address>, text: stri
   ...(targetRef ? {targetRef: targetRef as ObjectReference} : {}),
 });
 
-/** What the slices are to mirror of an object: so many addresses of each subset at `most`, the ready ones before others. */
+/** Returns the endpoints to mirror: at most `maxEndpoints` addresses of each subset, ready ones first. */
 export const desiredOf = ({subsets = []}: Frozen<Endpoints>, maxEndpoints: number): Desired => {
   const groups = new Map<string, MirroredGroup>();
   let [invalid, skipped] = [0, 0];
@@ -67,7 +67,7 @@ export const desiredOf = ({subsets = []}: Frozen<Endpoints>, maxEndpoints: numbe
   return {groups, invalid, skipped};
 };
 
-/** How many endpoints of a slice come, go and change until it holds those that are wanted. */
+/** Returns the number of endpoints to add, update and remove in a slice. */
 export const differences = ({endpoints}: Frozen<EndpointSlice>, wanted: ReadonlyMap<string, Endpoint>) => {
   let [matching, updated] = [0, 0];
   const existing = endpoints ?? [];

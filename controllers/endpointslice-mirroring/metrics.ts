@@ -3,7 +3,7 @@ import {exponentialBuckets, type Meter} from '#src/base/meter.js';
 
 const prefix = 'endpoint_slice_mirroring_controller';
 
-/** The controller's figures. */
+/** The controller's metrics. */
 export const mirrorMetrics = (meter: Meter, maxEndpoints: number) => {
   const counts = (name: string, help: string) => meter.histogram({name: `${prefix}_${name}`, help, buckets: endpointCounts});
   const updated = counts('endpoints_updated_per_sync', 'Endpoints changed by one look at an object.');

@@ -16,12 +16,12 @@ import {mirrorMetrics} from './metrics.js';
 export type Options = Pick<ControllerManagerOptions, 'mirroringConcurrentServiceEndpointSyncs' | 'mirroringEndpointsliceUpdatesBatchPeriod' | 'mirroringMaxEndpointsPerSubset'>;
 
 interface Changes {
-  /** With a name those that are there, without one those that are new. */
+  /** Existing slices have a name, new ones have none. */
   readonly writes: readonly EndpointSlice[];
   readonly deletes: readonly Frozen<EndpointSlice>[];
 }
 
-/** Keeps slices that tell what somebody wrote by hand into the Endpoints of a service without a selector, for those who read slices alone. */
+/** Mirrors manually managed Endpoints of services without a selector to endpoint slices, for clients that read only slices. */
 export const mirroringReconciler = ({lister, listen, enqueue, writer, events, meter, clock, naming, options}: KeyedContext<Options>): Reconcile => {
   const services = lister(kinds.services);
   const endpoints = lister(kinds.endpoints);
@@ -74,7 +74,7 @@ export const mirroringReconciler = ({lister, listen, enqueue, writer, events, me
     return changes.added + changes.updated + changes.removed === 0 && sameContent(labels, wanted) && sameContent(slice.metadata?.annotations, annotationsFor(object));
   };
 
-  /** One slice for each group: the first of those that are there stays. */
+  /** One slice for each group: the first existing one is kept. */
   const changesFor = (object: Frozen<Endpoints>, existing: readonly Frozen<EndpointSlice>[], groups: ReadonlyMap<string, MirroredGroup>): Changes => {
     const existingByGroup = new Map<string, Frozen<EndpointSlice>[]>();
     for (const slice of existing) {
@@ -100,7 +100,7 @@ export const mirroringReconciler = ({lister, listen, enqueue, writer, events, me
       if (!isUpToDate(first, object, changes)) writes.push(sliceFor(object, group, first));
     }
     for (const slices of existingByGroup.values()) for (const slice of slices) unwanted.push(slice);
-    // New ones take over slices that would go, which costs those who watch less.
+    // New groups reuse slices that would be deleted, to reduce events for watchers.
     const spare = byFamily(unwanted);
     const reused = new Set<Frozen<EndpointSlice>>();
     for (const group of newGroups) {
@@ -117,7 +117,7 @@ export const mirroringReconciler = ({lister, listen, enqueue, writer, events, me
   const write = async (object: Frozen<Endpoints>, changes: Changes): Promise<void> => {
     const text = keyText(keyOf(object));
     const failed = (what: string, error: unknown) => new Error(`failed to ${what} for Endpoints ${text}: ${messageOf(error)}`, {cause: error});
-    // What is made for an object that goes would go with it.
+    // Slices created for a deleted object would be garbage-collected.
     for (const slice of object.metadata?.deletionTimestamp ? [] : changes.writes.filter(({metadata}) => !metadata?.name)) {
       try {
         tracker.wrote((await writes.create(slice)) as Frozen<EndpointSlice>);
@@ -185,11 +185,11 @@ export const mirroringReconciler = ({lister, listen, enqueue, writer, events, me
   };
 };
 
-/** Slices of each family, one after the other. */
+/** Returns the slices of each family as an iterator. */
 const byFamily = (slices: readonly Frozen<EndpointSlice>[]): ReadonlyMap<string, Iterator<Frozen<EndpointSlice>, undefined>> => {
   const families = new Set(slices.map(({addressType}) => addressType));
   return new Map([...families].map(family => [family, slices.filter(({addressType}) => addressType === family).values()]));
 };
 
-/** The name of a slice that is there, and the version that is written over. */
+/** Returns the name of an existing slice and the version that is replaced. */
 const identityOf = ({metadata}: Frozen<EndpointSlice>) => ({name: metadata?.name ?? '', ...(metadata?.resourceVersion ? {resourceVersion: metadata.resourceVersion} : {})});

@@ -1,7 +1,7 @@
 import {defineController} from '#src/runtime/controller.js';
 import {sliceReconciler, type Options} from './reconcile.js';
 
-/** Tells in slices of bounded size which pods stand behind a service, of each family of addresses and each set of ports apart. */
+/** Maintains the endpoint slices of services, one set for each address family and set of ports. */
 export default defineController<Options>({
   doc: 'Tells the addresses of the pods behind each service in endpoint slices.',
   name: 'endpointslice-controller',

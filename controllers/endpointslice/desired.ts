@@ -6,7 +6,7 @@ import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {isReady} from '#src/model/pod/state.js';
 
-/** The kinds of addresses a service has slices for. Where the server does not know of families, a service without an address of its own may have both. */
+/** Returns the address types of a service's slices. Without ipFamilies, a headless service may have both. */
 export const addressTypesOf = ({spec}: Frozen<Service>): readonly AddressFamily[] => {
   const {ipFamilies = [], clusterIP} = spec ?? {};
   if (ipFamilies.length > 0) return ipFamilies as readonly AddressFamily[];
@@ -14,7 +14,7 @@ export const addressTypesOf = ({spec}: Frozen<Service>): readonly AddressFamily[
   return ['IPv4', 'IPv6'];
 };
 
-/** The ports of the service as this pod has them. Those whose name no container knows are left out. */
+/** Returns the service's ports resolved for a pod. Named ports that no container has are left out. */
 const portsFor = ({spec}: Frozen<Service>, pod: Frozen<Pod>): SlicePort[] =>
   (spec?.ports ?? []).flatMap(each => {
     const port = targetPort(pod, each);
@@ -24,8 +24,8 @@ const portsFor = ({spec}: Frozen<Service>, pod: Frozen<Pod>): SlicePort[] =>
   });
 
 /**
- * What a slice says of a pod; undefined when the pod has no address of that family. One that is going away still serves as long as it is ready, but is not
- * told ready, for those who know of nothing else; unless the service wants its pods told whatever their state.
+ * Returns the endpoint of a pod; undefined if it has no address of the family. A terminating pod is serving while it is ready, but not
+ * ready, unless the service publishes not ready addresses.
  */
 export const endpointFor = (service: Frozen<Service>, pod: Frozen<Pod>, node: Frozen<Node> | undefined, {family, zoneLabel}: {readonly family: AddressFamily; readonly zoneLabel: string}): Endpoint | undefined => {
   const addresses = (pod.status?.podIPs ?? []).filter(({ip}) => familyOf(ip) === family).map(({ip}) => readAddress(ip));
@@ -44,13 +44,13 @@ export const endpointFor = (service: Frozen<Service>, pod: Frozen<Pod>, node: Fr
   };
 };
 
-/** The endpoints that share a set of ports, by what makes them the same ones. */
+/** The endpoints that share a set of ports, by key. */
 export interface PortGroup {
   readonly ports: SlicePort[];
   readonly wanted: Map<string, Endpoint>;
 }
 
-/** Ports of pods, resolved once for each way in which pods name their ports. */
+/** Groups pods by their resolved ports; computed once if no port is named. */
 export const portGroups = (service: Frozen<Service>) => {
   const groups = new Map<string, PortGroup>();
   const fixed = (service.spec?.ports ?? []).every(({targetPort: target}) => typeof target !== 'string');
@@ -64,7 +64,7 @@ export const portGroups = (service: Frozen<Service>) => {
   };
   return {
     groups: groups as ReadonlyMap<string, PortGroup>,
-    /** The group that the pod belongs to; there is one from then on, even if nobody comes into it. */
+    /** Returns the group of a pod, creating it if necessary. */
     of: (pod: Frozen<Pod>): PortGroup => (fixed ? (shared ??= find(pod)) : find(pod)),
   };
 };

@@ -6,7 +6,7 @@ import type {Draft} from './packing.js';
 
 export type Hints = NonNullable<Endpoint['hints']>;
 
-/** The slices of one address type as they are to be. */
+/** The planned slices of one address type. */
 export interface SlicePlan {
   readonly creates: readonly Draft[];
   readonly updates: readonly Draft[];
@@ -15,20 +15,20 @@ export interface SlicePlan {
 
 export const isReadyEndpoint = ({conditions}: Frozen<Endpoint>): boolean => conditions?.ready === true;
 
-/** The endpoint with these hints in place of its own. */
+/** Returns the endpoint with its hints replaced. */
 export const withHints = (endpoint: Endpoint, hints: Hints | undefined): Endpoint => {
   const {hints: _, ...rest} = endpoint;
   return hints ? {...rest, hints} : rest;
 };
 
-/** The content of an unchanged slice, to be changed. */
+/** Returns a draft with the content of an existing slice. */
 export const draftFrom = (slice: Frozen<EndpointSlice>): Draft => ({
   existing: slice,
   ports: (slice.ports ?? []) as Draft['ports'],
   endpoints: [...((slice.endpoints ?? []) as Endpoint[])],
 });
 
-/** Gives each endpoint of the slices to be written the hints that `hintsFor` tells, and reopens slices in which one has others. */
+/** Changes the hints of all endpoints in drafts, and turns unchanged slices with outdated hints into drafts. */
 const withChangedHints = ({creates, updates, unchanged}: SlicePlan, isUpToDate: (endpoint: Frozen<Endpoint>) => boolean, change: (endpoint: Endpoint) => Endpoint): SlicePlan => {
   const isOutdated = (slice: Frozen<EndpointSlice>) => (slice.endpoints ?? []).some(endpoint => !isUpToDate(endpoint));
   const all = [...updates, ...unchanged.filter(isOutdated).map(draftFrom)];
@@ -36,7 +36,7 @@ const withChangedHints = ({creates, updates, unchanged}: SlicePlan, isUpToDate: 
   return {creates, updates: all, unchanged: unchanged.filter(slice => !isOutdated(slice))};
 };
 
-/** The slices without a word of who should use which endpoint. */
+/** Returns the plan without hints. */
 export const withoutHints = (plan: SlicePlan): SlicePlan =>
   withChangedHints(
     plan,
@@ -44,13 +44,13 @@ export const withoutHints = (plan: SlicePlan): SlicePlan =>
     endpoint => withHints(endpoint, undefined),
   );
 
-/** How the service wants its traffic spread, if that is a way that is known here. */
+/** Returns the service's traffic distribution, if it is a known one. */
 export const distributionOf = ({spec}: Frozen<Service>): string | undefined => {
   const wanted = (spec as {readonly trafficDistribution?: string} | undefined)?.trafficDistribution;
   return wanted === 'PreferClose' || wanted === 'PreferSameZone' || wanted === 'PreferSameNode' ? wanted : undefined;
 };
 
-/** The slices with each ready endpoint meant for callers in its own zone, and first of all on its own node if that is wanted. */
+/** Returns the plan with each ready endpoint hinted to its own zone, and to its own node if requested. */
 export const withSameZoneHints = (plan: SlicePlan, distribution: string): SlicePlan => {
   const hintsFor = ({zone, nodeName}: Frozen<Endpoint>): Hints | undefined => {
     const forZones = zone === undefined ? {} : {forZones: [{name: zone}]};

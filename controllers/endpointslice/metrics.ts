@@ -3,7 +3,7 @@ import type {Meter} from '#src/base/meter.js';
 
 const prefix = 'endpoint_slice_controller';
 
-/** The controller's figures. */
+/** The controller's metrics. */
 export const sliceMetrics = (meter: Meter, maxEndpoints: number) => {
   const common = commonSliceMetrics(meter, {prefix, maxEndpoints, atLeast: 1});
   const perSync = meter.histogram({
@@ -20,7 +20,7 @@ export const sliceMetrics = (meter: Meter, maxEndpoints: number) => {
   });
 
   const distributed = new Map<string, string>();
-  /** How the service's traffic is spread; undefined when it is not, or is no more. */
+  /** Records the service's traffic distribution; undefined when it has none. */
   const distribute = (service: string, distribution: string | undefined) => {
     const was = distributed.get(service);
     if (was === distribution) return;

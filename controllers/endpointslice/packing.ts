@@ -1,14 +1,14 @@
 import {endpointText, sameEndpoint, type Endpoint, type EndpointSlice, type SlicePort} from '#controllers/shared/endpoint-slices.js';
 import type {Frozen} from '#src/api/key.js';
 
-/** A slice as it is to be: a new one, or `existing` with other content. */
+/** A planned slice: a new one, or `existing` with changed content. */
 export interface Draft {
   readonly existing: Frozen<EndpointSlice> | undefined;
   readonly ports: readonly SlicePort[];
   endpoints: Endpoint[];
 }
 
-/** What is to be done with the slices of one set of ports. */
+/** The changes to the slices of one set of ports. */
 export interface Packing {
   readonly creates: readonly Draft[];
   readonly updates: readonly Draft[];
@@ -19,9 +19,9 @@ export interface Packing {
 }
 
 export interface PackOptions {
-  /** So many endpoints a slice holds. */
+  /** The most endpoints of a slice. */
   readonly maxEndpoints: number;
-  /** Whether the slice carries what the service says of it. */
+  /** Whether the slice has the labels of its service. */
   readonly isLabelled: (slice: Frozen<EndpointSlice>) => boolean;
 }
 
@@ -31,7 +31,7 @@ const draftOf = (existing: Frozen<EndpointSlice>, endpoints: readonly Frozen<End
   endpoints: [...endpoints] as Endpoint[],
 });
 
-/** Keeps what is wanted of each slice, and takes that from `wanted`. */
+/** Keeps the wanted endpoints of each slice, and removes them from `wanted`. */
 const keepWanted = (slices: readonly Frozen<EndpointSlice>[], wanted: Map<string, Endpoint>, {isLabelled}: PackOptions) => {
   const [updates, deletes, unchanged]: [Draft[], Frozen<EndpointSlice>[], Frozen<EndpointSlice>[]] = [[], [], []];
   let removed = 0;
@@ -57,7 +57,7 @@ const keepWanted = (slices: readonly Frozen<EndpointSlice>[], wanted: Map<string
   return {updates, deletes, unchanged, removed};
 };
 
-/** Of the slices that have room for all of `count`, the one that is fullest. */
+/** Returns the fullest slice that has room for all of `count`. */
 const fullestWithRoom = (slices: readonly Frozen<EndpointSlice>[], count: number, maxEndpoints: number): Frozen<EndpointSlice> | undefined => {
   let found: Frozen<EndpointSlice> | undefined;
   let fullest = -1;
@@ -69,8 +69,8 @@ const fullestWithRoom = (slices: readonly Frozen<EndpointSlice>[], count: number
 };
 
 /**
- * Distributes the wanted endpoints over the slices there are, so that as few of them as possible change: each change is sent to every node. Slices are
- * never merged, however sparse. Takes everything out of `wanted`.
+ * Distributes endpoints over the existing slices, changing as few of them as possible: each change is sent to every node. Slices are
+ * never merged, however sparse. Empties `wanted`.
  */
 export const packSlices = (slices: readonly Frozen<EndpointSlice>[], {ports, wanted}: {readonly ports: readonly SlicePort[]; readonly wanted: Map<string, Endpoint>}, options: PackOptions): Packing => {
   const {maxEndpoints} = options;
@@ -85,7 +85,7 @@ export const packSlices = (slices: readonly Frozen<EndpointSlice>[], {ports, wan
     at = Math.min(left.length, end);
   };
 
-  // What is written anyway is filled first, the fullest before others.
+  // Slices that are written anyway are filled first, the fullest first.
   for (const draft of [...updates].sort((a, b) => b.endpoints.length - a.endpoints.length)) fill(draft);
   const creates: Draft[] = [];
   let open: readonly Frozen<EndpointSlice>[] = unchanged;

@@ -22,10 +22,10 @@ import {isReadyNode, zoneOf} from './zones.js';
 
 export type Options = Pick<ControllerManagerOptions, 'concurrentServiceEndpointSyncs' | 'endpointsliceUpdatesBatchPeriod' | 'maxEndpointsPerSlice'>;
 
-/** Changes of slices that others made are looked at after that, for they may be many. */
+/** The delay after changes of slices by other clients, which may be many. */
 const sliceDelayMs = 1000;
 
-/** Keeps the slices that tell, piece by piece, where the pods behind a service are to be reached. */
+/** Reconciles the endpoint slices of services. */
 export const sliceReconciler = ({lister, listen, enqueue, writer, events, meter, clock, naming, options}: KeyedContext<Options>): Loops => {
   const services = lister(kinds.services);
   const pods = lister(kinds.pods);
@@ -55,7 +55,7 @@ export const sliceReconciler = ({lister, listen, enqueue, writer, events, meter,
     if (!same) enqueue(singletonKey, {loop: 'topology'});
   });
 
-  /** What the pods make up by their ports; and why some of them had to be left out. */
+  /** Returns the endpoints by set of ports, and errors for pods that were left out. */
   const desired = async (service: Frozen<Service>, selected: readonly Frozen<Pod>[], family: AddressFamily) => {
     const problems: Error[] = [];
     const {groups, of} = portGroups(service);
@@ -66,7 +66,7 @@ export const sliceReconciler = ({lister, listen, enqueue, writer, events, meter,
       const group = of(pod);
       const {nodeName = ''} = pod.spec ?? {};
       const node = nodes.get(nodeName);
-      // A pod on a node that is not known may be gone with it. It must not keep the others from being told.
+      // A pod on an unknown node may be deleted with it. It must not block the other endpoints.
       if (!node && !service.spec?.publishNotReadyAddresses) {
         problems.push(new Error(`skipping Pod ${pod.metadata?.name} for Service ${keyText(keyOf(service))}: Node ${nodeName} Not Found`));
         continue;
@@ -84,7 +84,7 @@ export const sliceReconciler = ({lister, listen, enqueue, writer, events, meter,
     return distribution === undefined ? withoutHints(plan) : withSameZoneHints(plan, distribution);
   };
 
-  /** Brings the slices of one address type to what the pods ask for; the answer is what could not be done. */
+  /** Syncs the slices of one address type. Returns the errors. */
   const syncAddressType = async (service: Frozen<Service>, selected: readonly Frozen<Pod>[], existing: readonly Frozen<EndpointSlice>[], family: AddressFamily, time: string | undefined) => {
     const key = keyText(keyOf(service));
     const {groups, problems} = await desired(service, selected, family);
@@ -149,7 +149,7 @@ export const sliceReconciler = ({lister, listen, enqueue, writer, events, meter,
     const text = keyText(key);
     const service = services.get(key);
     if (!service) {
-      // The collector deletes the slices, as the service owns them.
+      // The slices are garbage-collected with their owner.
       times.forget(text);
       tracker.forget(key);
       metrics.forget(text);
@@ -182,7 +182,7 @@ export const sliceReconciler = ({lister, listen, enqueue, writer, events, meter,
   return {services: syncService, topology: {reconcile: recount, workers: 1, queueName: 'endpoint_slice_topology'}};
 };
 
-/** The list under a key, made if there is none. */
+/** Returns the list under a key, created if missing. */
 const listFor = <T>(lists: Map<string, T[]>, key: string): T[] => {
   let list = lists.get(key);
   if (!list) lists.set(key, (list = []));

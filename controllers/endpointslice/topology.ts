@@ -8,14 +8,14 @@ import type {SlicePlan} from './hints.js';
 import {withZoneHints} from './zone-hints.js';
 import {isOverloaded, zoneShares, type ZoneShares} from './zones.js';
 
-/** Whether the service asks for hints by which each zone gets its share of endpoints. The older annotation wins. */
+/** Whether the service requests topology aware hints. The older annotation takes precedence. */
 export const wantsZoneShares = ({metadata}: Frozen<Service>, naming: Naming): boolean => {
   const {[naming.subKey('service', 'topology-aware-hints')]: older, [naming.subKey('service', 'topology-mode')]: newer} = metadata?.annotations ?? {};
   const value = older ?? newer;
   return value === 'Auto' || value === 'auto';
 };
 
-/** Knows which zones there are and how the endpoints of each service are spread over them; and tells in Events when a service gets its hints and when it loses them. */
+/** Tracks the zones and the distribution of each service's endpoints over them; records events when hints are enabled or disabled. */
 export const zoneTopology = (nodes: Lister<Node>, {events, naming}: {readonly events: EventRecorder; readonly naming: Naming}) => {
   let known: {readonly shares: ZoneShares | undefined} | undefined;
   const spread = new Map<string, Map<string, ReadonlyMap<string, number>>>();
@@ -29,7 +29,7 @@ export const zoneTopology = (nodes: Lister<Node>, {events, naming}: {readonly ev
   };
   const disabled = (service: Frozen<Service>, why: string, addressType: string) => events.warning(service, 'TopologyAwareHintsDisabled', `${why}, addressType: ${addressType}`);
   return {
-    /** The plan with hints for zones, as the service asks for. */
+    /** Returns the plan with zone hints. */
     addHints(service: Frozen<Service>, addressType: string, plan: SlicePlan): SlicePlan {
       const key = keyText(keyOf(service));
       const {plan: done, hints, problem} = withZoneHints(plan, shares());
@@ -43,19 +43,19 @@ export const zoneTopology = (nodes: Lister<Node>, {events, naming}: {readonly ev
       populated.add(key);
       return done;
     },
-    /** The service does not ask for hints, or not any more. */
+    /** Called when the service does not request hints, or no longer does. */
     disable(service: Frozen<Service>, addressType: string): void {
       const key = keyText(keyOf(service));
       if (populated.has(key)) disabled(service, 'Topology Aware Hints has been disabled', addressType);
       forget(key, addressType);
     },
-    /** Slices of a type that the service has no more say nothing of its spread. */
+    /** Called when a service no longer has slices of the type. */
     forget,
     forgetAll(service: string): void {
       spread.delete(service);
       populated.delete(service);
     },
-    /** Looks at the nodes anew. Answers which services have too few endpoints in some zone now. */
+    /** Recomputes the zones. Returns the services that have too few endpoints in some zone. */
     recount(): readonly string[] {
       known = {shares: zoneShares(nodes.list(), naming)};
       return [...spread].filter(([, types]) => [...types.values()].some(hints => isOverloaded(hints, known?.shares))).map(([service]) => service);

@@ -19,7 +19,7 @@ const without = (labels: Readonly<Record<string, string>> | undefined, {service,
   return rest;
 };
 
-/** The labels of a service's slices: its own, but for those by which slices are found. */
+/** Returns the labels of a service's slices: its own, except for those that identify slices. */
 const sliceLabels = (service: Frozen<Service>, names: SliceNames): Record<string, string> => ({
   ...without(service.metadata?.labels, names),
   ...(isHeadless(service) ? {[names.headless]: ''} : {}),
@@ -27,18 +27,18 @@ const sliceLabels = (service: Frozen<Service>, names: SliceNames): Record<string
   [names.managedBy]: names.controllerName,
 });
 
-/** Whether the slice has the labels of its service. Those by which slices are found do not count. */
+/** Whether a slice has its service's labels, except for those that identify slices. */
 export const isLabelled = (slice: Frozen<EndpointSlice>, service: Frozen<Service>, names: SliceNames): boolean =>
   sameContent(without(slice.metadata?.labels, names), without(service.metadata?.labels, names));
 
 export const isOwnedBy = ({metadata}: Frozen<EndpointSlice>, service: Frozen<Service>): boolean =>
   metadata?.ownerReferences?.some(({uid, kind, apiVersion}) => uid === service.metadata?.uid && kind === 'Service' && apiVersion === 'v1') ?? false;
 
-/** A slice of the service's own that tells there is nobody, so that there is one at all. */
+/** Whether this is the service's placeholder: an empty slice for a service without endpoints. */
 export const isPlaceholder = (slice: Frozen<EndpointSlice>, service: Frozen<Service>, names: SliceNames): boolean =>
   isOwnedBy(slice, service) && !slice.endpoints?.length && !slice.ports?.length && sameContent(slice.metadata?.labels, sliceLabels(service, names));
 
-/** What is to be written for the slices of one address type. */
+/** The slices to write for one address type. */
 export interface Changes {
   readonly creates: readonly Draft[];
   readonly updates: readonly Draft[];
@@ -53,7 +53,7 @@ export interface SliceWriterOptions {
   readonly changed: (operation: 'create' | 'update' | 'delete') => void;
 }
 
-/** Writes slices, and tells the tracker of each. */
+/** Writes slices and updates the tracker. */
 export const sliceWriter = ({writer, tracker, names, naming, changed}: SliceWriterOptions) => {
   const remove = async (slice: Frozen<EndpointSlice>): Promise<void> => {
     await unlessMissing(writer.delete(slice, {onlyIf: 'named'}));
@@ -61,7 +61,7 @@ export const sliceWriter = ({writer, tracker, names, naming, changed}: SliceWrit
     changed('delete');
   };
 
-  /** New ones take over slices that would go, which costs those who watch less. Slices of an earlier service of that name are left to the collector. */
+  /** New slices reuse ones that would be deleted, to reduce events for watchers. Slices of an earlier service of that name are left to the garbage collector. */
   const reuseSlices = ({creates, updates, deletes}: Changes, service: Frozen<Service>) => {
     const [left, reused]: [Draft[], (readonly [Draft, Frozen<EndpointSlice>])[]] = [[...creates], []];
     const gone = deletes.filter(slice => {
@@ -72,11 +72,11 @@ export const sliceWriter = ({writer, tracker, names, naming, changed}: SliceWrit
     return {creates: left, updates, reused, deletes: gone};
   };
 
-  /** Writes all of it for one address type; the answer is how many slices that were. Stops at the first failure. */
+  /** Writes the slices of one address type. Returns how many. Stops at the first failure. */
   const write = async (service: Frozen<Service>, addressType: AddressFamily, changes: Changes, time: string | undefined): Promise<number> => {
     const {namespace = '', name = ''} = service.metadata ?? {};
     const labels = sliceLabels(service, names);
-    // Empty lists are left out: the server tells them as null.
+    // Empty lists are omitted: the server returns them as null.
     const newSlice = ({ports, endpoints}: Draft, meta: EndpointSlice['metadata']): EndpointSlice =>
       ({
         metadata: {...meta, namespace, labels, ownerReferences: [controllerRefTo(service, kinds.services, naming)], annotations: withTriggerTime(undefined, names.triggerTime, time)},
@@ -96,7 +96,7 @@ export const sliceWriter = ({writer, tracker, names, naming, changed}: SliceWrit
     };
 
     const {creates, updates, reused, deletes} = reuseSlices(changes, service);
-    // The collector would delete what is made for a service that goes.
+    // Slices created for a deleted service would be garbage-collected.
     for (const draft of service.metadata?.deletionTimestamp ? [] : creates) {
       try {
         tracker.wrote((await writer.create(newSlice(draft, {generateName: slicePrefix(name)}))) as Frozen<EndpointSlice>);

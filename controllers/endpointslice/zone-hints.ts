@@ -9,14 +9,14 @@ type Allocations = ReadonlyMap<string, Allocation>;
 
 const add = (counts: Counts, zone: string, count: number): void => void counts.set(zone, (counts.get(zone) ?? 0) + count);
 
-/** The zone with the most, the first by name among equals. */
+/** Returns the zone with the highest count, the first by name among equals. */
 const mostOf = (counts: Counts): readonly [zone: string, count: number] | undefined => {
   let most: readonly [string, number] | undefined;
   for (const [zone, count] of counts) if (count > 0 && (!most || count > most[1])) most = [zone, count];
   return most;
 };
 
-/** How the ready endpoints of a slice are hinted; undefined when one is not, or for a zone that has no claim, or a zone would get too many. */
+/** Returns the zone hints of a slice; undefined if one is missing or of an unknown zone, or a zone would get too many. */
 const hintsOf = ({endpoints}: Frozen<EndpointSlice>, hints: Counts, zones: Allocations): Counts | undefined => {
   const found: Counts = new Map();
   for (const endpoint of endpoints ?? []) {
@@ -29,7 +29,7 @@ const hintsOf = ({endpoints}: Frozen<EndpointSlice>, hints: Counts, zones: Alloc
   return found;
 };
 
-/** How many endpoints each zone gives to others, and how many each gets, until all are about where they should be. */
+/** Returns how many endpoints each zone donates and receives, so that all are close to their desired number. */
 const exchange = (zones: Allocations, hints: ReadonlyMap<string, number>): {readonly donated: Counts; readonly received: Counts} => {
   const [surplus, lack, donated, received]: [Counts, Counts, Counts, Counts] = [new Map(), new Map(), new Map(), new Map()];
   for (const [zone, {desired}] of zones) {
@@ -47,7 +47,7 @@ const exchange = (zones: Allocations, hints: ReadonlyMap<string, number>): {read
   }
 };
 
-/** Gives each ready endpoint to its own zone. Answers whether all of them have one. */
+/** Hints each ready endpoint to its own zone. Returns whether all of them have one. */
 const hintOwnZones = (drafts: readonly Draft[], hints: Counts): boolean => {
   for (const draft of drafts) {
     if (draft.endpoints.some(endpoint => isReadyEndpoint(endpoint) && !endpoint.zone)) return false;
@@ -60,7 +60,7 @@ const hintOwnZones = (drafts: readonly Draft[], hints: Counts): boolean => {
   return true;
 };
 
-/** Gives some endpoints of zones that have more than they need to others. */
+/** Hints endpoints of zones with a surplus to other zones. */
 const redistribute = (drafts: readonly Draft[], hints: Counts, zones: Allocations): void => {
   const {donated, received} = exchange(zones, hints);
   for (const draft of drafts) {
@@ -79,14 +79,14 @@ const redistribute = (drafts: readonly Draft[], hints: Counts, zones: Allocation
 
 export interface ZoneHintResult {
   readonly plan: SlicePlan;
-  /** How many endpoints each zone is meant to use; undefined when there are no hints, for the reason given. */
+  /** The number of endpoints hinted to each zone; undefined without hints, for the reason given. */
   readonly hints: ReadonlyMap<string, number> | undefined;
   readonly problem?: string;
 }
 
 /**
- * The slices with each ready endpoint meant for one zone, so that each zone has endpoints by its share of CPU and none too few: most in their own, and as
- * many as it takes in others. Slices that fit in stay as they are. Where that cannot be, there are no hints at all.
+ * Returns the plan with each ready endpoint hinted to a zone, so that zones have endpoints in proportion to their CPU: most from their own, the
+ * rest from others. Slices with valid hints are unchanged. If that is not possible, there are no hints at all.
  */
 export const withZoneHints = (plan: SlicePlan, shares: ZoneShares | undefined): ZoneHintResult => {
   const ready = (endpoints: Frozen<EndpointSlice>['endpoints'] | Draft['endpoints']) => (endpoints ?? []).filter(isReadyEndpoint).length;

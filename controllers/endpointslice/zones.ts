@@ -3,17 +3,17 @@ import type {Naming} from '#src/api/naming.js';
 import {parseQuantity, quantityMilliValue} from '#src/api/quantity.js';
 import type {Node} from '#src/api/types.js';
 
-/** The share of all CPU that each zone has; they add up to 1. */
+/** The share of CPU of each zone; the sum is 1. */
 export type ZoneShares = ReadonlyMap<string, number>;
 
-/** How many endpoints a zone is to have. */
+/** The number of endpoints allocated to a zone. */
 export interface Allocation {
   readonly minimum: number;
   readonly maximum: number;
   readonly desired: number;
 }
 
-/** An endpoint may get that much more than its even share. */
+/** The tolerated overload of an endpoint. */
 const overload = 0.2;
 const minimumShare = 1 / (1 + overload);
 
@@ -22,8 +22,8 @@ export const zoneOf = ({metadata}: Frozen<Node>, naming: Naming): string => meta
 export const isReadyNode = ({status}: Frozen<Node>): boolean => status?.conditions?.find(({type}) => type === 'Ready')?.status === 'True';
 
 /**
- * The zones by the CPU of their nodes that are ready, leaving aside those that are kept for the control plane. Undefined where one of them does not tell
- * its zone or its CPU, and where there are fewer than two zones.
+ * Returns the zones by CPU of their ready nodes, without control plane nodes. Undefined where a node has no
+ * zone or CPU, and where there are fewer than two zones.
  */
 export const zoneShares = (nodes: Iterable<Frozen<Node>>, naming: Naming): ZoneShares | undefined => {
   const zones = new Map<string, number>();
@@ -41,7 +41,7 @@ export const zoneShares = (nodes: Iterable<Frozen<Node>>, naming: Naming): ZoneS
   return new Map([...zones].sort(([a], [b]) => (a < b ? -1 : 1)).map(([zone, cpu]) => [zone, cpu / total]));
 };
 
-/** How many of `count` endpoints each zone is to have, or why that cannot be said. */
+/** Returns the allocation of `count` endpoints to zones, or why it is not possible. */
 export const allocations = (shares: ZoneShares | undefined, count: number): ReadonlyMap<string, Allocation> | string => {
   if (!shares) return 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes';
   if (shares.size > count) return `Insufficient number of endpoints (${count} endpoints, ${shares.size} zones)`;
@@ -54,7 +54,7 @@ export const allocations = (shares: ZoneShares | undefined, count: number): Read
   return new Map(wanted.map(({zone, minimum, desired}) => [zone, {minimum, desired, maximum: minimum + spare}]));
 };
 
-/** Whether the endpoints of a zone have to bear more than they may, or a zone has none. */
+/** Whether a zone's endpoints are overloaded, or a zone has none. */
 export const isOverloaded = (hints: ReadonlyMap<string, number>, shares: ZoneShares | undefined): boolean => {
   if (hints.size === 0) return false;
   if (!shares) return true;

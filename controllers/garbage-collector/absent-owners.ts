@@ -2,13 +2,13 @@ import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import type {Identity} from './identity.js';
 
-/** How many are remembered. Each was asked for, or seen to go, not long ago. */
+/** The most entries; each was requested or deleted recently. */
 const maxEntries = 500;
 const bound = new CacheBound('absent_owners', 1 << 20);
 
 const textOf = ({apiVersion, kind, namespace, name, uid}: Identity): string => `${uid} ${apiVersion} ${kind} ${namespace} ${name}`;
 
-/** The owners that were found not to exist, so that the server is not asked once for each of their dependents. A uid never comes back. */
+/** Caches owners that do not exist, so that the server is not asked for each dependent. A uid is never reused. */
 export class AbsentOwners {
   readonly #known = new Lru<string, true>(bound, {bytesOf: () => 0, maxEntries});
 

@@ -10,21 +10,21 @@ export interface CollectorParts {
   readonly graph: Graph;
   readonly live: Live;
   readonly kinds: KindMap;
-  /** Asks for a look at a node. */
+  /** Queues a node. */
   enqueue(node: Node): void;
 }
 
-/** Whether the object was found, and its owners were looked into. */
+/** Whether the object was found, and its owners were processed. */
 export type ProcessResult = 'done' | 'missing';
 
-/** How the owners of an object fare: they are there, they are not, or they wait for their dependents to be gone. */
+/** The owners of an object by state: existing, missing, or waiting for their dependents' deletion. */
 interface Owners {
   readonly solid: readonly Owner[];
   readonly dangling: readonly Owner[];
   readonly waiting: readonly Owner[];
 }
 
-/** Looks whether an object has to go because its owners have gone, and lets it. The server is asked for everything that matters. */
+/** Deletes objects whose owners are gone. Decisions are based on live reads. */
 export class Collector {
   readonly #parts: CollectorParts;
 
@@ -32,10 +32,10 @@ export class Collector {
     this.#parts = parts;
   }
 
-  /** Rejects when it must be tried again; with `OwnerNeedsNamespace` that is of no use. */
+  /** Rejects when it must be retried; with `OwnerNeedsNamespace` a retry is useless. */
   async process(node: Node): Promise<ProcessResult> {
     if (node.beingDeleted && !node.deletingDependents) return 'done';
-    // The graph may come to know better meanwhile; what is looked at here stays the same.
+    // The graph may correct the node's identity meanwhile; this attempt keeps using the one it began with.
     const {identity} = node;
     const live = await unlessMissing(this.#parts.live.get(identity));
     if (live?.metadata?.uid !== identity.uid) return this.#missing(identity);
@@ -45,22 +45,22 @@ export class Collector {
     if (owners.solid.length > 0) return this.#removeOwners(identity, [...owners.dangling, ...owners.waiting]);
     if (owners.dangling.length === 0 && owners.waiting.length === 0) return 'done';
     if (owners.waiting.length === 0 || node.dependents.size === 0) return this.#delete(identity, live, policyOf(live));
-    // Owners and dependents that all wait for each other would wait for ever.
+    // Owners and dependents that wait for each other would deadlock.
     const isCircle = [...node.dependents].some(({deletingDependents}) => deletingDependents);
     if (isCircle) await this.#parts.live.patchOwners(identity, unblockingOwners(node.owners));
     return this.#delete(identity, live, 'Foreground');
   }
 
-  /** Lets an object go that waits for its dependents, once none holds it up. */
+  /** Removes the foreground finalizer of an object once no dependent blocks it. */
   async #awaitDependents(node: Node, identity: Identity): Promise<ProcessResult> {
     const blocking = blockingDependents(node);
     if (blocking.length === 0) await this.#parts.live.removeFinalizer(identity, foregroundFinalizer);
-    // Those that are on their way need no push.
+    // Dependents that are being deleted are not queued.
     for (const dependent of blocking) if (!dependent.beingDeleted) this.#parts.enqueue(dependent);
     return 'done';
   }
 
-  /** Parts an object from owners of no more use: from those that wait too, or they would wait for it in vain. */
+  /** Removes owner references to missing owners, and to waiting ones, which would be blocked otherwise. */
   async #removeOwners(identity: Identity, owners: readonly Owner[]): Promise<ProcessResult> {
     if (owners.length > 0) await this.#parts.live.patchOwners(identity, withoutOwners(owners.map(({uid}) => uid)));
     return 'done';
@@ -97,7 +97,7 @@ export class Collector {
   }
 }
 
-/** Who deleted an object before may have said what is to become of its own dependents. */
+/** An earlier deletion may have set the propagation policy by a finalizer. */
 const policyOf = ({metadata}: KubeObject): 'Orphan' | 'Foreground' | 'Background' => {
   if (metadata?.finalizers?.includes(orphanFinalizer)) return 'Orphan';
   return metadata?.finalizers?.includes(foregroundFinalizer) ? 'Foreground' : 'Background';

@@ -2,8 +2,8 @@ import {defineLongRunning} from '#src/runtime/controller.js';
 import {garbageCollector, type GarbageCollectorOptions} from './run.js';
 
 /**
- * Deletes objects whose owners have gone. It knows of owners by their references alone, over every resource that discovery tells of, so custom resources
- * own and are owned like all others. An owner can be deleted before its dependents, after them, or without them: its finalizers say which.
+ * Deletes objects whose owners are gone. It works on owner references alone, over every resource in discovery, including custom resources.
+ * An owner is deleted before its dependents, after them, or without them, according to its finalizers.
  */
 export default defineLongRunning<GarbageCollectorOptions>({
   doc: 'Deletes objects whose owners were deleted, before or after them, or parts them from their owners.',
@@ -11,7 +11,7 @@ export default defineLongRunning<GarbageCollectorOptions>({
   serviceAccount: 'generic-garbage-collector',
   flags: ['enable-garbage-collector', 'concurrent-gc-syncs'],
   enabled: ({enableGarbageCollector}) => enableGarbageCollector || 'it is turned off by --enable-garbage-collector',
-  // Each deletion takes a look before.
+  // Each deletion is preceded by a live read.
   clientLimits: {qpsFactor: 2, burstFactor: 1},
   create: garbageCollector,
 });

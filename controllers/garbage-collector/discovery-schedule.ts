@@ -1,15 +1,15 @@
 import {sleep, type Clock} from '#src/base/clock.js';
 import {firstOf} from '#src/base/signals.js';
 
-/** How often the server is asked what it serves, and how long new informers may take to sync. */
+/** The discovery period, and how long new informers may take to sync. */
 export const discoveryPeriodMs = 30_000;
 
-/** How long after a definition changed the server is asked: several changes often come together. */
+/** The delay after a definition changed: changes often come in groups. */
 const debounceMs = 100;
 
 /**
- * Decides when discovery is read next: every 30 s, and soon after a definition changed. Another API server may come to know a definition later than the
- * one that told of it, so after a change it is read again at doubling intervals until the period is reached.
+ * Schedules discovery: every 30 s, and soon after a definition changed. Another API server may learn of a definition later than the
+ * one that reported it, so after a change it is repeated at doubling intervals up to the period.
  */
 export class DiscoverySchedule {
   readonly #clock: Clock;
@@ -25,7 +25,7 @@ export class DiscoverySchedule {
     this.#trigger.abort();
   }
 
-  /** Aborts as soon as discovery is due earlier than it was; another one after each `next`. */
+  /** Aborts when discovery is due earlier than scheduled; replaced after each `next`. */
   get triggered(): AbortSignal {
     return this.#trigger.signal;
   }

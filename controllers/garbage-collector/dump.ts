@@ -3,14 +3,14 @@ import type {Graph} from './graph.js';
 import {identityOf, type Identity} from './identity.js';
 import type {Node} from './node.js';
 
-/** A node as the picture shows it. */
+/** A node of the Graphviz output. */
 interface Vertex {
   readonly id: number;
   readonly identity: Identity;
   readonly beingDeleted: boolean;
   readonly deletingDependents: boolean;
   readonly virtual: boolean;
-  /** An owner that the graph does not know. */
+  /** An owner that is not in the graph. */
   readonly missingFromGraph: boolean;
 }
 
@@ -29,7 +29,7 @@ const attributesOf = (vertex: Vertex): string[] => {
   return Object.entries(values).map(([key, value]) => `${key}=${quoted(value)}`);
 };
 
-/** Whatever hangs together with the objects of these uids. */
+/** Returns the nodes connected to the objects with these uids. */
 const connectedTo = (graph: Graph, uids: readonly string[]): Node[] => {
   const found = new Map<string, Node>();
   const toVisit = [...uids];
@@ -43,7 +43,7 @@ const connectedTo = (graph: Graph, uids: readonly string[]): Node[] => {
   return [...found.values()];
 };
 
-/** The nodes and who owns whom, as a directed graph of Graphviz. Objects without owners and dependents are left out. */
+/** Formats the nodes and owner references for Graphviz. Objects without owners and dependents are left out. */
 const dotOf = (nodes: Iterable<Node>): string => {
   const vertices = new Map<string, Vertex>();
   const add = (vertex: Omit<Vertex, 'id'>): Vertex => {
@@ -61,7 +61,7 @@ const dotOf = (nodes: Iterable<Node>): string => {
   return ['strict digraph full {', '  // Node definitions.', ...shown, '', '  // Edge definitions.', ...edges.map(edge => `  ${edge}`), '}'].join('\n');
 };
 
-/** `/graph`: all of the graph, or what hangs together with the objects named by `?uid=`. */
+/** `/graph`: the whole graph, or the part connected to the objects named by `?uid=`. */
 export const graphPage = (graph: Graph, path: string, query: URLSearchParams): DebugPage | undefined => {
   if (path !== '/graph') return undefined;
   const uids = query.getAll('uid');

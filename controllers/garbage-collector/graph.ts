@@ -6,19 +6,19 @@ import {identityOf, refersTo, sameIdentity, type Identity, type Owner} from './i
 import {partitionDependents, Node} from './node.js';
 import {alternativeTo, ownerChanges, unblocked} from './references.js';
 
-/** The finalizers that say what becomes of dependents. */
+/** The finalizers that determine what happens to dependents. */
 export const orphanFinalizer = 'orphan';
 export const foregroundFinalizer = 'foregroundDeletion';
 
-/** What the graph asks for when it changes. */
+/** Called by the graph when it changes. */
 export interface GraphListener {
-  /** The node might have to go. */
+  /** The node may have to be deleted. */
   attemptToDelete(node: Node): void;
-  /** The same, but not at once: it was looked at just now. */
+  /** The same, after a backoff: it was processed just now. */
   attemptToDeleteLater(node: Node): void;
-  /** The node's dependents are to be parted from it. */
+  /** The node's dependents are to be orphaned. */
   attemptToOrphan(node: Node): void;
-  /** `dependent` names an owner that lives in another namespace. */
+  /** `dependent` refers to an owner in another namespace. */
   ownerInOtherNamespace(dependent: Node, owner: Owner): void;
 }
 
@@ -31,8 +31,8 @@ const awaits = (metadata: Metadata, finalizer: string): boolean => isBeingDelete
 const begins = (finalizer: string, now: Metadata, before: Metadata | undefined): boolean => awaits(now, finalizer) && !(before && awaits(before, finalizer));
 
 /**
- * Who owns whom, over everything the server holds. It follows what informers tell, which may come in any order and late: an owner that nobody has seen yet
- * has a virtual node, whose dependents may not even agree on who it is. So the graph only ever says what is worth a look; the server has the last word.
+ * The graph of owner references over all objects. It is fed by informers, whose events arrive in any order and late: an owner that has not been observed yet
+ * is a virtual node, and its dependents may disagree on its identity. So the graph only finds candidates; decisions are based on live reads.
  */
 export class Graph {
   readonly absent: AbsentOwners;
@@ -52,7 +52,7 @@ export class Graph {
     return this.#nodes.values();
   }
 
-  /** Takes in what an informer told of an object of that kind. */
+  /** Processes an informer's change of an object of that kind. */
   processChange(change: Change, {apiVersion, kind}: Pick<Identity, 'apiVersion' | 'kind'>): void {
     const {metadata} = change.object;
     if (!metadata?.uid) return;
@@ -72,7 +72,7 @@ export class Graph {
     this.#beginDeletion(node, metadata, change.type === 'updated' && !isFirstObservation ? change.old.metadata : undefined);
   }
 
-  /** Takes in that the server knows no object of that identity. A node that was seen as another is not concerned, but some of its dependents may be. */
+  /** Called when the server has no object of that identity. A node observed under another identity stays, but some of its dependents are queued. */
   missing(identity: Identity): void {
     const known = this.#nodes.get(identity.uid);
     if (!known) return;
@@ -95,7 +95,7 @@ export class Graph {
     this.#addDependents(node, node.owners);
   }
 
-  /** A virtual node is seen at last. Whoever took it for another has a reference worth a look. */
+  /** Called when a virtual node is observed. Dependents that refer to another identity are queued. */
   #observe(node: Node, identity: Identity): void {
     node.virtual = false;
     if (sameIdentity(node.identity, identity)) return;
@@ -107,7 +107,7 @@ export class Graph {
   }
 
   #update(node: Node, identity: Identity, owners: readonly Owner[]): void {
-    // The same object may come to be served in another version, or as another kind.
+    // An object may be served in another version, or as another kind.
     if (node.identity.apiVersion !== identity.apiVersion || node.identity.kind !== identity.kind) node.identity = identity;
     const changes = ownerChanges(node.owners, owners);
     node.owners = owners;
@@ -133,7 +133,7 @@ export class Graph {
     for (const {uid} of node.owners) if (this.#nodes.get(uid)?.deletingDependents) this.#enqueueUid(uid);
   }
 
-  /** Makes the node a dependent of these owners, which need not have been seen. A reference that does not fit its owner is worth a look. */
+  /** Adds the node as a dependent of its owners, creating virtual nodes. A reference that does not match its owner is queued. */
   #addDependents(node: Node, owners: readonly Owner[]): void {
     let isInconsistent = false;
     for (const owner of owners) {
@@ -156,7 +156,7 @@ export class Graph {
       if (!virtual) this.#reportOtherNamespace(node, owner.uid);
       return true;
     }
-    // One without namespace that nobody saw may be of a kind with namespaces, wrongly named by something without.
+    // A virtual node without namespace may be of a namespaced kind, with an invalid reference from a cluster-scoped object.
     return !refersTo(owner, identity) || (isElsewhere && virtual);
   }
 

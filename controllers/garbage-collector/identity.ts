@@ -1,10 +1,10 @@
 import type {Frozen} from '#src/api/key.js';
 import type {OwnerReference} from '#src/api/types.js';
 
-/** An owner as an object names it. */
+/** An owner reference. */
 export type Owner = Frozen<OwnerReference>;
 
-/** Which object is meant. The namespace of a cluster-scoped object is empty. */
+/** The identity of an object. The namespace of a cluster-scoped object is empty. */
 export interface Identity {
   readonly apiVersion: string;
   readonly kind: string;
@@ -13,21 +13,21 @@ export interface Identity {
   readonly uid: string;
 }
 
-/** As logs and Events spell it. */
+/** Formats an identity for logs and Events. */
 export const identityText = ({apiVersion, kind, namespace, name, uid}: Identity): string => `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
 
-/** The owner that an object of `namespace` means. Whether it has a namespace at all is not to be seen from here. */
+/** Returns the identity that an owner reference in `namespace` refers to. Whether the owner is namespaced is not known here. */
 export const identityOf = ({apiVersion, kind, name, uid}: Owner, namespace: string): Identity => ({apiVersion, kind, namespace, name, uid});
 
 export const sameIdentity = (one: Identity, other: Identity): boolean => refersTo(one, other) && one.namespace === other.namespace;
 
-/** Whether a reference names that object, wherever it is. */
+/** Whether a reference names that object, in any namespace. */
 export const refersTo = (owner: Pick<Owner, 'apiVersion' | 'kind' | 'name' | 'uid'>, {apiVersion, kind, name, uid}: Identity): boolean =>
   owner.uid === uid && owner.name === name && owner.kind === kind && owner.apiVersion === apiVersion;
 
 const order = ['kind', 'apiVersion', 'namespace', 'name', 'uid'] as const;
 
-/** Below zero when `one` stands before `other`: kinds stay together, whether they have namespaces or not. */
+/** Orders identities by kind first. Negative when `one` comes before `other`. */
 export const compareIdentities = (one: Identity, other: Identity): number => {
   const field = order.find(each => one[each] !== other[each]);
   if (field === undefined) return 0;

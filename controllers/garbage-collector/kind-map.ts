@@ -3,7 +3,7 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Client, ResourceClient} from '#src/client/client.js';
 import {identityText, type Identity} from './identity.js';
 
-/** No resource is known for that kind. It may come to be served later, so this is to be tried again. */
+/** No resource is known for a kind. It may be served later, so this is retried. */
 export class UnknownKind extends Error {
   override readonly name = 'UnknownKind';
 
@@ -15,7 +15,7 @@ export class UnknownKind extends Error {
   }
 }
 
-/** Something without a namespace names an owner that has one. No other try will change that. */
+/** A cluster-scoped object refers to a namespaced owner. A retry is useless. */
 export class OwnerNeedsNamespace extends Error {
   override readonly name = 'OwnerNeedsNamespace';
 
@@ -24,14 +24,14 @@ export class OwnerNeedsNamespace extends Error {
   }
 }
 
-/** The way to the objects of a kind. */
+/** The resource of a kind. */
 export interface MappedResource {
   readonly namespaced: boolean;
-  /** Answers with metadata alone. */
+  /** Requests metadata only. */
   readonly objects: ResourceClient<KubeObject>;
 }
 
-/** Which resource serves a kind in a version, as discovery told last. */
+/** Maps kinds to resources, by the last discovery. */
 export class KindMap {
   readonly #client: Client;
   #resources = new Map<string, MappedResource>();
@@ -41,19 +41,19 @@ export class KindMap {
     this.#client = client;
   }
 
-  /** Forgets what was known and learns what is served now, in every version. */
+  /** Replaces the map with what is served now, in every version. */
   reset(served: readonly FoundResource[]): void {
     const resources = new Map<string, MappedResource>();
     for (const found of served) {
       const key = `${groupVersionOf(found)} ${found.kind}`;
-      // Where several resources show one kind, the first is the kind's own.
+      // If several resources have the same kind, the first one is the kind's own.
       if (!resources.has(key)) resources.set(key, {namespaced: found.namespaced, objects: this.#client.metadata(handleOf(this.#client.naming, found))});
     }
     this.#resources = resources;
     this.#definitions = new Set(served.flatMap(found => [resourceText(found), `${found.version}.${found.group}`]));
   }
 
-  /** Whether something is served by the definition of that name: of a custom resource, or of a version of a group. */
+  /** Whether the resources of a definition are served: of a CustomResourceDefinition, or of an APIService. */
   isDefinedBy(definition: string): boolean {
     return this.#definitions.has(definition);
   }

@@ -5,26 +5,26 @@ import {jittered, type Random} from '#src/base/random.js';
 import {identityText, type Identity, type Owner} from './identity.js';
 import {OwnerNeedsNamespace, type KindMap} from './kind-map.js';
 
-/** How often a finalizer is tried to be taken from an object that others write to. */
+/** The most attempts to remove a finalizer on conflicts. */
 const maxAttempts = 5;
 const firstWaitMs = 10;
 
 export interface LiveParts {
   readonly kinds: KindMap;
   readonly random: Random;
-  /** Waits within the work on one object. */
+  /** Waits during the processing of one object. */
   pause(ms: number): Promise<void>;
 }
 
-/** What becomes of the owners of an object. */
+/** A change of an object's owner references. */
 export interface OwnerPatch {
-  /** In the words of a strategic merge: what changes, by uid. */
+  /** The strategic merge patch, by uid. */
   readonly changed: readonly object[];
-  /** All that are left, of those there are. */
+  /** Returns the remaining references. */
   remaining(owners: readonly Owner[]): readonly object[];
 }
 
-/** The server's own view of objects, and the writes to them. Every write is for that very object and no other that took its name. */
+/** Live reads and writes of objects. Every write is conditional on the uid. */
 export class Live {
   readonly #parts: LiveParts;
 
@@ -32,15 +32,15 @@ export class Live {
     this.#parts = parts;
   }
 
-  /** The metadata of an object as the server has it now. Rejects with `NotFound`, `UnknownKind` or `OwnerNeedsNamespace`. */
+  /** Reads the metadata of an object. Rejects with `NotFound`, `UnknownKind` or `OwnerNeedsNamespace`. */
   async get(identity: Identity): Promise<KubeObject> {
     const {objects, namespaceOption} = this.#at(identity);
     return objects.get(identity.name, namespaceOption);
   }
 
   /**
-   * Deletes an object whose owners are still those of `seen`: one that got an owner meanwhile is a conflict, one that changed in any other way is deleted
-   * all the same, so that nobody keeps it by writing to it often.
+   * Deletes an object if its owners are still those of `seen`: a new owner is a conflict, but other changes are not, so that
+   * frequent writes cannot prevent the deletion.
    */
   async delete(identity: Identity, seen: KubeObject, propagationPolicy: 'Orphan' | 'Foreground' | 'Background'): Promise<void> {
     const {objects, namespaceOption} = this.#at(identity);
@@ -58,7 +58,7 @@ export class Live {
     }
   }
 
-  /** Changes the owners of an object. Custom resources know no strategic merge: there it takes the version that the whole list was read from. */
+  /** Patches the owners of an object. Custom resources do not support strategic merge: a merge patch with the read version is used there. */
   async patchOwners(identity: Identity, {changed, remaining}: OwnerPatch): Promise<void> {
     const {objects, namespaceOption} = this.#at(identity);
     const {name, uid} = identity;
@@ -72,7 +72,7 @@ export class Live {
     }
   }
 
-  /** Takes a finalizer from an object, if both are still there. Rejects when others wrote to it too often meanwhile. */
+  /** Removes a finalizer, if it is still there. Rejects after too many conflicts. */
   async removeFinalizer(identity: Identity, finalizer: string): Promise<void> {
     const {objects, namespaceOption} = this.#at(identity);
     const {pause, random} = this.#parts;
@@ -100,13 +100,13 @@ export class Live {
   }
 }
 
-/** The patch that parts an object from these owners. */
+/** Returns the patch that removes these owners. */
 export const withoutOwners = (uids: readonly string[]): OwnerPatch => ({
   changed: uids.map(uid => ({$patch: 'delete', uid})),
   remaining: owners => owners.filter(({uid}) => !uids.includes(uid)),
 });
 
-/** The patch after which no owner waits for the object. */
+/** Returns the patch after which the object does not block its owners. */
 export const unblockingOwners = (owners: readonly Owner[]): OwnerPatch => {
   const free = (owner: Owner) => (owner.blockOwnerDeletion ? {...owner, blockOwnerDeletion: false} : owner);
   return {changed: owners.filter(({blockOwnerDeletion}) => blockOwnerDeletion).map(free), remaining: now => now.map(free)};

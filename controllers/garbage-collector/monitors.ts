@@ -6,7 +6,7 @@ import type {Naming} from '#src/api/naming.js';
 import {nextTurn} from '#src/base/turn.js';
 import type {Graph} from './graph.js';
 
-/** Tells one resource in one version from all others. */
+/** A key for one resource in one version. */
 export const monitorKey = (found: Pick<FoundResource, 'group' | 'version' | 'resource'>): string => `${groupVersionOf(found)} ${found.resource}`;
 
 interface Monitor extends Disposable {
@@ -18,17 +18,17 @@ export interface MonitorsParts {
   readonly informers: InformerFactory;
   readonly naming: Naming;
   readonly graph: Graph;
-  /** Called when a definition of kinds changed, or when the first list tells of it. */
+  /** Called when a definition of resources changed, or was listed first. */
   definitionChanged(name: string, how: {readonly isListed: boolean}): void;
-  /** Called when the server says that it does not serve a resource that is followed. */
+  /** Called when the server does not serve a monitored resource. */
   notServed(): void;
 }
 
-/** What the graph is fed from: an informer for each resource whose objects own, or are owned. */
+/** The informers that feed the graph, one for each resource. */
 export class Monitors implements Disposable {
   readonly #parts: MonitorsParts;
   readonly #monitors = new Map<string, Monitor>();
-  /** The resources whose objects say what else is served. */
+  /** The resources that define other resources. */
   readonly #definitions: ReadonlySet<string>;
   #isDisposed = false;
 
@@ -41,7 +41,7 @@ export class Monitors implements Disposable {
     return this.#monitors;
   }
 
-  /** Follows these resources and no others. Each informer begins in a turn of its own: there are some sixty, and each sends a list. */
+  /** Monitors exactly these resources. Each informer starts in a turn of its own: there are about sixty, and each sends a list. */
   async sync(resources: Iterable<FoundResource>): Promise<void> {
     const wanted = new Map([...resources].map(found => [monitorKey(found), found]));
     for (const key of this.#monitors.keys()) if (!wanted.has(key)) this.#stop(key);
@@ -57,7 +57,7 @@ export class Monitors implements Disposable {
     return this.#monitors.get(key)?.borrowed.informer.isSynced ?? false;
   }
 
-  /** Resolves once all there are now are synced; rejects when the signal aborts before. */
+  /** Resolves once all current informers are synced; rejects when the signal aborts before. */
   async whenSynced(signal: AbortSignal): Promise<void> {
     await Promise.all([...this.#monitors.values()].map(({borrowed}) => borrowed.informer.whenSynced(signal)));
   }

@@ -2,16 +2,16 @@ import {refersTo, type Identity, type Owner} from './identity.js';
 
 const noDependents: ReadonlySet<Node> = new Set();
 
-/** An object in the graph. Only the graph changes it. */
+/** An object in the graph. Only the graph modifies it. */
 export class Node {
   identity: Identity;
-  /** As the object names them. */
+  /** As in the object's metadata. */
   owners: readonly Owner[];
-  /** Its deletion has begun. There is no way back. */
+  /** Its deletion has begun, which is final. */
   beingDeleted = false;
-  /** Its deletion has begun and waits for that of its dependents. */
+  /** Its deletion waits for its dependents. */
   deletingDependents = false;
-  /** Nobody has seen the object yet: it is there because others name it. What they say of it may be wrong. */
+  /** Not observed yet: known only by references of others, which may be incorrect. */
   virtual: boolean;
   #dependents = noDependents;
 
@@ -21,13 +21,13 @@ export class Node {
     this.virtual = virtual;
   }
 
-  /** Those that name it as an owner. */
+  /** The objects that refer to it as an owner. */
   get dependents(): ReadonlySet<Node> {
     return this.#dependents;
   }
 
   addDependent(dependent: Node): void {
-    // Most objects never have any.
+    // Most objects have none.
     if (this.#dependents === noDependents) this.#dependents = new Set();
     (this.#dependents as Set<Node>).add(dependent);
   }
@@ -37,11 +37,11 @@ export class Node {
   }
 }
 
-/** The dependents that hold up the deletion of their owner. */
+/** Returns the dependents that block the deletion of their owner. */
 export const blockingDependents = ({identity: {uid}, dependents}: Node): Node[] =>
   [...dependents].filter(({owners}) => owners.some(owner => owner.uid === uid && owner.blockOwnerDeletion));
 
-/** Dependents by whether they mean that very owner. One with several references can be on both sides. */
+/** Partitions dependents by whether their references match the owner's identity. One with several references can be in both. */
 export const partitionDependents = (dependents: Iterable<Node>, owner: Identity): {readonly agreeing: Node[]; readonly disagreeing: Node[]} => {
   const matching: Node[] = [];
   const nonmatching: Node[] = [];

@@ -5,10 +5,10 @@ import {identityText} from './identity.js';
 import {withoutOwners, type Live} from './live.js';
 import type {Node} from './node.js';
 
-/** How many dependents are written to at a time: enough for the server to be busy, few enough to leave room for others. */
+/** How many dependents are patched concurrently. */
 const concurrency = 50;
 
-/** Parts the dependents of an owner from it, and then lets the owner go. Rejects when one could not be parted: then the owner stays. */
+/** Removes an owner from its dependents, and then its orphan finalizer. Rejects if a dependent could not be patched; the owner stays then. */
 export const orphan = async (owner: Node, live: Live): Promise<void> => {
   const {identity} = owner;
   const patch = withoutOwners([identity.uid]);

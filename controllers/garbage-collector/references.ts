@@ -2,7 +2,7 @@ import {sameJson} from '#src/api/equal.js';
 import {compareIdentities, identityOf, refersTo, sameIdentity, type Identity, type Owner} from './identity.js';
 import type {Node} from './node.js';
 
-/** What became of an object's owners. */
+/** The changes of an object's owners. */
 export interface OwnerChanges {
   readonly added: readonly Owner[];
   readonly removed: readonly Owner[];
@@ -11,7 +11,7 @@ export interface OwnerChanges {
 
 const none: OwnerChanges = {added: [], removed: [], changed: []};
 
-/** Compares owners by their uids. */
+/** Compares owners by uid. */
 export const ownerChanges = (before: readonly Owner[], now: readonly Owner[]): OwnerChanges => {
   if (before === now || (before.length === 0 && now.length === 0)) return none;
   const old = new Map(before.map(owner => [owner.uid, owner]));
@@ -27,15 +27,15 @@ export const ownerChanges = (before: readonly Owner[], now: readonly Owner[]): O
   return {added, removed: [...old.values()].filter(({uid}) => !kept.has(uid)), changed};
 };
 
-/** The owners that an object no longer holds up: dropped, or told that they need not wait. */
+/** Returns the uids of owners that the object no longer blocks. */
 export const unblocked = ({removed, changed}: OwnerChanges): string[] => [
   ...removed.filter(({blockOwnerDeletion}) => blockOwnerDeletion).map(({uid}) => uid),
   ...changed.filter(({old, now}) => old.blockOwnerDeletion && !now.blockOwnerDeletion).map(({now}) => now.uid),
 ];
 
 /**
- * Who else the object of that uid might be, as those dependents see it that do not mean `absent`, which is known not to exist. Of several the one that
- * comes after it, and after the last the first, so that each is tried in turn.
+ * Returns another identity for that uid, from dependents whose references do not match `absent`, which does not exist. Of several the next one in order,
+ * wrapping around, so that each is tried in turn.
  */
 export const alternativeTo = (absent: Identity, dependents: readonly Node[]): Identity | undefined => {
   let first: Identity | undefined;
@@ -45,7 +45,7 @@ export const alternativeTo = (absent: Identity, dependents: readonly Node[]): Id
       if (owner.uid !== absent.uid) continue;
       const isClusterScoped = absent.namespace === '';
       if (refersTo(owner, absent) && (isClusterScoped || absent.namespace === identity.namespace)) continue;
-      // A kind that was found to have no namespaces has none for anybody.
+      // A kind found to be cluster-scoped is so for all references.
       const sameKind = owner.apiVersion === absent.apiVersion && owner.kind === absent.kind;
       const candidate = identityOf(owner, isClusterScoped && sameKind ? '' : identity.namespace);
       if (sameIdentity(candidate, absent)) continue;

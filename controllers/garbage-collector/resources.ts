@@ -11,10 +11,10 @@ import {discoveryPeriodMs, type DiscoverySchedule} from './discovery-schedule.js
 
 const verbs = ['delete', 'list', 'watch'];
 
-/** Events come and go by themselves, and are too many. */
+/** Events expire by themselves, and are too many. */
 const ignoredResources = (naming: Naming): ReadonlySet<string> => new Set(['', naming.group('events')].map(group => resourceText({group, resource: 'events'})));
 
-/** What there is to follow: each resource, in its preferred version, that can be listed, watched and deleted. */
+/** Returns the resources to monitor: each in its preferred version, if it can be listed, watched and deleted. */
 const collectable = ({resources}: Pick<Discovered, 'resources'>, naming: Naming): Map<string, FoundResource> => {
   const ignored = ignoredResources(naming);
   const fitting = resources.filter(found => verbs.every(verb => found.verbs.includes(verb)) && !ignored.has(resourceText(found)));
@@ -28,23 +28,23 @@ export interface ResourceWatchParts {
   readonly kinds: KindMap;
   readonly monitors: Monitors;
   readonly schedule: DiscoverySchedule;
-  /** Called each time `kinds` was read anew. */
+  /** Called each time `kinds` was updated. */
   onKindsRead(): void;
-  /** Counts the times that what is served could not be followed. */
+  /** Counts failed discovery syncs. */
   readonly failures: Counter;
 }
 
-/** Keeps up with what the server serves: kinds come and go while it runs. */
+/** Keeps the monitors in sync with the resources that the server serves. */
 export class ResourceSync {
   readonly #parts: ResourceWatchParts;
-  /** Whether everything was synced since the last change. */
+  /** Whether all monitors were synced since the last change. */
   #isSynced = false;
 
   constructor(parts: ResourceWatchParts) {
     this.#parts = parts;
   }
 
-  /** Looks again and again until the signal aborts. `synced` is called each time everything is followed and synced after a change. */
+  /** Syncs periodically until the signal aborts. `synced` is called each time all monitors are synced after a change. */
   async run(signal: AbortSignal, synced: () => void): Promise<void> {
     const {schedule, log, failures} = this.#parts;
     while (!signal.aborted) {
@@ -59,14 +59,14 @@ export class ResourceSync {
     }
   }
 
-  /** Whether there was a change, and all of it is followed now. */
+  /** Returns whether there was a change and all monitors are synced. */
   async #sync(signal: AbortSignal): Promise<boolean> {
     const {client, clock, log, kinds, monitors, schedule, onKindsRead} = this.#parts;
     const discovered = await held(clock, discover(client));
     const found = collectable(discovered, client.naming);
     if (found.size === 0) throw new Error('no resources reported by discovery');
     if (discovered.failed.size > 0) log.warn({groups: [...discovered.failed.keys()].join(',')}, 'failed to discover some groups');
-    // A group that cannot tell of its resources has not lost them.
+    // Resources of a group whose discovery failed are kept.
     for (const [key, {found: known}] of monitors.monitored) if (discovered.failed.has(groupVersionOf(known)) && monitors.isSynced(key)) found.set(key, known);
     kinds.reset(discovered.served);
     onKindsRead();
@@ -75,12 +75,12 @@ export class ResourceSync {
     this.#isSynced = false;
     await held(clock, monitors.sync(found.values()));
     this.#isSynced = await this.#synced(signal);
-    // One kind that does not sync does not keep others from being known.
+    // A kind that does not sync does not block the others.
     if (!this.#isSynced && !schedule.triggered.aborted) throw new Error('timed out waiting for dependency graph builder sync during GC sync');
     return this.#isSynced;
   }
 
-  /** Whether all informers sync in time, and before discovery is due again. */
+  /** Returns whether all informers sync in time, before discovery is due again. */
   async #synced(signal: AbortSignal): Promise<boolean> {
     const timeout = new AbortController();
     using _ = this.#parts.clock.schedule(discoveryPeriodMs, () => timeout.abort());
@@ -102,7 +102,7 @@ const differences = (before: ReadonlyMap<string, unknown>, now: ReadonlyMap<stri
   return {added: without(now, before), removed: without(before, now)};
 };
 
-/** Time does not pass on a virtual clock while the answer is under way. */
+/** Holds a virtual clock while a call is pending. */
 const held = async <T>(clock: Clock, work: Promise<T>): Promise<T> => {
   using _ = clock.hold();
   return await work;

@@ -24,10 +24,10 @@ export type GarbageCollectorOptions = Pick<ControllerManagerOptions, 'enableGarb
 
 type Context = ControllerContext<GarbageCollectorOptions>;
 
-/** What is done with a node after it was worked on. */
+/** What to do with a node after it was processed. */
 type NextStep = 'forget' | 'again';
 
-/** A queue of nodes with its workers. */
+/** Creates a queue of nodes. */
 const queueOf = ({clock, meter}: Context, name: string): WorkQueue<Node> =>
   new WorkQueue<Node>({clock, meter, name: `garbage_collector_${name}`, limiter: defaultLimiter(clock)});
 
@@ -42,14 +42,14 @@ const workOn = ({options, log}: Context, queue: WorkQueue<Node>, process: (node:
     (error, node) => log.error({item: identityText(node.identity), err: error}, 'a worker failed'),
   );
 
-/** The Event on an object that names an owner of another namespace. */
+/** Records an Event on an object that refers to an owner in another namespace. */
 const recordNamespaceMismatch = ({events}: Context, {identity}: Node, owner: Owner): void => {
   const {apiVersion, kind, namespace, name, uid} = identity;
   const reference = {apiVersion, kind, metadata: {name, uid, ...(namespace ? {namespace} : {})}};
   events.warning(reference, 'OwnerRefInvalidNamespace', `ownerRef ${identityText(identityOf(owner, namespace))} does not exist in namespace ${JSON.stringify(namespace)}`);
 };
 
-/** One run of the collector: a graph that is fed by informers, and workers on what it finds worth a look. */
+/** Creates one run of the collector: the graph fed by informers, and the workers. */
 const createCollector = (context: Context) => {
   const {client, clock, random, log, meter, naming, informers, signal} = context;
   const toDelete = queueOf(context, 'attempt_to_delete');
@@ -91,11 +91,11 @@ const createCollector = (context: Context) => {
   const attemptToDelete = async (node: Node): Promise<NextStep> => {
     const item = identityText(node.identity);
     undecided.delete(node);
-    // What has left the graph is gone, or was never there.
+    // A node that is no longer in the graph was deleted, or never existed.
     if (graph.get(node.identity.uid) !== node) return 'forget';
     try {
       const result = await collector.process(node);
-      // What came and went unseen must not stay in the graph for ever.
+      // A virtual node must not stay in the graph if its object is never observed.
       return result === 'done' && node.virtual ? 'again' : 'forget';
     } catch (error) {
       if (signal.aborted) return 'forget';
@@ -134,7 +134,7 @@ const createCollector = (context: Context) => {
   };
 };
 
-/** Collects garbage until told to stop. Workers begin once everything is followed, or after 30 s: what they do is confirmed by the server anyway. */
+/** Runs the garbage collector until the signal aborts. Workers start once all resources are synced, or after 30 s: their decisions are based on live reads anyway. */
 export const garbageCollector = (context: Context): Run => {
   const {clock, log} = context;
   let graph: Graph | undefined;

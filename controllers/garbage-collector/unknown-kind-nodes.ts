@@ -3,7 +3,7 @@ import type {Node} from './node.js';
 
 type KindName = UnknownKind['of'];
 
-/** The nodes about which nothing could be decided because a kind is not known. */
+/** Nodes that could not be processed because a kind is unknown. */
 export class UnknownKindNodes {
   readonly #waiting = new Map<Node, KindName>();
 
@@ -15,7 +15,7 @@ export class UnknownKindNodes {
     this.#waiting.delete(node);
   }
 
-  /** Takes out the nodes whose kind has become known. */
+  /** Removes and returns the nodes whose kind has become known. */
   takeKnown(kinds: KindMap): Node[] {
     const known = [...this.#waiting].filter(([, kind]) => kinds.has(kind)).map(([node]) => node);
     for (const node of known) this.#waiting.delete(node);
