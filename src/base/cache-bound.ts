@@ -1,17 +1,17 @@
-/** What metrics and tests see of a cache. */
+/** The size of a cache as metrics show it. */
 export interface CacheStatistics {
   readonly name: string;
   readonly bytes: number;
   readonly maxBytes: number;
 }
 
-/** Something that holds entries within a bound. */
+/** A map whose entries count towards a bound. */
 export interface Bounded {
-  /** Forgets the entry that was not used for longest. Returns false where there is none. */
+  /** Evicts the least recently used entry. Returns false when the map is empty. */
   dropOldest(): boolean;
 }
 
-/** What one map takes of a bound. */
+/** The bytes of one map within a bound. */
 export interface Share {
   bytes: number;
   readonly map: WeakRef<Bounded>;
@@ -24,17 +24,17 @@ const register = (name: string, statistics: () => CacheStatistics): void => {
   registered.set(name, statistics);
 };
 
-/** Every cache of this process whose module is loaded, in order of name. */
+/** Returns the statistics of every cache of this process, by name. */
 export const caches = (): CacheStatistics[] => [...registered.values()].map(statistics => statistics()).sort((a, b) => (a.name < b.name ? -1 : 1));
 
 /**
- * The bytes that one cache, which may be several maps, takes at most in this process. Beyond it, the map that grew longest ago loses what it did not use for longest.
- * Made once, at module level: all planes of a process share it.
+ * Bounds the bytes of one cache in this process; a cache may consist of several maps. When the bound is exceeded, entries are evicted from the map that
+ * grew least recently. Created once, at module level: all planes of a process share it.
  */
 export class CacheBound {
   readonly name: string;
   readonly maxBytes: number;
-  /** The one that grew last is at the end. */
+  /** Ordered by last growth, the most recent at the end. */
   readonly #shares = new Set<Share>();
   readonly #gone = new FinalizationRegistry<Share>(share => {
     if (this.#shares.delete(share)) this.#bytes -= share.bytes;
@@ -42,7 +42,7 @@ export class CacheBound {
   #last: Share | undefined;
   #bytes = 0;
 
-  /** Throws for a name that is taken, or bytes that are no bound. */
+  /** Throws for a name in use or a bound that is not positive and finite. */
   constructor(name: string, maxBytes: number) {
     if (!(maxBytes > 0 && maxBytes < Infinity)) throw new Error(`the cache ${name} has no bound`);
     this.name = name;
@@ -54,14 +54,14 @@ export class CacheBound {
     return this.#bytes;
   }
 
-  /** For maps: takes part in the bound. */
+  /** Adds a map to the cache. Called by maps. */
   join(map: Bounded): Share {
     const share: Share = {bytes: 0, map: new WeakRef(map)};
     this.#gone.register(map, share);
     return share;
   }
 
-  /** For maps: so many bytes more are held, or fewer where negative. */
+  /** Adds to the bytes of a map; negative when it shrank. Called by maps. */
   account(share: Share, bytes: number): void {
     share.bytes += bytes;
     this.#bytes += bytes;
@@ -85,7 +85,7 @@ export class CacheBound {
   }
 }
 
-/** A cache that keeps to a bound of its own in each of its owners: it is shown with what all of them take. */
+/** Statistics of a cache with a bound of its own in each owner, summed over all of them. */
 export class OwnedCaches<T extends object> {
   readonly #owners = new Set<WeakRef<T>>();
   readonly #gone = new FinalizationRegistry<WeakRef<T>>(owner => void this.#owners.delete(owner));
@@ -104,7 +104,7 @@ export class OwnedCaches<T extends object> {
     });
   }
 
-  /** Shows what an owner takes for as long as somebody else knows it. */
+  /** Counts an owner until it is garbage-collected. */
   add(owner: T): void {
     const ref = new WeakRef(owner);
     this.#owners.add(ref);

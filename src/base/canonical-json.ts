@@ -1,6 +1,6 @@
 import {jsonText, parseJson} from './json.js';
 
-/** JSON with the keys in order and without what is undefined: the same bytes for the same value, however it was put together. */
+/** Returns JSON with sorted keys and without undefined values: equal values give equal text. */
 export const canonicalJson = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(item => canonicalJson(item ?? null)).join(',')}]`;
   if (typeof value !== 'object' || value === null) return jsonText(value ?? null);
@@ -9,8 +9,8 @@ export const canonicalJson = (value: unknown): string => {
   return `{${keys.map(key => `${JSON.stringify(key)}:${canonicalJson(fields[key])}`).join(',')}}`;
 };
 
-/** What two JSON values have in common only if they are equal: a scalar is itself, anything else its text, which no scalar is. */
+/** Returns a map key for a JSON value: the scalar itself, or a text that no scalar equals. */
 export const identity = (value: unknown): unknown => (typeof value === 'object' && value !== null ? `\u0000${canonicalJson(value)}` : value);
 
-/** The same value, its keys in order at every depth. */
+/** Returns the value with its keys sorted at every depth. */
 export const inKeyOrder = (value: unknown): unknown => (typeof value === 'object' && value !== null ? parseJson(canonicalJson(value)) : value);

@@ -1,25 +1,25 @@
-/** The longest delay a timer of the platform takes, in ms; longer waits are cut into pieces. */
+/** The longest delay of a platform timer, in ms; longer waits are split. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
  * The only source of time. `now` is wall time in ms since the epoch and may jump; `monotonic` (ms, arbitrary origin) never goes
- * back. `hold` tells a virtual clock that work is under way which must end before time may move; a real clock ignores it.
+ * back. `hold` keeps a virtual clock from advancing until work in progress has ended; a real clock ignores it.
  */
 export interface Clock {
   now(): number;
   monotonic(): number;
-  /** Runs `run` once after `afterMs` (zero or less: soon, never at once) unless disposed before. What it throws, or its promise rejects with, goes to `unhandled`. */
+  /** Runs `run` once after `afterMs` (never synchronously) unless disposed before. Errors and rejections go to `unhandled`. */
   schedule(afterMs: number, run: () => unknown): Disposable;
   hold(): Disposable;
-  /** Takes an error that no caller can receive: of a callback, or of a promise that nobody awaits. Never throws. */
+  /** Reports an error that no caller can receive: of a callback, or of a promise that is not awaited. Never throws. */
   unhandled(error: unknown): void;
-  /** Keeps the process running until disposed of, where the clock's timers alone do not. */
+  /** Keeps the process alive until disposed of. */
   keepAlive(): Disposable;
 }
 
 const nothing: Disposable = {[Symbol.dispose]() {}};
 
-/** Calls `run`; what it throws or rejects with goes to `unhandled`. */
+/** Calls `run` and passes its error or rejection to `unhandled`. */
 export const guarded = (run: () => unknown, unhandled: (error: unknown) => void): void => {
   try {
     const result = run();
@@ -29,7 +29,7 @@ export const guarded = (run: () => unknown, unhandled: (error: unknown) => void)
   }
 };
 
-/** The machine's clock. Its timers do not keep a process alive on their own; errors that nobody can receive become uncaught exceptions of the process. */
+/** The system clock. Its timers do not keep the process alive; unhandled errors become uncaught exceptions. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -57,7 +57,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** The same clock, but with `unhandled` as the one who takes errors that no caller can receive. */
+/** Returns the clock with another handler for unhandled errors. */
 export const withErrorHandler = (clock: Clock, unhandled: (error: unknown) => void): Clock => ({
   now: () => clock.now(),
   monotonic: () => clock.monotonic(),
@@ -82,7 +82,7 @@ export const sleep = (clock: Clock, ms: number, signal?: AbortSignal): Promise<v
     signal?.addEventListener('abort', cancel, {once: true});
   });
 
-/** Calls `run` every `periodMs`, the first time after one period, until the signal aborts. Runs never overlap; one that fails is reported and the next comes all the same. */
+/** Calls `run` every `periodMs`, the first time after one period, until the signal aborts. Runs never overlap; a failure is reported and does not prevent the next run. */
 export const every = (clock: Clock, periodMs: number, signal: AbortSignal, run: () => void | Promise<void>): void => {
   const next = () => {
     if (signal.aborted) return;
@@ -100,7 +100,7 @@ export const every = (clock: Clock, periodMs: number, signal: AbortSignal, run: 
   next();
 };
 
-/** Holds the clock until `act` is done. */
+/** Holds the clock until `act` has settled. */
 export const held = async <T>(clock: Clock, act: () => Promise<T>): Promise<T> => {
   using _ = clock.hold();
   return await act();

@@ -1,4 +1,4 @@
-/** The word that was probably meant: the one with the fewest letters to change; undefined where none is close. */
+/** Returns the candidate with the smallest edit distance, for suggestions; undefined when none is close. */
 export const closest = (typed: string, candidates: readonly string[]): string | undefined => {
   const maxChanges = Math.max(1, Math.floor(typed.length / 3));
   let best: {readonly candidate: string; readonly changes: number} | undefined;
@@ -9,7 +9,7 @@ export const closest = (typed: string, candidates: readonly string[]): string | 
   return best?.candidate;
 };
 
-/** How many letters must be added, dropped, replaced or swapped with their neighbour. */
+/** The Damerau-Levenshtein distance of two words. */
 const distance = (one: string, other: string): number => {
   let before: number[] = [];
   let row = Array.from({length: other.length + 1}, (_, j) => j);

@@ -7,19 +7,19 @@ import {every, type Clock} from './clock.js';
 import {makeFolder} from './folder.js';
 import type {Log} from './log.js';
 
-/** The files a process reads, keeps and follows. */
+/** The file system port of a process. */
 export interface Files {
-  /** The content of a file, or undefined if there is none. Other failures are thrown. */
+  /** Returns the content of a file, or undefined if it does not exist. Other failures are thrown. */
   read(path: string): Promise<Buffer | undefined>;
-  /** Replaces a file as a whole: readers see the old content or the new, never a part. Folders on the way are made with mode 0700. */
+  /** Replaces a file atomically. Missing folders are created with mode 0700. */
   write(path: string, content: string | Buffer, mode: number): Promise<void>;
-  /** Differs once a file or folder has been replaced or written; empty when there is none. Cheap enough to be asked often; never throws. */
+  /** Returns a text that changes whenever a file or folder is written or replaced; empty when it does not exist. Cheap; never throws. */
   stamp(path: string): string;
-  /** Calls `stirred` when something may have changed in a folder. A hint: it may come late, often, or never. */
+  /** Calls `changed` when a folder may have changed. Only a hint: it may be late, repeated or missing. */
   watch(folder: string, changed: () => void): Disposable;
 }
 
-/** The content of a file that has to be there. Throws one line when it is not. */
+/** Returns the content of a required file. Throws an error of one line when it is missing. */
 export const contentOf = async (files: Pick<Files, 'read'>, path: string): Promise<Buffer> => {
   const content = await files.read(path);
   if (content === undefined) throw new Error(`open ${path}: no such file or directory`);
@@ -28,15 +28,15 @@ export const contentOf = async (files: Pick<Files, 'read'>, path: string): Promi
 
 const isMissing = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
 
-/** Never opens what somebody else put there, and never follows a link. */
+/** Never opens an existing file and never follows a link. */
 const exclusiveFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** Resolves once all that was written is on disk. The handles that Yarn's Plug'n'Play opens have no `sync` of their own. */
+/** Resolves once the file's data is on disk. File handles opened under Yarn's Plug'n'Play have no `sync` method. */
 const flushed = promisify(fsync);
 
 /**
- * Replaces a file as a whole, durably: readers see the old content or the new, never a part. The draft beside it has a name nobody can guess and the
- * mode from its creation. A link at `path` is replaced, not followed.
+ * Replaces a file atomically and durably: readers see the old content or the new, never a part. The temporary file beside it has a random name and the
+ * final mode from its creation. A link at `path` is replaced, not followed.
  */
 const replace = async (path: string, content: string | Buffer, mode: number): Promise<void> => {
   const folder = dirname(path);
@@ -75,14 +75,14 @@ const statsOf = (path: string): Stats | undefined => {
 const otherWriters = ({uid, gid, mode}: Stats): string | undefined => {
   if (!process.getuid || !process.getgid) return undefined; // Windows has no such modes.
   if (uid !== 0 && uid !== process.getuid()) return `user ${uid}`;
-  const isSticky = (mode & 0o1000) !== 0; // Everybody may add files, and none may replace another's.
+  const isSticky = (mode & 0o1000) !== 0; // All users may add files, but not replace those of others.
   if (mode & 0o002 && !isSticky) return 'everybody';
   return mode & 0o020 && !isSticky && gid !== process.getgid() ? `group ${gid}` : undefined;
 };
 
 const nothing: Disposable = {[Symbol.dispose]() {}};
 
-/** The machine's files. */
+/** The file system of the machine. */
 export const systemFiles: Files = {
   async read(path) {
     try {
@@ -98,7 +98,7 @@ export const systemFiles: Files = {
       const found = statSync(path, {throwIfNoEntry: false});
       return found ? `${found.dev}:${found.ino}:${found.size}:${found.mtimeMs}:${found.ctimeMs}` : '';
     } catch (error) {
-      return isMissing(error) ? '' : String((error as NodeJS.ErrnoException).code); // A file that becomes readable is looked at then.
+      return isMissing(error) ? '' : String((error as NodeJS.ErrnoException).code); // The stamp changes once the file becomes readable.
     }
   },
   watch(folder, changed) {
@@ -107,29 +107,29 @@ export const systemFiles: Files = {
       watcher.on('error', () => watcher.close());
       return {[Symbol.dispose]: () => watcher.close()};
     } catch {
-      return nothing; // No folder yet, or no watches left: those who follow files also look from time to time.
+      return nothing; // The folder is missing, or no watches are left: `followFiles` polls as well.
     }
   },
 };
 
-/** What to follow, and how often to look when nothing stirs. */
+/** The files to follow, and how often to poll them. */
 export interface FollowFilesOptions {
   readonly files: Files;
   readonly clock: Clock;
   readonly paths: readonly string[];
   readonly signal: AbortSignal;
   readonly periodMs?: number;
-  /** Looks whether something changed. Never runs twice at once; one that fails does not keep the next from running. */
+  /** Called after a possible change. Runs never overlap; a failure does not prevent the next run. */
   readonly check: () => void | Promise<void>;
 }
 
-/** Files are often replaced in pairs: a moment's wait lets both arrive. */
+/** Files are often replaced in pairs: a short wait lets both arrive. */
 const settleMs = 100;
 
 /**
- * Calls `look` soon after something stirs in the folders of `paths`, until the signal aborts. Folders are watched rather than files, so that renames
- * and links that are swapped are noticed. Watches tell nothing of some file systems, and may be lost: once a minute the files are compared with what
- * they were, and where they differ they are looked at and watched anew.
+ * Calls `check` soon after a change in the folders of `paths`, until the signal aborts. Folders are watched rather than files, so that renames and
+ * swapped links are noticed. Some file systems report no changes, and watches can be lost: the files' stamps are therefore compared once a minute, and
+ * when they differ `check` runs and the watches are set up again.
  */
 export const followFiles = ({files, clock, paths, signal, periodMs = 60_000, check}: FollowFilesOptions): void => {
   const folders = [...new Set(paths.map(dirname))];
@@ -163,7 +163,7 @@ export const followFiles = ({files, clock, paths, signal, periodMs = 60_000, che
 
   watchAgain();
   const stamps = () => [...folders, ...paths].map(path => files.stamp(path)).join();
-  let known: string | undefined; // What changed between the first reading and the first look is seen by that.
+  let known: string | undefined; // A change between the caller's first read and the first poll is found by that poll.
   every(clock, periodMs, signal, () => {
     const now = stamps();
     if (now === known) return;

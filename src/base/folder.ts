@@ -2,8 +2,8 @@ import {existsSync, mkdirSync} from 'node:fs';
 import {dirname, resolve} from 'node:path';
 
 /**
- * Makes a folder, and those on the way to it, with mode 0700; one that is there stays as it is. Takes the place of a recursive mkdir, which in Node
- * never returns where the file system refuses to make folders at all (as in /proc).
+ * Creates a folder and its missing parents with mode 0700; an existing one is left unchanged. Used instead of a recursive mkdir, which in Node
+ * never returns on file systems that refuse to create folders (such as /proc).
  */
 export const makeFolder = (path: string): void => {
   if (existsSync(path)) return;
@@ -12,6 +12,6 @@ export const makeFolder = (path: string): void => {
   try {
     mkdirSync(whole, {mode: 0o700});
   } catch (error) {
-    if (!existsSync(whole)) throw error; // Somebody else made it meanwhile.
+    if (!existsSync(whole)) throw error; // Created concurrently.
   }
 };

@@ -1,4 +1,4 @@
-/** A binary heap: `pop` yields the least item by `compare`. */
+/** A binary heap: `pop` returns the smallest item by `compare`. */
 export class Heap<T> {
   readonly #items: T[] = [];
   readonly #compare: (a: T, b: T) => number;

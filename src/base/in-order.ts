@@ -4,7 +4,7 @@ export class InOrder {
   readonly #behind: (() => void | Promise<void>)[] = [];
   #isWaiting = false;
 
-  /** `failed` is told of what throws or rejects; the next is done all the same. */
+  /** `failed` is called with errors and rejections; the next task runs all the same. */
   constructor(failed: (error: unknown) => void) {
     this.#failed = failed;
   }

@@ -112,7 +112,7 @@ export const rangeStart = (range: IpRange): IpAddress => ({...range.address, val
 /** The canonical form of a range, without bits beyond its length. */
 export const formatRange = (range: IpRange): string => `${formatIp(rangeStart(range))}/${range.bits}`;
 
-/** Whether an address lies in a range. */
+/** Returns whether an address lies in a range. */
 export const rangeHolds = (range: IpRange, {family, value}: IpAddress): boolean => {
   const start = rangeStart(range).value;
   return family === range.address.family && value >= start && value < start + rangeSize(range);

@@ -184,7 +184,7 @@ class Reader {
 const malformed = (at: number): SyntaxError => new SyntaxError(`malformed JSON at position ${at}`);
 
 /**
- * Parses JSON in steps of some 64 KB, so that a long document holds nobody else up. The result is that of `parse`, deeply frozen if asked for.
+ * Parses JSON in steps of some 64 KB, so that a long document does not block the event loop. The result is that of `parse`, deeply frozen if asked for.
  * Throws SyntaxError for what is no JSON.
  */
 export const parsedInSteps = function* (body: Buffer, {freezes = false, parse = JSON.parse}: {readonly freezes?: boolean; readonly parse?: (text: string) => unknown} = {}): Steps<unknown> {

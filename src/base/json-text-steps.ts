@@ -58,7 +58,7 @@ const write = function* (value: unknown, pieces: Pieces): Steps<void> {
   pieces.add(isFirst ? '{}' : '}');
 };
 
-/** Encodes a value as JSON in steps of some 64 KB, so that a large one holds nobody else up. The result is that of `JSON.stringify`. The value must not change meanwhile. */
+/** Encodes a value as JSON in steps of some 64 KB, so that a large one does not block the event loop. The result is that of `JSON.stringify`. The value must not change meanwhile. */
 export const encodedInSteps = function* (value: unknown): Steps<Buffer> {
   const pieces = new Pieces();
   yield* write(value, pieces);

@@ -131,5 +131,5 @@ const rounded = (value: unknown): unknown => {
   return fields.every(([, , isSame]) => isSame) ? value : Object.freeze(Object.fromEntries(fields));
 };
 
-/** The value with numbers in place of bigints, as whoever reckons with JSON expects it; the value itself where it has none. */
+/** Returns the value with numbers in place of bigints, for code that expects plain JSON numbers; the value itself if it has none. */
 export const withNumbers = <T>(value: T): T => (hasBigints ? (rounded(value) as T) : value);

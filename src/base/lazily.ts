@@ -1,4 +1,4 @@
-/** Makes a value when it is first asked for. */
+/** Returns a function that creates a value on its first call and returns it again on later ones. */
 export const lazily = <T>(make: () => T): (() => T) => {
   let made: {readonly value: T} | undefined;
   return () => (made ??= {value: make()}).value;

@@ -1,24 +1,24 @@
-/** What a log line carries beside its message. An `err` is shown with its chain of causes. */
+/** The fields of a log line. An `err` is written with its chain of causes. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Constant message, values as fields. */
+/** Takes a constant message; values go into fields. */
 export interface LogMethod {
   (message: string): void;
   (fields: LogFields, message: string): void;
 }
 
-/** Where a component's lines go. Never given secrets, tokens or keys. */
+/** The log of a component. Must never be given secrets, tokens or keys. */
 export interface Log {
   readonly info: LogMethod;
   readonly warn: LogMethod;
   readonly error: LogMethod;
-  /** The same log for lines of that verbosity; silent unless `-v` or `--vmodule` reach it. */
+  /** Returns the log for lines of a verbosity; silent below `-v` and `--vmodule`. */
   v(level: number): Log;
-  /** The same log with these fields on every line. `component` names the source in the line's header. */
+  /** Returns the log with these fields on every line. `component` names the source in the line's header. */
   child(fields: LogFields): Log;
 }
 
 const nothing = (): void => {};
 
-/** A log nobody reads. */
+/** A log that discards everything. */
 export const noLog: Log = {info: nothing, warn: nothing, error: nothing, v: () => noLog, child: () => noLog};

@@ -1,12 +1,12 @@
 import type {Bounded, CacheBound, Share} from './cache-bound.js';
 
-/** How entries are counted, and how many there may be. */
+/** How entries are sized, and how many are allowed. */
 export interface LruOptions<K, V> {
-  /** About what a value takes, in bytes. */
+  /** Returns the approximate size of a value in bytes. */
   readonly bytesOf: (value: V, key: K) => number;
-  /** So many entries and no more, where there is a reason besides memory. */
+  /** The maximum number of entries, where memory is not the only limit. */
   readonly maxEntries?: number;
-  /** Given what is dropped for want of room, or cleared away. */
+  /** Called with each value that is evicted or cleared. */
   readonly onEvict?: (value: V) => void;
 }
 
@@ -15,13 +15,13 @@ interface Entry<V> {
   readonly bytes: number;
 }
 
-/** What an entry takes besides its key and value, about. */
+/** Approximate overhead of an entry besides its key and value. */
 const entryBytes = 120;
 
-/** An entry that would take more than this part of the bound is not kept: it would drive out too many others. */
+/** A larger fraction of the bound is not cached: it would evict too many other entries. */
 const largestPart = 1 / 8;
 
-/** A map that forgets what was not used for longest once its bound holds no more. */
+/** A map that evicts its least recently used entries when its bound is reached. */
 export class Lru<K, V> implements Bounded {
   readonly #bound: CacheBound;
   readonly #options: LruOptions<K, V>;
@@ -38,7 +38,7 @@ export class Lru<K, V> implements Bounded {
     return this.#entries.size;
   }
 
-  /** The value, which counts as used. */
+  /** Returns the value and marks it as used. */
   get(key: K): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
@@ -47,7 +47,7 @@ export class Lru<K, V> implements Bounded {
     return entry.value;
   }
 
-  /** The value, where finding one must cost nothing: what was set first is forgotten first then. */
+  /** Returns the value without marking it as used. */
   peek(key: K): V | undefined {
     return this.#entries.get(key)?.value;
   }
@@ -82,7 +82,7 @@ export class Lru<K, V> implements Bounded {
     return false;
   }
 
-  /** Forgets everything. */
+  /** Removes all entries. */
   clear(): void {
     const all = [...this.#entries.values()];
     this.#entries.clear();

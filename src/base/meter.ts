@@ -1,11 +1,11 @@
 /** Label values by label name. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** What a metric is, as plain data. */
+/** The definition of a metric. */
 export interface MetricSpec {
   readonly name: string;
   readonly help: string;
-  /** Every label the metric carries, in the order it is shown. */
+  /** The metric's labels, in the order of the exposition. */
   readonly labels?: readonly string[];
 }
 export interface HistogramSpec extends MetricSpec {
@@ -13,33 +13,33 @@ export interface HistogramSpec extends MetricSpec {
 }
 
 export interface ObservedSpec extends MetricSpec {
-  /** Whether what is read only ever grows. */
+  /** `counter` when the values never decrease. */
   readonly type?: 'counter' | 'gauge';
 }
 
-/** Only ever grows. */
+/** A metric that never decreases. */
 export interface Counter {
   add(labels?: Labels, amount?: number): void;
-  /** One series of it, for those who add to the same again and again. */
+  /** Returns one series, for callers that add to the same one often. */
   at(labels: Labels): {add(amount?: number): void};
 }
 export interface Gauge {
   set(value: number, labels?: Labels): void;
   add(labels?: Labels, amount?: number): void;
-  /** The labelled series is shown no longer. */
+  /** Removes the labelled series from the exposition. */
   remove(labels?: Labels): void;
 }
 export interface Histogram {
   observe(value: number, labels?: Labels): void;
-  /** One series of it, for those who observe the same again and again. */
+  /** Returns one series, for callers that observe the same one often. */
   at(labels: Labels): {observe(value: number): void};
 }
 
-/** Where a component's figures go. Asking twice for one name yields the same metric. */
+/** Creates a component's metrics. The same name yields the same metric. */
 export interface Meter {
   counter(spec: MetricSpec): Counter;
   gauge(spec: MetricSpec): Gauge;
-  /** A gauge, or a counter where it says so, whose series are read whenever somebody looks. Disposing of the answer ends them. */
+  /** A gauge or counter whose series are read at each scrape, until the returned handle is disposed of. */
   observed(spec: ObservedSpec, read: () => Iterable<readonly [Labels, number]>): Disposable;
   histogram(spec: HistogramSpec): Histogram;
 }
@@ -47,7 +47,7 @@ export interface Meter {
 const nothing = (): void => {};
 const noop = {add: nothing, set: nothing, remove: nothing, observe: nothing, at: () => ({add: nothing, observe: nothing})};
 
-/** A meter nobody reads. */
+/** A meter that discards everything. */
 export const noMeter: Meter = {
   counter: () => noop,
   gauge: () => noop,
@@ -55,6 +55,6 @@ export const noMeter: Meter = {
   histogram: () => noop,
 };
 
-/** `count` bounds from `start`, each `factor` times the one before. */
+/** Returns `count` bucket bounds from `start`, each `factor` times the previous one. */
 export const exponentialBuckets = (start: number, factor: number, count: number): number[] =>
   Array.from({length: count}, (_, index) => Number((start * factor ** index).toPrecision(12)));

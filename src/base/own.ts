@@ -1,2 +1,2 @@
-/** The value under a key that came from outside: only what was put there counts, never what every object inherits. */
+/** Returns the own property under an untrusted key, never an inherited one. */
 export const own = <T>(table: Readonly<Record<string, T>> | undefined, key: string): T | undefined => (table !== undefined && Object.hasOwn(table, key) ? table[key] : undefined);

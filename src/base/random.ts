@@ -1,6 +1,6 @@
 import {randomBytes, randomFillSync, randomUUID} from 'node:crypto';
 
-/** The only source of chance, apart from key material. */
+/** The only source of randomness, apart from key material. */
 export interface Random {
   /** Uniform in [0, 1). */
   float(): number;
@@ -12,7 +12,7 @@ export interface Random {
 const pool = new Uint32Array(256);
 let used = pool.length;
 
-/** The machine's randomness. */
+/** The system's random source. */
 export const systemRandom: Random = {
   float() {
     if (used >= pool.length) {
@@ -51,9 +51,9 @@ export const seededRandom = (seed: number): Random => {
 /** `base` spread upwards by up to `factor` of itself: uniform in [base, base × (1 + factor)). */
 export const jittered = (random: Random, base: number, factor: number): number => base * (1 + random.float() * factor);
 
-/** What generated names and hashes are spelled with: no vowels, no look-alikes. */
+/** The alphabet of generated names and hashes: no vowels, no look-alikes. */
 export const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** `length` characters of the alphabet of generated names. */
+/** Returns a random name suffix of `length` characters. */
 export const nameSuffix = (random: Random, length: number): string =>
   Array.from({length}, () => suffixAlphabet[Math.floor(random.float() * suffixAlphabet.length)]).join('');

@@ -1,6 +1,6 @@
 import {setMaxListeners} from 'node:events';
 
-/** Who waits for a signal to abort, and the one listener of theirs. */
+/** The callbacks for one signal, and the single listener that runs them. */
 interface AbortCallbacks {
   readonly callbacks: Set<() => void>;
   readonly listener: () => void;
@@ -22,8 +22,8 @@ const callbacksOf = (signal: AbortSignal): AbortCallbacks => {
 };
 
 /**
- * Calls `run` when the signal aborts, unless disposed of before; at once if it has aborted. A signal has one listener however many wait for it: more than ten look like a
- * leak to Node.js, which warns of them.
+ * Calls `run` when the signal aborts, unless disposed of before; at once if it has aborted. All callbacks of a signal share one listener, since Node.js
+ * warns of a leak at more than ten.
  */
 export const onAbort = (signal: AbortSignal, run: () => void): Disposable => {
   if (signal.aborted) {
@@ -42,18 +42,18 @@ export const onAbort = (signal: AbortSignal, run: () => void): Disposable => {
   };
 };
 
-/** A signal that aborts with the first of several, until it is disposed of. */
+/** A signal linked to others until it is disposed of. */
 export interface LinkedSignal extends Disposable {
   readonly signal: AbortSignal;
 }
 
 /**
- * Links signals for the time of one piece of work. Unlike `AbortSignal.any`, whose answers Node.js 20 never frees while one of their sources and a
- * listener live, it leaves nothing behind on a source once it is disposed of.
+ * Returns a signal that aborts with the first of several. Unlike with `AbortSignal.any`, whose signals Node.js 20 never frees while a source and a
+ * listener live, nothing stays on the sources once it is disposed of.
  */
 export const firstOf = (...sources: readonly (AbortSignal | undefined)[]): LinkedSignal => {
   const linked = new AbortController();
-  setMaxListeners(0, linked.signal); // As many may wait for it as like.
+  setMaxListeners(0, linked.signal); // No warning about many listeners.
   const undo: (() => void)[] = [];
   const unlink = () => undo.splice(0).forEach(step => step());
   for (const source of sources) {

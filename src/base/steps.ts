@@ -1,9 +1,9 @@
 import {ownTurn, type Pieces} from './turn.js';
 
-/** Work in small steps. Whoever does it may rest after each of them, and gets the result with the last. */
+/** Work in small steps: the caller may pause after each; the last returns the result. */
 export type Steps<T> = Generator<undefined, T, undefined>;
 
-/** Does all the work at once. */
+/** Runs all steps synchronously. */
 export const runSteps = <T>(work: Steps<T>): T => {
   for (;;) {
     const {done, value} = work.next();
@@ -11,7 +11,7 @@ export const runSteps = <T>(work: Steps<T>): T => {
   }
 };
 
-/** Does the work in pieces, with a turn of the event loop for everybody else in between. */
+/** Runs the steps in pieces and yields to the event loop between them. */
 export const runStepsInPieces = async <T>(work: Steps<T>, pieces: Pieces): Promise<T> => {
   for (;;) {
     const {done, value} = work.next();
@@ -30,12 +30,12 @@ export const runStepsInTurns = async <T>(work: Steps<T>): Promise<T> => {
   }
 };
 
-/** What may be done in steps, or be there already. */
+/** A value, or the steps that compute it. */
 export type Stepwise<T> = T | Steps<T>;
 
 const isSteps = <T>(work: Stepwise<T>): work is Steps<T> => typeof work === 'object' && work !== null && Symbol.iterator in work && 'next' in work;
 
-/** Does what may be done in steps in those steps. */
+/** Yields the steps of a value that may need some. */
 export const stepping = function* <T>(work: Stepwise<T>): Steps<T> {
   return isSteps(work) ? yield* work : work;
 };

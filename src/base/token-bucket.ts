@@ -16,7 +16,7 @@ export class TokenBucket {
     this.#at = clock.monotonic();
   }
 
-  /** Takes one token if there is one. */
+  /** Takes a token if one is available. */
   tryTake(): boolean {
     this.#fill();
     if (this.#tokens < 1) return false;
@@ -24,7 +24,7 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes one token in any case, in advance if need be, and tells how many ms to wait before acting on it. */
+  /** Takes a token, in advance if necessary, and returns how many ms to wait before using it. */
   reserve(): number {
     this.#fill();
     this.#tokens--;

@@ -1,13 +1,13 @@
 import type {Clock} from './clock.js';
 
-/** Resolves after everything else that waits for the event loop has had its turn: what works through much at once does so between pieces. */
+/** Resolves in the next turn of the event loop. */
 export const nextTurn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
 const waiting: (() => void)[] = [];
 
 /**
- * Resolves in a turn of the event loop in which nobody else who waits here goes on. Who works through much does so between pieces of a few milliseconds:
- * however many do it at the same time, what else comes in waits for one piece.
+ * Resolves in a turn of the event loop of its own: one waiter is resumed in each turn. Long work awaits it between pieces of a few milliseconds, so that
+ * other requests wait for one piece only, however many tasks run at the same time.
  */
 export const ownTurn = (): Promise<void> =>
   new Promise(resolve => {
@@ -19,12 +19,12 @@ const resumeNext = (): void => {
   if (waiting.length > 0) setImmediate(resumeNext);
 };
 
-/** How long work goes on in one turn of the event loop. */
+/** How long work may last in one turn of the event loop. */
 const sliceMs = 10;
 
 type Monotonic = Pick<Clock, 'monotonic'>;
 
-/** The time for which work has gone on in the present turn of the event loop. */
+/** The time spent on work in the current turn of the event loop. */
 class TurnBudget {
   readonly #clock: Monotonic;
   #begunAt: number | undefined;
@@ -48,7 +48,7 @@ class TurnBudget {
   }
 }
 
-/** All work by one clock shares its turns. */
+/** All work with the same clock shares its turns. */
 const budgets = new WeakMap<Monotonic, TurnBudget>();
 
 const budgetOf = (clock: Monotonic): TurnBudget => {
@@ -57,7 +57,7 @@ const budgetOf = (clock: Monotonic): TurnBudget => {
   return known;
 };
 
-/** Cuts long work into pieces, with a turn for everybody else between them. All hands that share one go on together. */
+/** Splits long work into pieces and yields to the event loop between them. All workers that share an instance are resumed together. */
 export class Pieces {
   readonly #budget: TurnBudget;
   #next: Promise<void> | undefined;
@@ -66,7 +66,7 @@ export class Pieces {
     this.#budget = budgetOf(clock);
   }
 
-  /** Returns what is to be waited for before the work goes on, once work by this clock has lasted 10 ms in this turn of the event loop; nothing before. */
+  /** Returns a promise to await before going on, once work with this clock has lasted 10 ms in this turn of the event loop; undefined before. */
   pause(): Promise<void> | undefined {
     if (this.#next || !this.#budget.isExhausted) return this.#next;
     this.#next = ownTurn().then(() => {

@@ -1,4 +1,4 @@
-/** Steps that take back what was set up, run last first. `move` hands them on, so that leaving a scope early undoes and leaving it well does not. */
+/** Cleanup steps, run in reverse order when disposed of. `move` transfers them to the caller, so that only an early exit from a scope runs them. */
 export class Undo implements AsyncDisposable {
   #steps: (() => unknown)[] = [];
 

@@ -7,12 +7,12 @@ interface Timer {
   run: (() => unknown) | undefined;
 }
 
-/** How many turns of the event loop must pass quietly before work counts as drained. */
+/** How many idle turns of the event loop mean that all work is done. */
 const quietTurns = 3;
 
 /**
- * A clock that moves only when told to. `advance` steps from timer to timer; before each step it waits until no `hold` is open and
- * the event loop has been quiet, so everything a step sets off has happened before the next one. Timers due together run in the order they were set.
+ * A clock for tests that moves only by `advance`. `advance` steps from timer to timer; before each step it waits until no `hold` is open and
+ * the event loop has been quiet, so that all effects of a step precede the next one. Timers due together run in the order they were set.
  * `advance` and `drain` throw the first error that no other caller can receive.
  */
 export class VirtualClock implements Clock {
@@ -60,7 +60,7 @@ export class VirtualClock implements Clock {
     this.#failures.push(error);
   }
 
-  /** Nothing: the process lives by its own time. */
+  /** Does nothing: the process does not depend on virtual time. */
   keepAlive(): Disposable {
     return {[Symbol.dispose]() {}};
   }
@@ -92,7 +92,7 @@ export class VirtualClock implements Clock {
     this.#now = target;
   }
 
-  /** How many timers wait to run: a test that ends with some has leaked them. */
+  /** The number of pending timers: a test that ends with some has leaked them. */
   get pending(): number {
     return this.#timers.filter(timer => timer.run !== undefined).length;
   }

@@ -1,14 +1,14 @@
-/** A create met a record under its key. */
+/** A create of a key that exists. */
 export class KeyExists extends Error {
   override readonly name = 'KeyExists';
 }
 
-/** A compare failed: the record changed or is gone. */
+/** An update or deletion of a record that has changed or is gone. */
 export class RevisionMismatch extends Error {
   override readonly name = 'RevisionMismatch';
 }
 
-/** The history asked for was compacted; `compacted` is the revision up to which it is gone. */
+/** A read of compacted history; `compacted` is the revision up to which it is gone. */
 export class Compacted extends Error {
   override readonly name = 'Compacted';
   readonly compacted: number;
@@ -28,21 +28,21 @@ export class FutureRevision extends Error {
   }
 }
 
-/** A write under a lease that ran out or never was. */
+/** A write under a lease that has expired or never existed. */
 export class LeaseNotFound extends Error {
   override readonly name = 'LeaseNotFound';
 }
 
-/** A value that is longer than the store takes. Nothing was written. */
+/** A value beyond the store's limit. Nothing was written. */
 export class ValueTooLarge extends Error {
   override readonly name = 'ValueTooLarge';
-  /** Without `limit` where the store does not tell its own. */
+  /** `limit` is absent where the store's limit is unknown. */
   constructor(length: number, limit?: number) {
     super(`request is too large: ${length} bytes, ${limit === undefined ? 'more than the store takes' : `and the store takes ${limit}`}`);
   }
 }
 
-/** The store cannot be opened, or not by this process; the message is one line for the person who starts it. */
+/** The store cannot be opened by this process; the message is one line for the user. */
 export class StoreUnusable extends Error {
   override readonly name = 'StoreUnusable';
 }

@@ -9,23 +9,23 @@ import type {Store} from './store.js';
 export interface OpenStoreOptions {
   /** The value of `--storage-backend`. */
   readonly backend: string;
-  /** Where the embedded store lives. */
+  /** The directory of the embedded store. */
   readonly directory: string;
   readonly naming: string;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly log?: Log;
-  /** Where and how `etcd3` keeps records. */
+  /** The servers and encoding of `etcd3`. */
   readonly servers?: StoreServers | undefined;
   /** How long opening may take; without limit unless given. */
   readonly timeoutMs?: number;
-  /** Gives the opening up. */
+  /** Aborts the opening. */
   readonly signal?: AbortSignal;
-  /** Called while the store is waited for, with why it is not usable yet. */
+  /** Called with the reason while the store is not yet usable. */
   readonly waiting?: (reason: string) => void;
 }
 
-/** Opens the store that `--storage-backend` names. Throws `StoreUnusable` with one line for the user when it cannot, and the reason of the signal. */
+/** Opens the store that `--storage-backend` names. Rejects with `StoreUnusable`, with one line for the user, or with the signal's reason. */
 export const openStore = async ({timeoutMs, signal, waiting, ...options}: OpenStoreOptions): Promise<Store> => {
   let last = '';
   const late = new AbortController();
@@ -39,12 +39,12 @@ export const openStore = async ({timeoutMs, signal, waiting, ...options}: OpenSt
   return await unlessAborted(opening, either.signal);
 };
 
-/** The store, unless the signal aborts before it is there: then it is closed as soon as it is. */
+/** Resolves to the store unless the signal aborts first: then the store is closed once it is open. */
 const unlessAborted = (opening: Promise<Store>, signal: AbortSignal): Promise<Store> =>
   new Promise((resolve, reject) => {
     const abort = () => {
       reject(signal.reason as Error);
-      opening.then(store => store.close()).catch(() => {}); // Nobody waits for it any more.
+      opening.then(store => store.close()).catch(() => {});
     };
     if (signal.aborted) return abort();
     signal.addEventListener('abort', abort, {once: true});

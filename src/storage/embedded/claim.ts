@@ -2,7 +2,7 @@ import {StoreUnusable} from '#src/storage/errors.js';
 import {tables} from './layout.js';
 import type {Tree} from './writes.js';
 
-/** The layout of `layout.ts`. A store of another format is refused. */
+/** The version of `layout.ts`. A store of another format is refused. */
 const format = 1;
 
 const metaKeys = {owner: `${tables.meta}owner`, identity: `${tables.meta}identity`} as const;
@@ -13,8 +13,8 @@ interface Identity {
 }
 
 /**
- * The processes that read the tree now. LMDB keeps the list in shared memory and tells the living by a file lock the kernel
- * drops with the process, so neither SIGKILL nor a reused process id deceives it.
+ * Returns the live processes that have the tree open. LMDB keeps the list in shared memory and detects dead ones by a file lock that the kernel
+ * releases with the process, so that neither SIGKILL nor a reused process id matters.
  */
 const livingReaders = (tree: Tree): Set<number> => {
   tree.readerCheck();
@@ -30,11 +30,11 @@ const checkIdentity = (directory: string, {format: storeFormat, naming: storeNam
 const text = (bytes: Buffer | undefined): string | undefined => bytes && Buffer.from(bytes).toString();
 
 /**
- * Makes this process the owner of the tree, and marks a new one with format and naming. Refuses, changing nothing, while another
- * process owns it or when the marks do not match. The transaction lets only one of two claimants be first.
+ * Makes this process the owner of the tree, and records format and naming in a new one. Throws, without changes, while another live
+ * process owns it or when format or naming differ. The transaction serializes concurrent claims.
  */
 export const claim = (tree: Tree, directory: string, naming: string): void => {
-  // The first read enters this process into LMDB's list, so that a later claimant sees it.
+  // The first read enters this process into LMDB's reader list.
   tree.getBinary(metaKeys.owner);
   tree.transactionSync(() => {
     const owner = Number(text(tree.getBinary(metaKeys.owner)) ?? 0);

@@ -7,10 +7,10 @@ import {messageOf} from '#src/base/message.js';
 /** The files LMDB keeps in a directory. */
 const files = ['data.mdb', 'lock.mdb'];
 
-/** Directories that hold a store which this process has open. */
+/** Directories of the stores that this process has open. */
 const open = new Set<string>();
 
-/** What an LMDB file has at this place; the library crashes on files that are none. */
+/** LMDB's magic number: the library crashes on other files. */
 const magic = {at: 24, value: 0xbeefc0de} as const;
 
 const reasonOf = (error: unknown): string => {
@@ -22,13 +22,13 @@ const reasonOf = (error: unknown): string => {
   return messageOf(error);
 };
 
-/** The one line that says why a store cannot be opened. */
+/** Returns an error of one line that says why a store cannot be opened. */
 export const unusable = (directory: string, error: unknown): StoreUnusable =>
   error instanceof StoreUnusable ? error : new StoreUnusable(`--data-dir: cannot keep a store in ${directory}: ${reasonOf(error)}`, {cause: error});
 
 /**
- * Makes the directory and the files of a store, for the owner's eyes only, and reserves it within this process. Returns its real path;
- * `release` must follow once the store is closed.
+ * Creates the directory and files of a store, readable by the owner only, and reserves it within this process. Returns its real path;
+ * `release` must be called once the store is closed.
  */
 export const reserve = (directory: string): string => {
   try {
@@ -64,7 +64,7 @@ const checkMagic = (path: string): void => {
   }
 };
 
-/** New files outlive a power failure only once their directory is on disk. */
+/** New files survive a power failure only once their directory is synced. */
 const syncDirectory = (path: string): void => {
   const directory = openSync(path, 'r');
   try {

@@ -13,31 +13,31 @@ import {nothing, Writes, type Tree} from './writes.js';
 /** An empty store is at this revision, so that zero can mean "any". */
 const firstRevision = 1;
 
-/** How many changes one commit of a compaction looks through. */
+/** How many changes one commit of a compaction examines. */
 const sweepBatch = 500;
 
-/** Ranges of at most so many are taken value by value. */
+/** Ranges of at most this many records allocate each value separately. */
 const fewRecords = 100;
 
-/** A range that is further behind is read anew, in pieces: it would be caught up with at once. */
+/** A cached range further behind is read again, since catching up is synchronous. */
 const maxCatchUp = 1000;
 
 const metaKeys = {compacted: `${tables.meta}compacted`, swept: `${tables.meta}swept`} as const;
 const newestFirst = {start: 2 ** 48 - 1, end: 0, reverse: true, limit: 1};
 const endOfLease = (lease: string): string => `${lease}\u007f`;
 
-/** Records in an LMDB tree; see `layout.ts` for what lies where. Whoever opens it must be the only process that does. */
+/** Keeps records in an LMDB tree; see `layout.ts` for its layout. Only one process may open it. */
 export class EmbeddedEngine implements StorageEngine {
   readonly #tree: Tree;
   readonly #directory: string;
   readonly #release: () => void;
-  /** The newest durable revision, as far as heard. */
+  /** The newest revision known to be durable. */
   #durable: number;
-  /** The last revision of the commit under way, which brings all of it at once. */
+  /** The last revision of the commit in progress, which becomes visible atomically. */
   #committing: number | undefined;
   readonly #recent = new RecentRecords();
   readonly #hot: HotRanges;
-  /** Keys of commits under way: what is read of them now may be outdated at any moment. */
+  /** Keys of the commit in progress: reads of them must not be cached. */
   readonly #uncommitted = new Set<string>();
   #compacted: number;
   #sweeping: Promise<void> = Promise.resolve();
@@ -53,7 +53,7 @@ export class EmbeddedEngine implements StorageEngine {
   }
 
   revision(): number {
-    // A commit under way may be visible before it was heard of.
+    // A commit may be visible before it resolves.
     const committing = this.#committing;
     return committing !== undefined && this.#tree.doesExist(committing) ? committing : this.#durable;
   }
@@ -84,7 +84,7 @@ export class EmbeddedEngine implements StorageEngine {
 
   #read(start: string, end: string, extent: Extent): Page {
     const page = new PageReader(extent);
-    // A page or less is not worth a slab, which the last of its values would keep.
+    // A small page does not use a slab, which a single value would keep alive.
     const room = extent.limit > fewRecords ? roomForMany() : undefined;
     for (const {key, revision} of this.#walk(tables.head, start, end, extent.filter ? Infinity : extent.limit + 1)) {
       if (page.isFull) {
@@ -96,7 +96,7 @@ export class EmbeddedEngine implements StorageEngine {
     return page;
   }
 
-  /** Brings a range that was kept to the newest revision by what history tells, unless reading it anew is less work. */
+  /** Advances a cached range to the newest revision by history. Returns false when reading it again is less work. */
   #catchUp(range: HotRange, newest: number): boolean {
     const {start, end, at, records, changed} = range;
     if (at < this.#compacted || newest - at > Math.min(records.length, maxCatchUp) || changed > records.length) return false;

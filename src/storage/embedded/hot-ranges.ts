@@ -5,28 +5,28 @@ import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
 import type {StoredRecord} from '#src/storage/store.js';
 
 export interface HotLimits {
-  /** Smaller ranges are read as fast as they are found. */
+  /** Smaller ranges are not cached: reading them is fast. */
   readonly minRecords: number;
-  /** Of the values in all ranges that are kept. */
+  /** The bound on the values of all cached ranges. */
   readonly maxBytes: number;
-  /** How long a range is kept that nobody reads. */
+  /** How long an unused range is kept. */
   readonly idleMs: number;
 }
 
 export const hotDefaults: HotLimits = {minRecords: 500, maxBytes: 64 << 20, idleMs: 60_000};
 
-/** A range as it was at a revision. Its records are never changed in place: readers hold on to them. */
+/** A range at a revision. Its records are never changed in place, since readers hold them. */
 export interface HotRange {
   readonly start: string;
   readonly end: string;
   at: number;
   records: readonly StoredRecord[];
   bytes: number;
-  /** How many records were put in or out since they were read at once. */
+  /** How many records have changed since the range was read. */
   changed: number;
 }
 
-/** The beginning of a range that is being read in pages. */
+/** The pages read so far of a range that is read in pages. */
 interface PartialRange {
   readonly start: string;
   readonly end: string;
@@ -37,7 +37,7 @@ interface PartialRange {
 
 interface Entry {
   range: HotRange | undefined;
-  /** Whether it was found too large to be kept: it is not gathered again while it is in use. */
+  /** Whether the range is too large to cache: it is not collected again while in use. */
   isTooLarge: boolean;
   usedAt: number;
 }
@@ -45,15 +45,15 @@ interface Entry {
 const hotRangeCaches = new OwnedCaches<HotRanges>('store_hot_ranges', ({bytes, maxBytes}) => ({bytes, maxBytes}));
 
 /**
- * Large ranges that are read whole again and again, as many who begin to follow a collection do: reading ten thousand records costs more than sending
- * them. One that is read for the second time in a while is kept; whoever reads it again adds what has changed since.
+ * Caches large ranges that are read repeatedly, as when many clients start to watch a collection: reading ten thousand records costs more than sending
+ * them. A range is cached on its second read; later reads apply the changes since.
  */
 export class HotRanges {
   readonly #clock: Clock;
   readonly #limits: HotLimits;
-  /** By start and end, the one used last at the end. */
+  /** By start and end, the most recently used at the end. */
   readonly #entries = new Map<string, Entry>();
-  /** Ranges that are being read in pages, the one begun last at the end. */
+  /** Ranges being read in pages, the most recent at the end. */
   #parts: PartialRange[] = [];
   #timer: Disposable | undefined;
 
@@ -63,7 +63,7 @@ export class HotRanges {
     hotRangeCaches.add(this);
   }
 
-  /** What ranges and the beginnings of some take. */
+  /** The bytes of cached and partial ranges. */
   get bytes(): number {
     let bytes = 0;
     for (const {range} of this.#entries.values()) bytes += range?.bytes ?? 0;
@@ -75,14 +75,14 @@ export class HotRanges {
     return 2 * this.#limits.maxBytes;
   }
 
-  /** Of the values in ranges that are being read in pages. */
+  /** The bytes of partial ranges. */
   get gatheredBytes(): number {
     let bytes = 0;
     for (const part of this.#parts) bytes += part.bytes;
     return bytes;
   }
 
-  /** The kept range that begins at `start`, or before it where `start` is in the middle of a range read in pages. */
+  /** Returns the cached range that begins at `start`, or that contains it when `start` continues a read in pages. */
   find(start: string, end: string): HotRange | undefined {
     const name = isMiddle(start) ? this.#enclosing(start, end) : nameOf(start, end);
     const entry = this.#entries.get(name);
@@ -91,7 +91,7 @@ export class HotRanges {
     return entry.range;
   }
 
-  /** A range, or the next page of one, was read from the tree as it was at a revision. */
+  /** Called when a range, or the next page of one, was read from the tree at a revision. */
   recordRead(start: string, end: string, at: number, {records, more}: Page): void {
     const before = this.#partOf(start, end, at);
     if (before) this.#extend(before, records, more);
@@ -111,13 +111,13 @@ export class HotRanges {
     return '';
   }
 
-  /** Takes out the part of a range that ends where `next` begins. */
+  /** Removes and returns the partial range that ends where `next` begins. */
   #partOf(next: string, end: string, at: number): PartialRange | undefined {
     const index = isMiddle(next) ? this.#parts.findIndex(part => part.at === at && part.end === end && next === `${part.records.at(-1)!.key}\0`) : -1;
     return index < 0 ? undefined : this.#parts.splice(index, 1)[0];
   }
 
-  /** The first page of a range: the rest is gathered where the range was read before. */
+  /** Handles the first page of a range: the rest is collected if the range was read before. */
   #begin(part: PartialRange): void {
     const name = nameOf(part.start, part.end);
     const known = this.#entries.get(name);
@@ -137,7 +137,7 @@ export class HotRanges {
     for (let bytes = this.gatheredBytes; bytes > this.#limits.maxBytes; ) {
       const dropped = this.#parts.shift()!;
       bytes -= dropped.bytes;
-      // One that is dropped for others may fit another time.
+      // A range dropped in favour of others may fit another time.
       const entry = dropped.bytes > this.#limits.maxBytes ? this.#entries.get(nameOf(dropped.start, dropped.end)) : undefined;
       if (entry) entry.isTooLarge = true;
     }
@@ -166,7 +166,7 @@ export class HotRanges {
   #forgetIdle(): void {
     this.#timer = undefined;
     const before = this.#clock.monotonic() - this.#limits.idleMs;
-    // Whoever reads on begins again.
+    // A read that continues starts over.
     this.#parts = [];
     for (const [name, {usedAt}] of this.#entries) if (usedAt <= before) this.#entries.delete(name);
     const [oldest] = this.#entries.values();
@@ -184,7 +184,7 @@ export class HotRanges {
   }
 }
 
-/** No key holds a NUL: it follows the last key of the page before. */
+/** A NUL, which no key contains, follows the last key of the previous page. */
 const isMiddle = (start: string): boolean => start.endsWith('\0');
 
 const nameOf = (start: string, end: string): string => `${start}\0${end}`;
@@ -195,14 +195,14 @@ const sizeOf = (records: readonly StoredRecord[]): number => {
   return bytes;
 };
 
-/** What became of one key of a range. */
+/** The new record of one key of a range. */
 export interface KeyChange {
   readonly key: string;
-  /** Absent when the key is gone. */
+  /** Absent when the key was deleted. */
   readonly record: StoredRecord | undefined;
 }
 
-/** Brings a range forward to a revision. */
+/** Advances a range to a revision by applying changes. */
 export const advanceRange = (range: HotRange, changes: readonly KeyChange[], at: number): void => {
   range.at = at;
   if (changes.length === 0) return;
@@ -218,7 +218,7 @@ export const advanceRange = (range: HotRange, changes: readonly KeyChange[], at:
   range.changed += changes.length;
 };
 
-/** The page of a range that begins at `start`. */
+/** Returns the page of a range that begins at `start`. */
 export const pageOf = ({records: all}: HotRange, start: string, extent: Extent): Page => {
   const from = lowerBound(all, start);
   if (from === 0 && extent.bytes === Infinity && !extent.filter) return {records: all, more: false};

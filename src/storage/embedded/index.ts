@@ -9,32 +9,32 @@ import {EmbeddedEngine} from './engine.js';
 import type {Tree} from './writes.js';
 
 export interface EmbeddedStoreOptions {
-  /** Made if it is not there, for the owner alone. */
+  /** Created if missing, for the owner only. */
   readonly directory: string;
-  /** The vocabulary of the objects in the store; one written with another is refused. */
+  /** The naming of the stored objects; a store with another one is refused. */
   readonly naming: string;
   readonly clock?: Clock;
-  /** Which ranges are kept in memory. */
+  /** Limits of the range cache. */
   readonly hot?: Partial<HotLimits>;
 }
 
 /**
- * Opens the store in a directory, or begins one there. Throws `StoreUnusable` with one line for the user when the directory cannot be
- * written, another process has the store open, or it was written in another format or naming.
+ * Opens or creates the store in a directory. Rejects with `StoreUnusable`, with one line for the user, when the directory is not
+ * writable, another process has the store open, or its format or naming differ.
  */
 export const openEmbeddedStore = async ({directory, naming, clock = systemClock, hot}: EmbeddedStoreOptions): Promise<Store> => {
-  // The native library is loaded only by those who choose this backend.
+  // The native library is loaded only for this backend.
   const {open} = await import('lmdb');
   const path = reserve(directory);
   let tree: Tree | undefined;
   try {
-    // Without overlappingSync a write resolves only once it is on disk. Batching by turns would leave promises nobody holds, whose
+    // Without overlappingSync a write resolves only once it is on disk. Batching by turns would leave promises that are not awaited, whose
     // rejection on a full disk ends the process; batches are explicit instead.
     tree = open({path, overlappingSync: false, eventTurnBatching: false, encoding: 'binary', keyEncoder, maxDbs: 1});
     claim(tree, directory, naming);
     const engine = new EmbeddedEngine(tree, path, new HotRanges(clock, {...hotDefaults, ...hot}), () => release(path));
     const store = new LocalStore(engine, clock);
-    void engine.sweep().catch(() => {}); // The next compaction would take it along.
+    void engine.sweep().catch(() => {}); // The next compaction continues the sweep.
     return store;
   } catch (error) {
     await tree?.close();

@@ -1,28 +1,28 @@
 import type {LeaseId, StoredRecord} from '#src/storage/store.js';
 
 /*
- * All is one LMDB tree, so that a commit touches few pages; the first byte of a key says what it is. Values are written once, into
- * history, whose keys only grow: writing appends. What is small and scattered (heads) stays dense.
+ * Everything is in one LMDB tree, so that a commit touches few pages; the first byte of a key is its table. Values are written once, into
+ * history, whose keys only grow, so writes append. The small, scattered head entries stay dense.
  *
- *   1 name           facts about the store itself
+ *   1 name           metadata of the store
  *   2 key            head: the revision of the key's record
- *   3 key            gone: the revision at which the key was deleted, until history forgets it
- *   4 lease          when the lease runs out
+ *   3 key            gone: the revision at which the key was deleted, until compaction
+ *   4 lease          when the lease expires
  *   5 lease key      a key whose record was last written under the lease
  *   6 revision       history: one change
  *
- * A change links to the one before of its key, through deletions too, as far as history goes back. Compaction drops the changes that
- * were superseded up to its revision; the newest change of a living key stays for ever, for that is the record.
+ * A change links to the previous one of its key, across deletions, as far as history goes back. Compaction removes the changes
+ * superseded up to its revision; the newest change of an existing key always stays, since it is the record.
  */
 export const tables = {meta: '\u0001', head: '\u0002', gone: '\u0003', lease: '\u0004', under: '\u0005'} as const;
 const historyTable = 6;
 
-/** The key of a change is its revision as a number; all others are strings that begin with their table. */
+/** The key of a change is its revision as a number; all other keys are strings that begin with their table. */
 export type LayoutKey = string | number;
 
 const revisionBytes = 6;
 
-/** Encodes keys so that LMDB's bytewise order is theirs. Decoded keys come without their table. */
+/** Encodes keys so that LMDB's bytewise order is their order. Decoded keys lack their table. */
 export const keyEncoder = {
   writeKey(key: LayoutKey, target: Buffer, position: number): number {
     if (typeof key === 'number') {
@@ -30,7 +30,7 @@ export const keyEncoder = {
       return target.writeUIntBE(key, position + 1, revisionBytes);
     }
     const {length} = key;
-    // LMDB's binding takes this error as the sign to come back with more room.
+    // On this error LMDB's binding retries with a larger buffer.
     if (position + length * 3 > target.length && position + Buffer.byteLength(key) > target.length) throw new RangeError('no room for the key');
     for (let index = 0; index < length; index++) {
       const unit = key.charCodeAt(index);
@@ -49,7 +49,7 @@ const leaseName = (lease: LeaseId): string => lease.toString(36).padStart(leaseD
 
 export const leaseKey = (lease: LeaseId): string => tables.lease + leaseName(lease);
 export const underKey = (lease: LeaseId, key: string): string => tables.under + leaseName(lease) + key;
-/** What `leaseKey` and `underKey` named, from a decoded key. */
+/** Parse decoded keys of `leaseKey` and `underKey`. */
 export const leaseOf = (decoded: string): LeaseId => Number.parseInt(decoded.slice(0, leaseDigits), 36);
 export const keyUnder = (decoded: string): string => decoded.slice(leaseDigits);
 
@@ -88,12 +88,12 @@ export const isDeletion = (change: Buffer): boolean => change[0] === kinds.delet
 export const previousOf = (change: Buffer): number => change.readUIntBE(previousAt, revisionBytes);
 export const keyOf = (change: Buffer): string => change.toString('utf8', keyAt, keyAt + change.readUInt16BE(keyLengthAt));
 
-/** Where values are copied to. */
+/** Allocates the copy of a value. */
 export type Room = (size: number) => Buffer;
 
 const slabBytes = 256 << 10;
 
-/** Room for the values of one range, which come and go together: a slab costs as little as the pools that a few values each would fill. */
+/** Returns an allocator for the values of one range, which share slabs because they are released together. */
 export const roomForMany = (): Room => {
   let slab: Buffer | undefined;
   let used = 0;
@@ -107,7 +107,7 @@ export const roomForMany = (): Room => {
   };
 };
 
-/** The record a change made, out of `size` bytes that may be overwritten later: its value is a copy. */
+/** Returns the record of a change of `size` bytes. The buffer may be overwritten later: the value is a copy. */
 export const decodeRecord = (key: string, revision: number, change: Buffer, size: number, room: Room = Buffer.allocUnsafe): StoredRecord => {
   const valueAt = keyAt + change.readUInt16BE(keyLengthAt);
   const value = room(size - valueAt);

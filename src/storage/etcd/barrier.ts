@@ -1,4 +1,4 @@
-/** Asks one question for all who come while it is being asked: whoever comes is answered by a question that began after that. */
+/** Coalesces calls: those made while one is running share the next, so that each result is from a call begun after the caller's request. */
 export class Barrier<T> {
   readonly #call: () => Promise<T>;
   #running: Promise<T> | undefined;

@@ -10,17 +10,17 @@ export interface EtcdClientSettings {
   readonly clock: Clock;
 }
 
-/** How long one call may take, tries of reads included. */
+/** The timeout of one call, retries of reads included. */
 const callTimeoutMs = 10_000;
 const probeMs = 5000;
 const delay = exponential(25, 1000);
 
-/** What etcd says when history is gone; up to where, it does not say. */
+/** History was compacted; etcd does not report up to which revision. */
 export class HistoryGone extends Error {
   override readonly name = 'HistoryGone';
 }
 
-/** The calls of etcd's third API that a store needs. Reads are linearizable and tried again while no server answers; writes are tried again only where they surely reached nobody. */
+/** The calls of etcd's v3 API that a store needs. Reads are linearizable and retried while no server answers; writes are retried only when they were not sent. */
 export class EtcdClient {
   readonly #channel: GrpcChannel;
   readonly #clock: Clock;
@@ -35,12 +35,12 @@ export class EtcdClient {
     return messages.decodeRange(await this.#call('KV/Range', messages.encodeRange(request), true));
   }
 
-  /** The newest revision. */
+  /** Returns the newest revision. */
   async revision(): Promise<number> {
     return (await this.range({start: unusedKey, countOnly: true})).revision;
   }
 
-  /** Resolves if a server serves; rejects with why none does, without trying again. */
+  /** Resolves if a server serves; otherwise rejects with the reason, without retries. */
   async probe(): Promise<void> {
     await this.#channel.call('/etcdserverpb.KV/Range', messages.encodeRange({start: unusedKey, countOnly: true}), probeMs);
   }
@@ -56,7 +56,7 @@ export class EtcdClient {
     }
   }
 
-  /** One that was already compacted further is left alone. Throws `FutureRevision`. */
+  /** Does nothing for a compacted revision. Throws `FutureRevision`. */
   async compact(revision: number): Promise<void> {
     try {
       await this.#call('KV/Compact', messages.encodeCompaction(revision), true);
@@ -73,7 +73,7 @@ export class EtcdClient {
     return messages.decodeSize(await this.#call('Maintenance/Status', Buffer.alloc(0), true));
   }
 
-  /** Opens a watch. `ended` comes once, unless the handle is disposed of before: the stream broke, or the server ended the watch, with `Compacted` where history is gone from where it began. */
+  /** Opens a watch. `ended` is called once unless the handle is disposed of before: when the stream broke or the server ended the watch, with `Compacted` if its start was compacted. */
   async watch(request: WatchRequest, onResponse: (response: WatchResponse) => void, ended: (error: Error) => void): Promise<Disposable> {
     let stream: OpenStream | undefined = undefined;
     let over = false;
@@ -101,7 +101,7 @@ export class EtcdClient {
     };
   }
 
-  /** Up to where history is gone; zero when none is. */
+  /** Returns the compacted revision; zero when nothing was compacted. */
   async compacted(): Promise<number> {
     try {
       await this.range({start: unusedKey, revision: 1, countOnly: true});
@@ -109,7 +109,7 @@ export class EtcdClient {
     } catch (error) {
       if (!(error instanceof HistoryGone)) throw error;
     }
-    // Only a watch that begins too early is told how far history is gone.
+    // Only a watch that begins too early reports the compacted revision.
     using _ = this.#clock.hold();
     return new Promise((resolve, reject) => {
       const ended = (error: Error): void => (error instanceof Compacted ? resolve(error.compacted) : reject(error));
@@ -117,7 +117,7 @@ export class EtcdClient {
     });
   }
 
-  /** Goes to another server with the next call. */
+  /** Uses another server for the next call. */
   switchServer(): void {
     this.#channel.switchServer();
   }
@@ -134,7 +134,7 @@ export class EtcdClient {
       } catch (error) {
         if (!(error instanceof GrpcError)) throw error;
         if (error.code !== grpcCodes.unavailable) throw storeError(error);
-        // A server that is up and yet does not serve may have lost the others.
+        // A server that is reachable but does not serve may have lost quorum.
         if (!error.unsent) this.#channel.switchServer();
         if (!(repeatable || error.unsent) || this.#clock.monotonic() + delay(attempt) >= deadline) throw error;
         await sleep(this.#clock, delay(attempt));
@@ -143,10 +143,10 @@ export class EtcdClient {
   }
 }
 
-/** A key no store writes. */
+/** A key that no store writes. */
 const unusedKey = '\0';
 
-/** What etcd tells apart by its words alone. */
+/** Maps errors that etcd distinguishes only by message. */
 const storeError = (error: GrpcError): Error => {
   const {message} = error;
   if (message.includes('required revision has been compacted')) return new HistoryGone(message);

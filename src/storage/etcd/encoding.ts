@@ -1,12 +1,12 @@
 /**
- * How records lie in a store that others read, too: its bytes are theirs, not this server's own. Neither direction may change what it is given; both throw for what they cannot read.
+ * Encodes records for a store shared with other API servers. Neither direction modifies its input; both throw for records they cannot read.
  */
 export interface RecordEncoding {
-  /** The record of what lies under the key. */
+  /** Returns the record of stored bytes. */
   decode(key: string, bytes: Buffer): Buffer;
-  /** What is put under the key for a record. */
+  /** Returns the bytes to store for a record. */
   encode(key: string, record: Buffer): Buffer;
 }
 
-/** Records as they are. */
+/** Stores records unchanged. */
 export const plainEncoding: RecordEncoding = {decode: (_, bytes) => bytes, encode: (_, record) => record};

@@ -15,38 +15,38 @@ import type {Operation} from './messages.js';
 import {storeReason} from './reasons.js';
 
 export interface EtcdStoreOptions extends Pick<GrpcSettings, 'servers' | 'tls'> {
-  /** What all keys of the store begin with, without the slash at its end. */
+  /** The prefix of all keys, without the final slash. */
   readonly prefix: string;
-  /** Kept with the store: one that was written with another is refused. Unless it is given, nothing is kept. */
+  /** Recorded in the store: a store with another naming is refused. Not recorded if absent. */
   readonly naming?: string;
   readonly encoding?: RecordEncoding;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly log?: Log;
-  /** Whether reads are from the copy that is kept here. */
+  /** Whether reads are served from the watch cache. */
   readonly cached?: boolean;
-  /** Ends the wait for servers. */
+  /** Aborts the wait for servers. */
   readonly signal?: AbortSignal;
-  /** Called while servers are waited for, with why they do not serve. */
+  /** Called with the reason while no server serves. */
   readonly waiting?: (reason: string) => void;
 }
 
-/** The longest record in bytes: as much as a request can carry. What the servers take may be less. */
+/** The maximum size of a record: that of a request body. The servers' limit may be lower. */
 const longestRecord = 3 << 20;
 
-/** Servers refuse to grant more. */
+/** The maximum that servers grant. */
 const longestLeaseSeconds = 9_000_000_000;
 
-/** How many records are asked of the servers at a time when they are read in pieces. */
+/** How many records are requested at a time when reading in pages. */
 const recordsPerPage = 100;
 
-/** How long a read waits for the copy here to come up with the store before it asks the store itself, and a write to be told to those who follow. */
+/** How long a read waits for the cache to catch up before it goes to the servers, and a write for its watch event. */
 const cacheTimeoutMs = 3000;
 
-/** How often this key was written is the number of the next turn at compacting; the original's servers take part in it. */
+/** The version of this key is the number of the next compaction turn; shared with upstream API servers. */
 const compactionKey = 'compact_rev_key';
 
-/** Opens a store in the servers of an etcd, and waits for them until the signal aborts. Throws `StoreUnusable` for a store in another naming, and the signal's reason. */
+/** Opens a store on etcd servers and waits for them until the signal aborts. Rejects with `StoreUnusable` for a store in another naming, or with the signal's reason. */
 export const openEtcdStore = async (options: EtcdStoreOptions): Promise<EtcdStore> => {
   const {servers, tls, prefix, naming, encoding = plainEncoding, clock = systemClock, random = systemRandom, log = noLog, cached = true} = options;
   const channel = new GrpcChannel({servers, clock, log, ...(tls ? {tls} : {})});
@@ -165,7 +165,7 @@ export class EtcdStore implements Store {
 
   async update(key: string, value: Buffer, expected: number, {lease}: WriteOptions = {}): Promise<number> {
     this.#open();
-    // Etcd would take an expectation of zero for a key that is not there.
+    // For etcd an expected revision of zero means an absent key.
     if (expected === 0) throw mismatch(key, expected);
     return this.#put(key, value, {expected, lease, refusal: () => mismatch(key, expected)});
   }
@@ -191,7 +191,7 @@ export class EtcdStore implements Store {
 
   async lease(seconds: number): Promise<LeaseId> {
     const {client, random} = this.#open();
-    // Chosen here, since those that etcd chooses do not fit a number.
+    // Chosen here, since etcd's ids exceed the safe integers.
     const id = 1 + Math.floor(random.float() * (Number.MAX_SAFE_INTEGER - 1));
     await client.grant(Math.min(Math.ceil(seconds), longestLeaseSeconds), id);
     return id;
@@ -231,7 +231,7 @@ export class EtcdStore implements Store {
   async #fromServer({start, end, limit, bytes, filter, revision}: Bounds & {readonly revision?: number}): Promise<Range> {
     const {client, stream} = this.#parts;
     if (limit < 1 || compareKeys(start, end) >= 0) return {records: [], revision: revision ?? (await client.revision()), more: false};
-    // The servers bound an answer by records alone.
+    // The servers limit a response by records only.
     const most = bytes === Infinity && !filter ? limit : Math.min(limit, recordsPerPage);
     try {
       const {kvs, more, revision: read} = await client.range({start, end, limit: most === Infinity ? 0 : most, ...(revision === undefined ? {} : {revision})});
@@ -257,13 +257,13 @@ export class EtcdStore implements Store {
   async #transact(key: string, expected: number, apply: Operation, refusal: () => Error): Promise<number> {
     const {client, stream} = this.#parts;
     const {succeeded, revision} = await client.transact({key, expected: {revision: expected}, apply});
-    // What it was refused for is known to followers, too, when it is refused.
+    // Watchers have received the conflicting write before the rejection.
     await stream.soonReached(revision, cacheTimeoutMs);
     if (!succeeded) throw refusal();
     return revision;
   }
 
-  /** Lets the store close only once a write is done. Virtual time stands still meanwhile. */
+  /** Delays closing until a write is done. Holds the clock meanwhile. */
   async #write(act: () => Promise<number>): Promise<number> {
     const writing = held(this.#parts.clock, act);
     this.#writing.add(writing);

@@ -1,10 +1,10 @@
 import {StoreUnusable} from '#src/storage/errors.js';
 import type {EtcdClient} from './client.js';
 
-/** Where the store says which naming its records are in. It lies beside the prefix, where no list finds it. */
+/** The key that records the naming of the store. It lies outside the prefix, so that no list returns it. */
 const markerKey = (prefix: string): string => `plat_store${prefix}`;
 
-/** Notes the naming with the first start on a store; throws `StoreUnusable` where it is another one. */
+/** Records the naming at the first start on a store; throws `StoreUnusable` if the store has another one. */
 export const checkMarker = async (client: EtcdClient, prefix: string, naming: string): Promise<void> => {
   const key = markerKey(prefix);
   const {succeeded, found} = await client.transact({key, expected: {version: 0}, apply: {put: Buffer.from(JSON.stringify({format: 1, naming}))}, otherwise: 'get'});

@@ -6,19 +6,19 @@ import type {Store} from '#src/storage/store.js';
 import type {RecordEncoding} from './encoding.js';
 import {openEtcdStore, type EtcdStoreOptions} from './index.js';
 
-/** The servers of a store that is not this process's own. */
+/** The connection settings of an etcd store. */
 export interface StoreServers {
   /** As `scheme://host:port`. */
   readonly urls: readonly string[];
-  /** Files, read anew for each connection. Absent where empty. */
+  /** Paths of files that are read again for each connection; empty if unused. */
   readonly tls: {readonly caFile: string; readonly certFile: string; readonly keyFile: string};
   readonly prefix: string;
-  /** Whether reads are from a copy in this process. */
+  /** Whether reads are served from the watch cache. */
   readonly cached: boolean;
   encoding(): Promise<RecordEncoding>;
 }
 
-/** Opens the store in the servers named by the flags. Throws `StoreUnusable` for files that cannot be read; waits for servers that do not answer until the signal aborts. */
+/** Opens the store on the servers given by the flags. Throws `StoreUnusable` for files that cannot be read; waits for servers that do not answer until the signal aborts. */
 export const openStoreServers = async ({urls, tls, prefix, cached, encoding}: StoreServers, options: Pick<EtcdStoreOptions, 'clock' | 'random' | 'log' | 'naming' | 'waiting'>, signal: AbortSignal): Promise<Store> => {
   const {clock = systemClock, random, log, naming, waiting} = options;
   const files = () => filesOf(tls);

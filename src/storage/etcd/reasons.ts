@@ -1,6 +1,6 @@
 import {messageOf} from '#src/base/message.js';
 
-/** What can be done about a reason. */
+/** Hints for common reasons. */
 const hints: readonly (readonly [reason: RegExp, hint: string])[] = [
   [/failed to verify certificate/, 'the authority of the store\'s servers is given by --kvstore-cafile'],
   [/remote error: tls:/, 'the certificate this server shows is given by --kvstore-certfile and --kvstore-keyfile'],
@@ -8,7 +8,7 @@ const hints: readonly (readonly [reason: RegExp, hint: string])[] = [
   [/user name is empty|permission denied|invalid auth token|authentication/, 'etcd takes the common name of --kvstore-certfile for the user'],
 ];
 
-/** Why the store's servers do not serve, with what can be done about it. */
+/** Returns why the store's servers do not serve, with a hint where there is one. */
 export const storeReason = (error: unknown): string => {
   const reason = messageOf(error);
   const [, hint] = hints.find(([pattern]) => pattern.test(reason)) ?? [];

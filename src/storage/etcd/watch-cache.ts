@@ -16,19 +16,19 @@ export interface WatchCacheSettings {
   readonly log: Log;
 }
 
-/** So many changes are kept at least, once there were as many; older ones go when there are twice as many. */
+/** The number of changes that are kept; the oldest are discarded at twice as many. */
 const minChanges = 20_000;
 
-/** A copy of all records below a prefix, with the changes of late, and all who follow them. Every record is read from the store's form once. */
+/** A copy of all records below a prefix, with their recent changes and watchers. Every record is decoded once. */
 export class WatchCache {
   readonly #settings: WatchCacheSettings;
   readonly #start: string;
   readonly #end: string;
   readonly #engine: MemoryEngine;
   readonly watchers: Watchers;
-  /** Records that cannot be read, and why. */
+  /** Records that could not be decoded, with the error. */
   readonly #unreadable = new WeakMap<StoredRecord, Error>();
-  /** What this server is about to put: it need not be read again when it comes back. */
+  /** Values this server is about to put: they need no decoding when the watch returns them. */
   readonly #expectedPuts = new Map<string, {readonly bytes: Buffer; readonly value: Buffer}[]>();
   #changes: number[] = [];
 
@@ -44,24 +44,24 @@ export class WatchCache {
     return this.#engine.revision();
   }
 
-  /** The oldest revision that can be read or followed from here. */
+  /** The oldest revision that can be read or watched from. */
   get oldest(): number {
     return this.#engine.compacted();
   }
 
-  /** Whether all of a range lies here, or a single key that is both of its ends. */
+  /** Returns whether the cache covers a range, or a single key given as both ends. */
   covers(start: string, end: string): boolean {
     if (start === end) return within(start, this.#start, this.#end);
     return within(start, this.#start, this.#end) && (end <= this.#end || !within(end, this.#start, `${this.#end}\uffff`));
   }
 
-  /** The record of what was read from the store: the one at hand, if it is that. Throws for one that cannot be read. */
+  /** Returns the record of a key-value pair, from the cache if it has that revision. Throws for one that cannot be decoded. */
   decoded(kv: KeyValue): StoredRecord {
     const known = this.#engine.get(kv.key);
     return this.#readable(known?.revision === kv.revision ? known : this.#recordOf(kv));
   }
 
-  /** Throws for one that cannot be read. */
+  /** Throws for a record that cannot be decoded. */
   get(key: string): StoredRecord | undefined {
     const record = this.#engine.get(key);
     return record && this.#readable(record);
@@ -78,7 +78,7 @@ export class WatchCache {
     return this.#engine.count(start, end);
   }
 
-  /** Remembers what is about to be put under a key, until the handle is disposed of. */
+  /** Registers a value that is about to be put, until the handle is disposed of. */
   expect(key: string, bytes: Buffer, value: Buffer): Disposable {
     const entry = {bytes, value};
     const known = this.#expectedPuts.get(key);
@@ -93,7 +93,7 @@ export class WatchCache {
     };
   }
 
-  /** Takes in what changed in the whole store, in order, and tells those whom it concerns. */
+  /** Applies changes of the whole store, in order, and notifies the watchers. */
   apply(events: readonly {readonly isDeletion: boolean; readonly kv: KeyValue}[]): void {
     const changes: Change[] = [];
     let newest = this.revision;
@@ -108,7 +108,7 @@ export class WatchCache {
     this.#notify(changes, newest);
   }
 
-  /** Takes in what there is now, where the changes that led to it are lost. */
+  /** Replaces all records after changes were missed. */
   replace(kvs: readonly KeyValue[], revision: number): void {
     const present = new Set(kvs.map(({key}) => key));
     const known = this.#engine.range(this.#start, this.#end, everything).records;
@@ -118,7 +118,7 @@ export class WatchCache {
     this.advanceTo(revision);
   }
 
-  /** Goes on to a revision up to which nothing else happened. */
+  /** Advances to a revision without further changes. */
   advanceTo(revision: number): void {
     if (revision > this.revision) this.#notify([], revision);
   }

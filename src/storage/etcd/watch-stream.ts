@@ -10,12 +10,12 @@ export interface WatchStreamSettings extends WatchCacheSettings {
   readonly client: EtcdClient;
 }
 
-/** So much of the history before the start can be followed, as far as the store still has it. */
+/** How many revisions before the start stay readable, as far as the store has them. */
 const historyAtStart = 10_000;
 const pageSize = 2000;
 const delay = exponential(50, 2000);
 
-/** The first and the end of all keys: every revision changes one, so who hears all keys knows how far it has heard. */
+/** The range of all keys: every revision changes one, so a watch of all keys knows its progress. */
 const everything = {start: '\0', end: '\0'};
 
 interface Waiter {
@@ -24,7 +24,7 @@ interface Waiter {
   readonly timer: Disposable | undefined;
 }
 
-/** Keeps a mirror in step with the store by one watch over all of it, which is begun again where it ended whenever it breaks. */
+/** Keeps a watch cache up to date through one watch over the whole store, which resumes where it ended whenever it breaks. */
 export class WatchStream implements Disposable {
   readonly cache: WatchCache;
   readonly #client: EtcdClient;
@@ -46,7 +46,7 @@ export class WatchStream implements Disposable {
     this.cache = cache;
   }
 
-  /** Resolves once the mirror holds what there was at the time of the call, and what is written from then on will be heard. */
+  /** Resolves once the cache holds the state at the time of the call and receives later changes. */
   static async begin(settings: WatchStreamSettings): Promise<WatchStream> {
     const {client, prefix} = settings;
     const newest = await client.revision();
@@ -60,18 +60,18 @@ export class WatchStream implements Disposable {
         while (!(await stream.reached(newest, 1000)));
         return stream;
       } catch (error) {
-        // Somebody compacted what is being read.
+        // The revision was compacted during the read.
         if (!(error instanceof HistoryGone)) throw error;
       }
     }
   }
 
-  /** Whether changes are heard as they come. */
+  /** Whether the watch is connected. */
   get isLive(): boolean {
     return this.#isLive;
   }
 
-  /** Resolves to true once the mirror has reached the revision; to false when that takes too long, or cannot be hoped for. */
+  /** Resolves to true once the cache has reached the revision; to false on timeout or when the watch ends. */
   reached(revision: number, timeoutMs: number): Promise<boolean> {
     if (this.cache.revision >= revision) return Promise.resolve(true);
     if (this.#closing.signal.aborted) return Promise.resolve(false);
@@ -86,7 +86,7 @@ export class WatchStream implements Disposable {
     }).finally(() => hold[Symbol.dispose]());
   }
 
-  /** As `reached`, for who would rather not wait while the watch is broken. */
+  /** As `reached`, without waiting while the watch is disconnected. */
   soonReached(revision: number, timeoutMs: number): Promise<boolean> {
     return this.#isLive || this.cache.revision >= revision ? this.reached(revision, timeoutMs) : Promise.resolve(false);
   }
@@ -114,7 +114,7 @@ export class WatchStream implements Disposable {
     }
   }
 
-  /** Follows until the watch breaks, and rejects with why. */
+  /** Receives changes until the watch ends; rejects with the reason. */
   async #receive(live: () => void): Promise<never> {
     using beginning = this.#clock.hold();
     try {
@@ -141,7 +141,7 @@ export class WatchStream implements Disposable {
     }
   }
 
-  /** Who missed changes that nobody can tell any more learns what came of them. */
+  /** Reads all records again after changes were missed, and notifies watchers of the differences. */
   async #reload(): Promise<void> {
     const revision = await this.#client.revision();
     const kvs = await readAll(this.#client, this.#prefix, revision);

@@ -7,7 +7,7 @@ export interface GrantedLease {
   readonly expiresAt: number;
 }
 
-/** What becomes durable together: all of it or nothing. */
+/** Changes that become durable atomically. */
 export interface Commit {
   /** In order of revision. */
   readonly changes: readonly Change[];
@@ -20,33 +20,33 @@ export interface HistoryQuery {
   readonly end: string;
   readonly after: number;
   readonly upTo: number;
-  /** How many changes, of any key, to look at before returning. */
+  /** The maximum number of changes, of any key, to examine. */
   readonly scan: number;
 }
 
 export interface History {
   readonly changes: readonly Change[];
-  /** Everything up to this revision was looked at. */
+  /** All changes up to this revision were examined. */
   readonly reached: number;
 }
 
 /**
- * What keeps the records of a store in this process. It decides nothing: the store checks expectations, numbers the changes and commits
- * them one commit at a time. All reads within one turn of the event loop see the same durable state, which may be one
- * commit ahead of what the store has heard.
+ * Keeps the records of a store in this process. It makes no decisions: the store checks expectations, assigns revisions and runs
+ * one commit at a time. All reads within one turn of the event loop see the same durable state, which may be one
+ * commit ahead of what the store has been notified of.
  */
 export interface StorageEngine {
   revision(): number;
   compacted(): number;
   get(key: string): StoredRecord | undefined;
-  /** What is answered stays as it is, whatever happens later. */
+  /** Returns a page that later writes do not change. */
   range(start: string, end: string, extent: Extent): Page;
-  /** As `range`, at an earlier revision whose history is there. */
+  /** As `range`, at an earlier revision that is not compacted. */
   rangeAt(start: string, end: string, extent: Extent, revision: number): Page;
   count(start: string, end: string): number;
   history(query: HistoryQuery): History;
   leases(): Iterable<GrantedLease>;
-  /** At most `limit` keys whose record was last written under the lease. */
+  /** Returns at most `limit` keys whose record was last written under the lease. */
   keysUnder(lease: LeaseId, limit: number): string[];
   commit(commit: Commit): Eventually<void>;
   compact(revision: number): Eventually<void>;

@@ -3,13 +3,13 @@ const longestKey = 1900;
 
 const tooLong = (key: string): boolean => key.length > longestKey / 3 && Buffer.byteLength(key) > longestKey;
 
-/** Half of a pair has no bytes of its own: keys that differ in such halves alone would be one. */
+/** A lone surrogate has no encoding of its own: keys that differ only in such would become equal. */
 const hasLoneSurrogate = (key: string): boolean => /\p{Surrogate}/u.test(key);
 
-/** Whether a store can hold the key at all. */
+/** Returns whether a store can hold the key. */
 export const holdable = (key: string): boolean => key !== '' && !tooLong(key) && !key.includes('\0') && !hasLoneSurrogate(key);
 
-/** Refuses a key that a store cannot hold. */
+/** Throws for a key that a store cannot hold. */
 export const checkKey = (key: string): void => {
   if (!holdable(key)) throw new TypeError(tooLong(key) ? `a key must not exceed ${longestKey} bytes` : 'a key must not be empty, nor hold NUL or half of a surrogate pair');
 };
@@ -28,5 +28,5 @@ export const compareKeys = (a: string, b: string): number => {
   return a.length - b.length;
 };
 
-/** Whether `key` lies in [start, end). */
+/** Returns whether `key` lies in [start, end). */
 export const within = (key: string, start: string, end: string): boolean => compareKeys(key, start) >= 0 && compareKeys(key, end) < 0;

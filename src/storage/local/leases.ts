@@ -5,14 +5,14 @@ import type {LeaseId} from '#src/storage/store.js';
 import type {GrantedLease} from './engine.js';
 
 interface Lease extends GrantedLease {
-  /** Whether a commit carried it to the medium. */
+  /** Whether a commit has stored it. */
   stored: boolean;
 }
 
-/** When the deletions of a lease that ran out failed, they are tried again after this. */
+/** Delay after which failed deletions of an expired lease are retried. */
 const retryAfterMs = 10_000;
 
-/** The leases in force. Each runs out at its time on the clock and is then handed to `expire` until that succeeds. */
+/** The active leases. An expired lease is passed to `expire` until that succeeds. */
 export class Leases {
   readonly #clock: Clock;
   readonly #expire: (lease: LeaseId) => Promise<void>;
@@ -38,7 +38,7 @@ export class Leases {
     return id;
   }
 
-  /** The lease as a commit must carry it to the medium, if it has not been yet. Throws `LeaseNotFound` for one not in force. */
+  /** Returns the lease if the next commit must store it. Throws `LeaseNotFound` for an inactive one. */
   use(id: LeaseId): GrantedLease | undefined {
     const lease = this.#granted.get(id);
     if (!lease || lease.expiresAt <= this.#clock.now()) throw new LeaseNotFound(`there is no lease ${id}`);
@@ -47,7 +47,7 @@ export class Leases {
     return lease;
   }
 
-  /** The commit that carried these leases failed. */
+  /** Called when the commit of these leases failed. */
   unstore(leases: readonly GrantedLease[]): void {
     for (const {id} of leases) {
       const lease = this.#granted.get(id);

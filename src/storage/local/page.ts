@@ -1,29 +1,29 @@
 import type {RecordFilter, StoredRecord} from '#src/storage/store.js';
 
-/** How much of a range is read. */
+/** Bounds on the part of a range that is read. */
 export interface Extent {
-  /** At most so many records. */
+  /** The maximum number of records. */
   readonly limit: number;
-  /** The record with which the values reach so many bytes is the last. */
+  /** The page ends with the record that brings the values to this many bytes. */
   readonly bytes: number;
-  /** What lets records through; all pass without one. */
+  /** Selects records; absent means all. */
   readonly filter?: RecordFilter | undefined;
 }
 
 export const everything: Extent = {limit: Infinity, bytes: Infinity};
 
-/** Records of a range, in order, and whether there are more behind them. */
+/** Records of a range, in order, and whether more follow. */
 export interface Page {
   readonly records: readonly StoredRecord[];
   readonly more: boolean;
-  /** The last key that a filter has looked at. */
+  /** The last key that the filter examined. */
   readonly reached?: string | undefined;
 }
 
-/** A filter looks at so many keys in one go, whatever it lets through. */
+/** The maximum number of keys that a filter examines for one page. */
 export const maxFilteredKeys = 2000;
 
-/** A filter that has to look into a record parses it, which takes as long as sending so many times its bytes. */
+/** Parsing a record for a filter costs about as much as sending this many times its bytes. */
 const parsingWeight = 4;
 
 /** Collects the records of a page. */
@@ -39,7 +39,7 @@ export class PageReader implements Page {
     this.#extent = extent;
   }
 
-  /** Whether a record need not be read, since it is known not to pass. Not to be asked of a page that is full. */
+  /** Returns whether a record is known not to pass and need not be read. Must not be called on a full page. */
   skips(key: string, revision: number): boolean {
     if (this.#extent.filter?.known(key, revision) !== false) return false;
     this.reached = key;
@@ -47,7 +47,7 @@ export class PageReader implements Page {
     return true;
   }
 
-  /** False, and the record is left for the next page, when the page is full without it. */
+  /** Adds a record. Returns false when the page is full: the record belongs to the next page. */
   add(record: StoredRecord): boolean {
     if (this.isFull) {
       this.more = true;

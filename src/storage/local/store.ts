@@ -6,7 +6,7 @@ import {Leases} from './leases.js';
 import type {GrantedLease, StorageEngine} from './engine.js';
 import {Watchers} from './watchers.js';
 
-/** A change on its way to the medium, and who waits for it. */
+/** A queued change and the promise of its writer. */
 interface Pending {
   readonly change: Change;
   readonly granted: GrantedLease | undefined;
@@ -14,19 +14,19 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** The longest value in bytes: as much as a request can carry. */
+/** The maximum size of a value: that of a request body. */
 const maxValueBytes = 3 << 20;
 
 const checkValue = ({length}: Buffer): void => {
   if (length > maxValueBytes) throw new ValueTooLarge(length, maxValueBytes);
 };
 
-/** How many records of a lease that ran out are deleted in one commit. */
+/** How many records of an expired lease are deleted in one commit. */
 const expireBatch = 500;
 
 /**
- * A store in this process, over what keeps its records. Writes are checked against the newest record, pending ones included, and
- * numbered when they are called for; all that are called for while a commit is under way share the next one.
+ * A store in this process over a storage engine. Writes are checked against the newest record, pending ones included, and
+ * get their revision when called; all writes called during a commit share the next one.
  */
 export class LocalStore implements Store {
   readonly shared = false;
@@ -34,10 +34,10 @@ export class LocalStore implements Store {
   readonly #clock: Clock;
   readonly #watchers: Watchers;
   readonly #leases: Leases;
-  /** The newest change of each key that is not durable yet, and how it ends. */
+  /** The newest change of each key that is not durable yet, and its outcome. */
   readonly #pending = new Map<string, {readonly change: Change; readonly done: Promise<number>}>();
   #queue: Pending[] = [];
-  /** The last revision handed out. */
+  /** The last assigned revision. */
   #last: number;
   #committing: Promise<void> | undefined;
   #compacting: Promise<void> = Promise.resolve();
@@ -148,13 +148,13 @@ export class LocalStore implements Store {
     return this.#engine;
   }
 
-  /** The record as the next write must see it. */
+  /** Returns the record that the next write must be checked against. */
   #newest(key: string): StoredRecord | undefined {
     const pending = this.#pending.get(key);
     return pending ? pending.change.record : this.#engine.get(key);
   }
 
-  /** Refuses a write. One that lost to another still pending hears of it when that is durable, or fails with it: a refusal, too, rests on durable state. */
+  /** Rejects a write, after the pending write it lost to is durable, or with that write's error: rejections, too, reflect durable state only. */
   async #rejectWrite(key: string, error: Error): Promise<never> {
     await this.#pending.get(key)?.done;
     throw error;
@@ -172,11 +172,11 @@ export class LocalStore implements Store {
     return done;
   }
 
-  /** Commits until nothing is queued. Virtual time stands still meanwhile. */
+  /** Commits until the queue is empty. Holds the clock meanwhile. */
   async #commitAll(): Promise<void> {
     const hold = this.#clock.hold();
     while (this.#queue.length > 0) {
-      // Whoever writes in this turn shares the commit, and everything else gets its turn between two.
+      // All writes of this turn share the commit; the event loop runs between two commits.
       await new Promise<void>(resolve => setImmediate(resolve));
       const batch = this.#queue;
       this.#queue = [];
@@ -202,7 +202,7 @@ export class LocalStore implements Store {
     for (const {change, resolve} of batch) resolve(change.revision);
   }
 
-  /** A failed commit takes those queued behind it along: they were checked against what it held. */
+  /** Fails a batch and everything queued after it, which was checked against the batch. */
   #fail(batch: readonly Pending[], error: unknown): void {
     const queued = this.#queue;
     this.#queue = [];
@@ -212,7 +212,7 @@ export class LocalStore implements Store {
     for (const {reject} of [...batch, ...queued]) reject(error);
   }
 
-  /** Deletes what stands under a lease that ran out. Crashing midway leaves the lease to the next start. */
+  /** Deletes the records of an expired lease. After a crash the next start continues. */
   async #expire(lease: LeaseId): Promise<void> {
     const hold = this.#clock.hold();
     try {

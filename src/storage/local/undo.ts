@@ -2,16 +2,16 @@ import type {StoredRecord} from '#src/storage/store.js';
 import {compareKeys} from './keys.js';
 import {PageReader, type Extent, type Page} from './page.js';
 
-/** What a key held at the revision read at. */
+/** The record of a key at the revision that is read. */
 export interface PreviousRecord {
   readonly key: string;
-  /** That of the record. */
+  /** The record's revision. */
   readonly revision: number;
-  /** Undefined where there was nothing. */
+  /** Returns undefined if the key did not exist. */
   read(): StoredRecord | undefined;
 }
 
-/** A page of the newest records with later changes undone: two walks in key order merged, that of keys that are there now and that of keys that changed later. */
+/** Returns a page of records at an earlier revision, by merging two walks in key order: of the current keys and of the keys that changed later. */
 export const undo = (newest: Iterator<PreviousRecord>, changed: Iterator<PreviousRecord>, extent: Extent): Page => {
   const page = new PageReader(extent);
   let now = newest.next();
@@ -26,7 +26,7 @@ export const undo = (newest: Iterator<PreviousRecord>, changed: Iterator<Previou
     if (order <= 0) now = newest.next();
     if (order >= 0) then = changed.next();
   }
-  // A walk that is left in the middle would keep its cursor.
+  // Releases the cursors of unfinished walks.
   newest.return?.();
   changed.return?.();
   return page;

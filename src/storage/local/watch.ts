@@ -1,12 +1,12 @@
 import type {Change, WatchQuery, Watcher} from '#src/storage/store.js';
 
-/** One watch: it first reads history up to what the live watchers were told, then joins them. */
+/** One watch: it first delivers history up to the revision of the live watchers, then joins them. */
 export class Watch {
   readonly query: WatchQuery;
   readonly #watcher: Watcher;
-  /** Everything up to here was told. */
+  /** Everything up to this revision was delivered. */
   #position: number;
-  /** What the watcher knows to have been told up to. */
+  /** The last revision the watcher knows to be complete. */
   #reported = -1;
   #over = false;
 
@@ -28,21 +28,21 @@ export class Watch {
     return this.#watcher.progress !== undefined;
   }
 
-  /** Whether the watcher does not know yet that everything up to `told` was told. */
+  /** Returns whether the watcher should be notified of the progress to `notified`. */
   behind(notified: number): boolean {
     return this.#position <= notified && this.#reported < notified;
   }
 
-  /** Tells changes that lie in the watch's range. Returns false once the watch is over. */
+  /** Delivers changes in the watch's range. Returns false once the watch is over. */
   deliver(changes: readonly Change[], upTo: number): boolean {
     if (this.#over) return false;
     const first = changes[0];
-    // Only a watch that was asked to begin in the future can meet changes it must not tell.
+    // Only a watch that begins at a future revision can meet changes it must skip.
     const newer = first && first.revision <= this.#position ? changes.filter(change => change.revision > this.#position) : changes;
     this.#position = Math.max(this.#position, upTo);
     const last = newer.at(-1);
     if (!last) return true;
-    // The first progress comes in any case: it tells that history is over.
+    // The first progress is always delivered: it marks the end of history.
     if (this.#reported >= 0) this.#reported = last.revision;
     return this.#guarded(() => this.#watcher.changes(newer));
   }
@@ -53,18 +53,18 @@ export class Watch {
     return this.#guarded(() => this.#watcher.progress?.(revision));
   }
 
-  /** Ends the watch, telling the watcher. */
+  /** Ends the watch and notifies the watcher. */
   end(error?: Error): void {
     if (this.#over) return;
     this.#over = true;
     try {
       this.#watcher.ended(error);
     } catch {
-      // A watcher that fails even here has nobody left to tell.
+      // Nothing is left to notify.
     }
   }
 
-  /** Ends the watch in silence. */
+  /** Ends the watch without notification. */
   cancel(): void {
     this.#over = true;
   }

@@ -5,7 +5,7 @@ interface RangeWatcher {
   readonly query: {readonly start: string; readonly end: string};
 }
 
-/** Listeners of the same range, who hear the same changes. */
+/** The watchers of one range. */
 interface WatcherGroup<L> {
   readonly start: string;
   readonly end: string;
@@ -15,8 +15,8 @@ interface WatcherGroup<L> {
 const rangeName = (start: string, end: string): string => `${start}\0\0${end}`;
 
 /**
- * Listeners by range, so that a change finds whom it concerns by a few look-ups, however many listen: ranges of one key are found
- * by the key, ranges of a prefix that ends in a slash by the key's own prefixes; only others are tried one by one.
+ * Indexes watchers by range, so that a few lookups find those affected by a change: ranges of one key are found
+ * by the key, ranges of a prefix that ends in a slash by the key's prefixes; only other ranges are tested one by one.
  */
 export class WatcherIndex<L extends RangeWatcher> {
   readonly #groups = new Map<string, WatcherGroup<L>>();
@@ -56,7 +56,7 @@ export class WatcherIndex<L extends RangeWatcher> {
     for (const group of this.#groups.values()) yield* group.watchers;
   }
 
-  /** The listeners as they are now, each group with the changes that concern it, in their order. */
+  /** Returns the affected groups of watchers, each with the changes in its range, in order. */
   affectedBy(changes: readonly Change[]): [L[], Change[]][] {
     const affected = new Map<WatcherGroup<L>, Change[]>();
     if (this.#groups.size === 0) return [];

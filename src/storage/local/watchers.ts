@@ -5,19 +5,19 @@ import {WatcherIndex} from './watcher-index.js';
 import type {StorageEngine} from './engine.js';
 import {Watch} from './watch.js';
 
-/** How many changes of history a watch looks at before others get their turn. */
+/** How many changes of history a watch examines in one turn of the event loop. */
 const scanBatch = 1000;
 
-/** How long after a change the watchers it did not concern are told of the progress. */
+/** How long after a change the unaffected watchers are notified of progress. */
 const progressAfterMs = 100;
 
-/** All who follow a store. They hear commits in order, each isolated from the faults of the others. */
+/** The watchers of a store. Each receives commits in order and is isolated from the errors of the others. */
 export class Watchers {
   readonly #engine: StorageEngine;
   readonly #clock: Clock;
   readonly #live = new WatcherIndex<Watch>();
   readonly #reading = new Set<Watch>();
-  /** Who asked for progress, live or not. */
+  /** Watches that want progress, live or not. */
   readonly #wantingProgress = new Set<Watch>();
   #notified: number;
   #progressTimer: Disposable | undefined;
@@ -28,7 +28,7 @@ export class Watchers {
     this.#notified = engine.revision();
   }
 
-  /** The revision up to which live watchers were told. */
+  /** The revision up to which live watchers were notified. */
   get notified(): number {
     return this.#notified;
   }
@@ -45,7 +45,7 @@ export class Watchers {
     };
   }
 
-  /** Tells a commit, whose changes are in order of revision, up to the revision of the last or the one given. */
+  /** Delivers a commit, whose changes are in order of revision, up to its last revision or the given one. */
   notify(changes: readonly Change[], upTo = changes.at(-1)?.revision): void {
     if (upTo === undefined) return;
     this.#notified = upTo;
@@ -93,7 +93,7 @@ export class Watchers {
     queueMicrotask(step);
   }
 
-  /** Tells the next piece of history; false when there is none left to tell. */
+  /** Delivers the next piece of history. Returns false when none is left. */
   #readNext(watch: Watch): boolean {
     if (watch.over) return false;
     if (watch.position < this.#engine.compacted()) {

@@ -8,14 +8,14 @@ import {SortedKeys} from './sorted-keys.js';
 /** An empty store is at this revision, so that zero can mean "any". */
 const firstRevision = 1;
 
-/** What records begin with that are kept elsewhere, too. */
+/** The initial records of a cache of another store. */
 export interface InitialState {
   readonly records: readonly StoredRecord[];
-  /** The revision at which the records are all there is. */
+  /** The revision of the records. */
   readonly revision: number;
 }
 
-/** Records kept in this process's memory, and gone with it. */
+/** Keeps records in memory. */
 export class MemoryEngine implements StorageEngine {
   readonly #records = new Map<string, StoredRecord>();
   readonly #keys = new SortedKeys();
@@ -23,7 +23,7 @@ export class MemoryEngine implements StorageEngine {
   #changes: Change[] = [];
   #revision: number;
   #compacted = 0;
-  /** The changes of a key, as far as history goes back. */
+  /** The changes of each key since the last compaction. */
   readonly #changesByKey = new Map<string, Change[]>();
   readonly #changedKeys = new SortedKeys();
   readonly #keysByLease = new Map<LeaseId, Set<string>>();
@@ -39,7 +39,7 @@ export class MemoryEngine implements StorageEngine {
     return this.#revision;
   }
 
-  /** Goes on to a revision at which nothing changed here. */
+  /** Advances to a revision without changes of these records. */
   advanceTo(revision: number): void {
     this.#revision = Math.max(this.#revision, revision);
   }
@@ -121,7 +121,7 @@ export class MemoryEngine implements StorageEngine {
     this.#place(key, record, previous);
   }
 
-  /** Where changes begin that came after the revision. */
+  /** Returns the index of the first change after the revision. */
   #placeAfter(revision: number): number {
     let low = 0;
     let high = this.#changes.length;

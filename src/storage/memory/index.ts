@@ -7,5 +7,5 @@ export interface MemoryStoreOptions {
   readonly clock?: Clock;
 }
 
-/** An empty store that lives and dies with this process. */
+/** Returns an empty store in this process's memory. */
 export const memoryStore = ({clock = systemClock}: MemoryStoreOptions = {}): Store => new LocalStore(new MemoryEngine(), clock);

@@ -1,9 +1,9 @@
 import {compareKeys} from '#src/storage/local/keys.js';
 
-/** A chunk that grows beyond this is cut in two. */
+/** A larger chunk is split in two. */
 const longestChunk = 512;
 
-/** The first index at which `key` could stand. */
+/** Returns the first index at which `key` could be inserted. */
 const lowerBound = (length: number, keyAt: (index: number) => string, key: string): number => {
   let low = 0;
   let high = length;
@@ -15,7 +15,7 @@ const lowerBound = (length: number, keyAt: (index: number) => string, key: strin
   return low;
 };
 
-/** Distinct keys in order, in chunks so that adding one stays cheap among many. */
+/** A sorted set of keys, in chunks so that insertion stays cheap. */
 export class SortedKeys {
   readonly #chunks: string[][] = [];
 
@@ -66,7 +66,7 @@ export class SortedKeys {
     return chunk ? lowerBound(chunk.length, i => chunk[i]!, key) : 0;
   }
 
-  /** The chunk in which `key` stands or would stand: the first whose last key is not before it. */
+  /** Returns the chunk of `key`: the first whose last key is not before it. */
   #chunkOf(key: string): number {
     return lowerBound(this.#chunks.length, i => this.#chunks[i]!.at(-1)!, key);
   }

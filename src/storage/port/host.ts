@@ -9,8 +9,8 @@ interface RemoteWatch {
 }
 
 /**
- * Lends a store to another thread: answers what arrives through `receive` by `post`, in the order in which things happen. A watch of which more than `mostUnderWay` bytes were posted and not
- * received yet ends with an error. Disposing of the host ends the watches; the store itself stays open.
+ * Serves a store to another thread: handles messages passed to `receive` and replies through `post`. A watch with more than `maxInFlight` bytes posted and not yet
+ * acknowledged ends with an error. Disposing of the host ends the watches; the store itself stays open.
  */
 export class StoreHost implements Disposable {
   readonly #store: Store;

@@ -1,7 +1,7 @@
 import {Compacted, FutureRevision, KeyExists, LeaseNotFound, RevisionMismatch, StoreClosed, ValueTooLarge} from '#src/storage/errors.js';
 import type {Change, RangeQuery, ReadOptions, Store, StoredRecord, WatchQuery, WriteOptions} from '#src/storage/store.js';
 
-/** The calls of a store that are answered once, with their arguments. */
+/** The calls of a store with one reply, by name, with their arguments. */
 export interface StoreCalls {
   revision: [];
   get: [key: string, options?: ReadOptions];
@@ -17,15 +17,15 @@ export interface StoreCalls {
 
 export type StoreCall = keyof StoreCalls;
 
-/** What a store's user in another thread sends. */
+/** Messages to the thread that owns the store. */
 export type ToStore =
   | {readonly [Name in StoreCall]: {readonly kind: 'call'; readonly id: number; readonly name: Name; readonly args: StoreCalls[Name]}}[StoreCall]
   | {readonly kind: 'watch'; readonly id: number; readonly query: WatchQuery; readonly wantsProgress: boolean}
   | {readonly kind: 'unwatch'; readonly id: number}
-  /** Changes of so many bytes were received, and others may follow. */
+  /** Acknowledges changes of this many bytes. */
   | {readonly kind: 'received'; readonly id: number; readonly bytes: number};
 
-/** What the thread that has the store sends. */
+/** Messages from the thread that owns the store. */
 export type FromStore =
   | {readonly kind: 'answer'; readonly id: number; readonly value: unknown}
   | {readonly kind: 'failure'; readonly id: number; readonly error: PlainError}
@@ -37,7 +37,7 @@ export type FromStore =
 export interface PlainError {
   readonly name: string;
   readonly message: string;
-  /** The revision that the error speaks of. */
+  /** The revision of `Compacted` and `FutureRevision`. */
   readonly revision?: number;
 }
 
@@ -59,13 +59,13 @@ const errorsByName: Readonly<Record<string, (error: PlainError) => Error>> = {
   ValueTooLarge: ({message}) => Object.assign(new ValueTooLarge(0), {message}),
 };
 
-/** The error again, of the store's own classes where it was of one. */
+/** Returns the error, as an instance of the store's error class if it has one. */
 export const errorOf = (error: PlainError): Error => (Object.hasOwn(errorsByName, error.name) ? errorsByName[error.name]!(error) : new Error(error.message));
 
-/** A record that can be sent: its bytes alone, not the larger memory that they may be a part of. */
+/** Returns a record for posting, with a copy of its bytes rather than their shared memory. */
 export const sendable = (record: StoredRecord): StoredRecord => ({...record, value: new Uint8Array(record.value) as Buffer});
 
-/** A record as it was received, with a Buffer again. */
+/** Returns a received record with a Buffer value. */
 export const received = (record: StoredRecord): StoredRecord => ({...record, value: bufferOf(record.value)});
 
 export const bufferOf = ({buffer, byteOffset, byteLength}: Uint8Array): Buffer => Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);

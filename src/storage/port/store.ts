@@ -3,7 +3,7 @@ import {maxFilteredKeys, PageReader} from '#src/storage/local/page.js';
 import type {Range, RangeQuery, RecordFilter, Store, StoredRecord, Watcher} from '#src/storage/store.js';
 import {errorOf, received, type CallResult, type FromStore, type StoreCall, type StoreCalls, type ToStore} from './messages.js';
 
-/** How much is fetched at a time to be sifted. */
+/** How many bytes are fetched at a time for filtering. */
 const filterPageBytes = 1 << 20;
 
 interface Pending {
@@ -12,8 +12,8 @@ interface Pending {
 }
 
 /**
- * A store that another thread has (`StoreHost`): sends what is asked of it through `post` and is answered through `receive`. It is held by others, too, and compacted by them; closing it leaves
- * the store itself open.
+ * A store owned by another thread (`StoreHost`): sends calls through `post` and gets replies through `receive`. The owner compacts the store; closing this one leaves
+ * it open.
  */
 export class PortStore implements Store {
   readonly shared = true;
@@ -87,7 +87,7 @@ export class PortStore implements Store {
     return {[Symbol.dispose]: () => this.#unwatch(id)};
   }
 
-  /** Left to the thread that has the store. */
+  /** Does nothing: the owning thread compacts the store. */
   async compact(): Promise<void> {}
 
   compacted(): Promise<number> {
@@ -112,7 +112,7 @@ export class PortStore implements Store {
     }
   }
 
-  /** Reads a piece of the range and sifts it here, since a filter is code, which no message carries. */
+  /** Reads a piece of the range and filters it here: functions cannot be posted. */
   async #filtered({limit = Infinity, bytes = Infinity, ...query}: RangeQuery, filter: RecordFilter): Promise<Range> {
     if (limit < 1) return {...(await this.#call('range', {...query, limit})), records: []};
     const {records, revision, more} = await this.#call('range', {...query, limit: maxFilteredKeys, bytes: filterPageBytes});
@@ -125,7 +125,7 @@ export class PortStore implements Store {
     if (this.#isClosed) return Promise.reject(new StoreClosed());
     const id = ++this.#lastId;
     const answer = new Promise<CallResult<Name>>((resolve, reject) => {
-      this.#post({kind: 'call', id, name, args} as ToStore); // Throws for what no message can carry; nothing is pending then.
+      this.#post({kind: 'call', id, name, args} as ToStore); // Throws for values that cannot be posted; nothing is pending then.
       this.#pending.set(id, {resolve: resolve as (value: unknown) => void, reject});
     });
     this.#inFlight.add(answer);
@@ -140,7 +140,7 @@ export class PortStore implements Store {
     return watcher;
   }
 
-  /** A watcher that throws is not told any more. */
+  /** Ends the watch of a watcher that throws. */
   #guarded(id: number, notify: (watcher: Watcher) => void): void {
     const watcher = this.#watchers.get(id);
     if (!watcher) return;
@@ -157,7 +157,7 @@ const ended = (watcher: Watcher, error?: Error): void => {
   try {
     watcher.ended(error);
   } catch {
-    // A watcher that fails even here has nobody left to tell.
+    // Nothing is left to notify.
   }
 };
 
