@@ -1,6 +1,6 @@
 import {type Delivery, discard, type ApiRequest, type ApiResponse, type ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
-import {internalError, StatusError, timeout, type Status} from '#src/api/status.js';
+import {internalError, serviceUnavailable, StatusError, timeout, type Status} from '#src/api/status.js';
 import {wellKnown, type UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
@@ -9,6 +9,7 @@ import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
 import {impersonated, wantsImpersonation} from './authentication/impersonation.js';
 import {authenticate, Unauthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
 import {denial} from '#src/serving/authorizers/denial.js';
+import {StoreClosed} from '#src/storage/errors.js';
 import {observed} from '#src/base/eventually.js';
 import type {AccessMetrics} from './access-metrics.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
@@ -234,6 +235,7 @@ const failure = (settings: CoreSettings, request: ApiRequest, error: unknown): A
   if (error instanceof PlainRefusal) return error.response();
   const form = errorFormat(request, settings);
   if (error instanceof StatusError) return statusResponse(error.status, form);
+  if (error instanceof StoreClosed) return statusResponse(serviceUnavailable('the server has stopped').status, form);
   settings.failed(error, request);
   return statusResponse(internalError(error).status, form);
 };

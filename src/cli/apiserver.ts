@@ -7,6 +7,7 @@ import {flagValues} from '#src/options/flag-values.js';
 import {gateOf} from '#src/options/parsed-options.js';
 import {addBuildMetrics} from '#src/plane/component/metrics.js';
 import {assembleApiServer} from '#src/plane/api-server.js';
+import {authenticatesClients} from '#src/plane/authentication.js';
 import {hostPort, openSockets} from '#src/plane/sockets.js';
 import {openServingCertificates} from '#src/plane/serving-files.js';
 import {storeServersOf} from '#src/plane/store-servers.js';
@@ -19,6 +20,7 @@ export const runApiServer = async ({parsed, argv, log, clock, unhandled, version
   const {options} = parsed;
   const naming = namingOf(options.naming);
   for (const flag of parsed.set) log.v(1).info({flag}, 'flag is set');
+  if (!authenticatesClients(options)) log.warn('no client can authenticate: give --client-ca-file for client certificates, --token-auth-file for tokens, or use plat up, which makes all of it');
   const certificates = await openServingCertificates({options, naming, files, clock, log, name: 'apiserver', signal: stopping});
   const gate = gateOf(parsed);
   const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});

@@ -109,6 +109,10 @@ export const authenticationConfig = (options: AuthenticationOptions): Authentica
   };
 };
 
+/** Whether the flags name a way in which any client can authenticate. */
+export const authenticatesClients = ({clientCaFile, tokenAuthFile, requestheaderClientCaFile, serviceAccountKeyFile}: Pick<ApiserverOptions, 'clientCaFile' | 'tokenAuthFile' | 'requestheaderClientCaFile' | 'serviceAccountKeyFile'>): boolean =>
+  Boolean(clientCaFile || tokenAuthFile || requestheaderClientCaFile) || serviceAccountKeyFile.length > 0;
+
 /** Whether requests without credentials are let in as anonymous. Where everything is allowed they never are, and a warning says so. */
 export const anonymousOf = (options: AuthenticationOptions, log: Log): Anonymous | undefined => {
   if (!options.anonymousAuth) return undefined;

@@ -9,18 +9,19 @@ export const lacksFamily = (error: unknown): boolean =>
   ['EAFNOSUPPORT', 'EADDRNOTAVAIL', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 const causes: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is in use already',
+  EADDRINUSE: 'the port is in use already: choose another, or 0 for a free one',
   EACCES: 'this user may not bind to this port',
   EADDRNOTAVAIL: 'the host has no such address',
   ENOTFOUND: 'this is not an address of the host',
   EINVAL: 'this is not an address of the host',
 };
 
-/** One line that names the flags to change. */
+/** One line that names the flags to change. What the system said is added only where it is not explained. */
 export const bindError = (cause: unknown, bindAddress: string, port: number): Error => {
   const {code, message} = cause as NodeJS.ErrnoException;
   const host = isIP(bindAddress) === 6 ? `[${bindAddress}]` : bindAddress;
-  return new Error(`cannot listen on ${host}:${port} (--bind-address, --secure-port): ${causes[code ?? ''] ?? message}`, {cause});
+  const known = causes[code ?? ''];
+  return new Error(`cannot listen on ${host}:${port} (--bind-address, --secure-port): ${known ?? message}`, known === undefined ? {cause} : {});
 };
 
 /** Throws where this version of Node cannot set SO_REUSEPORT. */

@@ -315,6 +315,7 @@ test('an API server that waits for its store logs why, and names the last reason
   const {code, stderr} = await run('plat-apiserver', [...withoutStore(), '--storage-initialization-timeout=3s']);
 
   t.is(code, 1);
+  t.regex(stderr, /^W.*no client can authenticate: give --client-ca-file for client certificates, /m);
   t.is(stderr.split('\n').filter(line => line.includes(`"the store is not usable yet; it is tried again" reason="${refusedConnection}"`)).length, 1);
   t.regex(stderr, new RegExp(`^plat-apiserver: --storage-initialization-timeout: the store was not ready within 3 s: ${refusedConnection}$`, 'm'));
 });

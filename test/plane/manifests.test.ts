@@ -116,9 +116,10 @@ test('a manifest that cannot be applied is told of in one line that names file, 
     const error = await t.throwsAsync(plane.apply(join(aFolder({[file]: text}), file)), {message}, what);
     t.false(error?.message.includes('\n'), what);
   }
-  await t.throwsAsync(plane.apply('/nowhere/at-all.yaml'), {message: "/nowhere/at-all.yaml: ENOENT: no such file or directory, stat '/nowhere/at-all.yaml'"});
+  await t.throwsAsync(plane.apply('/nowhere/at-all.yaml'), {message: '/nowhere/at-all.yaml: there is no such file or folder'});
   await t.throwsAsync(plane.apply(aFolder({'a.txt': ''})), {message: /: the folder holds no file that ends in \.yaml, \.yml, \.json$/});
   await t.throwsAsync(plane.apply([{kind: 'ConfigMap'}]), {message: 'manifests[0]: apiVersion is missing'});
+  await t.throwsAsync(plane.apply([null as never]), {message: 'manifests[0]: must be an object, not null'});
 });
 
 test('everything is read before anything is written', async t => {
@@ -151,7 +152,7 @@ test('a plane has its manifests in force when it is ready', async t => {
 });
 
 test('a plane whose manifests are refused does not start', async t => {
-  await t.throwsAsync(aPlane({manifests: ['/nowhere'], controllers: []}), {message: /^\/nowhere: ENOENT/});
+  await t.throwsAsync(aPlane({manifests: ['/nowhere'], controllers: []}), {message: /^\/nowhere: there is no such file or folder$/});
 });
 
 interface Review {

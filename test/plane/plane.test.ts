@@ -3,6 +3,7 @@ import {gunzipSync} from 'node:zlib';
 import test from 'ava';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {kinds} from '#src/api/kinds.js';
+import type {StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {withErrorHandler, type Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
@@ -220,4 +221,14 @@ test('a plane logs nothing at its default level while objects, kinds and namespa
   }
 
   t.deepEqual(lines.map((line, index) => `${line} ${JSON.stringify(fields[index])} ${messageOf(fields[index]?.['err'] ?? '')}`), []);
+});
+
+test('a client of a plane that was stopped is answered with 503', async t => {
+  const plane = await startPlane({listen: false, controllerManagerArgs: ['--controllers=-*']});
+  const client = plane.client();
+  await plane.stop();
+
+  await t.throwsAsync(client.resource(kinds.namespaces).get('default'), {message: 'the server has stopped'});
+  const error = await t.throwsAsync<StatusError>(client.resource(kinds.namespaces).create({metadata: {name: 'late'}}));
+  t.deepEqual([error?.status.reason, error?.status.code], ['ServiceUnavailable', 503]);
 });

@@ -16,7 +16,7 @@ test('a port that is taken is told in one line with the flags to change', async 
   await using server = await serve(answering(() => json({})));
 
   await t.throwsAsync(listen({clock: systemClock, bindAddress: '127.0.0.1', port: server.port, tls: {}, handler: server.http}), {
-    message: `cannot listen on 127.0.0.1:${server.port} (--bind-address, --secure-port): the port is in use already`,
+    message: `cannot listen on 127.0.0.1:${server.port} (--bind-address, --secure-port): the port is in use already: choose another, or 0 for a free one`,
   });
   await t.throwsAsync(listen({clock: systemClock, bindAddress: '192.0.2.1', port: 0, tls: {}, handler: server.http}), {
     message: 'cannot listen on 192.0.2.1:0 (--bind-address, --secure-port): the host has no such address',

@@ -269,7 +269,7 @@ test('a store is open once, within a process and among processes', async t => {
   const other = new StoreProcess('open', directory);
   await other.end();
 
-  t.deepEqual(other.lines, [`the store in ${directory} is in use by process ${process.pid}`]);
+  t.deepEqual(other.lines, [`the store in ${directory} is in use by process ${process.pid}: stop that one, or give another --data-dir`]);
   await t.throwsAsync(open(directory), {message: `the store in ${directory} is already open in this process`});
   await store.create('/a', bytes('1'));
   await store.close();
@@ -281,8 +281,9 @@ test('a store is open once, within a process and among processes', async t => {
 test('a store is free as soon as the process that had it open was killed', async t => {
   const directory = fresh();
   const holder = new StoreProcess('hold', directory);
+  t.teardown(() => holder.kill());
   await holder.said(1);
-  await t.throwsAsync(open(directory), {instanceOf: StoreUnusable, message: /in use by process \d+$/});
+  await t.throwsAsync(open(directory), {instanceOf: StoreUnusable, message: /in use by process \d+: stop that one/});
 
   await holder.kill();
 
@@ -294,6 +295,7 @@ test('of processes that start at once on one directory one gets it', async t => 
   await (await open(directory)).close();
 
   const starters = Array.from({length: 4}, () => new StoreProcess('hold', directory));
+  t.teardown(() => Promise.all(starters.map(starter => starter.kill())));
   for (const starter of starters) await starter.said(1);
 
   t.is(starters.filter(({lines}) => lines[0] === 'open').length, 1, JSON.stringify(starters.map(({lines}) => lines)));

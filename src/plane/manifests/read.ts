@@ -1,4 +1,4 @@
-import {readdirSync, readFileSync, statSync} from 'node:fs';
+import {existsSync, readdirSync, readFileSync, statSync} from 'node:fs';
 import {extname, join} from 'node:path';
 import type {KubeObject} from '#src/api/types.js';
 import {messageOf} from '#src/base/message.js';
@@ -39,6 +39,7 @@ export const readManifests = (manifests: readonly Manifest[]): Document[] =>
     .map(named);
 
 const foundAt = (path: string): Found[] => {
+  if (!existsSync(path)) throw new Error(`${path}: there is no such file or folder`);
   if (!withPlace(path, () => statSync(path)).isDirectory()) return foundIn(path);
   const files = withPlace(path, () => readdirSync(path)).filter(file => endings.has(extname(file)) && !isForKustomize(file));
   if (files.length === 0) throw new Error(`${path}: the folder holds no file that ends in ${[...endings].join(', ')}`);
@@ -78,7 +79,8 @@ const apart = ({place, value}: Found): Found[] =>
     : [{place, value}];
 
 const named = ({place, value}: Found): Document => {
-  const object: KubeObject = isPlainObject(value) ? value : {};
+  if (!isPlainObject(value)) throw new Error(`${place}: must be an object, not ${value === null ? 'null' : typeof value}`);
+  const object: KubeObject = value;
   const {apiVersion, kind, metadata} = object;
   const missing = isNonEmptyText(apiVersion) ? (isNonEmptyText(kind) ? (isNonEmptyText(metadata?.name) ? undefined : 'metadata.name') : 'kind') : 'apiVersion';
   if (missing) throw new Error(`${place}: ${missing} is missing`);

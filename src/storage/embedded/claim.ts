@@ -38,7 +38,7 @@ export const claim = (tree: Tree, directory: string, naming: string): void => {
   tree.getBinary(metaKeys.owner);
   tree.transactionSync(() => {
     const owner = Number(text(tree.getBinary(metaKeys.owner)) ?? 0);
-    if (owner !== process.pid && livingReaders(tree).has(owner)) throw new StoreUnusable(`the store in ${directory} is in use by process ${owner}`);
+    if (owner !== process.pid && livingReaders(tree).has(owner)) throw new StoreUnusable(`the store in ${directory} is in use by process ${owner}: stop that one, or give another --data-dir`);
     const identity = text(tree.getBinary(metaKeys.identity));
     if (identity !== undefined) checkIdentity(directory, JSON.parse(identity) as Identity, naming);
     else tree.putSync(metaKeys.identity, Buffer.from(JSON.stringify({format, naming} satisfies Identity)));
