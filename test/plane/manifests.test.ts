@@ -96,7 +96,7 @@ test('applying again changes nothing, and takes back what others have changed', 
 
 const map = (more: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: faulty}\n${more}`;
 const faults: readonly (readonly [what: string, file: string, text: string, message: RegExp])[] = [
-  ['of an unreadable document', 'a.yaml', `${map('')}---\na: ]\nb: 1\n`, /^\S+a\.yaml, document 2: yaml: line 5: \S/],
+  ['of an unreadable document', 'a.yaml', `${map('')}---\na: ]\nb: 1\n`, /^\S+a\.yaml, document 2: yaml: line 4: \S/],
   ['of a key set twice', 'a.yaml', map('data: {a: "1"}\ndata: {}\n'), /^\S+a\.yaml: strict decoding error: yaml: unmarshal errors: line 5: key "data" already set in map$/],
   ['of unreadable JSON', 'a.json', '{', /^\S+a\.json: couldn't get version\/kind; json parse error: unexpected end of JSON input$/],
   ['of a document that is no object', 'a.yaml', '[1]', /^\S+a\.yaml: couldn't get version\/kind; json parse error: json: cannot unmarshal array/],
