@@ -40,7 +40,7 @@ const definition = (index: number) => ({
     versions: [{name: 'v1', served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: schema}, additionalPrinterColumns: [{name: 'Size', type: 'integer', jsonPath: '.spec.size'}]}],
   },
 });
-const thing = (index: number, name: string) => ({apiVersion: `${groupOf(index)}/v1`, kind: `Thing${index}`, metadata: {name}, spec: {size: 2, ports: [{name: 'http', port: 80}], field1: 'x'.repeat(400)}});
+const customObject = (index: number, name: string) => ({apiVersion: `${groupOf(index)}/v1`, kind: `Thing${index}`, metadata: {name}, spec: {size: 2, ports: [{name: 'http', port: 80}], field1: 'x'.repeat(400)}});
 
 type Call = ReturnType<typeof caller>;
 
@@ -83,7 +83,7 @@ const watchLatency = async (plane: Running, call: Call): Promise<number> => {
   const times: number[] = [];
   for (let n = 0; n < 40; n++) {
     const start = performance.now();
-    await Promise.all([made(call, collection(0), thing(0, `watched-${n}`)), heard.next().then(() => times.push(performance.now() - start))]);
+    await Promise.all([made(call, collection(0), customObject(0, `watched-${n}`)), heard.next().then(() => times.push(performance.now() - start))]);
   }
   await dispatcher.destroy();
   return times.sort((a, b) => a - b)[20]!;
@@ -95,7 +95,7 @@ const quiet = ['--controller-manager-arg=--controllers='];
 const inUse = async (directory: string, count: number): Promise<number> => {
   const plane = await startPlane(directory, quiet);
   const call = caller(plane);
-  await each(count, index => made(call, collection(index), thing(index, `used-${count}`)));
+  await each(count, index => made(call, collection(index), customObject(index, `used-${count}`)));
   await readEverything(call);
   await wait(5000);
   const memory = plane.residentMb();
@@ -142,7 +142,7 @@ export const definitionRows = async (): Promise<Row[]> => {
     if (wanted === 200) {
       rows.push(...(await news(call, count)));
       count++;
-      rows.push(row('10,000 objects of 200 kinds are made', 10_000 / (await seconds(() => each(10_000, index => made(call, collection(index % 200), thing(index % 200, `o${index}`))))), '/s', {note: 'durable, 64 clients'}));
+      rows.push(row('10,000 objects of 200 kinds are made', 10_000 / (await seconds(() => each(10_000, index => made(call, collection(index % 200), customObject(index % 200, `o${index}`))))), '/s', {note: 'durable, 64 clients'}));
       rows.push(row('who watches hears of a new object after', await watchLatency(plane, call), 'ms', {note: 'median of 40'}));
       rows.push(row('aggregated discovery', 1000 * (await seconds(() => call('GET', '/apis'))), 'ms'));
     }

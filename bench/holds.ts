@@ -30,7 +30,7 @@ export class Holds {
     const {ms, from, to} = this.#watch.stop();
     const {profile} = await this.#session.post('Profiler.stop');
     this.#session.disconnect();
-    return {ms, look: lookIn(profile, from, to)};
+    return {ms, look: blockIn(profile, from, to)};
   }
 }
 
@@ -40,14 +40,14 @@ const nameOf = ({functionName, url, lineNumber}: Profiler.ProfileNode['callFrame
 };
 
 /** Returns the most frequent text. */
-const commonest = (texts: readonly string[]): string => {
+const mostFrequent = (texts: readonly string[]): string => {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
   return [...counts].reduce((best, each) => (each[1] > best[1] ? each : best), ['', 0] as const)[0];
 };
 
 /** Returns what ran most of the time between two times in µs of the monotonic clock. */
-const lookIn = ({nodes, samples = [], timeDeltas = [], startTime}: Profiler.Profile, from: number, to: number): string => {
+const blockIn = ({nodes, samples = [], timeDeltas = [], startTime}: Profiler.Profile, from: number, to: number): string => {
   const byId = new Map(nodes.map(node => [node.id, node]));
   const parents = new Map(nodes.flatMap(({id, children = []}) => children.map(child => [child, id] as const)));
   const stacks: (readonly [called: string, inner: string])[] = [];
@@ -62,7 +62,7 @@ const lookIn = ({nodes, samples = [], timeDeltas = [], startTime}: Profiler.Prof
     const called = stack.findLast(({url}) => looking.test(url)) ?? stack.at(-1) ?? leaf;
     stacks.push([nameOf(called), nameOf(stack[0] ?? leaf)]);
   }
-  const called = commonest(stacks.map(([each]) => each));
-  const inner = commonest(stacks.filter(([each]) => each === called).map(([, each]) => each));
+  const called = mostFrequent(stacks.map(([each]) => each));
+  const inner = mostFrequent(stacks.filter(([each]) => each === called).map(([, each]) => each));
   return called === inner ? called : `${called} in ${inner}`;
 };

@@ -1,7 +1,7 @@
 import {certificateRows} from './certificates.js';
 import {definitionRows} from './definitions.js';
 import {garbageRows} from './garbage.js';
-import {lookRows} from './looks.js';
+import {controllerSyncRows} from './controller-syncs.js';
 import {manyRows} from './many.js';
 import {pkiRows} from './pki.js';
 import {requestRows} from './requests.js';
@@ -25,7 +25,7 @@ const subjects: Record<string, () => Promise<Row[]> | AsyncIterable<Row>> = {
   definitions: definitionRows,
   simulation: simulationRows,
   rollout: rolloutRows,
-  looks: lookRows,
+  looks: controllerSyncRows,
   many: manyRows,
   serving: servingRows,
   store: storeRows,
@@ -35,9 +35,9 @@ const subjects: Record<string, () => Promise<Row[]> | AsyncIterable<Row>> = {
 const number = (value: number | undefined): string =>
   value === undefined ? '' : value >= 100 ? Math.round(value).toLocaleString('en-US') : value.toPrecision(3);
 
-const cellsOf = ({name, figure, unit, baseline, ratio, note}: Row): string[] => [
+const cellsOf = ({name, value, unit, baseline, ratio, note}: Row): string[] => [
   name,
-  number(figure),
+  number(value),
   unit,
   number(baseline),
   ratio === undefined ? '' : `${Math.round(ratio * 100)} %`,
@@ -45,11 +45,11 @@ const cellsOf = ({name, figure, unit, baseline, ratio, note}: Row): string[] => 
 ];
 
 const header = ['what', 'figure', 'unit', 'raw limit', 'ratio', 'note'];
-const toTheRight = new Set([1, 3, 4]);
+const isRightAligned = new Set([1, 3, 4]);
 
 /** Formats cells in columns, numbers right-aligned. */
 const lineOf = (cells: readonly string[], widths: readonly number[]): string =>
-  cells.map((cell, column) => (toTheRight.has(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!))).join('  ').trimEnd();
+  cells.map((cell, column) => (isRightAligned.has(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!))).join('  ').trimEnd();
 
 /** Formats rows as a table. */
 const tableOf = (rows: readonly Row[]): string => {
@@ -59,23 +59,23 @@ const tableOf = (rows: readonly Row[]): string => {
 };
 
 /** Column widths for rows that are printed before all are known. */
-const usualWidths = [46, 8, 5, 9, 6, 0];
+const defaultWidths = [46, 8, 5, 9, 6, 0];
 
 /** Prints rows as they come, or all of them as a table. */
 const print = async (rows: Promise<Row[]> | AsyncIterable<Row>): Promise<void> => {
   if (!(Symbol.asyncIterator in rows)) return console.log(tableOf(await rows));
-  console.log(lineOf(header, usualWidths));
-  for await (const each of rows) console.log(lineOf(cellsOf(each), usualWidths));
+  console.log(lineOf(header, defaultWidths));
+  for await (const each of rows) console.log(lineOf(cellsOf(each), defaultWidths));
 };
 
-const chosen = process.argv.slice(2);
-const unknown = chosen.find(name => !(name in subjects));
+const selected = process.argv.slice(2);
+const unknown = selected.find(name => !(name in subjects));
 if (unknown !== undefined) {
   console.error(`there is nothing to measure named ${unknown}: choose of ${Object.keys(subjects).join(', ')}`);
   process.exit(1);
 }
 for (const [name, rows] of Object.entries(subjects)) {
-  if (chosen.length > 0 && !chosen.includes(name)) continue;
+  if (selected.length > 0 && !selected.includes(name)) continue;
   console.log(name);
   await print(rows());
   console.log();

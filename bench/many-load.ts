@@ -33,7 +33,7 @@ export const adminTls = (directory: string) => {
 const stallMs = 3000;
 const createsMs = 90_000;
 
-interface Asking {
+interface LoadClient {
   readonly method?: string;
   readonly headers?: Record<string, string>;
   readonly body?: Buffer;
@@ -41,7 +41,7 @@ interface Asking {
   readonly until?: string;
 }
 
-class Load {
+class LoadOperation {
   readonly #url: string;
   readonly #tls: ReturnType<typeof adminTls>;
   readonly #agent: https.Agent;
@@ -53,7 +53,7 @@ class Load {
   }
 
   /** Sends a request and reads the response up to that text. Returns the status. */
-  ask(path: string, {method = 'GET', headers, body, until}: Asking = {}): Promise<number> {
+  ask(path: string, {method = 'GET', headers, body, until}: LoadClient = {}): Promise<number> {
     return new Promise((resolve, reject) => {
       const request = https.request(new URL(path, this.#url), {method, agent: this.#agent, headers: {accept: 'application/json', 'user-agent': 'bench', ...headers}}, response => {
         const status = response.statusCode!;
@@ -70,7 +70,7 @@ class Load {
   }
 
   /** Reads to the end. Rejects for an error response. */
-  async read(path: string, asking?: Asking): Promise<string> {
+  async read(path: string, asking?: LoadClient): Promise<string> {
     const status = await this.ask(path, asking);
     if (status !== 200) throw new Error(`${path} answered ${status}`);
     return '';
@@ -120,7 +120,7 @@ class Load {
 }
 
 /** The load operations by name; each resolves to a note for the table. */
-export const acts: Record<string, (load: Load, of: ManyLoad) => Promise<string>> = {
+export const operations: Record<string, (load: LoadOperation, of: ManyLoad) => Promise<string>> = {
   nothing: () => wait(2000, ''),
   LIST: load => load.read(collection),
   'selector that finds none': load => load.read(`${collection}?labelSelector=app%3Dnone`),
@@ -137,8 +137,8 @@ export const acts: Record<string, (load: Load, of: ManyLoad) => Promise<string>>
 const [, , argument] = process.argv;
 if (argument && process.send) {
   const of = JSON.parse(argument) as ManyLoad;
-  const load = new Load(of);
+  const load = new LoadOperation(of);
   process.once('disconnect', () => process.exit(0));
-  process.on('message', (name: string) => void acts[name]!(load, of).then(said => process.send!({said}), (error: Error) => process.send!({said: `FAILED: ${error.message}`})));
+  process.on('message', (name: string) => void operations[name]!(load, of).then(said => process.send!({said}), (error: Error) => process.send!({said: `FAILED: ${error.message}`})));
   process.send({said: 'ready'});
 }

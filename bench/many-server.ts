@@ -14,7 +14,7 @@ export interface ManyServer {
 }
 
 /** Measurements of the server process since the last query. */
-export interface Figures {
+export interface ServerStatistics {
   /** The longest block of its event loop. */
   readonly hold: Hold;
   /** The CPU time of its main thread, and its run-queue wait. */
@@ -22,7 +22,7 @@ export interface Figures {
   readonly waitedMs: number;
   /** Memory without mapped files: at the beginning, and the maximum since. */
   readonly beganMb: number;
-  readonly mostMb: number;
+  readonly maxMb: number;
 }
 
 const at = '2026-01-01T00:00:00Z';
@@ -59,13 +59,13 @@ const run = async (what: ManyServer): Promise<void> => {
   }, 50);
   const answer = async (): Promise<void> => {
     const {worked, waited} = threadTime();
-    const figures: Figures = {hold: await holds.stop(), workedMs: worked - used.worked, waitedMs: waited - used.waited, beganMb, mostMb: Math.max(mostMb, ownMb())};
+    const statistics: ServerStatistics = {hold: await holds.stop(), workedMs: worked - used.worked, waitedMs: waited - used.waited, beganMb, maxMb: Math.max(mostMb, ownMb())};
     globalThis.gc?.();
     holds = new Holds();
     await holds.start();
     beganMb = mostMb = ownMb();
     used = threadTime();
-    process.send!(figures);
+    process.send!(statistics);
   };
   process.on('message', () => void answer());
   process.once('disconnect', () => void plane.stop().then(() => process.exit(0)));

@@ -3,8 +3,8 @@ import https from 'node:https';
 import {loadavg} from 'node:os';
 import {setTimeout as wait} from 'node:timers/promises';
 import {fileURLToPath} from 'node:url';
-import {acts, adminTls, collection, type ManyLoad} from './many-load.js';
-import type {Figures, ManyServer} from './many-server.js';
+import {operations, adminTls, collection, type ManyLoad} from './many-load.js';
+import type {ServerStatistics, ManyServer} from './many-server.js';
 import {scratch} from './programs.js';
 import {type Row, row} from './row.js';
 
@@ -12,7 +12,7 @@ const {PLAT_BENCH_OBJECTS = '100000', PLAT_BENCH_READERS = '400', PLAT_BENCH_ONL
 const count = Number(PLAT_BENCH_OBJECTS);
 const readers = Number(PLAT_BENCH_READERS);
 
-const bars = {holdMs: 50, getMs: 20, mb: 1024};
+const limits = {holdMs: 50, getMs: 20, mb: 1024};
 /** The interval of the concurrent GETs. */
 const probeMs = 5;
 
@@ -53,7 +53,7 @@ const get = (url: URL, agent: https.Agent): Promise<void> =>
   });
 
 /** Runs an operation while one object is fetched repeatedly, and returns the latencies in ms, sorted. */
-const beside = async (url: URL, agent: https.Agent, act: () => Promise<string>): Promise<{readonly said: string; readonly ms: number; readonly took: readonly number[]}> => {
+const beside = async (url: URL, agent: https.Agent, act: () => Promise<string>): Promise<{readonly note: string; readonly ms: number; readonly took: readonly number[]}> => {
   const running = {over: false};
   const took: number[] = [];
   const startedAt = performance.now();
@@ -64,7 +64,7 @@ const beside = async (url: URL, agent: https.Agent, act: () => Promise<string>):
     took.push(performance.now() - askedAt);
     await wait(probeMs);
   }
-  return {said: await acted, ms: performance.now() - startedAt, took: took.sort((a, b) => a - b)};
+  return {note: await acted, ms: performance.now() - startedAt, took: took.sort((a, b) => a - b)};
 };
 
 const within = (figure: number, bar: number, unit: string): string => `${figure <= bar ? 'within' : 'BEYOND'} ${bar} ${unit}`;
@@ -82,16 +82,16 @@ export async function* manyRows(): AsyncGenerator<Row> {
   await load.answer();
   const agent = new https.Agent({...adminTls(directory), keepAlive: true});
   const one = new URL(`${collection}/item-1`, url);
-  for (const name of Object.keys(acts).filter(name => new RegExp(PLAT_BENCH_ONLY).test(name))) {
+  for (const name of Object.keys(operations).filter(name => new RegExp(PLAT_BENCH_ONLY).test(name))) {
     await get(one, agent);
-    await server.ask<Figures>('figures');
-    const {said, ms, took} = await beside(one, agent, async () => (await load.ask<{said: string}>(name)).said);
-    const {hold, workedMs, waitedMs, beganMb, mostMb} = await server.ask<Figures>('figures');
+    await server.ask<ServerStatistics>('figures');
+    const {note, ms, took} = await beside(one, agent, async () => (await load.ask<{said: string}>(name)).said);
+    const {hold, workedMs, waitedMs, beganMb, maxMb} = await server.ask<ServerStatistics>('figures');
     const p99 = took[Math.floor(took.length * 0.99)] ?? 0;
     const worst = took.at(-1) ?? 0;
-    yield row(`longest hold: ${name}`, hold.ms, 'ms', {note: `${within(hold.ms, bars.holdMs, 'ms')}, in ${hold.look}; took ${Math.round(ms)} ms, the thread worked ${Math.round(workedMs)} and waited ${Math.round(waitedMs)} for a processor${said && `; ${said}`}`});
-    yield row('  GET beside it, 99 of 100', p99, 'ms', {note: `${within(p99, bars.getMs, 'ms')}; worst ${worst.toFixed(1)} ms of ${took.length}; load of the machine ${loadavg()[0]!.toFixed(1)}`});
-    yield row('  memory', mostMb, 'MB', {note: `${within(mostMb, bars.mb, 'MB')}; ${Math.round(mostMb - beganMb)} more than before`});
+    yield row(`longest hold: ${name}`, hold.ms, 'ms', {note: `${within(hold.ms, limits.holdMs, 'ms')}, in ${hold.look}; took ${Math.round(ms)} ms, the thread worked ${Math.round(workedMs)} and waited ${Math.round(waitedMs)} for a processor${note && `; ${note}`}`});
+    yield row('  GET beside it, 99 of 100', p99, 'ms', {note: `${within(p99, limits.getMs, 'ms')}; worst ${worst.toFixed(1)} ms of ${took.length}; load of the machine ${loadavg()[0]!.toFixed(1)}`});
+    yield row('  memory', maxMb, 'MB', {note: `${within(maxMb, limits.mb, 'MB')}; ${Math.round(maxMb - beganMb)} more than before`});
   }
   agent.destroy();
   await load.stop();

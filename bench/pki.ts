@@ -7,7 +7,7 @@ import {checkRequestSignature, createSigningRequest, parseSigningRequest, parseS
 
 interface Row {
   readonly name: string;
-  readonly figure: number;
+  readonly value: number;
   readonly unit: string;
   readonly baseline?: number;
   readonly ratio?: number;
@@ -27,8 +27,8 @@ const perSecond = (act: () => void, forMs = 700): number => {
 };
 
 const row = (name: string, baseline: number, note: string, act: () => void): Row => {
-  const figure = perSecond(act);
-  return {name: `pki: ${name}`, figure, unit: '/s', baseline, ratio: figure / baseline, note: `ECDSA P-256, one core; beside ${note}`};
+  const value = perSecond(act);
+  return {name: `pki: ${name}`, value, unit: '/s', baseline, ratio: value / baseline, note: `ECDSA P-256, one core; beside ${note}`};
 };
 
 /** Issuing and verifying certificates, compared with the cryptographic operations that they need. */

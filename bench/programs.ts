@@ -19,7 +19,7 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-const bin = (program: string): string => fileURLToPath(new URL(`../../bin/${program}`, import.meta.url));
+const programPath = (program: string): string => fileURLToPath(new URL(`../../bin/${program}`, import.meta.url));
 
 /** A directory that is removed when the benchmark ends. */
 export const scratch = async (): Promise<string> => {
@@ -31,7 +31,7 @@ export const scratch = async (): Promise<string> => {
 /** Starts a program and resolves when it prints its line that begins with `ready`. */
 export const start = async (program: string, args: readonly string[], directory: string): Promise<Running> => {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [bin(program), ...args], {stdio: ['ignore', 'pipe', 'pipe']});
+  const child = spawn(process.execPath, [programPath(program), ...args], {stdio: ['ignore', 'pipe', 'pipe']});
   let errors = '';
   child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
   const url = await new Promise<string>((resolve, reject) => {

@@ -1,7 +1,7 @@
 /** A measured value, with a baseline of the same run if there is one. */
 export interface Row {
   readonly name: string;
-  readonly figure: number;
+  readonly value: number;
   readonly unit: string;
   /** The limit of the machine, measured in the same run and unit. */
   readonly baseline?: number;
@@ -11,10 +11,10 @@ export interface Row {
 }
 
 /** A row whose ratio is calculated from its baseline. */
-export const row = (name: string, figure: number, unit: string, {baseline, note}: {baseline?: number; note?: string} = {}): Row => ({
+export const row = (name: string, value: number, unit: string, {baseline, note}: {baseline?: number; note?: string} = {}): Row => ({
   name,
-  figure,
+  value,
   unit,
-  ...(baseline === undefined ? {} : {baseline, ratio: figure / baseline}),
+  ...(baseline === undefined ? {} : {baseline, ratio: value / baseline}),
   ...(note === undefined ? {} : {note}),
 });

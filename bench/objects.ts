@@ -16,7 +16,7 @@ interface Member {
 const here = (name: string, metadata: object = {}) => ({metadata: {namespace, name, ...metadata}});
 const template = (index: number) => ({metadata: {labels: {app: 'all', n: `${index}`}}, spec: {containers: [{name: 'c', image: 'i', resources: {requests: {cpu: '10m', memory: '1Mi'}}}]}});
 const selector = (index: number) => ({matchLabels: {n: `${index}`}});
-const own = (index: number) => ({selector: {matchLabels: {made: `${index}`}}, template: {...template(index), metadata: {labels: {made: `${index}`}}}});
+const namespaced = (index: number) => ({selector: {matchLabels: {made: `${index}`}}, template: {...template(index), metadata: {labels: {made: `${index}`}}}});
 const zones = ['a', 'b', 'c'];
 
 /** In this order: nodes, objects that pods mount, pods, workloads. */
@@ -33,11 +33,11 @@ const members: readonly Member[] = [
   {kind: kinds.pods, of: index => pod(index)},
   {kind: kinds.services, of: index => ({...here(`service-${index}`), spec: {clusterIP: 'None', selector: {n: `${index}`}, ports: [{port: 80}]}})},
   {kind: kinds.endpoints, of: index => ({...here(`mirrored-${index}`), subsets: [{addresses: [{ip: '10.1.2.3'}], ports: [{port: 80}]}]})},
-  {kind: kinds.deployments, of: index => ({...here(`made-${index}`), spec: {replicas: 0, ...own(index)}})},
-  {kind: kinds.replicaSets, of: index => ({...here(`set-${index}`), spec: {replicas: 0, ...own(index)}})},
-  {kind: kinds.replicationControllers, of: index => ({...here(`rc-${index}`), spec: {replicas: 0, selector: {made: `${index}`}, template: own(index).template}})},
-  {kind: kinds.statefulSets, of: index => ({...here(`db-${index}`), spec: {serviceName: 'db', replicas: 0, ...own(index)}})},
-  {kind: kinds.daemonSets, of: index => ({...here(`agent-${index}`), spec: {...own(index), template: {...own(index).template, spec: {...template(index).spec, nodeSelector: {none: 'such'}}}}})},
+  {kind: kinds.deployments, of: index => ({...here(`made-${index}`), spec: {replicas: 0, ...namespaced(index)}})},
+  {kind: kinds.replicaSets, of: index => ({...here(`set-${index}`), spec: {replicas: 0, ...namespaced(index)}})},
+  {kind: kinds.replicationControllers, of: index => ({...here(`rc-${index}`), spec: {replicas: 0, selector: {made: `${index}`}, template: namespaced(index).template}})},
+  {kind: kinds.statefulSets, of: index => ({...here(`db-${index}`), spec: {serviceName: 'db', replicas: 0, ...namespaced(index)}})},
+  {kind: kinds.daemonSets, of: index => ({...here(`agent-${index}`), spec: {...namespaced(index), template: {...namespaced(index).template, spec: {...template(index).spec, nodeSelector: {none: 'such'}}}}})},
   {kind: kinds.jobs, of: index => ({...here(`job-${index}`), spec: {suspend: true, template: {...template(index), metadata: {}, spec: {...template(index).spec, restartPolicy: 'Never'}}}})},
   {kind: kinds.cronJobs, of: index => ({...here(`cron-${index}`), spec: {suspend: true, schedule: '0 0 * * *', jobTemplate: {spec: {template: {spec: {...template(index).spec, restartPolicy: 'Never'}}}}}})},
   {kind: kinds.horizontalPodAutoscalers, of: index => ({...here(`scaler-${index}`), spec: {maxReplicas: 2, scaleTargetRef: {apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'all'}}})},
@@ -69,7 +69,7 @@ const leaders: readonly Member[] = [
 ];
 
 /** Creates `count` objects of each kind, most of them in one namespace, which is the worst case for work that relates two collections. */
-export const crowd = async (client: Client, count: number): Promise<void> => {
+export const createObjects = async (client: Client, count: number): Promise<void> => {
   const make = async ({kind, of}: Member, index: number): Promise<void> => {
     const object = of(index) as KubeObject;
     const created = await client.resource(kind).create(object).catch((error: unknown) => {

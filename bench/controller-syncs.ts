@@ -17,7 +17,7 @@ import {Manager} from '#src/runtime/manager.js';
 import {schedulerController} from '#src/scheduler/controller.js';
 import {connect} from '#src/transport/http-connection.js';
 import {loadSettings} from '#src/transport/load-settings.js';
-import {crowd} from './crowd.js';
+import {createObjects} from './objects.js';
 import {seconds as timed} from './each.js';
 import {type Hold, Holds} from './holds.js';
 import {startPlane, type Running} from './programs.js';
@@ -31,8 +31,8 @@ const limitMs = 50;
 
 /** How long a controller must be idle before the next is measured, and the least and the longest time of a measurement: some run only periodically. */
 const restMs = 1_000;
-const leastMs = 5_000;
-const patienceMs = 30_000;
+const minMs = 5_000;
+const maxMs = 30_000;
 
 const flags = ['--horizontal-pod-autoscaler-sync-period=5s', '--legacy-service-account-token-clean-up-period=1s', '--resource-quota-sync-period=20s', '--controller-start-interval=0s'];
 
@@ -71,8 +71,8 @@ export const longestHold = async (client: Client, controller: Controller): Promi
   const startedAt = performance.now();
   const end = manager.run(stop.signal);
   await manager.ready;
-  for (let before = -1, quietSince = startedAt, now = startedAt; now - quietSince < restMs && now - startedAt < patienceMs; now = performance.now()) {
-    if (before !== counted || now - startedAt < leastMs) quietSince = now;
+  for (let before = -1, idleSince = startedAt, now = startedAt; now - idleSince < restMs && now - startedAt < maxMs; now = performance.now()) {
+    if (before !== counted || now - startedAt < minMs) idleSince = now;
     before = counted;
     await new Promise(resolve => setTimeout(resolve, 100));
   }
@@ -90,10 +90,10 @@ const progress = (line: string): void => void process.stderr.write(`${line}\n`);
 export const measured: readonly Controller[] = [...controllers.filter(({name}) => requirementsOf(name).gates.length === 0 && !requirementsOf(name).cloud), schedulerController()];
 
 /** Each controller alone, with a server in another process that has 5,000 objects of each kind: from its start until it is idle. */
-export const lookRows = async (): Promise<Row[]> => {
+export const controllerSyncRows = async (): Promise<Row[]> => {
   const plane = await startPlane(undefined, ['--naming=kubernetes', '--nodes=0', '--controller-manager-arg=--controllers=-*']);
   await using client = await remoteClient(plane);
-  const took = await timed(() => crowd(client, count));
+  const took = await timed(() => createObjects(client, count));
   progress(`made ${count} objects of each kind in ${took.toFixed(0)} s`);
   const rows: Row[] = [];
   let worst = {ms: 0, look: 'none'};
