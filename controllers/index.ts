@@ -36,7 +36,7 @@ import ttlAfterFinished from './ttl-after-finished/controller.js';
 import validatingAdmissionPolicyStatus from './validatingadmissionpolicy-status/controller.js';
 import volumeAttributesClassProtection from './volumeattributesclass-protection/controller.js';
 
-/** Every controller there is. */
+/** All controllers. */
 export const controllers: readonly Controller[] = [
   certificateSigningRequestApproving,
   certificateSigningRequestCleaner,

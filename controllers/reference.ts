@@ -5,7 +5,7 @@ const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 
 const code = (words: readonly string[]): string => words.map(word => `\`${word}\``).join(', ') || '-';
 
-/** The page about controllers: one row for each that exists, whether it is part of this build or not. */
+/** Returns the reference page of controllers: one row for each upstream controller, implemented or not. */
 export const controllersReference = (): string => {
   const built = new Map(controllers.map(controller => [controller.name, controller]));
   const rows = controllerNames.map(({name, aliases = [], offByDefault, gates = [], cloud}) => {

@@ -3,17 +3,17 @@ import {formatQuantity, milliQuantity, parseQuantity, quantityMilliValue, type Q
 export const maxMilli = 2n ** 63n - 1n;
 const maxReplicas = 2 ** 31 - 1;
 
-/** An amount in thousandths, at most as many as 64 bits hold. */
+/** Converts a quantity to thousandths, capped at 64 bits. */
 export const milliOf = (amount: Quantity): bigint => {
   const milli = quantityMilliValue(amount);
   return milli > maxMilli ? maxMilli : milli;
 };
 export const milliText = (text: string): bigint => milliOf(parseQuantity(String(text)));
 
-/** Thousandths as objects carry them. */
+/** Formats thousandths as a quantity. */
 export const textOfMilli = (milli: bigint): string => formatQuantity(milliQuantity(milli));
 
-/** The sum of amounts, at most as much as 64 bits hold. */
+/** Returns the sum of amounts, capped at 64 bits. */
 export const sumOf = (amounts: Iterable<bigint>): bigint => {
   let sum = 0n;
   for (const amount of amounts) {
@@ -23,5 +23,5 @@ export const sumOf = (amounts: Iterable<bigint>): bigint => {
   return sum;
 };
 
-/** A whole number of replicas that is enough. */
+/** Rounds a number of replicas up, capped at the maximum. */
 export const clampReplicas = (replicas: number): number => Math.min(Math.ceil(replicas), maxReplicas);

@@ -4,31 +4,31 @@ import {isReady} from '#src/model/pod/state.js';
 import {clampReplicas, maxMilli, sumOf} from './amounts.js';
 import {groupPods, type ReadinessDelays, type Samples} from './samples.js';
 
-/** How far from 1 the ratio of what is to what should be may lie without anything being scaled. */
+/** How far the usage ratio may be from 1 without scaling. */
 export interface Tolerances {
   readonly up: number;
   readonly down: number;
 }
 
-/** What a calculation goes out from besides its samples. */
+/** The input of a calculation, besides its samples. */
 export interface CalculationInput {
   readonly pods: readonly Frozen<Pod>[];
-  /** How many replicas are asked for now. */
+  /** The requested replicas. */
   readonly current: number;
   readonly tolerances: Tolerances;
   readonly delays: ReadinessDelays;
   readonly now: number;
 }
 
-/** How many replicas a measurement asks for, and what was measured on average of a pod, in thousandths. */
+/** The proposed replicas, and the average measured usage per pod, in thousandths. */
 export interface ReplicaProposal {
   readonly replicas: number;
   readonly average: bigint;
-  /** The share of what was asked for that was used, in percent. */
+  /** The usage as a percentage of the requests. */
   readonly utilization?: number;
 }
 
-/** What a set of samples comes to. */
+/** The ratio of usage to target. */
 interface UsageRatio {
   readonly ratio: number;
   readonly average: bigint;
@@ -36,7 +36,7 @@ interface UsageRatio {
 }
 type Values = ReadonlyMap<string, bigint>;
 
-/** A way to weigh samples, and what a pod without one is taken to use when there shall be fewer. */
+/** A target, and the usage to assume for pods without a sample when scaling down. */
 export interface UsageTarget {
   readonly resource: string;
   ratioOf(values: Values): UsageRatio;
@@ -47,7 +47,7 @@ const isWithin = (ratio: number, {up, down}: Tolerances): boolean => 1 - down <=
 
 const average = (values: Values): bigint => sumOf(values.values()) / BigInt(values.size);
 
-/** Use against a target for each pod, both in thousandths. */
+/** A target for the average usage per pod, both in thousandths. */
 export const averageValueTarget = (target: bigint, resource = ''): UsageTarget => ({
   resource,
   ratioOf(values) {
@@ -57,7 +57,7 @@ export const averageValueTarget = (target: bigint, resource = ''): UsageTarget =
   defaultUsage: () => target,
 });
 
-/** Use as a share of what the pods ask for, against a target in percent. */
+/** A target for the usage as a percentage of the pods' requests. */
 export const utilizationTarget = (target: number, resource: string, requests: ReadonlyMap<string, bigint>): UsageTarget => ({
   resource,
   ratioOf(values) {
@@ -73,7 +73,7 @@ export const utilizationTarget = (target: number, resource: string, requests: Re
 
 const proposal = (replicas: number, {average: used, utilization}: UsageRatio): ReplicaProposal => ({replicas, average: used, ...(utilization === undefined ? {} : {utilization})});
 
-/** Samples of pods that count. Throws when none is left. */
+/** Returns the samples of the pods that count. Throws when none is left. */
 export const usableSamples = (samples: Samples, {pods, delays, now}: CalculationInput, resource: string) => {
   if (pods.length === 0) throw new Error('no pods returned by selector while calculating replica count');
   const groups = groupPods(pods, samples, resource, delays, now);
@@ -84,8 +84,8 @@ export const usableSamples = (samples: Samples, {pods, delays, now}: Calculation
 };
 
 /**
- * How many replicas bring the samples of pods to their target. Pods without samples are taken to use what holds the change back: the target
- * when there would be fewer, nothing when there would be more, as pods that are not ready are. A change that they turn around is not made.
+ * Returns the replicas that bring the usage to its target. Pods without samples count conservatively: with the target usage when scaling
+ * down, with none when scaling up, as unready pods do. A change that this reverses is not made.
  */
 export const replicasForPods = ({groups: {ready, unready, missing}, values}: ReturnType<typeof usableSamples>, {current, tolerances}: CalculationInput, {ratioOf, defaultUsage}: UsageTarget): ReplicaProposal => {
   const first = ratioOf(values);
@@ -101,7 +101,7 @@ export const replicasForPods = ({groups: {ready, unready, missing}, values}: Ret
   return proposal((second < 1 && replicas > current) || (second > 1 && replicas < current) ? current : replicas, first);
 };
 
-/** How many replicas bring one value to its target, both in thousandths. From none it takes as many as the value is of the target. */
+/** Returns the replicas that bring one value to its target, both in thousandths. From 0 replicas the ratio itself is used. */
 export const replicasForValue = (value: bigint, target: bigint, {pods, current, tolerances}: CalculationInput): number => {
   const ratio = Number(value) / Number(target);
   if (current === 0) return clampReplicas(ratio);
@@ -110,7 +110,7 @@ export const replicasForValue = (value: bigint, target: bigint, {pods, current, 
   return clampReplicas(ratio * pods.filter(pod => pod.status?.phase === 'Running' && isReady(pod)).length);
 };
 
-/** How many replicas bring the part of each in one value to a target, all in thousandths. `running`: how many there are. */
+/** Returns the replicas that bring the average of one value per replica to its target, all in thousandths. `running`: the current replicas. */
 export const replicasForAverage = (value: bigint, target: bigint, running: number, tolerances: Tolerances): ReplicaProposal => {
   const ratio = Number(value) / (Number(target) * running);
   const replicas = isWithin(ratio, tolerances) ? running : clampReplicas(Number(value) / Number(target));

@@ -4,7 +4,7 @@ import type {Autoscaler, ConditionText} from './limits.js';
 export type Status = NonNullable<Autoscaler['status']>;
 type Condition = NonNullable<Status['conditions']>[number];
 
-/** What is told of an autoscaler, put together in the course of one look. The time of a condition moves with its status alone. */
+/** Collects the conditions of an autoscaler during one sync. The time of a condition changes with its status. */
 export class Conditions {
   readonly #conditions: Condition[];
   readonly #now: number;

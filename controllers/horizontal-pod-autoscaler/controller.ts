@@ -4,8 +4,8 @@ import type {Options} from './options.js';
 import {autoscalerReconciler} from './reconcile.js';
 
 /**
- * Gives workloads as many pods as what is measured of them asks for. Every autoscaler is looked at once a period, however often it changes and
- * whether or not the last look failed; what was recommended and done before is remembered in memory alone.
+ * Scales workloads by the metrics of their pods. Every autoscaler is synced once per period, regardless of changes and
+ * failures; recommendations and scale events are kept in memory only.
  */
 export default defineController<Options>({
   doc: 'Scales workloads to what is measured of their pods, or of anything else that an autoscaler names.',

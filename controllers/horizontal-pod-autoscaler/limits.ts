@@ -7,7 +7,7 @@ export type Behavior = Frozen<NonNullable<NonNullable<Autoscaler['spec']>['behav
 type Rules = NonNullable<Behavior['scaleUp']>;
 type Policy = NonNullable<Rules['policies']>[number];
 
-/** A verdict as a condition tells it. */
+/** The reason and message of a condition. */
 export interface ConditionText {
   readonly reason: string;
   readonly message: string;
@@ -18,13 +18,13 @@ export interface Bounds {
   readonly max: number;
 }
 
-/** What is wanted of a target, and what there is. */
+/** The desired and the current replicas. */
 export interface ScaleRequest extends Bounds {
   readonly current: number;
   readonly desired: number;
 }
 
-/** What becomes of a wish: `stable` is what it came to over time, `replicas` what is done of that now. */
+/** The result: the replicas to scale to, and the conditions. */
 export interface LimitedScale {
   readonly replicas: number;
   readonly able: ConditionText;
@@ -51,7 +51,7 @@ const limitedScale = ({desired}: ScaleRequest, stable: number, held: ConditionTe
   limited: {...condition, status: replicas === stable ? 'False' : 'True'},
 });
 
-/** The most there may be at once, where no behaviour says more. */
+/** Returns the scale-up limit without a behavior. */
 const defaultScaleUpLimit = (current: number): number => Math.max(2 * current, 4);
 
 const limitWithoutBehavior = ({current, desired, min, max}: ScaleRequest): LimitedReplicas => {
@@ -61,7 +61,7 @@ const limitWithoutBehavior = ({current, desired, min, max}: ScaleRequest): Limit
   return {replicas: desired, condition: withinRange};
 };
 
-/** Settles a wish where no behaviour is given: nothing shrinks below what was recommended within the window. Notes the wish. */
+/** Limits a request without a behavior: the highest recommendation within the window applies. Records the request. */
 export const scaleWithoutBehavior = (request: ScaleRequest, history: History, windowMs: number, now: number): LimitedScale => {
   const since = now - windowMs;
   const stable = Math.max(request.desired, ...history.recommendedFrom(since));
@@ -75,7 +75,7 @@ const stabilize = ({current, desired}: ScaleRequest, history: History, up: numbe
   return Math.min(Math.max(current, least), most);
 };
 
-/** What the policies allow to come to, from what there was at the start of each one's period. `Disabled` allows no change. */
+/** Returns the size that the policies allow, each relative to the size at the start of its period. `Disabled` allows no change. */
 const allowedByPolicies = ({policies = [], selectPolicy}: Rules, current: number, history: History, now: number, to: (policy: Policy, start: number) => number, largest: (...counts: number[]) => number, smallest: (...counts: number[]) => number): number => {
   if (selectPolicy === 'Disabled') return current;
   const counts = policies.map(policy => to(policy, current - history.grownAfter(now - policy.periodSeconds * 1000)));
@@ -96,7 +96,7 @@ const limitByBehavior = ({current, desired, min, max}: ScaleRequest, {scaleUp = 
   return {replicas: desired, condition: withinRange};
 };
 
-/** Settles a wish by the rules of a behaviour; `windowMs` is that of shrinking where the behaviour gives none. Notes the wish. */
+/** Limits a request by a behavior; `windowMs` is the default of the scale-down window. Records the request. */
 export const scaleByBehavior = (request: ScaleRequest, behavior: Behavior, history: History, windowMs: number, now: number): LimitedScale => {
   const up = now - (behavior.scaleUp?.stabilizationWindowSeconds ?? 0) * 1000;
   const downSeconds = behavior.scaleDown?.stabilizationWindowSeconds;
@@ -106,6 +106,6 @@ export const scaleByBehavior = (request: ScaleRequest, behavior: Behavior, histo
   return limitedScale(request, stable, request.desired >= request.current ? heldLow : heldHigh, limitByBehavior({...request, desired: stable}, behavior, history, now));
 };
 
-/** The longest period of policies in the direction of a change, in ms: changes before it are of no use. */
+/** Returns the longest policy period in the direction of a change, in ms: older scale events are not needed. */
 export const longestPeriodMs = ({scaleUp, scaleDown}: Behavior, change: number): number =>
   1000 * Math.max(0, ...((change > 0 ? scaleUp : scaleDown)?.policies ?? []).map(({periodSeconds}) => periodSeconds));

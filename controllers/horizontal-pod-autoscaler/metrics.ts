@@ -3,16 +3,16 @@ import {exponentialBuckets, type Meter} from '#src/base/meter.js';
 import type {ObjectKey} from '#src/api/key.js';
 
 export type Action = 'scale_up' | 'scale_down' | 'none';
-/** Whose fault a failure was. */
+/** The cause of a failure. */
 export type Fault = 'spec' | 'internal' | 'none';
 
 const prefix = 'horizontal_pod_autoscaler_controller';
 const buckets = exponentialBuckets(0.001, 2, 15);
 
-/** The direction of a change. */
+/** Returns the direction of a change. */
 export const actionOf = (from: number, to: number): Action => (to > from ? 'scale_up' : to < from ? 'scale_down' : 'none');
 
-/** What the controller tells of its own work. */
+/** The controller's metrics. */
 export const autoscalerMetrics = (meter: Meter, clock: Clock, autoscalers: () => number) => {
   const reconciliations = {
     total: meter.counter({name: `${prefix}_reconciliations_total`, help: 'How often autoscalers were looked at, by what was done and whose fault a failure was.', labels: ['action', 'error']}),

@@ -1,6 +1,6 @@
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 
-/** What the autoscaler reads of the flags. */
+/** The options that the autoscaler reads. */
 export type Options = Pick<
   ControllerManagerOptions,
   | 'concurrentHorizontalPodAutoscalerSyncs'

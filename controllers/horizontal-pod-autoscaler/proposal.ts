@@ -14,19 +14,19 @@ export type MetricStatus = NonNullable<NonNullable<Autoscaler['status']>['curren
 type Target = NonNullable<MetricSpec['resource']>['target'];
 type Identifier = NonNullable<MetricSpec['pods']>['metric'];
 
-/** What one metric asks for, how it is called, and what of it is shown. */
+/** The replicas that one metric asks for, the metric's name and its status. */
 export interface Proposal {
   readonly replicas: number;
   readonly name: string;
   readonly status: MetricStatus;
 }
 
-/** A metric that says nothing: `reason` is the condition's and the event's, `told` the text there, `message` that of the whole. */
+/** A metric that could not be computed: `reason` and `eventMessage` are for the condition and the event, `message` for the overall error. */
 export class MetricError extends Error {
   override readonly name = 'NoProposal';
   readonly reason: string;
   readonly eventMessage: string;
-  /** Whether the autoscaler itself is at fault. */
+  /** Whether the autoscaler's spec is invalid. */
   readonly isOfSpec: boolean;
 
   constructor(reason: string, eventMessage: string, message: string, isOfSpec: boolean) {
@@ -37,19 +37,19 @@ export class MetricError extends Error {
   }
 }
 
-/** What a metric is measured with. */
+/** The context of computing a metric. */
 export interface MetricContext extends CalculationInput {
   readonly sources: MetricSources;
   readonly namespace: string;
   /** The pods' selector. */
   readonly selector: LabelSelector;
-  /** How many replicas there are. */
+  /** The current replicas. */
   readonly running: number;
-  /** Whether requests of pods as a whole count. */
+  /** Whether pod-level requests count. */
   readonly podLevel: boolean;
 }
 
-/** Says what was being done when something failed. */
+/** Prefixes an error with what failed. */
 const wrapError = async <T>(what: string, work: Promise<T>): Promise<T> => {
   try {
     return await work;
@@ -60,7 +60,7 @@ const wrapError = async <T>(what: string, work: Promise<T>): Promise<T> => {
 
 const identifierOf = ({name, selector}: Identifier) => ({name, ...(selector ? {selector: structuredClone(selector) as object} : {})});
 
-/** A metric's own selector; without one nothing is left out, as the original asks for no less. */
+/** Returns a metric's own selector; without one everything matches, as upstream requests it. */
 const ofMetric = (selector: Frozen<LabelSelectorObject> | undefined): LabelSelector => (selector ? labelSelectorOf(selector) : everything);
 
 interface MetricResult {
@@ -141,7 +141,7 @@ const ofExternal = async (context: MetricContext, {metric, target}: NonNullable<
   throw new Error('invalid external metric source: neither a value target nor an average value target was set');
 };
 
-/** A kind of metric: how it is measured, the reason told when it cannot be, and what is put before the cause then. */
+/** A metric source: how it is computed, the reason of a failure, and the prefix of its message. */
 interface Source {
   readonly reason: string;
   readonly failure: string;
@@ -184,7 +184,7 @@ const sourceOf = (spec: MetricSpec, context: MetricContext): Source | undefined 
   return undefined;
 };
 
-/** What one metric of an autoscaler asks for. Rejects with a `NoProposal` when it says nothing. */
+/** Computes the replicas that one metric asks for. Rejects with a `MetricError`. */
 export const proposalOf = async (spec: MetricSpec, context: MetricContext): Promise<Proposal> => {
   const source = sourceOf(spec, context);
   if (!source) {

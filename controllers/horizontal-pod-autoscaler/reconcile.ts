@@ -20,7 +20,7 @@ import {MetricError, proposalOf, type MetricStatus, type MetricContext} from './
 import {SelectionError, Selections, type Selection} from './selection.js';
 import {metricSources} from './sources.js';
 
-/** A failure that the condition and the event tell already. */
+/** A failure that is reported in a condition and an event already. */
 class Failed extends Error {
   readonly fault: Fault;
 
@@ -30,16 +30,16 @@ class Failed extends Error {
   }
 }
 
-/** What the metrics of an autoscaler ask for together. */
+/** The combined result of an autoscaler's metrics. */
 interface Demand {
   readonly replicas: number;
   readonly name: string;
   readonly statuses: readonly MetricStatus[];
-  /** Why some metrics say nothing, while others do. */
+  /** Why some metrics could not be computed, while others could. */
   readonly error: Failed | undefined;
 }
 
-/** What is done with a target, and why. */
+/** The decision on a target, with its reason. */
 interface Decision {
   readonly replicas: number;
   readonly reason: string;
@@ -47,7 +47,7 @@ interface Decision {
   readonly error?: Failed | undefined;
 }
 
-/** The autoscalers' loop. What is remembered of an autoscaler goes with it: one of the same name begins anew. */
+/** Reconciles autoscalers. The history of an autoscaler is deleted with it: one of the same name starts anew. */
 export const autoscalerReconciler = (context: KeyedContext<Options>): Reconcile => {
   const {lister, listen, enqueue, writer, events, clock, client, options, gates, meter} = context;
   const autoscalers = lister(kinds.horizontalPodAutoscalers);
@@ -57,7 +57,7 @@ export const autoscalerReconciler = (context: KeyedContext<Options>): Reconcile 
   const selections = new Selections(lister(kinds.pods));
   const histories = new Map<string, {readonly uid: string; readonly history: History}>();
   const ownMetrics = autoscalerMetrics(meter, clock, () => selections.size);
-  /** What was logged last of each autoscaler that fails, so that it is not logged again every period. */
+  /** The last logged failure of each autoscaler, so that it is not logged again every period. */
   const logged = new Map<string, string>();
   const readinessDelays = {cpuInitializationMs: options.horizontalPodAutoscalerCpuInitializationPeriod, initialReadinessMs: options.horizontalPodAutoscalerInitialReadinessDelay};
   const periodMs = options.horizontalPodAutoscalerSyncPeriod;
@@ -89,7 +89,7 @@ export const autoscalerReconciler = (context: KeyedContext<Options>): Reconcile 
     return {up: of(spec?.behavior?.scaleUp?.tolerance), down: of(spec?.behavior?.scaleDown?.tolerance)};
   };
 
-  /** The scale of the target, by the first resource of its kind that has one. Rejects with why there is none. */
+  /** Reads the scale of the target, from the first resource of its kind that has one. Rejects with the reason otherwise. */
   const scaleOf = async (hpa: Frozen<Autoscaler>): Promise<{readonly scale: Scale; readonly resource: FoundResource}> => {
     const namespace = hpa.metadata?.namespace ?? '';
     const {apiVersion = '', kind, name} = hpa.spec!.scaleTargetRef;
@@ -121,7 +121,7 @@ export const autoscalerReconciler = (context: KeyedContext<Options>): Reconcile 
     }
   };
 
-  /** The largest proposal. Rejects when no metric says anything, or when fewer replicas were asked for while some metric does not say anything. */
+  /** Returns the largest proposal. Rejects when no metric could be computed, or when the result would scale down while some metric could not be computed. */
   const demandOf = async (hpa: Frozen<Autoscaler>, scale: Scale, conditions: Conditions, statuses: MetricStatus[]): Promise<Demand> => {
     const {selector, pods} = selected(hpa, scale, conditions);
     const current = scale.spec?.replicas ?? 0;
@@ -194,11 +194,11 @@ export const autoscalerReconciler = (context: KeyedContext<Options>): Reconcile 
       throw new Failed(`failed to update status for ${hpa.metadata?.name}: ${messageOf(error)}`, 'internal', error);
     }
   };
-  /** What goes wrong with the status on top of a failure is told, and the failure stands. */
+  /** A failure to write the status is logged; the original failure is thrown. */
   const writeStatusOnFailure = (hpa: Frozen<Autoscaler>, status: Status) =>
     write(hpa, status).catch((error: unknown) => (isTransient(error, 1) ? context.log.v(2).info : context.log.error)({key: keyText(keyOf(hpa)), err: error}, 'the status of an autoscaler was not written'));
 
-  /** Resolves to what was done. */
+  /** Resolves to the action taken. */
   const syncAutoscaler = async (hpa: Frozen<Autoscaler>, attempt: Attempt): Promise<Action> => {
     const key = keyOf(hpa);
     const former = copyOf<Autoscaler>(hpa).status ?? ({} as Status);
@@ -258,7 +258,7 @@ export const autoscalerReconciler = (context: KeyedContext<Options>): Reconcile 
     return actionOf(current, replicas);
   };
 
-  /** What is to be scaled may come later, or has gone before its autoscaler: its conditions and Events tell, and of every other failure while it stays the same. */
+  /** Expected failures, such as a missing target, and repeated ones are not logged as errors: conditions and Events report them. */
   const isExpectedFailure = (key: ObjectKey, error: unknown): boolean => {
     if (isTransient(error, 1) || originsOf(error).every(origin => origin instanceof NoSuchKind)) return true;
     const isRepeated = logged.get(keyText(key)) === messageOf(error);
@@ -274,7 +274,7 @@ export const autoscalerReconciler = (context: KeyedContext<Options>): Reconcile 
       ownMetrics.countReconciliation(await syncAutoscaler(hpa, attempt), 'none', since);
       logged.delete(keyText(key));
     } catch (error) {
-      // The next look is a period away however this one went.
+      // The next sync is one period away in any case.
       ownMetrics.countReconciliation('none', error instanceof Failed ? error.fault : 'internal', since);
       (isExpectedFailure(key, error) ? attempt.log.v(2).info : attempt.log.error)({err: error}, 'an autoscaler could not be served');
     }

@@ -5,7 +5,7 @@ import {podRequests} from '#src/model/pod/requests.js';
 import {isPodLevelResource} from '#src/model/resource-names.js';
 import {milliOf, milliText} from './amounts.js';
 
-/** Whether the pod asks for anything as a whole. */
+/** Whether the pod has pod-level requests. */
 const hasPodLevelRequests = ({spec}: Frozen<Pod>): boolean => Object.keys(spec?.resources?.requests ?? {}).some(isPodLevelResource);
 
 const ofWhole = (pod: Frozen<Pod>, resource: string): bigint => {
@@ -25,6 +25,6 @@ const ofContainers = ({metadata, spec}: Frozen<Pod>, resource: string, only: str
   }, 0n);
 };
 
-/** What each pod asks for of a resource, in thousandths: all its containers, or the one that is named. Throws for a pod that does not say. */
+/** Returns each pod's request of a resource, in thousandths: of all its containers, or of the named one. Throws for a pod without a request. */
 export const requestsOf = (pods: readonly Frozen<Pod>[], resource: string, container: string, podLevel: boolean): ReadonlyMap<string, bigint> =>
   new Map(pods.map(pod => [pod.metadata?.name ?? '', podLevel && !container && hasPodLevelRequests(pod) ? ofWhole(pod, resource) : ofContainers(pod, resource, container)]));

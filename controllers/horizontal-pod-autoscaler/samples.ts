@@ -2,32 +2,32 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {parseTime} from '#src/api/time.js';
 
-/** What one pod was measured at, in thousandths, over `windowMs` up to `timestamp` (ms since the epoch). */
+/** The measured value of a pod, in thousandths, over `windowMs` up to `timestamp` (ms since the epoch). */
 export interface Sample {
   readonly value: bigint;
   readonly timestamp: number;
   readonly windowMs: number;
 }
 
-/** Samples by the name of the pod. */
+/** Samples by pod name. */
 export type Samples = ReadonlyMap<string, Sample>;
 
-/** For how long a pod's first samples of CPU say nothing of its later use. */
+/** For how long a pod's first CPU samples are ignored. */
 export interface ReadinessDelays {
   readonly cpuInitializationMs: number;
   readonly initialReadinessMs: number;
 }
 
 export interface PodGroups {
-  /** How many pods have a sample that counts. */
+  /** The number of pods with a usable sample. */
   readonly ready: number;
   readonly unready: readonly string[];
   readonly missing: readonly string[];
-  /** On their way out: they count for nothing. */
+  /** Terminating or failed pods, which do not count. */
   readonly ignored: readonly string[];
 }
 
-/** Whether a sample of CPU is from before the pod did its usual work. */
+/** Whether a CPU sample is from before the pod was initialized. */
 const isBeforeReadiness = ({status}: Frozen<Pod>, {timestamp, windowMs}: Sample, {cpuInitializationMs, initialReadinessMs}: ReadinessDelays, now: number): boolean => {
   const condition = status?.conditions?.find(({type}) => type === 'Ready');
   const started = parseTime(status?.startTime);
@@ -37,7 +37,7 @@ const isBeforeReadiness = ({status}: Frozen<Pod>, {timestamp, windowMs}: Sample,
   return started + cpuInitializationMs > now ? isUnready || timestamp < changedAt + windowMs : isUnready && started + initialReadinessMs > changedAt;
 };
 
-/** Sorts pods by what their samples are worth; only those of CPU depend on whether the pod is ready. */
+/** Groups pods by the use of their samples; readiness matters only for CPU. */
 export const groupPods = (pods: readonly Frozen<Pod>[], samples: Samples, resource: string, delays: ReadinessDelays, now: number): PodGroups => {
   let ready = 0;
   const unready: string[] = [];

@@ -6,12 +6,12 @@ import {parseLabelSelector, type LabelSelector} from '#src/api/selectors/label-s
 import {messageOf} from '#src/base/message.js';
 import {SelectorIndex} from './selector-index.js';
 
-/** Why an autoscaler cannot tell whose pods are meant. */
+/** Why the pods of an autoscaler cannot be selected. */
 export class SelectionError extends Error {
   override readonly name = 'NoSelection';
-  /** The reason of the event, and of the condition. */
+  /** The reasons of the event and of the condition. */
   readonly reasons: readonly [event: string, condition: string];
-  /** The text of the condition, where it is not the event's. */
+  /** The message of the condition, where it differs from the event's. */
   readonly conditionMessage: string;
 
   constructor(reasons: SelectionError['reasons'], message: string, conditionMessage = message) {
@@ -26,7 +26,7 @@ export interface Selection {
   readonly pods: readonly Frozen<Pod>[];
 }
 
-/** Finds the pods of targets, and remembers by which selectors, since pods that several autoscalers select are scaled by none. */
+/** Selects the pods of targets, and keeps all selectors: pods selected by several autoscalers are not scaled. */
 export class Selections {
   readonly #pods: Lister<Pod>;
   /** By namespace. */
@@ -54,7 +54,7 @@ export class Selections {
     if (sharing?.size === 0) this.#selectors.delete(key.namespace);
   }
 
-  /** The pods of a scale's selector. Throws a `NoSelection`. */
+  /** Returns the pods of a scale's selector. Throws a `SelectionError`. */
   select(key: ObjectKey, text: string): Selection {
     if (text === '') throw new SelectionError(['SelectorRequired', 'InvalidSelector'], 'selector is required', "the HPA target's scale is missing a selector");
     const selector = read(text);

@@ -3,20 +3,20 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 
-/** A selector, and the keys of the autoscalers whose targets have it. */
+/** A selector, and the keys of the autoscalers that use it. */
 interface Entry {
   readonly selector: LabelSelector;
   readonly keys: Set<string>;
-  /** Under which labels it is filed. */
+  /** The labels it is indexed under. */
   readonly labelKeys: readonly string[];
 }
 
 const anyLabels = '';
 const labelKey = (label: string, value: string): string => `${label}=${value}`;
 
-/** The selectors of the autoscalers of one namespace: each is filed under one label that it demands, the one that fewest others are filed under. */
+/** The selectors of the autoscalers of one namespace: each is indexed under one label that it requires, the one with the fewest selectors. */
 export class SelectorIndex {
-  /** An autoscaler that was not looked at yet has none. */
+  /** Undefined for an autoscaler that was not synced yet. */
   readonly #entries = new Map<string, Entry | undefined>();
   readonly #byText = new Map<string, Entry>();
   readonly #byLabel = new Map<string, Set<Entry>>();
@@ -29,12 +29,12 @@ export class SelectorIndex {
     return this.#entries.has(key);
   }
 
-  /** Notes an autoscaler that is to be looked at. */
+  /** Adds an autoscaler without a selector yet. */
   known(key: string): void {
     if (!this.#entries.has(key)) this.#entries.set(key, undefined);
   }
 
-  /** Notes the selector of an autoscaler. */
+  /** Sets the selector of an autoscaler. */
   set(key: string, selector: LabelSelector): void {
     const text = selector.toString();
     const before = this.#entries.get(key);
@@ -56,7 +56,7 @@ export class SelectorIndex {
     }
   }
 
-  /** The autoscalers whose selectors match any of the pods. Pods that are labelled alike are looked at once. */
+  /** Returns the autoscalers whose selectors match any of the pods. Pods with equal labels are checked once. */
   of(pods: readonly Frozen<Pod>[]): string[] {
     const alike = new Map(pods.map(({metadata}) => [JSON.stringify(metadata?.labels ?? {}), metadata?.labels ?? {}]));
     const found = new Set<Entry>();

@@ -12,7 +12,7 @@ import {messageOf} from '#src/base/message.js';
 import {milliText} from './amounts.js';
 import type {Sample, Samples} from './samples.js';
 
-/** A value of the other two APIs of metrics; its window is spelled in two ways. */
+/** A value of the custom or external metrics API; the window has two spellings. */
 interface MetricValue {
   readonly describedObject?: {readonly name?: string};
   readonly timestamp?: string;
@@ -24,15 +24,15 @@ interface List<T> {
   readonly items?: readonly T[];
 }
 
-/** The window of a value that gives none. */
+/** The default window of a value. */
 const defaultWindowMs = 60_000;
 
-/** Versions of the API of metrics of objects, best first. */
+/** Versions of the custom metrics API, in order of preference. */
 const customVersions = ['v1beta2', 'v1beta1'];
 
-/** Where figures come from: three APIs that servers beside the API server serve, any of which may be missing. All reject with why there are none. */
+/** Reads the three metrics APIs, which aggregated servers provide; any may be missing. All methods reject with the reason. */
 export interface MetricSources {
-  /** What pods use of a resource: all containers of a pod together, or the one that is named. */
+  /** Returns pods' usage of a resource: of all containers together, or of the named one. */
   resource(resource: string, namespace: string, selector: LabelSelector, container: string): Promise<Samples>;
   pods(metric: string, namespace: string, selector: LabelSelector, metricSelector: LabelSelector): Promise<Samples>;
   object(metric: string, namespace: string, described: Scaled, metricSelector: LabelSelector): Promise<bigint>;
@@ -41,7 +41,7 @@ export interface MetricSources {
 
 const sampleOf = ({timestamp, window}: PodMetrics, value: bigint): Sample => ({value, timestamp: parseTime(timestamp) ?? 0, windowMs: parseDuration(window ?? '') ?? 0});
 
-/** The sum over all containers; a pod one of whose containers was not measured has none. */
+/** Sums over all containers; a pod with an unmeasured container has no sample. */
 const ofPods = (items: readonly PodMetrics[], resource: string): Samples => {
   const samples = new Map<string, Sample>();
   for (const item of items) {
@@ -52,7 +52,7 @@ const ofPods = (items: readonly PodMetrics[], resource: string): Samples => {
   return samples;
 };
 
-/** What one container of each pod uses; a pod whose metrics lack the container has none. */
+/** Returns the usage of one container of each pod; a pod without metrics of the container has no sample. */
 const ofContainers = (items: readonly PodMetrics[], resource: string, only: string): Samples => {
   const samples = new Map<string, Sample>();
   for (const item of items) {
@@ -62,12 +62,12 @@ const ofContainers = (items: readonly PodMetrics[], resource: string, only: stri
   return samples;
 };
 
-/** Metrics from outside are a resource each. */
+/** Each external metric is a resource. */
 const externalMetric = (metric: string) => kind('external.metrics', 'v1beta1', 'ExternalMetricValue', encodeURIComponent(metric), true);
 
 const query = (given: Readonly<Record<string, string>>): Record<string, string> => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
 
-/** Reads the APIs through `client`, which names the versions there are when it is asked which groups the server has. */
+/** Reads the metrics APIs through `client`, in the versions that the server lists in its groups. */
 export const metricSources = (client: Client, scales: Scales, clock: Clock): MetricSources => {
   const {naming} = client;
   const items = async <T>(api: string, call: Promise<unknown>): Promise<readonly T[]> => {
@@ -82,7 +82,7 @@ export const metricSources = (client: Client, scales: Scales, clock: Clock): Met
     if (found.length === 0) throw new Error(`no metrics returned from ${api} metrics API`);
     return found;
   };
-  /** Where the metrics of objects in a namespace lie, in the best version there is. */
+  /** Returns the path of custom metrics in a namespace, in the preferred version. */
   const customRoot = async (namespace: string): Promise<string> => {
     using _ = clock.hold();
     const group = naming.group('custom.metrics');

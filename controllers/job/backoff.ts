@@ -2,7 +2,7 @@ import {exponential} from '#src/base/backoff.js';
 import {finishTime} from './finish-time.js';
 import type {CachedPod} from './kinds.js';
 
-/** Failures of a job's pods since the last success. */
+/** The failures of a job's pods since the last success. */
 export interface BackoffRecord {
   readonly failures: number;
   readonly lastFailureAt: number;
@@ -11,13 +11,13 @@ export interface BackoffRecord {
 const none: BackoffRecord = {failures: 0, lastFailureAt: 0};
 const delayAfter = exponential(10_000, 600_000);
 
-/** What is left to wait, in ms, after so many failures. */
+/** Returns the remaining backoff in ms. */
 export const remainingDelay = (failures: number, lastFailureAt: number, now: number): number =>
   failures === 0 ? 0 : Math.max(0, delayAfter(failures - 1) - (now - lastFailureAt));
 
 const latest = (times: readonly number[]): number => times.reduce((a, b) => Math.max(a, b));
 
-/** The record with pods that finished since. */
+/** Returns the record, updated with pods that finished since. */
 export const nextRecord = (before: BackoffRecord = none, succeeded: readonly CachedPod[], failed: readonly CachedPod[]): BackoffRecord => {
   const failedAt = failed.map(finishTime);
   if (succeeded.length === 0) return failed.length === 0 ? before : {failures: before.failures + failed.length, lastFailureAt: latest(failedAt)};

@@ -2,7 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import {wireTime} from '#src/api/time.js';
 import type {JobCondition} from './kinds.js';
 
-/** Why a job ends: what is said before its pods are let go, and what is said after. */
+/** Why a job ends; used for the interim and for the final condition. */
 export interface JobEnd {
   readonly ends: 'Failed' | 'Complete';
   readonly reason: string;
@@ -21,7 +21,7 @@ export const condition = (type: string, status: 'True' | 'False', {reason, messa
   return {type, status, lastProbeTime: time, lastTransitionTime: time, reason, message};
 };
 
-/** The list with the condition in it; undefined when it says so already. What was never true is not said to be false. */
+/** Returns the conditions with one set; undefined if it is set already. A condition that was never true is not set to false. */
 export const withCondition = (list: readonly Frozen<JobCondition>[], next: JobCondition): Frozen<JobCondition>[] | undefined => {
   const at = list.findIndex(({type}) => type === next.type);
   if (at < 0) return next.status === 'False' ? undefined : [...list, next];

@@ -7,8 +7,8 @@ import {jobReconciler} from './reconcile.js';
 type Options = Pick<ControllerManagerOptions, 'concurrentJobSyncs'> & WaitingPodsOptions;
 
 /**
- * Runs the pods of jobs: makes and replaces them until enough have succeeded, ends the job when too many have failed or it takes too long, and counts each of them
- * exactly once. A finalizer keeps every pod until it is counted; a second loop takes it from pods that no job counts.
+ * Runs the pods of jobs: creates and replaces them until enough have succeeded, ends the job when too many have failed or a deadline has passed, and counts each pod
+ * exactly once. A finalizer keeps every pod until it is counted; a second loop removes it from orphaned pods.
  */
 export default defineController<Options>({
   doc: 'Runs the pods of each job until enough have succeeded or too many have failed.',

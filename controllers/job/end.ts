@@ -7,15 +7,15 @@ import {hasFailed, isIndexed, type CachedJob, type CachedPod} from './kinds.js';
 import type {JobSync} from './sync.js';
 import {matchSuccess} from './success-policy.js';
 
-/** In how many ms the job has been active for too long; undefined where that does not matter. */
+/** Returns in how many ms the active deadline passes; undefined if there is none. */
 export const deadlineIn = (job: CachedJob, now: number): number | undefined => {
   const {spec, status} = job;
-  // The time of a job that is just being resumed begins now, as the API promises, although its status does not say so yet.
+  // The deadline of a job that is being resumed begins now, although its status lacks it.
   const startedAt = (trueCondition(job, 'Suspended') ? undefined : parseTime(status?.startTime)) ?? now;
   return spec?.activeDeadlineSeconds === undefined || spec.suspend ? undefined : startedAt + spec.activeDeadlineSeconds * 1000 - now;
 };
 
-/** Whether containers that are started again and again in their pods have used up the limit. */
+/** Whether containers restarted in their pods have reached the backoff limit. */
 const restartedTooOften = ({spec}: CachedJob, pods: readonly CachedPod[]): boolean => {
   if (spec?.template.spec?.restartPolicy !== 'OnFailure') return false;
   let restarts = 0;
@@ -26,7 +26,7 @@ const restartedTooOften = ({spec}: CachedJob, pods: readonly CachedPod[]): boole
   return spec.backoffLimit === 0 ? restarts > 0 : restarts >= (spec.backoffLimit ?? 0);
 };
 
-/** The verdict that the status has already. */
+/** Returns the end that is recorded in the status already. */
 const recordedEnd = (job: CachedJob): JobEnd | undefined => {
   const met = trueCondition(job, 'SuccessCriteriaMet');
   if (met) return completeFor(met.reason ?? '', met.message ?? '');
@@ -61,11 +61,11 @@ const bySuccessPolicy = ({job, succeededIndexes}: JobSync): JobEnd | undefined =
   return message === undefined ? undefined : completeFor('SuccessPolicy', message);
 };
 
-/** Why the job is to end although its pods may still be at work; the first reason counts. */
+/** Returns why the job is to end although pods may be active; the first reason applies. */
 export const endOfJob = (sync: JobSync): JobEnd | undefined =>
   recordedEnd(sync.job) ?? byFailurePolicy(sync) ?? byLimits(sync) ?? byIndexes(sync) ?? bySuccessPolicy(sync);
 
-/** Whether as many pods have succeeded as were asked for, with so many still at work. */
+/** Returns the completion if enough pods have succeeded and none is active. */
 export const completionOf = ({job, succeeded}: JobSync, active: number): JobEnd | undefined => {
   const {completions} = job.spec ?? {};
   const isDone = active === 0 && (completions === undefined ? succeeded > 0 : succeeded >= completions);

@@ -17,7 +17,7 @@ import type {JobMetrics} from './metrics.js';
 export const jobLoop = 'jobs';
 export const orphanLoop = 'orphans';
 
-/** What pods and the controller's own writes set off waits that long, so that one look sees several changes. */
+/** The delay after events of pods and own writes, so that one sync handles several. */
 export const batchMs = 1000;
 
 export interface WatchingParts {
@@ -27,7 +27,7 @@ export interface WatchingParts {
   readonly released: Releases;
 }
 
-/** Asks for the jobs, and the orphans among pods, that a change concerns. */
+/** Queues the jobs, and the orphaned pods, that a change concerns. */
 export const watchJobs = (context: Pick<KeyedContext, 'listen' | 'lister' | 'enqueue' | 'naming'>, {marks, metrics, expected, released}: WatchingParts): void => {
   const {listen, lister, enqueue, naming} = context;
   const jobs = lister(kinds.jobs);
@@ -53,7 +53,7 @@ export const watchJobs = (context: Pick<KeyedContext, 'listen' | 'lister' | 'enq
     if (was !== is) metrics.finalizerOfEndedPod(is ? 'add' : 'delete');
   };
 
-  /** Finalizers that are gone are looked for no more; those that nobody will take away go to the orphans. */
+  /** Records removed finalizers; pods with a finalizer that no job will remove go to the orphan loop. */
   const podChanged = (change: Change<Pod>): void => {
     const pod = change.object;
     const isGone = change.type === 'deleted';

@@ -9,7 +9,7 @@ const failureActions = ['Ignore', 'Count', 'FailIndex', 'FailJob'] as const;
 
 export type FailureAction = (typeof failureActions)[number];
 
-/** What the policy says of a failed pod. */
+/** The result of the policy for a failed pod. */
 export interface FailureMatch {
   readonly action: FailureAction;
   /** Why the whole job fails, if it does. */
@@ -19,7 +19,7 @@ export interface FailureMatch {
 const isMet = ({operator, values}: NonNullable<Rule['onExitCodes']>, code: number): boolean =>
   operator === 'In' ? values.includes(code) : operator === 'NotIn' && !values.includes(code);
 
-/** The first container that ended badly in the way the rule describes. Those that still run have no code. */
+/** Returns the first failed container that matches the rule. Running containers have no exit code. */
 const endedContainer = ({status}: CachedPod, {onExitCodes}: Rule): Frozen<ContainerStatus> | undefined => {
   if (!onExitCodes) return undefined;
   return [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].find(({name, state}) => {
@@ -31,7 +31,7 @@ const endedContainer = ({status}: CachedPod, {onExitCodes}: Rule): Frozen<Contai
 const metCondition = ({status}: CachedPod, {onPodConditions = []}: Rule): string | undefined =>
   status?.conditions?.find(({type, status: said}) => onPodConditions.some(pattern => pattern.type === type && pattern.status === said))?.type;
 
-/** Why the rule is met by the pod; undefined when it is not. */
+/** Returns why the pod matches the rule; undefined if it does not. */
 const reasonOf = (rule: Rule, pod: CachedPod): string | undefined => {
   const name = `${pod.metadata?.namespace}/${pod.metadata?.name}`;
   if (rule.onExitCodes) {
@@ -42,7 +42,7 @@ const reasonOf = (rule: Rule, pod: CachedPod): string | undefined => {
   return type && `Pod ${name} has condition ${type}`;
 };
 
-/** The first rule that a failed pod meets decides (KEP-3329). Rules with an action that is not known, as of a newer server, are passed over. */
+/** The first matching rule applies (KEP-3329). Rules with unknown actions, as of a newer server, are skipped. */
 export const matchFailure = ({spec}: CachedJob, pod: CachedPod): FailureMatch | undefined => {
   for (const [index, rule] of (spec?.podFailurePolicy?.rules ?? []).entries()) {
     const reason = reasonOf(rule, pod);

@@ -4,10 +4,10 @@ import {isNotFound} from '#src/api/status.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import {isTracked, type CachedPod, type JobNames} from './kinds.js';
 
-/** Pods, by the key of their job, whose finalizer was taken away and whose cached state may still have it. */
+/** Pods whose finalizer was removed while the cache may still show it, by job key. */
 export interface Releases {
   expect(key: string, uids: Iterable<string>): void;
-  /** The cache shows the pod without it, or will never show that. */
+  /** Called when the cache shows the pod without the finalizer, or never will. */
   seen(key: string, uid: string): void;
   of(key: string): ReadonlySet<string>;
   forget(key: string): void;
@@ -32,26 +32,26 @@ export const releases = (): Releases => {
   };
 };
 
-/** Takes the finalizer from one pod; whether there was one. Rejects as the server does. */
+/** Removes the finalizer of a pod. Returns whether it had one. Rejects as the server does. */
 export type Untrack = (pod: CachedPod) => Promise<boolean>;
 
 export const untracker = ({writer}: Pick<KeyedContext, 'writer'>, marks: JobNames): Untrack => {
   const pods = writer(kinds.pods);
   return async pod => {
     if (!isTracked(pod, marks)) return false;
-    // The UID holds the patch to this very pod.
+    // The UID makes the patch conditional on this pod.
     await pods.patch(pod, 'strategic', {metadata: {uid: pod.metadata?.uid, '$deleteFromPrimitiveList/finalizers': [marks.finalizer]}});
     return true;
   };
 };
 
 export interface Released {
-  /** UIDs of pods that have the finalizer no more. */
+  /** UIDs of pods without the finalizer. */
   readonly uids: ReadonlySet<string>;
   readonly error: Error | undefined;
 }
 
-/** Takes the finalizers from pods of a job, all at once. A pod that is gone has none. */
+/** Removes the finalizers of pods of a job, concurrently. A deleted pod counts as without. */
 export const releasePods = async (key: string, pods: readonly CachedPod[], {untrack, expected}: {readonly untrack: Untrack; readonly expected: Releases}): Promise<Released> => {
   const uids = new Set<string>();
   const errors: unknown[] = [];
@@ -63,7 +63,7 @@ export const releasePods = async (key: string, pods: readonly CachedPod[], {untr
         await untrack(pod);
         uids.add(uid);
       } catch (error) {
-        // Nothing will be seen of it.
+        // The cache will not show a change.
         expected.seen(key, uid);
         if (isNotFound(error)) uids.add(uid);
         else errors.push(error);

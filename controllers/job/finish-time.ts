@@ -4,7 +4,7 @@ import {parseTime} from '#src/api/time.js';
 import {isSidecar} from '#src/model/pod/restart.js';
 import type {CachedPod} from './kinds.js';
 
-/** The latest end of containers; undefined while one of them has none. */
+/** Returns the latest end of containers; undefined while one has none. */
 const latestEnd = (statuses: readonly Frozen<ContainerStatus>[]): number | undefined => {
   let latest: number | undefined;
   for (const {state} of statuses) {
@@ -28,6 +28,6 @@ const startOfDeletion = ({metadata}: CachedPod): number | undefined => {
   return at === undefined ? undefined : at - (metadata?.deletionGracePeriodSeconds ?? 0) * 1000;
 };
 
-/** When a pod finished, in ms: by its containers, else as well as can be told. */
+/** Returns when a pod finished, in ms: by its containers, else by the best estimate. */
 export const finishTime = (pod: CachedPod): number =>
   endOfContainers(pod) ?? endOfReadiness(pod) ?? startOfDeletion(pod) ?? parseTime(pod.metadata?.creationTimestamp) ?? 0;

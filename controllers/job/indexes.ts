@@ -4,7 +4,7 @@ export interface Run {
   readonly last: number;
 }
 
-/** Indexes as runs, in order, none next to another. */
+/** Sorted, non-adjacent intervals of indexes. */
 export type Indexes = readonly Run[];
 
 const runOf = (text: string, completions: number): Run | undefined => {
@@ -13,7 +13,7 @@ const runOf = (text: string, completions: number): Run | undefined => {
   return {first, last: Math.min(last, completions - 1)};
 };
 
-/** Both sets together. */
+/** Returns the union of both sets. */
 export const union = (one: Indexes, other: Indexes): Indexes => {
   const result: {first: number; last: number}[] = [];
   for (const {first, last} of [...one, ...other].sort((a, b) => a.first - b.first)) {
@@ -26,11 +26,11 @@ export const union = (one: Indexes, other: Indexes): Indexes => {
 
 export const indexesOf = (numbers: Iterable<number>): Indexes => union([], Array.from(numbers, number => ({first: number, last: number})));
 
-/** Reads what a status says, as far as the job has indexes. What cannot be read is passed over. */
+/** Parses the indexes of a status, limited to those of the job. Invalid parts are skipped. */
 export const parseIndexes = (text: string, completions: number): Indexes =>
   union([], text === '' ? [] : text.split(',').map(part => runOf(part, completions)).filter(run => run !== undefined && run.first < completions) as Run[]);
 
-/** `1,3-5,7,8`: runs of three and more have a hyphen. */
+/** `1,3-5,7,8`: intervals of three or more use a hyphen. */
 export const formatIndexes = (indexes: Indexes): string =>
   indexes.map(({first, last}) => (last === first ? String(first) : `${first}${last === first + 1 ? ',' : '-'}${last}`)).join(',');
 
@@ -46,7 +46,7 @@ export const hasIndex = (indexes: Indexes, index: number): boolean => {
   return low < indexes.length && indexes[low]!.first <= index;
 };
 
-/** How many indexes are in both sets. */
+/** Returns the number of indexes in both sets. */
 export const countCommon = (one: Indexes, other: Indexes): number => {
   let count = 0;
   for (let i = 0, j = 0; i < one.length && j < other.length; ) {
@@ -58,7 +58,7 @@ export const countCommon = (one: Indexes, other: Indexes): number => {
   return count;
 };
 
-/** The lowest `count` indexes below `completions` that are not taken. */
+/** Returns the lowest `count` free indexes below `completions`. */
 export const lowestFree = (taken: Indexes, count: number, completions: number): number[] => {
   const free: number[] = [];
   let next = 0;

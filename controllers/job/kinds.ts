@@ -9,18 +9,18 @@ export type {Job, JobCondition, JobStatus} from '#controllers/shared/jobs.js';
 export type CachedJob = Frozen<Job>;
 export type CachedPod = Frozen<Pod>;
 
-/** Which pods jobs select. */
+/** The pods that jobs select. */
 export const jobPods = selecting<Job>(({spec}) => spec?.selector);
 
-/** The names by which jobs mark their pods. */
+/** The names of finalizers, labels and annotations on jobs' pods. */
 export interface JobNames {
-  /** Keeps a pod until it has been counted. */
+  /** Keeps a pod until it is counted. */
   readonly finalizer: string;
   /** An annotation and a label. */
   readonly index: string;
   readonly indexFailures: string;
   readonly ignoredIndexFailures: string;
-  /** What `managedBy` calls this controller. */
+  /** This controller's name in `managedBy`. */
   readonly manager: string;
 }
 
@@ -34,27 +34,27 @@ export const jobNamesOf = (naming: Naming): JobNames => ({
 
 export const isIndexed = ({spec}: CachedJob): boolean => spec?.completionMode === 'Indexed';
 
-/** The limit of failures of each index, where each has its own. */
+/** Returns the failure limit of each index, if set. */
 export const limitPerIndex = ({spec}: CachedJob): number | undefined => spec?.backoffLimitPerIndex;
 
 export const isSuspended = ({spec}: CachedJob): boolean => spec?.suspend === true;
 
-/** Whether a pod on its way out is replaced only once it has failed for good. */
+/** Whether a terminating pod is replaced only once it has failed. */
 export const replacesFailedOnly = ({spec}: CachedJob): boolean => spec?.podReplacementPolicy === 'Failed' || spec?.podFailurePolicy !== undefined;
 
-/** The other controller that takes care of the job, if one does. */
+/** Returns the external controller that manages the job, if set. */
 export const foreignManager = ({spec}: CachedJob, marks: JobNames): string | undefined =>
   spec?.managedBy !== undefined && spec.managedBy !== marks.manager ? spec.managedBy : undefined;
 
 export const isTracked = ({metadata}: CachedPod, {finalizer}: JobNames): boolean => metadata?.finalizers?.includes(finalizer) ?? false;
 
-/** Whether a pod counts as failed. One that is being deleted does too, as nobody may be left to say that it has. */
+/** Whether a pod counts as failed. A pod that is being deleted does too, as its final phase may never be reported. */
 export const hasFailed = (pod: CachedPod, job: CachedJob): boolean => {
   if (pod.status?.phase === 'Failed') return true;
   return !replacesFailedOnly(job) && !isTerminal(pod) && pod.metadata?.deletionTimestamp !== undefined;
 };
 
-/** The pod's index; undefined where it has none that can be read. */
+/** Returns the pod's index; undefined if it is missing or invalid. */
 export const indexOf = ({metadata}: CachedPod, {index}: JobNames): number | undefined => {
   const text = metadata?.annotations?.[index];
   if (text === undefined || !/^[+-]?\d+$/.test(text)) return undefined;
@@ -62,7 +62,7 @@ export const indexOf = ({metadata}: CachedPod, {index}: JobNames): number | unde
   return value >= 0 ? value : undefined;
 };
 
-/** The pod's index, if the job has that many. */
+/** Returns the pod's index, if it is within the job's completions. */
 export const validIndexOf = (pod: CachedPod, {spec}: CachedJob, marks: JobNames): number | undefined => {
   const index = indexOf(pod, marks);
   return index !== undefined && index < (spec?.completions ?? 0) ? index : undefined;

@@ -20,37 +20,37 @@ import {allFailuresBefore} from './per-index.js';
 import type {JobSync} from './sync.js';
 import {surplusPods} from './surplus.js';
 
-/** So many pods are created or deleted in one go; the rest waits for the next look. */
+/** The most pods created or deleted in one sync. */
 const burst = 500;
 
-/** What was done to the pods. */
+/** The changes made to pods. */
 export interface PodChanges {
   readonly action: Action;
   readonly created: number;
   readonly deleted: number;
   readonly deletedReady: number;
   readonly error?: unknown;
-  /** Look again then, in ms: a failure is not made up for at once. */
+  /** When to sync again, in ms, because of a backoff. */
   readonly requeueAfterMs?: number;
 }
 
 const nothingDone: PodChanges = {action: 'tracking', created: 0, deleted: 0, deletedReady: 0};
 
 export interface PodManager {
-  /** Makes the pods as many as there are to be. */
+  /** Creates or deletes pods to reach the wanted number. */
   manage(sync: JobSync): Promise<PodChanges>;
-  /** Deletes all active pods, and leaves it to the tracking to let them go. */
+  /** Deletes all active pods; tracking removes their finalizers. */
   deleteAll(sync: JobSync): Promise<PodChanges>;
 }
 
-/** How many pods are to be active. */
+/** Returns how many pods are to be active. */
 const wanted = ({job, succeeded, active}: JobSync): number => {
   const {completions, parallelism = 0} = job.spec ?? {};
   if (completions === undefined) return succeeded > 0 ? active.length : parallelism;
   return Math.max(0, Math.min(completions - succeeded, parallelism));
 };
 
-/** Why pods are made, as figures tell it. */
+/** Returns the reason of creations in metrics. */
 const creationReason = ({job, failed, terminating}: JobSync): string => {
   if (job.spec?.podReplacementPolicy === 'Failed' && failed > 0) return 'recreate_failed';
   return failed > 0 || terminating > 0 ? 'recreate_terminating_or_failed' : 'new';
@@ -81,11 +81,11 @@ export const podManager = (context: Pick<KeyedContext<WaitingPodsOptions>, 'name
   const deletePods = (sync: JobSync, pods: readonly CachedPod[]): Promise<PodChanges> => {
     const name = (pod: CachedPod) => keyText(keyOf(pod));
     expected.expectDeletions(sync.key, pods.map(name));
-    // A pod that the job wants to be rid of counts neither as succeeded nor as failed.
+    // A surplus pod counts neither as succeeded nor as failed.
     return deleteEach(sync, pods, untrack, pod => expected.deleted(sync.key, name(pod)));
   };
 
-  /** The indexes to make pods for now; or how long none of them may have one. */
+  /** Returns the indexes to create pods for now; or the backoff until one may get a pod. */
   const indexesToFill = (sync: JobSync, count: number): {readonly indexes: readonly number[]; readonly againInMs?: number} => {
     const {job, active, pods, succeededIndexes, failedIndexes = [], waiting, now} = sync;
     const held = replacesFailedOnly(job) ? [...active, ...pods.filter(isTerminating)] : active;
@@ -117,7 +117,7 @@ export const podManager = (context: Pick<KeyedContext<WaitingPodsOptions>, 'name
         if (index === undefined) await control.create(job, plain);
         else await control.create(job, indexedTemplate(job, index, sync.waiting.get(index), marks), {generateName: indexedPrefix(job.metadata?.name ?? '', index)});
       } catch (failure) {
-        // Nothing can be made there any more, and nothing has to be.
+        // Nothing can be created in a terminating namespace.
         if (hasCause(failure, 'NamespaceTerminating')) return;
         failures++;
         throw failure;

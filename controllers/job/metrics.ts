@@ -3,14 +3,14 @@ import {countIndexes, parseIndexes} from './indexes.js';
 import {isIndexed, limitPerIndex, type CachedJob} from './kinds.js';
 import type {Progress} from './progress.js';
 
-/** What a look at a job did. */
+/** The action of a sync. */
 export type Action = 'reconciling' | 'tracking' | 'pods_created' | 'pods_deleted';
 
 type Counters = Pick<Progress, 'succeeded' | 'failed' | 'completedIndexes' | 'failedIndexes'>;
 
 const modeOf = (job: CachedJob): string => (isIndexed(job) ? 'Indexed' : 'NonIndexed');
 
-/** The figures of the controller, by the names monitoring knows them by. */
+/** The controller's metrics, under upstream's names. */
 export const jobMetrics = (meter: Meter) => {
   const subsystem = 'job_controller';
   const counter = (name: string, help: string, ...labels: string[]) => meter.counter({name: `${subsystem}_${name}`, help, labels});
@@ -25,7 +25,7 @@ export const jobMetrics = (meter: Meter) => {
   const indexes = counter('job_finished_indexes_total', 'The number of finished indexes, by status (succeeded or failed) and by what limits failures (perIndex or global).', 'status', 'backoffLimit');
   const created = counter('job_pods_creation_total', 'The number of Pods created by the Job controller, by the reason for the creation and whether it succeeded.', 'reason', 'status');
 
-  /** Counts what has been added to the status since. A job that was made smaller has lost indexes: none of them finished. */
+  /** Counts what was added to the status. A reduced job loses indexes that did not finish. */
   const counted = (job: CachedJob, now: Counters, before: Counters): void => {
     const mode = modeOf(job);
     let succeeded = now.succeeded - before.succeeded;

@@ -5,10 +5,10 @@ import {limitPerIndex} from './kinds.js';
 import {failureAnnotations} from './per-index.js';
 
 const indexVariable = 'JOB_COMPLETION_INDEX';
-/** Names made from a prefix have five more characters, and fit into a label. */
+/** A generated name has five more characters and must fit in a label. */
 const maxPrefixLength = 58;
 
-/** The beginning of the names of an index's pods: the job's name is cut so that the index stays. */
+/** Returns the name prefix of an index's pods: the job's name is truncated, the index is not. */
 export const indexedPrefix = (job: string, index: number): string => {
   const ending = `-${index}-`;
   return `${job.slice(0, maxPrefixLength - ending.length)}${ending}`;
@@ -19,14 +19,14 @@ const withIndexVariable = (container: Frozen<Container>, {index}: JobNames): Fro
     ? container
     : {...container, env: [...(container.env ?? []), {name: indexVariable, valueFrom: {fieldRef: {fieldPath: `metadata.labels['${index}']`}}}]};
 
-/** The template of a job's pods: each is kept until it has been counted. */
+/** Returns the template of a job's pods, with the tracking finalizer. */
 export const trackedTemplate = ({spec}: CachedJob, {finalizer}: JobNames): Frozen<PodTemplateSpec> => {
   const template = spec?.template ?? {};
   const {finalizers = []} = template.metadata ?? {};
   return {...template, metadata: {...template.metadata, finalizers: finalizers.includes(finalizer) ? finalizers : [...finalizers, finalizer]}};
 };
 
-/** The template of an indexed job's pod, which takes the place of `replaced` if there is one. */
+/** Returns the template of an indexed job's pod, which replaces `replaced` if set. */
 export const indexedTemplate = (job: CachedJob, index: number, replaced: CachedPod | undefined, marks: JobNames): Frozen<PodTemplateSpec> => {
   const {metadata, spec} = trackedTemplate(job, marks);
   const own = {[marks.index]: String(index)};

@@ -7,7 +7,7 @@ import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controlle
 import type {Untrack} from './finalizers.js';
 import {foreignManager, type CachedPod, type JobNames} from './kinds.js';
 
-/** Takes finalizers from pods that no job counts any more, as nobody else would. */
+/** Removes finalizers from pods that no job counts any more. */
 export const orphanReconciler = ({lister, naming}: Pick<KeyedContext, 'lister' | 'naming'>, {marks, untrack}: {readonly marks: JobNames; readonly untrack: Untrack}): Reconcile => {
   const jobs = lister(kinds.jobs);
   const pods = lister(kinds.pods);

@@ -1,7 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {CachedJob, JobCondition, JobStatus} from './kinds.js';
 
-/** A job's status while it is worked on. */
+/** A job's status during a sync. */
 export interface Progress {
   conditions: Frozen<JobCondition>[];
   startTime: string | undefined;
@@ -12,13 +12,13 @@ export interface Progress {
   succeeded: number;
   failed: number;
   completedIndexes: string;
-  /** Undefined where indexes have no limits of their own. */
+  /** Undefined without failure limits per index. */
   failedIndexes: string | undefined;
-  /** UIDs of pods that have ended and whose finalizers are not known to be gone. */
+  /** UIDs of finished pods whose finalizers may not be removed yet. */
   uncounted: {succeeded: string[]; failed: string[]};
 }
 
-/** What the status says now. */
+/** Reads the current status. */
 export const progressOf = ({status = {}}: CachedJob): Progress => ({
   conditions: [...(status.conditions ?? [])],
   startTime: status.startTime,
@@ -35,7 +35,7 @@ export const progressOf = ({status = {}}: CachedJob): Progress => ({
 
 const nonEmpty = <K extends string, V>(name: K, value: V): {[P in K]?: V} => (value === 0 || value === '' || value === undefined || (Array.isArray(value) && value.length === 0) ? {} : ({[name]: value} as {[P in K]: V}));
 
-/** The status as it is written. What is zero is left out, but for what tells that it is zero. */
+/** Returns the status to write. Zeros are omitted, except for fields that report them. */
 export const statusOf = (progress: Progress): JobStatus => {
   const {conditions, startTime, completionTime, active, ready, terminating, succeeded, failed, completedIndexes, failedIndexes, uncounted} = progress;
   return {
@@ -53,7 +53,7 @@ export const statusOf = (progress: Progress): JobStatus => {
   };
 };
 
-/** Counts the pods whose finalizers are gone, all that are not in `tracked`. Whether there were any. */
+/** Counts the pods whose finalizers are removed: all that are not in `tracked`. Returns whether there were any. */
 export const countUntracked = (progress: Progress, tracked: ReadonlySet<string>): boolean => {
   let changed = false;
   for (const end of ['succeeded', 'failed'] as const) {

@@ -22,13 +22,13 @@ import {tracker} from './track.js';
 import {deadlineIn, completionOf, endOfJob} from './end.js';
 import {batchMs, watchJobs, jobLoop, orphanLoop} from './event-handlers.js';
 
-/** What a look did to the pods, and what it comes to. */
+/** The changes of a sync, and whether the job ends. */
 interface SyncOutcome {
   readonly managed: PodChanges | undefined;
   readonly end: JobEnd | undefined;
 }
 
-/** Runs the pods of jobs until enough have succeeded or too many have failed, and counts them. */
+/** Reconciles jobs: runs pods until enough have succeeded or too many have failed, and counts them. */
 export const jobReconciler = (context: KeyedContext<WaitingPodsOptions>): Loops => {
   const {lister, client, clock, events, enqueue, naming} = context;
   const jobs = lister(kinds.jobs);
@@ -52,7 +52,7 @@ export const jobReconciler = (context: KeyedContext<WaitingPodsOptions>): Loops 
     records.delete(key);
   };
   context.listen(kinds.jobs, ({type, object}) => {
-    // Another job may take its name: it starts clean.
+    // A new job of the same name starts clean.
     if (type === 'deleted') forget(keyText(keyOf(object)));
   });
 
@@ -60,13 +60,13 @@ export const jobReconciler = (context: KeyedContext<WaitingPodsOptions>): Loops 
     const selector = jobPods.selectorOf(job);
     if (!selector) throw new Error("couldn't convert Job selector");
     const claimed = await claim(job, possibleChildren(pods, job, selector), {selector, finalizers: [marks.finalizer]});
-    // Those just adopted have the finalizer, as the cache will tell.
+    // Pods adopted just now have the finalizer, which the cache lacks.
     return claimed.map(pod =>
       isControlledBy(pod, job) || isTracked(pod, marks) ? pod : {...pod, metadata: {...pod.metadata, finalizers: [...(pod.metadata?.finalizers ?? []), marks.finalizer]}},
     );
   };
 
-  /** Says whether the job is suspended, once; the time that is counted begins when it is resumed. */
+  /** Sets the Suspended condition when it changes; the start time is reset on resumption. */
   const recordSuspension = ({job, now}: JobSync, progress: Progress): boolean => {
     const [reason, text, status] = isSuspended(job) ? (['Suspended', 'Job suspended', 'True'] as const) : (['Resumed', 'Job resumed', 'False'] as const);
     const conditions = withCondition(progress.conditions, condition('Suspended', status, {reason: `Job${reason}`, message: text}, now));
@@ -77,7 +77,7 @@ export const jobReconciler = (context: KeyedContext<WaitingPodsOptions>): Loops 
     return true;
   };
 
-  /** Deletes the pods of a job that is to end; as long as some may be left, it does not. */
+  /** Deletes the pods of a job that is to end; while some may remain, it does not end. */
   const stop = async (sync: JobSync, jobEnd: JobEnd, isUpToDate: boolean): Promise<SyncOutcome> => {
     const managed = await manager.deleteAll(sync);
     return {managed: {...managed, action: 'reconciling'}, end: managed.deleted === sync.active.length && isUpToDate ? jobEnd : undefined};
@@ -92,9 +92,9 @@ export const jobReconciler = (context: KeyedContext<WaitingPodsOptions>): Loops 
     return {managed, end: completionOf(sync, sync.active.length + created - deleted)};
   };
 
-  /** One look at a job that is not over. */
+  /** Syncs a job that is not finished. */
   const syncJob = async (key: string, job: CachedJob, onAction: (action: Action) => void): Promise<void> => {
-    // Before the pods are looked at: what is seen after that is looked at again.
+    // Checked before the pods are read: later events queue the job again.
     const isUpToDate = expected.satisfied(key);
     const sync = jobSyncOf({key, job, pods: await podsOf(job), marks, released: released.of(key), record: records.get(key), now: clock.now()});
     const progress = progressOf(job);

@@ -1,7 +1,7 @@
 import {countCommon, countIndexes, parseIndexes, type Indexes} from './indexes.js';
 import type {CachedJob} from './kinds.js';
 
-/** Which rule of its success policy a job meets, in words; undefined when none (KEP-3998). */
+/** Returns the success policy rule that the job meets, as a message; undefined if none (KEP-3998). */
 export const matchSuccess = ({spec}: CachedJob, succeeded: Indexes): string | undefined => {
   if (succeeded.length === 0) return undefined;
   const index = (spec?.successPolicy?.rules ?? []).findIndex(({succeededIndexes, succeededCount}) => {

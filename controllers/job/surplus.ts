@@ -1,7 +1,7 @@
 import {podsToDelete} from '#controllers/shared/deletion-order.js';
 import {isIndexed, validIndexOf, type CachedJob, type CachedPod, type JobNames} from './kinds.js';
 
-/** Of pods with one index all but the one that has come furthest; and all that have no index of the job. */
+/** Returns all but the most advanced pod of each index, and all pods without a valid index. */
 const withoutValidIndex = (job: CachedJob, active: readonly CachedPod[], marks: JobNames): CachedPod[] => {
   const byIndex = new Map<number | undefined, CachedPod[]>();
   for (const pod of active) {
@@ -14,7 +14,7 @@ const withoutValidIndex = (job: CachedJob, active: readonly CachedPod[], marks: 
   return ascending.flatMap(([index, pods]) => (index === undefined ? pods : pods.length === 1 ? [] : podsToDelete(pods, pods.length - 1, {})));
 };
 
-/** The active pods to delete, `least` at least: first those that have no place in the job, then those whose loss hurts least; of pods alike the youngest. */
+/** Returns at least `least` active pods to delete: first those without a valid index, then by deletion cost; of equal pods the youngest. */
 export const surplusPods = (job: CachedJob, active: readonly CachedPod[], least: number, marks: JobNames): readonly CachedPod[] => {
   const first = isIndexed(job) ? withoutValidIndex(job, active, marks) : [];
   if (first.length >= least) return first;

@@ -5,7 +5,7 @@ import {countIndexes, indexesOf, parseIndexes, union, type Indexes} from './inde
 import {hasFailed, isIndexed, isTracked, limitPerIndex, validIndexOf, type CachedJob, type CachedPod, type JobNames} from './kinds.js';
 import {failedIndexesOf, waitingPods} from './per-index.js';
 
-/** What one look at a job finds. */
+/** The state of one sync of a job. */
 export interface JobSync {
   readonly key: string;
   readonly job: CachedJob;
@@ -14,19 +14,19 @@ export interface JobSync {
   readonly active: readonly CachedPod[];
   readonly ready: number;
   readonly terminating: number;
-  /** The pods that may still be counted: their finalizer is there, and is not being taken away. */
+  /** Pods that may still be counted: they have the finalizer, and it is not being removed. */
   readonly tracked: ReadonlySet<string>;
   readonly uncounted: {readonly succeeded: ReadonlySet<string>; readonly failed: ReadonlySet<string>};
-  /** With those that are not in the status yet. */
+  /** Including pods that are not in the status yet. */
   readonly succeeded: number;
   readonly failed: number;
   readonly record: BackoffRecord;
-  /** Of indexed jobs: as the status has it, and with those that have succeeded since. */
+  /** For indexed jobs: from the status, and including indexes that succeeded since. */
   readonly succeededBefore: Indexes;
   readonly succeededIndexes: Indexes;
-  /** Where indexes have limits of their own. */
+  /** With failure limits per index. */
   readonly failedIndexes: Indexes | undefined;
-  /** Failed pods, by index, that stay until another has taken over their count of failures. */
+  /** Failed pods, by index, whose failure count is to be passed on to a replacement. */
   readonly waiting: ReadonlyMap<number, CachedPod>;
 }
 
@@ -35,7 +35,7 @@ export interface JobSyncInput {
   readonly job: CachedJob;
   readonly pods: readonly CachedPod[];
   readonly marks: JobNames;
-  /** UIDs of pods whose finalizer was taken away, as the cache may not know yet. */
+  /** UIDs of pods whose finalizer was removed, which the cache may lack. */
   readonly released: ReadonlySet<string>;
   readonly record: BackoffRecord | undefined;
   readonly now: number;

@@ -12,12 +12,12 @@ import type {JobMetrics} from './metrics.js';
 import {countUntracked, statusOf, type Progress} from './progress.js';
 import type {JobSync} from './sync.js';
 
-/** So many pods are counted in one go: more would make the status too large. */
+/** The most uncounted pods in the status, which would be too large otherwise. */
 const maxUncounted = 500;
 
 export interface Tracking {
   readonly sync: JobSync;
-  /** The status that is to be written. */
+  /** The status to write. */
   readonly progress: Progress;
   readonly end: JobEnd | undefined;
   /** Whether the status has changed already. */
@@ -30,11 +30,11 @@ export interface TrackerParts {
   readonly released: Releases;
   readonly untrack: Untrack;
   readonly written: OwnWrites;
-  /** Keeps what is known of the job's failures: they are in the status now. */
+  /** Stores the failure record once it is in the status. */
   remember(key: string, record: BackoffRecord): void;
 }
 
-/** What was found among the pods that may be let go. */
+/** The pods found that can be released. */
 interface Counted {
   readonly release: CachedPod[];
   readonly succeededIndexes: number[];
@@ -47,13 +47,13 @@ interface Counted {
 const uidOf = ({metadata}: CachedPod): string => metadata?.uid ?? '';
 
 /**
- * Counts pods that have ended, each exactly once: their UIDs are written to the status before their finalizers are taken away, and are counted in its figures once
- * the finalizers are gone (KEP-2307). Ends the job when all are counted and none is on its way out.
+ * Counts finished pods exactly once: their UIDs are written to the status before their finalizers are removed, and counted
+ * afterwards (KEP-2307). Ends the job when all are counted and none is terminating.
  */
 export const tracker = ({writer, events, clock}: Pick<KeyedContext, 'writer' | 'events' | 'clock'>, {marks, metrics, released, untrack, written, remember}: TrackerParts) => {
   const jobs = writer(kinds.jobs);
 
-  /** Whether nothing is to be learnt of the pod any more. */
+  /** Whether the pod's state is not needed any more. */
   const canRelease = (pod: CachedPod, failed: boolean, {sync: {job, waiting}, end: jobEnd}: Tracking): boolean => {
     if (job.metadata?.deletionTimestamp || jobEnd || pod.status?.phase === 'Succeeded') return true;
     const index = indexOf(pod, marks);
@@ -66,12 +66,12 @@ export const tracker = ({writer, events, clock}: Pick<KeyedContext, 'writer' | '
     if (pod.status?.phase === 'Succeeded' && !uncounted.failed.has(uid)) {
       const index = validIndexOf(pod, job, marks);
       if (isIndexed(job)) {
-        // Its index tells that it is counted.
+        // Its index records that it is counted.
         if (index !== undefined && !hasIndex(succeededBefore, index)) counted.changed = counted.succeededIndexes.push(index) > 0;
       } else if (!uncounted.succeeded.has(uid)) counted.changed = progress.uncounted.succeeded.push(uid) > 0;
       return;
     }
-    // Of a job that has failed, all that had not ended have failed too.
+    // When a job has failed, all unfinished pods have failed too.
     const isLost = failed || jobEnd?.ends === 'Failed';
     if (!isLost || uncounted.failed.has(uid) || (isIndexed(job) && validIndexOf(pod, job, marks) === undefined)) return;
     const match = matchFailure(job, pod);
@@ -97,10 +97,10 @@ export const tracker = ({writer, events, clock}: Pick<KeyedContext, 'writer' | '
     return counted;
   };
 
-  /** Writes the indexes into the status; whether they have changed. */
+  /** Writes the indexes into the status. Returns whether they changed. */
   const updateIndexes = ({sync: {job, succeededBefore, succeededIndexes, failedIndexes}, progress}: Tracking, {succeededIndexes: since, full}: Counted): boolean => {
     if (!isIndexed(job)) return false;
-    // Those beyond what can be counted at once keep their finalizers, and are found again.
+    // Those beyond the limit keep their finalizers and are found again.
     const indexes = union(full ? succeededBefore : succeededIndexes, indexesOf(since));
     const before = [progress.completedIndexes, progress.failedIndexes];
     progress.succeeded = countIndexes(indexes);
@@ -109,7 +109,7 @@ export const tracker = ({writer, events, clock}: Pick<KeyedContext, 'writer' | '
     return before[0] !== progress.completedIndexes || before[1] !== progress.failedIndexes;
   };
 
-  /** Says that the job is over, if it is. */
+  /** Sets the final condition, if all pods are counted. Returns whether it was set. */
   const end = (jobEnd: JobEnd, progress: Progress): boolean => {
     const {uncounted, terminating} = progress;
     if (uncounted.succeeded.length + uncounted.failed.length + terminating > 0) return false;

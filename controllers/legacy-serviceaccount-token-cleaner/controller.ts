@@ -4,8 +4,8 @@ import {defineController, every, singletonKey} from '#src/runtime/controller.js'
 import {cleaner, type CleanerOptions} from './reconcile.js';
 
 /**
- * Clears away the token secrets that accounts once got unasked and that nobody has used for long: first they are marked invalid, and after as long again
- * they are deleted. One pass at the start, and one each day. Secrets that people made are never touched.
+ * Removes legacy auto-generated token secrets that are unused: they are labelled as invalid first, and deleted after another
+ * period. One pass at the start, and one each day. Manually created secrets are kept.
  */
 export default defineController<CleanerOptions>({
   doc: 'Marks token secrets of old that nobody uses as invalid, and deletes them after as long again.',

@@ -7,13 +7,13 @@ import type {Secret, ServiceAccount} from '#src/api/types.js';
 const dayMs = 86_400_000;
 const day = /^\d{4}-\d{2}-\d{2}$/;
 
-/** The day of a time, in UTC, as labels have it. */
+/** Returns the day of a time, in UTC, as labels have it. */
 export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** Ms since the epoch of the beginning of a day; undefined for what is none. */
+/** Returns the beginning of a day in ms since the epoch; undefined for an invalid one. */
 const startOf = (text: string | undefined): number | undefined => (text && day.test(text) ? parseTime(`${text}T00:00:00Z`) : undefined);
 
-/** Whether uses have been noted for a whole period: what was not noted as used before that may have been used all the same. */
+/** Whether use has been tracked for a whole period: earlier use is unknown. */
 export const isTrackedLongEnough = (since: string | undefined, periodMs: number, now: number): boolean => {
   const start = startOf(since);
   return start !== undefined && start + dayMs + periodMs <= now;
@@ -21,7 +21,7 @@ export const isTrackedLongEnough = (since: string | undefined, periodMs: number,
 
 export type CleanupAction = 'keep' | 'mark' | 'delete';
 
-/** What becomes of a token secret. `account` is the account it names, if there is one; `isMounted` tells whether a pod uses it. */
+/** Returns what to do with a token secret. `account` is the account that it names; `isMounted` tells whether a pod uses it. */
 export const cleanupActionFor = (secret: Frozen<Secret>, {account, isMounted, periodMs, now, naming}: {account: Frozen<ServiceAccount> | undefined; isMounted: () => boolean; periodMs: number; now: number; naming: Naming}): CleanupAction => {
   const {name, creationTimestamp, deletionTimestamp, labels = {}} = secret.metadata ?? {};
   const limit = now - periodMs;

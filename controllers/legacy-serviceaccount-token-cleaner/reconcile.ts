@@ -20,13 +20,13 @@ const podsBySecret: Index<Pod> = {
   values: ({metadata, spec}) => (spec ? [...new Set(secretNamesOf(spec as NonNullable<Pod['spec']>))].map(name => keyText({namespace: metadata?.namespace ?? '', name})) : []),
 };
 
-/** One pass over all token secrets. What cannot be written now is looked at again the next day. */
+/** One pass over all token secrets. Failures are retried the next day. */
 export const cleaner = (context: KeyedContext<CleanerOptions>): Reconcile => {
   const {client, clock, lister, log, naming, writer} = context;
   const {legacyServiceAccountTokenCleanUpPeriod: periodMs} = context.options;
   const accounts = lister(kinds.serviceAccounts);
   const pods = lister(kinds.pods);
-  pods.count(podsBySecret, ''); // Asked for while the cache is empty, the index grows with it.
+  pods.count(podsBySecret, ''); // The index is created while the cache is empty, and grows with it.
   const cached = lister(tokenSecrets);
   const secrets = writer(kinds.secrets);
   const pieces = new Pieces(clock);

@@ -7,15 +7,15 @@ import type {Leftover} from './content.js';
 
 export type NamespaceCondition = NonNullable<NonNullable<Namespace['status']>['conditions']>[number];
 
-/** What a round of emptying a namespace found. */
+/** The result of deleting a namespace's content. */
 export interface ContentDeletion {
-  /** Undefined when the server told nothing at all; `discoveryError` says why. */
+  /** Undefined when discovery failed entirely; `discoveryError` is the reason. */
   readonly discovered: Pick<Discovered, 'failed' | 'malformed'> | undefined;
   readonly discoveryError?: unknown;
   readonly leftovers: readonly (readonly [FoundResource, Leftover])[];
 }
 
-/** How one condition is told: what is wrong, or nothing, and the words for either. */
+/** A condition: its problem, and the reasons and messages for both cases. */
 interface ConditionRule {
   readonly type: string;
   readonly good: readonly [reason: string, message: (naming: Naming) => string];
@@ -25,7 +25,7 @@ interface ConditionRule {
 
 const listed = (texts: readonly string[], lead: string): string | undefined => (texts.length > 0 ? `${lead}: ${[...texts].sort().join(', ')}` : undefined);
 
-/** The groups that could not be asked, in the words of clients. */
+/** Formats the groups whose discovery failed, as clients do. */
 export const discoveryProblem = ({discovered, discoveryError}: ContentDeletion): string | undefined => {
   if (discoveryError !== undefined) return messageOf(discoveryError);
   return listed(
@@ -47,7 +47,7 @@ const countByFinalizer = ({leftovers}: ContentDeletion): Map<string, number> => 
   return total;
 };
 
-/** In the order in which they stand in the status. */
+/** In the order of the status. */
 const conditionRules: readonly ConditionRule[] = [
   {
     type: 'NamespaceDeletionDiscoveryFailure',
@@ -89,7 +89,7 @@ const conditionRules: readonly ConditionRule[] = [
   },
 ];
 
-/** The conditions of a namespace after a round, or undefined when they stay as they are. Times move only when a status does. */
+/** Returns the updated conditions, or undefined if they are unchanged. Times change with the status. */
 export const nextConditions = (
   before: Frozen<readonly NamespaceCondition[]>,
   deletion: ContentDeletion,

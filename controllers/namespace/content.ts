@@ -7,30 +7,30 @@ import type {Clock} from '#src/base/clock.js';
 import {mostOf} from '#src/base/extremes.js';
 import type {Client, ResourceClient} from '#src/client/client.js';
 
-/** What is left of a resource in a namespace after a round of deleting. */
+/** What is left of a resource in a namespace after a deletion. */
 export interface Leftover {
   readonly count: number;
-  /** How many objects each finalizer holds. */
+  /** The number of objects with each finalizer. */
   readonly finalizers: ReadonlyMap<string, number>;
-  /** In how many seconds the rest may be gone; 0 where nothing is to be waited for. */
+  /** An estimate of the seconds until the rest is gone; 0 if nothing is to be waited for. */
   readonly estimateSeconds: number;
-  /** What went wrong, if something did. */
+  /** The failure, if there was one. */
   readonly error?: unknown;
-  /** Whether the error is only that objects whose deletion has begun take longer than they may: trying again at once does not help. */
+  /** Whether the error is only that terminating objects take too long: an immediate retry is useless. */
   readonly isOverdue?: boolean;
 }
 
-/** How long finalizers are given, and objects that take longer to end than they may. */
+/** The wait for finalizers, and for objects that take too long to terminate. */
 const finalizerSeconds = 15;
 
 const noLeftover: Leftover = {count: 0, finalizers: new Map(), estimateSeconds: 0};
 
-/** The server does not do that with this resource, whatever discovery says. */
+/** The server does not support the verb for this resource, despite discovery. */
 const isUnsupported = (error: unknown): boolean => error instanceof StatusError && (error.code === 404 || error.code === 405);
 
 export const isPods = ({group, resource}: FoundResource): boolean => group === '' && resource === 'pods';
 
-/** Deletes what a namespace holds, one resource at a time. */
+/** Deletes the content of a namespace, one resource at a time. */
 export class ContentDeleter {
   readonly #client: Client;
   readonly #clock: Clock;
@@ -40,7 +40,7 @@ export class ContentDeleter {
     this.#clock = clock;
   }
 
-  /** Deletes every object of a resource in a namespace and tells what is left. Never rejects: failures are in the answer. */
+  /** Deletes all objects of a resource in a namespace and returns what is left. Never rejects: failures are in the result. */
   async delete(resource: FoundResource, namespace: string, deletedAt: string): Promise<Leftover> {
     let estimateSeconds = 0;
     try {
@@ -53,7 +53,7 @@ export class ContentDeleter {
     }
   }
 
-  /** The longest time that pods still running may take to end; 0 once that has passed since the namespace was deleted. */
+  /** Returns the longest grace period of running pods; 0 once it has passed since the namespace was deleted. */
   async #graceLeft(resource: FoundResource, namespace: string, deletedAt: string): Promise<number> {
     if (!isPods(resource)) return 0;
     const {items} = await this.#client.resource(kinds.pods).list({namespace});
@@ -63,7 +63,7 @@ export class ContentDeleter {
     return passedMs >= grace * 1000 ? 0 : grace;
   }
 
-  /** Whether the resource can be deleted as a whole; then it was. */
+  /** Deletes the resource as a collection. Returns whether that is supported. */
   async #deleteCollection(resource: FoundResource, namespace: string): Promise<boolean> {
     const done = await this.#ifSupported('deletecollection', resource, () => this.#of(resource).deleteCollection({namespace, propagationPolicy}));
     return done !== undefined;
@@ -79,7 +79,7 @@ export class ContentDeleter {
     }
   }
 
-  /** What is there, or undefined where the resource cannot be listed. */
+  /** Lists the objects; undefined where the resource cannot be listed. */
   async #list(resource: FoundResource, namespace: string): Promise<readonly KubeObject[] | undefined> {
     const list = await this.#ifSupported('list', resource, () => this.#of(resource).list({namespace}));
     return (list as KubeList<KubeObject> | undefined)?.items;
@@ -95,19 +95,19 @@ export class ContentDeleter {
       return (await call()) ?? {};
     } catch (error) {
       if (!isUnsupported(error)) throw error;
-      // Nothing is remembered: a resource that is gone now may be served again.
+      // Not cached: a resource that is gone now may be served again.
       return undefined;
     }
   }
 }
 
-/** How much longer than their grace pods may take before that is told as a failure. */
+/** How much longer than their grace period pods may take before it is an error. */
 const leewayMs = 10_000;
 
-/** Whoever depends on the objects is found by the garbage collector; nobody waits for it here. */
+/** Dependents are left to the garbage collector. */
 const propagationPolicy = 'Background';
 
-/** When the last of these objects is due to be gone; undefined unless all are being deleted. */
+/** Returns when the last object is due to be gone; undefined unless all are being deleted. */
 const dueOf = (left: readonly KubeObject[]): number | undefined => {
   const times = left.map(({metadata}) => parseTime(metadata?.deletionTimestamp));
   return times.every(time => time !== undefined) ? times.reduce((latest, time) => Math.max(latest, time), 0) : undefined;
@@ -122,7 +122,7 @@ const leftover = ({group, version, resource}: FoundResource, namespace: string, 
   if (estimateSeconds > 0) return {...found, estimateSeconds};
   if (finalizers.size > 0) return {...found, estimateSeconds: finalizerSeconds};
   const due = dueOf(left);
-  // The estimate counts from the deletion of the namespace, a pod's grace from its own.
+  // The estimate counts from the deletion of the namespace, a pod's grace period from its own.
   if (due !== undefined && now < due + leewayMs) return {...found, estimateSeconds: Math.max(1, Math.ceil((due - now) / 1000))};
   const error = new Error(`unexpected items still remain in namespace: ${namespace} for gvr: ${group}/${version}, Resource=${resource}`);
   return due === undefined ? {...found, estimateSeconds, error} : {...found, estimateSeconds: finalizerSeconds, error, isOverdue: true};

@@ -8,14 +8,14 @@ import {namespaceReconciler} from './reconcile.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentNamespaceSyncs' | 'namespaceSyncPeriod'>;
 
-/** Gives other API servers the time to learn that the namespace ends: what they create until then is found and deleted too. */
+/** Gives other API servers time to observe that the namespace is terminating: what they create until then is deleted too. */
 const graceMs = 5_000;
 
 const terminating = (namespace: Frozen<Namespace>) => (namespace.metadata?.deletionTimestamp ? [{key: keyOf(namespace), afterMs: graceMs}] : []);
 
 /**
- * Empties namespaces that were deleted: pods first, then everything else the server knows to have names in namespaces. When nothing is left, the
- * namespace is let go. What stands in the way is told in its conditions.
+ * Deletes the content of deleted namespaces: pods first, then all other namespaced resources. When nothing is left, the
+ * namespace is finalized. What blocks it is reported in its conditions.
  */
 export default defineController<Options>({
   doc: 'Deletes everything in a namespace that was deleted, and then lets the namespace go.',

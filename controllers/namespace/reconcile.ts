@@ -9,7 +9,7 @@ import {requeueAfter, settled, type KeyedContext, type Reconcile} from '#src/run
 import {discoveryProblem, nextConditions, parsingProblem, type ContentDeletion} from './conditions.js';
 import {ContentDeleter, isPods, type Leftover} from './content.js';
 
-/** Empties a namespace that was deleted, then takes the platform's finalizer from it. Looks again while something is left. */
+/** Deletes the content of a namespace, then removes the finalizer. Requeues while something is left. */
 export const namespaceReconciler = ({lister, client, clock, naming}: KeyedContext<never>): Reconcile => {
   const cached = lister(kinds.namespaces);
   const namespaces = client.resource(kinds.namespaces);
@@ -26,7 +26,7 @@ export const namespaceReconciler = ({lister, client, clock, naming}: KeyedContex
       signal.throwIfAborted();
       const left = await content.delete(resource, name, deletionTimestamp);
       if (left.count > 0 || left.error !== undefined || left.estimateSeconds > 0) leftovers.push([resource, left]);
-      // Pods may need what else is here in order to end.
+      // Pods may need other objects of the namespace to terminate.
       if (isPods(resource) && (left.count > 0 || left.error !== undefined)) break;
     }
     return {discovered, leftovers, ...(discoveryError === undefined ? {} : {discoveryError})};
@@ -38,7 +38,7 @@ export const namespaceReconciler = ({lister, client, clock, naming}: KeyedContex
     return namespaces.update({...namespace, status: {...namespace.status, conditions}}, {subresource: 'status'});
   };
 
-  /** Writes what `change` makes of the namespace; on a conflict, of its latest version. Undefined once it is gone. */
+  /** Writes the result of `change`; on a conflict, of the latest version. Returns undefined if the namespace is gone. */
   const write = async (namespace: Namespace, subresource: string, change: (latest: Namespace) => Namespace | undefined): Promise<Namespace | undefined> => {
     for (let latest = namespace; ; ) {
       const changed = change(latest);
@@ -56,7 +56,7 @@ export const namespaceReconciler = ({lister, client, clock, naming}: KeyedContex
 
   return async ({name}, {signal, log}) => {
     if (!cached.get(name)) return settled;
-    // The cache may be behind, and nothing is to be deleted by mistake.
+    // The cache may be stale; nothing may be deleted by mistake.
     const live = await unlessMissing(namespaces.get(name));
     if (!live?.metadata?.deletionTimestamp) return settled;
     const marked = await unlessMissing(write(live, 'status', markTerminating));

@@ -1,18 +1,18 @@
 import type {CidrSet} from './cidr-set.js';
 
-/** Which ranges which node has. */
+/** The CIDRs allocated to nodes. */
 export interface Allocator {
-  /** Notes the ranges that a node was given, one of each set in order. Throws when one lies outside of its set, or has no set. */
+  /** Records the CIDRs of a node, one of each set in order. Throws when one is outside its set, or has no set. */
   occupy(node: string, cidrs: readonly string[]): void;
-  /** One range of each set: those the node has already, or new ones. Undefined, and nothing taken, when a set is used up. */
+  /** Returns one CIDR of each set: those the node has already, or new ones. Undefined, with nothing allocated, when a set is exhausted. */
   propose(node: string): readonly string[] | undefined;
-  /** Gives back what the node has, as far as no other node has it too. */
+  /** Releases the CIDRs of a node, except those that another node has too. */
   release(node: string): void;
 }
 
 /**
- * Ranges are held in the name of a node, so that each is given back once only: one that went on to another node meanwhile stays with that one, and a
- * proposal whose fate is unknown is made again rather than lost.
+ * CIDRs are held by node name, so that each is released only once: one that another node has meanwhile stays with it, and an
+ * allocation with an unknown outcome is repeated rather than lost.
  */
 export const allocator = (sets: readonly CidrSet[]): Allocator => {
   const held = new Map<string, readonly string[]>();
@@ -42,7 +42,7 @@ export const allocator = (sets: readonly CidrSet[]): Allocator => {
   return {
     release,
     occupy(node, cidrs) {
-      // A node that has none is still to be given some.
+      // A node without CIDRs is still to be allocated some.
       if (cidrs.length === 0) return release(node);
       const before = held.get(node);
       if (before?.length === cidrs.length && before.every((cidr, at) => cidr === cidrs[at])) return;
@@ -52,7 +52,7 @@ export const allocator = (sets: readonly CidrSet[]): Allocator => {
         set.occupy(cidr);
       }
       release(node);
-      for (const [at, cidr] of cidrs.entries()) sets[at]!.occupy(cidr); // What was given back may be among what it has now.
+      for (const [at, cidr] of cidrs.entries()) sets[at]!.occupy(cidr); // Released CIDRs may be among the current ones.
       hold(node, cidrs);
     },
     propose(node) {

@@ -2,26 +2,26 @@ import {formatRange, parseRange, rangeSize, rangeStart, type IpRange} from '#src
 import {exponentialBuckets, type Meter} from '#src/base/meter.js';
 import {rangesOverlap} from '#src/model/service-range.js';
 
-/** The blocks of one size that a range is cut into: which of them are taken. */
+/** The blocks of one size in a CIDR, and which are allocated. */
 export interface CidrSet {
-  /** The range, as it was given. */
+  /** The cluster CIDR. */
   readonly range: IpRange;
-  /** How many blocks there are. */
+  /** The number of blocks. */
   readonly size: number;
-  /** Takes the next block that is free, going round; undefined when none is. */
+  /** Allocates the next free block, wrapping around; undefined when there is none. */
   allocateNext(): string | undefined;
-  /** Marks every block that a range touches as taken. Throws when it touches none. */
+  /** Marks all blocks that overlap a CIDR as allocated. Throws when there are none. */
   occupy(cidr: string): void;
-  /** Gives back every block that a range touches. Throws when it touches none. */
+  /** Releases all blocks that overlap a CIDR. Throws when there are none. */
   release(cidr: string): void;
 }
 
-/** At so many bits of difference the numbers of an IPv6 range's blocks end. */
+/** The largest difference of prefix lengths of an IPv6 CIDR and its blocks. */
 const maxIpv6Bits = 16;
 
 const width = {4: 32, 6: 128} as const;
 
-/** One bit a block, with room as far as blocks were taken. */
+/** A bit set that grows on demand. */
 class BitSet {
   #bytes = new Uint8Array(32);
 
@@ -29,7 +29,7 @@ class BitSet {
     return ((this.#bytes[index >> 3] ?? 0) & (1 << (index & 7))) !== 0;
   }
 
-  /** Whether that changed it. */
+  /** Returns whether the bit changed. */
   set(index: number, on: boolean): boolean {
     if (this.has(index) === on) return false;
     if (index >> 3 >= this.#bytes.length) {
@@ -48,14 +48,14 @@ const cidrSetMetrics = (meter: Meter) => {
   return {
     allocations: meter.counter({name: `${subject}_cidrset_cidrs_allocations_total`, help: 'Counter measuring total number of CIDR allocations.', labels}),
     releases: meter.counter({name: `${subject}_cidrset_cidrs_releases_total`, help: 'Counter measuring total number of CIDR releases.', labels}),
-    // Spelled as it was published.
+    // The misspelling is part of the published name.
     max: meter.gauge({name: `${subject}_cirdset_max_cidrs`, help: 'Maximum number of CIDRs that can be allocated.', labels}),
     usage: meter.gauge({name: `${subject}_cidrset_usage_cidrs`, help: 'Gauge measuring percentage of allocated CIDRs.', labels}),
     tries: meter.histogram({name: `${subject}_cidrset_allocation_tries_per_request`, help: 'Histogram measuring CIDR allocation tries per request.', labels, buckets: exponentialBuckets(1, 5, 5)}),
   };
 };
 
-/** Cuts a range into blocks with `nodeBits` leading bits. Throws when it cannot be cut so, or into too many. */
+/** Creates the set of blocks of `nodeBits` prefix length. Throws when that is impossible, or too many. */
 export const cidrSet = (range: IpRange, nodeBits: number, meter: Meter): CidrSet => {
   const {address: {family}, bits} = range;
   const clusterCIDR = formatRange(range);

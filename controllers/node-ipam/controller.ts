@@ -3,7 +3,7 @@ import {defineController} from '#src/runtime/controller.js';
 import {ipamFlags, type IpamOptions} from './plan.js';
 import {nodeIpamReconciler} from './reconcile.js';
 
-/** Gives each node a part of the cluster's ranges that no other node has. What nodes have is read anew at each start, so nothing is kept elsewhere. */
+/** Allocates each node a unique block of the cluster CIDRs. Allocations are read from the nodes at each start, and stored nowhere else. */
 export default defineController<IpamOptions>({
   doc: 'Gives every node a range of its own for the addresses of its pods.',
   name: 'node-ipam-controller',

@@ -6,7 +6,7 @@ import {OptionError} from '#src/options/option-error.js';
 import {rangesOverlap} from '#src/model/service-range.js';
 import {cidrSet, type CidrSet} from './cidr-set.js';
 
-/** What is read of the options. */
+/** The options that the controller reads. */
 export type IpamOptions = Pick<
   ControllerManagerOptions,
   'allocateNodeCidrs' | 'clusterCidr' | 'serviceClusterIpRange' | 'cidrAllocatorType' | 'nodeCidrMaskSize' | 'nodeCidrMaskSizeIpv4' | 'nodeCidrMaskSizeIpv6'
@@ -22,7 +22,7 @@ export const ipamFlags = [
   'node-cidr-mask-size-ipv6',
 ];
 
-/** How long a node's range of a family begins alike. What was given for all families counts only where there is one. */
+/** Returns the prefix length of nodes' CIDRs of a family. The common option applies only with a single cluster CIDR. */
 const nodeBits = ({address: {family}}: IpRange, {clusterCidr, nodeCidrMaskSize, nodeCidrMaskSizeIpv4, nodeCidrMaskSizeIpv6}: IpamOptions): number =>
   (clusterCidr.length === 1 && nodeCidrMaskSize) || (family === 4 ? nodeCidrMaskSizeIpv4 : nodeCidrMaskSizeIpv6);
 
@@ -40,7 +40,7 @@ const setOf = (cidr: string, options: IpamOptions, meter: Meter): CidrSet => {
   }
 };
 
-/** The sets that nodes get their ranges from, in the order of the cluster's ranges; what services have is taken. Throws where the options do not fit. */
+/** Creates the sets of the cluster CIDRs, in order, with the service CIDRs excluded. Throws for invalid options. */
 export const cidrSets = (options: IpamOptions, {log, meter}: {readonly log: Log; readonly meter: Meter}): CidrSet[] => {
   const sets = options.clusterCidr.map(cidr => setOf(cidr, options, meter));
   for (const text of options.serviceClusterIpRange) {

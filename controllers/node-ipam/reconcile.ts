@@ -9,16 +9,16 @@ import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controlle
 import {allocator, type Allocator} from './allocator.js';
 import {cidrSets, type IpamOptions} from './plan.js';
 
-/** The nodes that are there are asked for so often and so long before work begins. */
+/** How often, and how many times, the nodes are requested at the start. */
 const pollMs = 10_000;
 const maxPolls = 60;
 
-/** How often a node's ranges are tried to be written before the next retry. */
+/** The most attempts to write a node's CIDRs before a retry. */
 const maxWriteAttempts = 3;
 
 const rangesOf = ({spec}: Frozen<Node>): readonly string[] => (spec?.podCIDRs?.length ? spec.podCIDRs : spec?.podCIDR ? [spec.podCIDR] : []);
 
-/** Whether the server refused a write, so that it surely did not happen. A time-out leaves that open, and so does a connection that broke. */
+/** Whether the server rejected a write, so that it has no effect. A timeout or a broken connection leaves that open. */
 const wasRefused = (error: unknown): boolean => error instanceof StatusError && error.code !== 504 && error.code < 500;
 
 const allNodes = async ({client, clock, signal, log}: KeyedContext<IpamOptions>): Promise<readonly Node[]> => {
@@ -33,7 +33,7 @@ const allNodes = async ({client, clock, signal, log}: KeyedContext<IpamOptions>)
   }
 };
 
-/** Takes over what nodes have already: this is how a restart knows what is free, and how ranges that do not fit the options are found. */
+/** Records the existing allocations: so a restart knows what is free, and CIDRs that do not match the options are found. */
 const occupyExisting = (allocations: Allocator, nodes: readonly Node[]): void => {
   for (const node of nodes) {
     const name = node.metadata?.name ?? '';
@@ -45,14 +45,14 @@ const occupyExisting = (allocations: Allocator, nodes: readonly Node[]): void =>
   }
 };
 
-/** Gives every node a range for its pods of each of the cluster's ranges, and takes it back when the node goes. */
+/** Allocates CIDRs to every node, and releases them when the node is deleted. */
 export const nodeIpamReconciler = async (context: KeyedContext<IpamOptions>): Promise<Reconcile> => {
   const {lister, listen, client, events, log, meter, options} = context;
   if (options.cidrAllocatorType === 'CloudAllocator') throw new OptionError('--cidr-allocator-type: CloudAllocator needs a cloud provider that tells the ranges of nodes, and there is none');
   const nodes = lister(kinds.nodes);
   const allocations = allocator(cidrSets(options, {log, meter}));
   occupyExisting(allocations, await allNodes(context));
-  // Before the key of a node that comes again under its name is looked at.
+  // Before the key of a recreated node of the same name is reconciled.
   listen(kinds.nodes, ({type, object}) => {
     if (type === 'deleted') allocations.release(object.metadata?.name ?? '');
   });
@@ -82,7 +82,7 @@ export const nodeIpamReconciler = async (context: KeyedContext<IpamOptions>): Pr
     try {
       await write(node, proposed);
     } catch (error) {
-      // The cache may be behind: somebody, perhaps an earlier try, may have given it ranges, or it may be another node by now.
+      // The cache may be stale: an earlier attempt or another client may have set CIDRs, or the node was recreated.
       const live = await client.resource(kinds.nodes).get(name).catch((problem: unknown) => (isNotFound(problem) ? undefined : node));
       const own = live && rangesOf(live);
       if (own?.length && sameJson(own, proposed)) return;

@@ -4,8 +4,8 @@ import {lifecycleFlags, type LifecycleOptions} from './options.js';
 import {heartbeats, nodeLifecycle} from './run.js';
 
 /**
- * Watches over nodes: one that gives no sign of life for too long is unknown, its pods are not ready, and, no faster than a rate that depends on how its
- * zone is, it is tainted so that they go. Conditions and cordons become taints that keep new pods away.
+ * Monitors nodes: one without heartbeats gets the status Unknown, its pods become not ready, and it is tainted for eviction, at a rate that depends on the state of its
+ * zone. Conditions and cordons become taints against scheduling.
  */
 export default defineLongRunning<LifecycleOptions>({
   doc: 'Marks nodes that are silent or unwell, keeps new pods off them, and gives up those that stay so.',

@@ -4,21 +4,21 @@ import {EvictionQueue, type EvictNode} from './eviction-queue.js';
 import type {NodeCondition} from './taints.js';
 import {rateOf, zoneHealth, type ZoneHealth, type ZoneRules, type ZoneState} from './zones.js';
 
-/** What the states of all zones together call for, beside the rates that are set already. */
+/** The effect of all zones' states together, besides their rates. */
 export type DisruptionChange = 'allDown' | 'backAgain' | 'nothing';
 
-/** The zones: how each is, and which of its nodes are to be given up. */
+/** The zones with their states and eviction queues. */
 export interface Zones {
-  /** Takes note of a zone. */
+  /** Adds a zone. */
   addZone(zone: string): void;
   queue(zone: string): EvictionQueue | undefined;
-  /** Judges zones anew by the conditions of their nodes and sets how fast nodes are given up. */
+  /** Updates the zones' states from their nodes' conditions, and sets the eviction rates. */
   updateStates(conditions: ReadonlyMap<string, readonly (NodeCondition | undefined)[]>): DisruptionChange;
-  /** Deals with what is due in each zone. */
+  /** Evicts the nodes that are due in each zone. */
   processQueues(evict: EvictNode): Promise<void>;
-  /** Whether there is anything to deal with, now or soon. */
+  /** Whether there is anything to evict, now or later. */
   readonly isBusy: boolean;
-  /** Counts a node that was given up. */
+  /** Counts an evicted node. */
   countEviction(zone: string): void;
 }
 

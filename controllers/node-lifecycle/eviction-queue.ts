@@ -1,18 +1,18 @@
 import type {Clock} from '#src/base/clock.js';
 import {TokenBucket} from '#src/base/token-bucket.js';
 
-/** Deals with one node; the answer says in how many ms to try again, or that it is dealt with. */
+/** Evicts one node. Returns in how many ms to retry, or undefined when done. */
 export type EvictNode = (node: string) => Promise<number | undefined>;
 
 /**
- * The nodes of a zone that are to be given up, one after the other, no faster than a rate. A node that was dealt with is not taken again before it is
+ * The nodes of a zone to evict, one after another, rate limited. An evicted node is not queued again before it is
  * removed.
  */
 export class EvictionQueue {
   readonly #clock: Clock;
   #rate: number;
   #bucket: TokenBucket | undefined;
-  /** When each is due, in their order. */
+  /** When each is due, in order. */
   readonly #waiting = new Map<string, number>();
   readonly #known = new Set<string>();
 
@@ -22,12 +22,12 @@ export class EvictionQueue {
     this.#bucket = bucketOf(clock, rate);
   }
 
-  /** Whether anything may happen if it is asked again. */
+  /** Whether a later call may evict anything. */
   get isBusy(): boolean {
     return this.#waiting.size > 0 && this.#bucket !== undefined;
   }
 
-  /** Whether it was not known before. */
+  /** Returns whether the node was not queued before. */
   add(node: string): boolean {
     if (this.#known.has(node)) return false;
     this.#known.add(node);
@@ -44,7 +44,7 @@ export class EvictionQueue {
     this.#known.delete(node);
   }
 
-  /** From now on so many a second; none at 0. Who changes the rate again and again is not given more by it. */
+  /** Sets the rate per second; 0 stops evictions. Repeated changes do not grant additional tokens. */
   setRate(rate: number): void {
     if (rate === this.#rate) return;
     const bucket = bucketOf(this.#clock, rate);
@@ -53,7 +53,7 @@ export class EvictionQueue {
     this.#bucket = bucket;
   }
 
-  /** Deals with as many as are due and may be dealt with now. */
+  /** Evicts the nodes that are due, as far as the rate allows. */
   async process(evict: EvictNode): Promise<void> {
     for (;;) {
       const [head] = this.#waiting;

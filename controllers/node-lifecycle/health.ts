@@ -4,36 +4,36 @@ import {parseTime, wireTime} from '#src/api/time.js';
 import type {Lease, Node} from '#src/api/types.js';
 import {conditionOf, type NodeCondition} from './taints.js';
 
-/** What is remembered of a node. Times are of the own clock, in ms: nodes have clocks of their own. */
+/** The health record of a node. Times are of the controller's clock, in ms, as node clocks may differ. */
 export interface Health {
-  /** When the node last gave a sign of life. */
+  /** The last heartbeat. */
   readonly probedAt: number;
-  /** When it last became ready or ceased to be. */
+  /** The last transition of readiness. */
   readonly transitionedAt: number;
-  /** How it last said it was, or was said to be. */
+  /** The last observed or written Ready condition. */
   readonly ready: NodeCondition | undefined;
-  /** When its lease was last renewed, by its own clock. */
+  /** The last renewal of its lease, by the node's clock. */
   readonly renewedAt?: number;
 }
 
-/** How long nodes may be silent, in ms: once they said how they are, and before. */
+/** How long nodes may be silent, in ms: after the first status, and before. */
 export interface Grace {
   readonly monitorMs: number;
   readonly startupMs: number;
 }
 
-/** What a look at a node shows. */
+/** The result of checking a node. */
 export interface Observation {
   readonly health: Health;
-  /** Whether it was ready before the look; one that never said is unknown since its creation. */
+  /** The Ready condition before the check; Unknown since creation if the node never reported one. */
   readonly observed: NodeCondition;
-  /** Whether it is now. */
+  /** The Ready condition after the check. */
   readonly current: NodeCondition | undefined;
-  /** Its conditions, where they must be written: it was silent for too long. */
+  /** The conditions to write, if the node was silent for too long. */
   readonly conditions?: readonly NodeCondition[];
 }
 
-/** The conditions that nobody knows any more once a node is silent. Whether its network is set up is for others to say. */
+/** The conditions that become Unknown for a silent node. NetworkUnavailable is set by others. */
 const monitoredConditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
 const createdAt = ({metadata}: Frozen<Node>): string => metadata?.creationTimestamp ?? wireTime(0);
@@ -48,7 +48,7 @@ const withProbe = (node: Frozen<Node>, ready: NodeCondition | undefined, before:
   return {...before, probedAt: now, transitionedAt: before.ready?.lastTransitionTime === ready.lastTransitionTime ? before.transitionedAt : now, ready};
 };
 
-/** With its lease alone a node shows that it lives. */
+/** A lease renewal is a heartbeat too. */
 const withLease = (health: Health, lease: Frozen<Lease> | undefined, now: number): Health => {
   const renewedAt = parseTime(lease?.spec?.renewTime);
   if (renewedAt === undefined || (health.renewedAt !== undefined && renewedAt <= health.renewedAt)) return health;
@@ -68,7 +68,7 @@ const unknownConditions = (naming: Naming, node: Frozen<Node>, now: number): rea
   return [...conditions, ...missing.map(type => ({type, ...never}))];
 };
 
-/** Looks at a node: what it says of itself, when it last did, and whether that is too long ago. */
+/** Checks a node's conditions and heartbeat, and whether the grace period has passed. */
 export const observe = (
   {naming, grace, now}: {readonly naming: Naming; readonly grace: Grace; readonly now: number},
   node: Frozen<Node>,
@@ -85,5 +85,5 @@ export const observe = (
   return {health, observed, current: conditions.find(({type}) => type === 'Ready'), conditions};
 };
 
-/** What is remembered once the conditions that a look asked for are written. */
+/** Returns the health record after the conditions were written. */
 export const healthAfterWrite = ({health, current}: Observation, now: number): Health => ({...health, transitionedAt: now, ready: current});

@@ -22,27 +22,27 @@ export interface MonitorParts {
   readonly zones: Zones;
 }
 
-/** Looks after the health of all nodes. */
+/** Monitors the health of all nodes. */
 export interface Monitor {
-  /** Looks at every node once. */
+  /** Checks every node once. */
   monitorAll(): Promise<void>;
-  /** Gives up those nodes whose turn it is. */
+  /** Evicts the nodes that are due. */
   evictDue(): Promise<void>;
-  /** How a node was at the last look; undefined before the first, and where it never said. */
+  /** Returns the node's last Ready condition; undefined before the first check, and if it never reported one. */
   lastReady(node: string): NodeCondition | undefined;
   forget(node: string): void;
-  /** Whether any node is looked after, be it to tell that it is gone. */
+  /** Whether there are nodes to monitor, including deleted ones to report. */
   readonly hasNodes: boolean;
 }
 
-/** How many nodes are looked at at once. */
+/** How many nodes are checked concurrently. */
 const concurrency = 8;
 const maxHealthAttempts = 5;
 const healthRetryMs = 20;
-/** How soon a node that cannot be given up yet is tried again. */
+/** The delay before a node that cannot be evicted yet is retried. */
 const evictionRetryMs = 50;
 
-/** Acts on all items, a few at once, and gives everybody else turns where that takes long. */
+/** Processes all items, a few at a time, and yields to other work. */
 const forEachConcurrently = async <T>(pieces: Pieces, items: readonly T[], act: (item: T) => Promise<void>): Promise<void> => {
   const rest = items.values();
   const worker = async () => {
@@ -124,7 +124,7 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
     }
   };
 
-  /** What a look at the node shows, and the node as it is once that is written. */
+  /** Checks a node, and writes the conditions that follow. */
   const updateHealth = async (node: Frozen<Node>): Promise<Observation & {readonly node: Frozen<Node>}> => {
     const name = node.metadata?.name ?? '';
     const observation = observe({naming, grace, now: clock.now()}, node, leases.get({namespace: naming.nodeLeaseNamespace, name}), healths.get(name));
@@ -136,7 +136,7 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
     return {...observation, node: updated};
   };
 
-  /** The node as it was looked at, and what that showed; undefined where it could not be told what it is to be told. */
+  /** Checks a node with retries; undefined if its conditions could not be written. */
   const updateHealthWithRetries = async (cached: Frozen<Node>): Promise<(Observation & {readonly node: Frozen<Node>}) | undefined> => {
     for (let node = cached, attempt = 1; ; attempt++) {
       try {
@@ -163,7 +163,7 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
     if (hasTaint(node, other)) return void (await change(node, {add: [own], remove: [other]}));
     const queue = zones.queue(zoneOf(naming, node));
     const name = node.metadata?.name ?? '';
-    if (!hasTaint(node, own) && !queue?.isWaiting(name)) queue?.remove(name); // Somebody took the taint away.
+    if (!hasTaint(node, own) && !queue?.isWaiting(name)) queue?.remove(name); // The taint was removed by another client.
     queue?.add(name);
   };
 
@@ -179,7 +179,7 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
   };
 
   const monitorNode = async (cached: Frozen<Node>, conditions: Map<string, (NodeCondition | undefined)[]>): Promise<void> => {
-    // Whoever noted that the node is down may have been stopped before he told its pods.
+    // A previous instance may have stopped before it updated the node's pods.
     if (!healths.has(cached.metadata?.name ?? '')) toRetry.add(cached.metadata?.name ?? '');
     const observation = await timed.one(() => updateHealthWithRetries(cached));
     if (!observation) return;
@@ -216,7 +216,7 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
         await forEachConcurrently(pieces, all, node => monitorNode(node, conditions));
         const disruption = zones.updateStates(conditions);
         if (disruption === 'allDown') await forEachConcurrently(pieces, nodes.list(), markReachable);
-        // Nobody heard of anybody for a while: every node gets its whole time anew.
+        // After a total outage every node gets a full grace period.
         const now = clock.now();
         if (disruption === 'backAgain') for (const [name, health] of healths) healths.set(name, {...health, probedAt: now, transitionedAt: now});
       }),

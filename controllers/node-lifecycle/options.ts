@@ -2,7 +2,7 @@ import type {ControllerManagerOptions} from '#src/options/controller-manager.js'
 import type {Grace} from './health.js';
 import type {ZoneRules} from './zones.js';
 
-/** What is read of the options. */
+/** The options that the controller reads. */
 export type LifecycleOptions = Pick<
   ControllerManagerOptions,
   | 'nodeMonitorPeriod'

@@ -9,9 +9,9 @@ import type {Pod, PodCondition} from '#src/api/pod.js';
 import {held, type Clock} from '#src/base/clock.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
 
-/** The pods of a node, and how to say that they are not ready. */
+/** The pods of a node, and the way to mark them as not ready. */
 export interface NodePods {
-  /** Rejects when one of them could not be told; the others are all the same. */
+  /** Rejects when one of them could not be updated, after all have been tried. */
   markNotReady(pods: readonly Frozen<Pod>[]): Promise<void>;
   of(node: string): readonly Frozen<Pod>[];
 }

@@ -15,10 +15,10 @@ import {zoneRulesOf, type LifecycleOptions} from './options.js';
 import {nodePods} from './pods.js';
 import {changeTaints, schedulingChange} from './taints.js';
 
-/** The signs of life of nodes. */
+/** The lease heartbeats of nodes. */
 export const heartbeats: Selection<Lease> = {kind: kinds.leases, namespace: naming => naming.nodeLeaseNamespace};
 
-/** How often nodes are given up whose turn it may be. */
+/** How often due nodes are evicted. */
 const evictionPeriodMs = 100;
 
 const nodeConcurrency = 8;
@@ -26,7 +26,7 @@ const podConcurrency = 4;
 
 type Context = ControllerContext<LifecycleOptions>;
 
-/** Labels of an older spelling that say the same as those of today. */
+/** Returns deprecated labels that are missing or differ from the current ones. */
 const missingBetaLabels = ({naming}: Context, {metadata}: Frozen<Node>): Record<string, string> => {
   const labels = metadata?.labels ?? {};
   const stale = (['os', 'arch'] as const).flatMap((name): [string, string][] => {
@@ -36,7 +36,7 @@ const missingBetaLabels = ({naming}: Context, {metadata}: Frozen<Node>): Record<
   return Object.fromEntries(stale);
 };
 
-/** Keeps the taints that follow from a node's conditions, and its labels. */
+/** Maintains the taints that follow from a node's conditions, and its labels. */
 const nodeReconciler = (context: Context): Reconcile => {
   const {lister, naming, writer} = context;
   const nodes = lister(kinds.nodes);
@@ -54,7 +54,7 @@ const nodeReconciler = (context: Context): Reconcile => {
   };
 };
 
-/** Calls `act` at whole periods since the start, as long as `isBusy`; `wake` must be called when it may have become so. */
+/** Calls `act` at whole periods since the start, while `isBusy`; `wake` is to be called when that may have changed. */
 const periodicTask = ({clock}: Context, ms: number, {isBusy, act: action}: {isBusy(): boolean; act(): Promise<void>}, signal: AbortSignal) => {
   const start = clock.monotonic();
   let timer: Disposable | undefined;
@@ -104,7 +104,7 @@ export const nodeLifecycle = (context: Context): Run => {
     podQueue.add(keyText(keyOf(object)));
   });
 
-  /** A pod that came to a node which was not well is not ready. */
+  /** A pod bound to an unhealthy node is not ready. */
   const podReconciler: Reconcile = async key => {
     const pod: Frozen<Pod> | undefined = podLister.get(key);
     const node = pod?.spec?.nodeName ?? '';

@@ -13,7 +13,7 @@ export type NodeCondition = Frozen<NonNullable<NonNullable<Node['status']>['cond
 
 export const conditionOf = ({status}: Frozen<Node>, type: string): NodeCondition | undefined => status?.conditions?.find(condition => condition.type === type);
 
-/** What a taint says of a node, for each status of a condition. */
+/** The taint for each condition and status. */
 const byCondition: readonly (readonly [type: string, status: string, name: string])[] = [
   ['Ready', 'False', 'not-ready'],
   ['Ready', 'Unknown', 'unreachable'],
@@ -28,19 +28,19 @@ const same = (one: Taint, other: Taint): boolean => one.key === other.key && one
 
 export const hasTaint = ({spec}: Frozen<Node>, taint: Taint): boolean => (spec?.taints ?? []).some(each => same(each, taint));
 
-/** The taints that send pods away, by the status of `Ready` that brings them. */
+/** The taints for eviction, by the status of `Ready`. */
 export const evicting = (naming: Naming): Readonly<Record<'False' | 'Unknown', Taint>> => ({
   False: {key: naming.subKey('node', 'not-ready'), effect: 'NoExecute'},
   Unknown: {key: naming.subKey('node', 'unreachable'), effect: 'NoExecute'},
 });
 
-/** What a node's taints are to lose and to gain. */
+/** The taints to add and remove. */
 export interface TaintChange {
   readonly add?: readonly Taint[];
   readonly remove?: readonly Taint[];
 }
 
-/** What keeps new pods off a node follows from its conditions and whether it is cordoned. Taints of other keys or effects are nobody's business here. */
+/** The NoSchedule taints follow from a node's conditions and whether it is cordoned. Taints with other keys or effects are left alone. */
 export const schedulingChange = (naming: Naming, node: Frozen<Node>): TaintChange => {
   const conditionTaints = byCondition.filter(([type, status]) => conditionOf(node, type)?.status === status).map(([, , name]) => name);
   const wanted = new Set([...conditionTaints, ...(node.spec?.unschedulable ? [cordoned] : [])].map(name => naming.subKey('node', name)));
@@ -60,7 +60,7 @@ export interface TaintParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** Waits, where others keep changing the node. */
+  /** Waits between retries on conflicts. */
   pause(ms: number): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ const changed = ({spec}: Frozen<Node>, {add = [], remove = []}: TaintChange, now
   return [...kept, ...missing.map(taint => ({...taint, timeAdded: wireTime(now)}))];
 };
 
-/** Changes a node's taints in one write, first as the cache has the node, then as it is. Does nothing where nothing is to change; rejects when others keep changing the node. */
+/** Changes a node's taints in one write, first from the cached node, then from the live one. Does nothing if there is no change; rejects after too many conflicts. */
 export const changeTaints = async ({client, clock, random, signal, pause}: TaintParts, node: Frozen<Node>, change: TaintChange): Promise<void> => {
   const nodes = client.resource(kinds.nodes);
   const {name = '', uid} = node.metadata ?? {};

@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import {defineController, sameKey} from '#src/runtime/controller.js';
 import {protectionReconciler} from './reconcile.js';
 
-/** Keeps volumes that are deleted until no claim is bound to them. */
+/** Protects volumes from deletion while a claim is bound to them. */
 export default defineController({
   doc: 'Keeps deleted volumes until no claim is bound to them any more.',
   name: 'persistentvolume-protection-controller',

@@ -3,7 +3,7 @@ import {unlessMissing} from '#controllers/shared/missing.js';
 import {kinds} from '#src/api/kinds.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 
-/** Holds or lets go the volume that the key names. */
+/** Adds the protection finalizer, or removes it once the volume is unused. */
 export const protectionReconciler = ({lister, writer, naming}: KeyedContext): Reconcile => {
   const volumes = lister(kinds.persistentVolumes);
   const writes = writer(kinds.persistentVolumes);

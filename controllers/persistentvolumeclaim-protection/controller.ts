@@ -4,7 +4,7 @@ import {defineController, forLoop, mapped, sameKey} from '#src/runtime/controlle
 import {protectionReconciler} from './reconcile.js';
 import {releasedClaims} from './uses.js';
 
-/** Keeps claims that are deleted until no pod on a node uses them. */
+/** Protects claims from deletion while a pod on a node uses them. */
 export default defineController({
   doc: 'Keeps deleted claims on volumes until no pod uses them any more.',
   name: 'persistentvolumeclaim-protection-controller',

@@ -7,7 +7,7 @@ import type {Claim} from '#src/model/volumes.js';
 import {settled, type KeyedContext, type Loops} from '#src/runtime/controller.js';
 import {byClaim, podsByClaim, uses, type PodsByClaim} from './uses.js';
 
-/** Two loops: one gathers the claims of each namespace, the other judges them together, so that one live list of pods serves them all. */
+/** Two loops: one collects the claims of each namespace, the other checks them together, so that one live list of pods serves all. */
 export const protectionReconciler = ({client, enqueue, lister, writer, naming}: KeyedContext): Loops => {
   const claims = lister(kinds.persistentVolumeClaims);
   const pods = lister(kinds.pods);
@@ -25,7 +25,7 @@ export const protectionReconciler = ({client, enqueue, lister, writer, naming}: 
     if (!awaits(claim, finalizer)) return;
     const key = keyText(keyOf(claim));
     if (pods.by(byClaim, key).some(pod => uses(pod, claim))) return;
-    // The cache may not know of a pod yet: a claim that is let go does not come back.
+    // The cache may lack a pod, and the removal of the finalizer is final.
     if ((await livePods()).get(key)?.some(pod => uses(pod, claim))) return;
     await unlessMissing(writes.update(withoutFinalizer(claim, finalizer)));
   };

@@ -6,7 +6,7 @@ import {controllerOf} from '#src/model/owners.js';
 import {isTerminal} from '#src/model/pod/state.js';
 import {claimOfVolume, type Claim} from '#src/model/volumes.js';
 
-/** The names of the claims a pod refers to, by name or as made for one of its volumes. */
+/** Returns the names of the claims that a pod refers to, including ephemeral ones. */
 const claimNames = (pod: Frozen<Pod>): readonly string[] =>
   (pod.spec?.volumes ?? []).flatMap(volume => claimOfVolume(pod, volume) ?? []);
 
@@ -17,7 +17,7 @@ export const byClaim: Index<Pod> = {name: 'claim', values: pod => keysOf(pod).ma
 
 export type PodsByClaim = ReadonlyMap<string, readonly Frozen<Pod>[]>;
 
-/** Pods as the server lists them, by the claims they refer to. */
+/** Indexes listed pods by the claims they refer to. */
 export const podsByClaim = (pods: readonly Frozen<Pod>[]): PodsByClaim => {
   const found = new Map<string, Frozen<Pod>[]>();
   for (const pod of pods) {
@@ -30,10 +30,10 @@ export const podsByClaim = (pods: readonly Frozen<Pod>[]): PodsByClaim => {
   return found;
 };
 
-/** Whether nothing of a pod is left at work: it was deleted without grace. */
+/** Whether a pod has terminated: it was deleted without a grace period. */
 const isShutDown = ({metadata}: Frozen<Pod>): boolean => Boolean(metadata?.deletionTimestamp) && metadata?.deletionGracePeriodSeconds === 0;
 
-/** Whether a pod on a node uses a claim. One that has ended but is still there does. */
+/** Whether a pod on a node uses a claim. A terminal pod that still exists does. */
 export const uses = (pod: Frozen<Pod>, {metadata}: Frozen<Claim>): boolean => {
   if (!pod.spec?.nodeName) return false;
   return (pod.spec.volumes ?? []).some(({name, persistentVolumeClaim, ephemeral}) => {
@@ -42,7 +42,7 @@ export const uses = (pod: Frozen<Pod>, {metadata}: Frozen<Claim>): boolean => {
   });
 };
 
-/** The claims that a change of a pod may have let go. */
+/** Returns the claims that a change of a pod may have released. */
 export const releasedClaims = (change: Change<Pod>): readonly ObjectKey[] => {
   const {type, object} = change;
   const isAway = type === 'deleted' || isTerminal(object) || !object.spec?.nodeName;

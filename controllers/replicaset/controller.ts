@@ -9,7 +9,7 @@ type Options = Pick<ControllerManagerOptions, 'concurrentReplicasetSyncs'> & Wai
 
 const replicaSets = selecting<ObjectOf<typeof kinds.replicaSets>>(({spec}) => spec?.selector);
 
-/** Creates and deletes pods until each replica set has as many as it asks for, adopts pods that it selects, and lets go those it does not. */
+/** Creates and deletes pods until each replica set has as many as it requests, adopts orphans that it selects, and releases pods that it no longer does. */
 export default defineController<Options>({
   doc: 'Keeps the number of pods that each replica set asks for.',
   name: 'replicaset-controller',

@@ -10,7 +10,7 @@ type Options = Pick<ControllerManagerOptions, 'concurrentRcSyncs'> & WaitingPods
 
 const replicationControllers = selecting<ObjectOf<typeof kinds.replicationControllers>, Record<string, string>>(({spec}) => spec?.selector, selectorForLabels);
 
-/** Does for replication controllers what is done for replica sets; their selector is a plain map of labels. */
+/** The same for replication controllers, whose selector is a plain map of labels. */
 export default defineController<Options>({
   doc: 'Keeps the number of pods that each replication controller asks for.',
   name: 'replicationcontroller-controller',

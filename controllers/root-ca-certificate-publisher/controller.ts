@@ -6,8 +6,8 @@ import {bundles, publisher, type PublisherOptions} from './reconcile.js';
 const namespaceOf = (object: Parameters<typeof keyOf>[0]): ObjectKey => ({namespace: '', name: keyOf(object).namespace});
 
 /**
- * Keeps a config map with the bundle that verifies the API server in every namespace. The bundle is read once, at the start. What people add to
- * the config map is taken away again.
+ * Publishes a config map with the CA bundle of the API server in every namespace. The bundle is read once, at the start. Changes to
+ * the config map are reverted.
  */
 export default defineController<PublisherOptions>({
   doc: 'Publishes the bundle that verifies the API server as a config map in every namespace.',

@@ -20,7 +20,7 @@ const bundleKey = 'ca.crt';
 const description = ({selfServiceNames}: Naming): string =>
   `The CA bundle that verifies the API server at its internal endpoints, such as the internal service IP or ${selfServiceNames[2]}. It is good for nothing else.`;
 
-/** Keeps the config map of the namespace that the key names. */
+/** Creates or repairs the config map of the namespace that the key names. */
 export const publisher = async (context: KeyedContext<PublisherOptions>): Promise<Reconcile> => {
   const {lister, writer, naming} = context;
   const bundle = await bundleFor(context);
@@ -44,7 +44,7 @@ export const publisher = async (context: KeyedContext<PublisherOptions>): Promis
   };
 };
 
-/** Nothing is published in a namespace that is gone or about to go. */
+/** Nothing can be created in a deleted or terminating namespace. */
 const ignoreTerminating = async (write: Promise<unknown>): Promise<void> => {
   try {
     await write;

@@ -7,8 +7,8 @@ import {addressOf, overlap} from './ranges.js';
 import {serviceCidrReconciler} from './reconcile.js';
 
 /**
- * Keeps the ranges that services get their addresses from. A range that is deleted goes once every address of a service lies in another; which may
- * change with each range and each address that comes or goes.
+ * Manages the ranges of service addresses. A deleted range is removed once every allocated address is in another one, which may
+ * change with each range and address.
  */
 export default defineController({
   doc: 'Says that ranges of service addresses are ready, and keeps those that are deleted as long as services need them.',

@@ -1,14 +1,14 @@
 import {rangeStart, type IpAddress, type IpRange} from '#src/base/ip-address.js';
 import {isServiceAddress} from '#src/model/service-range.js';
 
-/** Ranges of one family and one length, by where they begin. */
+/** Ranges of one family and prefix length, by first address. */
 interface PrefixLength {
   readonly family: 4 | 6;
   readonly bits: number;
   readonly ranges: Map<bigint, IpRange>;
 }
 
-/** Ranges in which those around an address are found without a look at all others. */
+/** A set of ranges with an efficient lookup by address. */
 export class RangeSet {
   readonly #byLength = new Map<string, PrefixLength>();
 
@@ -20,12 +20,12 @@ export class RangeSet {
     row.ranges.set(rangeStart(range).value, range);
   }
 
-  /** Whether services may have the address from any of the ranges. */
+  /** Whether any range serves the address. */
   serves(address: IpAddress): boolean {
     return this.#around(address).some(range => isServiceAddress(range, address));
   }
 
-  /** Whether the range lies within one of these. */
+  /** Whether the range is contained in one of these. */
   surrounds({address, bits}: IpRange): boolean {
     return this.#around(address).some(outer => outer.bits <= bits);
   }

@@ -9,7 +9,7 @@ export type ServiceCIDR = ObjectOf<typeof kinds.serviceCIDRs>;
 export type IPAddress = ObjectOf<typeof kinds.ipAddresses>;
 type Cached = Frozen<ServiceCIDR>;
 
-/** Ranges as they were read, once for each state of an object. */
+/** Parsed ranges, cached per object version. */
 const read = new WeakMap<Cached, readonly IpRange[]>();
 
 export const rangesOf = (object: Cached): readonly IpRange[] => {
@@ -20,21 +20,21 @@ export const rangesOf = (object: Cached): readonly IpRange[] => {
 
 export const overlap = (one: Cached, other: Cached): boolean => rangesOf(one).some(range => rangesOf(other).some(second => rangesOverlap(range, second)));
 
-/** The address that an object holds; its name is the address. */
+/** Returns the address of an object, which is its name. */
 export const addressOf = ({metadata}: Frozen<IPAddress>): IpAddress | undefined => parseIp(metadata?.name ?? '');
 
-/** When an object was deleted; never is later than ever. */
+/** Returns when an object was deleted; Infinity if it was not. */
 const endOf = ({metadata}: Cached): number => parseTime(metadata?.deletionTimestamp) ?? Infinity;
 
-/** Whether `other` is another object that will be there when `own` has gone: of two that are going the one that was deleted later, or is named later. */
+/** Whether `other` is another object that remains after `own` is deleted: of two deleted ones the one that was deleted later, or is later by name. */
 const outlives = (other: Cached, own: Cached): boolean => {
   const [name, ownName] = [other.metadata?.name ?? '', own.metadata?.name ?? ''];
   return name !== ownName && (endOf(other) > endOf(own) || (endOf(other) === endOf(own) && name > ownName));
 };
 
 /**
- * Whether a ServiceCIDR can go without leaving an address of a service outside of all ranges: each of its ranges lies within that of another, or no address
- * is served by it alone. `addresses` are those that services of one family hold.
+ * Whether a ServiceCIDR can be deleted without orphaning a service address: each of its ranges is contained in that of another, or no address
+ * is served by it alone. `addresses` returns the allocated addresses of a family.
  */
 export const canDelete = (own: Cached, all: readonly Cached[], addresses: (family: 4 | 6) => readonly Frozen<IPAddress>[]): boolean => {
   const others = new RangeSet();

@@ -9,10 +9,10 @@ import {isManagedAddress} from '#src/model/service-range.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
 import {addressOf, canDelete, type IPAddress, type ServiceCIDR} from './ranges.js';
 
-/** So long every server has to learn that a range is going, and to give out none of its addresses any more. */
+/** The time for all servers to observe the deletion and stop allocating from the range. */
 const graceMs = 10_000;
 
-/** The addresses of services, by family. */
+/** Service addresses by family. */
 const byFamily: Index<IPAddress> = {
   name: 'by family',
   values(object) {
@@ -23,7 +23,7 @@ const byFamily: Index<IPAddress> = {
 
 const finalizerOf = (naming: Naming): string => naming.groupKey('networking', 'service-cidr-finalizer');
 
-/** Says that ranges of services are ready, and keeps those that are deleted until no service has an address from them alone. */
+/** Reconciles ServiceCIDRs: sets the Ready condition, and keeps deleted ones until no service address depends on them. */
 export const serviceCidrReconciler = ({name: fieldManager, lister, writer, client, clock, events, naming}: KeyedContext): Reconcile => {
   const objects = lister(kinds.serviceCIDRs);
   const addresses = lister(kinds.ipAddresses);
@@ -31,7 +31,7 @@ export const serviceCidrReconciler = ({name: fieldManager, lister, writer, clien
   const apiVersion = apiVersionOf(naming, kinds.serviceCIDRs);
   const heldIn = (family: 4 | 6) => addresses.by(byFamily, String(family)).filter(object => isManagedAddress(naming, object));
 
-  /** Sets the condition unless it says so already. */
+  /** Sets the Ready condition unless it is up to date. */
   const setReadyCondition = async (object: Frozen<ServiceCIDR>, condition: Omit<Condition, 'type' | 'lastTransitionTime' | 'reason'> & {reason?: string}): Promise<void> => {
     const found = object.status?.conditions?.find(({type}) => type === 'Ready');
     if (found?.status === condition.status && (found.reason || undefined) === condition.reason) return;
@@ -43,7 +43,7 @@ export const serviceCidrReconciler = ({name: fieldManager, lister, writer, clien
   const release = async (object: Frozen<ServiceCIDR>): Promise<Result> => {
     if (!canDelete(object, objects.list(), heldIn)) {
       await setReadyCondition(object, {status: 'False', reason: 'Terminating', message: 'There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR'});
-      return settled; // A change to a range or an address asks again.
+      return settled; // A change of a range or an address queues it again.
     }
     const leftMs = graceMs - (clock.now() - (parseTime(object.metadata?.deletionTimestamp) ?? 0));
     if (leftMs > 0) return requeueAfter(leftMs);

@@ -6,8 +6,8 @@ import {tokenReconciler, type TokenOptions} from './reconcile.js';
 import {referenceKey} from './references.js';
 
 /**
- * Fills the token secrets that people make for service accounts, and clears away those whose account is gone. Accounts get no secrets unasked. It acts
- * as the manager itself: no account may make tokens of others.
+ * Fills manually created token secrets of service accounts, and deletes those whose account is gone. Accounts get no secrets automatically. It uses
+ * the manager's identity: no account may create tokens of others.
  */
 export default defineController<TokenOptions>({
   doc: 'Puts tokens into secrets made for service accounts, and deletes those secrets with their account.',
@@ -20,7 +20,7 @@ export default defineController<TokenOptions>({
   watches: [
     forLoop('accounts', sameKey(kinds.serviceAccounts, ({type}) => type === 'deleted')),
     forLoop('secrets', sameKey(tokenSecrets, ({type}) => type !== 'deleted')),
-    // An account made anew has another UID than the secrets of the one before.
+    // A recreated account has another UID than the secrets of its predecessor.
     forLoop('secrets', mapped(kinds.serviceAccounts, ({type, object}, {lister}) => (type === 'added' ? lister(tokenSecrets).by(byAccount, keyText(keyOf(object))).map(keyOf) : []))),
     forLoop('references', mapped(tokenSecrets, ({type, object}, {naming}) => (type === 'deleted' ? [referenceKey(accountKeyOf(object, naming), keyOf(object))] : []))),
   ],

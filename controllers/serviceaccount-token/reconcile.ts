@@ -13,7 +13,7 @@ import {completed, isIncomplete, tokenMaterial} from './token.js';
 
 export type TokenOptions = Pick<ControllerManagerOptions, 'concurrentServiceaccountTokenSyncs' | 'rootCaFile' | 'serviceAccountPrivateKeyFile'>;
 
-/** Somebody was faster: there will be word of it. */
+/** Another client changed the object; its event follows. */
 const unlessChanged = async (write: Promise<unknown>): Promise<void> => {
   try {
     await unlessMissing(write);
@@ -22,7 +22,7 @@ const unlessChanged = async (write: Promise<unknown>): Promise<void> => {
   }
 };
 
-/** Three loops: of accounts that are gone, of secrets that are there, and of mentions of secrets that are gone. */
+/** Three loops: of deleted accounts, of secrets, and of references to deleted secrets. */
 export const tokenReconciler = async (context: KeyedContext<TokenOptions>): Promise<Loops> => {
   const {client, clock, files, lister, naming, options, random, serverAuthority, writer} = context;
   const pieces = new Pieces(clock);
@@ -32,7 +32,7 @@ export const tokenReconciler = async (context: KeyedContext<TokenOptions>): Prom
   const secrets = writer(kinds.secrets);
   const remove = (secret: Frozen<Secret>) => unlessChanged(secrets.delete(secret));
 
-  /** The account of a secret: asked for live before a secret is thought to have none. */
+  /** Returns the account of a secret, with a live read before it is considered missing. */
   const accountOf = async (secret: Frozen<Secret>): Promise<Frozen<ServiceAccount> | undefined> => {
     const key = accountKeyOf(secret, naming);
     const cached = cachedAccounts.get(key);
@@ -44,7 +44,7 @@ export const tokenReconciler = async (context: KeyedContext<TokenOptions>): Prom
   const fill = async (cached: Frozen<Secret>, account: Frozen<ServiceAccount>): Promise<void> => {
     const {namespace = '', name = '', resourceVersion} = cached.metadata ?? {};
     const live = await unlessMissing(client.resource(kinds.secrets).get(name, {namespace}));
-    if (live?.metadata?.resourceVersion !== resourceVersion || !live) return; // What changed it since is told next.
+    if (live?.metadata?.resourceVersion !== resourceVersion || !live) return; // The event of a later change follows.
     await unlessChanged(secrets.update(completed(live, account, naming, material)));
   };
 

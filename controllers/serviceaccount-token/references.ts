@@ -5,13 +5,13 @@ import {isConflict} from '#src/api/status.js';
 import type {Client} from '#src/client/client.js';
 import {settled, type Attempt, type Result} from '#src/runtime/controller.js';
 
-/** The key of one secret's mention in its account: no name of an object has a slash. */
+/** The key of a secret reference in an account: names of objects contain no slash. */
 export const referenceKey = ({namespace, name: account}: ObjectKey, {name: secret}: ObjectKey): ObjectKey => ({namespace, name: `${account}/${secret}`});
 
 const maxAttempts = 10;
 const firstPauseMs = 100;
 
-/** Takes a secret that is gone from the list of its account. Judged by live reads: a secret may have come back under the name. */
+/** Removes a deleted secret from the list of its account. Uses live reads: a secret may have been recreated under the name. */
 export const forgetSecret = async (client: Client, random: () => number, {namespace, name}: ObjectKey, {pause}: Attempt): Promise<Result> => {
   const [accountName = '', secretName = ''] = name.split('/');
   const accounts = client.resource(kinds.serviceAccounts);

@@ -7,16 +7,16 @@ import {parseSigningKey} from '#src/pki/token-keys.js';
 import {signToken, type TokenKey} from '#src/pki/token.js';
 import {messageOf} from '#src/base/message.js';
 
-/** What goes into every token secret beside its token. */
+/** What goes into every token secret besides its token. */
 export interface TokenMaterial {
   readonly key: TokenKey;
-  /** The bundle that verifies the API server; empty where there is none to tell. */
+  /** The CA bundle of the API server; empty if unknown. */
   readonly authority: string;
 }
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** A token without an end, as kept in secrets: good as long as its secret and its account are there. */
+/** Creates a token without expiry, valid as long as its secret and its account exist. */
 const secretToken = ({metadata: account = {}}: Frozen<ServiceAccount>, {metadata: secret = {}}: Frozen<Secret>, naming: Naming, key: TokenKey): string => {
   const {namespace = '', name = '', uid = ''} = account;
   const claim = (what: string) => naming.key(`serviceaccount/${what}`);
@@ -31,11 +31,11 @@ const secretToken = ({metadata: account = {}}: Frozen<ServiceAccount>, {metadata
   return signToken(claims, key);
 };
 
-/** Whether a secret lacks something of what it is there for. */
+/** Whether a secret lacks some of its data. */
 export const isIncomplete = ({data = {}}: Frozen<Secret>, {authority}: TokenMaterial): boolean =>
   !data['token'] || !data['namespace'] || (authority !== '' && data['ca.crt'] !== base64(authority));
 
-/** The secret with everything it lacks. */
+/** Returns the secret with all data. */
 export const completed = (secret: Secret, account: Frozen<ServiceAccount>, naming: Naming, {key, authority}: TokenMaterial): Secret => {
   const {metadata = {}} = secret;
   const data = {...secret.data};
@@ -50,7 +50,7 @@ export const completed = (secret: Secret, account: Frozen<ServiceAccount>, namin
   return {...secret, metadata: {...metadata, annotations}, data};
 };
 
-/** Reads what the flags name. Throws one line with flag and file. */
+/** Reads the files of the flags. Throws a one-line error with flag and file. */
 export const tokenMaterial = async (files: Files, keyFile: string, authorityFile: string, serverAuthority: string): Promise<TokenMaterial> => {
   const read = async <T>(flag: string, path: string, parse: (content: Buffer) => T): Promise<T> => {
     try {

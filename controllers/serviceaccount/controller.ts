@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import {defineController, mapped, sameKey} from '#src/runtime/controller.js';
 import {serviceAccountReconciler} from './reconcile.js';
 
-/** Sees to it that every active namespace has the account that pods run as unless they name another. */
+/** Ensures that every active namespace has the default service account. */
 export default defineController({
   doc: 'Keeps the service account "default" in every active namespace.',
   name: 'serviceaccount-controller',

@@ -4,7 +4,7 @@ import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controlle
 
 const name = 'default';
 
-/** Creates the account in the namespace that the key names, if it is missing there. */
+/** Creates the account in the namespace that the key names, if it is missing. */
 export const serviceAccountReconciler = ({lister, writer}: KeyedContext): Reconcile => {
   const namespaces = lister(kinds.namespaces);
   const cached = lister(kinds.serviceAccounts);
@@ -15,7 +15,7 @@ export const serviceAccountReconciler = ({lister, writer}: KeyedContext): Reconc
     try {
       await accounts.create({metadata: {namespace, name}});
     } catch (error) {
-      // Somebody was faster, or the namespace is on its way out.
+      // It was created concurrently, or the namespace is terminating.
       if (!isAlreadyExists(error) && !hasCause(error, 'NamespaceTerminating')) throw error;
     }
     return settled;

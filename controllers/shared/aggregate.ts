@@ -1,6 +1,6 @@
 import {messageOf} from '#src/base/message.js';
 
-/** Several failures as one; undefined when there is none. The message lists each text once. */
+/** Combines failures into one error; undefined when there is none. The message lists each text once. */
 export const aggregate = (errors: readonly unknown[]): Error | undefined => {
   if (errors.length === 0) return undefined;
   const messages = [...new Set(errors.map(messageOf))];

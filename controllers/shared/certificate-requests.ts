@@ -5,7 +5,7 @@ import {parseSigningRequest, type SigningRequest} from '#src/pki/signing-request
 import {settled, type Attempt, type KeyedContext, type QueueSettings, type Reconcile, type Result} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
 
-/** What the controllers of certificate signing requests have in common: one account, one kind of queue, one way in. */
+/** What the controllers of certificate signing requests share: the account and the queue. */
 export const requestController = {
   serviceAccount: 'certificate-controller',
   primary: kinds.certificateSigningRequests,
@@ -13,14 +13,14 @@ export const requestController = {
   queue: {name: 'certificate', baseDelayMs: 200, maxDelayMs: 1_000_000},
 } as const satisfies {readonly queue: QueueSettings; readonly [key: string]: unknown};
 
-/** A request as the cache holds it. */
+/** A cached request. */
 export type CachedRequest = Frozen<CertificateSigningRequest>;
 
-/** The condition of a type, whatever its status: the API allows no more than one. */
+/** Returns the condition of a type, whatever its status: the API allows only one. */
 export const conditionOf = (csr: CachedRequest, type: 'Approved' | 'Denied' | 'Failed'): Frozen<CertificateSigningRequestCondition> | undefined =>
   csr.status?.conditions?.find(condition => condition.type === type);
 
-/** Lets `handle` look at every request that has no certificate yet. */
+/** Reconciles requests without a certificate with `handle`. */
 export const untilIssued = (context: Pick<KeyedContext, 'lister'>, handle: (csr: CachedRequest, attempt: Attempt) => Promise<void>): Reconcile => {
   const requests = context.lister(kinds.certificateSigningRequests);
   return async (key: ObjectKey, attempt: Attempt): Promise<Result> => {
@@ -30,7 +30,7 @@ export const untilIssued = (context: Pick<KeyedContext, 'lister'>, handle: (csr:
   };
 };
 
-/** The PKCS #10 structure inside a request. */
+/** Parses the PKCS #10 structure of a request. */
 export const signingRequestIn = (csr: CachedRequest): SigningRequest => {
   try {
     return parseSigningRequest(Buffer.from(csr.spec.request, 'base64'));
@@ -40,10 +40,10 @@ export const signingRequestIn = (csr: CachedRequest): SigningRequest => {
   }
 };
 
-/** The request with another status, to be written. The cached one stays as it is. */
+/** Returns the request with another status, to be written. The cached one is not changed. */
 export const withStatus = (csr: CachedRequest, status: Frozen<NonNullable<CertificateSigningRequest['status']>>): CertificateSigningRequest =>
   ({...csr, status: {...csr.status, ...status}}) as CertificateSigningRequest;
 
-/** The request with one more condition. */
+/** Returns the request with one more condition. */
 export const withCondition = (csr: CachedRequest, condition: CertificateSigningRequestCondition): CertificateSigningRequest =>
   withStatus(csr, {conditions: [...(csr.status?.conditions ?? []), condition]});

@@ -12,21 +12,21 @@ export interface ChildEventsOptions<P extends KubeObject, C extends KubeObject> 
   readonly parents: Kind<P>;
   readonly children: Kind<C>;
   readonly selecting: Selecting<P>;
-  /** Notes that a child of the parent is there, before the parent's key is asked for. */
+  /** Called when a child of the parent is observed, before the parent's key is queued. */
   created?(key: string, child: Frozen<C>): void;
-  /** Notes that a child of the parent is gone, or marked to go; both are told. */
+  /** Called when a child of the parent is deleted, or marked for deletion. */
   deleted?(key: string, child: Frozen<C>): void;
-  /** How long a parent is left alone after a change, so that one look sees several. At once unless given. */
+  /** The delay before a parent is queued, so that one sync handles several changes. Default 0. */
   readonly batchMs?: number;
-  /** In how many ms the parent is to be looked at once more after this change. */
+  /** Returns in how many ms the parent is to be queued once more after this change. */
   requeueAfterMs?(parent: Frozen<P>, child: Frozen<C>, old: Frozen<C>): number | undefined;
 }
 
 const sameLabels = (a: Frozen<KubeObject>, b: Frozen<KubeObject>): boolean => sameJson(a.metadata?.labels ?? {}, b.metadata?.labels ?? {});
 
 /**
- * Asks for the keys of the parents that changes of children concern: the controlling parent; for an orphan that is new or has other labels than
- * before, every parent that selects it. A child with a mark of deletion counts as deleted.
+ * Queues the parents that changes of children concern: the controlling parent; for an orphan that is new or relabelled,
+ * every parent that selects it. A child with a deletion timestamp counts as deleted.
  */
 export const watchChildren = <P extends KubeObject, C extends KubeObject>(
   context: Pick<KeyedContext, 'listen' | 'lister' | 'enqueue' | 'naming'>,
@@ -47,7 +47,7 @@ export const watchChildren = <P extends KubeObject, C extends KubeObject>(
   };
 
   const added = (child: Frozen<C>) => {
-    // At the start a child may turn up that is on its way out already.
+    // At the start a child may be terminating already.
     if (child.metadata?.deletionTimestamp) notifyAndEnqueue(deleted, child);
     else if (controllerOf(child)) notifyAndEnqueue(created, child);
     else enqueueSelecting(child);

@@ -8,7 +8,7 @@ import {controllerOf, controllerRefTo} from '#src/model/owners.js';
 import {messageOf} from '#src/base/message.js';
 import {aggregate} from './aggregate.js';
 
-/** Who claims what. */
+/** The kinds of parents and children. */
 export interface ClaimerOptions<T extends KubeObject> {
   readonly client: Client;
   readonly parents: Kind;
@@ -17,21 +17,21 @@ export interface ClaimerOptions<T extends KubeObject> {
 
 export interface ClaimOptions<T extends KubeObject> {
   readonly selector: LabelSelector;
-  /** What a child must meet besides the selector. */
+  /** A further condition besides the selector. */
   also?(child: Frozen<T>): boolean;
-  /** Set on a child with its owner, taken from it with its owner. */
+  /** Finalizers that are set with the owner reference and removed with it. */
   readonly finalizers?: readonly string[];
 }
 
 /**
- * Sorts out which of `children` are the parent's: adopts orphans that it selects, lets go what it does not select any more. Answers those that are
- * the parent's then, as they were given. Rejects, once all have been looked at, if some could not be adopted or let go.
+ * Determines which of `children` belong to the parent: adopts orphans that it selects, releases children that it no longer selects. Returns
+ * the parent's children. Rejects, after all were processed, if some could not be adopted or released.
  */
 export type Claim<T extends KubeObject> = (parent: Frozen<KubeObject>, children: readonly Frozen<T>[], how: ClaimOptions<T>) => Promise<Frozen<T>[]>;
 
 const pathOf = ({metadata}: Frozen<KubeObject>): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 
-/** Fails unless the server still holds the very parent, not being deleted: the cache may be behind. Asks once, however often it is called. */
+/** Returns a check that throws unless the parent exists on the server and is not being deleted: the cache may be stale. Reads once, however often it is called. */
 export const mayAdopt = (client: Client, kind: Kind, parent: Frozen<KubeObject>): (() => Promise<void>) => {
   const getLive = async () => {
     const {namespace, name = '', uid} = parent.metadata ?? {};
@@ -49,13 +49,13 @@ export const mayAdopt = (client: Client, kind: Kind, parent: Frozen<KubeObject>)
   return () => (checked ??= check());
 };
 
-/** Claims children of one kind for parents of another (the controllers' rules of ownership: adopt, keep, release). */
+/** Claims children of one kind for parents of another, by the rules of controller references (adopt, keep, release). */
 export const claimer = <T extends KubeObject>({client, parents, children: childKind}: ClaimerOptions<T>): Claim<T> => {
   const {naming} = client;
   const resource = client.resource(childKind);
   const patch = ({metadata}: Frozen<T>, change: object) => {
     const {namespace, name = '', uid} = metadata ?? {};
-    // The UID in the patch holds it to this very object.
+    // The UID makes the patch conditional on this object.
     return resource.patch(name, 'strategic', {metadata: {uid, ...change}}, namespace ? {namespace} : {});
   };
 
@@ -78,12 +78,12 @@ export const claimer = <T extends KubeObject>({client, parents, children: childK
       try {
         await patch(child, own);
       } catch (error) {
-        // It has no owners any more, or another object has taken its name: either way it is not the parent's.
+        // It has no owners any more, or was recreated: in both cases it does not belong to the parent.
         if (!isInvalid(error)) throw error;
       }
     };
 
-    /** What becomes of the child. Most are kept, so that most take no waiting. */
+    /** Returns what to do with the child. Synchronous, as most are kept. */
     const actionFor = (child: Frozen<T>): 'keep' | 'ignore' | 'adopt' | 'release' => {
       const owner = controllerOf(child);
       if (owner) {

@@ -4,17 +4,17 @@ import {parseTime} from '#src/api/time.js';
 import {isActive, isReady, readySince} from '#src/model/pod/state.js';
 
 export interface DeletionOrder {
-  /** Ages up to this moment are compared by their order of magnitude, so that not always the youngest pod goes. Without it they are compared exactly. */
+  /** Ages up to this moment are compared by order of magnitude, so that not always the youngest pod is deleted. If not set they are compared exactly. */
   readonly now?: number;
-  /** The annotation that says what a pod's deletion costs; without it all cost the same. */
+  /** The annotation with a pod's deletion cost; if not set all have the same cost. */
   readonly costAnnotation?: string | undefined;
-  /** How many of its like a pod shares its node with; the more, the sooner it goes. */
+  /** Returns the number of related pods on the same node; the higher, the sooner the pod is deleted. */
   rankOf?(pod: Frozen<Pod>): number;
 }
 
 const phases: Readonly<Record<string, number>> = {Pending: 0, Unknown: 1, Running: 2};
 
-/** What decides about a pod, worked out once. */
+/** The sort keys of a pod, computed once. */
 interface RankedPod {
   readonly pod: Frozen<Pod>;
   readonly assigned: number;
@@ -31,7 +31,7 @@ interface RankedPod {
 const maxRestarts = (statuses: readonly {readonly name: string; readonly restartCount: number}[], counted: (name: string) => boolean): number =>
   statuses.reduce((most, {name, restartCount}) => (counted(name) ? Math.max(most, restartCount) : most), 0);
 
-/** A whole number of 32 bits as annotations may carry one; anything else costs nothing. */
+/** Parses a 32-bit integer; an invalid annotation costs 0. */
 const costOf = (pod: Frozen<Pod>, annotation: string | undefined): number => {
   const text = annotation === undefined ? undefined : pod.metadata?.annotations?.[annotation];
   if (text === undefined || !/^(0|-\d+|[1-9]\d*)$/.test(text)) return 0;
@@ -56,10 +56,10 @@ const rankPod = (pod: Frozen<Pod>, {costAnnotation, rankOf}: DeletionOrder): Ran
   };
 };
 
-/** Ages count by their magnitude alone, so that not always the youngest goes. */
+/** Returns the order of magnitude of an age. */
 const magnitude = (at: number, now: number): number => (now > at ? Math.floor(Math.log2((now - at) * 1e6)) : -1);
 
-/** The younger first, what has no time before all; of the same magnitude, the lower UID. */
+/** The younger first, pods without a time before all; of the same magnitude, the lower UID. */
 const byAge = (a: RankedPod, b: RankedPod, at: number | undefined, other: number | undefined, now: number | undefined): number => {
   if (at === other) return 0;
   if (at === undefined) return -1;
@@ -79,7 +79,7 @@ const comparePods = (a: RankedPod, b: RankedPod, now: number | undefined): numbe
   b.sidecarRestarts - a.sidecarRestarts ||
   byAge(a, b, a.createdAt, b.createdAt, now);
 
-/** `count` of the pods, those whose loss hurts least. All of them in the order they came when so many are asked for. */
+/** Returns the `count` pods that are to be deleted first; all of them in the given order if there are no more. */
 export const podsToDelete = (pods: readonly Frozen<Pod>[], count: number, order: DeletionOrder): readonly Frozen<Pod>[] => {
   if (count >= pods.length) return pods;
   return pods
@@ -89,7 +89,7 @@ export const podsToDelete = (pods: readonly Frozen<Pod>[], count: number, order:
     .map(({pod}) => pod);
 };
 
-/** How many active pods of `related` share a pod's node. */
+/** Returns a function that counts the active pods of `related` on a pod's node. */
 export const ranksByNode = (related: readonly Frozen<Pod>[]): ((pod: Frozen<Pod>) => number) => {
   const onNode = new Map<string, number>();
   for (const pod of related) {

@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Client} from '#src/client/client.js';
 import {messageOf} from '#src/base/message.js';
 
-/** A resource as discovery tells of it, one the code need not know. */
+/** A resource found by discovery, which may be unknown to the code. */
 export interface FoundResource {
   readonly group: string;
   readonly version: string;
@@ -13,24 +13,24 @@ export interface FoundResource {
   readonly verbs: readonly string[];
 }
 
-/** What discovery told, and which group versions it could not tell of, with the reason. */
+/** The result of discovery, and the group versions that failed, with the reason. */
 export interface Discovered {
   /** Each resource once, in its preferred version. */
   readonly resources: readonly FoundResource[];
-  /** Each resource in every version there is. */
+  /** Each resource in every version. */
   readonly served: readonly FoundResource[];
   readonly failed: ReadonlyMap<string, string>;
-  /** Group versions that are spelled like none. */
+  /** Malformed group versions. */
   readonly malformed: readonly string[];
 }
 
-/** `resource.group`, or the resource of the core group. */
+/** Formats as `resource.group`, or the resource alone in the core group. */
 export const resourceText = ({group, resource}: Pick<FoundResource, 'group' | 'resource'>): string => (group ? `${resource}.${group}` : resource);
 
-/** Group and version as objects and discovery spell them. */
+/** Formats a group version. */
 export const groupVersionOf = ({group, version}: Pick<FoundResource, 'group' | 'version'>): string => (group ? `${group}/${version}` : version);
 
-/** The handle by which clients and informers know a resource that was found. */
+/** Returns the kind handle of a discovered resource for clients and informers. */
 export const handleOf = (naming: Naming, {resource, ...found}: FoundResource): Kind => kindOnWire(naming, {...found, plural: resource});
 
 interface AggregatedResource {
@@ -63,7 +63,7 @@ interface PlainGroups {
   readonly groups?: readonly {readonly name: string; readonly versions?: readonly {readonly groupVersion: string}[]; readonly preferredVersion?: {readonly groupVersion: string}}[];
 }
 
-/** One version of a group; the versions of a group stand in order of preference. */
+/** One version of a group; the versions of a group are in order of preference. */
 interface FoundVersion {
   readonly groupVersion: string;
   readonly resources: readonly FoundResource[];
@@ -71,8 +71,8 @@ interface FoundVersion {
 }
 
 /**
- * Every resource of the server. The preferred version of one is the group's preferred version where the resource has it, else the first that has it.
- * Groups that cannot be asked are told of, not thrown. Rejects when the server does not tell its groups at all.
+ * Discovers all resources. The preferred version of a resource is the group's preferred version if it has it, else the first that has it.
+ * Failed groups are in the result. Rejects when the groups cannot be read at all.
  */
 export const discover = async (client: Client): Promise<Discovered> => {
   const resources = new Map<string, FoundResource>();
@@ -93,7 +93,7 @@ export const discover = async (client: Client): Promise<Discovered> => {
   return {resources: [...resources.values()], served, failed, malformed};
 };
 
-/** The versions below a root, from one aggregated document where the server has it. */
+/** Returns the versions below a root, from an aggregated document if the server supports it. */
 const versionsAt = async (client: Client, path: string): Promise<readonly FoundVersion[]> => {
   const accept = `application/json;g=${client.naming.group('apidiscovery')};v=v2;as=APIGroupDiscoveryList,application/json`;
   const answer = (await client.request('GET', path, {accept})) as AggregatedGroups | PlainVersions | PlainGroups;

@@ -12,7 +12,7 @@ export type EndpointSlice = ObjectOf<typeof kinds.endpointSlices>;
 export type Endpoint = EndpointSlice['endpoints'][number];
 export type SlicePort = NonNullable<EndpointSlice['ports']>[number];
 
-/** The labels and annotations of slices, and the names of the controllers that write them. */
+/** The labels, annotations and managers of endpoint slices. */
 export const sliceNames = (naming: Naming) => ({
   service: naming.key('service-name'),
   managedBy: naming.subKey('endpointslice', 'managed-by'),
@@ -24,7 +24,7 @@ export const sliceNames = (naming: Naming) => ({
 });
 export type SliceNames = ReturnType<typeof sliceNames>;
 
-/** How to find the slices of a service that one controller writes. To be made once for a controller. */
+/** Returns a lookup of a service's slices by manager. To be created once for a controller. */
 export const slicesOfService = (names: SliceNames, manager: string): ((lister: Lister<EndpointSlice>, service: ObjectKey) => readonly Frozen<EndpointSlice>[]) => {
   const index: Index<EndpointSlice> = {
     name: 'service and manager',
@@ -43,8 +43,8 @@ const serviceOf = ({metadata}: Frozen<EndpointSlice>, names: SliceNames): Object
 };
 
 /**
- * The services that a change of a slice concerns: none if the change is the controller's own, known by what `tracker` was told of it. A slice that
- * leaves the controller's care or comes into it concerns its service, one that goes over to another service concerns both.
+ * Returns the services that a change of a slice concerns: none if the change is the controller's own, according to `tracker`. A change of
+ * the manager concerns the service, a change of the service label concerns both services.
  */
 export const servicesOfSliceChange = (change: Change<EndpointSlice>, {words: names, manager, tracker}: {readonly words: SliceNames; readonly manager: string; readonly tracker: SliceTracker}): readonly ObjectKey[] => {
   const {object} = change;
@@ -65,21 +65,21 @@ export const servicesOfSliceChange = (change: Change<EndpointSlice>, {words: nam
   }
 };
 
-/** What the name of a service's new slice begins with. */
+/** Returns the name prefix of a service's new slices. */
 export const slicePrefix = (service: string): string => (dnsSubdomainProblems(asPrefix(`${service}-`)).length === 0 ? `${service}-` : service);
 
-/** Equal for lists that hold the same ports, in whatever order. */
+/** A key that is equal for lists of the same ports, in any order. */
 export const portsText = (ports: readonly Frozen<SlicePort>[] | undefined | null): string =>
   (ports ?? [])
     .map(({name, port, protocol, appProtocol}) => JSON.stringify([name ?? '', port ?? null, protocol ?? '', appProtocol ?? null]))
     .sort()
     .join();
 
-/** What makes an endpoint the same one, however its state changes. */
+/** A key that identifies an endpoint across changes of its state. */
 export const endpointText = ({addresses, hostname, targetRef}: Frozen<Endpoint>): string =>
   `${[...addresses].sort().join()} ${hostname ?? ''} ${targetRef?.namespace ?? ''}/${targetRef?.name ?? ''}`;
 
-/** Whether two states of the same endpoint say the same, leaving aside who should use it and which version of the pod is meant. */
+/** Whether two states of an endpoint are equal, ignoring hints and the pod's resource version. */
 export const sameEndpoint = (a: Frozen<Endpoint>, b: Frozen<Endpoint>): boolean => {
   const conditions = ({conditions: {ready, serving, terminating} = {}}: Frozen<Endpoint>) => [ready, serving, terminating];
   return a.nodeName === b.nodeName && a.zone === b.zone && sameJson(conditions(a), conditions(b)) && sameJson(withoutVersion(a.targetRef), withoutVersion(b.targetRef));

@@ -1,6 +1,6 @@
 import type {Clock} from '#src/base/clock.js';
 
-/** What is not seen after that time will not be waited for. */
+/** The time after which an expectation expires. */
 const timeoutMs = 300_000;
 
 interface Expected {
@@ -10,15 +10,15 @@ interface Expected {
 }
 
 /**
- * What a controller has set off and not yet seen in its cache, by the key of the parent. Set before the calls; lowered by what is seen, by calls
- * that failed and by calls that were never made.
+ * Changes that a controller has made and not yet observed in its cache, by the key of the parent. Set before the calls; lowered by events, by failed
+ * calls and by calls that were not made.
  */
 export interface Expectations {
-  /** Replaces whatever was expected. */
+  /** Replaces the expectations. */
   expect(key: string, count: {readonly creations?: number; readonly deletions?: number}): void;
   created(key: string, count?: number): void;
   deleted(key: string, count?: number): void;
-  /** Whether the cache shows all that was set off, or has had its time to, or nothing was. */
+  /** Whether the cache shows all expected changes, or they expired, or there were none. */
   satisfied(key: string): boolean;
   forget(key: string): void;
 }
@@ -43,12 +43,12 @@ export const expectations = (clock: Clock): Expectations => {
   };
 };
 
-/** Expectations that know which objects are to go: the mark of deletion and the deletion itself count once. */
+/** Expectations that track the objects to be deleted: the deletion timestamp and the deletion count once. */
 export interface TrackingExpectations extends Pick<Expectations, 'created' | 'satisfied' | 'forget'> {
   expectCreations(key: string, count: number): void;
   /** `children` are keys of objects. */
   expectDeletions(key: string, children: readonly string[]): void;
-  /** Both at once. */
+  /** Sets both at once. */
   expectBoth(key: string, creations: number, children: readonly string[]): void;
   deleted(key: string, child: string): void;
 }

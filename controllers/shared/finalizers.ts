@@ -3,10 +3,10 @@ import type {KubeObject} from '#src/api/types.js';
 
 const has = ({metadata}: Frozen<KubeObject>, finalizer: string): boolean => metadata?.finalizers?.includes(finalizer) ?? false;
 
-/** Whether an object is to go and waits for this finalizer. */
+/** Whether an object is being deleted and has this finalizer. */
 export const awaits = (object: Frozen<KubeObject>, finalizer: string): boolean => Boolean(object.metadata?.deletionTimestamp) && has(object, finalizer);
 
-/** Whether an object that stays lacks this finalizer. */
+/** Whether an object that is not being deleted lacks this finalizer. */
 export const lacks = (object: Frozen<KubeObject>, finalizer: string): boolean => !object.metadata?.deletionTimestamp && !has(object, finalizer);
 
 export const withFinalizer = <T extends KubeObject>(object: Frozen<T>, finalizer: string): T => {

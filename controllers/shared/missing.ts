@@ -1,6 +1,6 @@
 import {isNotFound} from '#src/api/status.js';
 
-/** The answer to a call about an object, or undefined when there is no such object. */
+/** Returns the response to a call about an object, or undefined if it is not found. */
 export const unlessMissing = async <T>(call: Promise<T>): Promise<T | undefined> => {
   try {
     return await call;

@@ -4,7 +4,7 @@ import type {SigningRequest} from '#src/pki/signing-request.js';
 const digitalSignature = 'digital signature';
 const keyEncipherment = 'key encipherment';
 
-/** Whether `usages` are exactly those of `wanted`, in any order, however often; key encipherment may be missing: only RSA keys have a use for it. */
+/** Whether `usages` equal `wanted`, in any order, with repetitions; key encipherment is optional, as only RSA keys use it. */
 const match = (usages: readonly string[], wanted: readonly string[]): boolean => {
   const asked = new Set(usages);
   return [...asked].every(usage => wanted.includes(usage)) && wanted.every(usage => usage === keyEncipherment || asked.has(usage));
@@ -21,7 +21,7 @@ const checkCommonName = ({subject: {commonName}}: SigningRequest): string | unde
 
 const checkNoNames = (names: readonly string[], what: string): string | undefined => (names.length > 0 ? `${what} subjectAltNames are not allowed` : undefined);
 
-/** What keeps a request from being one for a node's client certificate, or undefined when nothing does. The first objection counts. */
+/** Checks a request for a node's client certificate. Returns the first failure, or undefined. */
 export const checkNodeClientRequest = (request: SigningRequest, usages: readonly string[]): string | undefined =>
   checkOrganization(request) ??
   checkNoNames(request.dnsNames, 'DNS') ??

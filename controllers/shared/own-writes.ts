@@ -2,10 +2,10 @@ import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {isOlderVersion} from '#src/api/resource-version.js';
 import type {KubeObject} from '#src/api/types.js';
 
-/** Knows what a controller wrote last of each object, so that it does not act on a state that it has changed itself. */
+/** Tracks the last version that a controller wrote of each object, so that it does not act on a stale cache. */
 export interface OwnWrites {
   wrote(object: Frozen<KubeObject>): void;
-  /** Whether the cached object is from before the last write. The change that brings the newer one is yet to come. */
+  /** Whether the cached object is older than the last write. The event of the newer one will follow. */
   isStale(cached: Frozen<KubeObject>): boolean;
   forget(key: string): void;
 }

@@ -5,7 +5,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import {controllerOf} from '#src/model/owners.js';
 
-/** The parent that `child` names as its controller, if the cache has that very object. */
+/** Returns the parent that `child` names as its controller, if the cache has it with this uid. */
 export const controllingParent = <T extends KubeObject>(child: Frozen<KubeObject>, kind: Kind<T>, lister: Lister<T>, naming: Naming): Frozen<T> | undefined => {
   const reference = controllerOf(child);
   if (!reference || !isOfKind(reference, kind, naming)) return undefined;

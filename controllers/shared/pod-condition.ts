@@ -3,7 +3,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodCondition} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 
-/** The conditions of a pod with one that says so; undefined where they say so already. Its time moves only with its status. */
+/** Returns the conditions of a pod with one set; undefined if it is up to date. Its time changes with its status. */
 export const withPodCondition = ({status}: Frozen<Pod>, next: Frozen<PodCondition>, now: number): Frozen<PodCondition>[] | undefined => {
   const conditions = status?.conditions ?? [];
   const before = conditions.find(({type}) => type === next.type);

@@ -10,10 +10,10 @@ import type {EventRecorder} from '#src/runtime/events.js';
 import type {Writer} from '#src/runtime/writer.js';
 import {messageOf} from '#src/base/message.js';
 
-/** The beginning of the names of a parent's pods. */
+/** Returns the name prefix of a parent's pods. */
 export const podNamePrefix = (parent: string): string => (dnsSubdomainProblems(asPrefix(`${parent}-`)).length === 0 ? `${parent}-` : parent);
 
-/** A pod as the template says, controlled by `parent`, its name left to the server. Shares its parts with the template. */
+/** Creates a pod from a template, controlled by `parent`, with a generated name. Shares its parts with the template. */
 export const podFromTemplate = (parent: Frozen<KubeObject>, kind: Kind, template: Frozen<PodTemplateSpec>, naming: Naming): Pod => {
   const {labels = {}, annotations = {}, finalizers = []} = template.metadata ?? {};
   return {
@@ -25,16 +25,16 @@ export const podFromTemplate = (parent: Frozen<KubeObject>, kind: Kind, template
       finalizers: [...finalizers],
       ownerReferences: [controllerRefTo(parent, kind, naming)],
     },
-    // Whoever changes the spec has to copy it first; the client copies what it sends.
+    // The spec must be copied before it is changed; the client copies what it sends.
     spec: template.spec as Pod['spec'] & object,
   };
 };
 
-/** Creates and deletes the pods of parents of one kind, and tells of it in events on the parent. */
+/** Creates and deletes pods of parents of one kind, and records events on the parent. */
 export interface PodControl {
-  /** `generateName` replaces the usual beginning of the name. Rejects as the server does; a template without labels is refused. */
+  /** `generateName` replaces the default prefix. Rejects as the server does; a template without labels is refused. */
   create(parent: Frozen<KubeObject>, template: Frozen<PodTemplateSpec>, how?: {readonly generateName?: string}): Promise<Pod>;
-  /** Deletes that very pod. Rejects with `NotFound`, and without an event, when it is gone already. */
+  /** Deletes this pod. Rejects with `NotFound`, without an event, if it is gone. */
   delete(parent: Frozen<KubeObject>, pod: Frozen<Pod>): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export interface PodControlContext {
   readonly naming: Naming;
 }
 
-/** `check` is called before each pod is made and throws where none may be. */
+/** `check` is called before each creation and throws to prevent it. */
 export const podControl = (kind: Kind, {writer, events, naming}: PodControlContext, check: () => void = () => {}): PodControl => {
   const pods = writer(kinds.pods);
   return {
@@ -58,7 +58,7 @@ export const podControl = (kind: Kind, {writer, events, naming}: PodControlConte
         events.normal(parent, 'SuccessfulCreate', `Created pod: ${created.metadata?.name}`);
         return created;
       } catch (error) {
-        // In a namespace that ends every creation fails, and an event would too.
+        // In a terminating namespace every creation fails, and an event would too.
         if (!hasCause(error, 'NamespaceTerminating')) events.warning(parent, 'FailedCreate', `Error creating: ${messageOf(error)}`);
         throw error;
       }

@@ -9,13 +9,13 @@ import type {Service} from './services.js';
 export type ServicePort = NonNullable<NonNullable<Service['spec']>['ports']>[number];
 export type AddressFamily = 'IPv4' | 'IPv6';
 
-/** The family of an address; undefined for what is none. */
+/** Returns the family of an address; undefined for an invalid one. */
 export const familyOf = (text: string): AddressFamily | undefined => {
   const parsed = parseIp(text, true);
   return parsed && (unmapped(parsed).family === 4 ? 'IPv4' : 'IPv6');
 };
 
-/** An address in its one canonical form, with its family; undefined for what is none. Octets may have leading zeros. */
+/** Parses an address to its canonical form and family; undefined for an invalid one. Octets may have leading zeros. */
 export const readAddress = (text: string): {readonly family: AddressFamily; readonly text: string} | undefined => {
   const parsed = parseIp(text, true);
   if (!parsed) return undefined;
@@ -23,19 +23,19 @@ export const readAddress = (text: string): {readonly family: AddressFamily; read
   return {family: address.family === 4 ? 'IPv4' : 'IPv6', text: formatIp(address)};
 };
 
-/** Whether callers may be told of the pod: it has an address, its work is not over, and it is not going, unless those that go count too. */
+/** Whether the pod is an endpoint: it has an address, is not terminal, and is not being deleted unless terminating ones count. */
 export const isEndpoint = (pod: Frozen<Pod>, {terminating}: {readonly terminating: boolean}): boolean => {
   const {podIP, podIPs = []} = pod.status ?? {};
   return !isTerminal(pod) && Boolean(podIP || podIPs.length > 0) && (terminating || !pod.metadata?.deletionTimestamp);
 };
 
-/** The pod's name within the domain of the service, if it has one there. */
+/** Returns the pod's hostname in the service's domain, if it has one. */
 export const hostnameWithin = ({metadata}: Frozen<Service>, pod: Frozen<Pod>): string | undefined => {
   const {hostname, subdomain} = pod.spec ?? {};
   return hostname && subdomain === metadata?.name && metadata?.namespace === pod.metadata?.namespace ? hostname : undefined;
 };
 
-/** The number behind a service's port in this pod: named ports are looked up in its containers; undefined when none has that name. */
+/** Returns the port number of a service's port in this pod: named ports are looked up in its containers; undefined if none has the name. */
 export const targetPort = (pod: Frozen<Pod>, {port, protocol, targetPort: target = port}: Frozen<ServicePort>): number | undefined => {
   if (typeof target === 'number') return target;
   const {containers = [], initContainers = []} = pod.spec ?? {};
@@ -53,7 +53,7 @@ export const referenceTo = ({metadata}: Frozen<Pod>): ObjectReference => ({
   uid: metadata?.uid ?? '',
 });
 
-/** The same reference but for the version of the object, which says nothing to callers. */
+/** Returns the reference without the resource version, which is irrelevant for clients. */
 export const withoutVersion = (reference: Frozen<ObjectReference> | undefined): Frozen<ObjectReference> | undefined => {
   if (!reference?.resourceVersion) return reference;
   const {resourceVersion: _, ...rest} = reference;

@@ -7,11 +7,11 @@ import type {KeyedContext} from '#src/runtime/controller.js';
 import {watchChildren, type ChildEventsOptions} from './child-events.js';
 
 export interface PodEventsOptions<P extends KubeObject> extends Omit<ChildEventsOptions<P, Pod>, 'children' | 'againAfterMs'> {
-  /** How long a pod must be ready to be available; the parent is looked at again a second after. */
+  /** How long a pod must be ready to be available; the parent is queued again a second later. */
   minReadySecondsOf?(parent: Frozen<P>): number | undefined;
 }
 
-/** As `followChildren`, for pods; and once more when a pod that became ready has been so for long enough. */
+/** As `watchChildren`, for pods; queues the parent once more when a ready pod becomes available. */
 export const watchPods = <P extends KubeObject>(
   context: Pick<KeyedContext, 'listen' | 'lister' | 'enqueue' | 'naming'>,
   {minReadySecondsOf, ...options}: PodEventsOptions<P>,
@@ -21,7 +21,7 @@ export const watchPods = <P extends KubeObject>(
     children: kinds.pods,
     requeueAfterMs(parent, pod, old) {
       const seconds = minReadySecondsOf?.(parent) ?? 0;
-      // A second more, for clocks that do not agree on milliseconds.
+      // A second more, to tolerate clock skew.
       return seconds > 0 && isReady(pod) && !isReady(old) ? (seconds + 1) * 1000 : undefined;
     },
   });

@@ -5,12 +5,12 @@ import type {KubeObject} from '#src/api/types.js';
 import {isActive, isReady, isTerminating} from '#src/model/pod/state.js';
 import {controllerOf} from '#src/model/owners.js';
 
-/** Pods of one parent that differ in nothing that is counted: their labels, and whether they are active, ready, on their way out or over. */
+/** Pods of one parent that are equal in everything that is counted: labels, and whether they are active, ready, terminating or terminal. */
 export interface PodGroup {
-  /** One of them, which speaks for all. */
+  /** One of them. */
   readonly representative: Frozen<Pod>;
   readonly count: number;
-  /** All of them. To be asked before anything is waited for: the cache goes on. */
+  /** Returns all of them. To be called before any await, as the cache changes. */
   pods(): readonly Frozen<Pod>[];
 }
 
@@ -29,11 +29,11 @@ const podGroupOf = (group: Group<Pod>): PodGroup => {
   return {representative: like!, count: group.size, pods: () => [...group.values()]};
 };
 
-/** Lets a cache that is still empty group its pods from the start: later it takes a look at all of them at once. */
+/** Creates the grouping in a cache that is still empty: later it would have to visit all pods. */
 export const groupPods = (lister: Lister<Pod>): void => void lister.groups(podGrouping, '');
 
-/** The pods that `parent` controls, group by group. */
+/** Returns the groups of pods that `parent` controls. */
 export const podGroupsOf = (lister: Lister<Pod>, {metadata}: Frozen<KubeObject>): PodGroup[] => Array.from(lister.groups(podGrouping, metadata?.uid ?? ''), podGroupOf);
 
-/** A list of pods, counted as groups are. */
+/** Returns a group for each pod. */
 export const singlePodGroups = (pods: readonly Frozen<Pod>[]): PodGroup[] => pods.map(pod => ({representative: pod, count: 1, pods: () => [pod]}));

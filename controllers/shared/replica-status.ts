@@ -7,11 +7,11 @@ import {isAvailable, isReady} from '#src/model/pod/state.js';
 import {messageOf} from '#src/base/message.js';
 import type {PodGroup} from './pod-groups.js';
 
-/** The status that both kinds of replicated sets have. */
+/** The status of replica sets and replication controllers. */
 export type ReplicaStatus = NonNullable<ObjectOf<typeof kinds.replicaSets>['status']>;
 type ReplicaCondition = NonNullable<ReplicaStatus['conditions']>[number];
 
-/** A parent that keeps a number of pods of one template. */
+/** A parent with a number of pods of one template. */
 export interface Replicated extends KubeObject {
   metadata?: ObjectMeta;
   spec?: {replicas?: number; minReadySeconds?: number; template?: PodTemplateSpec};
@@ -19,9 +19,9 @@ export interface Replicated extends KubeObject {
 }
 
 export interface ReplicaCount {
-  /** The active pods, as they were before they were made more or fewer. */
+  /** The active pods before the changes of this sync. */
   readonly active: readonly PodGroup[];
-  /** Undefined where they are not to be told. */
+  /** Undefined if not to be reported. */
   readonly terminating: number | undefined;
   /** Why the number of pods could not be changed. */
   readonly failure: unknown;
@@ -30,21 +30,21 @@ export interface ReplicaCount {
 
 const failureType = 'ReplicaFailure';
 
-/** How many pods there are in all groups. */
+/** Returns the number of pods in all groups. */
 export const countOfAll = (groups: readonly PodGroup[]): number => groups.reduce((sum, {count}) => sum + count, 0);
 
 const nextConditions = (parent: Frozen<Replicated>, {active, failure, now}: ReplicaCount): readonly Frozen<ReplicaCondition>[] => {
   const conditions = parent.status?.conditions ?? [];
   const isReported = conditions.some(({type}) => type === failureType);
   if (failure === undefined) return isReported ? conditions.filter(({type}) => type !== failureType) : conditions;
-  // What was told first stands until it is over.
+  // The first failure is reported until it is resolved.
   if (isReported) return conditions;
   const surplus = countOfAll(active) - (parent.spec?.replicas ?? 0);
   const reason = surplus < 0 ? {reason: 'FailedCreate'} : surplus > 0 ? {reason: 'FailedDelete'} : {};
   return [...conditions, {type: failureType, status: 'True', lastTransitionTime: wireTime(now), ...reason, message: messageOf(failure)}];
 };
 
-/** The status as it is to be. Counters of zero are left out, as the original leaves them out. */
+/** Returns the status. Counters of zero are omitted, as upstream does. */
 export const nextReplicaStatus = (parent: Frozen<Replicated>, count: ReplicaCount): Frozen<ReplicaStatus> => {
   const {active, terminating, now} = count;
   const wanted = Object.entries(parent.spec?.template?.metadata?.labels ?? {});

@@ -20,18 +20,18 @@ import {selectedOrphans} from './selected.js';
 import {slowStart} from './slow-start.js';
 import {waitingPodsLimit, type WaitingPodsOptions} from './waiting-pods.js';
 
-/** A kind whose objects keep a number of pods. */
+/** A kind whose objects have a number of pods. */
 export interface ReplicatedKind<T extends Replicated> {
   readonly kind: Kind<T>;
   readonly selecting: Selecting<T>;
-  /** Whether the status tells how many pods are on their way out. */
+  /** Whether the status reports the number of terminating pods. */
   readonly reportsTerminating: boolean;
 }
 
-/** So many pods are created or deleted in one go; the rest waits until they are seen. */
+/** The most pods created or deleted in one sync. */
 const burst = 500;
 
-/** Keeps as many active pods as each parent asks for, and tells in the parent's status how many there are. */
+/** Reconciles the number of active pods of each parent, and reports it in the parent's status. */
 export const replicaReconciler = <T extends Replicated>({kind, selecting, reportsTerminating}: ReplicatedKind<T>, context: KeyedContext<WaitingPodsOptions>): Reconcile => {
   const {lister, client, writer, clock, naming, gates} = context;
   const parents = lister(kind);
@@ -44,7 +44,7 @@ export const replicaReconciler = <T extends Replicated>({kind, selecting, report
   const costAnnotation = gates.enabled('PodDeletionCost') ? naming.subKey('controller', 'pod-deletion-cost') : undefined;
 
   context.listen(kind, ({type, object}) => {
-    // Another object may take its name: it starts clean.
+    // A new object of the same name starts clean.
     if (type === 'deleted') expected.forget(keyText(keyOf(object)));
   });
   watchPods(context, {
@@ -63,7 +63,7 @@ export const replicaReconciler = <T extends Replicated>({kind, selecting, report
       try {
         await control.create(parent, parent.spec!.template!);
       } catch (failure) {
-        // Nothing can be made there any more, and nothing has to be.
+        // Nothing can be created in a terminating namespace.
         if (!hasCause(failure, 'NamespaceTerminating')) throw failure;
       }
     });
@@ -71,7 +71,7 @@ export const replicaReconciler = <T extends Replicated>({kind, selecting, report
     return error;
   };
 
-  /** The pods of all sets that belong to the same controller as this one. */
+  /** Returns the pods of all sets with the same controller as this one. */
   const relatedPods = (parent: Frozen<T>): readonly Frozen<Pod>[] => {
     const uid = controllerOf(parent)?.uid;
     return uid === undefined ? [] : controlledBy(parents, {metadata: {uid}}).flatMap(set => controlledBy(pods, set));
@@ -96,7 +96,7 @@ export const replicaReconciler = <T extends Replicated>({kind, selecting, report
     return first;
   };
 
-  /** Makes the pods as many as there are to be; the answer is why that failed. */
+  /** Creates or deletes pods to reach the requested number. Returns the failure. */
   const manage = async (parent: Frozen<T>, active: readonly PodGroup[]): Promise<unknown> => {
     const surplus = countOfAll(active) - (parent.spec?.replicas ?? 0);
     if (surplus < 0) return createPods(parent, -surplus);
@@ -104,8 +104,8 @@ export const replicaReconciler = <T extends Replicated>({kind, selecting, report
   };
 
   /**
-   * The active pods that are the parent's, with those it adopts just now. Where it is enough to count them they are not looked at one by one: a change
-   * of one pod must not cost a look at all.
+   * Returns the parent's active pods, including those adopted now. Where counting groups is enough, pods are not visited one by one: a change
+   * of one pod must not cost a visit of all.
    */
   const activePods = async (parent: Frozen<T>, selector: LabelSelector, own: readonly PodGroup[]): Promise<readonly PodGroup[]> => {
     const isSelected = ({representative}: PodGroup) => selector.matches(representative.metadata?.labels);
@@ -119,7 +119,7 @@ export const replicaReconciler = <T extends Replicated>({kind, selecting, report
     return open.length === 0 ? listed : [...listed, ...singlePodGroups(await claim(parent, open, {selector}))];
   };
 
-  /** Tries once more on the latest version: what was counted holds for that too. */
+  /** Retries once on the latest version: the counts are valid for it too. */
   const writeStatus = async (parent: Frozen<T>, status: Frozen<ReplicaStatus>): Promise<void> => {
     if (sameJson(parent.status, status)) return;
     const write = (latest: Frozen<T>) => writer(kind).updateStatus({...latest, status} as unknown as T);

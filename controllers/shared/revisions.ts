@@ -19,13 +19,13 @@ export type ControllerRevision = ObjectOf<typeof kinds.controllerRevisions>;
 
 const maxPrefixLength = 223;
 
-/** The label that carries the hash of a revision's data. */
+/** The label with the hash of a revision's data. */
 export const revisionHashLabel = (naming: Naming): string => naming.subKey('controller', 'hash');
 
-/** What a revision keeps of a workload: the patch that brings its template back. Its keys are in order: clients tell the present revision by its bytes. */
+/** Returns the data of a revision: the patch that restores the template. Keys are in canonical order, as clients compare revisions by bytes. */
 export const templatePatch = (template: Frozen<PodTemplateSpec>): object => JSON.parse(canonicalJson({spec: {template: {...template, $patch: 'replace'}}})) as object;
 
-/** The template that a revision keeps; undefined where it keeps something else. */
+/** Returns the template of a revision; undefined if it has none. */
 export const templateOf = ({data}: Frozen<ControllerRevision>): Frozen<PodTemplateSpec> | undefined => {
   const kept = (data as {spec?: {template?: Frozen<PodTemplateSpec> & {$patch?: string}}} | undefined)?.spec?.template;
   if (!kept) return undefined;
@@ -33,7 +33,7 @@ export const templateOf = ({data}: Frozen<ControllerRevision>): Frozen<PodTempla
   return template;
 };
 
-/** The workload with the template that a revision keeps. */
+/** Returns the workload with the template of a revision. */
 export const withRevision = <T extends KubeObject & {spec?: {template: PodTemplateSpec}}>(workload: Frozen<T>, revision: Frozen<ControllerRevision>): Frozen<T> => {
   const template = templateOf(revision);
   return template ? ({...workload, spec: {...workload.spec, template}} as Frozen<T>) : workload;
@@ -47,14 +47,14 @@ export interface RevisionOf {
   readonly data: object;
   readonly revision: number;
   readonly collisionCount?: number | undefined;
-  /** The label for the hash; `revisionHashLabel` unless given. */
+  /** The label for the hash. Default `revisionHashLabel`. */
   readonly hashLabel?: string;
   readonly naming: Naming;
 }
 
 const revisionName = (parent: Frozen<KubeObject>, hash: string): string => `${(parent.metadata?.name ?? '').slice(0, maxPrefixLength)}-${hash}`;
 
-/** A revision that is not stored yet. */
+/** Returns a revision that is not stored yet. */
 export const newRevision = ({parent, kind, labels, data, revision, collisionCount, naming, hashLabel = revisionHashLabel(naming)}: RevisionOf): ControllerRevision => {
   const hash = templateHash(data, collisionCount);
   return {
@@ -70,7 +70,7 @@ export const newRevision = ({parent, kind, labels, data, revision, collisionCoun
   };
 };
 
-/** The revisions among which a parent finds its history: its own and orphans, if it selects their labels. The oldest first. */
+/** Returns the revisions of a parent's history: its own and orphans that it selects. The oldest first. */
 export const revisionsOf = (lister: Lister<ControllerRevision>, parent: Frozen<KubeObject>, selector: LabelSelector): Frozen<ControllerRevision>[] =>
   possibleChildren(lister, parent, selector)
     .filter(({metadata}) => selector.matches(metadata?.labels))
@@ -82,20 +82,20 @@ export const byRevision = (a: Frozen<ControllerRevision>, b: Frozen<ControllerRe
 
 const createdAt = ({metadata}: Frozen<ControllerRevision>): number => parseTime(metadata?.creationTimestamp) ?? 0;
 
-/** The number of the next revision. */
+/** Returns the number of the next revision. */
 export const nextRevision = (revisions: readonly Frozen<ControllerRevision>[]): number => 1 + Math.max(0, mostOf(revisions.map(({revision}) => revision)));
 
-/** Whether two revisions keep the same. */
+/** Whether two revisions have equal data. */
 export const sameRevision = (a: Frozen<ControllerRevision>, b: Frozen<ControllerRevision>): boolean => sameJson(a.data, b.data);
 
 /**
- * Stores a revision. Where its name is taken by another content the collision count goes up and a new name is made; `collisionCount` of the answer is
- * the parent's from then on. A revision of that name with the same content is taken as it is.
+ * Stores a revision. If its name is used by other data, the collision count is incremented for a new name; the returned `collisionCount` is
+ * to be stored in the parent. An existing revision with equal data is returned.
  */
 export const createRevision = async (client: Client, of: RevisionOf): Promise<{readonly revision: ControllerRevision; readonly collisionCount: number}> => {
   const resource = client.resource(kinds.controllerRevisions);
   const {namespace = ''} = of.parent.metadata ?? {};
-  // The label keeps the hash it was first given: it tells the content, not the name.
+  // The label keeps the first hash: it identifies the data, not the name.
   const first = of.collisionCount ?? 0;
   const made = newRevision({...of, collisionCount: first});
   for (let collisionCount = first; ; collisionCount++) {
@@ -112,7 +112,7 @@ export const createRevision = async (client: Client, of: RevisionOf): Promise<{r
 
 const maxAttempts = 5;
 
-/** Gives a stored revision another number, whatever else changes about it meanwhile. */
+/** Changes the number of a stored revision, with retries on conflicts. */
 export const renumbered = async (client: Client, revision: Frozen<ControllerRevision>, number: number): Promise<Frozen<ControllerRevision>> => {
   const resource = client.resource(kinds.controllerRevisions);
   const {namespace, name} = keyOf(revision);
@@ -128,7 +128,7 @@ export const renumbered = async (client: Client, revision: Frozen<ControllerRevi
   }
 };
 
-/** The revisions to be deleted so that no more than `limit` remain beside those in use; the oldest of them. `revisions` are in order. */
+/** Returns the oldest revisions beyond `limit`, not counting those in use. `revisions` are in order. */
 export const surplusRevisions = (
   revisions: readonly Frozen<ControllerRevision>[],
   limit: number,

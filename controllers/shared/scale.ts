@@ -6,20 +6,20 @@ import type {Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
 import type {Attempt} from '#src/runtime/controller.js';
 
-/** What the `scale` subresource of any kind tells. */
+/** The `scale` subresource of any kind. */
 export interface Scale extends KubeObject {
   readonly spec?: {readonly replicas?: number};
   readonly status?: {readonly replicas?: number; readonly selector?: string};
 }
 
-/** An object by its kind, as references name it. */
+/** A reference to an object by kind. */
 export interface Scaled {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
 }
 
-/** The server has no resource of a kind. The message names the version that was asked for, `inGroup` the group. */
+/** The server has no resource of a kind. The message names the requested version, `inGroup` the group. */
 export class NoSuchKind extends Error {
   override readonly name = 'NoSuchKind';
   readonly inGroup: string;
@@ -31,15 +31,15 @@ export class NoSuchKind extends Error {
   }
 }
 
-/** How long it is believed which kinds there are; one that is not known asks at once, but not more often than each second. */
+/** How long discovery is cached; an unknown kind triggers it at once, but at most once per second. */
 const discoveryMaxAgeMs = 30_000;
 const minDiscoveryPeriodMs = 1_000;
 
-/** How often a number of replicas is written where others change the object at the same time, and how long is waited in between. */
+/** The attempts to write a scale on conflicts, and the wait in between. */
 const maxAttempts = 5;
 const retryMs = 10;
 
-/** Scales of objects whose kind is known at run time alone. */
+/** Reads and writes scales of objects of any kind. */
 export class Scales {
   readonly #client: Client;
   readonly #clock: Clock;
@@ -51,7 +51,7 @@ export class Scales {
     this.#clock = clock;
   }
 
-  /** The resources of a kind: in its own version first, then in the order of the server's preference. Rejects with a `NoSuchKind` when there is none. */
+  /** Returns the resources of a kind: the requested version first, then in order of preference. Rejects with a `NoSuchKind` if there is none. */
   async resourcesOf({apiVersion, kind}: Pick<Scaled, 'apiVersion' | 'kind'>): Promise<readonly FoundResource[]> {
     const find = () => this.#known.filter(found => found.group === groupOfVersion(apiVersion) && found.kind === kind);
     const age = this.#clock.monotonic() - this.#discoveredAt;
@@ -62,7 +62,7 @@ export class Scales {
     return found;
   }
 
-  /** The scale of an object, or undefined when there is no such object. Rejects for a kind that cannot be scaled. */
+  /** Reads the scale of an object; undefined if the object does not exist. Rejects for a kind that cannot be scaled. */
   async get(namespace: string, of: Scaled): Promise<Scale | undefined> {
     const [found] = await this.resourcesOf(of);
     try {
@@ -78,7 +78,7 @@ export class Scales {
     return this.#client.resource(this.#handleOf(resource)).get(name, {namespace, subresource: 'scale'}) as Promise<Scale>;
   }
 
-  /** Asks for so many replicas. On a conflict it pauses, reads the scale again and retries; rejects when others keep changing the object. */
+  /** Sets the number of replicas. Reads the scale again and retries on a conflict; rejects after too many. */
   async write(resource: FoundResource, scale: Scale, replicas: number, {pause}: Pick<Attempt, 'pause'>): Promise<void> {
     const {name = '', namespace = ''} = scale.metadata ?? {};
     for (let latest = scale, attempt = 1; ; attempt++) {

@@ -6,15 +6,15 @@ import type {LabelOperator} from '#src/api/selectors/requirement.js';
 import type {KubeObject} from '#src/api/types.js';
 import {controllerOf} from '#src/model/owners.js';
 
-/** Operators that name the values a label may have. */
+/** Operators with the values that a label may have. */
 const valueOperators: readonly LabelOperator[] = ['=', '==', 'in'];
 
-/** The labels that a selector demands, each with the values it may have. */
+/** Returns the labels that a selector requires, each with its possible values. */
 export const demandedLabels = ({requirements}: LabelSelector) => requirements.filter(({operator}) => valueOperators.includes(operator)).map(({key, values}) => ({key, values: [...new Set(values)]}));
 
 const labelKey = (namespace: string, label: string, value: string): string => `${namespace} ${label}=${value}`;
 
-/** Objects by their namespace, and by each of their labels. */
+/** Objects by namespace, and by each of their labels. */
 const byLabel = <T extends KubeObject>(name: string, isMeant: (object: Frozen<T>) => boolean): Index<T> => ({
   name,
   values(object) {
@@ -24,7 +24,10 @@ const byLabel = <T extends KubeObject>(name: string, isMeant: (object: Frozen<T>
   },
 });
 
-/** The objects that a selector describes, found under the one of the labels it demands that fewest carry. All of the namespace are looked at where it demands no label of certain values. */
+/**
+ * Returns the objects that a selector matches, using the required label that the fewest objects have. Without a required label all objects
+ * of the namespace are checked.
+ */
 const selected = <T extends KubeObject>(lister: Lister<T>, index: Index<T>, namespace: string, selector: LabelSelector): readonly Frozen<T>[] => {
   const countOf = (labelKeys: readonly string[]): number => labelKeys.reduce((sum, each) => sum + lister.count(index, each), 0);
   const requiredLabels = demandedLabels(selector).map(({key, values}) => values.map(value => labelKey(namespace, key, value)));
@@ -37,12 +40,12 @@ const selected = <T extends KubeObject>(lister: Lister<T>, index: Index<T>, name
 const podsByLabel = byLabel<Pod>('label', () => true);
 const orphansByLabel = byLabel<KubeObject>('label of orphans', object => controllerOf(object) === undefined);
 
-/** Lets a cache that is still empty file its orphans from the start: later it takes a look at all objects at once. */
+/** Creates the index of orphans in a cache that is still empty: later it would have to visit all objects. */
 export const indexOrphans = (lister: Lister): number => lister.count(orphansByLabel, '');
 
-/** The pods of a namespace that a selector describes. */
+/** Returns the pods of a namespace that a selector matches. */
 export const selectedPods = (pods: Lister<Pod>, namespace: string, selector: LabelSelector): readonly Frozen<Pod>[] => selected(pods, podsByLabel, namespace, selector);
 
-/** The objects of a namespace that nothing controls and that a selector describes. */
+/** Returns the objects of a namespace without a controller that a selector matches. */
 export const selectedOrphans = <T extends KubeObject>(lister: Lister<T>, namespace: string, selector: LabelSelector): readonly Frozen<T>[] =>
   selected(lister, orphansByLabel as Index<T>, namespace, selector);

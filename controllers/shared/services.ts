@@ -13,27 +13,27 @@ export type Service = ObjectOf<typeof kinds.services>;
 
 const services = selecting<Service, Record<string, string>>(({spec}) => spec?.selector, selectorForLabels);
 
-/** Whether the service says which pods stand behind it. Who does not looks after its endpoints by hand. */
+/** Whether the service has a selector. Without one its endpoints are managed manually. */
 export const hasSelector = ({spec}: Frozen<Service>): boolean => Object.keys(spec?.selector ?? {}).length > 0;
 
-/** Whether clients look for the pods of the service themselves, as it has no address of its own. */
+/** Whether the service has no cluster IP. */
 export const isHeadless = ({spec}: Frozen<Service>): boolean => !spec?.clusterIP || spec.clusterIP === 'None';
 
-/** The pods that a service selects. */
+/** Returns the pods that a service selects. */
 export const podsOfService = (pods: Lister<Pod>, service: Frozen<Service>): readonly Frozen<Pod>[] => {
   const selector = hasSelector(service) ? services.selectorOf(service) : undefined;
   return selector ? selectedPods(pods, service.metadata?.namespace ?? '', selector) : [];
 };
 
-/** What endpoints tell of a pod, beside what its labels say. Its node is left out: it is set before the pod has an address, and never changes. */
+/** Returns the fields of a pod that its endpoints depend on, besides labels. Its node is left out: it is set before the pod has an address, and never changes. */
 const endpointFields = (pod: Frozen<Pod>): readonly unknown[] => {
   const {hostname, subdomain} = pod.spec ?? {};
   return [pod.metadata?.deletionTimestamp, isReady(pod), isTerminal(pod), hostname, subdomain, ...(pod.status?.podIPs ?? []).map(({ip}) => ip)];
 };
 
 /**
- * The services whose endpoints may be others after a change of a pod: those that select it, before or after. If it went over from some services to
- * others and is the same otherwise, those that select it in either state have nothing to do.
+ * Returns the services whose endpoints may change after a change of a pod: those that select it, before or after. If only the labels
+ * changed, services that select it in both states are left out.
  */
 export const servicesOfPodChange = (change: Change<Pod>, lister: Lister<Service>): readonly ObjectKey[] => {
   const of = (pod: Frozen<Pod>) => new Map(services.parentsOf(lister, pod).map(service => [keyText(keyOf(service)), keyOf(service)]));

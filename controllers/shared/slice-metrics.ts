@@ -1,6 +1,6 @@
 import {exponentialBuckets, type Meter} from '#src/base/meter.js';
 
-/** What one set of ports has and would need. */
+/** The current endpoints and slices of one set of ports. */
 export interface Efficiency {
   readonly endpoints: number;
   readonly slices: number;
@@ -12,18 +12,18 @@ interface Totals extends Efficiency {
 const none: Totals = {endpoints: 0, slices: 0, desired: 0};
 
 export interface SliceMetricsOptions {
-  /** What the names of all figures begin with. */
+  /** The prefix of the metric names. */
   readonly prefix: string;
-  /** So many endpoints a slice holds. */
+  /** The most endpoints of a slice. */
   readonly maxEndpoints: number;
-  /** How many slices there are for a service without endpoints. */
+  /** The number of slices of a service without endpoints. */
   readonly atLeast: number;
 }
 
-/** Bounds of counts of endpoints. */
+/** Histogram buckets for endpoint counts. */
 export const endpointCounts = exponentialBuckets(2, 2, 15);
 
-/** The figures of all who write slices: what they do, what there is, and how few slices would hold it if all were full. */
+/** The common metrics of controllers that write slices: changes, totals, and the lowest possible number of slices. */
 export const commonSliceMetrics = (meter: Meter, {prefix, maxEndpoints, atLeast}: SliceMetricsOptions) => {
   const counts = (name: string, help: string) => meter.histogram({name: `${prefix}_${name}`, help, buckets: endpointCounts});
   const added = counts('endpoints_added_per_sync', 'Endpoints added by one look at a service.');
@@ -54,7 +54,7 @@ export const commonSliceMetrics = (meter: Meter, {prefix, maxEndpoints, atLeast}
       added.observe(how.added);
       removed.observe(how.removed);
     },
-    /** What the service has, of one part of it that is looked at apart from others. */
+    /** Records the endpoints and slices of a part of a service. */
     packed(service: string, part: string, sets: Iterable<Efficiency>) {
       let parts = known.get(service);
       if (!parts) known.set(service, (parts = new Map()));

@@ -1,17 +1,17 @@
 import {keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 
-/** Knows which generation of each slice a controller wrote last, so that it tells its own changes from others', and does not act on a cache that has not caught up. */
+/** Tracks the last written generation of each slice, to tell own changes from others', and to detect a stale cache. */
 export interface SliceTracker {
   wrote(slice: Frozen<KubeObject>): void;
   deleted(slice: Frozen<KubeObject>): void;
-  /** Whether somebody else must have written the slice as it is now. */
+  /** Whether another client wrote the current state of the slice. */
   isUnexpected(slice: Frozen<KubeObject>): boolean;
-  /** Whether the slice, of those the controller wrote, is gone without its doing. Forgets the slice. */
+  /** Whether another client deleted the slice. Removes the slice. */
   isUnexpectedDeletion(slice: Frozen<KubeObject>): boolean;
-  /** The slice, which looked like that, is the service's no more: it is not waited for. */
+  /** Called when the slice no longer belongs to the service. */
   left(slice: Frozen<KubeObject>): void;
-  /** Whether the slices of the service, as the cache has them, are older than what was written: one is missing, behind, or still there. */
+  /** Whether the cached slices of the service are older than the written ones: one is missing, outdated, or still there. */
   isStale(service: ObjectKey, slices: readonly Frozen<KubeObject>[]): boolean;
   forget(service: ObjectKey): void;
 }
@@ -21,7 +21,7 @@ const gone = -1;
 const generationOf = ({metadata}: Frozen<KubeObject>): number => metadata?.generation ?? 0;
 const uidOf = ({metadata}: Frozen<KubeObject>): string => metadata?.uid ?? '';
 
-/** Slices are told apart by the service that their label names. */
+/** Slices are grouped by their service label. */
 export const sliceTracker = (serviceLabel: string): SliceTracker => {
   const services = new Map<string, Map<string, number>>();
   const keyFor = ({metadata}: Frozen<KubeObject>): string => keyText({namespace: metadata?.namespace ?? '', name: metadata?.labels?.[serviceLabel] ?? ''});

@@ -5,8 +5,8 @@ export interface Started {
 }
 
 /**
- * Calls `call` for 0 to `count` - 1 in batches of 1, 2, 4 and so on, up to `mostAtOnce`, each batch at once, and ends after the first batch in which
- * a call fails: what is bound to fail is tried once, not a thousand times.
+ * Calls `call` for 0 to `count` - 1 in batches of 1, 2, 4 and so on, up to `maxBatch`, concurrently within a batch, and stops after the first batch with
+ * a failure: calls that always fail are tried once, not a thousand times.
  */
 export const slowStart = async (count: number, call: (index: number) => Promise<unknown>, {mostAtOnce: maxBatch = Infinity}: {readonly mostAtOnce?: number} = {}): Promise<Started> => {
   let successes = 0;

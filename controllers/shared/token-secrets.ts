@@ -5,12 +5,12 @@ import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Secret, ServiceAccount} from '#src/api/types.js';
 
-/** The secrets that hold the token of a service account. */
+/** The token secrets of service accounts. */
 export const tokenSecrets: Selection<Secret> = {kind: kinds.secrets, fieldSelector: naming => `type=${naming.key('service-account-token')}`};
 
 const nameEnding = '/service-account.name';
 
-/** Token secrets by `namespace/account`, whatever the vocabulary. */
+/** Token secrets by `namespace/account`, in either naming. */
 export const byAccount: Index<Secret> = {
   name: 'account',
   values: ({metadata = {}}) =>
@@ -19,13 +19,13 @@ export const byAccount: Index<Secret> = {
       .map(([, account]) => `${metadata.namespace}/${account}`),
 };
 
-/** Where the account is that a token secret says it is of. */
+/** Returns the key of a token secret's account. */
 export const accountKeyOf = ({metadata = {}}: Frozen<Secret>, naming: Naming): ObjectKey => ({
   namespace: metadata.namespace ?? '',
   name: metadata.annotations?.[naming.key('service-account.name')] ?? '',
 });
 
-/** Whether the secret is of this very account: one that names no UID is of whoever has the name. */
+/** Whether the secret belongs to this account: one without a UID matches by name. */
 export const isOf = ({metadata: secret = {}}: Frozen<Secret>, {metadata: account}: Frozen<ServiceAccount>, naming: Naming): boolean => {
   const uid = secret.annotations?.[naming.key('service-account.uid')];
   return !uid || uid === account?.uid;

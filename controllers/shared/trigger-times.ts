@@ -8,11 +8,11 @@ interface Seen {
   readonly pods: ReadonlyMap<string, number>;
 }
 
-/** Follows when what stands behind services changed, for the annotation from which others reckon how long it took until it was told. */
+/** Tracks changes of services' pods, for the annotation that measures endpoint latency. */
 export interface TriggerTimes {
   /**
-   * The earliest time that is new since the last call for this service: of its creation, or of its pods becoming ready or not. Undefined when nothing
-   * is new. To be called in every look at the service, for it remembers what it saw.
+   * Returns the earliest new time since the last call for this service: of its creation, or of a readiness change of its pods. Undefined when
+   * there is none. To be called in every sync of the service, as it stores the state.
    */
   next(service: Frozen<Service>, pods: readonly Frozen<Pod>[]): string | undefined;
   forget(key: string): void;
@@ -43,7 +43,7 @@ export const triggerTimes = (): TriggerTimes => {
   };
 };
 
-/** The annotations with that time in place of the last one, or without any. */
+/** Returns the annotations with the trigger time replaced, or removed. */
 export const withTriggerTime = (annotations: Readonly<Record<string, string>> | undefined, name: string, time: string | undefined): Record<string, string> => {
   const {[name]: _, ...rest} = annotations ?? {};
   return time === undefined ? rest : {...rest, [name]: time};

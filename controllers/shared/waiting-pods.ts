@@ -6,7 +6,7 @@ import type {Meter} from '#src/base/meter.js';
 import {isActive} from '#src/model/pod/state.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 
-/** What controllers read that make as many pods as an object asks for. */
+/** The options of controllers that create pods. */
 export type WaitingPodsOptions = Pick<ControllerManagerOptions, 'maxWaitingPods'>;
 
 const waiting: Index<Pod> = {name: 'waiting for a node', values: pod => (!pod.spec?.nodeName && pod.status?.phase === 'Pending' && isActive(pod) ? [''] : [])};
@@ -19,8 +19,8 @@ interface WaitingPodsContext {
 }
 
 /**
- * Throws where so many pods wait for a node that one more would only take memory. To be called before a pod is made.
- * Differs from upstream, where the rate of requests alone keeps a number of replicas that nobody can run from filling the cluster.
+ * Returns a check that throws when so many pods wait for a node that one more would only take memory. To be called before a pod is created.
+ * Differs from upstream, where only request rates limit how many unschedulable pods a large replica count creates.
  */
 export const waitingPodsLimit = ({name, options: {maxWaitingPods}, meter, lister}: WaitingPodsContext): (() => void) => {
   const pods = lister(kinds.pods);

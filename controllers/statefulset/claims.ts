@@ -1,10 +1,10 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Claim, StatefulSet} from './kinds.js';
 
-/** The name of the claim that a template makes for a place. */
+/** Returns the claim name of a template for an ordinal. */
 export const claimName = (set: StatefulSet, template: Frozen<Claim>, ordinal: number): string => `${template.metadata?.name}-${set.metadata?.name}-${ordinal}`;
 
-/** The claims of a place as they are to be made. */
+/** Returns the claims to create for an ordinal. */
 export const claimsAt = (set: StatefulSet, ordinal: number): Claim[] =>
   (set.spec?.volumeClaimTemplates ?? []).map(template => {
     const {metadata = {}, spec} = template as Claim;

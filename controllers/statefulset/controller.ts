@@ -11,7 +11,7 @@ type Options = Pick<ControllerManagerOptions, 'concurrentStatefulsetSyncs'> & Wa
 
 const statefulSets = selecting<ObjectOf<typeof kinds.statefulSets>>(({spec}) => spec?.selector);
 
-/** A claim that goes may be missed by a pod that waits, or make room for one. Differs from upstream, where sets learn of it when something else happens. */
+/** A deleted claim may have to be recreated, or unblock a pod. Differs from upstream, where sets notice it only at another event. */
 const watchClaims = ({listen, lister, enqueue}: KeyedContext): void => {
   const sets = lister(kinds.statefulSets);
   listen(kinds.persistentVolumeClaims, ({type, object}) => {
@@ -21,8 +21,8 @@ const watchClaims = ({listen, lister, enqueue}: KeyedContext): void => {
 };
 
 /**
- * Keeps a row of pods for each stateful set: each has a number, a name and claims of its own and gets them back when it is made anew. They come in order and go in
- * reverse, unless the set wants them all at once, and are replaced from the last on when the template changes.
+ * Maintains the pods of stateful sets: each has an ordinal, a name and claims of its own and keeps them when it is recreated. Pods are created in order and deleted in
+ * reverse, unless pod management is parallel, and updated from the last one when the template changes.
  */
 export default defineController<Options>({
   doc: 'Keeps the numbered pods of each stateful set and their claims, and rolls out its template.',

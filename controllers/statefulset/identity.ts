@@ -12,7 +12,7 @@ const labelsAt = (set: StatefulSet, ordinal: number, naming: Naming): Record<str
   return {[podName]: podNameAt(set, ordinal), [podIndex]: String(ordinal)};
 };
 
-/** The volumes of a pod at that place: those of the set's claims, which win, and its others. */
+/** Returns the volumes of a pod at an ordinal: those of the set's claims, which take precedence, and its others. */
 const volumesAt = (set: StatefulSet, ordinal: number, volumes: readonly Frozen<Volume>[] = []): Volume[] => {
   const templates = set.spec?.volumeClaimTemplates ?? [];
   const claimed = new Set(templates.map(({metadata}) => metadata?.name));
@@ -22,7 +22,7 @@ const volumesAt = (set: StatefulSet, ordinal: number, volumes: readonly Frozen<V
   ];
 };
 
-/** The pod of a place, from the template that `set` has, which is that of the revision. */
+/** Creates the pod of an ordinal from the template of `set`, which is that of the revision. */
 export const podAt = (set: StatefulSet, ordinal: number, revision: string, naming: Naming): Pod => {
   const pod = podFromTemplate(set, kinds.statefulSets, set.spec!.template, naming);
   const name = podNameAt(set, ordinal);
@@ -30,12 +30,12 @@ export const podAt = (set: StatefulSet, ordinal: number, revision: string, namin
   const volumes = volumesAt(set, ordinal, pod.spec?.volumes);
   return {
     metadata: {...pod.metadata, name, labels: {...pod.metadata?.labels, ...labelsAt(set, ordinal, naming), [revisionLabel]: revision}},
-    // Both names are given once: they cannot be changed later.
+    // Both names are immutable.
     spec: {...pod.spec!, hostname: name, ...(serviceName ? {subdomain: serviceName} : {}), ...(volumes.length > 0 ? {volumes} : {})},
   };
 };
 
-/** Whether a pod is called and labelled as its place demands. */
+/** Whether a pod has the name and labels of its ordinal. */
 export const hasIdentity = (set: StatefulSet, {metadata}: Frozen<Pod>, naming: Naming): boolean => {
   const name = metadata?.name ?? '';
   return (

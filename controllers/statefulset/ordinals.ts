@@ -5,10 +5,10 @@ import {isUnavailable, type StatefulSet} from './kinds.js';
 const numbered = /^(.*)-([0-9]+)$/;
 const largest = 2 ** 31 - 1;
 
-/** The name of the set that a pod belongs to by its own name; empty for a name without a number. */
+/** Returns the set name in a pod's name; empty for a name without an ordinal. */
 export const setNameOf = (pod: string): string => numbered.exec(pod)?.[1] ?? '';
 
-/** The place of a pod in its set by its name; undefined for a name without a number, or with one that no set counts up to or spells like that. */
+/** Returns the ordinal in a pod's name; undefined for a name without a valid one. */
 export const ordinalOf = (pod: string): number | undefined => {
   const text = numbered.exec(pod)?.[2];
   const ordinal = Number(text);
@@ -23,27 +23,27 @@ export const isInRange = (ordinal: number, set: StatefulSet): boolean => ordinal
 
 export const podNameAt = (set: StatefulSet, ordinal: number): string => `${set.metadata?.name}-${ordinal}`;
 
-/** A place in the set, with the pod that has it. */
+/** An ordinal of the set, with its pod. */
 export interface Slot {
   readonly ordinal: number;
   readonly pod: Frozen<Pod> | undefined;
 }
 
-/** A place that has a pod. */
+/** An ordinal with a pod. */
 export interface OccupiedSlot extends Slot {
   readonly pod: Frozen<Pod>;
 }
 
 export interface PodSlots {
-  /** Every place that the set asks for, ascending. */
+  /** All ordinals that the set requests, ascending. */
   readonly replicas: readonly Slot[];
-  /** Pods that have a place beyond, descending. */
+  /** Pods beyond, descending. */
   readonly condemned: readonly OccupiedSlot[];
-  /** The first unavailable pod, among the replicas and then among the condemned; undefined when the first such place is empty, or all pods are available. */
+  /** The first unavailable pod, of the replicas and then of the condemned; undefined if the first such slot is empty, or all pods are available. */
   readonly firstUnavailable: Frozen<Pod> | undefined;
 }
 
-/** The pods of a set in their places. Pods without a readable place are left out. */
+/** Returns the pods of a set by ordinal. Pods without a valid ordinal are left out. */
 export const podSlotsOf = (set: StatefulSet, pods: readonly Frozen<Pod>[], now: number): PodSlots => {
   const withOrdinals = pods.flatMap((pod): OccupiedSlot[] => {
     const ordinal = ordinalOf(pod.metadata?.name ?? '');

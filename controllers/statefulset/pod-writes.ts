@@ -9,13 +9,13 @@ import {waitingPodsLimit, type WaitingPodsOptions} from '#controllers/shared/wai
 import type {StatefulSet} from './kinds.js';
 import type {Storage} from './storage.js';
 
-/** How pods of a set come, change and go, each told of in an event on the set. */
+/** Creates, updates and deletes the pods of a set, and records events on the set. */
 export interface PodWrites {
-  /** Creates the claims of the pod and then the pod. Rejects, without an event, when a pod of that name is there already. */
+  /** Creates the claims of the pod and then the pod. Rejects, without an event, if the pod exists. */
   create(set: StatefulSet, pod: Pod): Promise<void>;
-  /** Whether name, labels, volumes and claims of the pod are as the set wants them. */
+  /** Whether name, labels, volumes and claims of the pod match the set. */
   isUpToDate(set: StatefulSet, pod: Frozen<Pod>): boolean;
-  /** Makes them so, whatever else changes about the pod meanwhile. */
+  /** Updates the pod to match the set, with retries on conflicts. */
   repair(set: StatefulSet, pod: Frozen<Pod>): Promise<void>;
   delete(set: StatefulSet, pod: Frozen<Pod>): Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface PodWrites {
 type Verb = 'create' | 'update' | 'delete';
 const reasons: Readonly<Record<Verb, string>> = {create: 'Create', update: 'Update', delete: 'Delete'};
 
-/** How often a change is tried on the latest version. */
+/** The attempts to write a change on conflicts. */
 const maxAttempts = 4;
 
 export const podWrites = (context: KeyedContext<WaitingPodsOptions>, claims: Storage): PodWrites => {
@@ -42,7 +42,7 @@ export const podWrites = (context: KeyedContext<WaitingPodsOptions>, claims: Sto
     events.normal(set, `Successful${reasons[verb]}`, `${what} successful`);
   };
 
-  /** The pod as the set wants it, its claims with it; undefined where nothing was to be done. */
+  /** Returns the pod updated to match the set, after updating its claims; undefined if there was nothing to do. */
   const repaired = async (set: StatefulSet, pod: Frozen<Pod>): Promise<Frozen<Pod> | undefined> => {
     let next = pod;
     if (!hasIdentity(set, next, naming)) next = withIdentity(set, next, naming);

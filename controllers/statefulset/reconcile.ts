@@ -23,10 +23,10 @@ import {storage} from './storage.js';
 type Made = ObjectOf<typeof kinds.statefulSets>;
 type Revision = Frozen<ControllerRevision>;
 
-/** How often a status is tried on the latest version. */
+/** The attempts to write a status on conflicts. */
 const maxAttempts = 4;
 
-/** Keeps the pods of stateful sets, each in its place. */
+/** Reconciles stateful sets. */
 export const statefulSetReconciler = (context: KeyedContext<WaitingPodsOptions>, selecting: Selecting<Made>): Reconcile => {
   const {lister, writer, client, clock, naming, gates} = context;
   const sets = lister(kinds.statefulSets);
@@ -44,7 +44,7 @@ export const statefulSetReconciler = (context: KeyedContext<WaitingPodsOptions>,
     const counts = written(completed(set, next));
     let latest = set;
     for (let attempt = 1; ; attempt++) {
-      // Conditions are not ours: whoever set them may read them.
+      // Conditions of other clients are kept.
       const {conditions} = latest.status ?? {};
       const status = {...counts, ...(conditions ? {conditions} : {})};
       if (sameJson(latest.status, status)) return;
@@ -68,7 +68,7 @@ export const statefulSetReconciler = (context: KeyedContext<WaitingPodsOptions>,
     for (const revision of surplusRevisions(kept, limit, ({metadata}) => live.has(metadata?.name ?? ''))) await writer(kinds.controllerRevisions).delete(revision, {onlyIf: 'same'});
   };
 
-  /** All that is done for a set whose pods and revisions are known. Answers the status that it told. */
+  /** Syncs a set whose pods and revisions are known. Returns the written status. */
   const syncPods = async (set: StatefulSet, own: readonly Frozen<Pod>[], revisionPair: RevisionPair): Promise<StatefulSetStatus> => {
     const now = clock.now();
     const slots = podSlotsOf(set, own, now);
@@ -105,7 +105,7 @@ export const statefulSetReconciler = (context: KeyedContext<WaitingPodsOptions>,
     const collectError = <T>(work: Promise<T>): Promise<T | undefined> => work.catch((error: unknown) => void errors.push(error));
     const revisionPair = await collectError(revisionPairOf(set, {client, revisions: kept, semanticComparison}));
     const status = revisionPair && (await collectError(syncPods(set, own, revisionPair)));
-    // Even when the rest failed: a set that fails for ever must not grow for ever.
+    // Runs even after a failure: the history of a failing set must not grow without bound.
     await collectError(truncateHistory(set, kept, own, revisionPair));
     const failure = aggregate(errors);
     if (failure) throw failure;

@@ -7,11 +7,11 @@ import {controllerRefTo} from '#src/model/owners.js';
 import type {Claim, StatefulSet} from './kinds.js';
 import {isInRange, ordinalOf} from './ordinals.js';
 
-/** A claim, and who may own it: the set, so that it goes with the set, or the pod, so that it goes with a pod that is scaled away. */
+/** A claim with its possible owners: the set, to be deleted with the set, or the pod, to be deleted when scaled down. */
 export interface ClaimOwnership {
   readonly claim: Frozen<Claim>;
   readonly set: StatefulSet;
-  /** May be one that does not exist yet. */
+  /** May not exist yet. */
   readonly pod: Frozen<Pod>;
   readonly naming: Naming;
 }
@@ -23,7 +23,7 @@ const policyOf = ({spec}: StatefulSet): {deletes: boolean; scales: boolean} => {
   return {deletes: whenDeleted === 'Delete', scales: whenScaled === 'Delete'};
 };
 
-/** Whether claims go with the pods that are scaled away. */
+/** Whether claims are deleted when their pods are scaled down. */
 export const isDeletedWithPods = (set: StatefulSet): boolean => policyOf(set).scales;
 
 const refersTo = (reference: Reference, owner: Frozen<KubeObject>, kind: Kind, naming: Naming): boolean =>
@@ -35,16 +35,16 @@ const referencesOf = ({claim}: ClaimOwnership): readonly Reference[] => claim.me
 
 const isOurs = (reference: Reference, {set, pod, naming}: ClaimOwnership): boolean => refersTo(reference, set, kinds.statefulSets, naming) || refersTo(reference, pod, kinds.pods, naming);
 
-/** Whether the claim belongs to an earlier object of the same name as the owner. */
+/** Whether the claim belongs to an earlier object with the owner's name. */
 const isStaleFor = (ownership: ClaimOwnership, owner: Frozen<KubeObject>, kind: Kind): boolean => {
   const reference = referencesOf(ownership).find(each => refersTo(each, owner, kind, ownership.naming));
   return reference !== undefined && !isOf(reference, owner);
 };
 
-/** Whether the claim belongs to an earlier pod of that name, and so goes away. */
+/** Whether the claim belongs to an earlier pod of that name, and will be deleted. */
 export const isStaleForPod = (ownership: ClaimOwnership): boolean => isStaleFor(ownership, ownership.pod, kinds.pods);
 
-/** Whether somebody else controls the claim, although the set's policy wants a say in what becomes of it. */
+/** Whether the claim has another controller, which conflicts with the retention policy. */
 export const hasForeignController = (ownership: ClaimOwnership): boolean => {
   const {set, pod} = ownership;
   const {deletes, scales} = policyOf(set);
@@ -52,7 +52,7 @@ export const hasForeignController = (ownership: ClaimOwnership): boolean => {
   return referencesOf(ownership).some(reference => (isOurs(reference, ownership) ? !isOf(reference, set) && !isOf(reference, pod) : reference.controller === true));
 };
 
-/** Who is to own the claim. */
+/** Returns which owners the claim is to have. */
 const owners = ({set, pod}: ClaimOwnership): {readonly set: boolean; readonly pod: boolean} => {
   const {deletes, scales} = policyOf(set);
   const ordinal = ordinalOf(pod.metadata?.name ?? '');
@@ -60,7 +60,7 @@ const owners = ({set, pod}: ClaimOwnership): {readonly set: boolean; readonly po
   return {set: deletes && !(scales && isAway), pod: scales && isAway};
 };
 
-/** Whether the claim is owned as the policy demands, or in a way that is better left alone. */
+/** Whether the claim has the owners that the policy requires, or should be left alone. */
 export const hasRightOwners = (ownership: ClaimOwnership): boolean => {
   const {set, pod} = ownership;
   const references = referencesOf(ownership);
@@ -72,7 +72,7 @@ export const hasRightOwners = (ownership: ClaimOwnership): boolean => {
   return Boolean(bySet) === wanted.set && Boolean(byPod) === wanted.pod;
 };
 
-/** The owners that the claim is to have: others stay, and nobody is put beside a foreign controller. */
+/** Returns the owner references of the claim: others are kept, and none is added besides a foreign controller. */
 export const rightOwners = (ownership: ClaimOwnership): OwnerReference[] => {
   const {set, pod, naming} = ownership;
   const others = referencesOf(ownership).filter(reference => !isOurs(reference, ownership)) as OwnerReference[];

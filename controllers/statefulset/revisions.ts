@@ -20,16 +20,16 @@ import type {StatefulSet} from './kinds.js';
 
 type Revision = Frozen<ControllerRevision>;
 
-/** Between which two templates a set is. */
+/** The current and the update revision of a set. */
 export interface RevisionPair {
-  /** What the set was at when it last was at one. */
+  /** The revision of the last completed rollout. */
   readonly current: Revision;
-  /** What its template says. */
+  /** The revision of the template. */
   readonly update: Revision;
   readonly collisionCount: number;
 }
 
-/** Hashes that are plain numbers are compared: data of the same look may still be of different collisions. */
+/** Numeric hashes are compared: equal data may have different collision counts. */
 const hashNumber = ({metadata}: Revision, label: string): number | undefined => {
   const text = metadata?.labels?.[label];
   return text !== undefined && /^[+-]?\d+$/.test(text) && Math.abs(Number(text)) < 2 ** 31 ? Number(text) : undefined;
@@ -40,21 +40,21 @@ const isEqual = (a: Revision, b: Revision, label: string): boolean => {
   return (left === undefined || right === undefined || left === right) && sameRevision(a, b);
 };
 
-/** A template as the server fills it in now, whenever it was written. */
+/** Returns a template with the current defaults applied. */
 const filledIn = (template: Frozen<PodTemplateSpec>): PodTemplateSpec => {
   const copy = structuredClone(template) as PodTemplateSpec;
   defaultPodTemplate(copy);
   return copy;
 };
 
-/** Whether a revision brings the template back that the set has, though it may be written down in other words: by another release, or before a field had a default. */
+/** Whether a revision restores the set's template, though it may be stored differently: by another release, or before a field had a default. */
 const isSemanticallyEqual = (set: StatefulSet, revision: Revision): boolean => {
   const template = templateOf(revision);
   return template !== undefined && sameContent(filledIn(template), filledIn(set.spec!.template));
 };
 
 export interface RevisionsOptions {
-  /** Whether a revision that means the same as the template will do. */
+  /** Whether a semantically equal revision is reused. */
   readonly semanticComparison: boolean;
   readonly client: Client;
   /** The set's revisions in order. */
@@ -62,7 +62,7 @@ export interface RevisionsOptions {
 }
 
 /**
- * The revision of the set's template: the one that is there, made the newest if it is an older one, or a new one. Undefined where a new one would have to be made for a
+ * Returns the revision of the set's template: an existing one, renumbered as the newest if necessary, or a new one. Undefined where a new one would be needed for a
  * set that is being deleted.
  */
 export const revisionPairOf = async (set: StatefulSet, {client, revisions, semanticComparison}: RevisionsOptions): Promise<RevisionPair | undefined> => {

@@ -6,22 +6,22 @@ import {sizeOf, type Slot} from './ordinals.js';
 
 export interface Rollout {
   readonly set: StatefulSet;
-  /** Every place of the set, ascending. */
+  /** All ordinals of the set, ascending. */
   readonly replicas: readonly Slot[];
-  /** The name of the revision that pods are to be of. */
+  /** The name of the update revision. */
   readonly revision: string;
   readonly now: number;
 }
 
-/** How many of the set's first places keep the template they were at. */
+/** Returns the partition: ordinals below it keep the current revision. */
 export const partitionOf = ({spec}: StatefulSet): number => spec?.updateStrategy?.rollingUpdate?.partition ?? 0;
 
-/** How many pods may be unavailable at once. */
+/** Returns how many pods may be unavailable. */
 const maxUnavailable = (set: StatefulSet): number => Math.max(1, resolveIntOrPercent(set.spec?.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1, sizeOf(set), 'down'));
 
 const isOld = (pod: Frozen<Pod>, revision: string): boolean => revisionOfPod(pod) !== revision && !isTerminating(pod);
 
-/** The one pod to be replaced now: the last of an older template, once all behind it are available. */
+/** Returns the pod to replace now: the last one of an older revision, once all after it are available. */
 export const nextToReplace = ({set, replicas, revision, now}: Rollout): readonly Frozen<Pod>[] => {
   for (const {pod} of replicas.slice(partitionOf(set)).toReversed()) {
     if (pod && isOld(pod, revision)) return [pod];
@@ -31,8 +31,8 @@ export const nextToReplace = ({set, replicas, revision, now}: Rollout): readonly
 };
 
 /**
- * The pods of an older template to be replaced now, the last first, so that no more pods are unavailable than the strategy allows. Pods that are unavailable already
- * count, whatever template they are of.
+ * Returns the pods of an older revision to replace now, the last first, within maxUnavailable. Pods that are unavailable already
+ * count, whatever their revision.
  */
 export const podsToReplace = ({set, replicas, revision, now}: Rollout): readonly Frozen<Pod>[] => {
   const unavailable = replicas.filter(({pod}) => isUnavailable(pod, set, now)).length;

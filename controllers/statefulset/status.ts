@@ -4,7 +4,7 @@ import {isTerminating, isRunningAndReady, isServing, revisionOfPod, type Statefu
 import {sizeOf} from './ordinals.js';
 import type {RevisionPair} from './revisions.js';
 
-/** The status with these pods counted. */
+/** Returns the status with these pods counted. */
 export const statusOf = (set: StatefulSet, pods: readonly Frozen<Pod>[], {current, update, collisionCount}: RevisionPair, now: number): StatefulSetStatus => {
   const live = pods.filter(pod => !isTerminating(pod));
   const madeFrom = (name: string | undefined) => live.filter(pod => revisionOfPod(pod) === name).length;
@@ -22,7 +22,7 @@ export const statusOf = (set: StatefulSet, pods: readonly Frozen<Pod>[], {curren
   };
 };
 
-/** Once every pod is of the new template and ready, the set is at it. */
+/** Completes a rollout once all pods are updated and ready. */
 export const completed = (set: StatefulSet, status: StatefulSetStatus): StatefulSetStatus => {
   const size = sizeOf(set);
   const {updatedReplicas, readyReplicas, replicas} = status;
@@ -32,6 +32,6 @@ export const completed = (set: StatefulSet, status: StatefulSetStatus): Stateful
 
 const always: readonly (keyof StatefulSetStatus)[] = ['replicas', 'availableReplicas', 'collisionCount'];
 
-/** The status as it is written: counts of nothing are left out but for a few. */
+/** Returns the status to write: most counts of zero are omitted. */
 export const written = (status: StatefulSetStatus): StatefulSetStatus =>
   Object.fromEntries(Object.entries(status).filter(([name, value]) => value !== 0 || always.includes(name as keyof StatefulSetStatus))) as unknown as StatefulSetStatus;

@@ -10,15 +10,15 @@ import type {Claim, StatefulSet} from './kinds.js';
 import {ordinalOf} from './ordinals.js';
 import {isDeletedWithPods, hasForeignController, hasRightOwners, isStaleForPod, rightOwners, type ClaimOwnership} from './retention.js';
 
-/** What is done about the claims of a pod, which need not exist yet. */
+/** Manages the claims of a pod. */
 export interface Storage {
-  /** Creates the claims that are missing, and leaves the others as they are. Rejects when one could not be, or is being deleted. */
+  /** Creates missing claims. Rejects when one could not be created, or is being deleted. */
   create(set: StatefulSet, pod: Frozen<Pod>): Promise<void>;
-  /** Whether a claim goes away with an earlier pod of that name: the new one must wait for it. */
+  /** Whether a claim is deleted with an earlier pod of that name: the new one must wait. */
   isStale(set: StatefulSet, pod: Frozen<Pod>): boolean;
-  /** Whether the claims that there are belong to whom the retention policy says. */
+  /** Whether the existing claims have the owners that the retention policy requires. */
   hasRightOwners(set: StatefulSet, pod: Frozen<Pod>): boolean;
-  /** Makes it so. */
+  /** Sets the required owners. */
   setOwners(set: StatefulSet, pod: Frozen<Pod>): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export const storage = ({lister, writer, events, naming}: KeyedContext): Storage
     try {
       await claimWriter.create(claim);
     } catch (error) {
-      // Where nothing can be made any more, nothing has to be, and no pod either.
+      // In a terminating namespace neither claims nor pods can be created.
       if (hasCause(error, 'NamespaceTerminating')) throw error;
       if (!isAlreadyExists(error)) {
         events.warning(set, 'FailedCreate', `create Claim ${name} for Pod ${pod.metadata?.name} in StatefulSet ${set.metadata?.name} failed error: ${messageOf(error)}`);

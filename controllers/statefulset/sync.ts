@@ -14,28 +14,28 @@ import type {RevisionPair} from './revisions.js';
 import {nextToReplace, partitionOf, podsToReplace} from './rollout.js';
 import type {Storage} from './storage.js';
 
-/** So many pods are worked on at once where their order does not matter. */
+/** The most concurrent operations with parallel pod management. */
 const maxBatch = 500;
 
-/** One look at a set: what is there, and by what means it is changed. */
+/** The state of one sync: the set's slots and revisions, and the means to change them. */
 export interface StatefulSetSync {
   readonly set: StatefulSet;
   readonly slots: PodSlots;
   readonly revisions: RevisionPair;
-  /** What will be told; deletions for a rollout lower it. */
+  /** The status to write; deletions of the rollout decrement it. */
   readonly status: StatefulSetStatus;
   readonly pods: PodWrites;
   readonly claims: Storage;
   readonly naming: Naming;
-  /** Whether more than one pod may be replaced at once. */
+  /** Whether maxUnavailable may exceed 1. */
   readonly allowsMaxUnavailable: boolean;
   readonly now: number;
 }
 
-/** Whether the row may be followed further after a place. */
+/** Whether to continue with the next slot. */
 type Continuation = 'go on' | 'stop';
 
-/** Place after place until one says stop; all of them, whatever they say, where their order does not matter. */
+/** Visits slots in order until one stops; all of them concurrently with parallel pod management. */
 const forEach = async <S extends Slot>({set}: StatefulSetSync, slots: readonly S[], visit: (slot: S) => Promise<Continuation>): Promise<Continuation> => {
   if (isParallel(set)) {
     const {successes, error} = await slowStart(slots.length, index => visit(slots[index]!), {mostAtOnce: maxBatch});
@@ -60,18 +60,18 @@ const createAt = async (sync: StatefulSetSync, ordinal: number): Promise<Continu
   try {
     await pods.create(set, pod);
   } catch (error) {
-    // Nothing can be made there any more, and nothing has to be.
+    // Nothing can be created in a terminating namespace.
     if (!hasCause(error, 'NamespaceTerminating')) throw error;
   }
   return isParallel(set) ? 'go on' : 'stop';
 };
 
-/** Brings one place nearer to a pod that works and is as it should be. */
+/** Syncs one slot: creates, replaces or repairs its pod. */
 const syncSlot = async (sync: StatefulSetSync, {ordinal, pod}: Slot): Promise<Continuation> => {
   const {set, pods, claims, now} = sync;
   if (!pod) return createAt(sync, ordinal);
   if (isTerminal(pod)) {
-    // A new one of its name is made once it is gone.
+    // A new pod of the name is created once it is gone.
     if (!isTerminating(pod)) await pods.delete(set, pod);
     return 'stop';
   }
@@ -84,7 +84,7 @@ const syncSlot = async (sync: StatefulSetSync, {ordinal, pod}: Slot): Promise<Co
   return 'go on';
 };
 
-/** Takes away one place beyond the row. In order, only a pod that works may go before the one that does not. */
+/** Deletes one condemned pod. In order, an available pod may be deleted only after the unavailable ones. */
 const condemnSlot = async ({set, slots, pods, now}: StatefulSetSync, {pod}: OccupiedSlot): Promise<Continuation> => {
   const inOrder = !isParallel(set);
   if (isTerminating(pod)) return inOrder ? 'stop' : 'go on';
@@ -106,7 +106,7 @@ const replaceOld = async (sync: StatefulSetSync): Promise<void> => {
   }
 };
 
-/** Does what can be done now: fills the row, shortens it, and replaces pods of an older template, in that order. */
+/** Syncs the replicas, deletes condemned pods, and replaces pods of older revisions, in that order. */
 export const updateStatefulSet = async (sync: StatefulSetSync): Promise<void> => {
   const {set, slots, claims} = sync;
   if ((await forEach(sync, slots.replicas, slot => syncSlot(sync, slot))) === 'stop') return;

@@ -11,20 +11,20 @@ import {atStage, isTrue} from './status.js';
 
 type Migration = Frozen<StorageVersionMigration>;
 
-/** So long after a migration was asked for, its resource may still be on its way. */
+/** How long a new migration's resource may be missing. */
 const resourceTimeoutMs = 60_000;
 const verbsNeeded = ['update', 'patch', 'list'];
 const transientReasons: ReadonlySet<string> = new Set(['ServerTimeout', 'TooManyRequests', 'ServiceUnavailable', 'InternalError', 'Timeout']);
 
-/** What heals by trying again: no answer at all, or one that says so. */
+/** Whether a retry may succeed: there was no response, or one that indicates it. */
 const isRetriable = (error: unknown): boolean => !(error instanceof StatusError) || transientReasons.has(error.reason);
 
-/** A migration that cannot go on, and why. */
+/** Thrown when a migration cannot continue. */
 class MigrationFailure extends Error {}
 
 const textOf = ({group, version, resource}: FoundResource): string => `${group}/${version}, Resource=${resource}`;
 
-/** Brings one migration on: first the revision up to which objects count is noted, then they are written, then the end is told. */
+/** Processes one migration: first records the resource version up to which objects are migrated, then rewrites them, then sets the result. */
 export const migrationReconciler = ({lister, writer, client, clock, naming, name: manager}: KeyedContext): Reconcile => {
   const migrations = lister(kinds.storageVersionMigrations);
   const {updateStatus} = writer(kinds.storageVersionMigrations);
@@ -37,7 +37,7 @@ export const migrationReconciler = ({lister, writer, client, clock, naming, name
     throw new MigrationFailure('resource does not exist in discovery');
   };
 
-  /** Notes the present revision: what is written later is in the present version. */
+  /** Records the current resource version: later writes use the current storage version. */
   const begin = async (migration: Migration): Promise<void> => {
     const found = await resourceOf(migration);
     if (!verbsNeeded.every(verb => found.verbs.includes(verb))) throw new MigrationFailure(`resource "${textOf(found)}" does not support discovery operations: [${verbsNeeded.join(' ')}]`);
@@ -47,7 +47,7 @@ export const migrationReconciler = ({lister, writer, client, clock, naming, name
 
   const rewrite = async (found: FoundResource, {metadata = {}}: KubeObject): Promise<void> => {
     const {name = '', namespace, uid, resourceVersion} = metadata;
-    // The uid and the version keep an object that has gone from being made anew, and tell when somebody else has written it.
+    // The uid and the resource version prevent recreating a deleted object and overwriting other changes.
     const intent = {apiVersion: groupVersionOf(found), kind: found.kind, metadata: {uid, resourceVersion}};
     await client
       .metadata(handleOf(naming, found))

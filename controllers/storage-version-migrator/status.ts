@@ -13,7 +13,7 @@ const reasons: Readonly<Record<Stage, string>> = {
 
 export const isTrue = ({status}: Frozen<StorageVersionMigration>, stage: Stage): boolean => (status?.conditions ?? []).some(({type, status: is}) => type === stage && is === 'True');
 
-/** A migration that has come to a stage. One that has ended runs no longer. */
+/** Returns the migration with a condition set. A finished one is no longer running. */
 export const atStage = (migration: Frozen<StorageVersionMigration>, stage: Stage, now: number, message = ''): StorageVersionMigration => {
   const next = copyOf(migration) as StorageVersionMigration;
   const lastTransitionTime = wireTime(now);

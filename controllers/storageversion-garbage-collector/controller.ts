@@ -4,7 +4,7 @@ import {isServerLease} from '#src/model/storage-version.js';
 import {defineController, forLoop, mapped} from '#src/runtime/controller.js';
 import {collectors} from './reconcile.js';
 
-/** Takes servers that are gone, which their identity leases tell, out of what is said of the versions that servers store. */
+/** Removes API servers whose identity leases are gone from StorageVersions. */
 export default defineController({
   doc: 'Takes API servers that are gone out of storage versions, and deletes those that no server tells of.',
   name: 'storageversion-garbage-collector-controller',

@@ -11,7 +11,7 @@ const ignoreNotFound = async <T>(found: Promise<T>): Promise<T | undefined> =>
     throw error;
   });
 
-/** One loop for leases that have gone, one for storage versions that tell of servers without a lease. Both look at what there is now. */
+/** One loop for deleted leases, one for StorageVersions of servers without a lease. Both use live reads. */
 export const collectors = ({client, writer, clock, naming}: KeyedContext): Loops => {
   const namespace = naming.systemNamespace;
   const versions = client.resource(kinds.storageVersions);

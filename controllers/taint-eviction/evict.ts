@@ -21,7 +21,7 @@ const evictionMetrics = ({meter}: ControllerContext) => ({
   }),
 });
 
-/** What is told of a pod that must go, or need not go any more. */
+/** Records events of scheduled and cancelled evictions. */
 export const evictionEvents = ({events, naming}: ControllerContext) => {
   const recordEvent = (what: string) => (key: ObjectKey): void => {
     const reference = {apiVersion: naming.apiVersion('', 'v1'), kind: kinds.pods.kind, metadata: {namespace: key.namespace, name: key.name}};
@@ -30,7 +30,7 @@ export const evictionEvents = ({events, naming}: ControllerContext) => {
   return {recordMarked: recordEvent('Marking for'), recordCancelled: recordEvent('Cancelling')};
 };
 
-/** Deletes pods, each with a condition that says why. Never deletes another pod that has come under the name. Rejects when the server keeps refusing. */
+/** Deletes pods, with a DisruptionTarget condition. Never deletes a recreated pod of the name. Rejects when the server keeps failing. */
 export const evictor = (context: ControllerContext) => {
   const {client, clock, log, signal} = context;
   const {total, duration} = evictionMetrics(context);

@@ -18,10 +18,7 @@ const concurrency = 8;
 
 const evictingTaints = (node: Frozen<Node> | undefined): readonly Taint[] => (node?.spec?.taints ?? []).filter(({effect}) => effect === 'NoExecute');
 
-/**
- * Deletes pods by their nodes' taints. A look at a node or a pod reads what the caches hold by then, and waits for nothing: so it makes no difference in
- * which order a node and its pods are looked at.
- */
+/** Evicts pods for NoExecute taints. Syncs of nodes and pods read only caches, so that their order does not matter. */
 export const taintEviction = (context: ControllerContext): Run => {
   const {name: controller, clock, lister, listen, log, meter} = context;
   const nodes = lister(kinds.nodes);
@@ -36,7 +33,7 @@ export const taintEviction = (context: ControllerContext): Run => {
     if (evictions.cancel(keyText(key))) podEvents.recordCancelled(key);
   };
 
-  /** Forgets what was scheduled for another pod of the name. */
+  /** Cancels an eviction scheduled for another pod of the name. */
   const cancelOthers = ({metadata}: Frozen<Pod>, key: ObjectKey): void => {
     if (evictions.cancelOthers(keyText(key), metadata?.uid ?? '')) podEvents.recordCancelled(key);
   };
@@ -54,9 +51,9 @@ export const taintEviction = (context: ControllerContext): Run => {
     const seconds = toleratedSeconds(taints, pod.spec?.tolerations);
     if (seconds === Infinity) return cancel(key);
     const isPending = evictions.isPending(keyText(key), uid);
-    // Due at once: an eviction that is under way or done is left alone.
+    // Due at once: an eviction in progress or done is left alone.
     if (seconds <= 0 && isPending) cancel(key);
-    // A time that was set stays so, though a taint goes and another comes.
+    // A scheduled time is kept when taints change.
     if (seconds <= 0 || !isPending) scheduleEviction(key, uid, clock.now() + Math.max(0, seconds) * 1000);
   };
 

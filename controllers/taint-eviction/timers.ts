@@ -1,26 +1,26 @@
 import {held, type Clock} from '#src/base/clock.js';
 import {Pieces} from '#src/base/turn.js';
 
-/** The eviction of a pod: which one, and when it is due, in ms since the epoch. */
+/** A scheduled eviction: the pod's uid, and when it is due, in ms since the epoch. */
 export interface ScheduledEviction {
   readonly uid: string;
   readonly fireAt: number;
 }
 
 interface Entry extends ScheduledEviction {
-  /** Undefined once the eviction has begun. */
+  /** Undefined once the eviction has started. */
   timer: Disposable | undefined;
 }
 
-/** One eviction for each key. One that has been carried out stays noted until it is cancelled, so that it is not repeated. */
+/** One eviction for each key. A finished one is kept until it is cancelled, so that it is not repeated. */
 export interface EvictionTimers {
-  /** Schedules an eviction unless one is pending, under way or done for the key. */
+  /** Schedules an eviction unless one is pending, in progress or done for the key. */
   add(key: string, eviction: ScheduledEviction, act: () => Promise<void>): void;
   /** Whether an eviction of this pod is pending. */
   isPending(key: string, uid: string): boolean;
-  /** Forgets a key; whether its eviction was pending. */
+  /** Removes a key. Returns whether its eviction was pending. */
   cancel(key: string): boolean;
-  /** Forgets a key that is noted for another pod than this; whether its eviction was pending. */
+  /** Removes a key of another pod. Returns whether its eviction was pending. */
   cancelOthers(key: string, uid: string): boolean;
   stop(): void;
 }
@@ -29,7 +29,7 @@ export const timers = (clock: Clock): EvictionTimers => {
   const all = new Map<string, Entry>();
   const pieces = new Pieces(clock);
 
-  /** Many may be due at one instant. One that is cancelled while it waits for its turn does not begin. */
+  /** Many may be due at once. One that is cancelled while it waits does not start. */
   const begin = async (key: string, entry: Entry, act: () => Promise<void>): Promise<void> => {
     for (let pause = pieces.pause(); pause; pause = pieces.pause()) {
       const turn = pause;
@@ -42,7 +42,7 @@ export const timers = (clock: Clock): EvictionTimers => {
 
   const fire = (key: string, entry: Entry, act: () => Promise<void>): void => {
     void begin(key, entry, act).catch(() => {
-      // Forgotten after a failure, unless it was cancelled or replaced meanwhile: the next event may schedule it again.
+      // Removed after a failure, unless it was cancelled or replaced: the next event may schedule it again.
       if (all.get(key) === entry) all.delete(key);
     });
   };

@@ -3,8 +3,8 @@ import type {Toleration} from '#src/api/pod.js';
 import {tolerates, type Taint} from '#src/model/taints.js';
 
 /**
- * For how long, in seconds, a pod puts up with all of a node's taints: 0 or less not at all, `Infinity` for ever. Of all tolerations that match any of
- * the taints the shortest counts.
+ * Returns for how many seconds a pod tolerates all of a node's taints: 0 or less not at all, `Infinity` for ever. The
+ * shortest time of the matching tolerations applies.
  */
 export const toleratedSeconds = (taints: readonly Taint[], tolerations: readonly Frozen<Toleration>[] = []): number => {
   if (taints.some(taint => !tolerations.some(toleration => tolerates(toleration, taint)))) return 0;

@@ -6,7 +6,7 @@ import {collector, isTimed} from './reconcile.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentTtlAfterFinishedSyncs'>;
 
-/** Deletes jobs, and their pods before them, as long after their end as they ask for. */
+/** Deletes finished jobs, and their pods before them, after their TTL. */
 export default defineController<Options>({
   doc: 'Deletes jobs that have ended when the time they are to be kept is over.',
   name: 'ttl-after-finished-controller',

@@ -6,10 +6,10 @@ import {parseTime} from '#src/api/time.js';
 import {exponentialBuckets} from '#src/base/meter.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 
-/** Whether the job has ended, and is to be kept for a time only. */
+/** Whether the job has finished and has a TTL. */
 export const isTimed = (job: Frozen<Job>): boolean => !job.metadata?.deletionTimestamp && job.spec?.ttlSecondsAfterFinished !== undefined && endOf(job) !== undefined;
 
-/** When the time of a job that has ended is over, in ms. Throws where nobody can tell. */
+/** Returns when the TTL of a finished job ends, in ms. Throws if the time is unknown. */
 const expiryOf = (job: Frozen<Job>): {readonly finishedAt: number; readonly expiresAt: number} => {
   const finishedAt = parseTime(endOf(job)?.lastTransitionTime);
   if (finishedAt === undefined) throw new Error(`unable to find the time when the Job ${keyText(keyOf(job))} finished`);
@@ -25,7 +25,7 @@ export const collector = ({lister, writer, client, clock, meter}: KeyedContext):
   });
 
   return async (key, {log}) => {
-    /** In how many ms the job may go; undefined when it is to stay. */
+    /** Returns in how many ms the job may be deleted; undefined if it is to be kept. */
     const left = (job: Frozen<Job> | undefined): number | undefined => {
       if (!job || !isTimed(job)) return undefined;
       const {finishedAt, expiresAt} = expiryOf(job);
@@ -36,7 +36,7 @@ export const collector = ({lister, writer, client, clock, meter}: KeyedContext):
     if (wait === undefined) return settled;
     if (wait > 0) return requeueAfter(wait);
 
-    // It may have been given more time since.
+    // Its TTL may have been extended.
     const live = await unlessMissing(client.resource(kinds.jobs).get(key.name, {namespace: key.namespace}));
     const remaining = left(live);
     if (!live || remaining === undefined) return settled;

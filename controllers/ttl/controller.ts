@@ -2,7 +2,7 @@ import {kinds} from '#src/api/kinds.js';
 import {defineController, sameKey} from '#src/runtime/controller.js';
 import {ttlReconciler} from './reconcile.js';
 
-/** Tells each node by an annotation how long it may believe what it read, which is longer the more nodes there are to ask. */
+/** Annotates each node with how long it may cache objects, which increases with the number of nodes. */
 export default defineController({
   doc: 'Annotates nodes with the seconds for which they may keep secrets and config maps they have read.',
   name: 'ttl-controller',

@@ -1,4 +1,4 @@
-/** How long nodes may keep what they read of secrets and config maps, by how many nodes there are. Bands overlap, so that a count that sways changes nothing. */
+/** The cache TTL by the number of nodes. Bands overlap, to avoid changes when the number fluctuates. */
 const bands: readonly {readonly from: number; readonly to: number; readonly seconds: number}[] = [
   {from: 0, to: 100, seconds: 0},
   {from: 90, to: 500, seconds: 15},
@@ -7,7 +7,7 @@ const bands: readonly {readonly from: number; readonly to: number; readonly seco
   {from: 1800, to: Number.POSITIVE_INFINITY, seconds: 300},
 ];
 
-/** Follows the number of nodes, one more or one less at a time, and says how many seconds go with it. */
+/** Follows the number of nodes and returns the TTL in seconds. */
 export const bandedSeconds = () => {
   let at = 0;
   return {

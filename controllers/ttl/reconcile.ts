@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {bandedSeconds} from './policy.js';
 
-/** Annotates the node that the key names, if it says something else than the number of nodes asks for. */
+/** Updates the node's annotation, if it differs from the current TTL. */
 export const ttlReconciler = ({lister, listen, writer, naming}: KeyedContext): Reconcile => {
   const nodes = lister(kinds.nodes);
   const writes = writer(kinds.nodes);

@@ -5,7 +5,7 @@ import {policyStatusReconciler} from './reconcile.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentValidatingAdmissionPolicyStatusSyncs'>;
 
-/** Holds the expressions of validating admission policies against the kinds they name, and tells in their status what does not fit. That changes nothing in how they are enforced. */
+/** Type-checks the expressions of validating admission policies against the kinds they match, and reports warnings in their status. Enforcement is not affected. */
 export default defineController<Options>({
   doc: 'Tells in the status of validating admission policies which of their expressions do not fit the kinds they are about.',
   name: 'validatingadmissionpolicy-status-controller',

@@ -5,27 +5,27 @@ import {documentedKind, type TypesDocument} from '#src/schema/openapi/schema-nod
 import type {SchemaNode} from '#src/schema/node.js';
 import {discover, groupVersionOf, type FoundResource} from '#controllers/shared/discovery.js';
 
-/** A kind by its names on the wire. */
+/** The group, version and kind of a kind. */
 export interface KindName {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
 }
 
-/** How messages write a kind. */
+/** Formats a kind for messages. */
 export const kindText = ({group, version, kind}: KindName): string => `${group}/${version}, Kind=${kind}`;
 
-/** A resource as a rule names it. */
+/** A resource in a rule. */
 export type ResourceName = Pick<FoundResource, 'group' | 'version' | 'resource'>;
 
-/** Which kinds resources have, as far as that is known; what is not known is asked for once more. */
+/** Resolves resources to kinds; an unknown resource triggers discovery once. */
 export interface Resources {
   kindsOf(resource: ResourceName): Promise<readonly KindName[]>;
 }
 
 const keptMs = 30_000;
 
-/** What the server serves, remembered for half a minute. `lookup` begins with a policy, which may have it asked for anew once. */
+/** Caches discovery for 30 s. `lookup` is for one policy, which may trigger one refresh. */
 export const servedResources = (client: Client, clock: Clock) => {
   let known: {readonly served: readonly FoundResource[]; readonly atMs: number} | undefined;
   const refresh = async (): Promise<readonly FoundResource[]> => {
@@ -51,7 +51,7 @@ export const servedResources = (client: Client, clock: Clock) => {
   };
 };
 
-/** The structures of kinds as the server documents them. What is asked for of one group version is asked for once. */
+/** Returns a function that reads the schemas of kinds from OpenAPI. Each group version is requested once. */
 export const documentedKinds = (client: Client) => {
   const documents = new Map<string, Promise<TypesDocument>>();
   return async (name: KindName): Promise<SchemaNode | undefined> => {
@@ -62,7 +62,7 @@ export const documentedKinds = (client: Client) => {
   };
 };
 
-/** A group version without a document has no structures. */
+/** A group version without a document has no schemas. */
 const ignoreNotFound = (error: unknown): TypesDocument => {
   if (isNotFound(error)) return {};
   throw error;

@@ -9,7 +9,7 @@ import type {ParamType, TypedKind} from './type-check.js';
 
 const fieldManager = 'validatingadmissionpolicy-status';
 
-/** The kind of a policy's parameters; nothing for a policy without any. */
+/** Returns the kind of a policy's parameters; undefined without parameters. */
 const paramName = ({spec}: Frozen<Policy>): KindName | undefined => {
   if (!spec?.paramKind) return undefined;
   const {apiVersion = '', kind = ''} = spec.paramKind;
@@ -17,7 +17,7 @@ const paramName = ({spec}: Frozen<Policy>): KindName | undefined => {
   return {group: apiVersion.slice(0, Math.max(slash, 0)), version: apiVersion.slice(slash + 1), kind};
 };
 
-/** The kinds a policy names and its parameters, with their structures as they are served now. Kinds without one are left out. */
+/** Returns the kinds that a policy matches and its parameter kind, with their current schemas. Kinds without a schema are left out. */
 const typesOf = async (policy: Frozen<Policy>, resources: Resources, client: Client): Promise<{readonly types: readonly TypedKind[]; readonly params: ParamType | undefined}> => {
   const nodeOf = documentedKinds(client);
   const types: TypedKind[] = [];
@@ -29,7 +29,7 @@ const typesOf = async (policy: Frozen<Policy>, resources: Resources, client: Cli
   return {types, params: param && {kind: param.kind, node: types.length > 0 ? await nodeOf(param) : undefined}};
 };
 
-/** Tells in the status of a policy which of its expressions do not fit the kinds they will be judged on, once for each of its generations. */
+/** Reports type-checking warnings in the status of a policy, once for each generation. */
 export const policyStatusReconciler = ({lister, client, clock}: KeyedContext): Reconcile => {
   const policies = lister(kinds.validatingAdmissionPolicies);
   const served = servedResources(client, clock);
@@ -40,7 +40,7 @@ export const policyStatusReconciler = ({lister, client, clock}: KeyedContext): R
     const generation = policy?.metadata?.generation ?? 0;
     if (!policy || generation <= (policy.status?.observedGeneration ?? 0)) return settled;
     const {types, params} = await typesOf(policy, served.lookup(), client);
-    // The language is large, and most planes have no policies.
+    // Loaded on demand: the CEL implementation is large, and most clusters have no policies.
     const {typeWarnings} = await import('./type-check.js');
     const expressionWarnings = typeWarnings(policy, types, params, String((clock.now() * 1_000_000) % 1_000_000_000));
     const status = {observedGeneration: generation, typeChecking: expressionWarnings.length > 0 ? {expressionWarnings} : {}};

@@ -4,7 +4,7 @@ import type {KindName, Resources} from './kinds.js';
 
 export type Policy = ObjectOf<typeof kinds.validatingAdmissionPolicies>;
 
-/** How many kinds one policy is held against. */
+/** The most kinds that one policy is checked against. */
 const maxKinds = 10;
 
 const named = (list: readonly string[] = []): readonly string[] => (list.some(item => item.includes('*')) ? [] : [...list].sort());
@@ -15,7 +15,7 @@ const byText = (one: KindName, other: KindName): number => {
   return at < 0 ? 0 : a[at]! < b[at]! ? -1 : 1;
 };
 
-/** The kinds that a policy names, in their order. Rules that name groups or versions by a wildcard name none, and neither do resources with one, or subresources. */
+/** Returns the kinds that a policy matches, sorted. Rules with wildcard groups or versions are skipped, and so are wildcard resources and subresources. */
 export const kindsNamed = async ({spec}: Frozen<Policy>, resources: Resources): Promise<readonly KindName[]> => {
   const found = new Map<string, KindName>();
   const sorted = () => [...found.values()].sort(byText);

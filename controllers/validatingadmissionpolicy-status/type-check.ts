@@ -12,18 +12,18 @@ import type {SchemaNode} from '#src/schema/node.js';
 import {kindText, type KindName} from './kinds.js';
 import type {Policy} from './subjects.js';
 
-/** A kind with its structure. */
+/** A kind with its schema. */
 export interface TypedKind extends KindName {
   readonly node: SchemaNode;
 }
 
-/** The parameters of a policy: their structure where it is known. */
+/** The parameters of a policy, with their schema if known. */
 export interface ParamType {
   readonly kind: string;
   readonly node: SchemaNode | undefined;
 }
 
-/** An expression that does not fit the kinds it will be judged on. */
+/** A type-checking warning of an expression. */
 export interface ExpressionWarning {
   readonly fieldRef: string;
   readonly warning: string;
@@ -31,7 +31,7 @@ export interface ExpressionWarning {
 
 type Variables = NonNullable<Frozen<Policy>['spec']>['variables'];
 
-/** What expressions about a kind can name. `mark` makes names of types that no other type has. */
+/** Returns the CEL environment for a kind. `mark` makes type names unique. */
 const environmentFor = ({kind, node}: TypedKind, params: ParamType | undefined, mark: string): Environment => {
   const types = new SchemaTypes();
   const typed = (name: string, of: SchemaNode | undefined): Type => (of && types.declare(`${name}${mark}`, of, true)) ?? dyn;
@@ -52,7 +52,7 @@ const withVariables = (environment: Environment, variables: Variables = []): Env
 
 const isError = (outcome: ReturnType<typeof checked>): outcome is CompileError => !('types' in outcome);
 
-/** What in a policy's validations does not fit the kinds it names. What an expression comes to does not matter. */
+/** Returns the type-checking warnings of a policy's validations. The values of expressions do not matter. */
 export const typeWarnings = ({spec}: Frozen<Policy>, kinds: readonly TypedKind[], params: ParamType | undefined, mark: string): ExpressionWarning[] => {
   const environments = kinds.map(kind => ({text: kindText(kind), environment: withVariables(environmentFor(kind, params, mark), spec?.variables)}));
   const warningOf = (expression: string): string =>

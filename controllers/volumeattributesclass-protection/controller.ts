@@ -4,7 +4,7 @@ import {defineController, mapped, sameKey} from '#src/runtime/controller.js';
 import {protectionReconciler} from './reconcile.js';
 import {releasedClasses, classOfVolume, classesOfClaim} from './uses.js';
 
-/** Keeps classes of volume attributes that are deleted until no volume and no claim refers to them. */
+/** Protects volume attributes classes from deletion while a volume or claim refers to them. */
 export default defineController({
   doc: 'Keeps deleted classes of volume attributes until no volume and no claim refers to them any more.',
   name: 'volumeattributesclass-protection-controller',

@@ -6,7 +6,7 @@ import {claimsByClass, volumesByClass} from './uses.js';
 
 type Class = ObjectOf<typeof kinds.volumeAttributesClasses>;
 
-/** Holds or lets go the class that the key names. */
+/** Adds the protection finalizer, or removes it once the class is unused. */
 export const protectionReconciler = ({lister, writer, naming}: KeyedContext): Reconcile => {
   const classes = lister(kinds.volumeAttributesClasses);
   const volumes = lister(kinds.persistentVolumes);

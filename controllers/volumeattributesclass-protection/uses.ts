@@ -7,10 +7,10 @@ import type {KubeObject} from '#src/api/types.js';
 type Volume = ObjectOf<typeof kinds.persistentVolumes>;
 type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
 
-/** The class that a volume has. */
+/** Returns the class of a volume. */
 export const classOfVolume = ({spec}: Frozen<Volume>): readonly string[] => (spec?.volumeAttributesClassName ? [spec.volumeAttributesClassName] : []);
 
-/** The classes that a claim wants, has, and is on its way to. */
+/** Returns the desired, current and target classes of a claim. */
 export const classesOfClaim = ({spec, status}: Frozen<Claim>): readonly string[] => [
   ...new Set([spec?.volumeAttributesClassName, status?.currentVolumeAttributesClassName, status?.modifyVolumeStatus?.targetVolumeAttributesClassName].filter(name => name !== undefined)),
 ];
@@ -18,7 +18,7 @@ export const classesOfClaim = ({spec, status}: Frozen<Claim>): readonly string[]
 export const volumesByClass: Index<Volume> = {name: 'attributes-class', values: classOfVolume};
 export const claimsByClass: Index<Claim> = {name: 'attributes-class', values: classesOfClaim};
 
-/** The classes that a change of what refers to them may have let go. */
+/** Returns the classes that a change of an object may have released. */
 export const releasedClasses =
   <T extends KubeObject>(classesOf: (object: Frozen<T>) => readonly string[]) =>
   (change: Change<T>): readonly ObjectKey[] => {
