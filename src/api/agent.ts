@@ -3,7 +3,7 @@ import type {Frozen} from './key.js';
 import type {NodeStats} from './node-stats.js';
 import type {Pod} from './pod.js';
 
-/** A container of a pod, as a request to a node's agent names it. */
+/** The address of a container in a request to a node agent. */
 export interface ContainerAddress {
   readonly namespace: string;
   readonly pod: string;
@@ -12,11 +12,11 @@ export interface ContainerAddress {
 
 export type LogStream = 'All' | 'Stdout' | 'Stderr';
 
-/** What of a log is wanted. */
+/** The options of a log request. */
 export interface LogQuery {
-  /** Goes on until the container has ended. */
+  /** Follows the log until the container ends. */
   readonly follow: boolean;
-  /** The log of the run before this one. */
+  /** The log of the previous run of the container. */
   readonly previous: boolean;
   readonly timestamps: boolean;
   /** In ms since the epoch. */
@@ -26,19 +26,19 @@ export interface LogQuery {
   readonly stream: LogStream;
 }
 
-/** The streams of a command; those that nobody wants are absent. */
+/** The streams of a command; those not requested are absent. */
 export interface CommandStreams {
   readonly stdin?: Readable | undefined;
   readonly stdout?: Writable | undefined;
   readonly stderr?: Writable | undefined;
-  /** The command has a terminal: then its output comes on `stdout` alone. */
+  /** Whether the command has a terminal: then all output is on `stdout`. */
   readonly tty: boolean;
 }
 
-/** Something in a container that is ready to take its streams. Resolves with an exit code once all output is written; ends soon after the signal aborts. */
+/** Runs a command in a container with the given streams. Resolves with an exit code once all output is written; ends soon after the signal aborts. */
 export type RunCommand = (streams: CommandStreams, signal: AbortSignal) => Promise<number>;
 
-/** Something that an agent does not do: with the code and the text of its answer. */
+/** An error response of an agent, with its code and text. */
 export class AgentError extends Error {
   override readonly name = 'AgentRefusal';
   readonly code: number;
@@ -49,15 +49,15 @@ export class AgentError extends Error {
   }
 }
 
-/** What the agent of one node answers about its pods. Every method throws or rejects with an `AgentRefusal` for what is not there. */
+/** The API of a node agent. Methods throw or reject with an `AgentError` for pods or containers that do not exist. */
 export interface NodeAgent {
-  /** The text of a log, in pieces; ends soon after the signal aborts. Refuses at once, not when the text is read. */
+  /** Returns the text of a log in pieces; ends soon after the signal aborts. Throws when called, not when the text is read. */
   logs(of: ContainerAddress, query: LogQuery, signal: AbortSignal): AsyncIterable<string>;
-  /** A command in a container. Refuses at once. */
+  /** Prepares a command in a container. Throws when called. */
   exec(of: ContainerAddress, command: readonly string[]): RunCommand;
-  /** What a container runs. Refuses at once; resolves when that has ended, or when there is nothing more to say to it. */
+  /** Attaches to the main process of a container. Throws when called; the run resolves when the process or its input has ended. */
   attach(of: ContainerAddress): RunCommand;
-  /** Who listens at a port of a pod, to be given connections. Refuses at once. */
+  /** Returns a function that connects to a port of a pod. Throws when called. */
   listener(pod: Omit<ContainerAddress, 'container'>, port: number): (connection: Duplex) => void;
   /** The pods of the node, as its agent sees them. */
   pods(): readonly Frozen<Pod>[];

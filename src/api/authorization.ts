@@ -1,6 +1,6 @@
 import type {UserInfo} from './user.js';
 
-/** What is asked of an authorizer. `group` is on the wire's spelling. */
+/** The attributes of a request to authorize. `group` is the name on the wire. */
 export interface Attributes {
   readonly user: UserInfo;
   readonly verb: string;
@@ -19,11 +19,11 @@ export interface Attributes {
   readonly path: string;
 }
 
-/** `noOpinion` leaves the decision to the next authorizer. `reason` is told to the caller when nobody allows. */
+/** `noOpinion` leaves the decision to the next authorizer. `reason` is returned to the client when no authorizer allows the request. */
 export interface Decision {
   readonly decision: 'allow' | 'deny' | 'noOpinion';
   readonly reason?: string;
-  /** What went wrong while deciding; reported by the access reviews. */
+  /** An error during the decision; reported by access reviews. */
   readonly error?: string;
 }
 
@@ -41,7 +41,7 @@ export interface NonResourceRule {
   readonly nonResourceURLs?: string[];
 }
 
-/** What a user may do, as far as it can be listed; `incomplete` when there may be more. */
+/** The rules of a user; `incomplete` when they cannot all be listed. */
 export interface UserRules {
   readonly resourceRules: ResourceRule[];
   readonly nonResourceRules: NonResourceRule[];

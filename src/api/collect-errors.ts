@@ -1,16 +1,16 @@
 import type {FieldError} from './field-error.js';
 
-/** No more errors are taken from the rules of one object: a body of 3 MB can hold a million mistakes. Differs from upstream, which has no limit. */
+/** The maximum number of errors of one object: a body of 3 MB can have a million. Differs from upstream, which has no limit. */
 export const maxErrors = 1000;
-/** No more errors are taken once those there are have so many characters together: each may show a large value. */
+/** The maximum total length of the errors in characters: each may show a large value. */
 export const maxErrorText = 1024 * 1024;
 
-/** Stands behind the errors of an object that has more than are taken. */
+/** Follows the errors of an object that has more than are collected. */
 export const moreErrors: FieldError = {path: '', reason: 'FieldValueInvalid', detail: 'there are more errors than these; correct them to be told of the others'};
 
 /**
- * The errors of several sources in order, read only as far as they are taken: `mostErrors` of them or `mostErrorText` characters, and `moreErrors`
- * behind them where there are more. Rules that yield their errors one by one do no work for those that nobody is told of.
+ * Returns the errors of several sources in order, up to `maxErrors` errors or `maxErrorText` characters, followed by `moreErrors`
+ * when there are more. Sources are read lazily: generators do no work for errors that are not reported.
  */
 export const collectErrors = (...sources: readonly Iterable<FieldError>[]): FieldError[] => {
   const errors: FieldError[] = [];
@@ -28,7 +28,7 @@ export const collectErrors = (...sources: readonly Iterable<FieldError>[]): Fiel
   return errors;
 };
 
-/** Whether rules find anything wrong at all. */
+/** Returns whether there is any error. */
 export const isWrong = (errors: Iterable<FieldError>): boolean => {
   for (const _ of errors) return true;
   return false;

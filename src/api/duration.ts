@@ -1,6 +1,6 @@
 const units: Record<string, number> = {ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1e3, m: 6e4, h: 3.6e6};
 
-/** Ms of a duration like `1h2m3.5s` or `0`; undefined for anything else. */
+/** Returns the ms of a duration like `1h2m3.5s` or `0`; undefined for anything else. */
 export const parseDuration = (text: string): number | undefined => {
   const match = /^([+-]?)((?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.exec(text);
   if (!match) return /^[+-]?0$/.test(text) ? 0 : undefined;
@@ -9,7 +9,7 @@ export const parseDuration = (text: string): number | undefined => {
   return match[1] === '-' ? -total : total;
 };
 
-/** A duration as the field writes it: `1h2m3s`, `100ms`, `0s`. */
+/** Formats a duration as Go does: `1h2m3s`, `100ms`, `0s`. */
 export const formatDuration = (ms: number): string => {
   if (ms === 0) return '0s';
   const sign = ms < 0 ? '-' : '';
@@ -21,7 +21,7 @@ export const formatDuration = (ms: number): string => {
   return `${sign}${hours ? `${hours}h` : ''}${hours || minutes ? `${minutes}m` : ''}${seconds}s`;
 };
 
-/** A duration as tables show it, in at most two units (`5m30s`, `3h`, `12d`, `2y40d`). */
+/** Formats a duration as in tables, with at most two units (`5m30s`, `3h`, `12d`, `2y40d`). */
 export const humanDuration = (ms: number): string => {
   const seconds = Math.trunc(ms / 1000);
   if (seconds < -1) return '<invalid>';
@@ -43,10 +43,10 @@ export const humanDuration = (ms: number): string => {
   return `${Math.floor(hours / 24 / 365)}y`;
 };
 
-/** How long ago a time was, as a person is told; the time is in ms since the epoch. */
+/** Formats the age of a time, given in ms since the epoch. */
 export type Ago = (at: number) => string;
 
-/** How long ago times were, seen from `now`. */
+/** Returns a formatter of ages relative to `now`. */
 export const agoFrom =
   (now: number): Ago =>
   at =>

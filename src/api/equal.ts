@@ -1,4 +1,4 @@
-/** Whether two JSON values are the same, whatever the order of their keys; an absent key equals an undefined one. */
+/** Returns whether two JSON values are equal, regardless of key order; an absent key equals an undefined one. */
 export const sameJson = (a: unknown, b: unknown): boolean => {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

@@ -1,7 +1,7 @@
 import {jsonText} from '#src/base/json.js';
 import {statusError, type StatusError} from './status.js';
 
-/** What is wrong with one field. `detail` is the text without the path; `reason` the cause's reason on the wire. */
+/** An error of one field. `detail` is the text without the path; `reason` the cause's reason on the wire. */
 export interface FieldError {
   readonly path: string;
   readonly reason: string;
@@ -10,19 +10,19 @@ export interface FieldError {
 
 const escaped = (letter: string): string => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-// oxlint-disable-next-line no-control-regex -- These are what is looked for.
+// oxlint-disable-next-line no-control-regex -- Matched on purpose.
 const control = /([\u0000-\u0007\v\u000e-\u001f])/;
 const goEscapes: Readonly<Record<string, string>> = {'\u0007': String.raw`\a`, '\v': String.raw`\v`};
 const goEscaped = (letter: string): string => goEscapes[letter] ?? `\\x${letter.charCodeAt(0).toString(16).padStart(2, '0')}`;
 
-/** A text in quotes, with control characters as the original writes them. */
+/** Returns the text in quotes, with control characters escaped as in Go. */
 const quoted = (text: string): string => {
   if (!control.test(text)) return JSON.stringify(text);
   const parts = text.split(control).map((part, index) => (index % 2 === 1 ? goEscaped(part) : JSON.stringify(part).slice(1, -1)));
   return `"${parts.join('')}"`;
 };
 
-/** A value as error texts show it: strings quoted, numbers and booleans bare, null for nothing, everything else as JSON that is safe in HTML. */
+/** Returns a value as error messages show it: strings quoted, numbers and booleans bare, everything else as JSON that is safe in HTML. */
 export const shown = (value: unknown): string => {
   if (value === undefined || value === null) return 'null';
   if (typeof value === 'string') return quoted(value);
@@ -38,13 +38,13 @@ export const invalid = (path: string, value: unknown, detail: string): FieldErro
   reason: 'FieldValueInvalid',
   detail: because(`Invalid value: ${shown(value)}`, detail),
 });
-/** Like `invalid`, with the value's text given as it shall stand. */
+/** Like `invalid`, with the formatted text of the value. */
 export const invalidText = (path: string, text: string, detail: string): FieldError => ({
   path,
   reason: 'FieldValueInvalid',
   detail: because(`Invalid value: ${text}`, detail),
 });
-/** Like `invalid`, for values that would say nothing to the reader: they are left out. */
+/** Like `invalid`, without the value. */
 export const invalidUnshown = (path: string, detail: string): FieldError => ({path, reason: 'FieldValueInvalid', detail: because('Invalid value', detail)});
 export const typeInvalid = (path: string, value: unknown, detail: string): FieldError => ({
   path,
@@ -78,7 +78,7 @@ export const tooMany = (path: string, count: number, most: number): FieldError =
 });
 export const internalFieldError = (path: string, detail: string): FieldError => ({path, reason: 'InternalError', detail: `Internal error: ${detail}`});
 
-/** The 422 for an object: one error bare, several in brackets, equal texts once; a cause for each error. */
+/** Returns the 422 for an object: several messages are bracketed, equal ones shown once; with a cause for each error. */
 export const invalidObject = (of: {group: string; kind: string}, name: string, errors: readonly FieldError[]): StatusError => {
   const texts = [...new Set(errors.map(({path, detail}) => (path ? `${path}: ${detail}` : detail)))];
   const what = of.group ? `${of.kind}.${of.group}` : of.kind;

@@ -1,32 +1,32 @@
 import type {KubeObject} from './types.js';
 
-/** Where an object is found within its kind. The namespace of a cluster-scoped object is empty. */
+/** The key of an object within its kind. The namespace of a cluster-scoped object is empty. */
 export interface ObjectKey {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** `namespace/name`, or `name` without a namespace: how queues, caches and logs spell a key. */
+/** `namespace/name`, or `name` without a namespace: the format of keys in queues, caches and logs. */
 export const keyText = ({namespace, name}: ObjectKey): string => (namespace ? `${namespace}/${name}` : name);
 
-/** The key that `keyText` spelled. */
+/** Parses a key formatted by `keyText`. */
 export const parseKey = (text: string): ObjectKey => {
   const slash = text.indexOf('/');
   return slash < 0 ? {namespace: '', name: text} : {namespace: text.slice(0, slash), name: text.slice(slash + 1)};
 };
 
-/** The key of an object. */
+/** Returns the key of an object. */
 export const keyOf = ({metadata}: {readonly metadata?: {readonly namespace?: string; readonly name?: string}}): ObjectKey => ({
   namespace: metadata?.namespace ?? '',
   name: metadata?.name ?? '',
 });
 
-/** A value as caches share it: nobody may change any part of it. */
+/** A deeply read-only value shared by caches. */
 export type Frozen<T> = T extends readonly (infer Item)[]
   ? readonly Frozen<Item>[]
   : T extends object
     ? {readonly [K in keyof T]: Frozen<T[K]>}
     : T;
 
-/** A private copy of a shared object, free to be changed. */
+/** Returns a mutable copy of a shared object. */
 export const copyOf = <T extends KubeObject>(shared: Frozen<T>): T => structuredClone(shared) as T;

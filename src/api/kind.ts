@@ -11,13 +11,13 @@ export interface Kind<T extends KubeObject = KubeObject> {
   /** The kind of its lists. */
   readonly listKind: string;
   readonly namespaced: boolean;
-  /** The release of the original that brought the version, for example `1.34`; absent where that is long ago, or no release is told of. */
+  /** The upstream release that introduced the version, for example `1.34`; absent for old or unreleased ones. */
   readonly introduced?: string;
-  /** Carries the type only; never set. */
+  /** Carries only the type; never set. */
   readonly type?: T;
 }
 
-/** Makes a handle. */
+/** Creates a handle. */
 export const kind = <T extends KubeObject>(group: GroupToken, version: string, name: string, plural: string, namespaced: boolean, introduced?: string): Kind<T> => ({
   group,
   version,
@@ -31,9 +31,9 @@ export const kind = <T extends KubeObject>(group: GroupToken, version: string, n
 
 const minorOf = (release: string): number => Number(release.split('.')[1]);
 
-/** Whether a release such as `1.32` has the version of a kind. */
+/** Returns whether a release such as `1.32` has the version of a kind. */
 export const isIntroduced = ({introduced}: Kind, release: string): boolean => introduced === undefined || minorOf(introduced) <= minorOf(release);
 
 /** The handle of a custom resource, by its group on the wire. `T` is the type of its objects. */
 export const customKind = <T extends KubeObject>(of: {readonly group: string; readonly version: string; readonly kind: string; readonly plural: string; readonly namespaced?: boolean}): Kind<T> =>
-  kind(of.group as GroupToken, of.version, of.kind, of.plural, of.namespaced ?? true); // Such groups have no suffix of a vocabulary: their token is what they are called.
+  kind(of.group as GroupToken, of.version, of.kind, of.plural, of.namespaced ?? true); // Such groups have no naming suffix: their token is their name.

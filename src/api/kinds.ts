@@ -27,7 +27,7 @@ import type {GroupToken, Naming} from './naming.js';
 
 export type {Kind} from './kind.js';
 
-/** Every built-in kind, by the name code uses for it. */
+/** Every built-in kind by its name in code. */
 export const kinds = {
   ...coreKinds,
   ...admissionregistrationKinds,
@@ -64,13 +64,13 @@ export const apiVersionOf = (naming: Naming, of: Kind): string => naming.apiVers
 /** The group of an `apiVersion`; empty for the core group. */
 export const groupOfVersion = (apiVersion: string): string => apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/')));
 
-/** Whether a reference is to an object of the kind, whichever version of it the reference names. */
+/** Returns whether a reference is to an object of the kind, in any version. */
 export const isOfKind = ({apiVersion, kind}: {readonly apiVersion: string; readonly kind: string}, of: Kind, naming: Naming): boolean =>
   kind === of.kind && groupOfVersion(apiVersion) === groupOfVersion(apiVersionOf(naming, of));
 
 /**
- * The handle of a kind that is known only at run time, by its group on the wire. A built-in one has the very words of its own handle. Groups that are
- * not built in carry no suffix of a vocabulary: their token is what they are called.
+ * The handle of a kind that is known only at run time, by its group on the wire. A built-in kind has the names of its own handle. Groups that are
+ * not built in have no naming suffix: their token is their name.
  */
 export const kindOnWire = (
   naming: Naming,

@@ -1,5 +1,5 @@
 // The forms of names and labels (RFC 1123, RFC 1035; the API reference's "Object Names and IDs" and "Labels and Selectors").
-// Each function says what is wrong with a text, in the field's own words, and nothing for a good one.
+// Each function returns the upstream messages for an invalid text, and none for a valid one.
 
 const bytes = (text: string): number => Buffer.byteLength(text);
 
@@ -7,7 +7,7 @@ const bytes = (text: string): number => Buffer.byteLength(text);
 export const tooLongText = (most: number, unit: 'bytes' | 'characters' = 'characters'): string => `must be no more than ${most} ${unit}`;
 export const emptyText = 'must be non-empty';
 
-/** What a text must look like, with examples and the pattern it is held against. */
+/** Returns a message with the required format, examples and the pattern. */
 export const patternText = (message: string, pattern: string, ...examples: readonly string[]): string => {
   const shown = examples.map(example => `'${example}', `).join(' or ');
   return examples.length > 0 ? `${message} (e.g. ${shown}regex used for validation is '${pattern}')` : `${message} (regex used for validation is '${pattern}')`;
@@ -62,7 +62,7 @@ export const dnsLabel1035Problems = (text: string): string[] => {
   return problems;
 };
 
-/** A DNS subdomain by RFC 1123: labels joined by dots, at most 253 bytes, told of in the `unit`. */
+/** A DNS subdomain by RFC 1123: labels joined by dots, at most 253 bytes; `unit` is that of the message. */
 export const dnsSubdomainProblems = (text: string, unit?: 'bytes'): string[] => {
   const problems: string[] = [];
   if (bytes(text) > 253) problems.push(tooLongText(253, unit));
@@ -121,11 +121,11 @@ export const labelValueProblems = (text: string): string[] => {
   return problems;
 };
 
-/** A name that stands as one segment of a path. */
+/** A name used as one segment of a path. */
 export const pathSegmentProblems = (text: string): string[] => {
   if (text === '.' || text === '..') return [`may not be '${text}'`];
   return ['/', '%'].filter(character => text.includes(character)).map(character => `may not contain '${character}'`);
 };
 
-/** The same judgement for a `generateName`, whose last character may be what a whole name must not end with. */
+/** Validates a `generateName`, whose last character may be one that a name must not end with. */
 export const asPrefix = (text: string): string => (text.length > 1 && text.endsWith('-') ? `${text.slice(0, -1)}a` : text);

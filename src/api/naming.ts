@@ -1,7 +1,7 @@
-/** Which vocabulary goes over the wire. */
+/** The name of a vocabulary. */
 export type NamingName = 'plat' | 'kubernetes';
 
-/** API groups that carry the maker's suffix; the others (`''`, `apps`, `batch`, ...) are spelled alike in both vocabularies. */
+/** API groups that carry the maker's suffix; the others (`''`, `apps`, `batch`, ...) are the same in both vocabularies. */
 const suffixedGroups = [
   'admission',
   'admissionregistration',
@@ -38,14 +38,14 @@ const plainGroups = ['', 'apps', 'autoscaling', 'batch', 'policy', 'extensions']
 /** A group as code names it: without any suffix. */
 export type GroupToken = (typeof suffixedGroups)[number] | (typeof plainGroups)[number];
 
-/** What differs between the vocabularies. Everything else on a `Naming` follows from these words. */
+/** The terms that differ between the vocabularies. Everything else of a `Naming` is derived from them. */
 interface Vocabulary {
   readonly name: NamingName;
   /** Suffix of API groups, and of the few labels and annotations that belong to a group. */
   readonly apiSuffix: string;
   /** Prefix domain of labels, annotations, taints, finalizers, signers, secret types and claims. */
   readonly domain: string;
-  /** First word of component, namespace and user names. */
+  /** Prefix of component, namespace and user names. */
   readonly prefix: string;
   /** The node agent. */
   readonly agent: string;
@@ -53,7 +53,7 @@ interface Vocabulary {
   readonly self: string;
   /** The backing key-value store, as health checks call it. */
   readonly store: string;
-  /** First word of the flow-control response headers. */
+  /** Prefix of the flow-control response headers. */
   readonly header: string;
   readonly definitionPrefix: string;
   readonly extensionPrefix: string;
@@ -97,7 +97,7 @@ const vocabularies: Record<NamingName, Vocabulary> = {
 
 const suffixed: ReadonlySet<string> = new Set(suffixedGroups);
 
-/** The maker's words in descriptions, and addresses, which stay as they are: nothing lies at others. */
+/** Kubernetes terms in descriptions, and URLs, which stay unchanged. */
 const kubernetesTerms = /https?:\/\/\S+|kubernetes\.io|k8s\.io|kubernetes|kubelet|\bkube(?=-)|\bk8s\b/gi;
 
 const platTerm = (vocabulary: Vocabulary, found: string): string => {
@@ -118,26 +118,26 @@ const derive = (vocabulary: Vocabulary) => {
   const systemNamespace = `${vocabulary.prefix}-system`;
   return {
     ...vocabulary,
-    /** The group as it is spelled on the wire. */
+    /** Returns the name of a group on the wire. */
     group,
-    /** The token of a group on the wire; absent for groups that are not built in. */
+    /** Returns the token of a group on the wire; undefined for groups that are not built in. */
     groupToken: (wire: string): GroupToken | undefined => tokens.get(wire),
     /** `apiVersion` on the wire. */
     apiVersion: (token: GroupToken, version: string): string => (token === '' ? version : `${group(token)}/${version}`),
-    /** Whether objects of a group are read by a scheme that knows no other group. */
+    /** Whether objects of a group are decoded by a scheme of their own. */
     hasOwnScheme: (token: GroupToken): boolean => token === 'apiextensions' || token === 'apiregistration',
-    /** What the original calls the scheme that reads objects of a group, in its errors. */
+    /** The upstream name, in errors, of the scheme that decodes objects of a group. */
     schemeOf: (token: GroupToken | 'options'): string => {
       if (token === 'apiextensions') return `${vocabulary.apiSuffix}/apiextensions-apiserver/pkg/apiserver/apiserver.go:55`;
       if (token === 'apiregistration') return `${vocabulary.apiSuffix}/${vocabulary.prefix}-aggregator/pkg/apiserver/scheme/scheme.go:28`;
       if (token === 'options') return `${vocabulary.apiSuffix}/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27`;
       return 'pkg/api/legacyscheme/scheme.go:30';
     },
-    /** What the original calls the types of a group that it works with, in its errors. */
+    /** The upstream name, in errors, of the internal types of a group. */
     packageOf: (token: GroupToken): string => (token === '' || token === 'events' ? 'core' : token === 'internal.apiserver' ? 'apiserverinternal' : token.split('.')[0]!),
-    /** A page of the documentation, which lies at one place whatever the vocabulary. */
+    /** The URL of a documentation page, the same in both vocabularies. */
     page: (path: string): string => `https://kubernetes.io/docs/${path}`,
-    /** A part of the conventions that kinds follow, which lie at one place too. */
+    /** The URL of a section of the API conventions, the same in both vocabularies. */
     conventions: (part: string): string => `https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#${part}`,
     /** `<domain>/<name>`: a label, annotation, taint, finalizer, signer or secret type. */
     key,
@@ -172,11 +172,11 @@ const derive = (vocabulary: Vocabulary) => {
     },
     annotations: {
       autoupdate: `rbac.authorization.${vocabulary.domain}/autoupdate`,
-      /** In both spellings where they differ: generic clients look for theirs. */
+      /** Under both names where they differ: generic clients look for their own. */
       initialEventsEnd: [...new Set([vocabulary.apiSuffix, vocabularies.kubernetes.apiSuffix])].map(suffix => `${suffix}/initial-events-end`),
       description: key('description'),
       lastApplied: vocabulary.lastAppliedKey,
-      /** Where definitions of APIs in the project's own groups say that it agreed to them. */
+      /** Annotation of approved definitions in protected groups. */
       approved: `api-approved.${vocabulary.domain}`,
     },
     extras: {
@@ -187,14 +187,14 @@ const derive = (vocabulary: Vocabulary) => {
       nodeUid: `authentication.${vocabulary.domain}/node-uid`,
     },
     rootCaConfigMap: `${vocabulary.prefix}-root-ca.crt`,
-    /** Says since when uses of tokens in secrets are noted. */
+    /** Records since when uses of legacy tokens are tracked. */
     legacyTokenTracking: `${vocabulary.prefix}-apiserver-legacy-service-account-token-tracking`,
     protobufMediaType: `application/vnd.${vocabulary.self}.protobuf`,
     issuer: `https://${vocabulary.self}.default.svc`,
     /** The issuer of tokens that are kept in secrets. */
     secretTokenIssuer: `${vocabulary.self}/serviceaccount`,
-    /** Where containers find the token of their account. */
-    /** Where the reviews of webhooks are known, as messages say it. */
+    /** The mount path of the service account token in containers. */
+    /** The scheme of webhook reviews in error messages. */
     reviewScheme: `${vocabulary.apiSuffix}/apiserver/pkg/util/webhook/client.go:71`,
     tokenMountPath: `/var/run/secrets/${vocabulary.domain}/serviceaccount`,
     /** The host names of the self service. */
@@ -202,23 +202,23 @@ const derive = (vocabulary: Vocabulary) => {
     flowControlHeaders: {flowSchema: `${vocabulary.header}-PF-FlowSchema-UID`, priorityLevel: `${vocabulary.header}-PF-PriorityLevel-UID`},
     /** Name of a type in OpenAPI documents, for example `definition('api', 'core.v1', 'Pod')`. */
     definition: (path: string): string => `${vocabulary.definitionPrefix}.${path}`,
-    /** A description written for the field, in this vocabulary's words. */
+    /** Returns a description with Kubernetes terms replaced by those of this vocabulary. */
     inWords: (text: string): string => (vocabulary.name === 'kubernetes' ? text : text.replaceAll(kubernetesTerms, term => platTerm(vocabulary, term))),
   };
 };
 
-/** One vocabulary, resolved: neutral tokens in, wire words out. */
+/** A resolved vocabulary: maps neutral tokens to names on the wire. */
 export type Naming = ReturnType<typeof derive>;
 
 const namings: Record<NamingName, Naming> = {plat: derive(vocabularies.plat), kubernetes: derive(vocabularies.kubernetes)};
 
-/** The vocabulary of that name. */
+/** Returns the vocabulary of a name. */
 export const naming = (name: NamingName): Naming => namings[name];
 
 /** Schema extensions every server emits in both namings, so that generic clients read them. */
 export const compatibleExtensionPrefix = vocabularies.kubernetes.extensionPrefix;
 
-/** The compatible spelling of a schema extension that is spelled in the plat naming; undefined for other names. */
+/** Returns the compatible name of a schema extension in the plat naming; undefined for other names. */
 export const compatibleExtension = (name: string): string | undefined =>
   name.startsWith(`${vocabularies.plat.extensionPrefix}-`) ? `${compatibleExtensionPrefix}${name.slice(vocabularies.plat.extensionPrefix.length)}` : undefined;
 

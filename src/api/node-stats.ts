@@ -1,18 +1,18 @@
 import type {ResourceUsage} from './usage.js';
 
-/** What something uses now, and the processor time it has used since it began. */
+/** Current usage, and the CPU time since the start. */
 export interface Consumption extends ResourceUsage {
   readonly cpuSeconds: number;
 }
 
-/** How often a probe was tried in the present run of its container, by what came of it. */
+/** The number of probes of a container's current run, by result. */
 export interface ProbeStats {
   readonly type: 'Liveness' | 'Readiness' | 'Startup';
   readonly successful: number;
   readonly failed: number;
 }
 
-/** A container that runs. Times in ms since the epoch; limits and requests are absent where the spec has none. */
+/** A running container. Times in ms since the epoch; limits and requests are absent where the spec has none. */
 export interface ContainerStats extends Consumption {
   readonly name: string;
   /** Without the runtime's scheme. */
@@ -25,7 +25,7 @@ export interface ContainerStats extends Consumption {
   readonly probes: readonly ProbeStats[];
 }
 
-/** A pod of which something runs. */
+/** A pod with a running container. */
 export interface PodStats extends Consumption {
   readonly namespace: string;
   readonly name: string;
@@ -34,7 +34,7 @@ export interface PodStats extends Consumption {
   readonly containers: readonly ContainerStats[];
 }
 
-/** What the agent of a node measures, at one moment. */
+/** The measurements of a node agent at one time. */
 export interface NodeStats extends Consumption {
   readonly name: string;
   readonly time: number;
@@ -46,10 +46,10 @@ export interface NodeStats extends Consumption {
     readonly cores: number;
     readonly memoryBytes: number;
     readonly storageBytes: number;
-    /** What its images take of the storage. */
+    /** The storage used by images. */
     readonly imageBytes: number;
   };
   readonly pods: readonly PodStats[];
-  /** How many pods there are, and how many containers by their states. */
+  /** The number of pods, and of containers by state. */
   readonly known: {readonly pods: number; readonly active: number; readonly containers: {readonly running: number; readonly exited: number}};
 }

@@ -23,7 +23,7 @@ export type Volume = Wire<upstream.V1Volume>;
 /** One source of a projected volume, of release 1.35. */
 export type VolumeProjection = Omit<Wire<upstream.V1VolumeProjection>, 'podCertificate'> & {
   podCertificate?: Wire<upstream.V1PodCertificateProjection> & {
-    /** What the signer is told, unchecked. */
+    /** Passed to the signer without validation. */
     userAnnotations?: Record<string, string>;
   };
 };

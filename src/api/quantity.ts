@@ -1,4 +1,4 @@
-/** The notation a quantity was written in, and is written back in. */
+/** The notation of a quantity, preserved when it is formatted. */
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 
 /** An exact fixed-point number: `unscaled` times ten to the `exponent`, which is never below -9 for a parsed one. */
@@ -6,11 +6,11 @@ export interface Quantity {
   readonly unscaled: bigint;
   readonly exponent: number;
   readonly format: QuantityFormat;
-  /** What was parsed, where it stands for itself although it is not the shortest form. */
+  /** The parsed text, if it is preserved although not the shortest form. */
   readonly text?: string;
 }
 
-/** A text that is no quantity. */
+/** The error of a text that is not a quantity. */
 export class QuantityError extends Error {
   override readonly name = 'QuantityError';
 }
@@ -41,7 +41,7 @@ const binarySuffixes = new Map<string, number>([
 const suffixOf = (table: ReadonlyMap<string, number>, exponent: number): string => [...table].find(([, value]) => value === exponent)?.[0] ?? '';
 
 const mostBinary = 2n ** 63n - 1n;
-/** Longer texts are refused: their arithmetic would cost more than any amount is worth. */
+/** Longer texts are rejected: their arithmetic would be too expensive. */
 const mostCharacters = 512;
 const mostExponent = 4096;
 
@@ -153,7 +153,7 @@ const aligned = (a: Quantity, b: Quantity): readonly [a: bigint, b: bigint, expo
   return [a.unscaled * ten(a.exponent - exponent), b.unscaled * ten(b.exponent - exponent), exponent];
 };
 
-/** Below zero, zero or above zero as `a` is less than, equal to or greater than `b`. */
+/** Returns a number below, equal to or above zero as `a` is less than, equal to or greater than `b`. */
 export const compareQuantities = (a: Quantity, b: Quantity): number => {
   const [left, right] = aligned(a, b);
   return left < right ? -1 : left > right ? 1 : 0;

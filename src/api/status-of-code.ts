@@ -1,6 +1,6 @@
 import type {Status} from './status.js';
 
-/** Reason and message where the server sent no `Status`, by code (client-go's words, which people search for). */
+/** Reason and message by code, for responses without a `Status` (client-go's messages). */
 export const genericReasons: Readonly<Record<number, readonly [reason: string, message: string]>> = {
   400: ['BadRequest', 'the server rejected our request for an unknown reason'],
   401: ['Unauthorized', 'the server has asked for the client to provide credentials'],
@@ -16,20 +16,20 @@ export const genericReasons: Readonly<Record<number, readonly [reason: string, m
 /** Codes whose plain body is the message. */
 const reasonsWithText: Readonly<Record<number, string>> = {403: 'Forbidden', 406: 'NotAcceptable', 415: 'UnsupportedMediaType'};
 
-/** An answer without a `Status` of its own. */
+/** A response without a `Status`. */
 export interface PlainResponse {
   readonly code: number;
   readonly method: string;
-  /** What it said. */
+  /** The body text. */
   readonly text: string;
-  /** What was asked for. */
+  /** The subject of the request. */
   readonly subject?: {readonly verb: string; readonly group: string; readonly resource: string; readonly name?: string} | undefined;
   readonly retryAfterSeconds?: number;
-  /** Whether the status tells that the answer was none that an API gives. */
+  /** Whether to add the cause `UnexpectedServerResponse`. */
   readonly unexpected: boolean;
 }
 
-/** The `Status` that stands for a refusal by someone who is no API server. */
+/** Returns a `Status` for an error response without one. */
 export const statusOfCode = ({code, method, text, subject, retryAfterSeconds = 0, unexpected}: PlainResponse): Status => {
   const {reason, message} = reasonAndMessage(code, method, text);
   return {

@@ -50,7 +50,7 @@ export const reasons = {
 } as const;
 export type Reason = keyof typeof reasons;
 
-/** A failure that has a place in the API: it becomes the `Status` it carries. */
+/** An API error: the response is the `Status` it carries. */
 export class StatusError extends Error {
   override readonly name = 'StatusError';
   readonly status: Status;
@@ -69,7 +69,7 @@ export class StatusError extends Error {
   }
 }
 
-/** Which resource an error speaks of; `group` is on the wire's spelling. */
+/** The resource of an error; `group` is the name on the wire. */
 export interface ResourceRef {
   readonly group: string;
   readonly resource: string;
@@ -105,13 +105,13 @@ export const notFound = (of: ResourceRef, name: string): StatusError =>
 export const alreadyExists = (of: ResourceRef, name: string): StatusError =>
   statusError('AlreadyExists', `${named(of)} "${name}" already exists`, {details: details(of, name)});
 
-/** No unique name could be made from `generateName`. */
+/** No unique name could be generated from `generateName`. */
 export const nameNotGenerated = (of: ResourceRef, name: string): StatusError =>
   statusError('AlreadyExists', `${named(of)} "${name}" already exists, the server was not able to generate a unique name for the object`, {
     details: {...details(of, name), retryAfterSeconds: 1},
   });
 
-/** The cause every lost compare is reported with. */
+/** The cause of every conflict. */
 const modifiedMeanwhile = 'the object has been modified; please apply your changes to the latest version and try again';
 
 export const conflict = (of: ResourceRef, name: string, cause: string = modifiedMeanwhile): StatusError =>
@@ -126,20 +126,20 @@ export const unauthorized = (): StatusError => statusError('Unauthorized', 'Unau
 export const badRequest = (message: string, cause?: unknown): StatusError => statusError('BadRequest', message, {cause});
 export const methodNotAllowed = (of: ResourceRef, action: string, message = `${action} is not supported on resources of kind "${named(of)}"`): StatusError =>
   statusError('MethodNotAllowed', message, {details: details(of)});
-/** A path that exists, asked for by a method that nothing there answers. */
+/** A method that an existing path does not support. */
 export const methodUnknown = (): StatusError => statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {details: {}});
-/** A path below a group that is served, where there is nothing. */
+/** An unknown path below a served group. */
 export const pathUnknown = (): StatusError => statusError('NotFound', 'the server could not find the requested resource', {details: {}});
 export const notAcceptable = (accepted: readonly string[]): StatusError =>
   statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${accepted.join(', ')}`, {details: {}});
-/** Like `notAcceptable`, where it is not the media type that there is none of but the shape asked for beside it. */
+/** Like `notAcceptable`, for an unsupported `as` parameter. */
 export const shapeNotAcceptable = (accepted: readonly string[]): StatusError => statusError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
-/** A metadata shape asked for of a list that is one of an object, or the other way round. `type` is the original's name of what is there. */
+/** A request for object metadata of a list, or the reverse. `type` is the upstream type name. */
 export const shapeMismatch = (shape: string, type: string): StatusError =>
   statusError('NotAcceptable', `you requested ${shape}, but the requested object is ${shape.endsWith('List') ? 'not ' : ''}a list (${type})`);
 export const unsupportedMediaType = (accepted: readonly string[]): StatusError =>
   statusError('UnsupportedMediaType', `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`);
-/** A body of a type that the address does not take, whatever is in it. */
+/** A body of an unsupported media type. */
 export const unsupportedMedia = (): StatusError => statusError('UnsupportedMediaType', '415: Unsupported Media Type', {details: {}});
 export const entityTooLarge = (message: string): StatusError => statusError('RequestEntityTooLarge', `Request entity too large: ${message}`);
 export const expired = (message: string, metadata?: Status['metadata']): StatusError =>
@@ -154,13 +154,13 @@ export const internalError = (cause: unknown): StatusError => {
   const message = cause instanceof Error ? cause.message : String(cause);
   return statusError('InternalError', `Internal error occurred: ${message}`, {details: {causes: [{message}]}, cause});
 };
-/** A failure for which the API has no reason: something behind the server, or a part of it, could not do its work. */
+/** An error without an API reason, of a backend or component. */
 export const plainFailure = (message: string, cause?: unknown): StatusError =>
   new StatusError({kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: 500}, {cause});
 export const serviceUnavailable = (message: string, retryAfterSeconds = 0): StatusError =>
   statusError('ServiceUnavailable', message, retryAfterSeconds ? {details: {retryAfterSeconds}} : {});
 
-/** A success without an object of its own. */
+/** A success without an object. */
 export const success = (of?: StatusDetails): Status => ({
   kind: 'Status',
   apiVersion: 'v1',
@@ -180,15 +180,15 @@ export const isConflict = has('Conflict');
 export const isForbidden = has('Forbidden');
 export const isInvalid = has('Invalid');
 export const isUnauthorized = has('Unauthorized');
-/** History is gone: list again. */
+/** Returns whether history is compacted: the client must list again. */
 export const isGone = (error: unknown): error is StatusError => error instanceof StatusError && error.code === 410;
-/** Whether a cause of that reason is among the error's. */
-/** The errors that an error comes from: what is wrapped in it as its cause, and each one of an aggregate. */
+/** Returns the root causes of an error, through `cause` and aggregates. */
 export const originsOf = (error: unknown): readonly unknown[] => {
   if (error instanceof StatusError) return [error];
   if (error instanceof AggregateError) return error.errors.flatMap(originsOf);
   return error instanceof Error && error.cause !== undefined ? originsOf(error.cause) : [error];
 };
 
+/** Returns whether the error has a cause of that reason. */
 export const hasCause = (error: unknown, reason: string): boolean =>
   error instanceof StatusError && (error.status.details?.causes ?? []).some(cause => cause.reason === reason);

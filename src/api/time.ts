@@ -1,4 +1,4 @@
-/** The second that was last told, and how: what a server writes mostly happens in the same one. */
+/** Caches the last formatted second: most times of a server are in the current one. */
 let lastFormatted = {second: Number.NaN, text: ''};
 
 /** RFC 3339 in UTC with whole seconds, as `Time` is on the wire. */
@@ -17,7 +17,7 @@ export const wireMicroTime = (ms: number): string => {
 
 const pattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
-/** Ms since the epoch of an RFC 3339 time; undefined for anything else. */
+/** Returns the ms since the epoch of an RFC 3339 time; undefined for anything else. */
 export const parseTime = (text: string | undefined): number | undefined => {
   if (!text || !pattern.test(text)) return undefined;
   const ms = Date.parse(text);

@@ -31,7 +31,7 @@ export interface KubeList<T> {
 export type CertificateSigningRequest = Wire<upstream.V1CertificateSigningRequest>;
 export type CertificateSigningRequestCondition = Wire<upstream.V1CertificateSigningRequestCondition>;
 export type Namespace = Wire<upstream.V1Namespace>;
-/** With what the upstream library does not know of yet: the features of the agent (KEP-5328). */
+/** Adds the declared features of the agent (KEP-5328), which the library lacks. */
 export type Node = Wire<upstream.V1Node> & {status?: {declaredFeatures?: string[]}};
 export type Secret = Wire<upstream.V1Secret>;
 export type ConfigMap = Wire<upstream.V1ConfigMap>;

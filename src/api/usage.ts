@@ -1,11 +1,11 @@
-/** What a container or a node uses at a moment. */
+/** The current usage of a container or node. */
 export interface ResourceUsage {
   /** Thousandths of a core; may have a fraction. */
   readonly cpuMillis: number;
   readonly memoryBytes: number;
 }
 
-/** What was measured over `windowMs` up to `timestamp` (ms since the epoch). */
+/** Measured over `windowMs` up to `timestamp` (ms since the epoch). */
 export interface Measurement {
   readonly timestamp: number;
   readonly windowMs: number;
@@ -15,7 +15,7 @@ export interface PodUsage extends Measurement {
   readonly namespace: string;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** One a running container. */
+  /** One entry for each running container. */
   readonly containers: readonly ({readonly name: string} & ResourceUsage)[];
 }
 
@@ -24,7 +24,7 @@ export interface NodeUsage extends Measurement, ResourceUsage {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Where figures of use are read: pods without a running container and nodes that do not report have none. */
+/** Reads resource usage; pods without a running container and nodes that do not report have none. */
 export interface UsageReader {
   pod(namespace: string, name: string): PodUsage | undefined | Promise<PodUsage | undefined>;
   /** Of one namespace, or of all when it is empty. In no particular order. */

@@ -1,4 +1,4 @@
-/** Who acts, as authentication or impersonation established it. */
+/** The user of a request, by authentication or impersonation. */
 export interface UserInfo {
   readonly name: string;
   readonly uid?: string;

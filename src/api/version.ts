@@ -1,4 +1,4 @@
-/** The release whose behaviour plat has. */
+/** The upstream release that plat implements. */
 export const release = '1.35.0';
 
 /** The version of the npm package. */
@@ -22,7 +22,7 @@ export interface VersionInfo {
 }
 
 export interface VersionSource {
-  /** The release that is emulated, as `major.minor`. */
+  /** The emulated release, as `major.minor`. */
   readonly emulated: string;
   readonly minCompatibility: string;
   /** Replaces the git version (`--version=vX.Y.Z...`). */

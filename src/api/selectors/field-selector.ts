@@ -12,7 +12,7 @@ export interface FieldSelector {
   readonly requirements: readonly FieldRequirement[];
   /** Whether it restricts nothing. */
   readonly empty: boolean;
-  /** Judges by the text of each field; a field without a text counts as empty. */
+  /** Returns whether the fields match; an absent field counts as empty. */
   matches(fieldText: (field: string) => string | undefined): boolean;
   toString(): string;
 }
@@ -51,7 +51,7 @@ const parsedTerm = (selector: string, term: string): FieldRequirement => {
   return {field, operator: operator === '!=' ? '!=' : '=', value: unescaped(value)};
 };
 
-/** The selector that all of the requirements make up together. */
+/** Returns the selector of all requirements. */
 export const fieldSelector = (requirements: readonly FieldRequirement[]): FieldSelector => ({
   requirements,
   empty: requirements.length === 0,
@@ -59,7 +59,7 @@ export const fieldSelector = (requirements: readonly FieldRequirement[]): FieldS
   toString: () => requirements.map(({field, operator, value}) => `${field}${operator}${escaped(value)}`).join(','),
 });
 
-/** Reads a selector as queries carry it. Throws a 400 for one it cannot understand; which fields exist is the caller's knowledge. */
+/** Reads a selector as queries carry it. Throws a 400 for a malformed one; whether the fields exist is checked by the caller. */
 export const parseFieldSelector = (text: string): FieldSelector =>
   fieldSelector(
     terms(text)
@@ -68,11 +68,11 @@ export const parseFieldSelector = (text: string): FieldSelector =>
       .filter(({field, value}) => field !== '' || value !== ''),
   );
 
-/** The value a selector pins a field to by `=`; undefined if it leaves it open. */
+/** Returns the value a selector requires of a field by `=`; undefined if none. */
 export const pinnedValue = ({requirements}: FieldSelector, field: string): string | undefined =>
   requirements.find(requirement => requirement.field === field && requirement.operator === '=')?.value;
 
-/** The selector with each term put through `change`, which may rename the field, rewrite the value, or refuse by throwing. */
+/** Returns the selector with each term mapped by `change`, which may rename the field, change the value, or throw. */
 export const transformed = ({requirements}: FieldSelector, change: (field: string, value: string) => {field: string; value: string}): FieldSelector =>
   fieldSelector(
     requirements

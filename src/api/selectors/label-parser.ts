@@ -10,7 +10,7 @@ const aggregate = (errors: readonly FieldError[]): string => {
   return texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`;
 };
 
-/** The requirement, or a 400 that says what is wrong with it. */
+/** Returns the requirement. Throws a 400 if it is invalid. */
 export const checkedRequirement = (of: LabelRequirement): LabelRequirement => {
   const errors = [...requirementErrors(of)];
   if (errors.length > 0) throw badRequest(aggregate(errors));
@@ -41,7 +41,7 @@ export class LabelParser {
     }
   }
 
-  /** Operators count as words everywhere but where an operator is due. */
+  /** Operator names are identifiers except where an operator is expected. */
   #peek(): Lexeme {
     const lexeme = this.#lexemes[this.#at] ?? {token: 'end', text: ''};
     return lexeme.token === 'in' || lexeme.token === 'notin' ? {token: 'identifier', text: lexeme.text} : lexeme;

@@ -11,7 +11,7 @@ export interface LabelSelector {
   toString(): string;
 }
 
-/** A label selector as objects carry it. */
+/** A label selector in an object. */
 export interface LabelSelectorObject {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly {readonly key: string; readonly operator: string; readonly values?: readonly string[]}[];
@@ -19,7 +19,7 @@ export interface LabelSelectorObject {
 
 const none: Readonly<Record<string, string>> = Object.freeze({});
 
-/** The selector that all of the requirements make up together. */
+/** Returns the selector of all requirements. */
 export const labelSelector = (requirements: readonly LabelRequirement[]): LabelSelector => {
   const sorted = [...requirements].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   return {
@@ -36,7 +36,7 @@ export const everything: LabelSelector = labelSelector([]);
 /** Matches no object. */
 export const nothing: LabelSelector = {requirements: [], empty: false, matches: () => false, toString: () => ''};
 
-/** Reads a selector as queries carry it. Throws a 400 that names what was found and what was expected. */
+/** Reads a selector as queries carry it. Throws a 400 with the found and expected tokens. */
 export const parseLabelSelector = (text: string): LabelSelector => (text === '' ? everything : labelSelector(new LabelParser(text).parse()));
 
 const operators: Readonly<Record<string, LabelOperator>> = Object.assign(Object.create(null) as object, {
@@ -46,7 +46,7 @@ const operators: Readonly<Record<string, LabelOperator>> = Object.assign(Object.
   DoesNotExist: '!',
 } as const);
 
-/** The selector an object carries: absent matches nothing, empty matches everything. Throws a 400 for a malformed one. */
+/** Returns the selector of an object: absent matches nothing, empty matches everything. Throws a 400 for a malformed one. */
 export const labelSelectorOf = (object: LabelSelectorObject | null | undefined): LabelSelector => {
   if (!object) return nothing;
   const {matchLabels = {}, matchExpressions = []} = object;
@@ -60,6 +60,6 @@ export const labelSelectorOf = (object: LabelSelectorObject | null | undefined):
   ]);
 };
 
-/** The selector that asks for exactly these labels. */
+/** Returns a selector that requires these labels. */
 export const selectorForLabels = (labels: Readonly<Record<string, string>>): LabelSelector =>
   labelSelector(Object.entries(labels).map(([key, value]) => ({key, operator: '=', values: [value]})));

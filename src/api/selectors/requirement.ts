@@ -1,7 +1,7 @@
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';
 
-/** What a requirement demands of one label. `=` and `==` mean the same but print as they were written. */
+/** The operator of a requirement. `=` and `==` are equivalent but preserved. */
 export type LabelOperator = '=' | '==' | '!=' | 'in' | 'notin' | 'exists' | '!' | 'gt' | 'lt';
 
 /** One term of a label selector. `values` is empty for `exists` and `!`. */
@@ -21,7 +21,7 @@ const integer = (text: string): bigint | undefined => {
   return value >= least && value <= most ? value : undefined;
 };
 
-/** What is wrong with a label key on its own; `path` as error texts show it. */
+/** Returns the error of an invalid label key; `path` is shown in the message. */
 export const keyError = (key: string, path: string): FieldError | undefined => {
   const problems = labelKeyProblems(key);
   return problems.length > 0 ? invalid(path, key, problems.join('; ')) : undefined;
@@ -45,7 +45,7 @@ const countError = ({operator, values}: LabelRequirement): string | undefined =>
   }
 };
 
-/** Everything wrong with a requirement, in the order it is reported. */
+/** Yields the errors of a requirement. */
 export const requirementErrors = function* (of: LabelRequirement): Iterable<FieldError> {
   const key = keyError(of.key, 'key');
   if (key) yield key;
@@ -62,7 +62,7 @@ export const requirementErrors = function* (of: LabelRequirement): Iterable<Fiel
   }
 };
 
-/** Whether a set of labels meets the requirement. `!=`, `notin` and `!` are also met by objects without the label. */
+/** Returns whether labels meet the requirement. `!=`, `notin` and `!` are also met by objects without the label. */
 export const meets = ({key, operator, values}: LabelRequirement, labels: Readonly<Record<string, string>>): boolean => {
   const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
   switch (operator) {
@@ -89,7 +89,7 @@ export const meets = ({key, operator, values}: LabelRequirement, labels: Readonl
 
 const signs = {'=': '=', '==': '==', '!=': '!=', in: ' in ', notin: ' notin ', gt: '>', lt: '<'} as const;
 
-/** The requirement as it is written in a query. */
+/** Formats the requirement for a query. */
 export const requirementText = ({key, operator, values}: LabelRequirement): string => {
   if (operator === 'exists') return key;
   if (operator === '!') return `!${key}`;
