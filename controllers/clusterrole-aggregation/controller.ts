@@ -4,8 +4,8 @@ import {defineController, mapped} from '#src/runtime/controller.js';
 import {aggregating, aggregator} from './reconcile.js';
 
 /**
- * Fills the roles that are made of others: `admin`, `edit`, `view`, and whatever custom resources bring along. Which role a change concerns is told by
- * labels on either side, so each change asks for all of them; there are few.
+ * Writes the rules of aggregated cluster roles, such as `admin`, `edit` and `view`. Selectors and labels decide which roles a change concerns, so each
+ * change enqueues all aggregated roles: there are few.
  */
 export default defineController({
   doc: 'Keeps the rules of cluster roles that gather those of others by label.',

@@ -4,12 +4,12 @@ import type {ClusterRole} from '#src/api/types.js';
 import {runStepsInPieces} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
-import {gatheredRules, sameRules} from './policy.js';
+import {aggregatedRules, sameRules} from './policy.js';
 
-/** The roles that gather rules, all under the empty value. */
+/** Indexes the roles with an aggregation rule, all under the empty value. */
 export const aggregating: Index<ClusterRole> = {name: 'aggregating', values: ({aggregationRule}) => (aggregationRule ? [''] : [])};
 
-/** Gives a role the rules it gathers. A role that gathers from others that gather comes to rest step by step, by the changes this makes. */
+/** Applies the aggregated rules to a role. Roles that aggregate aggregated roles converge by the changes this makes. */
 export const aggregator = ({name: fieldManager, lister, client, clock}: KeyedContext): Reconcile => {
   const roles = lister(kinds.clusterRoles);
   const pieces = new Pieces(clock);
@@ -18,7 +18,7 @@ export const aggregator = ({name: fieldManager, lister, client, clock}: KeyedCon
   return async ({name}) => {
     const role = roles.get(name);
     if (!role?.aggregationRule) return settled;
-    const rules = await runStepsInPieces(gatheredRules(role, roles.list()), pieces);
+    const rules = await runStepsInPieces(aggregatedRules(role, roles.list()), pieces);
     if (await runStepsInPieces(sameRules(rules, role.rules ?? []), pieces)) return settled;
     await client.resource(kinds.clusterRoles).patch(name, 'apply', {apiVersion, kind: kinds.clusterRoles.kind, metadata: {name}, rules}, {fieldManager, force: true});
     return settled;

@@ -5,7 +5,7 @@ import {collector} from './reconcile.js';
 
 type Options = Pick<ControllerManagerOptions, 'terminatedPodGcThreshold'>;
 
-/** Deletes pods that nobody else will: the oldest of too many that have ended, those whose node is gone or out of service, and those that go before they had a node. */
+/** Deletes pods that no kubelet will delete: the oldest terminated ones beyond the threshold, those whose node is gone or out of service, and unscheduled ones that are being deleted. */
 export default defineController<Options>({
   doc: 'Deletes pods that have ended, when there are too many, and pods that no node takes care of.',
   name: 'pod-garbage-collector-controller',

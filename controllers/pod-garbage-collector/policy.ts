@@ -7,35 +7,35 @@ type CachedPod = Frozen<Pod>;
 
 const isEvicted = ({status}: CachedPod): boolean => status?.phase === 'Failed' && status.reason === 'Evicted';
 
-const hasEnded = ({status}: CachedPod): boolean => !['Pending', 'Running', 'Unknown'].includes(status?.phase ?? '');
+const isTerminated = ({status}: CachedPod): boolean => !['Pending', 'Running', 'Unknown'].includes(status?.phase ?? '');
 
 const createdAt = ({metadata}: CachedPod): number => parseTime(metadata?.creationTimestamp) ?? 0;
 
-/** What a pod that has ended is compared by. */
-interface Ended {
+/** A terminated pod with its sort keys. */
+interface TerminatedPod {
   readonly pod: CachedPod;
   readonly isEvicted: boolean;
   readonly createdAt: number;
 }
 
-const asEnded = (pod: CachedPod): Ended => ({pod, isEvicted: isEvicted(pod), createdAt: createdAt(pod)});
+const terminatedPodOf = (pod: CachedPod): TerminatedPod => ({pod, isEvicted: isEvicted(pod), createdAt: createdAt(pod)});
 
-/** Evicted ones first: they make room for those that controllers still want to look at. Then the oldest. */
-const byWorth = (a: Ended, b: Ended): number =>
+/** Evicted pods first, so that pods that controllers still read are kept longer; then the oldest. */
+const byDeletionOrder = (a: TerminatedPod, b: TerminatedPod): number =>
   Number(b.isEvicted) - Number(a.isEvicted) || a.createdAt - b.createdAt || ((a.pod.metadata?.name ?? '') < (b.pod.metadata?.name ?? '') ? -1 : 1);
 
-/** The pods beyond the threshold, of those that have ended. A threshold of zero or less is none. */
-export const endedBeyond = (pods: readonly CachedPod[], threshold: number): readonly CachedPod[] => {
+/** Returns the terminated pods beyond the threshold. A threshold of zero or less disables it. */
+export const terminatedBeyond = (pods: readonly CachedPod[], threshold: number): readonly CachedPod[] => {
   if (threshold <= 0) return [];
-  const ended = pods.filter(hasEnded);
-  if (ended.length <= threshold) return [];
-  return ended
-    .map(asEnded)
-    .sort(byWorth)
-    .slice(0, ended.length - threshold)
+  const terminated = pods.filter(isTerminated);
+  if (terminated.length <= threshold) return [];
+  return terminated
+    .map(terminatedPodOf)
+    .sort(byDeletionOrder)
+    .slice(0, terminated.length - threshold)
     .map(({pod}) => pod);
 };
 
-/** Whether an administrator has said that the node will not come back, and it has not. */
+/** Whether a node has the out-of-service taint and is not ready. */
 export const isOutOfService = ({spec, status}: Frozen<Node>, taint: string): boolean =>
-  !status?.conditions?.some(({type, status: said}) => type === 'Ready' && said === 'True') && (spec?.taints?.some(({key}) => key === taint) ?? false);
+  !status?.conditions?.some(condition => condition.type === 'Ready' && condition.status === 'True') && (spec?.taints?.some(({key}) => key === taint) ?? false);

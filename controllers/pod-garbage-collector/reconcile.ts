@@ -8,25 +8,25 @@ import type {Log} from '#src/base/log.js';
 import {Pieces} from '#src/base/turn.js';
 import {isTerminal} from '#src/model/pod/state.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
-import {endedBeyond, isOutOfService} from './policy.js';
+import {terminatedBeyond, isOutOfService} from './policy.js';
 
 type CachedPod = Frozen<Pod>;
 
-/** A node that is not in the cache gets that long to turn up. */
+/** How long a node may be missing from the cache before it is looked up on the server. */
 const quarantineMs = 40_000;
 
 interface Options {
   readonly terminatedPodGcThreshold: number;
 }
 
-/** Pods that are to go, for a reason as figures tell it. */
+/** Pods to delete, with the reason as metrics label it. */
 interface Batch {
   readonly reason: string;
   readonly pods: readonly CachedPod[];
   readonly condition?: Pick<PodCondition, 'reason' | 'message'>;
 }
 
-/** One pass over all pods. What cannot be deleted is met again at the next pass. */
+/** Runs one pass over all pods. Failed deletions are retried by the next pass. */
 export const collector = ({lister, writer, client, clock, meter, naming, options}: KeyedContext<Options>): Reconcile => {
   const pods = lister(kinds.pods);
   const nodes = lister(kinds.nodes);
@@ -35,10 +35,10 @@ export const collector = ({lister, writer, client, clock, meter, naming, options
   const labels = ['namespace', 'reason'];
   const deletions = meter.counter({name: 'pod_gc_collector_force_delete_pods_total', help: 'Number of pods that are being forcefully deleted since the Pod GC Controller started.', labels});
   const failures = meter.counter({name: 'pod_gc_collector_force_delete_pod_errors_total', help: 'Number of errors encountered when forcefully deleting the pods since the Pod GC Controller started.', labels});
-  /** When nodes that pods name and nobody knows are asked for. */
+  /** When to look up each node that pods name and the cache does not hold. */
   const quarantine = new Map<string, number>();
 
-  /** Nobody else may be left to say that the pod has failed. */
+  /** Sets the phase Failed before the deletion: no kubelet may be left to report it. */
   const markFailed = async (pod: CachedPod, condition: Batch['condition']): Promise<void> => {
     const {uid, generation} = pod.metadata ?? {};
     const disrupted = condition && {type: 'DisruptionTarget', status: 'True', ...condition, lastTransitionTime: wireTime(clock.now()), ...(generation ? {observedGeneration: generation} : {})};
@@ -70,7 +70,7 @@ export const collector = ({lister, writer, client, clock, meter, naming, options
     await Promise.all(removals);
   };
 
-  /** Nodes that pods name and that do not exist, as the server says, after they had time to turn up. */
+  /** Returns the nodes that pods name and that, after the quarantine, do not exist on the server. */
   const lostNodes = async (all: readonly CachedPod[], log: Log): Promise<ReadonlySet<string>> => {
     const now = clock.now();
     const unknown = new Set<string>();
@@ -92,17 +92,17 @@ export const collector = ({lister, writer, client, clock, meter, naming, options
 
   return async (_, {log}) => {
     const all = pods.list();
-    const going = all.filter(({metadata}) => metadata?.deletionTimestamp);
-    const stuck = going.filter(({spec}) => {
+    const deleting = all.filter(({metadata}) => metadata?.deletionTimestamp);
+    const stuck = deleting.filter(({spec}) => {
       const node = spec?.nodeName ? nodes.get(spec.nodeName) : undefined;
       return node !== undefined && isOutOfService(node, outOfService);
     });
-    await collect({reason: 'terminated', pods: endedBeyond(all, options.terminatedPodGcThreshold)}, log);
+    await collect({reason: 'terminated', pods: terminatedBeyond(all, options.terminatedPodGcThreshold)}, log);
     await collect({reason: 'out-of-service', pods: stuck}, log);
     const lost = await lostNodes(all, log);
     const orphaned = lost.size === 0 ? [] : all.filter(({spec}) => lost.has(spec?.nodeName ?? ''));
     await collect({reason: 'orphaned', pods: orphaned, condition: {reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists'}}, log);
-    await collect({reason: 'unscheduled', pods: going.filter(({spec}) => !spec?.nodeName)}, log);
+    await collect({reason: 'unscheduled', pods: deleting.filter(({spec}) => !spec?.nodeName)}, log);
     return settled;
   };
 };

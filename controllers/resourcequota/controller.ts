@@ -7,12 +7,12 @@ import {hasNewLimits, isUncounted, type Quota} from './usage.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentResourceQuotaSyncs' | 'resourceQuotaSyncPeriod'>;
 
-/** Quotas that nothing can be charged to yet are not to wait behind those that are only counted anew. */
+/** Whether the quota belongs in the priority queue: nothing can be charged to it until it is counted, so it does not wait behind recounts. */
 const isUrgent = (quota: Frozen<Quota>): boolean => hasNewLimits(quota) || isUncounted(quota);
 
 /**
- * Tells in the status of each quota what is used of it. What is made is charged by the server at once; this counts what has gone or changed since, and
- * what was there before the quota.
+ * Reports the usage of each quota in its status. The server charges a quota for objects when they are created; this controller recounts after deletions
+ * and updates, and counts the objects that are older than the quota.
  */
 export default defineController<Options>({
   doc: 'Counts what is used of each quota.',
@@ -27,8 +27,8 @@ export default defineController<Options>({
       'priority',
       mapped(kinds.resourceQuotas, change => {
         const {type, object} = change;
-        const isAsked = type === 'added' ? isUrgent(object) : type === 'updated' && hasNewLimits(object);
-        return isAsked ? [keyOf(object)] : [];
+        const isConcerned = type === 'added' ? isUrgent(object) : type === 'updated' && hasNewLimits(object);
+        return isConcerned ? [keyOf(object)] : [];
       }),
     ),
     forLoop(

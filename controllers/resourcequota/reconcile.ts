@@ -11,7 +11,7 @@ import {settled, type KeyedContext, type Loops, type Reconcile} from '#src/runti
 import {CountedObjects} from './counted-objects.js';
 import {evaluatorsOf, hasNewLimits, limitedNames, quotasCounting, cachedUsage, sameAmounts, usageOf, type Quota} from './usage.js';
 
-/** Two loops that do the same: one for what is counted anew, one for what cannot be charged yet. */
+/** Two loops with the same reconciler: `primary` for recounts, `priority` for quotas that cannot be charged yet. */
 export const quotaReconciler = (context: KeyedContext): Loops => {
   const {lister, writer, enqueue, naming, gates, clock} = context;
   const quotas = lister(kinds.resourceQuotas);
@@ -21,7 +21,7 @@ export const quotaReconciler = (context: KeyedContext): Loops => {
   const pieces = new Pieces(clock);
   const counting = quotasCounting(quotas, evaluators);
 
-  /** The server charges what grows; what shrinks or goes is counted here. */
+  /** Whether a change may lower the usage of a quota: the server itself charges what raises it. */
   const isRelevant = (evaluator: QuotaEvaluator, change: Change): boolean => {
     if (change.type === 'deleted') return true;
     if (change.type === 'added' || isResync(change) || !evaluator.kind) return false;
@@ -42,7 +42,7 @@ export const quotaReconciler = (context: KeyedContext): Loops => {
     const failures: unknown[] = [];
     const isServed = await counted.served().catch((error: unknown) => {
       failures.push(error);
-      return counted.isFollowed;
+      return counted.isWatched;
     });
     for (const evaluator of await runStepsInPieces(evaluatorsOf(quota, evaluators, isServed), pieces)) {
       try {
@@ -62,5 +62,5 @@ export const quotaReconciler = (context: KeyedContext): Loops => {
   return {primary: count, priority: count};
 };
 
-/** What moves a pod from one scope to another. */
+/** The deadline of a pod: setting it moves the pod from the scope NotTerminating to Terminating. */
 const deadlineOf = (object: object): unknown => (object as {readonly spec?: {readonly activeDeadlineSeconds?: number}}).spec?.activeDeadlineSeconds;

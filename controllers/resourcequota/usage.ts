@@ -15,14 +15,14 @@ type List = Readonly<Record<string, string>>;
 
 const isSame = (text: string, other: string | undefined): boolean => text === other || (other !== undefined && compareQuantities(parseQuantity(text), parseQuantity(other)) === 0);
 
-/** Whether two lists mean the same amounts of the same things, however they are written. */
+/** Whether two lists hold equal quantities for the same names, in whatever format. */
 export const sameAmounts = (a: List = {}, b: List = {}): boolean => {
   const names = Object.keys(a);
   return names.length === Object.keys(b).length && names.every(name => isSame(a[name]!, b[name]));
 };
 
-/** Finds something about each cached quota once: several ask, and a quota may limit very much. */
-const remembered = <V>(find: (quota: Frozen<Quota>) => V): ((quota: Frozen<Quota>) => V) => {
+/** Memoizes a function per cached quota: it has several callers, and a quota may limit very many resources. */
+const memoized = <V>(find: (quota: Frozen<Quota>) => V): ((quota: Frozen<Quota>) => V) => {
   const known = new WeakMap<object, {readonly value: V}>();
   return quota => {
     let found = known.get(quota);
@@ -32,15 +32,15 @@ const remembered = <V>(find: (quota: Frozen<Quota>) => V): ((quota: Frozen<Quota
 };
 
 /** Whether the limits have changed since the quota was last counted. */
-export const hasNewLimits = remembered(({spec, status}) => !sameAmounts(spec?.hard, status?.hard));
+export const hasNewLimits = memoized(({spec, status}) => !sameAmounts(spec?.hard, status?.hard));
 
-/** Whether something is limited whose use is not known. */
-export const isUncounted = remembered(({spec, status}) => Object.keys(spec?.hard ?? {}).some(name => status?.used?.[name] === undefined));
+/** Whether the usage of a limited resource is unknown. */
+export const isUncounted = memoized(({spec, status}) => Object.keys(spec?.hard ?? {}).some(name => status?.used?.[name] === undefined));
 
-/** What a quota limits, by name. */
-export const limitedNames = remembered(({spec}) => Object.keys(spec?.hard ?? {}));
+/** The names of the resources that a quota limits. */
+export const limitedNames = memoized(({spec}) => Object.keys(spec?.hard ?? {}));
 
-/** Everything that must be counted for a quota, of the resources that are served. In steps: a quota may limit very much. */
+/** Returns the evaluators of all served resources that a quota limits. Runs in steps: a quota may limit very many. */
 export const evaluatorsOf = function* (quota: Frozen<Quota>, evaluators: QuotaEvaluators, isServed: (resource: string, group: string) => boolean): Steps<readonly QuotaEvaluator[]> {
   const names = limitedNames(quota);
   const found = new Set<QuotaEvaluator>();
@@ -49,7 +49,7 @@ export const evaluatorsOf = function* (quota: Frozen<Quota>, evaluators: QuotaEv
     yield;
   }
   for (const [index, name] of names.entries()) {
-    if (index % namesOfStep === namesOfStep - 1) yield;
+    if (index % namesPerStep === namesPerStep - 1) yield;
     const resource = countedResource(name);
     const evaluator = resource && isServed(resource.resource, resource.group) ? evaluators.of(resource.group, resource.resource) : undefined;
     if (evaluator) found.add(evaluator);
@@ -57,21 +57,21 @@ export const evaluatorsOf = function* (quota: Frozen<Quota>, evaluators: QuotaEv
   return [...found];
 };
 
-/** How many names are looked at in one step. */
-const namesOfStep = 500;
+/** How many names one step processes. */
+const namesPerStep = 500;
 
 const countedIn = (namespace: string | undefined, resource: string, group: string): string => `${namespace ?? ''} ${resource}.${group}`;
 
-/** A quota that limits the number of more resources than that is filed under its namespace alone. */
-const mostFiled = 200;
+/** A quota that limits more names than this is indexed by its namespace alone. */
+const maxIndexedNames = 200;
 const manyIn = (namespace: string | undefined): string => `${namespace ?? ''} many`;
 
-/** Finds the quotas of a namespace that count what an evaluator reckons. To be made once for each cache. */
+/** Returns a function that finds the quotas of a namespace that count an evaluator's resource. To be created once per cache. */
 export const quotasCounting = (quotas: Lister<Quota>, evaluators: QuotaEvaluators): ((namespace: string | undefined, evaluator: QuotaEvaluator) => readonly Frozen<Quota>[]) => {
-  const values = remembered((quota): readonly string[] => {
+  const values = memoized((quota): readonly string[] => {
     const namespace = quota.metadata?.namespace;
     const names = limitedNames(quota);
-    if (names.length > mostFiled) return [manyIn(namespace)];
+    if (names.length > maxIndexedNames) return [manyIn(namespace)];
     const special = evaluators.kindEvaluators.filter(({matchesResource}) => names.some(matchesResource));
     const counted = names.flatMap(name => countedResource(name) ?? []);
     return [...new Set([...special, ...counted].map(({resource, group}) => countedIn(namespace, resource, group)))];
@@ -83,10 +83,10 @@ export const quotasCounting = (quotas: Lister<Quota>, evaluators: QuotaEvaluator
   ];
 };
 
-/** What an object uses, as an evaluator reckons it. */
+/** Returns the usage of an object, as its evaluator computes it. */
 export type Usage = (evaluator: QuotaEvaluator, object: Frozen<KubeObject>, now: number) => ResourceList;
 
-/** Reckons the usage of each cached object once, however many quotas and changes ask for it. Those on their way out are reckoned anew each time: they may count less as time goes by. */
+/** Memoizes the usage of each cached object, except objects being deleted: their usage may decrease over time. */
 export const cachedUsage = (): Usage => {
   const known = new WeakMap<QuotaEvaluator, WeakMap<object, ResourceList>>();
   return (evaluator, object, now) => {
@@ -99,7 +99,7 @@ export const cachedUsage = (): Usage => {
   };
 };
 
-/** The objects that a quota counts, and how. */
+/** The objects that a quota counts, and how their usage is computed. */
 export interface Counted {
   readonly evaluator: QuotaEvaluator;
   readonly objects: readonly Frozen<KubeObject>[];
@@ -108,7 +108,7 @@ export interface Counted {
   readonly pieces: Pieces;
 }
 
-/** What objects use together, of what the quota limits; nothing used is told as zero. Gives everybody else turns where there are many. */
+/** Returns the total usage of the objects for each name that the quota limits, zero included. Pauses between objects where there are many. */
 export const usageOf = async (quota: Frozen<Quota>, {evaluator, objects, usage, now, pieces}: Counted): Promise<Record<string, string>> => {
   const sums = new Map<string, Quantity>(limitedNames(quota).filter(evaluator.matchesResource).map(name => [name, zeroQuantity]));
   const scopes = scopesOf(quota);

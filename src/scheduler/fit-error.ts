@@ -7,7 +7,7 @@ export interface NodeRejections {
   readonly preFilterMessage: string | undefined;
 }
 
-/** How many nodes were rejected for each reason, sorted as text. */
+/** Returns the number of rejected nodes per reason, sorted as text. */
 const histogram = ({byNode, rest}: NodeRejections, all: number): string[] => {
   const counts = new Map<string, number>();
   const count = (reasons: readonly string[], by: number) => {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {gatheredRules, sameRules} from '#controllers/clusterrole-aggregation/policy.js';
+import {aggregatedRules, sameRules} from '#controllers/clusterrole-aggregation/policy.js';
 import {kinds} from '#src/api/kinds.js';
 import type {ClusterRole, PolicyRule} from '#src/api/types.js';
 import type {Steps} from '#src/base/steps.js';
@@ -107,7 +107,7 @@ test('very many rules are gathered and compared in steps', t => {
       if (done) return {steps, value};
     }
   };
-  const gathered = counted(gatheredRules({metadata: {name: 'whole'}, aggregationRule: {clusterRoleSelectors: [toLabel('joins')]}}, [part]));
+  const gathered = counted(aggregatedRules({metadata: {name: 'whole'}, aggregationRule: {clusterRoleSelectors: [toLabel('joins')]}}, [part]));
   const compared = counted(sameRules(rules, structuredClone(rules)));
 
   t.deepEqual(gathered.value, rules);

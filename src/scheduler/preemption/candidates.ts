@@ -59,20 +59,20 @@ export const selectVictims = (node: NodeInfo, filterSet: FilterSet, {budgets, no
 
 export const isCandidate = (outcome: Candidate | object): outcome is Candidate => 'victims' in outcome;
 
-/** Priorities are counted from here, so that fewer pods are always less. */
+/** Subtracted from priorities in sums, so that fewer victims always give a smaller sum. */
 const lowestPriority = -(2 ** 31);
 
-/** How much is lost with a candidate, from what matters most on. */
+/** The criteria for comparing candidates, the most significant first. Less is better. */
 const losses: readonly ((candidate: Candidate) => number)[] = [
   ({violations}) => violations,
   ({victims}) => victims[0]!.priority,
   ({victims}) => victims.reduce((sum, {priority}) => sum + priority - lowestPriority, 0),
   ({victims}) => victims.length,
-  // Who has run for a shorter time loses less. The most important are looked at.
+  // Among the victims of the highest priority, the latest earliest start time is best.
   ({victims}) => -leastOf(victims.filter(({priority}) => priority === victims[0]!.priority).map(startOf)),
 ];
 
-/** The candidate with which least is lost; the first of those that are equal. */
+/** Returns the best candidate by these criteria, the first of equal ones; undefined without candidates. */
 export const leastLoss = (candidates: readonly Candidate[]): Candidate | undefined => {
   let left = candidates;
   for (const loss of losses) {

@@ -139,7 +139,7 @@ export class SchedulingQueue {
     }
   }
 
-  /** Lets pods be tried again that the event may help. `only` narrows which. */
+  /** Requeues the unschedulable pods that the event may make schedulable, limited to those that `only` accepts. */
   moveOn(event: ClusterEvent, only: (pod: PodInfo) => boolean = () => true): void {
     const hints = this.#options.hintsOn(event.kind);
     if (hints.length > 0) this.#inFlight.record(event, only);
