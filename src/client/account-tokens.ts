@@ -7,14 +7,14 @@ import type {TokenSource} from '#src/transport/bearer-token.js';
 import type {Client} from './client.js';
 
 const lifetimeSeconds = 3600;
-/** A token is used for this part of its life, and for at least so long: clocks differ. */
+/** A token is renewed after this fraction of its lifetime, but never sooner than the minimum: clocks differ. */
 const renewalFraction = 0.8;
 const shortestLifeMs = 600_000;
-/** How long to wait after each attempt that failed. */
+/** The delays after failed attempts. */
 const retryDelaysMs = [500, 1000, 2000];
 
 export interface AccountTokenParts {
-  /** Creates the account where it is missing, and asks for tokens. */
+  /** Creates the account if missing, and requests tokens. */
   readonly client: Client;
   readonly clock: Clock;
   readonly namespace: string;
@@ -22,7 +22,7 @@ export interface AccountTokenParts {
   readonly signal?: AbortSignal;
 }
 
-/** Tokens of a service account, which is made if it is not there (the API reference, TokenRequest). One is asked for when the last is used up. */
+/** Provides tokens of a service account, which is created if missing (the API reference, TokenRequest). A new one is requested when the last is due for renewal. */
 export const accountTokens = ({client, clock, namespace, account, signal}: AccountTokenParts): TokenSource => {
   const accounts = client.resource(kinds.serviceAccounts);
 
@@ -35,7 +35,7 @@ export const accountTokens = ({client, clock, namespace, account, signal}: Accou
       },
     );
     if (made) return;
-    await client.resource(kinds.namespaces).create({metadata: {name: namespace}}).catch(() => {}); // It may be there, or not ours to make.
+    await client.resource(kinds.namespaces).create({metadata: {name: namespace}}).catch(() => {}); // The account may exist, or its creation may be forbidden.
     await accounts.create({metadata: {name: account, namespace}}).catch((error: unknown) => {
       if (!isAlreadyExists(error)) throw error;
     });

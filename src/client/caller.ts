@@ -1,4 +1,4 @@
-/** What a call is about, for messages when the server gives none. */
+/** The subject of a call, for error messages when the server sends none. */
 export interface CallSubject {
   readonly verb: string;
   readonly group: string;
@@ -11,7 +11,7 @@ export interface Call {
   readonly method: string;
   /** Path and query. */
   readonly path: string;
-  /** An object to be encoded as JSON, or text to be sent as it is. */
+  /** An object to be encoded, or text sent unchanged. */
   readonly body?: unknown;
   readonly contentType?: string;
   readonly accept?: string;
@@ -19,25 +19,25 @@ export interface Call {
   readonly subject?: CallSubject;
 }
 
-/** What the server answered, refusals included. The body is parsed if it is JSON, text otherwise, undefined when empty. */
+/** A response, errors included. The body is parsed if it is JSON, text otherwise, undefined when empty. */
 export interface Reply {
   readonly status: number;
-  /** A response header by its lower-case name. */
+  /** Returns a response header by its lower-case name. */
   header(name: string): string | undefined;
   readonly body: unknown;
 }
 
 export interface WatchListener {
   event(type: string, object: unknown): void;
-  /** The stream is over: orderly, or broken by `error`. Called at most once. */
+  /** Called at most once when the stream ends, with `error` if it broke. */
   end(error?: unknown): void;
 }
 
-/** A way to an API server: over HTTPS or within the process. Rejects only when the server was not reached or the signal aborted. */
+/** Calls an API server over HTTPS or in process. Rejects only when the server was not reached or the signal aborted. */
 export interface Caller {
   call(call: Call): Promise<Reply>;
-  /** Resolves to undefined once the stream is open, or to the refusal. The stream ends at the latest when the signal aborts; nothing is told after that. */
+  /** Resolves to undefined once the stream is open, or to the error response. The stream ends when the signal aborts; the listener is not called after that. */
   watch(call: Call & {readonly signal: AbortSignal}, listener: WatchListener): Promise<Reply | undefined>;
-  /** Whether a watch ends in an error by itself when its connection is dead; every watch does where this is missing. */
+  /** Returns whether a watch fails by itself when its connection is dead; absent if all do. */
   readonly isProbed?: (() => Promise<boolean>) | undefined;
 }

@@ -27,13 +27,13 @@ export interface WatchOptions extends ListOptions {
 }
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
 
-/** The verbs of one kind. Every method rejects with a `StatusError` when the server refuses, and with another error when it was not reached. */
+/** The verbs of one kind. Every method rejects with a `StatusError` for an error response, and with another error when the server was not reached. */
 export interface ResourceClient<T extends KubeObject> {
   get(name: string, options?: CallOptions & {resourceVersion?: string; subresource?: string}): Promise<T>;
   list(options?: ListOptions): Promise<KubeList<T>>;
-  /** Emits until the server ends the stream (completes), refuses or breaks it (errors), or nobody listens. An ERROR event becomes an error. */
+  /** Emits until the server ends the stream (completes), the request or stream fails (errors), or the subscription ends. An ERROR event becomes an error. */
   watch(options?: WatchOptions): Observable<WatchEvent<T>>;
-  /** The namespace is the object's. */
+  /** The namespace is taken from the object. */
   create(object: T, options?: WriteOptions & {subresource?: string; name?: string}): Promise<T>;
   update(object: T, options?: WriteOptions & {subresource?: string}): Promise<T>;
   patch(name: string, type: PatchType, body: unknown, options?: WriteOptions & {subresource?: string; force?: boolean}): Promise<T>;
@@ -41,14 +41,14 @@ export interface ResourceClient<T extends KubeObject> {
   deleteCollection(options?: ListOptions & Pick<DeleteOptions, 'gracePeriodSeconds' | 'propagationPolicy'>): Promise<unknown>;
 }
 
-/** One identity's way to an API server. */
+/** An API client with one identity. */
 export interface Client {
   readonly naming: Naming;
   resource<T extends KubeObject>(kind: Kind<T>): ResourceClient<T>;
-  /** The same verbs with answers of metadata alone: names, owners, finalizers and the like, of a kind whose content does not matter. Kind and apiVersion in them say so. */
+  /** The same verbs with responses of metadata only (`PartialObjectMetadata`). */
   metadata(kind: Kind): ResourceClient<KubeObject>;
   /** Anything the typed verbs do not cover: discovery, health, kinds known only at run time. Resolves to the parsed body. */
   request(method: string, path: string, options?: {query?: Readonly<Record<string, string>>; body?: unknown; contentType?: string; accept?: string; signal?: AbortSignal}): Promise<unknown>;
-  /** Whether a watch ends in an error by itself when its connection is dead; every watch does where this is missing. Rejects when the server was not reached. */
+  /** Resolves to whether a watch fails by itself when its connection is dead; absent if all do. Rejects when the server was not reached. */
   readonly isProbed?: (() => Promise<boolean>) | undefined;
 }

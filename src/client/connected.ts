@@ -16,16 +16,16 @@ export interface ConnectedOptions {
   readonly meter: Meter;
   readonly naming: Naming;
   readonly userAgent: string;
-  /** Each client has a bucket of its own; none means no limit. */
+  /** Each client has its own token bucket; absent means no limit. */
   readonly rateLimit?: RateLimit;
   readonly timeoutMs?: number;
   /** The value of `--plat-api-content-type`; JSON unless given. */
   readonly contentType?: string;
-  /** What is done with CBOR; nothing unless given. */
+  /** The use of CBOR; none unless given. */
   readonly cbor?: ClientContent['cbor'];
 }
 
-/** A component's client over the network: counted, limited, and patient when the server asks for it. Clients of one connection share its sockets, nothing else. */
+/** Returns a component's network client with metrics, rate limit and retries. Clients of one connection share only its sockets. */
 export const connectedClient = (connection: HttpConnection, options: ConnectedOptions): Client => clientOver(connectedCaller(connection, options, contentOf(options)), options.naming);
 
 const connectedCaller = (connection: HttpConnection, {clock, meter, userAgent, rateLimit, timeoutMs}: Omit<ConnectedOptions, 'naming' | 'contentType' | 'cbor'>, content?: ClientContent): Caller => {
@@ -35,10 +35,10 @@ const connectedCaller = (connection: HttpConnection, {clock, meter, userAgent, r
   return limited(retrying(base, context), rateLimit ?? {qps: -1, burst: 0}, context);
 };
 
-/** Either vocabulary's word for the binary form means that of the server. */
+/** The protobuf media type of either vocabulary selects that of the server. */
 const contentOf = ({naming, contentType = '', cbor = 'never'}: ConnectedOptions): ClientContent => ({naming, binary: namingOfMediaType(contentType) !== undefined, cbor});
 
-/** What `--naming` means to a client: the server is asked unless the flag says it, and then asked whether that fits. */
+/** Resolves the `--naming` of a client: detected from the server, or checked against it if given. */
 export const chosenNaming = async (
   name: 'auto' | 'plat' | 'kubernetes',
   connection: HttpConnection,

@@ -10,13 +10,13 @@ import type {Call, CallSubject} from './caller.js';
 import {Frames} from './frames.js';
 import {Items} from './items.js';
 
-/** What a client may speak besides JSON. */
+/** The encodings a client may use besides JSON. */
 export interface ClientContent {
-  /** Whose words the server speaks. */
+  /** The server's naming. */
   readonly naming: Naming;
-  /** Whether kinds that have a binary form are read and written in it. */
+  /** Whether kinds with a protobuf encoding are read and written in it. */
   readonly binary: boolean;
-  /** Whether what has none is read as CBOR where the server likes to, and written so. */
+  /** Whether other kinds are read as CBOR where the server supports it, and written so. */
   readonly cbor: 'never' | 'read' | 'written';
 }
 
@@ -25,11 +25,11 @@ export interface Written {
   readonly accept: string;
   readonly contentType: string | undefined;
   readonly body: string | Uint8Array | undefined;
-  /** Whether it asks for nothing but JSON. */
+  /** Whether only JSON is accepted. */
   readonly isPlain: boolean;
 }
 
-/** A way of cutting a stream into events. */
+/** Splits a stream into events. */
 export interface EventCutter {
   push(chunk: Buffer): void;
   readonly isPartial: boolean;
@@ -48,7 +48,7 @@ const json = 'application/json';
  */
 export class Content {
   readonly #settings: ClientContent | undefined;
-  /** Resources that are not served in any other form than JSON. */
+  /** Resources that are served as JSON only. */
   readonly #plain = new Set<string>();
   #codecs: Codecs | undefined;
 
@@ -56,7 +56,7 @@ export class Content {
     this.#settings = settings && (settings.binary || settings.cbor !== 'never') ? settings : undefined;
   }
 
-  /** Whether a call goes in another form than JSON; then the codecs must be loaded first. */
+  /** Returns whether a call uses another encoding than JSON; then the codecs must be loaded first. */
   isEncoded({subject}: Call): boolean {
     return this.#settings !== undefined && subject !== undefined && !this.#plain.has(idOf(subject));
   }
@@ -67,7 +67,7 @@ export class Content {
     this.#codecs = {binary: binary ? await protobufCodec() : undefined, cbor: cbor === 'never' ? undefined : await cborCodec()};
   }
 
-  /** A resource's server does not take this form: from now on it gets JSON. */
+  /** Called when a resource's server does not support the encoding: later calls use JSON. */
   refused({subject}: Call): void {
     if (subject) this.#plain.add(idOf(subject));
   }
@@ -78,7 +78,7 @@ export class Content {
     return {accept: this.#accepting(accept), isPlain: false, ...(this.#encodedBody(call) ?? plainBody(call))};
   }
 
-  /** The body of an answer: an object where it is one, text otherwise. Throws for an object that cannot be read. */
+  /** Returns the body of a response: an object or text. Throws for an object that cannot be decoded. */
   read(body: Buffer, contentType: string): unknown {
     if (body.length === 0) return undefined;
     const type = typeOf(contentType);
@@ -94,7 +94,7 @@ export class Content {
     }
   }
 
-  /** The same, without holding the event loop for as long as a long body takes to be parsed. */
+  /** As `read`, but parses long bodies in pieces. */
   async readSlowly(body: Buffer, contentType: string): Promise<unknown> {
     const {binary} = this.#codecs ?? none;
     if (binary && body.length > 0 && typeOf(contentType) === this.#settings!.naming.protobufMediaType) return binary.decodeInPieces(body, this.#settings!.naming);
@@ -106,7 +106,7 @@ export class Content {
     }
   }
 
-  /** Cuts a stream of that type into its events; undefined where it comes in lines. */
+  /** Returns a splitter for streams of a content type; undefined for line-delimited ones. */
   cutter(contentType: string, each: (event: unknown) => void): EventCutter | undefined {
     const type = typeOf(contentType);
     const {binary, cbor} = this.#codecs ?? none;
@@ -114,7 +114,7 @@ export class Content {
     return cbor && type === cborSequence ? new Items(cbor, each) : undefined;
   }
 
-  /** The first wish in the other forms before all wishes. */
+  /** Prepends the first accepted type in the other encodings. */
   #accepting(accept: string): string {
     const {binary, cbor} = this.#codecs!;
     const first = accept.split(',', 1)[0]!;
@@ -136,7 +136,7 @@ export class Content {
     try {
       return {contentType: naming.protobufMediaType, body: binary.encodeObject(body, naming)};
     } catch (error) {
-      // What does not fit its type goes as it is: the server says what is wrong with it.
+      // Objects that do not fit their type are sent unchanged: the server reports the error.
       if (error instanceof TypeError) return undefined;
       throw error;
     }

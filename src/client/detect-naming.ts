@@ -2,7 +2,7 @@ import {type Naming, type NamingName, naming} from '#src/api/naming.js';
 import type {Caller} from './caller.js';
 import {replyError} from './errors.js';
 
-/** The server speaks another vocabulary than the one asked for. The message says what to type. */
+/** The server uses another vocabulary than requested. The message names the flag to give. */
 export class NamingMismatch extends Error {
   override readonly name = 'NamingMismatch';
 
@@ -13,14 +13,14 @@ export class NamingMismatch extends Error {
 
 const all = (['plat', 'kubernetes'] satisfies NamingName[]).map(naming);
 
-/** The vocabulary a server speaks, by the groups it serves. */
+/** Detects the vocabulary of a server by the groups it serves. */
 export const detectNaming = async (caller: Caller, signal?: AbortSignal): Promise<Naming> => {
   const [served] = await servedNamings(caller, signal);
   if (!served) throw new Error('the server serves no group of either vocabulary: is it an API server? (--naming says which one to use)');
   return served;
 };
 
-/** Throws `NamingMismatch` when the server's groups are those of another vocabulary. Does nothing when the server cannot be asked. */
+/** Throws `NamingMismatch` when the server's groups are those of another vocabulary. Does nothing when the server cannot be reached. */
 export const checkNaming = async (caller: Caller, requested: Naming, signal?: AbortSignal): Promise<void> => {
   const served = await servedNamings(caller, signal).catch((): readonly Naming[] => []);
   const [other] = served;

@@ -4,10 +4,10 @@ import type {Call, Reply} from './caller.js';
 
 const longestBody = 2048;
 
-/** The error a refusal stands for: the server's own `Status`, or one made up from the code when a proxy or a plain handler answered. */
+/** Returns the error of a response: the server's `Status`, or one derived from the code of a proxy's response. */
 export const replyError = (reply: Reply, call: Call): StatusError => (isStatus(reply.body) ? new StatusError(reply.body) : new StatusError(genericStatus(reply, call)));
 
-/** Whether a body is a failure told by an API server. */
+/** Returns whether a body is a failure `Status`. */
 export const isStatus = (body: unknown): body is Status =>
   typeof body === 'object' && body !== null && (body as Status).kind === 'Status' && (body as Status).status !== 'Success';
 

@@ -8,10 +8,10 @@ interface WireEvent {
   readonly object: unknown;
 }
 
-/** Chooses how a stream of a content type is cut into events; undefined for one that comes in lines. */
+/** Returns a splitter for streams of a content type; undefined for line-delimited ones. */
 export type CutterOf = (contentType: string, each: (event: unknown) => void) => EventCutter | undefined;
 
-/** Tells a listener of the events whose bytes come in, one a line unless cut otherwise; nothing once the signal aborts. */
+/** Parses received bytes into events, one per line unless split otherwise, and passes them to a listener until the signal aborts. */
 export const eventSink = (listener: WatchListener, signal: AbortSignal, cutterOf?: CutterOf): StreamSink => {
   let isOver = false;
   const end = (error?: unknown) => {

@@ -1,19 +1,19 @@
-/** The longest frame that is waited for, in bytes. */
+/** The maximum length of a frame in bytes. */
 const longest = 1 << 28;
 
-/** Cuts a byte stream into frames that begin with their length in four bytes. A frame may come in any number of pieces. */
+/** Splits a byte stream into frames prefixed with their length in four bytes. */
 export class Frames {
   readonly #each: (frame: Buffer) => void;
   #rest: Buffer[] = [];
   #held = 0;
-  /** How many bytes it takes before there is something to do. */
+  /** The number of bytes needed to continue. */
   #wanted = 4;
 
   constructor(each: (frame: Buffer) => void) {
     this.#each = each;
   }
 
-  /** Throws for a frame that is longer than any event. */
+  /** Throws for a frame beyond the maximum length. */
   push(chunk: Buffer): void {
     this.#rest.push(chunk);
     this.#held += chunk.length;
@@ -32,7 +32,7 @@ export class Frames {
     this.#rest = this.#held > 0 ? [bytes.subarray(at)] : [];
   }
 
-  /** Whether a frame has begun and not ended. */
+  /** Whether a frame is incomplete. */
   get isPartial(): boolean {
     return this.#held > 0;
   }

@@ -5,13 +5,13 @@ import {eventSink} from './event-sink.js';
 
 export interface HttpsOptions {
   readonly userAgent: string;
-  /** How long a call may wait for its answer; watches wait as long as they last. */
+  /** The timeout of calls; watches have none. */
   readonly timeoutMs?: number;
-  /** In which form objects go over the wire; JSON unless told otherwise. */
+  /** The encoding of objects; JSON unless given. */
   readonly content?: ClientContent;
 }
 
-/** The way to a server over the network. */
+/** Returns a caller over the network. */
 export const httpsCaller = (connection: HttpConnection, {userAgent, timeoutMs, content: settings}: HttpsOptions): Caller => {
   const content = new Content(settings);
   const requestOf = (call: Call, {accept, contentType, body}: Written): HttpRequest => ({
@@ -23,7 +23,7 @@ export const httpsCaller = (connection: HttpConnection, {userAgent, timeoutMs, c
     ...(timeoutMs === undefined ? {} : {timeoutMs}),
   });
   const replyOf = async ({status, header, body}: HttpReply): Promise<Reply> => ({status, header, body: await content.readSlowly(body, header('content-type') ?? '')});
-  /** Sends a call; once more as JSON where its server does not take the form it went in. */
+  /** Sends a call, and again as JSON if the server does not support its encoding. */
   const sent = async <R extends HttpReply | undefined>(call: Call, send: (request: HttpRequest) => Promise<R>): Promise<R> => {
     call.signal?.throwIfAborted();
     if (content.isEncoded(call)) await content.load();

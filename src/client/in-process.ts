@@ -17,10 +17,10 @@ import {clientOver} from './resource-client.js';
 
 export interface InProcessOptions {
   readonly naming: Naming;
-  /** Whom the calls act as. The process vouches for it: nothing is authenticated, all else is as for everyone. */
+  /** The user of the calls. It is not authenticated; all other steps apply. */
   readonly user: UserInfo;
   readonly userAgent: string;
-  /** The system's unless given. */
+  /** The system clock unless given. */
   readonly clock?: Clock;
 }
 
@@ -35,7 +35,7 @@ export const inProcessClient = (handler: ApiHandler, options: InProcessOptions):
   clientOver(inProcessCaller(handler, options), options.naming);
 
 const never = new AbortController().signal;
-setMaxListeners(0, never); // As many listen as there are calls at once.
+setMaxListeners(0, never); // No limit on listeners: each concurrent call adds one.
 
 /** A caller that reaches the API handler in process as one user. */
 export const inProcessCaller = (handler: ApiHandler, {user, userAgent, clock = systemClock}: Omit<InProcessOptions, 'naming'>): Caller => {
@@ -81,7 +81,7 @@ export const inProcessCaller = (handler: ApiHandler, {user, userAgent, clock = s
 
 const ofBytes = (bytes: Buffer): ApiBody => ({kind: 'bytes', read: () => Promise.resolve(bytes)});
 
-/** A copy as JSON would make it. Callers build objects from parts of frozen ones and keep what they send; the server may change what it gets. */
+/** Copies a value as JSON would. Callers keep and share what they send, and the server may modify its copy. */
 const detached = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(item => (item === undefined ? null : detached(item)));
@@ -135,13 +135,13 @@ const isLongJson = ({bytes, contentType}: Extract<ApiResponse['body'], {kind: 'b
 
 const isJson = (contentType: string): boolean => contentType.startsWith('application/json');
 
-/** An answer of someone else, read to its end. */
+/** Reads the response of a backend to its end. */
 const whole = async (response: ApiResponse, source: Readable): Promise<ApiResponse> => {
   const bytes = Buffer.concat((await source.toArray()) as Buffer[]);
   return {...response, body: {kind: 'bytes', bytes, contentType: String(response.headers['Content-Type'] ?? '')}};
 };
 
-/** Listens to a watch that someone else serves. */
+/** Follows a watch served by a backend. */
 const relayed = async (response: ApiResponse, source: Readable, listener: WatchListener, signal: AbortSignal): Promise<Reply | undefined> => {
   if (response.status !== 200) return replyOf(await whole(response, source));
   const sink = eventSink(listener, signal);

@@ -1,6 +1,6 @@
 import type {CborCodec} from '#src/schema/cbor/codec.js';
 
-/** Cuts a byte stream into the items of a CBOR sequence. An item may come in any number of pieces. */
+/** Splits a byte stream into the items of a CBOR sequence. */
 export class Items {
   readonly #codec: CborCodec;
   readonly #each: (item: unknown) => void;
@@ -11,7 +11,7 @@ export class Items {
     this.#each = each;
   }
 
-  /** Throws for bytes that are no CBOR. */
+  /** Throws for malformed CBOR. */
   push(chunk: Buffer): void {
     const bytes = this.#rest ? Buffer.concat([this.#rest, chunk]) : chunk;
     let at = 0;
@@ -24,7 +24,7 @@ export class Items {
     this.#rest = at < bytes.length ? bytes.subarray(at) : undefined;
   }
 
-  /** Whether an item has begun and not ended. */
+  /** Whether an item is incomplete. */
   get isPartial(): boolean {
     return this.#rest !== undefined;
   }

@@ -9,7 +9,7 @@ export interface RateLimit {
   readonly burst: number;
 }
 
-/** The rate that flags ask for. 0 stands for what client libraries take without one, so that a file meant for them means the same here. */
+/** The rate given by flags. 0 selects the default of client libraries. */
 export const rateOf = ({platApiQps, platApiBurst}: {readonly platApiQps: number; readonly platApiBurst: number}): RateLimit => ({qps: platApiQps || 5, burst: platApiBurst || 10});
 
 export interface LimitOptions {
@@ -19,10 +19,10 @@ export interface LimitOptions {
   readonly host?: string;
 }
 
-/** Buckets of the latency of a waiting or answered request, in seconds. */
+/** Buckets of wait and request latencies, in seconds. */
 export const latencyBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
-/** A caller that keeps to a rate. Calls wait for their turn in the order they came. */
+/** Returns a rate-limited caller. Calls wait in order. */
 export const limited = (caller: Caller, {qps, burst}: RateLimit, {clock, meter = noMeter, host = ''}: LimitOptions): Caller => {
   if (qps <= 0) return caller;
   const bucket = new TokenBucket(clock, qps, Math.max(1, burst));
@@ -51,10 +51,10 @@ const waitFor = (waitMs: number, call: Call, {clock, waits, host}: {clock: Clock
   return waitMs > 0 ? sleep(clock, waitMs, call.signal) : undefined;
 };
 
-/** How often a call is repeated at the server's request. */
+/** The maximum number of retries. */
 const maxRetries = 10;
 
-/** A caller that does what `Retry-After` asks for: a 429 or 5xx with that header is tried again, after that time, up to ten times. */
+/** Returns a caller that honours `Retry-After`: a 429 or 5xx with that header is retried after that time, up to ten times. */
 export const retrying = (caller: Caller, {clock, meter = noMeter, host = ''}: LimitOptions): Caller => {
   const retries = meter.counter({
     name: 'rest_client_request_retries_total',

@@ -1,4 +1,4 @@
-/** Cuts a byte stream at its newlines. A line may come in any number of pieces; blank lines are dropped. */
+/** Splits a byte stream into lines; blank lines are dropped. */
 export class Lines {
   readonly #each: (line: string) => void;
   #rest: Buffer[] = [];
@@ -16,7 +16,7 @@ export class Lines {
     if (start < chunk.length) this.#rest.push(start === 0 ? chunk : chunk.subarray(start));
   }
 
-  /** Whether a line has begun and not ended. */
+  /** Whether a line is incomplete. */
   get isPartial(): boolean {
     return this.#rest.length > 0;
   }

@@ -3,7 +3,7 @@ import type {Meter} from '#src/base/meter.js';
 import type {Call, Caller, Reply} from './caller.js';
 import {latencyBuckets} from './limits.js';
 
-/** A caller whose calls are counted and timed, by the field's metric names. */
+/** Returns a caller with the metrics of client-go. */
 export const metered = (caller: Caller, {clock, meter, host}: {readonly clock: Clock; readonly meter: Meter; readonly host: string}): Caller => {
   const requests = meter.counter({
     name: 'rest_client_requests_total',

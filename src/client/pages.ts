@@ -2,7 +2,7 @@ import {isGone} from '#src/api/status.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
 import type {ListOptions, ResourceClient} from './client.js';
 
-/** As many as fit a page well. */
+/** The number of objects per page. */
 const pageSize = 500;
 
 /**
@@ -15,7 +15,7 @@ export const listAll = async <T extends KubeObject>(resource: Pick<ResourceClien
   const items = [...first.items];
   for (let next = first.metadata?.continue; next; ) {
     try {
-      // The token says where and at which revision to go on; the rest must not contradict it.
+      // The continue token determines position and revision; other options must not contradict it.
       const {resourceVersion: _, resourceVersionMatch: __, ...rest} = options;
       const page = await resource.list({...rest, limit, continue: next});
       items.push(...page.items);

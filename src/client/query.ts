@@ -1,4 +1,4 @@
-/** A path with a query; undefined values are left out. */
+/** Returns a path with a query; undefined values are omitted. */
 export const withQuery = (path: string, query: Readonly<Record<string, string | number | boolean | undefined>>): string => {
   let text = '';
   for (const key in query) {

@@ -16,7 +16,7 @@ const patchTypes: Record<PatchType, string> = {
   apply: 'application/apply-patch+yaml',
 };
 
-/** A client that reaches its server through `caller`. */
+/** Returns a client over `caller`. */
 export const clientOver = (caller: Caller, naming: Naming): Client => ({
   naming,
   resource: kind => new KindClient(caller, naming, kind),
@@ -25,13 +25,13 @@ export const clientOver = (caller: Caller, naming: Naming): Client => ({
   isProbed: caller.isProbed,
 });
 
-/** What a client accepts, for one object (in a watch too) and for a list; JSON as the server has it where nothing is said. */
+/** The accepted media types, for one object (also in a watch) and for a list; JSON if absent. */
 interface Shapes {
   readonly one?: string;
   readonly list?: string;
 }
 
-/** Servers that do not make metadata of what they serve, such as some extension servers, send all of it. */
+/** Servers that do not support metadata, such as some extension servers, send whole objects. */
 const metadataShapes = (naming: Naming): Shapes => {
   const shape = (as: string) => `application/json;as=${as};g=${naming.group('meta')};v=v1,application/json`;
   return {one: shape('PartialObjectMetadata'), list: shape('PartialObjectMetadataList')};
@@ -39,7 +39,7 @@ const metadataShapes = (naming: Naming): Shapes => {
 
 const accepting = (accept: string | undefined): {readonly accept?: string} => (accept === undefined ? {} : {accept});
 
-/** The body of a successful answer; a refusal rejects. */
+/** Resolves to the body of a successful response; rejects for an error. */
 const answered = async (caller: Caller, call: Call): Promise<unknown> => {
   const reply = await caller.call(call);
   if (reply.status >= 400) throw replyError(reply, call);
@@ -148,7 +148,7 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
     return namespace;
   }
 
-  /** What says of which kind it is, as far as that is known. */
+  /** Adds kind and apiVersion where they are known. */
   #stamped(object: T, subresource?: string): T {
     if (subresource && !ownSubresources.has(subresource)) return object;
     return {...object, apiVersion: object.apiVersion ?? apiVersionOf(this.#naming, this.#kind), kind: object.kind ?? this.#kind.kind};
@@ -159,7 +159,7 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
   }
 }
 
-/** Subresources that take and give the object itself. */
+/** Subresources whose body is the object itself. */
 const ownSubresources: ReadonlySet<string> = new Set(['status', 'approval', 'finalize', 'resize', 'ephemeralcontainers']);
 
 type Query = Parameters<typeof withQuery>[1];

@@ -1,4 +1,4 @@
-/** How many characters of a body a line shows at each verbosity. Below the first none is shown. */
+/** The number of characters of a body that are logged at each verbosity; none below the first. */
 const shown: readonly (readonly [verbosity: number, characters: number])[] = [
   [10, 64 << 10],
   [9, 10 << 10],
@@ -17,12 +17,12 @@ const webToken = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g;
 
 const hidden = '[redacted]';
 
-/** The text without what proves somebody's identity. */
+/** Returns the text without credentials. */
 const withoutCredentials = (text: string): string => text.replace(secretField, `$1"${hidden}"`).replace(bearer, `$1 ${hidden}`).replace(webToken, hidden);
 
 const isText = (text: string): boolean => ['\0', '\uFFFD'].every(sign => !text.slice(0, 1024).includes(sign));
 
-/** What a line shows of a body: nothing of those that hold secrets, tokens or keys, and of others the beginning, longer at a higher verbosity. */
+/** Returns the part of a body to log: nothing of bodies with secrets, tokens or keys, otherwise the beginning, longer at a higher verbosity. */
 export const bodyText = (body: string | Uint8Array, verbosity: number): string => {
   const text = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
   if (!isText(text)) return `${body.length} bytes that are no text`;
@@ -32,11 +32,11 @@ export const bodyText = (body: string | Uint8Array, verbosity: number): string =
   return plain.length > most ? `${plain.slice(0, most)} [truncated ${plain.length - most} chars]` : plain;
 };
 
-/** A URL without the values of parameters that are credentials. */
+/** Returns a URL without the values of credential parameters. */
 export const urlText = (url: string): string => url.replace(/([?&][^=&]*(?:token|secret|password)[^=&]*=)[^&]*/gi, `$1${hidden}`);
 
 const secretHeader = /auth|cookie|token|secret|password|key/i;
 
-/** Names and values of headers on one line, without those that are credentials. */
+/** Returns headers on one line, without credentials. */
 export const headersText = (headers: Iterable<readonly [name: string, value: unknown]>): string =>
   [...headers].filter(([, value]) => value !== undefined).map(([name, value]) => `${name}: ${secretHeader.test(name) ? hidden : withoutCredentials(String(value))}`).join('; ');

@@ -1,7 +1,7 @@
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 
-/** Passes by returning, fails by throwing. What it throws is logged, never shown to who asks for all checks. */
+/** Passes by returning, fails by throwing. The error is logged, but never part of the response for all checks. */
 export type Check = () => void | Promise<void>;
 
 export interface HealthQuery {
@@ -15,11 +15,11 @@ export interface HealthAnswer {
 
 export const healthContentType = 'text/plain; charset=utf-8';
 
-/** Named checks of a component that may come and go while it runs. Asked in the order they were added. */
+/** Named checks of a component that may come and go while it runs. Run in the order they were added. */
 export class HealthChecks {
   readonly #checks = new Map<string, Check>();
   readonly #log: Log;
-  /** Told how each check fared when an endpoint was asked for all of them. */
+  /** Called with the result of each check when an endpoint runs all of them. */
   observed: (endpoint: string, check: string, passed: boolean) => void = () => {};
 
   constructor(log: Log) {
@@ -30,7 +30,7 @@ export class HealthChecks {
     return [...this.#checks.keys()];
   }
 
-  /** Adds a check, in place of one of that name, until the answer is disposed of. */
+  /** Adds a check, replacing one of that name, until the returned handle is disposed of. */
   add(name: string, check: Check): Disposable {
     this.#checks.set(name, check);
     return {
@@ -40,12 +40,12 @@ export class HealthChecks {
     };
   }
 
-  /** The answer at `/{endpoint}`. A failing answer always lists every check. */
+  /** Returns the response of `/{endpoint}`. A failing one always lists every check. */
   async all(endpoint: string, {verbose = false, exclude = []}: HealthQuery = {}): Promise<HealthAnswer> {
     const excluded = new Set(exclude);
     const unmatched = [...excluded].filter(name => !this.#checks.has(name));
     const failed: string[] = [];
-    // All at once: one slow check must not hide the next.
+    // Run concurrently: a slow check must not delay the others.
     const lines = await Promise.all(
       [...this.#checks].map(async ([name, check]) => {
         if (excluded.has(name)) return `[+]${name} excluded: ok\n`;
@@ -65,7 +65,7 @@ export class HealthChecks {
     return {status: 200, body: verbose ? `${lines.join('')}${endpoint} check passed\n` : 'ok'};
   }
 
-  /** The answer at `/{endpoint}/{name}`; undefined where there is no such check. */
+  /** Returns the response of `/{endpoint}/{name}`; undefined for an unknown check. */
   async one(name: string): Promise<HealthAnswer | undefined> {
     const check = this.#checks.get(name);
     if (!check) return undefined;

@@ -8,21 +8,21 @@ import {Verbosity} from './verbosity.js';
 
 export interface LogOptions {
   readonly clock: Pick<Clock, 'now'>;
-  /** The program, as the source of lines that name no component. */
+  /** The program, the source of lines without a component. */
   readonly program: string;
   readonly pid?: number;
   readonly verbosity?: Verbosity;
-  /** The form of lines: text unless given. */
+  /** The format of lines: text unless given. */
   readonly format?: 'text' | 'json';
-  /** Whether lines of text that warn or tell of errors are coloured, for a terminal. */
+  /** Whether warnings and errors are coloured, for a terminal. */
   readonly colour?: boolean;
-  /** Whether errors alone are written. */
+  /** Whether only errors are written. */
   readonly quiet?: boolean;
-  /** Takes one line with its newline: standard error, written synchronously, unless given. */
+  /** Writes one line with its newline: synchronously to standard error unless given. */
   readonly write?: (line: string) => void;
 }
 
-/** Field names whose values no line shows, wherever they stand in the first three levels. */
+/** Fields whose values are redacted, in the first three levels. */
 const secretFields = ['token', 'password', 'secret', 'authorization', 'privateKey', 'private_key', 'keyData', 'idToken', 'refreshToken', 'stringData'];
 const secretPaths = secretFields.flatMap(name => [name, `*.${name}`, `*.*.${name}`]);
 
@@ -35,7 +35,7 @@ const severities: Readonly<Record<number, 'I' | 'W' | 'E'>> = {30: 'I', 40: 'W',
 
 const textWriter = (colour: boolean) => (line: Line): string => (colour ? coloured(textLine(line), line.severity) : textLine(line));
 
-/** A log in the field's text format, or in its JSON format. */
+/** Returns a log in klog's text format, or in JSON. */
 export const createLog = ({clock, program, pid = process.pid, verbosity = new Verbosity(), format = 'text', colour = false, quiet = false, write}: LogOptions): Log => {
   const lineOf = format === 'json' ? jsonLine : textWriter(colour);
   const destination = write ? {write} : standardError();
@@ -58,13 +58,13 @@ export const createLog = ({clock, program, pid = process.pid, verbosity = new Ve
   return over(() => logger, verbosity, program);
 };
 
-/** How much waits at most for a standard error that takes nothing. */
+/** The maximum number of bytes buffered for a blocked standard error. */
 const maxPending = 1 << 20;
 
-/** A line that cannot be written, because a disk is full or nobody reads any more, is lost, and nothing else with it. */
+/** A line that cannot be written is lost, without further effect. */
 const standardError = (): {write(line: string): unknown} => pino.destination({fd: 2, sync: true, maxLength: maxPending}).on('error', () => {});
 
-/** A logger of some component is made with its first line: there are many, and most say nothing at a start. */
+/** A component's logger is created with its first line, since most log nothing at start. */
 const over = (logger: () => Logger, verbosity: Verbosity, source: string): Log => {
   const details: Log[] = [];
   const detail = (level: number): Log => (details[level] ??= over(lazily(() => logger().child({[verbosityField]: level})), verbosity, source));

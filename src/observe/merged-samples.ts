@@ -2,7 +2,7 @@ import type {Sample} from './series.js';
 
 const keyOf = ({metricName = '', labels}: Sample): string => `${metricName}\u0000${Object.entries(labels).flat().join('\u0000')}`;
 
-/** The samples of one metric that several components keep: those of the same labels are one, added up or as the first of them has it. */
+/** Merges the samples of one metric of several components: those with the same labels are summed, or taken from the first. */
 export const mergedSamples = (components: readonly Iterable<Sample>[], addsUp: boolean): Sample[] => {
   const merged = new Map<string, Sample>();
   for (const samples of components) {

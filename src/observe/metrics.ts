@@ -10,16 +10,16 @@ interface Metric {
   reset(): void;
 }
 
-/** What scrapers are sent. */
+/** A response for scrapers. */
 export interface Exposition {
   readonly contentType: string;
   readonly body: string;
 }
 
 export interface MetricsOptions {
-  /** Names of metrics that are neither kept nor shown. */
+  /** Names of disabled metrics. */
   readonly disabled?: readonly string[];
-  /** Whether the process's own figures (CPU, memory, start time) are shown too. */
+  /** Whether process metrics (CPU, memory, start time) are included. */
   readonly process?: boolean;
 }
 
@@ -77,7 +77,7 @@ export class MetricsRegistry implements Meter {
     return {contentType: registry.contentType, body: this.#options.process ? `${await this.#ofProcess()}${own}` : own};
   }
 
-  /** The value of one series, or a histogram's count; undefined where there is none. */
+  /** Returns the value of one series, or a histogram's count; undefined if absent. */
   value(name: string, labels: Labels = {}): number | undefined {
     const matches = (sample: Sample) => Object.entries(labels).every(([label, value]) => sample.labels[label] === value);
     for (const sample of this.#metrics.get(name)?.samples() ?? []) {
@@ -87,7 +87,7 @@ export class MetricsRegistry implements Meter {
     return undefined;
   }
 
-  /** Forgets all counted values. */
+  /** Resets all counted values. */
   reset(): void {
     for (const metric of this.#metrics.values()) metric.reset();
   }
@@ -116,7 +116,7 @@ export class MetricsRegistry implements Meter {
   }
 }
 
-/** Caches belong to the process, whichever of its components fill them. */
+/** Caches are shared by all components of the process. */
 const observeCaches = (meter: Meter): void => {
   const labels = ['cache'];
   meter.observed({name: 'process_cache_bytes', help: 'Bytes that each cache takes, about.', labels}, () => caches().map(({name, bytes}) => [{cache: name}, bytes] as const));
@@ -125,7 +125,7 @@ const observeCaches = (meter: Meter): void => {
 
 const silentSeries = {...noop, observe: () => ({[Symbol.dispose]() {}})};
 
-/** The library asks whatever it has registered by `get`. */
+/** The library reads registered metrics by `get`. */
 const register = (registry: import('prom-client').Registry, family: readonly Metric[]): void => {
   const {spec, type} = family[0]!;
   const values = () => (family.length === 1 ? [...family[0]!.samples()] : mergedSamples(family.map(({samples}) => samples()), type !== 'gauge'));

@@ -19,7 +19,7 @@ interface Cell {
   value: number;
 }
 
-/** The series of a counter or gauge, counted or read when asked for. */
+/** The series of a counter or gauge, counted or read at each scrape. */
 export class ValueSeries implements Counter, Gauge {
   readonly type: 'counter' | 'gauge';
   readonly spec: MetricSpec;
@@ -73,14 +73,14 @@ export class ValueSeries implements Counter, Gauge {
   }
 
   reset(): void {
-    this.#values = new Map(); // Who keeps a cell of the old one finds that it counts no more.
-    // A counter without labels is there from the start, at zero.
+    this.#values = new Map(); // Cells obtained before are detached.
+    // A counter without labels starts at zero.
     if (this.type === 'counter' && !this.spec.labels?.length) this.#cell('');
   }
 
   readonly samples = (): Iterable<Sample> => {
     const all = new Map([...this.#values].map(([key, {value}]) => [key, value]));
-    // Several readers of one series add up, so that no line appears twice.
+    // Several readers of one series are summed, so that no line appears twice.
     for (const read of this.#readers) {
       for (const [labels, value] of read()) {
         const key = keyOf(this.spec, labels);
@@ -92,7 +92,7 @@ export class ValueSeries implements Counter, Gauge {
 }
 
 interface Distribution {
-  /** One more than there are bounds: the last is for what exceeds them all. */
+  /** One more than bounds: the last counts values above all of them. */
   readonly counts: number[];
   sum: number;
 }

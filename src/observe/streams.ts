@@ -2,17 +2,17 @@ import {every, type Clock} from '#src/base/clock.js';
 
 export interface LogStreams {
   readonly clock: Clock;
-  /** How many bytes of lines that are no errors may wait. */
+  /** The maximum number of buffered bytes of lines that are not errors. */
   readonly bufferBytes: number;
-  /** Nothing waits longer than this; zero lets nothing wait. */
+  /** The maximum buffering time; zero disables buffering. */
   readonly flushMs: number;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Aborts when the process ends: what waits is written then. */
+  /** Aborts when the process ends: the buffer is flushed then. */
   readonly signal: AbortSignal;
 }
 
-/** Splits the log: errors, whose lines begin with `E`, go to one stream at once, everything else to another, held back as long as allowed. */
+/** Splits the log: errors, whose lines begin with `E`, are written to one stream immediately, other lines to another, buffered. */
 export const logWriter = ({clock, bufferBytes, flushMs, out, err, signal}: LogStreams): ((line: string) => void) => {
   let waiting: string[] = [];
   let bytes = 0;

@@ -1,7 +1,7 @@
-/** A line before it is written. */
+/** The content of a log line. */
 export interface Line {
   readonly severity: 'I' | 'W' | 'E';
-  /** From which verbosity on it is told. */
+  /** The verbosity of the line. */
   readonly verbosity: number;
   readonly timeMs: number;
   readonly pid: number;
@@ -12,7 +12,7 @@ export interface Line {
 
 const padded = (value: number, width: number, fill = '0'): string => String(value).padStart(width, fill);
 
-/** `I1120 12:34:56.789012   12345 source] "message" key="value"`: the header that log readers of the field parse, in local time. */
+/** `I1120 12:34:56.789012   12345 source] "message" key="value"`: klog's header, in local time. */
 export const textLine = ({severity, timeMs, pid, source, message, fields}: Line): string => {
   const time = new Date(timeMs);
   const date = padded(time.getMonth() + 1, 2) + padded(time.getDate(), 2);
@@ -24,7 +24,7 @@ export const textLine = ({severity, timeMs, pid, source, message, fields}: Line)
 
 const colours: Readonly<Record<Line['severity'], string | undefined>> = {I: undefined, W: '\x1b[33m', E: '\x1b[31m'};
 
-/** A line as a terminal shows it: warnings in yellow, errors in red. */
+/** Returns a line coloured for a terminal: warnings in yellow, errors in red. */
 export const coloured = (line: string, severity: Line['severity']): string => {
   const colour = colours[severity];
   return colour ? `${colour}${line.trimEnd()}\x1b[0m\n` : line;
@@ -32,7 +32,7 @@ export const coloured = (line: string, severity: Line['severity']): string => {
 
 const shown = (value: unknown): string => (value === null || value === undefined ? '<nil>' : JSON.stringify(value));
 
-/** An error with its causes in one line, as people read it. */
+/** Returns an error with its causes on one line. */
 export const errorText = (error: unknown): string => {
   const parts: string[] = [];
   const seen = new Set<unknown>();

@@ -4,7 +4,7 @@ import type {Counter, Meter} from '#src/base/meter.js';
 const metric = {name: 'unhandled_errors_total', help: 'Number of errors that no caller could receive: thrown by callbacks of timers and listeners, or rejections of promises that nobody awaits.'};
 
 /**
- * What becomes of errors that no caller can receive: each is logged and counted, and the rest goes on. The clock hands them over
+ * Handles errors that no caller can receive: each is logged and counted. The clock hands them over
  * (`withErrorHandler`); a program also hands over what reaches its process.
  */
 export class UnhandledErrors {
@@ -15,12 +15,12 @@ export class UnhandledErrors {
     this.#log = log;
   }
 
-  /** Counts in these metrics, too, from now on. */
+  /** Adds a registry in which errors are counted. */
   countIn(meter: Meter): void {
     this.#counters.push(meter.counter(metric));
   }
 
-  /** Takes one. Never throws. */
+  /** Handles an error. Never throws. */
   readonly handle = (error: unknown): void => {
     try {
       for (const counter of this.#counters) counter.add();

@@ -7,7 +7,7 @@ interface ModuleLevel {
 const globbed = (pattern: string): RegExp =>
   new RegExp(`^${pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*').replaceAll('?', '.')}$`);
 
-/** The entries of a `--vmodule` value; a text says what is wrong with it. */
+/** Returns the entries of a `--vmodule` value, or the text of an error. */
 const parseVmodule = (text: string): readonly ModuleLevel[] | string => {
   const levels: ModuleLevel[] = [];
   for (const entry of text.split(',').filter(Boolean)) {
@@ -18,7 +18,7 @@ const parseVmodule = (text: string): readonly ModuleLevel[] | string => {
   return levels;
 };
 
-/** How much detail is told, and by whom. May be changed while the program runs. */
+/** The verbosity, in general and by source. May be changed while the program runs. */
 export class Verbosity {
   level: number;
   #modules: readonly ModuleLevel[];
@@ -31,7 +31,7 @@ export class Verbosity {
     this.#modules = modules;
   }
 
-  /** Whether lines of that level are told by `source`: the first pattern that matches it decides, else the general level. */
+  /** Returns whether lines of a level are logged for `source`: the first matching pattern decides, else the general level. */
   reaches(level: number, source: string): boolean {
     const module = this.#modules.find(({matches}) => matches.test(source));
     return level <= (module?.level ?? this.level);
