@@ -287,8 +287,8 @@ const openApi = async (registry: Registry, discovery: Discovery, {openApi: remot
     import('#src/apiserver/aggregation/merged-openapi.js'),
     import('#src/schema/openapi/render.js'),
   ]);
-  const {schemas, naming, cbor} = registry.settings;
-  const documents = new OpenApiDocuments({schemas, naming, mediaTypes: mediaTypes(naming, cbor !== undefined), groups: () => discovery.groups, version: version.gitVersion});
+  const {schemas, naming, clock, cbor} = registry.settings;
+  const documents = new OpenApiDocuments({schemas, naming, clock, mediaTypes: mediaTypes(naming, cbor !== undefined), groups: () => discovery.groups, version: version.gitVersion});
   const merged = new MergedOpenApi(documents, remote);
   registry.onChange(() => {
     documents.forget();

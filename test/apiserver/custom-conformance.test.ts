@@ -1,6 +1,7 @@
 import test, {type ExecutionContext} from 'ava';
 import type {Status} from '#src/api/status.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
+import {systemClock} from '#src/base/clock.js';
 import {OpenApiDocuments} from '#src/schema/openapi/documents.js';
 import {unpacked} from '#src/schema/openapi/packing.js';
 import {aDefinition, aWidget, definitions, startCustom, widgets} from './custom.js';
@@ -28,7 +29,7 @@ const described = {
 const start = async () => {
   const world = await startCustom();
   const {naming, schemas} = world.server.registry.settings;
-  const documents = new OpenApiDocuments({schemas, naming, groups: () => world.server.discovery.groups, version: 'unversioned'});
+  const documents = new OpenApiDocuments({schemas, naming, clock: systemClock, groups: () => world.server.discovery.groups, version: 'unversioned'});
   world.server.registry.onChange(() => documents.forget());
   const read = async (document: Parameters<typeof unpacked>[0]) => JSON.parse(String(await unpacked(document))) as Json;
   return {

@@ -4,6 +4,7 @@ import test from 'ava';
 import type {Status} from '#src/api/status.js';
 import {versionInfo} from '#src/api/version.js';
 import {versionRoutes} from '#src/apiserver/handlers/version.js';
+import {systemClock} from '#src/base/clock.js';
 import {OpenApiDocuments} from '#src/schema/openapi/documents.js';
 import {unpacked} from '#src/schema/openapi/packing.js';
 import {startWire} from './wire.js';
@@ -162,7 +163,7 @@ compare('the aggregated form says the same', async t => {
 compare('what is passed on to nodes and what runs there is described as the reference data does', async t => {
   const media = {objects: ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf', 'application/cbor'], patches: []};
   const {naming, schemas} = real.server.registry.settings;
-  const documents = new OpenApiDocuments({schemas, naming, groups: () => real.server.discovery.groups, version: 'unversioned', mediaTypes: media});
+  const documents = new OpenApiDocuments({schemas, naming, clock: systemClock, groups: () => real.server.discovery.groups, version: 'unversioned', mediaTypes: media});
   const withoutTexts = (_: string, value: unknown): unknown => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
     return Object.fromEntries(Object.entries(value).filter(([key, inner]) => key !== 'description' || typeof inner !== 'string').sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -6,6 +6,7 @@ import {kinds, type Kind} from '#src/api/kinds.js';
 import {naming, type GroupToken} from '#src/api/naming.js';
 import type {JsonSchema} from '#src/schema/custom/json-schema.js';
 import type {DescribedAddress, DescribedGroup} from '#src/schema/openapi/description.js';
+import {systemClock} from '#src/base/clock.js';
 import {OpenApiDocuments} from '#src/schema/openapi/documents.js';
 import {unpacked, type PackedDocument} from '#src/schema/openapi/packing.js';
 import {WireReader} from '#src/schema/protobuf/wire-reader.js';
@@ -23,7 +24,7 @@ const groups: readonly DescribedGroup[] = [
 ];
 
 const schemas = new Schemas();
-const documents = (name: 'plat' | 'kubernetes') => new OpenApiDocuments({schemas, naming: naming(name), groups: () => groups, version: 'v1.35.0'});
+const documents = (name: 'plat' | 'kubernetes') => new OpenApiDocuments({schemas, naming: naming(name), clock: systemClock, groups: () => groups, version: 'v1.35.0'});
 const bytesOf = async (document: Promise<PackedDocument> | undefined): Promise<Buffer> => unpacked((await document)!);
 const parsed = async (document: Promise<PackedDocument> | undefined): Promise<Json> => JSON.parse(String(await bytesOf(document))) as Json;
 const at = (value: unknown, ...path: readonly string[]): unknown => path.reduce<unknown>((inner, key) => (inner as Json | undefined)?.[key], value);
@@ -63,7 +64,7 @@ test('in the plat naming extensions stand under both prefixes and words are our 
 });
 
 test('every reference of a document is defined in it', async t => {
-  const all = new OpenApiDocuments({schemas, naming: naming('plat'), groups: () => [...groups, ...customGroups()], version: 'v1.35.0'});
+  const all = new OpenApiDocuments({schemas, naming: naming('plat'), clock: systemClock, groups: () => [...groups, ...customGroups()], version: 'v1.35.0'});
   for (const made of [...['api', 'api/v1', 'apis', 'apis/certificates.plat.io/v1', crontabDocument].map(name => all.document(name)), all.swagger()]) {
     const text = String(await bytesOf(made));
     const document = JSON.parse(text) as Json;
@@ -87,7 +88,7 @@ test('the older document says the same without defaults', async t => {
 
 test('documents are made anew when what is served has changed', async t => {
   const served = [...groups];
-  const made = new OpenApiDocuments({schemas, naming: naming('kubernetes'), groups: () => served, version: 'v1.35.0'});
+  const made = new OpenApiDocuments({schemas, naming: naming('kubernetes'), clock: systemClock, groups: () => served, version: 'v1.35.0'});
   const hash = async () => (await made.index()).hash;
   const before = await hash();
   served.pop();
@@ -128,7 +129,7 @@ const customGroups = (source: JsonSchema | undefined = crontabSchema): Described
   },
 ];
 
-const customDocuments = (served: () => readonly DescribedGroup[]) => new OpenApiDocuments({schemas, naming: naming('kubernetes'), groups: served, version: 'v1.35.0'});
+const customDocuments = (served: () => readonly DescribedGroup[]) => new OpenApiDocuments({schemas, naming: naming('kubernetes'), clock: systemClock, groups: served, version: 'v1.35.0'});
 const crontabDocument = 'apis/stable.example-corp.com/v1';
 
 test('a custom resource is described by its definition, and by what every object has', async t => {
@@ -149,6 +150,29 @@ test('a custom resource is described by its definition, and by what every object
   t.deepEqual(at(spec, 'properties', 'maybe'), {format: 'date', pattern: '^a', type: 'string', nullable: true});
   t.deepEqual(at(spec, 'properties', 'whole', 'required'), ['kind', 'apiVersion']);
   t.deepEqual(Object.keys(at(spec, 'properties', 'whole', 'properties') as Json), ['a', 'apiVersion', 'kind', 'metadata']);
+});
+
+test('a definition of very many fields is written in steps, in each form, and says the same', async t => {
+  const count = 5000;
+  const source: JsonSchema = {type: 'object', properties: {spec: {type: 'object', properties: Object.fromEntries(Array.from({length: count}, (_, index) => [`field-${index}`, {type: 'string', enum: ['a']}]))}}};
+  let steps = 0;
+  const clock = {monotonic: () => ++steps / 100};
+  const made = new OpenApiDocuments({schemas, naming: naming('kubernetes'), clock, groups: () => customGroups(source), version: 'v1.35.0'});
+  const stepsOf = async <T>(act: () => Promise<T>): Promise<[number, T]> => {
+    steps = 0;
+    const result = await act();
+    return [steps, result];
+  };
+
+  const [three, document] = await stepsOf(() => parsed(made.document(crontabDocument)));
+  const [two, swagger] = await stepsOf(() => parsed(made.swagger()));
+  const [binary, message] = await stepsOf(() => bytesOf(made.swaggerMessage()));
+
+  const fields = [at(document, 'components', 'schemas'), swagger['definitions']].map(types => at(types, 'com.example-corp.stable.v1.CronTab', 'properties', 'spec', 'properties') as Json);
+  for (const each of fields) t.deepEqual(each, source.properties!['spec']!.properties);
+  t.is(namesIn(message, 9, 1, 2, 25, 1, 2, 25, 1, 1).length, count);
+  t.true([three, two].every(each => each > count), `${three}, ${two}`);
+  t.true(binary > 2 * count, `${binary}`);
 });
 
 test('the list of a custom resource has the name its definition gives it', async t => {
@@ -248,7 +272,7 @@ test('for the list of documents the schema of each definition is read as often w
 // What follows compares with data of the original's release 1.35.
 
 test('documents tell which texts fields take, and of lists and maps which their values are', async t => {
-  const document = await parsed(new OpenApiDocuments({schemas, naming: naming('kubernetes'), groups: () => [{group: '', versions: [{version: 'v1', resources: [resource(kinds.pods), resource(kinds.persistentVolumeClaims)]}]}], version: 'unversioned', mediaTypes: {objects: [], patches: []}}).document('api/v1'));
+  const document = await parsed(new OpenApiDocuments({schemas, naming: naming('kubernetes'), clock: systemClock, groups: () => [{group: '', versions: [{version: 'v1', resources: [resource(kinds.pods), resource(kinds.persistentVolumeClaims)]}]}], version: 'unversioned', mediaTypes: {objects: [], patches: []}}).document('api/v1'));
   const property = (type: string, name: string) => at(document, 'components', 'schemas', `io.k8s.api.core.v1.${type}`, 'properties', name) as Json;
 
   t.deepEqual(property('Container', 'imagePullPolicy')['enum'], ['Always', 'IfNotPresent', 'Never']);
@@ -319,7 +343,7 @@ const plain = (value: unknown, key = ''): unknown => {
 };
 
 compared('documents of all group versions agree with the original', async t => {
-  const made = new OpenApiDocuments({schemas, naming: original, groups: describedGroups, version: 'unversioned', mediaTypes: media});
+  const made = new OpenApiDocuments({schemas, naming: original, clock: systemClock, groups: describedGroups, version: 'unversioned', mediaTypes: media});
   for (const file of readdirSync(join(oracle, 'openapi-v3'))) {
     const name = file.replace('_openapi.json', '').replaceAll('__', '/');
     if (!name.startsWith('api')) continue;

@@ -1,4 +1,5 @@
 import type {Naming} from '#src/api/naming.js';
+import type {Steps} from '#src/base/steps.js';
 import {itemsOf, type JsonSchema} from '#src/schema/custom/json-schema.js';
 import {extension, type Json} from './names.js';
 
@@ -72,23 +73,35 @@ class Writer {
     this.#options = options;
   }
 
-  write(given: JsonSchema): Json {
+  *write(given: JsonSchema): Steps<Json> {
+    yield;
     const schema = this.#options.version === 2 ? reduced(given) : unfolded(given);
     const items = itemsOf(schema);
     const {properties, additionalProperties: additional} = schema;
     const {allOf, anyOf, oneOf, not} = schema;
-    const all = (schemas: readonly JsonSchema[]): Json[] => schemas.map(one => this.write(one));
     const written: Json = {
       ...this.#plain(schema),
-      ...(items ? {items: this.write(items)} : {}),
-      ...(properties ? {properties: Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, this.write(property)]))} : {}),
-      ...(additional === undefined ? {} : {additionalProperties: typeof additional === 'object' ? this.write(additional) : additional}),
-      ...(allOf?.length ? {allOf: all(allOf)} : {}),
-      ...(anyOf?.length ? {anyOf: all(anyOf)} : {}),
-      ...(oneOf?.length ? {oneOf: all(oneOf)} : {}),
-      ...(not ? {not: this.write(not)} : {}),
+      ...(items ? {items: yield* this.write(items)} : {}),
+      ...(properties ? {properties: yield* this.#properties(properties)} : {}),
+      ...(additional === undefined ? {} : {additionalProperties: typeof additional === 'object' ? yield* this.write(additional) : additional}),
+      ...(allOf?.length ? {allOf: yield* this.#all(allOf)} : {}),
+      ...(anyOf?.length ? {anyOf: yield* this.#all(anyOf)} : {}),
+      ...(oneOf?.length ? {oneOf: yield* this.#all(oneOf)} : {}),
+      ...(not ? {not: yield* this.write(not)} : {}),
     };
     return schema['x-kubernetes-embedded-resource'] ? this.#embedded(written, schema) : written;
+  }
+
+  *#properties(properties: Readonly<Record<string, JsonSchema>>): Steps<Json> {
+    const written: [name: string, property: Json][] = [];
+    for (const name of Object.keys(properties)) written.push([name, yield* this.write(properties[name]!)]);
+    return Object.fromEntries(written);
+  }
+
+  *#all(schemas: readonly JsonSchema[]): Steps<Json[]> {
+    const written: Json[] = [];
+    for (const schema of schemas) written.push(yield* this.write(schema));
+    return written;
   }
 
   #plain(schema: JsonSchema): Json {
@@ -120,11 +133,11 @@ class Writer {
   }
 }
 
-/** A custom resource's type as a document defines it, without what marks it as a kind. */
-export const customType = (source: JsonSchema | undefined, preserveUnknownFields: boolean, options: CustomTypeOptions): Json => {
+/** A custom resource's type as a document defines it, without what marks it as a kind. In steps: it may have very many fields. */
+export const customType = function* (source: JsonSchema | undefined, preserveUnknownFields: boolean, options: CustomTypeOptions): Steps<Json> {
   const isOpen = options.version === 2 && (preserveUnknownFields || source?.['x-kubernetes-preserve-unknown-fields'] === true);
   // With fields of its own a type would be taken to have no others.
   if (!source || isOpen) return {type: 'object'};
-  const written = new Writer(options).write(source);
+  const written = yield* new Writer(options).write(source);
   return {...written, properties: {...(written['properties'] as Json | undefined), ...options.fields}};
 };

@@ -1,4 +1,5 @@
 import type {GroupToken, Naming} from '#src/api/naming.js';
+import {stepping, type Steps, type Stepwise} from '#src/base/steps.js';
 import {enumOf} from '#src/schema/facts/enums.js';
 import {registeredGroupVersions} from '#src/schema/facts/group-versions.js';
 import type {SchemaNode, TypeRef} from '#src/schema/node.js';
@@ -56,7 +57,7 @@ export interface DefinitionsOptions<T> {
   /** The resource a type belongs to, where it is a custom one's or that of its lists. */
   custom?(ref: TypeRef): DescribedResource | undefined;
   /** How definitions are kept: far fewer bytes than the objects they are made as. */
-  write(name: string, definition: Json): T;
+  write(name: string, definition: Json): Stepwise<T>;
   /** Definitions by name, shared by documents that hold the same ones. */
   readonly written: Map<string, WrittenDefinition<T>>;
 }
@@ -88,14 +89,15 @@ export class Definitions<T = unknown> {
   }
 
   /** Writes one more of the definitions that were referred to; false once there are none left. */
-  writeOne(): boolean {
+  *writeOne(): Steps<boolean> {
     const [name, node] = this.#open.pop() ?? [];
     if (name === undefined || !node) return false;
     const {written} = this.#options;
     let definition = written.get(name);
     if (!definition) {
       this.#refs = new Map();
-      definition = {content: this.#options.write(name, this.#definition(node)), refs: this.#refs};
+      const made = yield* stepping(this.#definition(node));
+      definition = {content: yield* stepping(this.#options.write(name, made)), refs: this.#refs};
       written.set(name, definition);
     }
     for (const [ref, of] of definition.refs) this.#add(ref, of);
@@ -123,7 +125,7 @@ export class Definitions<T = unknown> {
     return {$ref: `${this.#dialect.refPrefix}${name}`};
   }
 
-  #definition(of: SchemaNode): Json {
+  #definition(of: SchemaNode): Stepwise<Json> {
     const resource = of.ref && this.#options.custom?.(of.ref);
     if (resource) return of.ref?.name === resource.kind.kind ? this.#custom(resource) : this.#customList(resource);
     // The type itself, without what the field that led here adds to it.
@@ -145,11 +147,11 @@ export class Definitions<T = unknown> {
     };
   }
 
-  #custom({kind, schema}: DescribedResource): Json {
+  *#custom({kind, schema}: DescribedResource): Steps<Json> {
     const {source, preserveUnknownFields = false, selectableFields = []} = schema!();
     const {version} = this.#dialect;
     return {
-      ...customType(source, preserveUnknownFields, {naming: this.#naming, version, fields: this.#objectFields('ObjectMeta')}),
+      ...(yield* customType(source, preserveUnknownFields, {naming: this.#naming, version, fields: this.#objectFields('ObjectMeta')})),
       ...this.#marks(kind.group, kind.version, kind.kind, selectableFields),
     };
   }

@@ -1,5 +1,8 @@
+import type {Clock} from '#src/base/clock.js';
+import {encodedInSteps} from '#src/base/json-text-steps.js';
 import {jsonText} from '#src/base/json.js';
-import {nextTurn} from '#src/base/turn.js';
+import {runStepsInPieces, type Steps} from '#src/base/steps.js';
+import {Pieces} from '#src/base/turn.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Schemas} from '#src/schema/schemas.js';
 import {Definitions, openApiV2, openApiV3, type WrittenDefinition} from './definitions.js';
@@ -9,12 +12,13 @@ import {capitalised, type Json} from './names.js';
 import type {Path} from './operation.js';
 import {groupVersionPaths, groupVersionRoot, rootPaths} from './operations.js';
 import {Packing, type PackedDocument} from './packing.js';
-import {definitionMessage, pathMessage, swaggerMessage} from './swagger-message.js';
+import {definitionMessageInSteps, pathMessage, swaggerMessage} from './swagger-message.js';
 import {mediaTypes, pathV2, pathV3, type MediaTypes} from './render.js';
 
 export interface OpenApiOptions {
   readonly schemas: Schemas;
   readonly naming: Naming;
+  readonly clock: Pick<Clock, 'monotonic'>;
   /** What is served, in the order of discovery. Asked for when a document is. */
   readonly groups: () => readonly DescribedGroup[];
   /** The server's version, for example `v1.35.0`. */
@@ -26,25 +30,23 @@ const security = {BearerToken: {description: 'Bearer Token authentication', in: 
 
 const sorted = (paths: readonly Path[]): Path[] => paths.toSorted((a, b) => (a.path < b.path ? -1 : 1));
 
-/** Paths and definitions are written so many at once, some milliseconds' work; between that, whoever else waits for the server has his turn. */
-const atOnce = 16;
-
-/** Calls `step` until it says there is nothing left, in many turns. */
-const inTurns = async (step: () => boolean): Promise<void> => {
-  for (let count = 1; step(); count++) if (count % atOnce === 0) await nextTurn();
+const overAll = function* <T>(items: readonly T[], act: (item: T) => void): Steps<void> {
+  for (const item of items) {
+    act(item);
+    yield;
+  }
 };
 
-const overAll = <T>(items: readonly T[], act: (item: T) => void): Promise<void> => {
-  const left = items.values();
-  return inTurns(() => {
-    const {done, value} = left.next();
-    if (!done) act(value);
-    return !done;
-  });
+const writeAll = function* (definitions: Definitions<unknown>): Steps<void> {
+  while (yield* definitions.writeOne()) yield;
 };
 
 /** A member of a JSON object. */
 const member = (name: string, value: unknown): string => `${JSON.stringify(name)}:${jsonText(value)}`;
+
+const memberInSteps = function* (name: string, value: unknown): Steps<string> {
+  return `${JSON.stringify(name)}:${(yield* encodedInSteps(value)).toString()}`;
+};
 
 type Text = Map<string, WrittenDefinition<string>>;
 
@@ -92,6 +94,7 @@ const customTypes = (resources: readonly DescribedResource[]): ((ref: TypeRef) =
 export class OpenApiDocuments {
   readonly #options: OpenApiOptions;
   readonly #media: MediaTypes;
+  readonly #pieces: Pieces;
   readonly #markOf = marking();
   readonly #v3 = new Map<string, KeptDocument>();
   #served: ReadonlyMap<string, Source> | undefined;
@@ -102,6 +105,7 @@ export class OpenApiDocuments {
   constructor(options: OpenApiOptions) {
     this.#options = options;
     this.#media = options.mediaTypes ?? mediaTypes(options.naming, false);
+    this.#pieces = new Pieces(options.clock);
   }
 
   /** What is served has changed: documents of parts that have are made anew when they are next asked for. */
@@ -178,34 +182,34 @@ export class OpenApiDocuments {
 
   async #versionThree(paths: readonly Path[], text: Text, resources: readonly DescribedResource[]): Promise<PackedDocument> {
     const {schemas, naming} = this.#options;
-    const definitions = new Definitions({schemas, naming, dialect: openApiV3, custom: customTypes(resources), write: member, written: text});
+    const definitions = new Definitions({schemas, naming, dialect: openApiV3, custom: customTypes(resources), write: memberInSteps, written: text});
     const packing = new Packing();
     packing.add(`{"openapi":"3.0.0",${member('info', this.#info())},"paths":{`);
     await this.#writePaths(packing, paths, path => pathV3(naming, definitions, this.#media, path));
     packing.add('},"components":{"schemas":{');
-    await writeDefinitions(packing, definitions);
+    await this.#writeDefinitions(packing, definitions);
     packing.add(`},${member('securitySchemes', security)}}}`);
     return packing.end();
   }
 
   async #versionTwo(): Promise<PackedDocument> {
     const {schemas, naming} = this.#options;
-    const definitions = new Definitions({schemas, naming, dialect: openApiV2, custom: this.#allTypes(), write: member, written: new Map()});
+    const definitions = new Definitions({schemas, naming, dialect: openApiV2, custom: this.#allTypes(), write: memberInSteps, written: new Map()});
     const packing = new Packing();
     packing.add(`{"swagger":"2.0",${member('info', this.#info())},"paths":{`);
     await this.#writePaths(packing, this.#allPaths(), path => pathV2(naming, definitions, this.#media, path));
     packing.add('},"definitions":{');
-    await writeDefinitions(packing, definitions);
+    await this.#writeDefinitions(packing, definitions);
     packing.add(`},${member('securityDefinitions', security)},${member('security', [{BearerToken: []}])}}`);
     return packing.end();
   }
 
   async #versionTwoMessage(): Promise<PackedDocument> {
     const {schemas, naming} = this.#options;
-    const definitions = new Definitions({schemas, naming, dialect: openApiV2, custom: this.#allTypes(), write: definitionMessage, written: new Map()});
+    const definitions = new Definitions({schemas, naming, dialect: openApiV2, custom: this.#allTypes(), write: definitionMessageInSteps, written: new Map()});
     const paths: Buffer[] = [];
-    await overAll(sorted(this.#allPaths()), path => void paths.push(pathMessage(path.path, pathV2(naming, definitions, this.#media, path))));
-    await inTurns(() => definitions.writeOne());
+    await this.#inPieces(overAll(sorted(this.#allPaths()), path => void paths.push(pathMessage(path.path, pathV2(naming, definitions, this.#media, path)))));
+    await this.#inPieces(writeAll(definitions));
     const frame = {swagger: '2.0', info: this.#info(), securityDefinitions: security, security: [{BearerToken: []}]};
     return Packing.whole(swaggerMessage(frame, paths, definitions.sorted().map(([, content]) => content)));
   }
@@ -220,14 +224,21 @@ export class OpenApiDocuments {
 
   #writePaths(packing: Packing, paths: readonly Path[], render: (path: Path) => Json): Promise<void> {
     let separator = '';
-    return overAll(sorted(paths), path => {
-      packing.add(`${separator}${member(path.path, render(path))}`);
-      separator = ',';
-    });
+    return this.#inPieces(
+      overAll(sorted(paths), path => {
+        packing.add(`${separator}${member(path.path, render(path))}`);
+        separator = ',';
+      }),
+    );
+  }
+
+  async #writeDefinitions(packing: Packing, definitions: Definitions<string>): Promise<void> {
+    await this.#inPieces(writeAll(definitions));
+    await this.#inPieces(overAll([...definitions.sorted().entries()], ([index, [, content]]) => packing.add(index === 0 ? content : `,${content}`)));
+  }
+
+  /** Many paths and definitions are a lot of work, and so is one definition of very many fields. */
+  #inPieces(work: Steps<void>): Promise<void> {
+    return runStepsInPieces(work, this.#pieces);
   }
 }
-
-const writeDefinitions = async (packing: Packing, definitions: Definitions<string>): Promise<void> => {
-  await inTurns(() => definitions.writeOne());
-  for (const [index, [, content]] of definitions.sorted().entries()) packing.add(index === 0 ? content : `,${content}`);
-};

@@ -1,6 +1,7 @@
 import {createHash} from 'node:crypto';
 import {promisify} from 'node:util';
 import {constants, createGzip, gunzip} from 'node:zlib';
+import {ownTurn} from '#src/base/turn.js';
 
 /** A document as it is kept: a tenth of its size. Its hash is its ETag. */
 export interface PackedDocument {
@@ -18,6 +19,8 @@ export const unpacked = ({packed}: PackedDocument): Promise<Buffer> => unzip(pac
 
 /** So much text is gathered before it is compressed, elsewhere than on this thread. */
 const gatheredLength = 64 << 10;
+/** So many bytes are hashed in one turn of the event loop. */
+const hashedAtOnce = 1 << 20;
 
 /** Packs a document while it is written piece by piece, so that it never exists as a whole. */
 export class Packing {
@@ -46,9 +49,12 @@ export class Packing {
   }
 
   /** Packs what is already whole. */
-  static whole(bytes: Buffer): Promise<PackedDocument> {
+  static async whole(bytes: Buffer): Promise<PackedDocument> {
     const packing = new Packing();
-    packing.#write(bytes);
+    for (let at = 0; at < bytes.length; at += hashedAtOnce) {
+      if (at > 0) await ownTurn();
+      packing.#write(bytes.subarray(at, at + hashedAtOnce));
+    }
     return packing.end();
   }
 

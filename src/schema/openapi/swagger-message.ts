@@ -1,12 +1,21 @@
+import {weightLeft} from '#src/base/json-weight.js';
+import {jsonText} from '#src/base/json.js';
+import type {Steps} from '#src/base/steps.js';
+
 /** Parts of a document: parsed JSON of a shape that OpenAPI 2.0 gives. */
 type Json = unknown;
 type Fields = Readonly<Record<string, readonly [number: number, type: FieldType]>>;
+
+/** A field of a message and its value. */
+type Part = readonly [number: number, type: FieldType, value: Json];
 
 /** How a value is written: its wire type and its bytes without tag; a message brings its own length. */
 interface FieldType {
   readonly wire: 0 | 1 | 2;
   readonly isList?: boolean;
   encode(value: Json): Buffer;
+  /** What a message holds. */
+  parts?(value: Json): readonly Part[];
 }
 
 const varint = (value: number): Buffer => {
@@ -17,11 +26,12 @@ const varint = (value: number): Buffer => {
   }
 };
 
-const entry = (number: number, {wire, encode}: FieldType, value: Json): Buffer => {
-  const bytes = encode(value);
+const tagged = (number: number, {wire}: FieldType, bytes: Buffer): Buffer => {
   const tag = varint(number * 8 + wire);
   return Buffer.concat(wire === 2 ? [tag, varint(bytes.length), bytes] : [tag, bytes]);
 };
+
+const entry = (number: number, type: FieldType, value: Json): Buffer => tagged(number, type, type.encode(value));
 
 const field = (number: number, type: FieldType, value: Json): Buffer =>
   type.isList ? Buffer.concat((value as Json[]).map(item => entry(number, type, item))) : entry(number, type, value);
@@ -37,44 +47,50 @@ const flag: FieldType = {wire: 0, encode: value => varint(value ? 1 : 0)};
 const integer: FieldType = {wire: 0, encode: value => varint(value as number)};
 const float: FieldType = {wire: 1, encode: value => double(value as number)};
 const listOf = (type: FieldType): FieldType => ({...type, isList: true});
+const messageOf = (parts: (value: Json) => readonly Part[]): FieldType => ({wire: 2, parts, encode: value => Buffer.concat(parts(value).map(part => field(...part)))});
 /** A message of one field. */
-const within = (number: number, type: FieldType): FieldType => ({wire: 2, encode: value => field(number, type, value)});
+const within = (number: number, type: FieldType): FieldType => messageOf(value => [[number, type, value]]);
 /** Any value, as YAML: JSON is that too. */
 const any: FieldType = within(2, {wire: 2, encode: value => Buffer.from(`${jsonText(value)}\n`)});
 
-const named = (type: FieldType): FieldType => ({
-  wire: 2,
-  encode: value => {
+const named = (type: FieldType): FieldType =>
+  messageOf(value => {
     const [name, content] = value as [string, Json];
-    return Buffer.concat([entry(1, text, name), entry(2, type, content)]);
-  },
-});
+    return [[1, text, name], [2, type, content]];
+  });
 
 /** A map, as messages have it: entries with names under one number. */
-const mapOf = (type: FieldType, number = 1): FieldType => ({
-  wire: 2,
-  encode: value => field(number, listOf(named(type)), Object.entries(value as object)),
-});
+const mapOf = (type: FieldType, number = 1): FieldType => messageOf(value => [[number, listOf(named(type)), Object.entries(value as object)]]);
 
 /** A message with fields by their JSON names; names beginning with x- go to the extensions. Asked for fields when a value is there: schemas hold schemas. */
-const message = (fields: () => Fields, extensions?: number): FieldType => ({
-  wire: 2,
-  encode(value) {
+const message = (fields: () => Fields, extensions?: number): FieldType =>
+  messageOf(value => {
     const known = fields();
-    const parts: Buffer[] = [];
+    const parts: Part[] = [];
     for (const [name, content] of Object.entries(value as object) as [string, Json][]) {
       const declared = known[name];
-      if (declared) parts.push(field(...declared, content));
-      else if (extensions !== undefined && name.startsWith('x-')) parts.push(entry(extensions, named(any), [name, content]));
+      if (declared) parts.push([...declared, content]);
+      else if (extensions !== undefined && name.startsWith('x-')) parts.push([extensions, named(any), [name, content]]);
     }
-    return Buffer.concat(parts);
-  },
-});
+    return parts;
+  });
 
-const choice = (choose: (value: Json) => readonly [number, FieldType]): FieldType => ({
-  wire: 2,
-  encode: value => field(...choose(value), value),
-});
+const choice = (choose: (value: Json) => readonly [number, FieldType]): FieldType => messageOf(value => [[...choose(value), value]]);
+
+/** A value of this weight is encoded in one go. */
+const weightAtOnce = 500;
+
+const encodedInSteps = function* (type: FieldType, value: Json): Steps<Buffer> {
+  if (!type.parts || weightLeft(value, weightAtOnce) >= 0) return type.encode(value);
+  const encoded: Buffer[] = [];
+  for (const [number, of, content] of type.parts(value)) {
+    for (const item of of.isList ? (content as readonly Json[]) : [content]) {
+      encoded.push(tagged(number, of, yield* encodedInSteps(of, item)));
+      yield;
+    }
+  }
+  return Buffer.concat(encoded);
+};
 
 const schema: FieldType = message(
   () => ({
@@ -187,10 +203,14 @@ export const pathMessage = (path: string, item: Json): Buffer => entry(2, named(
 /** A definition as a piece of a document's message. */
 export const definitionMessage = (name: string, definition: Json): Buffer => entry(1, named(schema), [name, definition]);
 
+/** The same in steps: a definition may have very many fields. */
+export const definitionMessageInSteps = function* (name: string, definition: Json): Steps<Buffer> {
+  return tagged(1, named(schema), yield* encodedInSteps(named(schema), [name, definition]));
+};
+
 /**
  * The binary form of an OpenAPI 2.0 document (gnostic's openapi.v2.Document), which clients before 1.27 read nothing but, from its pieces. Covers
  * what our documents hold.
  */
 export const swaggerMessage = (rest: Json, paths: readonly Buffer[], definitions: readonly Buffer[]): Buffer =>
-  Buffer.concat([frame.encode(rest), entry(8, ready, Buffer.concat(paths)), entry(9, ready, Buffer.concat(definitions))]);import {jsonText} from '#src/base/json.js';
-
+  Buffer.concat([frame.encode(rest), entry(8, ready, Buffer.concat(paths)), entry(9, ready, Buffer.concat(definitions))]);
