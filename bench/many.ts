@@ -67,7 +67,7 @@ const beside = async (url: URL, agent: https.Agent, act: () => Promise<string>):
   return {note: await acted, ms: performance.now() - startedAt, took: took.sort((a, b) => a - b)};
 };
 
-const within = (figure: number, bar: number, unit: string): string => `${figure <= bar ? 'within' : 'BEYOND'} ${bar} ${unit}`;
+const within = (value: number, limit: number, unit: string): string => `${value <= limit ? 'within' : 'BEYOND'} ${limit} ${unit}`;
 
 /**
  * The cost of a large collection and large bodies: the longest block of the server's event loop, the latency of other requests, and memory. The server, the load and the GETs

@@ -70,9 +70,9 @@ const listRow = async (plane: Running): Promise<Row> => {
   const plain = await bare(plane, bytes);
   const load = {...plane.pki, path, clients: 1};
   const baseline = 1000 / (await precise({...load, url: plain.url}));
-  const figure = 1000 / (await precise({...load, url: plane.url}));
+  const value = 1000 / (await precise({...load, url: plane.url}));
   plain.close();
-  return row('LIST 10,000 objects', figure, 'ms', {baseline, note: `${Math.round(bytes.length / 1e6)} MB, one client; the ratio is time over time`});
+  return row('LIST 10,000 objects', value, 'ms', {baseline, note: `${Math.round(bytes.length / 1e6)} MB, one client; the ratio is time over time`});
 };
 
 const precise = async (load: Omit<Load, 'version' | 'headers' | 'warmupMs' | 'measureMs'>): Promise<number> => {

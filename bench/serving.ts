@@ -85,10 +85,10 @@ export const servingRows = async (): Promise<Row[]> => {
     plain.close();
     const httpServer = createHttpServer(handler, {clock: systemClock, random: systemRandom});
     const listener = await listen({clock: systemClock, bindAddress: '127.0.0.1', port: 0, tls, handler: httpServer});
-    const figure = await measured(listener.port, version, tls);
+    const measurement = await measured(listener.port, version, tls);
     await listener.close();
-    const note = `${clients} clients, ${body.length} bytes; ${figure.cpuUs} µs of CPU an answer, beside ${baseline.cpuUs} of a bare TLS server`;
-    rows.push(row(`GET through the HTTP server, ${version}`, figure.perSecond, '/s', {baseline: baseline.perSecond, note}));
+    const note = `${clients} clients, ${body.length} bytes; ${measurement.cpuUs} µs of CPU an answer, beside ${baseline.cpuUs} of a bare TLS server`;
+    rows.push(row(`GET through the HTTP server, ${version}`, measurement.perSecond, '/s', {baseline: baseline.perSecond, note}));
   }
   return [...rows, await fanOut(tls)];
 };

@@ -47,20 +47,20 @@ const read = line => {
 const notText = /[\0-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f]/g;
 
 /** Returns the line for the terminal: with the test's path in the repository, and without control characters. */
-const told = line => (isEverything ? line.replace(/\b(?:together › \d+|test) › /, '') : line).replaceAll(notText, '\uFFFD');
+const withPath = line => (isEverything ? line.replace(/\b(?:together › \d+|test) › /, '') : line).replaceAll(notText, '\uFFFD');
 
 let rest = '';
 child.stdout.setEncoding('utf8').on('data', text => {
   const lines = (rest + text).split('\n');
   rest = lines.pop();
   for (const line of lines) {
-    console.log(told(line));
+    console.log(withPath(line));
     read(line);
   }
 });
 
 child.on('close', code => {
-  if (rest) console.log(told(rest));
+  if (rest) console.log(withPath(rest));
   read(rest);
   if (code !== 0 && counts.failed === 0) counts.failed = 1;
   if (reasons.size > 0) console.log(`\nskipped because:\n${[...reasons].map(reason => `  ${reason}\n`).join('')}`);
