@@ -1,13 +1,13 @@
 import type {HttpConnection, HttpReply, HttpRequest} from './http-connection.js';
 
-/** Where a bearer token comes from, fresh at every request. */
+/** A source of bearer tokens, asked for each request. */
 export interface TokenSource {
   token(): Promise<string>;
-  /** The server did not accept the last one: get another. */
+  /** Called when the server rejected the last token: the next is new. */
   reset(): void;
 }
 
-/** A connection over which requests prove themselves with a token. The connection is shared and stays its owner's to close. */
+/** Returns a connection that adds a bearer token to requests. The underlying connection is shared and closed by its owner. */
 export const withBearerToken = (connection: HttpConnection, source: TokenSource): HttpConnection => {
   const authorized = async <R extends HttpReply | undefined>(request: HttpRequest, run: (request: HttpRequest) => Promise<R>): Promise<R> => {
     const attempt = (token: string) => run({...request, headers: {...request.headers, authorization: `Bearer ${token}`}});

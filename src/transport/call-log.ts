@@ -11,17 +11,17 @@ export interface SentCall {
   readonly body?: string | Uint8Array | undefined;
 }
 
-/** What came back, as far as a log may tell of it. */
+/** The loggable parts of a response. */
 export interface CallAnswer {
   readonly status?: number | string | undefined;
   readonly body?: string | Uint8Array | undefined;
 }
 
-/** What each verbosity adds: calls, their headers, their bodies, the command that repeats them. */
+/** What each verbosity adds: calls, headers, bodies, an equivalent command. */
 const [calls, headers, bodies, commands] = [6, 7, 8, 9];
 const maxVerbosity = 10;
 
-/** Tells of calls that go out to other servers, without secrets, tokens and keys. `--vmodule=roundtrip=6` asks for these lines alone. */
+/** Logs outgoing calls, without secrets, tokens and keys. `--vmodule=roundtrip=6` asks for these lines alone. */
 export class CallLog {
   readonly #log: Log;
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -31,7 +31,7 @@ export class CallLog {
     this.#clock = clock;
   }
 
-  /** Runs a call and tells of it. What it tells is asked for only where it is told. */
+  /** Runs a call and logs it. The callbacks run only when the lines are logged. */
   run<A>(sent: () => SentCall, act: () => Promise<A>, answered: (answer: A) => CallAnswer): Promise<A> {
     const log = this.#log.v(calls);
     return log === noLog ? act() : this.#logged(log, sent(), act, answered);

@@ -42,7 +42,7 @@ export class Channel {
     this.#sessions = sessions;
   }
 
-  /** Certificates that are none are reported here, not at the first request. */
+  /** Invalid certificates are reported here, not at the first request. */
   static async open(settings: ConnectionSettings, {ca, pair}: TlsMaterial, clock: Clock): Promise<Channel> {
     const {server, trust, source, proxyUrl} = settings;
     const material = {...(ca ? {ca} : {}), ...pair};
@@ -85,7 +85,7 @@ export class Channel {
     }
   }
 
-  /** Takes nothing new; what is under way goes on to its end. */
+  /** Accepts no new requests; those in progress continue. */
   close(): void {
     this.#sessions?.close();
     this.#pool.close().catch(() => {});

@@ -5,7 +5,7 @@ import {pluginCredentials} from './plugins/credentials.js';
 import type {CredentialSource, Proof} from './proof.js';
 import type {ClientIdentity, ConnectionSettings, Impersonation} from './settings.js';
 
-/** How long a token read from a file is believed to be the latest. */
+/** How long a token read from a file is cached. */
 const tokenAgeMs = 50_000;
 
 export const credentialSource = ({identity, source}: ConnectionSettings, clock: Clock): CredentialSource => {
@@ -29,7 +29,7 @@ const impersonationHeaders = ({user, uid, groups, extra}: Impersonation): (reado
   ...Object.entries(extra).flatMap(([key, values]) => values.map(value => [`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`, value] as const)),
 ];
 
-/** A token that someone else renews in its file. While the file cannot be read, the last token goes on being used. */
+/** A token that is renewed in its file. While the file cannot be read, the last token is used. */
 class TokenFile implements CredentialSource {
   readonly #file: string;
   readonly #always: Proof['headers'];

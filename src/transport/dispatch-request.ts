@@ -2,19 +2,19 @@ import type {Dispatcher} from 'undici';
 
 export interface HttpHead {
   readonly status: number;
-  /** A response header by its lower-case name. */
+  /** Returns a response header by its lower-case name. */
   header(name: string): string | undefined;
 }
 
-/** Takes a streamed body. Nothing comes after `end`. */
+/** Receives a streamed body. No call follows `end`. */
 export interface StreamSink {
-  /** The head of the answer, before all else. */
+  /** Called first, with the response head. */
   begin?(head: HttpHead): void;
   data(chunk: Buffer): void;
   end(error?: unknown): void;
 }
 
-/** Runs one request. With a sink the body of a 200 goes there and the promise resolves to undefined at the head; otherwise it resolves to the whole answer. */
+/** Runs one request. With a sink the body of a 200 goes there and the promise resolves to undefined at the head; otherwise it resolves to the whole response. */
 export const dispatchRequest = (
   pool: Dispatcher,
   options: Dispatcher.DispatchOptions,
@@ -90,7 +90,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
 
   #fail(error: unknown): void {
     if (!this.#settle()) return;
-    // Whoever aborted a stream need not be told that it is over.
+    // An aborted stream is not notified of its end.
     if (this.#isStreaming) {
       if (!this.#requester.signal?.aborted) this.#requester.sink!.end(error);
     } else this.#requester.reject(error);

@@ -1,13 +1,13 @@
 import {Duplex} from 'node:stream';
 
-/** What an end holds that is not read yet, before the other end has to wait. */
+/** The maximum number of unread bytes before the writer has to wait. */
 const heldBytes = 64 << 10;
 
-/** One end of a connection within this process. The platform's HTTP treats it as a socket, on which there is nothing to set. */
+/** One end of an in-process connection. Node's HTTP treats it as a socket without options. */
 export class PairedEnd extends Duplex {
   #other: PairedEnd | undefined;
   #hasEnd = false;
-  /** The other end waits until what it wrote is read. */
+  /** The writer waits until its data is read. */
   #taken: (() => void) | undefined;
 
   constructor() {
@@ -73,7 +73,7 @@ for (const name of ['setKeepAlive', 'setNoDelay', 'setTimeout', 'ref', 'unref'])
   });
 }
 
-/** The two ends of a connection within this process: what one writes the other reads, no faster than it does. */
+/** Returns the two ends of an in-process connection with back-pressure. */
 export const duplexPair = (): readonly [PairedEnd, PairedEnd] => {
   const pair = [new PairedEnd(), new PairedEnd()] as const;
   pair[0].join(pair[1]);

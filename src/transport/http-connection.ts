@@ -16,7 +16,7 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** How long to wait for the answer to begin, and between its parts. */
+  /** The timeout for the response head, and between parts of the body. */
   readonly timeoutMs?: number;
 }
 
@@ -24,24 +24,24 @@ export interface HttpReply extends HttpHead {
   readonly body: Buffer;
 }
 
-/** A server with the credentials to talk to it. Connections are kept and shared by all who hold it. */
+/** A server and the credentials for it. Its connections are reused by all holders. */
 export interface HttpConnection extends AsyncDisposable {
   readonly server: string;
-  /** The whole answer, whatever its status. Rejects when the server was not reached, in one line. */
+  /** Resolves to the whole response, whatever its status. Rejects with a one-line error when the server was not reached. */
   send(request: HttpRequest): Promise<HttpReply>;
-  /** Resolves at the head of the answer; a body with status 200 then streams into `sink` until it ends or the signal aborts. Other answers come whole. */
+  /** Resolves at the response head; a body with status 200 then streams into `sink` until it ends or the signal aborts. Other responses are returned whole. */
   stream(request: HttpRequest, sink: StreamSink): Promise<HttpReply | undefined>;
-  /** Whether streams end in an error by themselves when the connection is dead. Connects to find out, and rejects when the server was not reached. */
+  /** Resolves to whether streams fail by themselves when the connection is dead. Connects to find out; rejects when the server was not reached. */
   isProbed(): Promise<boolean>;
 }
 
 export interface ConnectionOptions {
   readonly clock: Clock;
-  /** Where calls are told of, for those who ask for it. */
+  /** The log of calls. */
   readonly log?: Log | undefined;
 }
 
-/** How often files with certificates are looked at for a new content. */
+/** How often certificate files are checked for changes. */
 const materialAgeMs = 10_000;
 const defaultTimeoutMs = 120_000;
 
@@ -99,7 +99,7 @@ class PooledConnection implements HttpConnection {
     return this.#channel.destroy();
   }
 
-  /** Sends with fresh credentials; one more time with fresher ones when the first were not accepted. */
+  /** Sends with current credentials, and once more with new ones if they were rejected. */
   async #authenticated<R extends HttpReply | undefined>(
     request: HttpRequest,
     run: (channel: Channel, options: ChannelRequest) => Promise<R>,
@@ -130,7 +130,7 @@ class PooledConnection implements HttpConnection {
     if (this.#isReloadable || proof.pair) await this.#reload(proof);
   }
 
-  /** Goes over to new connections when certificates changed. Requests under way end on the old ones. */
+  /** Switches to new connections when certificates changed. Requests in progress end on the old ones. */
   async #reload(proof: Proof): Promise<void> {
     const isDue = this.#isReloadable && this.#clock.monotonic() - this.#checkedAt > materialAgeMs;
     if (!isDue && (!proof.pair || proof.pair.cert === this.#material.pair?.cert)) return this.#reloading;
@@ -141,7 +141,7 @@ class PooledConnection implements HttpConnection {
   }
 
   async #renew({pair}: Proof): Promise<void> {
-    // While files are being replaced they may be missing or not fit together: what works goes on working.
+    // Files that are being replaced may be missing or inconsistent: the old material stays in use.
     const read = await readMaterial(this.#settings).catch(() => this.#material);
     const material = pair ? {...read, pair} : read;
     if (sameMaterial(material, this.#material)) return;

@@ -8,7 +8,7 @@ export interface ClusterEnvironment {
   readonly root?: string;
 }
 
-/** The settings a pod finds in itself, in the first vocabulary that fits; undefined outside of a pod. */
+/** Returns the in-cluster settings of a pod, in the first matching vocabulary; undefined outside of a pod. */
 export const inClusterSettings = async (namings: readonly Naming[], {env, root = ''}: ClusterEnvironment): Promise<ConnectionSettings | undefined> => {
   for (const naming of namings) {
     const directory = `${root}/var/run/secrets/${naming.domain}/serviceaccount`;

@@ -4,7 +4,7 @@ import type {Duplex} from 'node:stream';
 import type {TLSSocket} from 'node:tls';
 import type {Clock} from '#src/base/clock.js';
 
-/** One call of a server. The whole answer is read; redirects are answers like others. */
+/** One call of a server. The whole response is read; redirects are not followed. */
 export interface Call {
   readonly method: string;
   /** As URLs have it: with the port only where it was said. */
@@ -14,7 +14,7 @@ export interface Call {
   readonly body: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** An answer with a longer body is refused. */
+  /** A response with a longer body is rejected. */
   readonly maxBytes: number;
 }
 
@@ -24,15 +24,15 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** A server's connections, kept from call to call. */
+/** Calls a server over reused connections. */
 export interface KeepAliveCalls {
-  /** Rejects with why there is no answer, in the words that clients of the original know. */
+  /** Rejects with the error of a missing response, in Go's wording. */
   send(call: Call): Promise<Answer>;
-  /** Ends what is under way and closes all connections. */
+  /** Aborts calls in progress and closes all connections. */
   close(): void;
 }
 
-/** Of a server that is called often by many at once; more than these are opened and closed again. */
+/** The maximum number of idle connections kept. */
 const maxIdle = 25;
 
 class DialingAgent extends Agent {
@@ -51,7 +51,7 @@ class DialingAgent extends Agent {
   }
 }
 
-/** Why waiting ended. */
+/** The reason a call was aborted. */
 export class CallAborted extends Error {
   readonly isCanceled: boolean;
 
@@ -61,7 +61,7 @@ export class CallAborted extends Error {
   }
 }
 
-/** The answer began and then broke off, or was too long. */
+/** The response broke off or was too long. */
 export class BrokenResponse extends Error {}
 
 /** Calls a server over connections that `dial` opens. */

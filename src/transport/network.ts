@@ -3,13 +3,13 @@ import {connect, isIP, type Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
 
-/** How the machines around this one are reached. What fails is told in the words that clients of the original know. */
+/** The network port. Errors use Go's wording. */
 export interface Network {
-  /** Connects to a port. Rejects with why nobody answers. */
+  /** Connects to a port. Rejects with the dial error. */
   dial(host: string, port: string): Promise<Socket>;
-  /** The addresses of a host by name; an address is its own. Rejects with why there are none. */
+  /** Resolves a host name to addresses; an address resolves to itself. Rejects if there are none. */
   resolve(host: string): Promise<readonly string[]>;
-  /** Connects to a server within this process, which nobody can stand in for; undefined where no such server has the address. Rejects with why it does not answer. */
+  /** Connects to an in-process server, which cannot be impersonated; undefined if none has the address. Rejects with the dial error. */
   within?(host: string, port: string): Promise<Duplex> | undefined;
 }
 
@@ -34,7 +34,7 @@ export const endpoint = (host: string, port: string | number): string => `${host
 
 type DialError = NodeJS.ErrnoException & {readonly address?: string; readonly errors?: readonly DialError[]};
 
-/** Why no connection came about, from what the platform says of it. */
+/** Returns the dial error for an error of the platform. */
 export const dialError = (host: string, port: string, error: DialError): Error => {
   // Of several addresses that were tried the first tells.
   const first = error.errors?.[0] ?? error;

@@ -3,7 +3,7 @@ export interface ClientPair {
   readonly key: string;
 }
 
-/** What one request proves itself with. */
+/** The credentials of one request. */
 export interface Proof {
   /** Header names and values; a name may come several times. */
   readonly headers: readonly (readonly [string, string])[];
@@ -11,9 +11,9 @@ export interface Proof {
   readonly pair?: ClientPair;
 }
 
-/** The credentials of a connection, fresh at every request. */
+/** A source of credentials, asked for each request. */
 export interface CredentialSource {
   proof(): Proof | Promise<Proof>;
-  /** The server did not accept what was last given: forget everything cached. */
+  /** Called when the server rejected the last credentials: discards everything cached. */
   reset(): void;
 }

@@ -9,19 +9,19 @@ import {systemNetwork} from './network.js';
 import {peerChain} from './peer-chain.js';
 import type {ClientPair} from './proof.js';
 
-/** How a server that is called over TLS is known, and how it may know us. */
+/** How a TLS server is verified, and the client certificate for it. */
 export interface BackendTrust {
-  /** Who vouches for it; the authorities of the platform when absent. */
+  /** The trusted authorities; the platform's when absent. */
   readonly anchors?: TrustAnchors | undefined;
   /** The name its certificate must carry. */
   readonly serverName: string;
-  /** Whoever answers is believed. */
+  /** Skips verification. */
   readonly insecure?: boolean;
-  /** Shown to a server that asks for it. */
+  /** The client certificate. */
   readonly pair?: ClientPair | undefined;
 }
 
-/** A place to call over TLS. */
+/** The address of a TLS server. */
 export interface SecureAddress {
   readonly host: string;
   readonly port: number;
@@ -30,7 +30,7 @@ export interface SecureAddress {
 
 const handshakeTimeoutMs = 10_000;
 
-/** The authorities of a bundle in PEM; blocks that are no certificates are passed over. Throws when it holds none. */
+/** Returns the certificates of a PEM bundle; other blocks are ignored. Throws when it has none. */
 export const readAnchors = (pem: string): TrustAnchors => {
   const found: Certificate[] = [];
   let problem = pem.trim() === '' ? 'no valid certificate authority data seen' : 'unable to parse bytes as PEM block';
@@ -55,7 +55,7 @@ export const dialSecurely = async ({host, port, trust}: SecureAddress, clock: Cl
 /** Shakes hands over a connection. Rejects with why that failed, in the words that clients of the original know, and hangs up then. */
 export const handshake = (connection: Socket, trust: BackendTrust, clock: Clock): Promise<TLSSocket> =>
   new Promise((resolve, reject) => {
-    // The certificate is judged below, by the clock that was given.
+    // The certificate is verified below, with the given clock.
     const socket = connect({
       socket: connection,
       servername: isAddress(trust.serverName) ? '' : trust.serverName,

@@ -3,17 +3,17 @@ import type {Naming} from '#src/api/naming.js';
 /** Content that is given, or read from a file whenever it is needed. */
 export type Material = {readonly data: string} | {readonly file: string};
 
-/** How the server is known. */
+/** How the server is verified. */
 export interface ServerTrust {
-  /** The authorities that vouch for it; the system's when absent. */
+  /** The trusted authorities; the system's when absent. */
   readonly ca?: Material;
   /** The name its certificate must carry, if not the one it is reached by. */
   readonly serverName?: string;
-  /** Whoever answers is believed. */
+  /** Skips verification. */
   readonly insecure?: boolean;
 }
 
-/** Whom every request is to be taken for, beside the user the credentials prove. */
+/** The impersonated user of every request. */
 export interface Impersonation {
   readonly user: string;
   readonly uid?: string;
@@ -21,7 +21,7 @@ export interface Impersonation {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** How to prove who we are. */
+/** The client's credentials. */
 export interface ClientIdentity {
   readonly certificate?: {readonly cert: Material; readonly key: Material};
   readonly token?: string;
@@ -29,7 +29,7 @@ export interface ClientIdentity {
   readonly tokenFile?: string;
   readonly basic?: {readonly username: string; readonly password: string};
   readonly impersonate?: Impersonation;
-  /** What proves the user otherwise: a program, or an OpenID Connect provider. */
+  /** A credential plugin: a program, or an OpenID Connect provider. */
   readonly plugin?: ExecPlugin | OidcProvider;
 }
 
@@ -68,7 +68,7 @@ export interface OidcProvider {
   readonly ca?: Material;
 }
 
-/** Where an API server is and how to talk to it. */
+/** The connection settings of an API server. */
 export interface ConnectionSettings {
   /** Scheme, host and port, with a path where it is served under one. */
   readonly server: string;

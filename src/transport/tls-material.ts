@@ -3,7 +3,7 @@ import type {ClientPair} from './proof.js';
 import {oneLine} from './one-line.js';
 import type {ConnectionSettings, Material} from './settings.js';
 
-/** What a TLS connection is made with, as content. */
+/** The certificates and keys of a TLS connection. */
 export interface TlsMaterial {
   readonly ca?: string;
   readonly pair?: ClientPair;
@@ -23,7 +23,7 @@ export const readMaterial = async ({trust, identity, source}: ConnectionSettings
 export const sameMaterial = (one: TlsMaterial, other: TlsMaterial): boolean =>
   one.ca === other.ca && one.pair?.cert === other.pair?.cert && one.pair?.key === other.pair?.key;
 
-/** Whether any of it is in files, and so may change. */
+/** Whether any of it is read from files, and may change. */
 export const isReloadable = ({trust, identity}: ConnectionSettings): boolean =>
   [trust.ca, identity.certificate?.cert, identity.certificate?.key].some(material => material !== undefined && 'file' in material);
 

@@ -15,11 +15,11 @@ export interface BackendTls {
   readonly pair?: {readonly cert: string | Buffer; readonly key: string | Buffer} | undefined;
   /** The name its certificate must bear; else that of the host. */
   readonly serverName?: string | undefined;
-  /** Whoever answers is believed. */
+  /** Skips verification. */
   readonly insecure?: boolean | undefined;
 }
 
-/** Who is called. */
+/** The address of a backend. */
 export interface Backend {
   readonly scheme: 'http' | 'https';
   readonly host: string;
@@ -41,7 +41,7 @@ const idleTimeoutMs = 90_000;
 /** `host:port` of a backend. */
 export const authority = ({host, port}: Pick<Backend, 'host' | 'port'>): string => endpoint(host, port);
 
-/** Opens a connection to a backend. Rejects with `Unreached`. */
+/** Opens a connection to a backend; rejects with `Unreached`. */
 const open = async (options: BackendsOptions, backend: Backend): Promise<Duplex> => {
   try {
     return await inTime(reach(options, backend), backend, options.clock);
@@ -114,14 +114,14 @@ const trustOf = (tls: BackendTls, host: string): BackendTrust => ({
 export interface BackendsOptions {
   readonly network: Network;
   readonly clock: Clock;
-  /** Where calls are told of, for those who ask for it. */
+  /** The log of calls. */
   readonly log?: Log | undefined;
 }
 
 /** The connections to backends. Those of ordinary calls are kept for the next one; one that is to speak another protocol is made for that alone. */
 export interface Backends extends Disposable {
   readonly clock: Clock;
-  /** Tells of calls. */
+  /** The log of calls. */
   readonly calls: CallLog;
   /** Keeps connections to one backend under its name. */
   readonly kept: Agent;

@@ -6,7 +6,7 @@ import {authority, Unreached, type Addressed, type Backend, type Backends} from 
 import {answerHeaders, requestHeaders, type HeaderRecord} from './headers.js';
 import {requestError} from './errors.js';
 
-/** A request that somebody else answers. */
+/** A request relayed to a backend. */
 export interface RelayRequest {
   readonly request: ApiRequest;
   readonly to: Backend;
@@ -24,7 +24,7 @@ export interface RelayRequest {
   readonly timeoutMs?: number;
 }
 
-/** What the head of an answer may weigh. */
+/** The maximum size of a response head. */
 const maxHeaderBytes = 1 << 20;
 
 /**
@@ -54,7 +54,7 @@ const readableOf = (body: ApiBody): Readable => {
   })());
 };
 
-/** What a log may tell of what is sent. Bodies pass through unread. */
+/** The loggable parts of a request. Bodies pass through unread. */
 export const sentOf = (relayed: RelayRequest): SentCall => {
   const {method, headers} = optionsOf(relayed);
   return {method: method ?? '', url: `${relayed.to.scheme}://${authority(relayed.to)}${relayed.path}`, headers: Object.entries(headers as HeaderRecord)};
@@ -78,10 +78,10 @@ export const optionsOf = ({request, to, path, method, host, headers: more}: Rela
   };
 };
 
-/** Methods whose requests tell that they have no body. */
+/** Methods whose requests state an empty body. */
 const methodsWithBody = new Set(['POST', 'PUT', 'PATCH']);
 
-/** Methods that may be asked twice. */
+/** Methods that may be retried. */
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 const sendRequest = (backends: Backends, relayed: RelayRequest, body: Readable | undefined): Promise<IncomingMessage> => {
@@ -112,13 +112,13 @@ const sendRequest = (backends: Backends, relayed: RelayRequest, body: Readable |
   return attempt(true);
 };
 
-/** Why a request failed: its caller left, or what happened to it. */
+/** Returns why a request failed: its caller disconnected, or the error. */
 export const reasonOf = ({request: {signal}}: RelayRequest, error: Error): Error => {
   if (signal.aborted) return new Error('context canceled', {cause: error});
   return error instanceof Unreached ? error : requestError(error);
 };
 
-/** Keeps the head of an answer to its time. */
+/** Applies the timeout of the response head. */
 export const within = ({clock}: Backends, {timeoutMs}: RelayRequest, sent: ClientRequest): void => {
   if (timeoutMs === undefined) return;
   const timer = clock.schedule(timeoutMs, () => sent.destroy(new Error('net/http: timeout awaiting response headers')));

@@ -3,13 +3,13 @@ import {createDeflateRaw, createGunzip, createGzip, createInflateRaw} from 'node
 import type {ApiResponse} from '#src/api/request.js';
 import {htmlLinks} from './html-links.js';
 
-/** Where an answer comes from and how it is reached from outside. */
+/** The addresses of a backend and of the proxy in front of it. */
 export interface ProxyAddress {
   /** The path here that stands for `/` there. */
   readonly before: string;
-  /** `host:port` of who answers. */
+  /** `host:port` of the backend. */
   readonly backend: string;
-  /** The host the caller asked. */
+  /** The host of the client's request. */
   readonly proxyHost: string;
 }
 
