@@ -244,6 +244,8 @@ export interface Column<T> {
   readonly description: string;
   /** 1 shows it in the wide form only. */
   readonly priority?: number;
+  /** Rows have its cell, but no definition tells of it. */
+  readonly isUndeclared?: true;
   of(object: Readonly<T>, ago: Ago, naming: Naming): string | number | boolean | null;
 }
 

@@ -76,12 +76,17 @@ test('a uid is asked about last', async t => {
   t.deepEqual(asked, ['|users|||jane', '|groups|||g', `${authentication}|userextras|team||x`, `${authentication}|uids|||u1`]);
 });
 
-for (const headers of [{'Impersonate-Group': 'g'}, {'Impersonate-Uid': 'u'}, {'Impersonate-Extra-X': 'y'}]) {
-  test(`${Object.keys(headers)[0]} alone is refused in plain text`, async t => {
+for (const [headers, parts] of [
+  [{'Impersonate-Group': 'g'}, '{Group  g    }'],
+  [{'Impersonate-Uid': 'u'}, '{UID  u  authentication.plat.io/v1  }'],
+  [{'Impersonate-Extra-X': 'y', 'Impersonate-Group': 'g'}, '{Group  g    } {UserExtra  y  authentication.plat.io/v1  x}'],
+] as const) {
+  test(`${Object.keys(headers)[0]} without a user is refused`, async t => {
     const {as, asked} = await start();
-    const {status, type} = await as(headers);
+    const {status, json} = await as(headers);
 
-    t.deepEqual([status, type], [500, 'text/plain; charset=utf-8']);
+    t.is(status, 400);
+    t.is(json<Status>().message, `requested [${parts}] without impersonating a user`);
     t.deepEqual(asked, []);
   });
 }

@@ -186,6 +186,17 @@ test('metadata alone comes as JSON and YAML, of one and of many', async t => {
   t.deepEqual([list.kind, list.apiVersion, list.items], ['PartialObjectMetadataList', 'meta.plat.io/v1', [shown]]);
 });
 
+test('a row may have a cell that no column tells of', async t => {
+  const {post, get} = await startWire();
+  const addresses = '/apis/networking.plat.io/v1/ipaddresses';
+  await post(addresses, {metadata: {name: '10.0.0.99'}, spec: {parentRef: {resource: 'services', namespace: 'a', name: 's'}}});
+  const table = (await get(addresses, {headers: {accept: as('Table')}})).json<Table>();
+  const row = (table.rows as {cells: unknown[]; object: KubeObject}[]).find(({object}) => object.metadata?.name === '10.0.0.99');
+
+  t.deepEqual(table.columnDefinitions.map(({name}) => name), ['Name', 'ParentRef']);
+  t.deepEqual(row?.cells, ['10.0.0.99', 'services/a/s', '0s']);
+});
+
 test('an annotation that stands for a field is shown with the whole object alone', async t => {
   const {post, get} = await startWire();
   const sets = '/apis/apps/v1/namespaces/default/daemonsets';

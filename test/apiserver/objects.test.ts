@@ -518,6 +518,7 @@ test('errors about an event name the group that was asked', async t => {
     t.regex(message ?? '', /events\.events\.plat\.io "/);
     t.like(details, {group: 'events.plat.io', kind: 'events'});
   }
+  t.like((await remove(`${events}/e`)).json<Status>().details, {group: 'events.plat.io', kind: 'events'});
   t.is((await get('/api/v1/namespaces/default/events/x')).json<Status>().message, 'events "x" not found');
   // Events are read from the store, which refuses a version that is none in its own way.
   t.like((await get(`${events}/e?resourceVersion=x`)).json<Status>(), {code: 400, message: 'invalid resource version: resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax'});

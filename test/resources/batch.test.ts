@@ -72,6 +72,12 @@ const jobCases: [title: string, spec: Partial<JobSpec>, expected: string[]][] = 
     'spec.podReplacementPolicy: Unsupported value: "TerminatingOrFailed": supported values: "Failed"',
   ]],
   ['succeeds early by its indexes', {successPolicy: {rules: [{succeededCount: 1}]}}, ['spec.successPolicy: Invalid value: {"Rules":[{"SucceededIndexes":null,"SucceededCount":1}]}: requires indexed completion mode']],
+  ['succeeds early by indexes of which it has no number', {completionMode: 'Indexed', parallelism: 1, successPolicy: {rules: [{succeededIndexes: '0-1', succeededCount: 1}]}}, [
+    'spec.completions: Required value: when completion mode is Indexed',
+    'spec.successPolicy.rules[0].succeededIndexes: Invalid value: "0-1": error parsing succeededIndexes: too large index: "0"',
+    'spec.successPolicy.rules[0].succeededCount: Invalid value: 1: must be less than or equal to 0 (the number of specified completions)',
+    'spec.successPolicy.rules[0].succeededCount: Invalid value: 1: must be less than or equal to 0 (the number of indexes in the specified succeededIndexes field)',
+  ]],
   ['succeeds early by indexes it has', {...indexed, successPolicy: {rules: [{succeededIndexes: '0,5'}, {succeededIndexes: '0-1', succeededCount: 3}, {}]}}, [
     'spec.successPolicy.rules[0].succeededIndexes: Invalid value: "0,5": error parsing succeededIndexes: too large index: "5"',
     'spec.successPolicy.rules[1].succeededCount: Invalid value: 3: must be less than or equal to 2 (the number of indexes in the specified succeededIndexes field)',

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
-import {gate, judgesChanges, judgesCreations, keepsOnCreation, warnsOnCreation, type Given} from './rule-table.js';
+import {gate, judgesChanges, judgesCreations, keepsOnCreation, warnsOnCreation, type Given, type Creation} from './rule-table.js';
 import {refusal, startWorld} from './world.js';
 
 const kind = kinds.customResourceDefinitions;
@@ -519,3 +519,13 @@ judgesCreations(kind, [
   ]],
 ]);
 
+// The original panics over these and drops the connection.
+judgesCreations(kind, [
+  ...([['$ref', 'x'], ['id', 'x'], ['definitions', {a: {type: 'string'}}], ['dependencies', {a: ['b']}], ['patternProperties', {a: {type: 'string'}}], ['additionalItems', true]] as const).map(
+    ([keyword, value]): Creation => [
+      `${keyword} beside a rule`,
+      ruled('self.a > 1', {type: 'object', properties: {a: {type: 'integer'}}, [keyword]: value}),
+      [`${p}.${keyword}: Forbidden: ${keyword} is not supported`],
+    ],
+  ),
+]);

@@ -1,10 +1,10 @@
 import type {ApiRequest} from '#src/api/request.js';
+import {badRequest} from '#src/api/status.js';
 import type {Naming} from '#src/api/naming.js';
 import {dnsLabelProblems, dnsSubdomainProblems} from '#src/api/names.js';
 import {serviceAccountUser, wellKnown, type UserInfo} from '#src/api/user.js';
 import type {Attributes, Authorizer} from '#src/api/authorization.js';
 import {denial} from '#src/serving/authorizers/denial.js';
-import {PlainRefusal} from '#src/apiserver/request/plain-refusal.js';
 
 const extraPrefix = 'impersonate-extra-';
 
@@ -26,7 +26,7 @@ export const wantsImpersonation = (headers: ApiRequest['headers']): boolean => {
 
 /**
  * Whom a request acts as: its caller, or whom he wants to act as (the API reference, user impersonation). Throws 403 unless the caller may
- * impersonate every part of it, and answers 500 in plain text when parts come without a user.
+ * impersonate every part of it, and 400 when parts come without a user.
  */
 export const impersonated = async (request: ApiRequest, user: UserInfo, authorizer: Authorizer, naming: Naming): Promise<UserInfo> => {
   const {headers} = request;
@@ -35,9 +35,8 @@ export const impersonated = async (request: ApiRequest, user: UserInfo, authoriz
   const groups = values(headers['impersonate-group']);
   const extra = Object.keys(headers).filter(header => header.startsWith(extraPrefix));
   if (!name) {
-    if (uid || groups.length > 0 || extra.length > 0) {
-      throw new PlainRefusal(500, 'Internal Server Error: impersonation was requested without a user to impersonate');
-    }
+    const parts = askedParts({uid, groups, extra: extra.flatMap(header => values(headers[header]).map(value => [decodedKey(header.slice(extraPrefix.length)), value] as const))}, naming);
+    if (parts.length > 0) throw badRequest(`requested [${parts.join(' ')}] without impersonating a user`);
     return user;
   }
   const may = async (group: string, resource: string, subresource: string, namespace: string, target: string) => {
@@ -65,6 +64,12 @@ export const impersonated = async (request: ApiRequest, user: UserInfo, authoriz
     groups: withOwnGroups(name, groups, account && serviceAccountUser(account.namespace, account.name)),
     ...(extra.length > 0 ? {extra: Object.fromEntries(extras)} : {}),
   };
+};
+
+/** The parts of an identity as an error shows them: as references to objects, with the empty fields between. */
+const askedParts = ({uid, groups, extra}: {readonly uid: string; readonly groups: readonly string[]; readonly extra: readonly (readonly [key: string, value: string])[]}, naming: Naming): string[] => {
+  const version = naming.apiVersion('authentication', 'v1');
+  return [...groups.map(group => `{Group  ${group}    }`), ...extra.map(([key, value]) => `{UserExtra  ${value}  ${version}  ${key}}`), ...(uid ? [`{UID  ${uid}  ${version}  }`] : [])];
 };
 
 const accountPrefix = 'system:serviceaccount:';

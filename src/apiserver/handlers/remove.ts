@@ -61,8 +61,9 @@ export const remove = async (served: ServedResource, context: ResourceContext): 
   return objectResponse(context, shown, deleted.object, status);
 };
 
-const statusResponse = ({resource: {ref, settings}}: ServedResource, context: ResourceContext, {object}: Deleted, code: number): ApiResponse => {
-  const {group, resource: plural} = ref;
+const statusResponse = ({resource, kind}: ServedResource, context: ResourceContext, {object}: Deleted, code: number): ApiResponse => {
+  const {settings} = resource;
+  const {group, resource: plural} = resource.refIn(kind);
   const status = success({name: object.metadata!.name!, ...(group ? {group} : {}), kind: plural, uid: object.metadata!.uid!});
   return {status: code, headers: {}, body: encoded(acceptedShape(context, 'item', statusKind(settings)), () => status, isPretty(context))};
 };

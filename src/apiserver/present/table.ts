@@ -31,7 +31,7 @@ export const tableOf = (definition: ResourceDefinition, objects: readonly Readon
     apiVersion: settings.apiVersion,
     metadata: settings.meta,
     columnDefinitions: settings.columns
-      ? columns.map(({name, type = 'string', format = '', description, priority = 0}) => ({name, type, format, description, priority}))
+      ? columns.filter(({isUndeclared}) => !isUndeclared).map(({name, type = 'string', format = '', description, priority = 0}) => ({name, type, format, description, priority}))
       : null,
     rows: objects.map(object => ({
       cells: columns.map(column => settings.cell(column, object)),

@@ -60,7 +60,7 @@ export const schemaForm = (schema: JsonSchema): Record<string, unknown> => {
     MaxProperties: schema.maxProperties ?? null,
     MinProperties: schema.minProperties ?? null,
     Required: each(schema.required, name => name),
-    Items: schema.items === undefined ? null : {Schema: items ? schemaForm(items) : null, JSONSchemas: each(itemListOf(schema), schemaForm)},
+    Items: schema.items === undefined ? null : {Schema: items ? schemaForm(items) : null, JSONSchemas: Array.isArray(schema.items) ? each(itemListOf(schema), schemaForm) : null},
     AllOf: each(schema.allOf, schemaForm),
     OneOf: each(schema.oneOf, schemaForm),
     AnyOf: each(schema.anyOf, schemaForm),

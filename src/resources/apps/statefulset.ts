@@ -66,6 +66,7 @@ export const statefulSets = defineResource<StatefulSet>({
     retention.whenDeleted ||= 'Retain';
     retention.whenScaled ||= 'Retain';
     spec.replicas ??= 1;
+    if (spec.ordinals) spec.ordinals.start ??= 0;
     spec.revisionHistoryLimit ??= 10;
     defaultTemplate(spec);
     for (const claim of spec.volumeClaimTemplates ?? []) pvcDefaults(claim);

@@ -54,5 +54,5 @@ export const ipAddresses = defineResource<IPAddress>({
   },
   unknownFieldWords: 'metadata',
   selectableFields,
-  columns: [nameColumn, {name: 'ParentRef', description: 'What the address belongs to.', of: parentText}, ageColumn],
+  columns: [nameColumn, {name: 'ParentRef', description: 'What the address belongs to.', of: parentText}, {...ageColumn, isUndeclared: true}],
 });

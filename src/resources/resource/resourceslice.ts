@@ -135,6 +135,7 @@ export const resourceSlices = defineResource<ResourceSlice>({
     spec.driver ??= '';
     spec.pool ??= {name: '', generation: 0, resourceSliceCount: 0};
     spec.pool.generation ??= 0;
+    for (const {capacity = {}} of spec.devices ?? []) for (const one of Object.values(capacity)) one.value ??= '0';
   },
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},

@@ -12,7 +12,7 @@ export const batch: GroupFacts = {
       '*': 'pointers(activeDeadlineSeconds,backoffLimit,backoffLimitPerIndex,completionMode,completions,managedBy,manualSelector,maxFailedIndexes,parallelism,podReplacementPolicy,suspend,ttlSecondsAfterFinished)',
     },
     JobStatus: {'*': 'pointers(failedIndexes,ready,terminating)', conditions: 'atomic patch=merge(type)'},
-    PodFailurePolicy: {rules: 'atomic'},
+    PodFailurePolicy: {rules: 'atomic null'},
     PodFailurePolicyOnExitCodesRequirement: {'*': 'pointers(containerName)', values: 'set'},
     PodFailurePolicyOnPodConditionsPattern: {status: 'optional value'},
     PodFailurePolicyRule: {onPodConditions: 'atomic'},

@@ -106,7 +106,7 @@ export const core: GroupFacts = {
     NodeCondition: {'*': 'required(type,status)', lastHeartbeatTime: 'null', lastTransitionTime: 'null'},
     NodeDaemonEndpoints: {kubeletEndpoint: 'value'},
     NodeFeatures: {'*': 'pointers(supplementalGroupsPolicy)'},
-    NodeRuntimeHandler: {name: 'value omitted'},
+    NodeRuntimeHandler: {name: 'value'},
     NodeRuntimeHandlerFeatures: {'*': 'pointers(recursiveReadOnlyMounts,userNamespaces)'},
     NodeSelector: {'*': 'atomic', nodeSelectorTerms: 'atomic'},
     NodeSelectorRequirement: {values: 'atomic'},
