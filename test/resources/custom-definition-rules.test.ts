@@ -520,12 +520,13 @@ judgesCreations(kind, [
 ]);
 
 // The original panics over these and drops the connection.
-judgesCreations(kind, [
-  ...([['$ref', 'x'], ['id', 'x'], ['definitions', {a: {type: 'string'}}], ['dependencies', {a: ['b']}], ['patternProperties', {a: {type: 'string'}}], ['additionalItems', true]] as const).map(
+judgesCreations(
+  kind,
+  ([['$ref', 'x'], ['id', 'x'], ['definitions', {a: {type: 'string'}}], ['dependencies', {a: ['b']}], ['patternProperties', {a: {type: 'string'}}], ['additionalItems', true]] as const).map(
     ([keyword, value]): Creation => [
       `${keyword} beside a rule`,
       ruled('self.a > 1', {type: 'object', properties: {a: {type: 'integer'}}, [keyword]: value}),
       [`${p}.${keyword}: Forbidden: ${keyword} is not supported`],
     ],
   ),
-]);
+);
