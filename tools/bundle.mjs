@@ -44,6 +44,7 @@ const settings = {
   minifyWhitespace: true,
   minifySyntax: true,
   charset: 'ascii',
+  tsconfigRaw: '{}', // Its paths lead to the sources; what was compiled is bundled.
   metafile: true,
   logLevel: 'warning',
 };

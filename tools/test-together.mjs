@@ -79,6 +79,7 @@ export const putTogether = async (count = 9) => {
     format: 'esm',
     platform: 'node',
     target: 'node20',
+    tsconfigRaw: '{}', // Its paths lead to the sources; what was compiled is bundled.
     chunkNames: 'parts/[hash]',
     charset: 'utf8',
     logLevel: 'warning',
