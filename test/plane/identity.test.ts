@@ -30,6 +30,15 @@ test('a server says by a lease that it is alive, renews it, and takes away the l
   t.true(isNotFound(await t.throwsAsync(leases.get('apiserver-dead', {namespace}))));
 });
 
+for (const [naming, manager] of [['kubernetes', 'kube-apiserver'], ['plat', 'plat-apiserver']] as const) {
+  test(`what a server in the ${naming} naming writes by itself is owned by ${manager}`, async t => {
+    await using plane = await startPlane({listen: false, clock: new VirtualClock(), freeze: true, naming, controllerManagerArgs: ['--controllers=']});
+    const own = await plane.client().resource(kinds.namespaces).get('default');
+
+    t.deepEqual(own.metadata?.managedFields?.map(entry => entry.manager), [manager]);
+  });
+}
+
 test('the identity of a server follows from its host', t => {
   t.is(serverIdentity('test'), serverIdentity('test'));
   t.not(serverIdentity('test'), serverIdentity('other'));
