@@ -59,7 +59,7 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
   const {definition, settings} = resource;
   const endpoints = Object.entries(definition.subresources ?? {}).map(([name, {verbs, view}]) => ({name, kind: view?.shows.kind ?? kind, verbs: verbs ? [...verbs].sort() : endpointVerbs}));
   const actions = Object.entries(definition.actions ?? {}).map(([name, action]) => ({name, kind: action.kind, verbs: ['create']}));
-  const connects = Object.entries(definition.connectSubresources ?? {}).map(([name, connect]) => ({name, kind: connect.kind, verbs: [...connect.verbs].sort(), passage: describedConnect(connect)}));
+  const connects = Object.entries(definition.connectSubresources ?? {}).map(([name, connect]) => ({name, kind: connect.kind, verbs: [...connect.verbs].sort(), connect: describedConnect(connect)}));
   const hidesHash = definition.review || definition.virtual || definition.storedUnserved || !settings.gate('StorageVersionHash');
   return {
     name: kind.plural,
