@@ -1,5 +1,6 @@
 import {execFile, spawnSync} from 'node:child_process';
 import {existsSync} from 'node:fs';
+import {createServer, type AddressInfo} from 'node:net';
 import {join} from 'node:path';
 import test from 'ava';
 
@@ -7,23 +8,31 @@ import test from 'ava';
 const folder = process.env['PLAT_ORACLE'] ? join(process.env['PLAT_ORACLE'], 'alike') : '';
 
 /** How many requests are drawn, of which kinds, and how many in a hundred of them are answered as the original does. */
-const drawn = {requests: 3000, areas: 'discovery,verbs,create,update,wire', kinds: '^(v1/services|apps/v1/deployments|batch/v1/jobs)$', rate: 96};
+const drawn = {requests: 3000, areas: 'discovery,verbs,create,update,wire', kinds: '^(v1/services|apps/v1/deployments|batch/v1/jobs)$', rate: 98};
 
 const missing = folder === '' || !existsSync(join(folder, 'run.sh')) ? 'PLAT_ORACLE with a recording of the original' : ['bash', 'openssl', 'curl'].find(tool => spawnSync(tool, ['--version']).error !== undefined);
 if (missing) console.log(`skipped: comparing answers with the original's needs ${missing}`);
 
-const output = (args: readonly string[]): Promise<string> =>
+const freePort = (): Promise<number> =>
+  new Promise(resolve => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const {port} = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+
+const output = (args: readonly string[], port: number): Promise<string> =>
   new Promise((resolve, reject) => {
     // It ends with 1 where anything differs.
-    execFile('bash', [join(folder, 'run.sh'), '.', ...args], {maxBuffer: 1 << 26}, (error, text, errors) => (error && error.code !== 1 ? reject(new Error(`${error.message}\n${errors}`)) : resolve(text)));
+    execFile('bash', [join(folder, 'run.sh'), '.', ...args], {maxBuffer: 1 << 26, env: {...process.env, PORT: String(port)}}, (error, text, errors) => (error && error.code !== 1 ? reject(new Error(`${error.message}\n${errors}`)) : resolve(text)));
   });
 
 (missing ? test.skip : test)('a drawn part of what the original was asked is answered as it answered', async t => {
   t.timeout(180_000);
-  const text = await output(['--quiet', '--limit', String(drawn.requests), '--only', drawn.areas, '--kind', drawn.kinds]);
+  const text = await output(['--quiet', '--limit', String(drawn.requests), '--only', drawn.areas, '--kind', drawn.kinds], await freePort());
   const [, alike, asked] = /^(\d+) of (\d+) requests answered alike/m.exec(text) ?? [];
 
   t.log(`${alike} of ${asked} requests`);
-  t.is(Number(asked), drawn.requests);
+  t.true(Number(asked) >= drawn.requests, text);
   t.true((100 * Number(alike)) / Number(asked) >= drawn.rate, text);
 });
