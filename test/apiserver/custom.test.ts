@@ -228,7 +228,7 @@ test('lists of custom resources say that nothing follows, and what they can be s
   t.deepEqual(await metadata(`${widgets}?pretty=1`), ['continue', 'resourceVersion']);
   t.deepEqual(await metadata(widgets, 'application/json;as=Table;v=v1;g=meta.plat.io'), ['resourceVersion']);
   t.is(await message(`${widgets}?fieldSelector=spec.x%3D1`), 'field label not supported: spec.x');
-  t.is(await message(widgets, 'text/html'), '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.plat.protobuf, application/json;stream=watch, application/vnd.plat.protobuf;stream=watch');
+  t.is(await message(widgets, 'text/html'), 'only the following media types are accepted: application/json, application/yaml, application/vnd.plat.protobuf');
 });
 
 test('rules are not asked of an object that is wrong in itself', async t => {
@@ -251,6 +251,15 @@ test('finalizers that say not whose they are bring a warning when they are added
   t.deepEqual(warned(await world.patch(path, {metadata: {labels: {a: 'b'}}})), []);
 });
 
+test('an object that does not fit its schema, as validation lets some through, has no owners noted', async t => {
+  using world = await startCustom();
+  await world.define(aDefinition([aVersion({spec: {properties: {day: {type: 'string', format: 'date'}}}})]));
+  const owners = async (day: unknown) => (await world.post(`${widgets}?dryRun=All`, aWidget('b', {day}))).json().metadata?.managedFields?.length;
+
+  t.is(await owners('2024-01-01'), 1);
+  t.is(await owners(['a']), undefined);
+});
+
 const labels: readonly [title: string, change: object, query: string, status: number, message: string][] = [
   ['no kind', {kind: undefined}, '', 400, `the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in '{"apiVersion":"example.com/v1","metadata":{"name":"b"},"spec":{}}' ({"apiVersion":"example.com/v1" ...)`],
   ['no kind that is looked at', {kind: undefined}, '?fieldValidation=Ignore', 400, `Widget in version "v1" cannot be handled as a Widget: Object 'Kind' is missing in '{"apiVersion":"example.com/v1","metadata":{"name":"b"},"spec":{}}'`],
@@ -266,6 +275,7 @@ test('a custom object says itself what it is, and parts and places it does not h
   const told = (answer: {status: number; json<T>(): T}) => [answer.status, answer.json<{message: string}>().message];
 
   for (const [title, change, query, status, message] of labels) t.deepEqual(told(await world.post(`${widgets}${query}`, {...aWidget('b'), ...change})), [status, message], title);
+  t.deepEqual((await world.post(widgets, {...aWidget('b'), apiVersion: 'example.com/v7'})).header('warning'), [String.raw`299 - "unknown field \"spec\""`]);
   t.deepEqual(told(await world.patch(`${widgets}/a`, {kind: 'Gadget'})), [422, 'Gadget.example.com "a" is invalid: kind: Invalid value: "Gadget": must be Widget']);
   t.deepEqual(told(await world.get(`${widgets}/a/other`)), [404, 'widgets.example.com "a" not found']);
   for (const [method, body] of [['POST', aWidget('b')], ['DELETE', undefined]] as const) {

@@ -1,6 +1,7 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {gate, judgesChanges, judgesCreations, keepsOnCreation, warnsOnCreation, type Given, type Creation} from './rule-table.js';
+import {schemaForm} from '#src/resources/apiextensions/original-form.js';
 import {refusal, startWorld} from './world.js';
 
 const kind = kinds.customResourceDefinitions;
@@ -20,6 +21,12 @@ const a = (spec: Record<string, unknown> = {}, metadata: object = {}): Given => 
   const all = {plural, kind: `Thing${count}`, ...(names as object | undefined)};
   return {metadata: {name: `${all.plural}.${group as string}`, ...metadata}, spec: {group, scope: 'Namespaced', versions: [version()], ...rest, names: all}};
 };
+
+test('a schema is shown with what is said to be empty, and without a list of schemas where one is for all items', t => {
+  const {Items, AllOf, Definitions, Enum, OneOf} = schemaForm({type: 'array', items: {type: 'string'}, allOf: [], definitions: {}, enum: []});
+
+  t.deepEqual([(Items as {JSONSchemas: unknown}).JSONSchemas, AllOf, Definitions, Enum, OneOf], [null, [], {}, [], null]);
+});
 
 const named = (names: object): Given => a({names}, {});
 const versions = (...list: object[]): Given => a({versions: list});
@@ -274,6 +281,10 @@ judgesCreations(kind, [
   ])],
   ['more than a status can be judged by', schema({type: 'object', maxProperties: 5}, {subresources: {status: {}}}), [
     `${root}: Invalid value: {"ID":"","Schema":"","Ref":null,"Description":"","Type":"object","Nullable":false,"Format":"","Title":"","Default":null,"Maximum":null,"ExclusiveMaximum":false,"Minimum":null,"ExclusiveMinimum":false,"MaxLength":null,"MinLength":null,"Pattern":"","MaxItems":null,"MinItems":null,"UniqueItems":false,"MultipleOf":null,"Enum":null,"MaxProperties":5,"MinProperties":null,"Required":null,"Items":null,"AllOf":null,"OneOf":null,"AnyOf":null,"Not":null,"Properties":null,"AdditionalProperties":null,"PatternProperties":null,"Dependencies":null,"AdditionalItems":null,"Definitions":null,"ExternalDocs":null,"Example":null,"XPreserveUnknownFields":null,"XEmbeddedResource":false,"XIntOrString":false,"XListMapKeys":null,"XListType":null,"XMapType":null,"XValidations":null}: only [Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations] fields are allowed at the root of the schema if the status subresource is enabled`,
+  ]],
+  ['an empty reference where nothing may be said', schema({type: 'object', $ref: ''}, {subresources: {status: {}}}), [
+    `${root}: Invalid value: {"ID":"","Schema":"","Ref":"","Description":"","Type":"object","Nullable":false,"Format":"","Title":"","Default":null,"Maximum":null,"ExclusiveMaximum":false,"Minimum":null,"ExclusiveMinimum":false,"MaxLength":null,"MinLength":null,"Pattern":"","MaxItems":null,"MinItems":null,"UniqueItems":false,"MultipleOf":null,"Enum":null,"MaxProperties":null,"MinProperties":null,"Required":null,"Items":null,"AllOf":null,"OneOf":null,"AnyOf":null,"Not":null,"Properties":null,"AdditionalProperties":null,"PatternProperties":null,"Dependencies":null,"AdditionalItems":null,"Definitions":null,"ExternalDocs":null,"Example":null,"XPreserveUnknownFields":null,"XEmbeddedResource":false,"XIntOrString":false,"XListMapKeys":null,"XListType":null,"XMapType":null,"XValidations":null}: only [Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations] fields are allowed at the root of the schema if the status subresource is enabled`,
+    `${root}.$ref: Forbidden: $ref is not supported`,
   ]],
   ['a schema that differs between versions', versions(version({schema: {openAPIV3Schema: {}}}), version({name: 'v2', storage: false})), ['spec.versions[0].schema.openAPIV3Schema.type: Required value: must not be empty at the root']],
 ]);

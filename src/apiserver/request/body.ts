@@ -89,10 +89,14 @@ export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
   const apiVersion = naming.apiVersion(kind.group, kind.version);
   const body = await parsedBody(request, {naming, cbor, yaml, apiVersion, kind: kind.kind});
   const {otherVersions = []} = reader;
-  if (reader.custom) checkOwnLabel(body, reader, apiVersion);
+  if (reader.custom) checkOwnKind(body, reader, apiVersion);
   else checkKind(otherVersions.some(version => body.apiVersion === naming.apiVersion(kind.group, version)) ? {...body, apiVersion} : body, kind, apiVersion, reader);
-  const decoded = held(body, schemaOf(schemas, kind), reader.fieldValidation, apiVersion, kind.kind);
+  // What is said in another version is held against that one before it is refused.
+  const isOther = reader.custom === true && body.apiVersion !== apiVersion;
+  if (isOther && body.apiVersion === '') throw otherVersion('', apiVersion);
+  const decoded = held(body, isOther ? nodeOfVersion(body.apiVersion, reader) : schemaOf(schemas, kind), reader.fieldValidation, apiVersion, kind.kind);
   report(decoded, reader, apiVersion);
+  if (isOther) throw otherVersion(body.apiVersion, apiVersion);
   if (body.kind && body.kind !== kind.kind) {
     throw invalidObject({group: naming.group(kind.group), kind: body.kind}, decoded.object.metadata?.name ?? '', [invalid('kind', body.kind, `must be ${kind.kind}`)]);
   }
@@ -163,13 +167,19 @@ const isKnown = (apiVersion: string, kind: string, {naming, schemas}: Pick<BodyR
   return token !== undefined && schemas.of(token, version, kind) !== undefined;
 };
 
-/** Throws 400 for a body that does not say of itself what it is, or says another version; another kind is found wrong with the rest of the object. */
-const checkOwnLabel = ({kind, apiVersion, value, bytes = Buffer.from(jsonText(value))}: ReadBody, {kind: wanted, fieldValidation}: BodyReader, expected: string): void => {
+/** Throws 400 for a body that does not say of itself what it is; another kind or version is found wrong with the rest of the object. */
+const checkOwnKind = ({kind, value, bytes = Buffer.from(jsonText(value))}: ReadBody, {kind: wanted, fieldValidation}: BodyReader, expected: string): void => {
   if (!kind) {
     const error = new Error(`Object 'Kind' is missing in '${bytes.toString()}'`);
     throw fieldValidation === 'Ignore' ? undecodable(expected, wanted.kind, wanted.kind, error) : unrecognized(wanted.kind, bytes, error);
   }
-  if (apiVersion !== expected) throw otherVersion(apiVersion, expected);
+};
+
+/** The schema of a custom kind in the version that a body says it is of. Of one that is not served nothing but what all objects have is known. */
+const nodeOfVersion = (apiVersion: string, {naming, schemas, kind}: BodyReader): SchemaNode => {
+  const version = apiVersion.split('/').at(-1)!;
+  const node = naming.apiVersion(kind.group, version) === apiVersion ? schemas.of(kind.group, version, kind.kind) : undefined;
+  return node ?? {type: 'object', hold: object => Object.keys(object).filter(field => !['apiVersion', 'kind', 'metadata'].includes(field))};
 };
 
 const otherVersionText = (found: string, wanted: string): string => `the API version in the data (${found}) does not match the expected API version (${wanted})`;

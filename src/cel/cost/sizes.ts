@@ -30,7 +30,7 @@ interface Extent {
 }
 
 const textOrNumber = 1;
-const positive = (limit: number | undefined): number | undefined => (limit === undefined ? undefined : Math.max(limit, 0));
+const positive = (limit: number | undefined): number | undefined => (limit === undefined ? undefined : Math.max(Number(limit), 0));
 
 /** `maxLength` counts characters, and a character takes up to four bytes. */
 const longest = ({source}: SchemaNode): number | undefined => {

@@ -1,5 +1,4 @@
-import {jsonText} from '#src/base/json.js';
-import {forbiddenField, invalid, invalidText, type FieldError} from '#src/api/field-error.js';
+import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
 import {extensions, type JsonSchema} from '#src/schema/custom/json-schema.js';
 import {validateDefaults} from '#src/schema/custom/default-rules.js';
@@ -47,7 +46,7 @@ function* validateRoot(schema: JsonSchema, path: string): Iterable<FieldError> {
   }
   if (!Object.entries(schema).some(([field, value]) => isSaid(field, value) && !mayStandAtRoot.has(field))) return;
   const names = rootFields.map(([name]) => name).join(' ');
-  yield invalidText(path, jsonText(schemaForm(schema)), `only [${names}] fields are allowed at the root of the schema if the status subresource is enabled`);
+  yield invalid(path, schemaForm(schema), `only [${names}] fields are allowed at the root of the schema if the status subresource is enabled`);
 }
 
 export interface SchemaContext {

@@ -1,4 +1,4 @@
-import {invalid, invalidText, notSupported, required, type FieldError} from '#src/api/field-error.js';
+import {invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabel1035Problems, dnsSubdomainProblems} from '#src/api/names.js';
 import {someSchema} from '#src/schema/custom/json-schema.js';
 import {validateConversion} from './conversion.js';
@@ -74,7 +74,7 @@ function* validateVersions({shared, versions}: Gathered, context: Omit<SaidConte
     const hasStatus = Boolean((version.subresources ?? shared.subresources)?.status);
     yield* validateSaid(version, {...context, hasStatus, anyNumberSelectable: context.leave.tooManySelectable.has(version.name), schemaPath: `${path}.schema.openAPIV3Schema`}, path);
   }
-  const invalidVersions = (detail: string): FieldError => invalidText('spec.versions', JSON.stringify(versionForms(versions)), detail);
+  const invalidVersions = (detail: string): FieldError => invalid('spec.versions', versionForms(versions), detail);
   if (new Set(versions.map(({name}) => name)).size < versions.length) yield invalidVersions('must contain unique version names');
   if (versions.filter(({storage}) => storage).length !== 1) yield invalidVersions('must have exactly one version marked as storage version');
   const first = versions[0]?.name ?? '';

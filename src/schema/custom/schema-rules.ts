@@ -61,8 +61,8 @@ const metaFields = new Set(['metadata', 'kind', 'apiVersion']);
 
 /** How many values a value of the schema can hold; nothing where there is no limit. */
 const mostWithin = ({type, additionalProperties, maxProperties, maxItems}: JsonSchema): number | undefined => {
-  if (type === 'object' && additionalProperties !== undefined) return maxProperties === undefined ? undefined : Math.max(maxProperties, 0);
-  if (type === 'array') return maxItems === undefined ? undefined : Math.max(maxItems, 0);
+  if (type === 'object' && additionalProperties !== undefined) return maxProperties === undefined ? undefined : Math.max(Number(maxProperties), 0);
+  if (type === 'array') return maxItems === undefined ? undefined : Math.max(Number(maxItems), 0);
   return 1;
 };
 

@@ -44,7 +44,7 @@ const double = (value: number): Buffer => {
 
 const text: FieldType = {wire: 2, encode: value => Buffer.from(String(value))};
 const flag: FieldType = {wire: 0, encode: value => varint(value ? 1 : 0)};
-const integer: FieldType = {wire: 0, encode: value => varint(value as number)};
+const integer: FieldType = {wire: 0, encode: value => varint(Number(value))};
 const float: FieldType = {wire: 1, encode: value => double(value as number)};
 const listOf = (type: FieldType): FieldType => ({...type, isList: true});
 const messageOf = (parts: (value: Json) => readonly Part[]): FieldType => ({wire: 2, parts, encode: value => Buffer.concat(parts(value).map(part => field(...part)))});
