@@ -13,6 +13,7 @@ for (const [query, afterMs] of [
   ['?timeout=5s', 5000],
   ['?timeout=0s', 60_000],
   ['?timeout=0', 60_000],
+  ['?timeout=-1s', 60_000],
   ['?timeout=', 60_000],
   ['?timeout=2m', 60_000],
   ['?timeout=1.5s', 1500],
@@ -32,7 +33,7 @@ for (const [query, afterMs] of [
   }
 }
 
-for (const text of ['abc', '5', '-1s', '1d']) {
+for (const text of ['abc', '5', '1d']) {
   test(`the timeout ${text} is refused before anything else`, async t => {
     const {get} = await start();
     const {status, json} = await get(`${configMaps}/slow?timeout=${text}`);

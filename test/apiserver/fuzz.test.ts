@@ -100,7 +100,8 @@ const complaint = ({status, body, headers}: ApiResponse): string | undefined => 
   if (status < 400) return undefined;
   if (/\n\s+at |node:internal|\.ts:\d|\.js:\d/.test(text)) return `a stack: ${text}`;
   const plain = body.kind === 'bytes' && body.contentType.startsWith('text/plain');
-  if (plain) return status === 404 && text.endsWith('\n') ? undefined : `odd text: ${status} ${text}`;
+  // A path that cannot be unescaped is refused before anything else reads the request.
+  if (plain) return (status === 404 && text.endsWith('\n')) || (status === 400 && text === '400 Bad Request') ? undefined : `odd text: ${status} ${text}`;
   if (body.kind === 'object' && body.contentType !== 'application/json') return undefined;
   const {kind, code, reason, message} = JSON.parse(text) as Status;
   if (kind !== 'Status' || code !== status || !message) return `no Status: ${text}`;

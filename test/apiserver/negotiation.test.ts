@@ -14,7 +14,7 @@ const protobuf = 'application/vnd.plat.protobuf';
 for (const [accept, type] of [
   [undefined, 'application/json'],
   ['*/*', 'application/json'],
-  ['application/*', 'application/json'],
+  ['application/*, application/json', 'application/json'],
   ['application/json', 'application/json'],
   ['application/json;charset=utf-8', 'application/json'],
   ['APPLICATION/JSON', 'application/json'],
@@ -44,14 +44,25 @@ for (const [accept, type] of [
   });
 }
 
-for (const accept of ['text/html', as('Table', 'v2'), as('PartialObjectMetadataList'), 'constructor', '__proto__', ';;;']) {
+const available = `406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, ${protobuf}`;
+const media = `only the following media types are accepted: application/json, application/yaml, ${protobuf}`;
+
+for (const [accept, reason] of [
+  ['text/html', available],
+  ['application/*', available],
+  ['constructor', available],
+  ['__proto__', available],
+  [';;;', available],
+  [as('Table', 'v2'), media],
+  [as('PartialObjectMetadataList'), 'you requested PartialObjectMetadataList, but the requested object is not a list (*core.ConfigMap)'],
+] as const) {
   test(`who accepts only ${accept} is told what there is, as JSON, and nothing is written`, async t => {
     const headers = {accept};
     const answers = [await get(one, {headers}), await post(configMaps, aConfigMap('new'), {headers}), await put(one, aConfigMap('a'), {headers}), await patch(one, {data: {x: 'y'}}, {headers}), await remove(one, {headers})];
 
     for (const {status, type, json} of answers) {
       t.deepEqual([status, type], [406, 'application/json']);
-      t.like(json<Status>(), {reason: 'NotAcceptable', code: 406, message: `406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, ${protobuf}`});
+      t.like(json<Status>(), {reason: 'NotAcceptable', code: 406, message: reason});
     }
     t.is((await get(`${configMaps}/new`)).status, 404);
     t.deepEqual((await get(one)).json<{data: object}>().data, {k: 'v'});
