@@ -1,9 +1,11 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {hasCause, isAlreadyExists} from '#src/api/status.js';
 import {controllerRefTo, isControlledBy} from '#src/model/owners.js';
-import {templateHash} from '#src/model/template-hash.js';
+import {templateHashInSteps} from '#src/model/template-hash.js';
 import {sameJson} from '#src/api/equal.js';
 import {messageOf} from '#src/base/message.js';
+import {runStepsInPieces} from '#src/base/steps.js';
+import {Pieces} from '#src/base/turn.js';
 import {annotationsOf, annotationsOfNewest, revisionOf, sizeAnnotations} from './annotations.js';
 import {condition, conditionOf, withCondition} from './conditions.js';
 import {progressDeadlineOf, replicasOf, type DeploymentStatus, type ReplicaSet} from './kinds.js';
@@ -52,11 +54,11 @@ export const syncNewest = async (sync: DeploymentSync): Promise<void> => {
   await updateDeployment(sync, annotations[context.keys.revision], status);
 };
 
-const newSet = (sync: DeploymentSync): ReplicaSet => {
+const newSet = async (sync: DeploymentSync): Promise<ReplicaSet> => {
   const {deployment, all, context} = sync;
   const {template, selector, minReadySeconds} = deployment.spec!;
   const {name = '', namespace = ''} = deployment.metadata ?? {};
-  const hash = templateHash(template, deployment.status?.collisionCount);
+  const hash = await runStepsInPieces(templateHashInSteps(template, deployment.status?.collisionCount), new Pieces(context.clock));
   const labels = {...template.metadata?.labels, [hashLabel]: hash};
   const sizes = sizeAnnotations(replicasOf(deployment), replicasOf(deployment) + maxSurge(deployment), context.keys);
   return {
@@ -100,7 +102,7 @@ const reportCreateError = async (sync: DeploymentSync, made: ReplicaSet, error: 
 export const ensureNewest = async (sync: DeploymentSync): Promise<void> => {
   if (sync.newest) return;
   const {context} = sync;
-  const made = newSet(sync);
+  const made = await newSet(sync);
   let isNew = true;
   try {
     sync.newest = await context.sets.create(made as ObjectOf<typeof kinds.replicaSets>);

@@ -32,28 +32,32 @@ class Pieces {
 
 const isLeftOut = (value: unknown): boolean => value === undefined || typeof value === 'function' || typeof value === 'symbol';
 
-const write = function* (value: unknown, pieces: Pieces): Steps<void> {
-  if (typeof value !== 'object' || value === null || 'toJSON' in value || weightLeft(value, weightAtOnce) >= 0) {
+/** `heavy` holds those values of which it is known that they are not encoded in one go. */
+const write = function* (value: unknown, pieces: Pieces, heavy: Set<object>): Steps<void> {
+  if (typeof value !== 'object' || value === null || 'toJSON' in value || (!heavy.has(value) && weightLeft(value, weightAtOnce, heavy) >= 0)) {
     pieces.add(jsonText(value) ?? 'null');
     if (!pieces.isFull) return;
     pieces.cut();
     return yield;
   }
+  yield;
   let isFirst = true;
   if (Array.isArray(value)) {
     for (const item of value) {
       pieces.add(isFirst ? '[' : ',');
       isFirst = false;
-      yield* write(item, pieces);
+      yield* write(item, pieces, heavy);
     }
     return pieces.add(isFirst ? '[]' : ']');
   }
-  for (const key of Object.keys(value)) {
+  const keys = Object.keys(value);
+  yield;
+  for (const key of keys) {
     const item = (value as Record<string, unknown>)[key];
     if (isLeftOut(item)) continue;
     pieces.add(`${isFirst ? '{' : ','}${JSON.stringify(key)}:`);
     isFirst = false;
-    yield* write(item, pieces);
+    yield* write(item, pieces, heavy);
   }
   pieces.add(isFirst ? '{}' : '}');
 };
@@ -61,6 +65,6 @@ const write = function* (value: unknown, pieces: Pieces): Steps<void> {
 /** Encodes a value as JSON in steps of some 64 KB, so that a large one does not block the event loop. The result is that of `JSON.stringify`. The value must not change meanwhile. */
 export const encodedInSteps = function* (value: unknown): Steps<Buffer> {
   const pieces = new Pieces();
-  yield* write(value, pieces);
+  yield* write(value, pieces, new Set());
   return pieces.whole();
 };

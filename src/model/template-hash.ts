@@ -1,10 +1,18 @@
-import {canonicalJson} from '#src/base/canonical-json.js';
+import {canonicalJsonInSteps} from '#src/base/canonical-json.js';
 import {suffixAlphabet} from '#src/base/random.js';
+import {runSteps, type Steps} from '#src/base/steps.js';
+
+/** So many bytes are hashed in one step. */
+const hashedAtOnce = 64 << 10;
 
 /** The 32-bit FNV-1a hash. */
-const fnv1a = (text: string): number => {
+const fnv1a = function* (text: string): Steps<number> {
+  const bytes = Buffer.from(text);
   let hash = 0x811c9dc5;
-  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193);
+  for (let at = 0; at < bytes.length; at += hashedAtOnce) {
+    for (const byte of bytes.subarray(at, at + hashedAtOnce)) hash = Math.imul(hash ^ byte, 0x01000193);
+    yield;
+  }
   return hash >>> 0;
 };
 
@@ -12,4 +20,10 @@ const fnv1a = (text: string): number => {
 const safeEncode = (text: string): string => Array.from(Buffer.from(text), byte => suffixAlphabet[byte % suffixAlphabet.length]).join('');
 
 /** Returns a short hash of a template or a patch. `collisionCount` is changed to resolve collisions. */
-export const templateHash = (content: unknown, collisionCount?: number): string => safeEncode(String(fnv1a(canonicalJson(content) + (collisionCount ?? ''))));
+export const templateHash = (content: unknown, collisionCount?: number): string => runSteps(templateHashInSteps(content, collisionCount));
+
+/** Returns the same in steps: a template may have very many variables. */
+export const templateHashInSteps = function* (content: unknown, collisionCount?: number): Steps<string> {
+  const text = yield* canonicalJsonInSteps(content);
+  return safeEncode(String(yield* fnv1a(text + (collisionCount ?? ''))));
+};

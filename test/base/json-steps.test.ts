@@ -1,5 +1,6 @@
 import {isDeepStrictEqual} from 'node:util';
 import test from 'ava';
+import {canonicalJson, canonicalJsonInSteps} from '#src/base/canonical-json.js';
 import {parsedInSteps, pieceBytes} from '#src/base/json-steps.js';
 import {encodedInSteps} from '#src/base/json-text-steps.js';
 import {runSteps, type Steps} from '#src/base/steps.js';
@@ -78,4 +79,26 @@ test('what is no JSON is refused wherever its fault is', t => {
     }
     t.true(isDeepStrictEqual(runSteps(parsedInSteps(Buffer.from(each))), expected)); // The mark fell into a text.
   }
+});
+
+test('a map of very many keys is looked through once, however deep it lies, and others have a turn after that', t => {
+  let looks = 0;
+  const map = new Proxy(Object.fromEntries(Array.from({length: 20_000}, (_, index) => [`key-${index}`, 'x'])), {
+    ownKeys: target => {
+      looks++;
+      return Reflect.ownKeys(target);
+    },
+  });
+  const work = encodedInSteps({a: {b: {c: map}}});
+  const atEach = Array.from({length: 8}, () => {
+    work.next();
+    return looks;
+  });
+
+  t.deepEqual([...new Set(atEach)], [1, 2]); // Once to weigh it, and once to write it.
+});
+
+test('a value is written with sorted keys in steps as in one', t => {
+  for (const [, value] of values) t.is(runSteps(canonicalJsonInSteps(value)), canonicalJson(value));
+  t.true(counted(canonicalJsonInSteps({env: Array.from({length: 5000}, (_, index) => ({name: `e${index}`, value: undefined}))})).steps > 5000);
 });
