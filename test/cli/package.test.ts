@@ -87,7 +87,7 @@ packed('import and require give the same library, whose plane reads manifests, s
      await plane.stop();`,
   ).catch((error: {stderr: string}) => [error.stderr]);
 
-  t.deepEqual(lines, ['true StatusError VirtualClock customKind isAlreadyExists isConflict isForbidden isNotFound kinds naming startPlane', 'hello', 'true true true', 'true']);
+  t.deepEqual(lines, ['true PlaneOptionError StatusError VirtualClock customKind isAlreadyExists isConflict isForbidden isNotFound isUnauthorized kinds naming startPlane', 'hello', 'true true true', 'true']);
 });
 
 packed('a plane starts and stops in a context of its own, as Jest has for every test file', async t => {

@@ -224,7 +224,7 @@ test('conditions that others set stay', async t => {
   await at.play();
 
   const {status} = await at.set();
-  t.deepEqual([status?.conditions, status?.readyReplicas], [[condition], 1]);
+  t.deepEqual([status?.conditions, status?.readyReplicas], [[{...condition, lastTransitionTime: null}], 1]);
 });
 
 test('a set of none says so', async t => {

@@ -109,7 +109,7 @@ test('who loses its service is served here, and keeps the time since when it was
   await world.clock.drain();
 
   t.deepEqual((await world.objects.get('v1.far')).status?.conditions, [
-    {type: 'Other', status: 'True'},
+    {type: 'Other', status: 'True', lastTransitionTime: null},
     {...was, reason: 'Local', message: 'Local APIServices are always available'},
   ]);
   const unavailable = () => world.metrics.value('aggregator_unavailable_apiservice', {name: 'v1.far'});
