@@ -6,7 +6,7 @@ import {isReady} from '#src/model/pod/state.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import {watchChildren, type ChildEventsOptions} from './child-events.js';
 
-export interface PodEventsOptions<P extends KubeObject> extends Omit<ChildEventsOptions<P, Pod>, 'children' | 'againAfterMs'> {
+export interface PodEventsOptions<P extends KubeObject> extends Omit<ChildEventsOptions<P, Pod>, 'children' | 'requeueAfterMs'> {
   /** How long a pod must be ready to be available; the parent is queued again a second later. */
   minReadySecondsOf?(parent: Frozen<P>): number | undefined;
 }

@@ -71,7 +71,7 @@ const runFilters = ({filters}: FilterSet, node: NodeInfo): PluginRejection | und
   return undefined;
 };
 
-/** Adds a pod to a copy of a node, and tells every filter. */
+/** Adds a pod to a copy of a node, and notifies every prepared filter. */
 export const addPod = ({filters}: FilterSet, pod: PodInfo, node: NodeInfo): void => {
   node.add(pod);
   for (const {check} of filters) check.add?.(pod, node);
