@@ -6,11 +6,15 @@ import {certificatePem} from '#src/pki/certificate.js';
 import type {SigningRequest} from '#src/pki/signing-request.js';
 import type {KeyedContext, Reconcile} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
+import {ownTurn} from '#src/base/turn.js';
 import {maximumTtlOf, signerTokens, signingPlan, type SignerFiles, type SignerToken, type SigningOptions} from './key-files.js';
 import {SigningPair} from './key-pair.js';
 import {signingChecks} from './policy.js';
 
 type Context = KeyedContext<SigningOptions>;
+
+/** The length above which parsing a request and issuing its certificate take separate turns of the event loop. */
+const longRequest = 64 << 10;
 
 /** Whether a request is to be signed: approved, not denied, and not failed before. */
 const isToBeSigned = (csr: CachedRequest): boolean => {
@@ -57,6 +61,10 @@ const signer = (context: Context, token: SignerToken, pair: Pick<SigningPair, 'c
   return untilIssued(context, async csr => {
     if (!isToBeSigned(csr) || csr.spec.signerName !== signerName) return;
     const request = signingRequestIn(csr);
+    if (csr.spec.request.length > longRequest) {
+      using _ = clock.hold();
+      await ownTurn();
+    }
     const failure = signingChecks[token](request, csr.spec.usages ?? []);
     await requests.updateStatus(failure === undefined ? issued(csr, request) : failed(csr, failure));
   });

@@ -27,11 +27,11 @@ const lengthOctets = (length: number): number => (length < 0x80 ? 1 : length < 0
 /** A primitive element: its tag, and its content as bytes or as text in ASCII. */
 export type Primitive = readonly [tag: number, content: Buffer | string];
 
-/** A SEQUENCE OF primitive elements, encoded in one pass: a node for each would take many times the work. */
-export const sequenceOfPrimitives = (elements: readonly Primitive[]): Node => {
+/** The encodings of elements, one behind the other, in one pass: a node for each would take many times the work. */
+export const primitiveElements = (elements: readonly Primitive[]): Buffer => {
   let total = 0;
   for (const [, {length}] of elements) total += 1 + lengthOctets(length) + length;
-  const bytes = Buffer.alloc(total);
+  const bytes = Buffer.allocUnsafe(total);
   let at = 0;
   for (const [tag, content] of elements) {
     const {length} = content;
@@ -41,7 +41,17 @@ export const sequenceOfPrimitives = (elements: readonly Primitive[]): Node => {
     at = bytes.writeUIntBE(length, at, Math.max(1, octets - 1));
     at += typeof content === 'string' ? bytes.write(content, at, 'latin1') : content.copy(bytes, at);
   }
-  return primitive(tags.sequence, bytes);
+  return bytes;
+};
+
+/** A SEQUENCE OF elements that are primitive or already encoded. */
+export const sequenceOfPrimitives = (elements: readonly Primitive[]): Node => primitive(tags.sequence, primitiveElements(elements));
+
+/** A SET OF elements that are primitive or already encoded, in DER order (X.690 §11.6). */
+export const setOfPrimitives = (elements: readonly Primitive[]): Node => {
+  // Texts of one byte a character are in the order of their bytes, and sorted faster.
+  const ordered = elements.map(element => primitiveElements([element]).toString('latin1')).sort();
+  return primitive(tags.set, Buffer.from(ordered.join(''), 'latin1'));
 };
 
 /** A SET OF, with its members in DER order (X.690 §11.6). */
@@ -51,7 +61,10 @@ export const setOf = (children: Node[]): Node => {
   return constructed(tags.set, ordered.map(({child}) => child));
 };
 
-export const oid = (dotted: string): Node => primitive(tags.oid, Buffer.from(forgeAsn1().oidToDer(dotted).getBytes(), 'latin1'));
+/** The content of an object identifier. */
+export const oidContent = (dotted: string): Buffer => Buffer.from(forgeAsn1().oidToDer(dotted).getBytes(), 'latin1');
+
+export const oid = (dotted: string): Node => primitive(tags.oid, oidContent(dotted));
 
 export const nothing = (): Node => primitive(tags.null, Buffer.alloc(0));
 
@@ -83,9 +96,11 @@ export const encoded = (der: Buffer): Node => {
 const printable = /^[A-Za-z0-9 '()+,\-./:=?]*$/;
 
 /** A directory string: PrintableString if possible, else UTF8String. */
-export const directoryString = (text: string): Node => {
-  if (Buffer.from(text).toString() !== text) throw new PkiError('asn1: string not valid UTF-8');
-  return tagged(printable.test(text) ? tags.printable : tags.utf8, text);
+export const directoryString = (text: string): Primitive => {
+  if (printable.test(text)) return [tags.printable, text];
+  const bytes = Buffer.from(text);
+  if (bytes.toString() !== text) throw new PkiError('asn1: string not valid UTF-8');
+  return [tags.utf8, bytes];
 };
 
 /** A time as RFC 5280 §4.1.2.5 requires: UTCTime from 1950 to 2049, else GeneralizedTime, rounded down to seconds. */

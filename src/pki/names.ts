@@ -1,5 +1,5 @@
 import {DerReader, readOid, tags, type Element} from './der.js';
-import {directoryString, oid, sequence, sequenceOf, setOf, type Node} from './der-builder.js';
+import {directoryString, oidContent, primitiveElements, sequenceOf, setOfPrimitives, type Node, type Primitive} from './der-builder.js';
 import {PkiError} from './error.js';
 import {attributeOids} from './oids.js';
 
@@ -123,8 +123,11 @@ export const buildName = (subject: Subject): Node => {
     [attributeOids.serialNumber, subject.serialNumber ? [subject.serialNumber] : []],
   ];
   const present = sets.filter(([, values]) => values.length > 0);
-  return sequenceOf(present.map(([type, values]) => setOf(values.map(value => sequence(oid(type), directoryString(value))))));
+  return sequenceOf(present.map(([type, values]) => setOfPrimitives(attributesOf(oidContent(type), values))));
 };
+
+/** Attributes of one type as they are in a set. A subject may have very many. */
+const attributesOf = (type: Buffer, values: readonly string[]): Primitive[] => values.map(value => [tags.sequence, primitiveElements([[tags.oid, type], directoryString(value)])]);
 
 /** Returns the UID in a client certificate's subject, if any. Throws for several UIDs and for an empty one. */
 export const userIdOf = ({attributes}: DistinguishedName): string | undefined => {

@@ -36,9 +36,9 @@ export class LeaseNotFound extends Error {
 /** A value beyond the store's limit. Nothing was written. */
 export class ValueTooLarge extends Error {
   override readonly name = 'ValueTooLarge';
-  /** `limit` is absent where the store's limit is unknown. */
-  constructor(length: number, limit?: number) {
-    super(`request is too large: ${length} bytes, ${limit === undefined ? 'more than the store takes' : `and the store takes ${limit}`}`);
+  /** Returns the error of a store with a limit of its own. */
+  static beyond(limit: number, length: number): ValueTooLarge {
+    return new ValueTooLarge(`request is too large: ${length} bytes, and the store takes ${limit}`);
   }
 }
 

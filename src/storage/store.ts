@@ -82,6 +82,8 @@ export type LeaseId = number;
 
 export interface WriteOptions {
   readonly lease?: LeaseId;
+  /** The value in the form in which the servers of the store keep it (`RecordEncoding`), where that was made in another thread already. */
+  readonly encoded?: Buffer;
 }
 
 /** The outcome of an attempt to take a compaction turn. */

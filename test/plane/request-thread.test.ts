@@ -6,8 +6,12 @@ import {join} from 'node:path';
 import type {Worker} from 'node:worker_threads';
 import test from 'ava';
 import type {ApiResponse} from '#src/api/request.js';
+import type {KubeObject} from '#src/api/types.js';
+import {recordObject} from '#src/apiserver/registry/record.js';
+import {recordEncoding} from '#src/apiserver/registry/record-encoding.js';
 import type {MovedRequest} from '#src/apiserver/request/large.js';
-import {StatusError} from '#src/api/status.js';
+import {naming as namingOf} from '#src/api/naming.js';
+import {StatusError, type Status} from '#src/api/status.js';
 import {systemClock as clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';
@@ -16,7 +20,9 @@ import {apiserverArgs} from '#src/plane/arguments.js';
 import {planeMaterial} from '#src/plane/material.js';
 import {startPlane} from '#src/plane/index.js';
 import {RequestThread, type ThreadLimits} from '#src/plane/request-thread/request-thread.js';
+import {openEtcdStore} from '#src/storage/etcd/index.js';
 import {memoryStore} from '#src/storage/memory/index.js';
+import {EtcdServer, hasEtcd} from '#test/storage/etcd-server.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'plat-thread-'));
 const files = await planeMaterial(join(directory, 'pki'), clock);
@@ -52,6 +58,30 @@ test.serial('a thread answers as many requests as there is room for on the store
   t.truthy(store.get('/registry/namespaces/a'));
   await thread.close();
   t.is(await codeOf(post('d')), undefined, 'a thread that is closed leaves requests to others');
+});
+
+(hasEtcd ? test.serial : test.serial.skip)('over etcd the thread puts what it writes into the form of the store by itself', async t => {
+  const server = await EtcdServer.start();
+  const naming = namingOf('kubernetes');
+  const {decode} = await recordEncoding({naming, mediaType: naming.protobufMediaType, cbor: false});
+  const encode = (): never => {
+    throw new Error('encoded beside all other requests');
+  };
+  const store = await openEtcdStore({servers: [server.url], prefix: '/registry', encoding: {decode, encode}});
+  const flags = [...args, '--storage-backend=etcd3', `--kvstore-servers=${server.url}`];
+  const thread = new RequestThread({store, clock, log: noLog, meter: noMeter, start: () => ({args: flags, address: '127.0.0.1:6443'})});
+  const long = {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'long'}, data: Object.fromEntries(Array.from({length: 11_000}, (_, i) => [`${'k'.repeat(240)}${i}`, '']))};
+
+  t.is(await codeOf(thread.answer(aRequest('/api/v1/namespaces'), body('a'), admin)), 201);
+  const refused = (await thread.answer(aRequest('/api/v1/namespaces/a/configmaps'), Buffer.from(JSON.stringify(long)), admin))!;
+  const {code, message} = JSON.parse((refused.body as {readonly bytes: Buffer}).bytes.toString()) as Status;
+
+  t.is(code, 500);
+  t.regex(message ?? '', /^rpc error: code = ResourceExhausted desc = trying to send message larger than max \(\d+ vs\. 2097152\)$/);
+  t.is(recordObject<KubeObject>((await store.get('/registry/namespaces/a'))!.value, 1).metadata?.name, 'a');
+  await thread.close();
+  await store.close();
+  await server.stop();
 });
 
 test.serial('a request whose caller goes away while it waits makes room for another', async t => {

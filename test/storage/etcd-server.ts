@@ -60,7 +60,6 @@ export class EtcdServer {
         '--unsafe-no-fsync',
         '--heartbeat-interval=20',
         '--election-timeout=200',
-        `--max-request-bytes=${4 << 20}`,
         '--logger=zap',
         '--log-level=info',
         ...tls,

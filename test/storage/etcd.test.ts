@@ -9,7 +9,7 @@ import {Leases} from '#src/apiserver/registry/leases.js';
 import {compactRegularly} from '#src/apiserver/registry/compaction.js';
 import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {Compacted, LeaseNotFound, RevisionMismatch, StoreClosed, StoreUnusable} from '#src/storage/errors.js';
+import {Compacted, LeaseNotFound, RevisionMismatch, StoreClosed, StoreUnusable, ValueTooLarge} from '#src/storage/errors.js';
 import type {RecordEncoding} from '#src/storage/etcd/encoding.js';
 import {etcdMissing, EtcdServer, hasEtcd} from './etcd-server.js';
 import {fromOne} from './from-one.js';
@@ -38,6 +38,7 @@ if (hasEtcd) {
   storeSuite(test.serial, {
     name: 'etcd',
     isShared: true,
+    valueLengths: {taken: 1_570_000, refused: 1_573_000},
     async open(clock) {
       await empty();
       const store = await open({clock});
@@ -64,6 +65,18 @@ if (hasEtcd) {
     t.is(follower.heard[4]!.previous?.value.toString(), '1');
     t.deepEqual((await store.range({start: '/', end: '0'})).records.map(record => record.key), ['/freed', '/long']);
     await t.throwsAsync(store.create('/late', bytes('1'), {lease: short}), {instanceOf: LeaseNotFound});
+    await store.close();
+  });
+
+  test.serial('a value beyond the limit is refused as by the original, and one that no client sends without sending it', async t => {
+    await empty();
+    const store = await open();
+
+    await t.throwsAsync(store.create('/a', Buffer.alloc(1_600_000)), {instanceOf: ValueTooLarge, message: 'etcdserver: request is too large'});
+    await t.throwsAsync(store.create('/a', Buffer.alloc(2_200_000)), {
+      instanceOf: ValueTooLarge,
+      message: /^rpc error: code = ResourceExhausted desc = trying to send message larger than max \(22000\d\d vs\. 2097152\)$/,
+    });
     await store.close();
   });
 

@@ -5,6 +5,8 @@ import type {Store} from '#src/storage/store.js';
 export interface StoreEnvironment {
   readonly store: Store;
   readonly clock: VirtualClock;
+  /** Lengths of values in bytes: one that the store takes, and one that it refuses. */
+  readonly valueLengths: {readonly taken: number; readonly refused: number};
 }
 
 /**

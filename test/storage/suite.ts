@@ -14,6 +14,8 @@ export interface Backend {
   readonly name: string;
   /** Whether others could hold the store, too. */
   readonly isShared?: boolean;
+  /** 3 MiB is taken and no more, unless the store has another limit. */
+  readonly valueLengths?: StoreEnvironment['valueLengths'];
   /** Opens an empty store. */
   open(clock: Clock): Promise<Store>;
 }
@@ -25,7 +27,7 @@ export const storeSuite = (test: (title: string, body: (t: ExecutionContext) => 
       const clock = new VirtualClock();
       const store = await backend.open(clock);
       try {
-        await body(t, {store, clock});
+        await body(t, {store, clock, valueLengths: backend.valueLengths ?? {taken: 3 << 20, refused: (3 << 20) + 1}});
       } finally {
         await store.close();
       }

@@ -13,6 +13,7 @@ import {flagValues} from '#src/options/flag-values.js';
 import {parseFlags} from '#src/options/parse.js';
 import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
 import {assembleApiServer, type RunningApiServer} from '#src/plane/api-server.js';
+import {storeServersOf} from '#src/plane/store-servers.js';
 import {bufferOf} from '#src/storage/port/messages.js';
 import {PortStore} from '#src/storage/port/store.js';
 import {ForwardedMetrics} from './metrics.js';
@@ -45,17 +46,21 @@ const postMetrics = (): void => {
   const taken = metrics.take();
   if (taken.length > 0) post({from: 'metrics', metrics: taken});
 };
-const store = new PortStore(message => post({from: 'store', message}));
 
 const {args, address} = workerData as ThreadStart;
 const parsed = parseFlags(apiserverFlags, args);
+const naming = namingOf(parsed.options.naming);
+const gate = gateOf(parsed);
+const servers = storeServersOf({options: parsed.options, naming, gate, minCompatibility: parsed.versions.minCompatibility});
+let store: PortStore | undefined;
 const {v, vmodule} = parsed.options;
 const verbosity = new Verbosity(v, vmodule.join(','));
 
 const start = async (): Promise<RunningApiServer> => {
+  store = new PortStore(message => post({from: 'store', message}), await servers?.encoding());
   const server = await assembleApiServer({
     options: parsed.options,
-    naming: namingOf(parsed.options.naming),
+    naming,
     clock,
     random,
     log: logWith(verbosity, {}),
@@ -64,7 +69,7 @@ const start = async (): Promise<RunningApiServer> => {
     version: versionInfoOf(parsed),
     versions: parsed.versions,
     flags: () => flagValues(apiserverFlags, parsed.options),
-    gate: gateOf(parsed),
+    gate,
     serverAddress: address,
   });
   await server.follow();
@@ -104,7 +109,7 @@ const running = start();
 const callers = new Map<number, AbortController>();
 
 port.on('message', (message: ToThread) => {
-  if (message.to === 'store') return store.receive(message.message);
+  if (message.to === 'store') return store?.receive(message.message);
   if (message.to === 'caller') return callers.get(message.gone)?.abort();
   const {id, request} = message;
   verbosity.level = message.verbosity;

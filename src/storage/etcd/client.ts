@@ -13,6 +13,8 @@ export interface EtcdClientSettings {
 /** The timeout of one call, retries of reads included. */
 const callTimeoutMs = 10_000;
 const probeMs = 5000;
+/** The longest message a client sends, whatever the servers would take. */
+const maxSentBytes = 2 << 20;
 const delay = exponential(25, 1000);
 
 /** History was compacted; etcd does not report up to which revision. */
@@ -48,10 +50,11 @@ export class EtcdClient {
   /** Throws `ValueTooLarge` and `LeaseNotFound`. */
   async transact(request: TxnRequest): Promise<TxnResponse> {
     const bytes = messages.encodeTxn(request);
+    if (bytes.length > maxSentBytes) throw new ValueTooLarge(`rpc error: code = ResourceExhausted desc = trying to send message larger than max (${bytes.length} vs. ${maxSentBytes})`);
     try {
       return messages.decodeTxn(await this.#call('KV/Txn', bytes, false));
     } catch (error) {
-      if (error instanceof GrpcError && /request is too large|larger than max/.test(error.message)) throw new ValueTooLarge(bytes.length);
+      if (error instanceof GrpcError && /request is too large|larger than max/.test(error.message)) throw new ValueTooLarge(error.message);
       throw error;
     }
   }

@@ -8,5 +8,8 @@ export interface RecordEncoding {
   encode(key: string, record: Buffer): Buffer;
 }
 
+/** The maximum size of a record: that of a request body. Longer ones are refused before they are encoded; the servers' limit for encoded records may be lower. */
+export const longestRecord = 3 << 20;
+
 /** Stores records unchanged. */
 export const plainEncoding: RecordEncoding = {decode: (_, bytes) => bytes, encode: (_, record) => record};

@@ -9,7 +9,7 @@ import {GrpcChannel, type GrpcSettings} from '#src/transport/grpc/channel.js';
 import {Barrier} from './barrier.js';
 import {EtcdClient, HistoryGone} from './client.js';
 import {WatchStream} from './watch-stream.js';
-import {plainEncoding, type RecordEncoding} from './encoding.js';
+import {longestRecord, plainEncoding, type RecordEncoding} from './encoding.js';
 import {checkMarker} from './marker.js';
 import type {Operation} from './messages.js';
 import {storeReason} from './reasons.js';
@@ -30,9 +30,6 @@ export interface EtcdStoreOptions extends Pick<GrpcSettings, 'servers' | 'tls'> 
   /** Called with the reason while no server serves. */
   readonly waiting?: (reason: string) => void;
 }
-
-/** The maximum size of a record: that of a request body. The servers' limit may be lower. */
-const longestRecord = 3 << 20;
 
 /** The maximum that servers grant. */
 const longestLeaseSeconds = 9_000_000_000;
@@ -159,15 +156,15 @@ export class EtcdStore implements Store {
     return (await client.range({start, end, countOnly: true})).count;
   }
 
-  create(key: string, value: Buffer, {lease}: WriteOptions = {}): Promise<number> {
-    return this.#put(key, value, {expected: 0, lease, refusal: () => new KeyExists(`${key} exists`)});
+  create(key: string, value: Buffer, options: WriteOptions = {}): Promise<number> {
+    return this.#put(key, value, {...options, expected: 0, refusal: () => new KeyExists(`${key} exists`)});
   }
 
-  async update(key: string, value: Buffer, expected: number, {lease}: WriteOptions = {}): Promise<number> {
+  async update(key: string, value: Buffer, expected: number, options: WriteOptions = {}): Promise<number> {
     this.#open();
     // For etcd an expected revision of zero means an absent key.
     if (expected === 0) throw mismatch(key, expected);
-    return this.#put(key, value, {expected, lease, refusal: () => mismatch(key, expected)});
+    return this.#put(key, value, {...options, expected, refusal: () => mismatch(key, expected)});
   }
 
   async delete(key: string, expected: number): Promise<number> {
@@ -243,12 +240,12 @@ export class EtcdStore implements Store {
     }
   }
 
-  async #put(key: string, value: Buffer, {expected, lease, refusal}: {expected: number; lease: LeaseId | undefined; refusal(): Error}): Promise<number> {
+  async #put(key: string, value: Buffer, {expected, lease, encoded, refusal}: WriteOptions & {expected: number; refusal(): Error}): Promise<number> {
     const {encoding, stream} = this.#open();
     checkKey(key);
-    if (value.length > longestRecord) throw new ValueTooLarge(value.length, longestRecord);
+    if (value.length > longestRecord) throw new ValueTooLarge('etcdserver: request is too large');
     return this.#write(async () => {
-      const bytes = encoding.encode(key, value);
+      const bytes = encoded ?? encoding.encode(key, value);
       using _ = stream.cache.expect(key, bytes, value);
       return await this.#transact(key, expected, {put: bytes, lease}, refusal);
     });

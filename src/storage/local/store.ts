@@ -18,7 +18,7 @@ interface Pending {
 const maxValueBytes = 3 << 20;
 
 const checkValue = ({length}: Buffer): void => {
-  if (length > maxValueBytes) throw new ValueTooLarge(length, maxValueBytes);
+  if (length > maxValueBytes) throw ValueTooLarge.beyond(maxValueBytes, length);
 };
 
 /** How many records of an expired lease are deleted in one commit. */

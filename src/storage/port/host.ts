@@ -1,5 +1,5 @@
-import type {Change, Range, Store, StoredRecord} from '#src/storage/store.js';
-import {bufferOf, plainError, sendable, type FromStore, type StoreCall, type StoreCalls, type ToStore} from './messages.js';
+import type {Change, Range, Store, StoredRecord, WriteOptions} from '#src/storage/store.js';
+import {bufferOf, plainError, sendable, type FromStore, type SentWriteOptions, type StoreCall, type StoreCalls, type ToStore} from './messages.js';
 
 const defaultMaxInFlight = 32 * 1024 * 1024;
 
@@ -54,9 +54,13 @@ export class StoreHost implements Disposable {
 
   #call(name: StoreCall, args: never[]): unknown {
     const store = this.#store;
-    if (name === 'create' || name === 'update') {
-      const [key, value, ...rest] = args as unknown as [string, Uint8Array, ...never[]];
-      return (store[name] as (key: string, value: Buffer, ...rest: never[]) => Promise<number>)(key, bufferOf(value), ...rest);
+    if (name === 'create') {
+      const [key, value, options] = args as unknown as StoreCalls['create'];
+      return store.create(key, bufferOf(value), receivedOptions(options));
+    }
+    if (name === 'update') {
+      const [key, value, expected, options] = args as unknown as StoreCalls['update'];
+      return store.update(key, bufferOf(value), expected, receivedOptions(options));
     }
     return (store[name] as (...args: never[]) => unknown)(...args);
   }
@@ -94,6 +98,8 @@ export class StoreHost implements Disposable {
     this.#watches.delete(id);
   }
 }
+
+const receivedOptions = ({encoded, ...options}: SentWriteOptions = {}): WriteOptions => (encoded ? {...options, encoded: bufferOf(encoded)} : options);
 
 const sent = (record: StoredRecord | undefined): StoredRecord | undefined => record && sendable(record);
 

@@ -1,14 +1,17 @@
 import {Compacted, FutureRevision, KeyExists, LeaseNotFound, RevisionMismatch, StoreClosed, ValueTooLarge} from '#src/storage/errors.js';
 import type {Change, RangeQuery, ReadOptions, Store, StoredRecord, WatchQuery, WriteOptions} from '#src/storage/store.js';
 
+/** Write options for posting. */
+export type SentWriteOptions = Omit<WriteOptions, 'encoded'> & {readonly encoded?: Uint8Array};
+
 /** The calls of a store with one reply, by name, with their arguments. */
 export interface StoreCalls {
   revision: [];
   get: [key: string, options?: ReadOptions];
   range: [query: Omit<RangeQuery, 'filter'>];
   count: [start: string, end: string];
-  create: [key: string, value: Uint8Array, options?: WriteOptions];
-  update: [key: string, value: Uint8Array, expected: number, options?: WriteOptions];
+  create: [key: string, value: Uint8Array, options?: SentWriteOptions];
+  update: [key: string, value: Uint8Array, expected: number, options?: SentWriteOptions];
   delete: [key: string, expected: number];
   compacted: [];
   lease: [seconds: number];
@@ -56,7 +59,7 @@ const errorsByName: Readonly<Record<string, (error: PlainError) => Error>> = {
   FutureRevision: ({revision = 0}) => new FutureRevision(revision),
   TypeError: ({message}) => new TypeError(message),
   RangeError: ({message}) => new RangeError(message),
-  ValueTooLarge: ({message}) => Object.assign(new ValueTooLarge(0), {message}),
+  ValueTooLarge: ({message}) => new ValueTooLarge(message),
 };
 
 /** Returns the error, as an instance of the store's error class if it has one. */

@@ -1,7 +1,8 @@
 import {StoreClosed} from '#src/storage/errors.js';
+import {longestRecord, type RecordEncoding} from '#src/storage/etcd/encoding.js';
 import {maxFilteredKeys, PageReader} from '#src/storage/local/page.js';
-import type {Range, RangeQuery, RecordFilter, Store, StoredRecord, Watcher} from '#src/storage/store.js';
-import {errorOf, received, type CallResult, type FromStore, type StoreCall, type StoreCalls, type ToStore} from './messages.js';
+import type {Range, RangeQuery, RecordFilter, Store, StoredRecord, Watcher, WriteOptions} from '#src/storage/store.js';
+import {errorOf, received, type CallResult, type FromStore, type SentWriteOptions, type StoreCall, type StoreCalls, type ToStore} from './messages.js';
 
 /** How many bytes are fetched at a time for filtering. */
 const filterPageBytes = 1 << 20;
@@ -18,14 +19,17 @@ interface Pending {
 export class PortStore implements Store {
   readonly shared = true;
   readonly #post: (message: ToStore) => void;
+  readonly #encoding: RecordEncoding | undefined;
   readonly #pending = new Map<number, Pending>();
   readonly #inFlight = new Set<Promise<unknown>>();
   readonly #watchers = new Map<number, Watcher>();
   #lastId = 0;
   #isClosed = false;
 
-  constructor(post: (message: ToStore) => void) {
+  /** With `encoding`, records are put into the form of the store's servers here, so that the other thread has no work with them. */
+  constructor(post: (message: ToStore) => void, encoding?: RecordEncoding) {
     this.#post = post;
+    this.#encoding = encoding;
   }
 
   receive(message: FromStore): void {
@@ -67,12 +71,12 @@ export class PortStore implements Store {
     return this.#call('count', ...args);
   }
 
-  create(...[key, value, options]: StoreCalls['create']): Promise<number> {
-    return this.#call('create', key, new Uint8Array(value), options ?? {});
+  async create(key: string, value: Buffer, options?: WriteOptions): Promise<number> {
+    return this.#call('create', key, new Uint8Array(value), this.#sentOptions(key, value, options));
   }
 
-  update(...[key, value, expected, options]: StoreCalls['update']): Promise<number> {
-    return this.#call('update', key, new Uint8Array(value), expected, options ?? {});
+  async update(key: string, value: Buffer, expected: number, options?: WriteOptions): Promise<number> {
+    return this.#call('update', key, new Uint8Array(value), expected, this.#sentOptions(key, value, options));
   }
 
   delete(...args: StoreCalls['delete']): Promise<number> {
@@ -119,6 +123,10 @@ export class PortStore implements Store {
     const page = new PageReader({limit, bytes, filter});
     for (const record of records) if (!page.add(received(record))) break;
     return {records: page.records, revision, more: more || page.more, reached: page.reached};
+  }
+
+  #sentOptions(key: string, value: Buffer, options: WriteOptions = {}): SentWriteOptions {
+    return this.#encoding && value.length <= longestRecord ? {...options, encoded: new Uint8Array(this.#encoding.encode(key, value))} : options;
   }
 
   #call<Name extends StoreCall>(name: Name, ...args: StoreCalls[Name]): Promise<CallResult<Name>> {
