@@ -6,7 +6,7 @@ const signals =
  * Which texts a field takes, as documents tell it, by group; of lists and maps, those that their values are. What is told of a field is the field's own rule to
  * enforce.
  */
-export const enums: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const enums: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '': {
     'Localhost|RuntimeDefault|Unconfined': 'AppArmorProfile.type SeccompProfile.type',
     'None|ReadOnly|ReadWrite': 'AzureDiskVolumeSource.cachingMode',
