@@ -40,10 +40,9 @@ up: build
 demo: build
 	@bin/plat demo
 
-## lint: check style, unused exports and the rules of the house
+## lint: check style and the rules of the house
 lint: node_modules
 	$(BIN)/oxlint --deny-warnings
-	$(BIN)/knip --include files,exports,types --no-progress
 
 ## test: build, lint and run every test, or those named by TESTS="test/pki/chain.test.ts ..."
 test: build lint

@@ -75,3 +75,24 @@ test('no package that users install with this one needs to run a program for it'
 test('the page about controllers says what the list says', t => {
   t.is(readFileSync(join(root, 'docs/controllers.md'), 'utf8'), controllersReference(), 'run `make docs`');
 });
+
+test('what a file exports is used in another file', t => {
+  const texts = new Map<string, string>();
+  for (const folder of ['src', 'controllers', 'informers', 'test', 'bench', 'examples', 'tools']) {
+    for (const entry of readdirSync(join(root, folder), {withFileTypes: true, recursive: true})) {
+      const path = join(entry.parentPath, entry.name);
+      if (entry.isFile() && /\.(ts|mjs|cjs)$/.test(entry.name)) texts.set(path, readFileSync(path, 'utf8'));
+    }
+  }
+  const filesWith = new Map<string, number>();
+  for (const text of texts.values()) for (const word of new Set(text.match(/[A-Za-z_$][\w$]*/g))) filesWith.set(word, (filesWith.get(word) ?? 0) + 1);
+  const production = [...texts].filter(([path]) => /^(?:src|controllers|informers)\//.test(path.slice(root.length)));
+  const unused = production.flatMap(([path, text]) =>
+    [...text.matchAll(/^export (?:abstract )?(?:const|function\*?|class|interface|type) (\w+)/gm)]
+      .map(([, name = '']) => name)
+      .filter(name => filesWith.get(name) === 1 && text.split(new RegExp(`\\b${name}\\b`)).length <= 2)
+      .map(name => `${path.slice(root.length)}: ${name}`),
+  );
+
+  t.deepEqual(unused, []);
+});

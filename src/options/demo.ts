@@ -1,5 +1,4 @@
 import {flagSection, flagTable} from './flag.js';
-import type {OptionsOf} from './flag.js';
 import {commandLogging, help} from './shared/logging.js';
 import {planeNaming} from './shared/naming.js';
 
@@ -9,5 +8,3 @@ export const demoFlags = flagTable({
   summary: 'Runs a control plane in a temporary directory, has certificates requested, approved, signed and used on it, and tells what it does.',
   sections: [flagSection('Demo', {...planeNaming, ...commandLogging, ...help})],
 });
-
-export type DemoOptions = OptionsOf<typeof demoFlags>;

@@ -1,7 +1,6 @@
 import {commandConnection} from './client.js';
 import {rates} from './controller-manager/limits.js';
 import {flagSection, flagTable} from './flag.js';
-import type {OptionsOf} from './flag.js';
 import {commandLogging, help} from './shared/logging.js';
 import {clientNaming} from './shared/naming.js';
 import {tlsFiles, tlsLimits} from './shared/serving.js';
@@ -55,5 +54,3 @@ export const nodesFlags = flagTable({
     ({securePort, nodes: count}) => (securePort > 0 && securePort + count - 1 > 65_535 ? '--secure-port: there are not as many ports behind it as --nodes asks for' : undefined),
   ],
 });
-
-export type NodesOptions = OptionsOf<typeof nodesFlags>;

@@ -1,6 +1,5 @@
 import type {NamingName} from '#src/api/naming.js';
 import {flagSection, flagTable} from './flag.js';
-import type {OptionsOf} from './flag.js';
 import {commandLogging, help} from './shared/logging.js';
 import {planeNaming} from './shared/naming.js';
 
@@ -58,5 +57,3 @@ export const upFlags = flagTable({
   sections: [plane],
   rules: [({simulationFile, nodes}) => (simulationFile && nodes === 0 ? '--simulation-file needs --nodes: how many of them to simulate' : undefined)],
 });
-
-export type UpOptions = OptionsOf<typeof upFlags>;
