@@ -4,7 +4,7 @@ type Judge<T> = (item: T, path: string) => Iterable<FieldError>;
 
 /** A list that is only looked at while it is not too long. */
 export function* list<T>(path: string, items: readonly T[] | undefined, most: number, judge: Judge<T>): Iterable<FieldError> {
-  if (items === undefined) return;
+  if (!items) return; // Null is absent too.
   if (items.length > most) return yield tooMany(path, items.length, most);
   for (const [i, item] of items.entries()) yield* judge(item, `${path}[${i}]`);
 }
