@@ -87,7 +87,7 @@ const mistakes: readonly (readonly [string[], RegExp])[] = [
   [['certificate', 'grant', 'a'], /^plat certificate: the first argument must be approve or deny, not "grant"\n$/],
   [['certificate', 'approve'], /^plat certificate: one or more certificate signing requests must be named\n$/],
   [['certificate', 'approve', 'a'], /^plat certificate: neither --platconfig nor --master was given.*\n$/],
-  [['up', '--secure-port=0', '--nodes=0', '--data-dir=plane', '--manifests=nowhere.yaml'], /^plat up: nowhere\.yaml: ENOENT: no such file or directory, stat 'nowhere\.yaml'\n$/],
+  [['up', '--secure-port=0', '--nodes=0', '--data-dir=plane', '--manifests=nowhere.yaml'], /^plat up: nowhere\.yaml: there is no such file or folder\n$/],
   [['up', '--secure-port=0', '--apiserver-arg=--naming=plat'], /^plat up: --naming: all parts of a plane speak the naming of the plane: give it to plat up, or to startPlane as naming\n$/],
   [['up', '--secure-port=none'], /^plat up: .*--secure-port.*\n$/],
   [['fly'], /^plat: unknown command "fly": "plat --help" lists the commands\n$/],

@@ -80,7 +80,7 @@ const sourcesIn = (words: Words): Readonly<Record<string, Source>> => {
 
 const ways = {target: sourcesIn(target), current: sourcesIn(current)};
 
-/** A target that says more than the older form can hold goes along whole, under a name that nobody else reads. */
+/** A metric that says more than the older form can hold goes along whole, under a name that nobody else reads. */
 const whole = 'v2';
 
 const inOlderForm = (words: Words, metric: MetricSpec | MetricStatus): Fields => {
@@ -94,10 +94,16 @@ const inOlderForm = (words: Words, metric: MetricSpec | MetricStatus): Fields =>
   return result;
 };
 
+/** Whether everything that one JSON value says stands in another. */
+const isWithin = (one: unknown, other: unknown): boolean =>
+  isFields(one) ? isFields(other) && Object.entries(one).every(([name, value]) => isWithin(value, other[name])) : sameJson(one, other);
+
 /** A metric as the first version's annotations tell it. */
 export const olderMetric = (words: Words, metric: MetricSpec | MetricStatus): Fields => {
   const older = inOlderForm(words, metric);
-  return words.amount === 'current' || sameJson(newerMetric(words, older), metric) ? older : {...older, [whole]: metric};
+  const newer = newerMetric(words, older);
+  // What is measured may come back with zeros that it did not have.
+  return (words.amount === 'current' ? isWithin(metric, newer) : sameJson(newer, metric)) ? older : {...older, [whole]: metric};
 };
 
 /** The metric that such a telling means. */
