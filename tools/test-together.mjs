@@ -7,8 +7,8 @@ import {pathToFileURL} from 'node:url';
 /** The output folder. */
 export const folder = 'dist/together';
 
-/** Files that stay separate: they wait for programs that they start, while other tests can run. */
-const starts = /^(cli|docs|e2e|storage)\//;
+/** Files that stay separate: they wait for programs or sockets of their own, while other tests can run. */
+const starts = /^(cli|docs|e2e|storage)\/|^transport\/(spdy|streams)\.test/;
 
 /** A file that imports modules by computed names would get different instances than its script. */
 const loadsByName = /\bimport\((?!['"])/;
