@@ -8,7 +8,7 @@ import {headerDictionary} from '#src/transport/spdy/dictionary.js';
 import {frameWriter, type Frame} from '#src/transport/spdy/frames.js';
 import {headerPacker, HeaderUnpacker} from '#src/transport/spdy/header-block.js';
 import {SpdySession, type SessionSettings} from '#src/transport/spdy/session.js';
-import type {SpdyStream} from '#src/transport/spdy/stream.js';
+import {heldBytes, type SpdyStream} from '#src/transport/spdy/stream.js';
 
 /** Both ends of a connection. */
 const aPair = async (): Promise<[Socket, Socket]> => {
@@ -107,6 +107,24 @@ test('a large amount goes through whole, also to a peer who grants windows', asy
 
   t.true(received.equals(sent));
   client.close();
+});
+
+test('a peer is granted what has been read, and its other frames are answered while it waits', async t => {
+  let reader: SpdyStream | undefined;
+  const {say, until, socket} = await aRawPeer('server', stream => (reader = stream));
+  const piece = Buffer.alloc(16 << 10);
+  say({kind: 'open', id: 1, headers: {}, fin: false, unidirectional: false});
+  for (let sent = 0; sent < heldBytes; sent += piece.length) say({kind: 'data', id: 1, bytes: piece, fin: false});
+  say({kind: 'ping', id: 1});
+  const before = await until('800300060000000400000001');
+  const held = reader!.readableLength;
+  reader!.read(piece.length);
+  const after = await until('80030009');
+
+  t.false(before.includes('80030009'));
+  t.is(held, heldBytes);
+  t.true(after.endsWith('80030009000000080000000100004000'));
+  socket.destroy();
 });
 
 test('a sender waits for a reader, by the connection', async t => {

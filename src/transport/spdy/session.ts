@@ -134,7 +134,7 @@ export class SpdySession implements StreamPort {
       let count = 0;
       for await (const frame of framesOf(new ByteReader(this.#socket, head), unpacker)) {
         await this.#take(frame);
-        if ((frame.kind === 'ping' || frame.kind === 'settings') && ++count % maxFramesPerTurn === 0) await nextTurn();
+        if (++count % maxFramesPerTurn === 0) await nextTurn();
       }
     } catch (error) {
       this.#send({kind: 'goAway', last: this.#lastPeerId, status: 1});

@@ -27,7 +27,8 @@ export class SpdyStream extends Duplex {
   readonly #port: StreamPort;
   #accept!: () => void;
   #room: (() => void) | undefined;
-  #unread = 0;
+  /** Bytes received that the peer was not yet granted again. */
+  #ungranted = 0;
   #isPeerDone = false;
   #isCut = false;
   #lost: Error | undefined;
@@ -71,12 +72,16 @@ export class SpdyStream extends Duplex {
     else this.once('end', () => this.destroy());
   }
 
-  /** Takes what the peer sent. Resolves once there is room for more. */
+  /**
+   * Takes what the peer sent. Resolves once there is room for more: at once for a peer that keeps to its window, so that its window updates are read even while
+   * nothing reads the stream.
+   */
   async receive(bytes: Buffer, fin: boolean): Promise<void> {
     if (this.#isPeerDone || this.destroyed) return;
     if (bytes.length > 0) {
-      this.#unread += bytes.length;
-      if (!this.push(bytes)) {
+      this.#ungranted += bytes.length;
+      this.push(bytes);
+      if (this.readableLength > heldBytes) {
         await new Promise<void>(resolve => {
           this.#room = resolve;
         });
@@ -89,10 +94,19 @@ export class SpdyStream extends Duplex {
   }
 
   override _read(): void {
-    const taken = this.#unread;
-    this.#unread = 0;
-    if (taken > 0) this.#port.consumed(this, taken);
-    this.#release();
+    // What comes is pushed when it comes.
+  }
+
+  /** Grants the peer what has left the buffer. Granting on _read, which is called while the buffer fills, would let a peer fill it twice over. */
+  override read(size?: number): unknown {
+    const chunk: unknown = super.read(size);
+    const taken = this.#ungranted - this.readableLength;
+    if (taken > 0) {
+      this.#ungranted -= taken;
+      this.#port.consumed(this, taken);
+    }
+    if (this.readableLength <= heldBytes) this.#release();
+    return chunk;
   }
 
   override _write(chunk: Buffer, _: BufferEncoding, done: (error?: Error) => void): void {
