@@ -3,9 +3,9 @@ import type {Status} from '#src/api/status.js';
 import {InFlight} from '#src/apiserver/request/in-flight.js';
 import {admin, aConfigMap, configMaps, csrs, startWire} from './wire.js';
 
-const world = await startWire();
-const {send} = world;
-await world.post(configMaps, aConfigMap('a'));
+const env = await startWire();
+const {send} = env;
+await env.post(configMaps, aConfigMap('a'));
 const status = async (method: string, url: string, body?: unknown): Promise<Status> => (await send(method, url, body === undefined ? {} : {body})).json<Status>();
 
 for (const [method, url] of [
@@ -208,14 +208,14 @@ test('a denial says who may not do what where', async t => {
 });
 
 test('the name a selector pins is what is asked of the authorizer', async t => {
-  const asked: string[] = [];
-  const listening = await startWire({authorizer: {authorize: ({verb, resource}) => (asked.push(`${verb} ${resource?.name ?? ''}`), {decision: 'allow'})}});
-  asked.length = 0;
+  const requested: string[] = [];
+  const listening = await startWire({authorizer: {authorize: ({verb, resource}) => (requested.push(`${verb} ${resource?.name ?? ''}`), {decision: 'allow'})}});
+  requested.length = 0;
   for (const selector of ['metadata.name=x', 'metadata.name==x,metadata.namespace=default', 'metadata.name!=x', 'metadata.name=x/y']) await listening.get(`${configMaps}?fieldSelector=${encodeURIComponent(selector)}`);
   await listening.remove(`${configMaps}?fieldSelector=metadata.name%3Dx`);
   await listening.get('/api/v1/namespaces/n1');
 
-  t.deepEqual(asked, ['list x', 'list x', 'list ', 'list ', 'deletecollection x', 'get n1']);
+  t.deepEqual(requested, ['list x', 'list x', 'list ', 'list ', 'deletecollection x', 'get n1']);
 });
 
 test('of an audit id of its caller an answer repeats no more than a part', async t => {

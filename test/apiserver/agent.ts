@@ -134,7 +134,7 @@ const channelled = (client: WebSocket, url: URL): void => {
   });
 };
 
-const protocolFor = (asked: string): string | undefined => asked.split(',').map(text => text.trim()).find(protocol => /^(v4\.channel|v4\.base64\.channel|base64\.channel|portforward)\./.test(protocol));
+const protocolFor = (requested: string): string | undefined => requested.split(',').map(text => text.trim()).find(protocol => /^(v4\.channel|v4\.base64\.channel|base64\.channel|portforward)\./.test(protocol));
 
 export const anAgent = async ({clientCa}: {readonly clientCa?: string} = {}): Promise<TestAgent> => {
   const authority = await anAuthority('node-ca');

@@ -50,7 +50,7 @@ interface Options extends TestPlaneOptions {
 
 /** A plane with a server behind it, reached by a service that stands for a name of this machine. */
 const start = async (respond?: Answer, {spec = {}, service = {}, hosts = ['back.apps.svc'], documents, roles = false, ...options}: Options = {}) => {
-  const backend = await startWebhook(backendThat(respond, documents), {hosts, asksForCertificate: true});
+  const backend = await startWebhook(backendThat(respond, documents), {hosts, requestsCertificate: true});
   // Roles take time to make, and most tests do not need them.
   const plane = await aPlane({controllers: [], ...options, apiserverArgs: [`--authorization-mode=${roles ? 'RBAC' : 'AlwaysAllow'}`, ...(options.apiserverArgs ?? [])]});
   const client = plane.client();
@@ -102,18 +102,18 @@ const registrationOf = ({port, caBundle}: TestWebhook, spec: object): ApiService
 });
 
 test('a server behind a service answers for its group version, and is told who is calling by whom', async t => {
-  await using world = await start((seen, response) => {
+  await using env = await start((seen, response) => {
     response.writeHead(201, {'Content-Type': 'application/x-odd', 'X-Own': 'yes'}).end(`${seen.method} ${seen.body}`);
   });
-  t.deepEqual(await world.condition(), {status: 'True', reason: 'Passed', message: 'all checks passed'});
-  world.backend.seen.length = 0;
-  const answer = await ask1(world.server, {method: 'POST', path: `${root}/namespaces/default/flunders?dryRun=All&a=b%20c`, headers: {'x-remote-user': 'root', 'x-remote-extra-a': 'b', authorization: 'Bearer secret', 'content-type': 'application/json'}, body: '{"a":1}'});
+  t.deepEqual(await env.condition(), {status: 'True', reason: 'Passed', message: 'all checks passed'});
+  env.backend.seen.length = 0;
+  const answer = await ask1(env.server, {method: 'POST', path: `${root}/namespaces/default/flunders?dryRun=All&a=b%20c`, headers: {'x-remote-user': 'root', 'x-remote-extra-a': 'b', authorization: 'Bearer secret', 'content-type': 'application/json'}, body: '{"a":1}'});
 
   t.deepEqual([answer.status, answer.headers['content-type'], answer.headers['x-own'], answer.body.toString()], [201, 'application/x-odd', 'yes', 'POST {"a":1}']);
-  const seen = world.backend.seen[0]!;
+  const seen = env.backend.seen[0]!;
   t.is(seen.url, `${root}/namespaces/default/flunders?dryRun=All&a=b%20c`);
   t.is(seen.caller, 'front-proxy-client');
-  t.is(seen.headers.host, `localhost:${world.backend.port}`);
+  t.is(seen.headers.host, `localhost:${env.backend.port}`);
   t.is(seen.headers['audit-id'], answer.headers['audit-id'] as string);
   t.deepEqual(
     Object.fromEntries(Object.entries(seen.headers).filter(([header]) => /^(x-remote|authorization|x-forwarded)/.test(header))),
@@ -127,9 +127,9 @@ test('a server behind a service answers for its group version, and is told who i
   );
 });
 
-const refuses = async (t: ExecutionContext, world: Awaited<ReturnType<typeof start>>, status: number, body: string) => {
+const refuses = async (t: ExecutionContext, env: Awaited<ReturnType<typeof start>>, status: number, body: string) => {
   for (const ask of [ask1, ask2]) {
-    const answer = await ask(world.server, {path: `${root}/flunders`});
+    const answer = await ask(env.server, {path: `${root}/flunders`});
     t.deepEqual([answer.status, answer.headers['content-type'], answer.headers['x-content-type-options'], answer.body.toString()], [status, 'text/plain; charset=utf-8', 'nosniff', `${body}\n`]);
   }
 };
@@ -140,85 +140,85 @@ for (const [title, options, reason, message] of [
   ['whose service has nobody behind it', {service: {type: 'ClusterIP', externalName: '', ports: [{port: 443}]}, spec: {service: {namespace: 'apps', name: 'back'}}}, 'EndpointsNotFound', 'cannot find endpointslices for service/back in "apps"'],
 ] as const satisfies readonly (readonly [string, Options, string, string])[]) {
   test(`a server ${title} is not available`, async t => {
-    await using world = await start(undefined, options);
+    await using env = await start(undefined, options);
 
-    t.deepEqual(await world.condition(), {status: 'False', reason, message});
-    await refuses(t, world, 503, 'service unavailable');
+    t.deepEqual(await env.condition(), {status: 'False', reason, message});
+    await refuses(t, env, 503, 'service unavailable');
   });
 }
 
 test('a server behind whose service nobody is ready is not available until somebody is', async t => {
-  await using world = await start(undefined, {service: {type: 'ClusterIP', externalName: '', ports: [{name: 'web', port: 443}]}, spec: {service: {namespace: 'apps', name: 'back'}}});
-  const slices = world.client.resource(kinds.endpointSlices);
-  const label = {[world.plane.naming.key('service-name')]: 'back'};
+  await using env = await start(undefined, {service: {type: 'ClusterIP', externalName: '', ports: [{name: 'web', port: 443}]}, spec: {service: {namespace: 'apps', name: 'back'}}});
+  const slices = env.client.resource(kinds.endpointSlices);
+  const label = {[env.plane.naming.key('service-name')]: 'back'};
   const missing = {status: 'False', reason: 'MissingEndpoints', message: 'endpointslices for service/back in "apps" have no addresses with port name "web"'};
   for (const [at, slice] of [{endpoints: [{addresses: ['10.1.2.3'], conditions: {ready: false}}], ports: [{name: 'web', port: 1}]}, {endpoints: [{addresses: ['10.1.2.3']}], ports: [{name: 'other', port: 1}]}].entries()) {
     await slices.create({metadata: {namespace: 'apps', name: `s${at}`, labels: label}, addressType: 'IPv4', ...slice});
-    await world.clock.drain();
-    t.deepEqual(await world.condition(), missing);
+    await env.clock.drain();
+    t.deepEqual(await env.condition(), missing);
   }
 });
 
 test('a server that does not answer as it should is asked again soon and later and later, and told of when it does', async t => {
   let isUp = false;
-  await using world = await start();
-  world.backend.respond = (_, response) => json(response, isUp ? flunders : {}, isUp ? 200 : 404);
-  await world.objects.patch(name, 'merge', {metadata: {labels: {look: 'again'}}});
-  await world.clock.drain();
-  const url = `https://localhost:${world.backend.port}${root}`;
-  t.deepEqual(await world.condition(), {status: 'False', reason: 'FailedDiscoveryCheck', message: `failing or missing response from ${url}: bad status from ${url}: 404`});
+  await using env = await start();
+  env.backend.respond = (_, response) => json(response, isUp ? flunders : {}, isUp ? 200 : 404);
+  await env.objects.patch(name, 'merge', {metadata: {labels: {look: 'again'}}});
+  await env.clock.drain();
+  const url = `https://localhost:${env.backend.port}${root}`;
+  t.deepEqual(await env.condition(), {status: 'False', reason: 'FailedDiscoveryCheck', message: `failing or missing response from ${url}: bad status from ${url}: 404`});
 
   isUp = true;
-  await world.clock.advance(31_000);
-  t.deepEqual(await world.condition(), {status: 'True', reason: 'Passed', message: 'all checks passed'});
+  await env.clock.advance(31_000);
+  t.deepEqual(await env.condition(), {status: 'True', reason: 'Passed', message: 'all checks passed'});
 
   isUp = false;
-  await world.clock.advance(31_000);
-  t.is((await world.condition())?.reason, 'FailedDiscoveryCheck');
-  await refuses(t, world, 503, 'service unavailable');
+  await env.clock.advance(31_000);
+  t.is((await env.condition())?.reason, 'FailedDiscoveryCheck');
+  await refuses(t, env, 503, 'service unavailable');
 });
 
 test('a server that is gone is told of in the words of the connection', async t => {
-  await using world = await start();
-  await world.backend.close();
-  const gone = `dial tcp 127.0.0.1:${world.backend.port}: connect: connection refused`;
-  await refuses(t, world, 503, gone);
-  await world.clock.advance(31_000);
-  const url = `https://localhost:${world.backend.port}${root}`;
-  t.is((await world.condition())?.message, `failing or missing response from ${url}: Get "${url}": ${gone}`);
+  await using env = await start();
+  await env.backend.close();
+  const gone = `dial tcp 127.0.0.1:${env.backend.port}: connect: connection refused`;
+  await refuses(t, env, 503, gone);
+  await env.clock.advance(31_000);
+  const url = `https://localhost:${env.backend.port}${root}`;
+  t.is((await env.condition())?.message, `failing or missing response from ${url}: Get "${url}": ${gone}`);
 });
 
 test('whether a server can be trusted does not matter for being available, but for being asked', async t => {
-  await using world = await start(undefined, {hosts: ['other.apps.svc']});
-  t.is((await world.condition())?.status, 'True');
-  await refuses(t, world, 503, 'tls: failed to verify certificate: x509: certificate is valid for other.apps.svc, not back.apps.svc');
+  await using env = await start(undefined, {hosts: ['other.apps.svc']});
+  t.is((await env.condition())?.status, 'True');
+  await refuses(t, env, 503, 'tls: failed to verify certificate: x509: certificate is valid for other.apps.svc, not back.apps.svc');
 
-  await world.objects.patch(name, 'merge', {spec: {caBundle: null, insecureSkipTLSVerify: true}});
-  await world.clock.drain();
-  t.is((await world.text(root))[0], 200);
+  await env.objects.patch(name, 'merge', {spec: {caBundle: null, insecureSkipTLSVerify: true}});
+  await env.clock.drain();
+  t.is((await env.text(root))[0], 200);
 
-  await world.objects.patch(name, 'merge', {spec: {caBundle: Buffer.from('no certificate').toString('base64'), insecureSkipTLSVerify: false}});
-  await world.clock.drain();
-  await refuses(t, world, 500, 'unable to load root certificates: unable to parse bytes as PEM block');
+  await env.objects.patch(name, 'merge', {spec: {caBundle: Buffer.from('no certificate').toString('base64'), insecureSkipTLSVerify: false}});
+  await env.clock.drain();
+  await refuses(t, env, 500, 'unable to load root certificates: unable to parse bytes as PEM block');
 });
 
-for (const [refused, status, told] of [['true', 502, 'the backend attempted to redirect this request, which is not permitted'], ['false', 302, '']] as const) {
+for (const [refused, status, reported] of [['true', 502, 'the backend attempted to redirect this request, which is not permitted'], ['false', 302, '']] as const) {
   test(`a server that sends callers elsewhere ${refused === 'true' ? 'is not heeded' : 'is, if that is wanted'}`, async t => {
-    await using world = await start((_, response) => response.writeHead(302, {Location: 'https://example.com/'}).end(), {apiserverArgs: [`--aggregator-reject-forwarding-redirect=${refused}`]});
-    const answer = await ask1(world.server, {path: `${root}/flunders`});
+    await using env = await start((_, response) => response.writeHead(302, {Location: 'https://example.com/'}).end(), {apiserverArgs: [`--aggregator-reject-forwarding-redirect=${refused}`]});
+    const answer = await ask1(env.server, {path: `${root}/flunders`});
 
-    t.deepEqual([answer.status, answer.headers['location'], answer.body.toString().trim()], [status, refused === 'true' ? undefined : 'https://example.com/', told]);
+    t.deepEqual([answer.status, answer.headers['location'], answer.body.toString().trim()], [status, refused === 'true' ? undefined : 'https://example.com/', reported]);
   });
 }
 
 test('who may not ask is refused here, and who is refused there hears so', async t => {
-  await using world = await start((_, response) => json(response, {kind: 'Status', status: 'Failure', code: 403}, 403), {roles: true});
-  const before = world.backend.seen.length;
-  const {status} = await world.plane.api.handler({method: 'GET', url: `${root}/flunders`, headers: {}, caller: {user: {name: 'bob', groups: []}}, remoteAddress: '', signal: new AbortController().signal});
+  await using env = await start((_, response) => json(response, {kind: 'Status', status: 'Failure', code: 403}, 403), {roles: true});
+  const before = env.backend.seen.length;
+  const {status} = await env.plane.api.handler({method: 'GET', url: `${root}/flunders`, headers: {}, caller: {user: {name: 'bob', groups: []}}, remoteAddress: '', signal: new AbortController().signal});
   t.is(status, 403);
-  t.is(world.backend.seen.length, before);
+  t.is(env.backend.seen.length, before);
 
-  t.deepEqual(await world.text(`${root}/flunders`), [403, '{"kind":"Status","status":"Failure","code":403}']);
+  t.deepEqual(await env.text(`${root}/flunders`), [403, '{"kind":"Status","status":"Failure","code":403}']);
 });
 
 const flunderKind = kindOnWire(naming('plat'), {group, version: 'v1', kind: 'Flunder', plural: 'flunders', namespaced: true});
@@ -230,7 +230,7 @@ const gathered = async <T>(source: Observable<T>, count: number): Promise<T[]> =
 test('a watch of what a server behind serves comes event by event, over the network and in the process', async t => {
   const open: ServerResponse[] = [];
   const opened = new EventEmitter();
-  await using world = await start((_, response) => {
+  await using env = await start((_, response) => {
     response.writeHead(200, {'Content-Type': 'application/json'});
     response.write(`${JSON.stringify({type: 'ADDED', object: aFlunder('a')})}\n`);
     open.push(response);
@@ -238,15 +238,15 @@ test('a watch of what a server behind serves comes event by event, over the netw
   });
   const path = `${root}/flunders?watch=1`;
   const network = new Observable<string>(subscriber => {
-    const request = https.request({host: '127.0.0.1', port: world.server.port, ca: world.server.ca, agent: false, path}, response => response.on('data', (chunk: Buffer) => subscriber.next(chunk.toString())));
+    const request = https.request({host: '127.0.0.1', port: env.server.port, ca: env.server.ca, agent: false, path}, response => response.on('data', (chunk: Buffer) => subscriber.next(chunk.toString())));
     request.end();
     return () => request.destroy();
   });
   const both = once(opened, 'both');
-  const told = Promise.all([gathered(network, 2), gathered(world.client.resource(flunderKind).watch({resourceVersion: '1'}), 2)]);
+  const reported = Promise.all([gathered(network, 2), gathered(env.client.resource(flunderKind).watch({resourceVersion: '1'}), 2)]);
   await both;
   for (const response of open) response.write(`${JSON.stringify({type: 'DELETED', object: aFlunder('b')})}\n`);
-  const [lines, events] = await told;
+  const [lines, events] = await reported;
 
   t.deepEqual(lines.map(line => (JSON.parse(line) as {type: string}).type), ['ADDED', 'DELETED']);
   t.deepEqual(events.map(({type, object}) => `${type} ${object.metadata?.name}`), ['ADDED a', 'DELETED b']);
@@ -255,37 +255,37 @@ test('a watch of what a server behind serves comes event by event, over the netw
 });
 
 test('clients in the process read and write what a server behind serves', async t => {
-  await using world = await start((seen, response) => json(response, seen.method === 'GET' ? {kind: 'FlunderList', apiVersion: `${group}/v1`, metadata: {}, items: [aFlunder('a')]} : JSON.parse(seen.body), seen.method === 'GET' ? 200 : 201));
-  const resource = world.client.resource(flunderKind);
+  await using env = await start((seen, response) => json(response, seen.method === 'GET' ? {kind: 'FlunderList', apiVersion: `${group}/v1`, metadata: {}, items: [aFlunder('a')]} : JSON.parse(seen.body), seen.method === 'GET' ? 200 : 201));
+  const resource = env.client.resource(flunderKind);
 
   t.deepEqual((await resource.list()).items.map(({metadata}) => metadata?.name), ['a']);
   t.is((await resource.create({metadata: {namespace: 'default', name: 'b'}})).metadata?.name, 'b');
 });
 
 test('an answer that breaks off in the middle breaks off for the caller too', async t => {
-  await using world = await start((_, response) => {
+  await using env = await start((_, response) => {
     response.writeHead(200, {'Content-Type': 'application/json', 'Content-Length': '100'});
     response.write('half', () => response.socket?.destroy());
   });
 
-  await t.throwsAsync(ask1(world.server, {path: `${root}/flunders`}), {message: /aborted|socket hang up|ECONNRESET/});
+  await t.throwsAsync(ask1(env.server, {path: `${root}/flunders`}), {message: /aborted|socket hang up|ECONNRESET/});
 });
 
 test('a connection that is to speak another protocol does so with the server behind', async t => {
-  await using world = await start();
-  world.backend.server.on('upgrade', (request, socket: Duplex) => {
+  await using env = await start();
+  env.backend.server.on('upgrade', (request, socket: Duplex) => {
     socket.on('error', () => {});
     if (request.url?.endsWith('/no')) return socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n${request.headers['x-remote-user']}:`, 'latin1');
     socket.on('data', (data: Buffer) => socket.write(data.toString().toUpperCase()));
   });
-  const asked = (path: string) => https.request({host: '127.0.0.1', port: world.server.port, ca: world.server.ca, agent: false, path, headers: {connection: 'Upgrade', upgrade: 'echo'}});
-  const refused = asked(`${root}/flunders/no`);
+  const outgoing = (path: string) => https.request({host: '127.0.0.1', port: env.server.port, ca: env.server.ca, agent: false, path, headers: {connection: 'Upgrade', upgrade: 'echo'}});
+  const refused = outgoing(`${root}/flunders/no`);
   refused.end();
   const [refusal] = (await once(refused, 'response')) as [IncomingMessage];
   t.is(refusal.statusCode, 403);
 
-  const agreed = asked(`${root}/flunders/yes`);
+  const agreed = outgoing(`${root}/flunders/yes`);
   agreed.end();
   const [, socket, head] = (await once(agreed, 'upgrade')) as [IncomingMessage, Duplex, Buffer];
   socket.write('hello');
@@ -305,19 +305,19 @@ test('a certificate for others that is replaced is shown from then on, unless it
   };
   writeFileSync(ca, authorityPem(authority).certificate);
   await write('first');
-  await using world = await start((_, response) => json(response, {}), {apiserverArgs: [`--requestheader-client-ca-file=${ca}`, `--proxy-client-cert-file=${cert}`, `--proxy-client-key-file=${key}`]});
+  await using env = await start((_, response) => json(response, {}), {apiserverArgs: [`--requestheader-client-ca-file=${ca}`, `--proxy-client-cert-file=${cert}`, `--proxy-client-key-file=${key}`]});
   const shown = async () => {
-    await world.text(`${root}/flunders`);
-    return world.backend.seen.at(-1)?.caller;
+    await env.text(`${root}/flunders`);
+    return env.backend.seen.at(-1)?.caller;
   };
   t.is(await shown(), 'first');
 
   await write('second');
-  await world.clock.advance(61_000);
+  await env.clock.advance(61_000);
   t.is(await shown(), 'second');
 
   writeFileSync(key, 'no key');
-  await world.clock.advance(61_000);
+  await env.clock.advance(61_000);
   t.is(await shown(), 'second');
 });
 
@@ -325,43 +325,43 @@ test('a server started without a certificate for others proves nothing to them',
   const pki = mkdtempSync(join(tmpdir(), 'plat-proxy-'));
   const file = join(pki, 'ca.crt');
   writeFileSync(file, authorityPem(await anAuthority('proxies')).certificate);
-  await using world = await start((_, response) => json(response, {}), {apiserverArgs: [`--requestheader-client-ca-file=${file}`]});
-  await world.text(`${root}/flunders`);
+  await using env = await start((_, response) => json(response, {}), {apiserverArgs: [`--requestheader-client-ca-file=${file}`]});
+  await env.text(`${root}/flunders`);
 
-  t.is(world.backend.seen.at(-1)?.caller, undefined);
-  t.is(world.backend.seen.at(-1)?.headers['x-remote-uid'], 'u1');
+  t.is(env.backend.seen.at(-1)?.caller, undefined);
+  t.is(env.backend.seen.at(-1)?.headers['x-remote-uid'], 'u1');
 });
 
 const aggregatedForm = 'application/json;g=apidiscovery.plat.io;v=v2;as=APIGroupDiscoveryList';
 type Listed = {items: {metadata: {name: string}; versions: {version: string; freshness: string; resources?: {resource: string}[]}[]}[]};
 const flunder = {resource: 'flunders', responseKind: {group: '', version: '', kind: 'Flunder'}, scope: 'Namespaced', singularResource: 'flunder', verbs: ['create', 'get', 'list', 'watch'], shortNames: ['fl']};
 
-const told = async (world: Awaited<ReturnType<typeof start>>) => {
-  const {body} = await ask1(world.server, {path: '/apis', headers: {accept: aggregatedForm}});
+const reported = async (env: Awaited<ReturnType<typeof start>>) => {
+  const {body} = await ask1(env.server, {path: '/apis', headers: {accept: aggregatedForm}});
   return (JSON.parse(body.toString()) as Listed).items.find(({metadata}) => metadata.name === group);
 };
 
 test('what a server behind says that it serves is told of among all groups, in its place', async t => {
-  await using world = await start();
+  await using env = await start();
 
-  t.deepEqual(await told(world), {metadata: {name: group}, versions: [{version: 'v1', resources: [flunder], freshness: 'Current'}]});
+  t.deepEqual(await reported(env), {metadata: {name: group}, versions: [{version: 'v1', resources: [flunder], freshness: 'Current'}]});
   const version = {groupVersion: `${group}/v1`, version: 'v1'};
   const ofGroup = {name: group, versions: [version], preferredVersion: version};
-  const groups = (JSON.parse((await world.text('/apis'))[1]) as {groups: {name: string}[]}).groups;
+  const groups = (JSON.parse((await env.text('/apis'))[1]) as {groups: {name: string}[]}).groups;
   t.deepEqual(groups.at(-1), ofGroup);
-  t.deepEqual(JSON.parse((await world.text(`/apis/${group}`))[1]), {kind: 'APIGroup', apiVersion: 'v1', ...ofGroup});
-  t.deepEqual(JSON.parse((await world.text(root))[1]), flunders);
-  t.true((JSON.parse((await world.text('/'))[1]) as {paths: string[]}).paths.includes(root));
+  t.deepEqual(JSON.parse((await env.text(`/apis/${group}`))[1]), {kind: 'APIGroup', apiVersion: 'v1', ...ofGroup});
+  t.deepEqual(JSON.parse((await env.text(root))[1]), flunders);
+  t.true((JSON.parse((await env.text('/'))[1]) as {paths: string[]}).paths.includes(root));
 
-  await world.objects.patch(name, 'merge', {spec: {groupPriorityMinimum: 17_790}});
-  await world.clock.drain();
-  const names = (JSON.parse((await world.text('/apis'))[1]) as {groups: {name: string}[]}).groups.map(each => each.name);
+  await env.objects.patch(name, 'merge', {spec: {groupPriorityMinimum: 17_790}});
+  await env.clock.drain();
+  const names = (JSON.parse((await env.text('/apis'))[1]) as {groups: {name: string}[]}).groups.map(each => each.name);
   t.deepEqual(names.slice(0, 3), ['apiregistration.plat.io', 'apps', group]);
 
-  await world.objects.delete(name);
-  await world.clock.drain();
-  t.is(await told(world), undefined);
-  t.is((await world.text(`/apis/${group}`))[0], 404);
+  await env.objects.delete(name);
+  await env.clock.drain();
+  t.is(await reported(env), undefined);
+  t.is((await env.text(`/apis/${group}`))[0], 404);
 });
 
 test('a server behind that tells of everything at once is asked once more only whether that has changed', async t => {
@@ -373,7 +373,7 @@ test('a server behind that tells of everything at once is asked once more only w
     items: [{}, {metadata: {name: group}, versions: [{}, {version: 'v1', freshness: 'Current', resources: [7, {...flunder, odd: {}, categories: 'none', responseKind: null, subresources: [{subresource: 'status', verbs: ['get']}]}]}]}],
   };
   let unchanged = 0;
-  await using world = await start(undefined, {
+  await using env = await start(undefined, {
     documents: {
       '/apis': ({headers, caller}, response) => {
         accepts.push(headers.accept);
@@ -388,45 +388,45 @@ test('a server behind that tells of everything at once is asked once more only w
   });
   const noKind = {group: '', version: '', kind: ''};
   const expected = {metadata: {name: group}, versions: [{version: 'v1', resources: [{...flunder, responseKind: noKind, subresources: [{subresource: 'status', verbs: ['get'], responseKind: noKind}]}], freshness: 'Current'}]};
-  t.deepEqual(await told(world), expected);
+  t.deepEqual(await reported(env), expected);
   t.true(accepts[0]?.startsWith(aggregatedForm));
   const before = unchanged;
-  await world.clock.advance(61_000);
+  await env.clock.advance(61_000);
 
   t.true(unchanged > before);
-  t.deepEqual(await told(world), expected);
+  t.deepEqual(await reported(env), expected);
 });
 
 test('what a server behind said is told of as stale once it does not answer, and what it says anew once it does', async t => {
-  await using world = await start();
-  const answers = world.backend.respond;
-  world.backend.respond = (_, response) => json(response, {}, 503);
-  await world.clock.advance(61_000);
-  t.deepEqual(await told(world), {metadata: {name: group}, versions: [{version: 'v1', resources: [flunder], freshness: 'Stale'}]});
-  t.true((await world.text('/apis'))[1].includes(group));
+  await using env = await start();
+  const answers = env.backend.respond;
+  env.backend.respond = (_, response) => json(response, {}, 503);
+  await env.clock.advance(61_000);
+  t.deepEqual(await reported(env), {metadata: {name: group}, versions: [{version: 'v1', resources: [flunder], freshness: 'Stale'}]});
+  t.true((await env.text('/apis'))[1].includes(group));
 
-  world.backend.respond = answers;
-  await world.clock.advance(61_000);
-  t.is((await told(world))?.versions[0]?.freshness, 'Current');
+  env.backend.respond = answers;
+  await env.clock.advance(61_000);
+  t.is((await reported(env))?.versions[0]?.freshness, 'Current');
 });
 
 test('a server behind that never answered is told of without resources', async t => {
-  await using world = await start(undefined, {spec: {service: {namespace: 'apps', name: 'none', port: 1}}});
+  await using env = await start(undefined, {spec: {service: {namespace: 'apps', name: 'none', port: 1}}});
 
-  t.deepEqual(await told(world), {metadata: {name: group}, versions: [{version: 'v1', freshness: 'Stale'}]});
+  t.deepEqual(await reported(env), {metadata: {name: group}, versions: [{version: 'v1', freshness: 'Stale'}]});
 });
 
 test('a version that is served here is served behind once it is registered there', async t => {
-  await using world = await start((_, response) => json(response, {by: 'behind'}));
-  const {port, caBundle} = world.backend;
-  await world.objects.patch('v1.batch', 'merge', {spec: {service: {namespace: 'apps', name: 'back', port}, caBundle}});
-  await world.clock.drain();
-  t.deepEqual(await world.text('/apis/batch/v1/jobs'), [200, '{"by":"behind"}']);
-  t.is((await world.text('/apis/batch'))[0], 200);
+  await using env = await start((_, response) => json(response, {by: 'behind'}));
+  const {port, caBundle} = env.backend;
+  await env.objects.patch('v1.batch', 'merge', {spec: {service: {namespace: 'apps', name: 'back', port}, caBundle}});
+  await env.clock.drain();
+  t.deepEqual(await env.text('/apis/batch/v1/jobs'), [200, '{"by":"behind"}']);
+  t.is((await env.text('/apis/batch'))[0], 200);
 
-  await world.objects.patch('v1.batch', 'merge', {spec: {service: null, caBundle: null}});
-  await world.clock.drain();
-  t.regex((await world.text('/apis/batch/v1/jobs'))[1], /JobList/);
+  await env.objects.patch('v1.batch', 'merge', {spec: {service: null, caBundle: null}});
+  await env.clock.drain();
+  t.regex((await env.text('/apis/batch/v1/jobs'))[1], /JobList/);
 });
 
 const reference = (to: string) => ({$ref: `#/definitions/${to}`});
@@ -458,8 +458,8 @@ const swagger = {
 };
 
 test('the OpenAPI document of all tells of what servers behind serve, and lets nothing that says something else pass for what this server says', async t => {
-  await using world = await start(undefined, {documents: {'/openapi/v2': (_, response) => json(response, swagger)}});
-  const document = JSON.parse((await world.text('/openapi/v2'))[1]) as {paths: Record<string, {post: {parameters: object[]; responses: object}; parameters: object[]}>; definitions: Record<string, {description?: string}>; parameters?: object};
+  await using env = await start(undefined, {documents: {'/openapi/v2': (_, response) => json(response, swagger)}});
+  const document = JSON.parse((await env.text('/openapi/v2'))[1]) as {paths: Record<string, {post: {parameters: object[]; responses: object}; parameters: object[]}>; definitions: Record<string, {description?: string}>; parameters?: object};
 
   const path = document.paths[`${root}/flunders`]!;
   t.deepEqual(path.parameters, [swagger.parameters.shared]);
@@ -469,19 +469,19 @@ test('the OpenAPI document of all tells of what servers behind serve, and lets n
   t.not(document.definitions[`${meta}.ObjectMeta`]?.description, 'says something else');
   t.false('example.Unused' in document.definitions);
   t.true('/api/v1/pods' in document.paths);
-  const message = await ask1(world.server, {path: '/openapi/v2', headers: {accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'}});
+  const message = await ask1(env.server, {path: '/openapi/v2', headers: {accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'}});
   t.is(message.status, 200);
   t.true(message.body.includes('example.Flunder') && message.body.includes(`${meta}.ObjectMeta_v2`));
 
-  await world.objects.delete(name);
-  await world.clock.drain();
-  t.false((await world.text('/openapi/v2'))[1].includes('example.Flunder'));
+  await env.objects.delete(name);
+  await env.clock.drain();
+  t.false((await env.text('/openapi/v2'))[1].includes('example.Flunder'));
 });
 
 test('OpenAPI documents of version 3 are listed as servers behind list them, and asked for there', async t => {
   const paths = {apis: {serverRelativeURL: '/openapi/v3/apis?hash=1'}, [`apis/${group}/v1`]: {serverRelativeURL: `/openapi/v3/apis/${group}/v1?hash=2`}, odd: {serverRelativeURL: '/openapi/v3/odd?hash=3'}};
   const own = `/openapi/v3/apis/${group}/v1?hash=2`;
-  await using world = await start(undefined, {
+  await using env = await start(undefined, {
     documents: {
       '/openapi/v3': ({headers}, response) => {
         t.is(headers['x-remote-user'], 'system:aggregator');
@@ -490,20 +490,20 @@ test('OpenAPI documents of version 3 are listed as servers behind list them, and
       [own]: ({headers}, response) => json(response, {openapi: '3.0.0', by: headers['x-remote-uid']}),
     },
   });
-  const index = JSON.parse((await world.text('/openapi/v3'))[1]) as {paths: Record<string, {serverRelativeURL: string}>};
+  const index = JSON.parse((await env.text('/openapi/v3'))[1]) as {paths: Record<string, {serverRelativeURL: string}>};
 
   t.deepEqual(index.paths[`apis/${group}/v1`], paths[`apis/${group}/v1`]);
   t.deepEqual(index.paths['odd'], paths.odd);
   t.not(index.paths['apis']?.serverRelativeURL, paths.apis.serverRelativeURL);
   t.truthy(index.paths['api/v1']);
-  t.deepEqual(await world.text(own), [200, '{"openapi":"3.0.0","by":"u1"}']);
-  t.is((await world.text('/openapi/v3/none'))[0], 404);
+  t.deepEqual(await env.text(own), [200, '{"openapi":"3.0.0","by":"u1"}']);
+  t.is((await env.text('/openapi/v3/none'))[0], 404);
 });
 
 test('who has OpenAPI documents of version 2 only is told of in version 3 all the same', async t => {
-  await using world = await start(undefined, {documents: {'/openapi/v2': (_, response) => json(response, swagger)}});
-  const index = JSON.parse((await world.text('/openapi/v3'))[1]) as {paths: Record<string, {serverRelativeURL: string}>};
-  const [status, text] = await world.text(index.paths[`apis/${group}/v1`]!.serverRelativeURL);
+  await using env = await start(undefined, {documents: {'/openapi/v2': (_, response) => json(response, swagger)}});
+  const index = JSON.parse((await env.text('/openapi/v3'))[1]) as {paths: Record<string, {serverRelativeURL: string}>};
+  const [status, text] = await env.text(index.paths[`apis/${group}/v1`]!.serverRelativeURL);
   const three = JSON.parse(text) as {paths: Record<string, object>; components: {schemas: Record<string, object>}};
   const flunderSchema = {schema: {$ref: '#/components/schemas/example.Flunder'}};
 
@@ -524,25 +524,25 @@ test('who has OpenAPI documents of version 2 only is told of in version 3 all th
 
 test('a namespace goes once the server behind has let go of what it holds there, and not while nobody can tell what that is', async t => {
   const deleted: string[] = [];
-  await using world = await start(
+  await using env = await start(
     (seen, response) => {
       if (seen.method === 'DELETE') deleted.push(`${seen.headers['x-remote-user']} ${seen.url}`);
       json(response, {kind: 'FlunderList', apiVersion: `${group}/v1`, metadata: {}, items: deleted.length > 0 ? [] : [{metadata: {namespace: 'gone', name: 'a'}}]});
     },
     {controllers: ['namespace-controller'], documents: {[root]: (_, response) => json(response, {...flunders, resources: flunders.resources.map(resource => ({...resource, verbs: [...resource.verbs, 'delete']}))})}},
   );
-  const namespaces = world.client.resource(kinds.namespaces);
+  const namespaces = env.client.resource(kinds.namespaces);
   const removed = async (called: string) => {
     await namespaces.create({metadata: {name: called}});
     await namespaces.delete(called);
-    await world.clock.advance(10_000);
+    await env.clock.advance(10_000);
     return (await namespaces.list()).items.find(({metadata}) => metadata?.name === called);
   };
   t.is(await removed('gone'), undefined);
   t.deepEqual(deleted, [`system:serviceaccount:plat-system:namespace-controller ${root}/namespaces/gone/flunders/a`]);
 
-  await world.backend.close();
-  await world.clock.advance(61_000);
+  await env.backend.close();
+  await env.clock.advance(61_000);
   const held = await removed('held');
   t.like(held?.status?.conditions?.find(({type}) => type === 'NamespaceDeletionDiscoveryFailure'), {
     status: 'True',
@@ -572,8 +572,8 @@ const keepsFlunders = (): Answer => {
 };
 
 test('a sample server and its registration go through all that the official suite does with them', async t => {
-  await using world = await start(keepsFlunders());
-  const resource = world.client.resource(flunderKind);
+  await using env = await start(keepsFlunders());
+  const resource = env.client.resource(flunderKind);
   const names = async () => (await resource.list({namespace: 'default'})).items.map(({metadata}) => metadata?.name);
   await resource.create(aFlunder('rest'));
   t.deepEqual(await names(), ['rest']);
@@ -581,16 +581,16 @@ test('a sample server and its registration go through all that the official suit
   t.deepEqual(await names(), []);
   await t.throwsAsync(resource.get('rest', {namespace: 'default'}));
 
-  const {objects} = world;
+  const {objects} = env;
   t.is((await objects.get(name, {subresource: 'status'})).status?.conditions?.[0]?.type, 'Available');
   t.is((await objects.patch(name, 'merge', {spec: {versionPriority: 400}})).spec?.versionPriority, 400);
   t.is((await objects.list()).items.find(({metadata}) => metadata?.name === name)?.spec?.versionPriority, 400);
   const labelled = await objects.patch(name, 'merge', {metadata: {labels: {e2e: 'yes'}}});
-  await world.clock.drain();
+  await env.clock.drain();
   const e2e = {type: 'StatusUpdated', status: 'True', reason: 'E2E', message: 'Set from e2e test'};
   const current = await objects.get(name);
   await objects.update({...current, status: {conditions: [...(current.status?.conditions ?? []), e2e]}}, {subresource: 'status'});
-  await world.clock.advance(61_000);
+  await env.clock.advance(61_000);
   t.deepEqual((await objects.get(name)).status?.conditions?.map(({type, status}) => [type, status]), [['Available', 'True'], ['StatusUpdated', 'True']]);
   const replaced = await objects.get(name);
   const available = {...replaced.status!.conditions![0]!, message: 'all checks passed'};
@@ -602,7 +602,7 @@ test('a sample server and its registration go through all that the official suit
   await resource.deleteCollection({namespace: 'default'});
   t.deepEqual(await names(), []);
   await objects.deleteCollection({labelSelector: 'e2e=yes'});
-  await world.clock.drain();
-  t.is((await world.text(`/apis/${group}`))[0], 404);
-  t.is((await world.text(`${root}/flunders`))[0], 404);
+  await env.clock.drain();
+  t.is((await env.text(`/apis/${group}`))[0], 404);
+  t.is((await env.text(`${root}/flunders`))[0], 404);
 });

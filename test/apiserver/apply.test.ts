@@ -25,13 +25,13 @@ const fieldsOf = (object: KubeObject, manager: string): object | undefined => en
 const dataOf = (received: Received): unknown => received.json<{data?: unknown}>().data;
 
 const startApply = async () => {
-  const world = await startWire();
+  const env = await startWire();
   return {
-    ...world,
+    ...env,
     /** Applies an intent, by default as `me`. */
     apply: (url: string, intent: unknown, query = 'fieldManager=me') =>
-      world.patch(`${url}?${query}`, intent, {headers: {'content-type': 'application/apply-patch+yaml'}}),
-    pass: (ms: number) => world.clock.advance(ms),
+      env.patch(`${url}?${query}`, intent, {headers: {'content-type': 'application/apply-patch+yaml'}}),
+    pass: (ms: number) => env.clock.advance(ms),
   };
 };
 const url = `${configMaps}/a`;
@@ -311,7 +311,7 @@ test('what kubectl had applied by itself passes to kubectl', async t => {
 });
 
 test('admission may change what is written without owning it', async t => {
-  const world = await startWire({
+  const env = await startWire({
     admission: () => [
       {
         name: 'Labeller',
@@ -321,7 +321,7 @@ test('admission may change what is written without owning it', async t => {
       },
     ],
   });
-  const made = (await world.post(configMaps, aConfigMap('a', {data: {k: 'v'}}))).json();
+  const made = (await env.post(configMaps, aConfigMap('a', {data: {k: 'v'}}))).json();
 
   t.deepEqual(made.metadata?.labels, {injected: 'yes'});
   t.deepEqual(fieldsOf(made, 'unknown'), {'f:data': {'.': {}, 'f:k': {}}});
@@ -366,7 +366,7 @@ test('objects that come and go in the binary form keep their record', async t =>
 
 test('who may not create may not apply what is missing', async t => {
   const verbs: string[] = [];
-  const world = await startWire({
+  const env = await startWire({
     authorizer: {
       authorize: ({verb}) => {
         verbs.push(verb);
@@ -374,7 +374,7 @@ test('who may not create may not apply what is missing', async t => {
       },
     },
   });
-  const refused = await world.patch(`${url}?fieldManager=me`, aConfigMap('a'), {headers: {'content-type': 'application/apply-patch+yaml'}});
+  const refused = await env.patch(`${url}?fieldManager=me`, aConfigMap('a'), {headers: {'content-type': 'application/apply-patch+yaml'}});
 
   t.is(refused.status, 403);
   t.deepEqual(verbs.slice(-2), ['patch', 'create']);

@@ -106,16 +106,16 @@ test('a webhook is told in how many seconds it must answer, over one connection 
 
 test('a webhook behind a service is called by its name there, and resolved for each connection', async t => {
   await using webhook = await startWebhook((_, response) => json(response, {kind: 'Answer'}), {hosts: ['svc.ns.svc']});
-  const asked: ServiceReference[] = [];
+  const requested: ServiceReference[] = [];
   const caller = aCaller({
     resolve(reference) {
-      asked.push(reference);
+      requested.push(reference);
       return Promise.resolve({host: '127.0.0.1', port: webhook.port});
     },
   });
 
   await caller.call({service: {namespace: 'ns', name: 'svc', path: '/a'}, caBundle: webhook.caBundle}, {}, options);
-  t.deepEqual(asked, [at]);
+  t.deepEqual(requested, [at]);
   t.like(webhook.seen[0], {url: '/a?timeout=10s'});
   t.is(webhook.seen[0]!.headers.host, 'svc.ns.svc:443');
   caller.close();
@@ -192,14 +192,14 @@ const answers: readonly (readonly [title: string, status: number, type: string, 
   ['bad request', 400, 'text/plain', 'what', 'the server rejected our request for an unknown reason', 400],
   ['busy', 503, 'text/plain', '', 'the server is currently unable to handle the request', 503],
 ];
-for (const [title, code, type, body, message, told] of answers) {
+for (const [title, code, type, body, message, reported] of answers) {
   test(`a webhook that answers ${title} (${code}) has failed`, async t => {
     await using webhook = await startWebhook((_, response) => void response.writeHead(code, {'Content-Type': type, ...(code === 302 ? {Location: '/elsewhere'} : {})}).end(body));
     const failure = await failureOf({url: webhook.url, caBundle: webhook.caBundle});
 
     if (typeof message === 'string') t.is(failure.message, message);
     else t.regex(failure.message, message);
-    t.is(failure.status?.code, told);
+    t.is(failure.status?.code, reported);
     t.is(webhook.seen.length, 1);
   });
 }
@@ -246,7 +246,7 @@ test('a webhook that asks for patience is called again', async t => {
 });
 
 test('users of a settings file prove the server to the hosts their names stand for', async t => {
-  await using webhook = await startWebhook((_, response) => json(response, {kind: 'Answer'}), {hosts: ['svc.ns.svc', '127.0.0.1'], asksForCertificate: true});
+  await using webhook = await startWebhook((_, response) => json(response, {kind: 'Answer'}), {hosts: ['svc.ns.svc', '127.0.0.1'], requestsCertificate: true});
   const pair = keyPairPem(await issueClientCertificate(webhook.authority, {commonName: 'caller', now: Date.UTC(2026, 0, 1)}));
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const file = join(mkdtempSync(join(tmpdir(), 'users-')), 'users.yaml');

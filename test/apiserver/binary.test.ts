@@ -14,8 +14,8 @@ const type = words.protobufMediaType;
 const binary = {headers: {accept: type}};
 const as = (kind: string, media: string): string => `${media};as=${kind};v=v1;g=meta.k8s.io`;
 
-const world = await startWire({namingName: 'kubernetes', gate: name => name !== 'AllAlpha' && name !== 'CBORServingAndStorage'});
-const {get, post, put, patch, remove} = world;
+const env = await startWire({namingName: 'kubernetes', gate: name => name !== 'AllAlpha' && name !== 'CBORServingAndStorage'});
+const {get, post, put, patch, remove} = env;
 const read = <T = KubeObject>(bytes: Buffer): T => decodeObject(bytes, words) as T;
 
 /** Empty and absent are one in the binary form. */
@@ -29,7 +29,7 @@ const withoutEmpty = (value: unknown): unknown => {
 test('every built-in kind is told in the binary form as in JSON, alone and in lists', async t => {
   const known = samples(words);
   const used = new Map<string, number>();
-  for (const {kind, resource: {definition}} of world.server.registry.served) {
+  for (const {kind, resource: {definition}} of env.server.registry.served) {
     if (definition.review || definition.virtual) continue;
     const group = words.group(kind.group);
     const collection = `${group ? `/apis/${group}` : '/api'}/${kind.version}/${kind.namespaced ? 'namespaces/default/' : ''}${kind.plural}`;
@@ -128,7 +128,7 @@ test('what compiled clients send is taken: their headers, their watches, their d
   t.like(read((await put(one, encodeObject({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'compiled', resourceVersion: metadata!.resourceVersion}, data: {a: 'c'}}, words), {headers})).bytes), {data: {a: 'c'}} as object);
   t.is((await patch(one, {data: {a: 'd'}}, {headers: {...headers, 'content-type': 'application/strategic-merge-patch+json'}})).type, type);
   t.is((await patch(`${one}?fieldManager=me&force=true`, {apiVersion: 'v1', kind: 'ConfigMap', data: {b: 'c'}}, {headers: {...headers, 'content-type': 'application/apply-patch+yaml'}})).type, type);
-  using stream = await world.watch(`${configMaps}?watch=true&resourceVersion=0&allowWatchBookmarks=true`, {headers: {accept: `${type};stream=watch,${type}`}});
+  using stream = await env.watch(`${configMaps}?watch=true&resourceVersion=0&allowWatchBookmarks=true`, {headers: {accept: `${type};stream=watch,${type}`}});
   t.is(stream.type, `${type};stream=watch`);
   const options = encodeObject({apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, propagationPolicy: 'Background', preconditions: {uid: metadata!.uid}}, words);
   t.like(read<Status>((await remove(one, {headers, body: options})).bytes), {kind: 'Status', status: 'Success'});
@@ -179,27 +179,27 @@ test('a watch in the binary form is a stream of frames that begin with their len
 });
 
 test('what a compiled controller does by default is taken: leases and events in the binary form, custom resources in JSON, lists as streams', async t => {
-  using world = await startCustom({namingName: 'kubernetes'});
+  using env = await startCustom({namingName: 'kubernetes'});
   const headers = {accept: `${type}, application/json`, 'content-type': type, 'user-agent': 'manager/v0.0.0 (linux/amd64) kubernetes/$Format/leader-election'};
   const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
   const lease = {apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: {name: 'leader'}, spec: {holderIdentity: 'me_1', leaseDurationSeconds: 15, acquireTime: '2024-01-02T03:04:05.678901Z', renewTime: '2024-01-02T03:04:05.678901Z', leaseTransitions: 0}};
-  const made = read((await world.post(leases, encodeObject(lease, words), {headers})).bytes);
+  const made = read((await env.post(leases, encodeObject(lease, words), {headers})).bytes);
   const renewed = {...lease, metadata: {name: 'leader', resourceVersion: made.metadata!.resourceVersion}, spec: {...lease.spec, renewTime: '2024-01-02T03:04:07.678902Z'}};
-  t.like(read((await world.put(`${leases}/leader`, encodeObject(renewed, words), {headers})).bytes), {spec: renewed.spec} as object);
-  t.is((await world.put(`${leases}/leader`, encodeObject(renewed, words), {headers})).status, 409);
+  t.like(read((await env.put(`${leases}/leader`, encodeObject(renewed, words), {headers})).bytes), {spec: renewed.spec} as object);
+  t.is((await env.put(`${leases}/leader`, encodeObject(renewed, words), {headers})).status, 409);
   const event = {apiVersion: 'v1', kind: 'Event', metadata: {name: 'e', namespace: 'default'}, involvedObject: {kind: 'Widget', name: 'a', namespace: 'default'}, reason: 'Done', message: 'done', type: 'Normal', count: 1, source: {component: 'manager'}};
-  t.is((await world.post('/api/v1/namespaces/default/events', encodeObject(event, words), {headers})).status, 201);
+  t.is((await env.post('/api/v1/namespaces/default/events', encodeObject(event, words), {headers})).status, 201);
 
-  await world.post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {...aDefinition(), apiVersion: 'apiextensions.k8s.io/v1'});
-  await world.clock.drain();
+  await env.post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {...aDefinition(), apiVersion: 'apiextensions.k8s.io/v1'});
+  await env.clock.drain();
   const json = {headers: {accept: 'application/json, */*', 'content-type': 'application/json'}};
-  t.is((await world.post(widgets, aWidget('a'), json)).type, 'application/json');
-  t.is((await world.get(widgets, {headers: {accept: `${type}, application/json`}})).type, 'application/json', 'they have no binary form');
+  t.is((await env.post(widgets, aWidget('a'), json)).type, 'application/json');
+  t.is((await env.get(widgets, {headers: {accept: `${type}, application/json`}})).type, 'application/json', 'they have no binary form');
   const applied = {headers: {...json.headers, 'content-type': 'application/apply-patch+yaml'}};
-  t.is((await world.patch(`${widgets}/a?fieldManager=manager&force=true`, aWidget('a', {}, {metadata: {name: 'a', labels: {of: 'it'}}}), applied)).status, 200);
-  using stream = await world.watch(`${widgets}?allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&timeoutSeconds=400&watch=true`, json);
-  await settled(world.clock);
+  t.is((await env.patch(`${widgets}/a?fieldManager=manager&force=true`, aWidget('a', {}, {metadata: {name: 'a', labels: {of: 'it'}}}), applied)).status, 200);
+  using stream = await env.watch(`${widgets}?allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&timeoutSeconds=400&watch=true`, json);
+  await settled(env.clock);
   t.deepEqual(stream.events.map(({type: what, object}) => `${what} ${object.metadata?.annotations?.['k8s.io/initial-events-end'] ?? object.metadata?.name}`), ['ADDED a', 'BOOKMARK true']);
-  using metadata = await world.watch(`${widgets}?watch=true&resourceVersion=0`, {headers: {accept: `${as('PartialObjectMetadata', type)},${as('PartialObjectMetadata', 'application/json')},application/json`}});
+  using metadata = await env.watch(`${widgets}?watch=true&resourceVersion=0`, {headers: {accept: `${as('PartialObjectMetadata', type)},${as('PartialObjectMetadata', 'application/json')},application/json`}});
   t.like(readFrame(metadata.frames[0]!), {type: 'ADDED', object: {kind: 'PartialObjectMetadata', metadata: {name: 'a', labels: {of: 'it'}}}} as object);
 });

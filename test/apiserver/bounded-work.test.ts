@@ -85,16 +85,16 @@ test.serial('a thousand errors are told of, and that there are more', async t =>
 
 test.serial('rules are asked no further than errors are taken', t => {
   const error: FieldError = {path: 'a', reason: 'FieldValueInvalid', detail: 'x'};
-  let asked = 0;
+  let requested = 0;
   function* endless(): Iterable<FieldError> {
     for (;;) {
-      asked += 1;
+      requested += 1;
       yield error;
     }
   }
 
   t.is(collectErrors([error], endless(), endless()).at(-1), moreErrors);
-  t.is(asked, maxErrors);
+  t.is(requested, maxErrors);
   t.deepEqual(collectErrors([error], collectErrors([error])), [error, error]);
   t.is(collectErrors(collectErrors(endless()), [error]).filter(one => one === moreErrors).length, 1);
 });

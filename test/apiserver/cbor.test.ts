@@ -16,13 +16,13 @@ const cbor = {headers: {accept: type}};
 const sent = {headers: {accept: type, 'content-type': type}};
 const read = <T = KubeObject>(bytes: Buffer): T => decodeCbor(bytes, noLimits) as T;
 
-const world = await startWire({namingName: 'kubernetes', gate: name => name !== 'AllAlpha'});
-const {get, post, put, patch, remove} = world;
+const env = await startWire({namingName: 'kubernetes', gate: name => name !== 'AllAlpha'});
+const {get, post, put, patch, remove} = env;
 
 test('every built-in kind is taken and told in CBOR as in JSON, alone and in lists', async t => {
   const known = samples(words);
   const used = new Map<string, number>();
-  for (const {kind, resource: {definition}} of world.server.registry.served) {
+  for (const {kind, resource: {definition}} of env.server.registry.served) {
     if (definition.review || definition.virtual) continue;
     const group = words.group(kind.group);
     const collection = `${group ? `/apis/${group}` : '/api'}/${kind.version}/${kind.namespaced ? 'namespaces/default/' : ''}${kind.plural}`;
@@ -44,7 +44,7 @@ test('a large list in CBOR comes in pages, with the bytes of the list at once', 
   await post('/api/v1/namespaces', {metadata: {name: 'large'}});
   for (let i = 10; i < 40; i++) await post(large, aConfigMap(`m${i}`, {metadata: {name: `m${i}`}, data: {text: `${i}`.repeat(20_000)}}));
   const pagesIn = async (accept: string): Promise<Buffer[]> => {
-    const {body} = await world.server.handler({method: 'GET', url: large, headers: {accept}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
+    const {body} = await env.server.handler({method: 'GET', url: large, headers: {accept}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
     if (body.kind !== 'pages') throw new Error(`one page of kind ${body.kind}`);
     const pages: Buffer[] = [];
     for await (const page of pagesOf(body)) pages.push(page);
@@ -88,23 +88,23 @@ test('writes, patches, applies, deletions, refusals, tables and metadata come in
 });
 
 test('custom resources are taken and told in CBOR, and have no other binary form', async t => {
-  using world = await startCustom({gate: name => name === 'CBORServingAndStorage'});
-  await world.define(aDefinition([aVersion({spec: {properties: {size: {type: 'integer'}, ratio: {type: 'number'}, raw: {type: 'string', format: 'byte'}}}})]));
+  using env = await startCustom({gate: name => name === 'CBORServingAndStorage'});
+  await env.define(aDefinition([aVersion({spec: {properties: {size: {type: 'integer'}, ratio: {type: 'number'}, raw: {type: 'string', format: 'byte'}}}})]));
   const body = encodeCbor(aWidget('a', {size: 2, ratio: 0.5, raw: 'AQID', odd: 1}));
 
-  const made = await world.post(widgets, body, sent);
+  const made = await env.post(widgets, body, sent);
   t.deepEqual([made.status, made.type], [201, type]);
   t.deepEqual((read(made.bytes) as {spec?: unknown}).spec, {size: 2, ratio: 0.5, raw: 'AQID'});
   t.true(made.bytes.includes('AQID'), 'what a definition calls bytes is a text to those who do not know it');
-  t.like(read(await world.get(widgets, cbor).then(({bytes}) => bytes)), {kind: 'WidgetList', items: [{metadata: {name: 'a'}}]} as object);
-  t.is((await world.patch(`${widgets}/b?fieldManager=me`, encodeCbor(aWidget('b')), {headers: {'content-type': 'application/apply-patch+cbor'}})).status, 201);
+  t.like(read(await env.get(widgets, cbor).then(({bytes}) => bytes)), {kind: 'WidgetList', items: [{metadata: {name: 'a'}}]} as object);
+  t.is((await env.patch(`${widgets}/b?fieldManager=me`, encodeCbor(aWidget('b')), {headers: {'content-type': 'application/apply-patch+cbor'}})).status, 201);
 
   const {protobufMediaType} = naming('plat');
-  t.is((await world.get(widgets, {headers: {accept: `${protobufMediaType},application/json`}})).type, 'application/json');
-  const metadata = await world.get(`${widgets}/a`, {headers: {accept: `${protobufMediaType};as=PartialObjectMetadata;g=meta.plat.io;v=v1,application/json`}});
+  t.is((await env.get(widgets, {headers: {accept: `${protobufMediaType},application/json`}})).type, 'application/json');
+  const metadata = await env.get(`${widgets}/a`, {headers: {accept: `${protobufMediaType};as=PartialObjectMetadata;g=meta.plat.io;v=v1,application/json`}});
   t.is(metadata.type, protobufMediaType);
   t.like(decodeObject(metadata.bytes, naming('plat')), {kind: 'PartialObjectMetadata', metadata: {name: 'a'}});
-  t.like((await world.post(widgets, Buffer.of(1), {headers: {'content-type': protobufMediaType}})).json<Status>(), {
+  t.like((await env.post(widgets, Buffer.of(1), {headers: {'content-type': protobufMediaType}})).json<Status>(), {
     code: 415,
     message: 'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/cbor',
   });
@@ -134,12 +134,12 @@ test('a watch is a sequence of items', async t => {
   t.is(stream.type, 'application/cbor-seq');
   const bytes = Buffer.concat(stream.frames);
   t.deepEqual([...bytes.subarray(0, 16)], [0xd9, 0xd9, 0xf7, 0xa2, ...Buffer.from('\x44type\x45ADDED'), 0x46]);
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   for (let next = nextItem(bytes, 0); next; next = nextItem(bytes, next.end)) {
-    told.push(next.value);
+    reported.push(next.value);
     if (next.end === bytes.length) break;
   }
-  t.deepEqual(told, plain.events as unknown[]);
+  t.deepEqual(reported, plain.events as unknown[]);
   t.is((await get(`${configMaps}?watch=1`, {headers: {accept: 'application/cbor-seq'}})).json<Status>().message, '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf, application/cbor, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch');
 });
 

@@ -16,8 +16,8 @@ import {wire, type Stream} from './wire.js';
 const controllers = ['*', '-garbage-collector-controller', '-service-cidr-controller'];
 const plane = await aPlane({naming: 'kubernetes', controllers, apiserverArgs: ['--kvstore-compaction-interval=10s']});
 test.after.always(() => plane.stop());
-const world = {...wire(plane.api.handler), settle: () => plane.clock.drain()};
-const {get, post, put, patch, remove, watch, settle} = world;
+const env = {...wire(plane.api.handler), settle: () => plane.clock.drain()};
+const {get, post, put, patch, remove, watch, settle} = env;
 
 type Answered = Awaited<ReturnType<typeof get>>;
 type List = KubeList<KubeObject>;
@@ -36,7 +36,7 @@ const ok = (t: ExecutionContext, answer: Answered, status = 200): Answered => {
   return answer;
 };
 const versionOf = (answer: Answered): string => answer.json().metadata!.resourceVersion!;
-const told = async (stream: Stream): Promise<readonly string[]> => {
+const summariesOf = async (stream: Stream): Promise<readonly string[]> => {
   await settle();
   return stream.summaries;
 };
@@ -54,7 +54,7 @@ for (const file of new Set(Object.values(proofs).map(([path]) => path))) {
 }
 
 for (const row of lifecycles) {
-  test.serial(`${row.of[2]} of ${row.of[0] || 'the core'} go through every operation, each seen by a watch`, t => lives(t, world, row));
+  test.serial(`${row.of[2]} of ${row.of[0] || 'the core'} go through every operation, each seen by a watch`, t => lives(t, env, row));
 }
 
 test.serial('each of several watches sees what happens in its selection, and nothing else', async t => {
@@ -70,9 +70,9 @@ test.serial('each of several watches sees what happens in its selection, and not
   }
   const life = (name: string) => [`ADDED ${name}`, `MODIFIED ${name}`, `MODIFIED ${name}`, `DELETED ${name}`];
 
-  t.deepEqual(await told(a), life('a'));
-  t.deepEqual(await told(b), life('b'));
-  t.deepEqual(await told(both), [...life('a'), ...life('b')]);
+  t.deepEqual(await summariesOf(a), life('a'));
+  t.deepEqual(await summariesOf(b), life('b'));
+  t.deepEqual(await summariesOf(both), [...life('a'), ...life('b')]);
 });
 
 test.serial('a watch begins after the version it names, goes on from the last it saw, and tells who leaves its selection', async t => {
@@ -82,7 +82,7 @@ test.serial('a watch begins after the version it names, goes on from the last it
   await patch(`${maps}/m`, {data: {mutation: '2'}});
   await remove(`${maps}/m`);
   using later = await watch(`${maps}?watch=1&resourceVersion=${versionOf(first)}`);
-  t.deepEqual(await told(later), ['MODIFIED m', 'DELETED m']);
+  t.deepEqual(await summariesOf(later), ['MODIFIED m', 'DELETED m']);
 
   using restarted = await watch(`${maps}?watch=1&labelSelector=w=on&resourceVersion=${later.events.at(-1)!.object.metadata!.resourceVersion}`);
   t.true(Number(versionOf(made)) < Number(later.events[0]!.object.metadata!.resourceVersion));
@@ -91,7 +91,7 @@ test.serial('a watch begins after the version it names, goes on from the last it
   await patch(`${maps}/m`, {data: {mutation: '2'}});
   await patch(`${maps}/m`, {metadata: {labels: {w: 'on'}}, data: {mutation: '3'}});
   await remove(`${maps}/m`);
-  t.deepEqual(await told(restarted), ['ADDED m', 'DELETED m', 'ADDED m', 'DELETED m']);
+  t.deepEqual(await summariesOf(restarted), ['ADDED m', 'DELETED m', 'ADDED m', 'DELETED m']);
   t.deepEqual(restarted.events.map(({object}) => (object as {data?: Record<string, string>}).data?.['mutation']), [undefined, undefined, '3', '3']);
 });
 
@@ -103,7 +103,7 @@ test.serial('all watches agree on one order', async t => {
     streams.push(await watch(`${maps}?watch=1&resourceVersion=${metadata!.resourceVersion}`));
     await (i % 3 === 2 ? remove(`${maps}/m${i - 1}`) : post(maps, {metadata: {name: `m${i}`}}));
   }
-  const [whole, ...others] = await Promise.all(streams.map(async stream => (await told(stream), stream.lines)));
+  const [whole, ...others] = await Promise.all(streams.map(async stream => (await summariesOf(stream), stream.lines)));
 
   t.is(whole!.length, 20);
   for (const lines of others) t.deepEqual(lines, whole);
@@ -240,8 +240,8 @@ test.serial('a request is approved and signed through its own parts, and no cond
   t.like(patched.status.conditions, [{type: 'ApprovalPatch'}]);
   const approved = {...patched, status: {conditions: [...patched.status.conditions, {type: 'Approved', status: 'True', reason: 'E2E', message: 'Set by a test'}]}};
   t.like(ok(t, await put(`${item}/approval`, approved)).json<Request>().status.conditions, [{type: 'ApprovalPatch'}, {type: 'Approved'}]);
-  const said = (await get(`${item}/status`)).json<Request>();
-  const updated = ok(t, await put(`${item}/status`, {...said, status: {conditions: [...said.status.conditions, {type: 'StatusUpdate', status: 'True', reason: 'E2E'}]}})).json<Request>();
+  const stored = (await get(`${item}/status`)).json<Request>();
+  const updated = ok(t, await put(`${item}/status`, {...stored, status: {conditions: [...stored.status.conditions, {type: 'StatusUpdate', status: 'True', reason: 'E2E'}]}})).json<Request>();
   t.like(updated.status.conditions, [{type: 'ApprovalPatch'}, {type: 'Approved'}, {type: 'StatusUpdate'}]);
   ok(t, await remove(`${csrs}?fieldSelector=spec.signerName=example.com/signer`));
 });
@@ -257,7 +257,7 @@ test.serial('an account is made, found, watched, told what to mount, and deleted
   t.is(ok(t, await put(`${accounts}/testserviceaccount`, {...made, metadata: {...made.metadata, resourceVersion: ''}, automountServiceAccountToken: true})).json<{automountServiceAccountToken: boolean}>().automountServiceAccountToken, true);
   ok(t, await remove(`${accounts}?labelSelector=testserviceaccountlabel=yes`));
 
-  t.deepEqual(await told(stream), ['ADDED testserviceaccount', 'MODIFIED testserviceaccount', 'MODIFIED testserviceaccount', 'DELETED testserviceaccount']);
+  t.deepEqual(await summariesOf(stream), ['ADDED testserviceaccount', 'MODIFIED testserviceaccount', 'MODIFIED testserviceaccount', 'DELETED testserviceaccount']);
   t.deepEqual((await get(accounts)).json<List>().items.map(({metadata}) => metadata!.name), ['default']);
 });
 
@@ -304,8 +304,8 @@ test.serial('a review of access answers what the one it asks about can really do
     [within(namespace, 'localsubjectaccessreviews', 'authorization.k8s.io/v1'), {metadata: {namespace}, spec: {user: name, groups: user.groups, resourceAttributes}}],
   ];
   const answers = async () => {
-    const said = await Promise.all(reviews.map(async ([path, body]) => ok(t, await post(path, body), 201).json<{status: {allowed: boolean}}>().status.allowed));
-    return [...said, (await get(within(namespace, 'configmaps'), {headers: {'impersonate-user': name, 'impersonate-group': user.groups}})).status];
+    const stored = await Promise.all(reviews.map(async ([path, body]) => ok(t, await post(path, body), 201).json<{status: {allowed: boolean}}>().status.allowed));
+    return [...stored, (await get(within(namespace, 'configmaps'), {headers: {'impersonate-user': name, 'impersonate-group': user.groups}})).status];
   };
   t.deepEqual(await answers(), [false, false, 403]);
 
@@ -376,10 +376,10 @@ test.serial('limits give pods what they do not ask for, and hold those that ask 
   const limits = {type: 'Container', min: {cpu: '50m', memory: '100Mi'}, max: {cpu: '500m', memory: '500Mi'}, default: {cpu: '500m', memory: '500Mi'}, defaultRequest: {cpu: '100m', memory: '200Mi'}};
   ok(t, await post(within(namespace, 'limitranges'), {metadata: {name: 'limits'}, spec: {limits: [limits]}}), 201);
   const run = (resources: object) => post(within(namespace, 'pods'), {metadata: {generateName: 'pod-'}, spec: {containers: [{name: 'c', image: 'i', resources}]}});
-  const asked = async (resources: object) => ok(t, await run(resources), 201).json<{spec: {containers: {resources: object}[]}}>().spec.containers[0]!.resources;
+  const requested = async (resources: object) => ok(t, await run(resources), 201).json<{spec: {containers: {resources: object}[]}}>().spec.containers[0]!.resources;
 
-  t.deepEqual(await asked({}), {limits: limits.default, requests: limits.defaultRequest});
-  t.deepEqual(await asked({requests: {cpu: '300m'}, limits: {cpu: '300m'}}), {limits: {cpu: '300m', memory: '500Mi'}, requests: {cpu: '300m', memory: '200Mi'}});
+  t.deepEqual(await requested({}), {limits: limits.default, requests: limits.defaultRequest});
+  t.deepEqual(await requested({requests: {cpu: '300m'}, limits: {cpu: '300m'}}), {limits: {cpu: '300m', memory: '500Mi'}, requests: {cpu: '300m', memory: '200Mi'}});
   refused(t, await run({requests: {cpu: '10m', memory: '50Mi'}}), 403, 'Forbidden');
   refused(t, await run({requests: {cpu: '600m', memory: '600Mi'}, limits: {cpu: '600m', memory: '600Mi'}}), 403, 'Forbidden');
 });

@@ -15,7 +15,7 @@ import {words} from './wire.js';
 export type Widget = KubeObject & {spec?: Record<string, unknown>; host?: string; port?: string; hostPort?: string};
 
 /** A question as the webhook was asked it. */
-export interface Asked {
+export interface ConversionRequest {
   readonly kind: string;
   readonly apiVersion: string;
   readonly request: {readonly uid: string; readonly desiredAPIVersion: string; readonly objects: readonly Widget[]};
@@ -35,10 +35,10 @@ export const hostPort: Convert = (object, apiVersion) => {
 /** A webhook of one test, at a path of its own. */
 export interface Converter {
   readonly path: string;
-  readonly asked: Asked[];
+  readonly requested: ConversionRequest[];
   convert: Convert;
   /** Answers in place of what `convert` says. */
-  answer: ((asked: Asked) => unknown) | undefined;
+  answer: ((requested: ConversionRequest) => unknown) | undefined;
   /** Holds answers back while it is set. */
   held: Promise<void> | undefined;
 }
@@ -48,15 +48,15 @@ export const startConverters = async () => {
   const converters = new Map<string, Converter>();
   const webhook: TestWebhook = await startWebhook(async ({url, body}, response) => {
     const converter = converters.get(url.split('?')[0]!)!;
-    const asked = JSON.parse(body) as Asked;
-    converter.asked.push(asked);
+    const requested = JSON.parse(body) as ConversionRequest;
+    converter.requested.push(requested);
     await converter.held;
-    json(response, converter.answer?.(asked) ?? reviewOf(asked, converter.convert));
+    json(response, converter.answer?.(requested) ?? reviewOf(requested, converter.convert));
   });
   return {
     webhook,
     converter(convert: Convert = hostPort): Converter {
-      const converter: Converter = {path: `/${converters.size}`, asked: [], convert, answer: undefined, held: undefined};
+      const converter: Converter = {path: `/${converters.size}`, requested: [], convert, answer: undefined, held: undefined};
       converters.set(converter.path, converter);
       return converter;
     },
@@ -69,7 +69,7 @@ export const startConverters = async () => {
 };
 
 /** The answer to a question. */
-export const reviewOf = ({kind, apiVersion, request}: Asked, convert: Convert, more: object = {}) => {
+export const reviewOf = ({kind, apiVersion, request}: ConversionRequest, convert: Convert, more: object = {}) => {
   const {uid, objects, desiredAPIVersion} = request;
   return {kind, apiVersion, response: {uid, result: {status: 'Success'}, convertedObjects: objects.map(object => convert(object, desiredAPIVersion)), ...more}};
 };
@@ -93,9 +93,9 @@ export const startConverting = async (options: Parameters<typeof startCustom>[0]
   const metrics = new MetricsRegistry();
   const caller = webhookCaller({clock, resolve: () => Promise.reject(notFound({group: '', resource: 'services'}, 'svc')), userAgent: 'tester'});
   const parts = {naming: words, clock, random: seededRandom(3), caller, metrics: conversionMetrics(metrics, clock)};
-  const world = await startCustom({clock, conversion: conversions(definition => webhookConversion(definition, parts)), ...options});
+  const env = await startCustom({clock, conversion: conversions(definition => webhookConversion(definition, parts)), ...options});
   return {
-    ...world,
+    ...env,
     caller,
     /** Waits for what comes over a real connection, which no virtual clock knows of. */
     async eventually(holds: () => boolean): Promise<void> {
@@ -111,7 +111,7 @@ export const startConverting = async (options: Parameters<typeof startCustom>[0]
       return body.split('\n').filter(line => line.startsWith(name));
     },
     [Symbol.dispose]() {
-      world[Symbol.dispose]();
+      env[Symbol.dispose]();
       caller.close();
     },
   };

@@ -27,144 +27,144 @@ const described = {
 
 /** A server whose OpenAPI documents are read as they stand. */
 const start = async () => {
-  const world = await startCustom();
-  const {naming, schemas} = world.server.registry.settings;
-  const documents = new OpenApiDocuments({schemas, naming, clock: systemClock, groups: () => world.server.discovery.groups, version: 'unversioned'});
-  world.server.registry.onChange(() => documents.forget());
+  const env = await startCustom();
+  const {naming, schemas} = env.server.registry.settings;
+  const documents = new OpenApiDocuments({schemas, naming, clock: systemClock, groups: () => env.server.discovery.groups, version: 'unversioned'});
+  env.server.registry.onChange(() => documents.forget());
   const read = async (document: Parameters<typeof unpacked>[0]) => JSON.parse(String(await unpacked(document))) as Json;
   return {
-    ...world,
+    ...env,
     swagger: async () => (await read(await documents.swagger()))['definitions'] as Record<string, {description?: string; properties?: Record<string, object>} & Json>,
     async three(name: string) {
       const document = await documents.document(name);
       return document && ((await read(document))['components'] as {schemas: Record<string, Json>}).schemas;
     },
-    [Symbol.dispose]: () => world[Symbol.dispose](),
+    [Symbol.dispose]: () => env[Symbol.dispose](),
   };
 };
 const foo = 'com.example.v1.Widget';
 
 test('definitions are made, listed by labels, deleted together, and told of by watches', async t => {
-  using world = await startCustom();
-  using stream = await world.watch(`${definitions}?watch=1&labelSelector=of=it`);
-  for (const name of ['ones', 'twos', 'threes']) await world.define({...aDefinition([aDefinition().spec.versions[0]!], {names: {plural: name, kind: name}}), metadata: {name: `${name}.example.com`, labels: {of: 'it'}} as never});
-  await world.define();
+  using env = await startCustom();
+  using stream = await env.watch(`${definitions}?watch=1&labelSelector=of=it`);
+  for (const name of ['ones', 'twos', 'threes']) await env.define({...aDefinition([aDefinition().spec.versions[0]!], {names: {plural: name, kind: name}}), metadata: {name: `${name}.example.com`, labels: {of: 'it'}} as never});
+  await env.define();
 
-  t.is((await world.get(`${definitions}?labelSelector=of=it`)).json<KubeList<KubeObject>>().items.length, 3);
-  await world.patch(`${definitions}/ones.example.com`, {metadata: {annotations: {a: 'b'}}});
-  t.is((await world.remove(`${definitions}?labelSelector=of=it`)).status, 200);
-  await world.clock.advance(10_000);
-  t.deepEqual((await world.get(definitions)).json<KubeList<KubeObject>>().items.map(({metadata}) => metadata?.name), ['widgets.example.com']);
+  t.is((await env.get(`${definitions}?labelSelector=of=it`)).json<KubeList<KubeObject>>().items.length, 3);
+  await env.patch(`${definitions}/ones.example.com`, {metadata: {annotations: {a: 'b'}}});
+  t.is((await env.remove(`${definitions}?labelSelector=of=it`)).status, 200);
+  await env.clock.advance(10_000);
+  t.deepEqual((await env.get(definitions)).json<KubeList<KubeObject>>().items.map(({metadata}) => metadata?.name), ['widgets.example.com']);
   t.deepEqual([...new Set(stream.events.filter(({object}) => object.metadata?.name === 'ones.example.com').map(({type}) => type))], ['ADDED', 'MODIFIED', 'DELETED']);
 });
 
 test('custom objects are told of by watches as they come, change and go', async t => {
-  using world = await startCustom();
-  await world.define();
-  using stream = await world.watch(`${widgets}?watch=1`);
-  await world.post(widgets, aWidget('a'));
-  await world.patch(`${widgets}/a`, {metadata: {labels: {a: 'b'}}});
-  await world.remove(`${widgets}/a`);
+  using env = await startCustom();
+  await env.define();
+  using stream = await env.watch(`${widgets}?watch=1`);
+  await env.post(widgets, aWidget('a'));
+  await env.patch(`${widgets}/a`, {metadata: {labels: {a: 'b'}}});
+  await env.remove(`${widgets}/a`);
 
   t.deepEqual(stream.summaries, ['ADDED a', 'MODIFIED a', 'DELETED a']);
 });
 
 test('the status of a definition is read, patched and put at its own address', async t => {
-  using world = await startCustom();
-  await world.define();
+  using env = await startCustom();
+  await env.define();
   const status = `${definitions}/widgets.example.com/status`;
   type WithStatus = KubeObject & {status: {conditions: Json[]; storedVersions: string[]}};
-  const before = (await world.get(status)).json<WithStatus>();
+  const before = (await env.get(status)).json<WithStatus>();
   const condition = {type: 'StatusUpdate', status: 'True', reason: 'E2E', message: 'Set from e2e test'};
-  const put = await world.put(status, {...before, status: {...before.status, conditions: [...before.status.conditions, condition]}});
-  const patched = await world.patch(status, {metadata: {annotations: {patched: 'yes'}}, spec: {scope: 'Cluster'}, status: {storedVersions: ['v1']}});
+  const put = await env.put(status, {...before, status: {...before.status, conditions: [...before.status.conditions, condition]}});
+  const patched = await env.patch(status, {metadata: {annotations: {patched: 'yes'}}, spec: {scope: 'Cluster'}, status: {storedVersions: ['v1']}});
 
   t.is(put.status, 200, put.text);
   t.is(patched.status, 200, patched.text);
-  const after = (await world.get(`${definitions}/widgets.example.com`)).json<WithStatus & {spec: {scope: string}}>();
+  const after = (await env.get(`${definitions}/widgets.example.com`)).json<WithStatus & {spec: {scope: string}}>();
   t.true(after.status.conditions.some(({type}) => type === 'StatusUpdate'));
   t.deepEqual([after.spec.scope, after.status.storedVersions], ['Namespaced', ['v1']]);
 });
 
 test('discovery tells of the kind of definitions at each of its levels', async t => {
-  using world = await startCustom();
+  using env = await startCustom();
   const group = definitions.split('/')[2]!;
-  const {groups} = (await world.get('/apis')).json<{groups: {name: string; versions: {version: string}[]}[]}>();
+  const {groups} = (await env.get('/apis')).json<{groups: {name: string; versions: {version: string}[]}[]}>();
   t.deepEqual(groups.find(({name}) => name === group)?.versions.map(({version}) => version), ['v1']);
-  t.like((await world.get(`/apis/${group}`)).json(), {kind: 'APIGroup', preferredVersion: {version: 'v1'}} as never);
-  const {resources} = (await world.get(`/apis/${group}/v1`)).json<{resources: {name: string}[]}>();
+  t.like((await env.get(`/apis/${group}`)).json(), {kind: 'APIGroup', preferredVersion: {version: 'v1'}} as never);
+  const {resources} = (await env.get(`/apis/${group}/v1`)).json<{resources: {name: string}[]}>();
   t.deepEqual(resources.map(({name}) => name), ['customresourcedefinitions', 'customresourcedefinitions/status']);
 });
 
 test('defaults fill in what is written, and what is read of objects from before them, and what was written keeps its values', async t => {
-  using world = await startCustom();
+  using env = await startCustom();
   const properties = {a: {type: 'string'}, b: {type: 'string'}, c: {type: 'string'}};
   const versions = (more: object) => [whole({type: 'object', properties: {...properties, ...more}})];
   const read = async (name: string) => {
-    const {a, b, c} = (await world.get(`${widgets}/${name}`)).json<{a?: string; b?: string; c?: string}>();
+    const {a, b, c} = (await env.get(`${widgets}/${name}`)).json<{a?: string; b?: string; c?: string}>();
     return [a, b, c];
   };
-  await world.define(aDefinition(versions({})));
-  await world.post(widgets, aWidget('old', {}, {spec: undefined}));
+  await env.define(aDefinition(versions({})));
+  await env.post(widgets, aWidget('old', {}, {spec: undefined}));
   t.deepEqual(await read('old'), [undefined, undefined, undefined]);
 
-  await world.redefine(aDefinition(versions({a: {type: 'string', default: 'A'}, b: {type: 'string', default: 'B'}})));
+  await env.redefine(aDefinition(versions({a: {type: 'string', default: 'A'}, b: {type: 'string', default: 'B'}})));
   t.deepEqual(await read('old'), ['A', 'B', undefined]);
-  await world.patch(`${widgets}/old`, {metadata: {labels: {a: 'b'}}});
-  await world.post(widgets, aWidget('new', {}, {spec: undefined, a: 'own'}));
+  await env.patch(`${widgets}/old`, {metadata: {labels: {a: 'b'}}});
+  await env.post(widgets, aWidget('new', {}, {spec: undefined, a: 'own'}));
   t.deepEqual(await read('new'), ['own', 'B', undefined]);
 
-  await world.redefine(aDefinition(versions({a: {type: 'string', default: 'A2'}, c: {type: 'string', default: 'C'}})));
+  await env.redefine(aDefinition(versions({a: {type: 'string', default: 'A2'}, c: {type: 'string', default: 'C'}})));
   t.deepEqual(await read('old'), ['A', 'B', 'C']);
   t.deepEqual(await read('new'), ['own', 'B', 'C']);
 });
 
 test('the documents describe a custom resource with a schema, and one without as any object', async t => {
-  using world = await start();
-  await world.define(aDefinition([whole(described)]));
-  const {[foo]: typed} = await world.swagger();
+  using env = await start();
+  await env.define(aDefinition([whole(described)]));
+  const {[foo]: typed} = await env.swagger();
   t.like(typed, {description: 'Foo CRD for Testing', type: 'object'});
   t.like(typed?.properties?.['spec'], {description: 'Specification of Foo'});
   t.deepEqual(typed?.['x-kubernetes-group-version-kind'], [{group: 'example.com', kind: 'Widget', version: 'v1'}]);
   t.true(Object.keys(typed?.properties ?? {}).includes('metadata'));
 
-  await world.redefine(aDefinition([whole({type: 'object', 'x-kubernetes-preserve-unknown-fields': true})]));
-  t.is((await world.swagger())[foo]?.properties, undefined);
-  t.is((await world.three('apis/example.com/v1'))?.[foo]?.['x-kubernetes-preserve-unknown-fields'], true);
+  await env.redefine(aDefinition([whole({type: 'object', 'x-kubernetes-preserve-unknown-fields': true})]));
+  t.is((await env.swagger())[foo]?.properties, undefined);
+  t.is((await env.three('apis/example.com/v1'))?.[foo]?.['x-kubernetes-preserve-unknown-fields'], true);
 });
 
 test('what keeps unknown fields within itself is told of as any object', async t => {
-  using world = await start();
-  await world.define(aDefinition([whole({type: 'object', properties: {spec: {type: 'object', 'x-kubernetes-preserve-unknown-fields': true, description: 'Any.', properties: {known: {type: 'string'}}}}})]));
+  using env = await start();
+  await env.define(aDefinition([whole({type: 'object', properties: {spec: {type: 'object', 'x-kubernetes-preserve-unknown-fields': true, description: 'Any.', properties: {known: {type: 'string'}}}}})]));
 
-  const {'x-kubernetes-preserve-unknown-fields': kept, description, type, properties} = ((await world.swagger())[foo]?.properties?.['spec'] ?? {}) as Json;
+  const {'x-kubernetes-preserve-unknown-fields': kept, description, type, properties} = ((await env.swagger())[foo]?.properties?.['spec'] ?? {}) as Json;
   t.deepEqual([kept, description, type, properties], [true, 'Any.', undefined, undefined], 'readers of the older document understand no types beside it');
-  t.is((await world.post(`${widgets}?fieldValidation=Strict`, aWidget('a', {known: 'a', unknown: {b: 'c'}}))).status, 201);
+  t.is((await env.post(`${widgets}?fieldValidation=Strict`, aWidget('a', {known: 'a', unknown: {b: 'c'}}))).status, 201);
 });
 
 test('the documents tell of several definitions: of groups, of versions, and of kinds', async t => {
-  using world = await start();
+  using env = await start();
   const named = (group: string, plural: string, kind: string, versions: readonly object[]) => ({...aDefinition(versions, {group, names: {plural, kind}}), metadata: {name: `${plural}.${group}`}});
-  await world.define(named('one.example.com', 'foos', 'Foo', [whole(described)]));
-  await world.define(named('two.example.com', 'foos', 'Foo', [whole(described), whole(described, {name: 'v2', storage: false})]));
-  await world.define(named('two.example.com', 'bars', 'Bar', [whole(described)]));
+  await env.define(named('one.example.com', 'foos', 'Foo', [whole(described)]));
+  await env.define(named('two.example.com', 'foos', 'Foo', [whole(described), whole(described, {name: 'v2', storage: false})]));
+  await env.define(named('two.example.com', 'bars', 'Bar', [whole(described)]));
 
-  const names = Object.keys(await world.swagger());
+  const names = Object.keys(await env.swagger());
   for (const name of ['com.example.one.v1.Foo', 'com.example.two.v1.Foo', 'com.example.two.v2.Foo', 'com.example.two.v1.Bar']) t.true(names.includes(name), name);
 });
 
 test('the documents follow a version that is renamed, and one that is no longer served', async t => {
-  using world = await start();
+  using env = await start();
   const versions = (second: string, served = true) => aDefinition([whole(described), whole(described, {name: second, storage: false, served})]);
-  const told = async () => Object.keys(await world.swagger()).filter(name => /^com\.example\.v\d+\.Widget$/.test(name)).sort();
-  await world.define(versions('v2'));
-  const before = (await world.swagger())[foo];
-  t.deepEqual(await told(), ['com.example.v1.Widget', 'com.example.v2.Widget']);
-  await world.redefine(versions('v4'));
-  t.deepEqual(await told(), ['com.example.v1.Widget', 'com.example.v4.Widget']);
-  await world.redefine(versions('v4', false));
-  t.deepEqual(await told(), ['com.example.v1.Widget']);
-  t.deepEqual((await world.swagger())[foo], before, 'what is said of the other version stays');
+  const widgetDefinitions = async () => Object.keys(await env.swagger()).filter(name => /^com\.example\.v\d+\.Widget$/.test(name)).sort();
+  await env.define(versions('v2'));
+  const before = (await env.swagger())[foo];
+  t.deepEqual(await widgetDefinitions(), ['com.example.v1.Widget', 'com.example.v2.Widget']);
+  await env.redefine(versions('v4'));
+  t.deepEqual(await widgetDefinitions(), ['com.example.v1.Widget', 'com.example.v4.Widget']);
+  await env.redefine(versions('v4', false));
+  t.deepEqual(await widgetDefinitions(), ['com.example.v1.Widget']);
+  t.deepEqual((await env.swagger())[foo], before, 'what is said of the other version stays');
 });
 
 const applied = {headers: {'content-type': 'application/apply-patch+yaml'}};
@@ -174,12 +174,12 @@ const embedded = {type: 'object', 'x-kubernetes-embedded-resource': true, proper
 const embedding = {type: 'object', properties: {spec: {type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties: {template: embedded}}}};
 
 /** Makes an object, and applies it, where every field is to be known. */
-const judged = (schema: object, content: object, refusal?: string) => async (t: ExecutionContext) => {
-  using world = await startCustom();
-  await world.define(aDefinition([whole(schema)]));
+const strictAnswer = (schema: object, content: object, refusal?: string) => async (t: ExecutionContext) => {
+  using env = await startCustom();
+  await env.define(aDefinition([whole(schema)]));
   const object = {...aWidget('a'), spec: undefined, ...content};
-  const created = await world.post(`${widgets}?fieldValidation=Strict&dryRun=All`, object);
-  const intent = await world.patch(`${widgets}/a?${strictly}`, object, applied);
+  const created = await env.post(`${widgets}?fieldValidation=Strict&dryRun=All`, object);
+  const intent = await env.patch(`${widgets}/a?${strictly}`, object, applied);
 
   if (refusal === undefined) return t.deepEqual([created.status, intent.status], [201, 201], created.text + intent.text);
   t.is(created.status, 400);
@@ -187,25 +187,25 @@ const judged = (schema: object, content: object, refusal?: string) => async (t: 
   t.true(intent.status >= 400, intent.text);
 };
 
-test('strict callers take a valid object of a schema', judged(described, {spec: {bars: [{name: 'b'}]}}));
-test('strict callers hear of fields that the schema does not know', judged(described, {spec: {bars: [{name: 'b', odd: 1}]}, more: 1}, 'unknown field "more", unknown field "spec.bars[0].odd"'));
-test('strict callers add what they like where a part is specified and the rest kept', judged(partly, {spec: {known: 'a'}, extra: {b: 'c'}}));
-test('strict callers add nothing to the part that is specified', judged(partly, {spec: {known: 'a', odd: 1}, extra: 1}, 'unknown field "spec.odd"'));
-test('strict callers say anything where there is no schema', judged({type: 'object', 'x-kubernetes-preserve-unknown-fields': true}, {spec: {a: {b: 'c'}}, d: [1]}));
-test('strict callers hear of metadata that nobody knows, of the object and of one in it', judged(
+test('strict callers take a valid object of a schema', strictAnswer(described, {spec: {bars: [{name: 'b'}]}}));
+test('strict callers hear of fields that the schema does not know', strictAnswer(described, {spec: {bars: [{name: 'b', odd: 1}]}, more: 1}, 'unknown field "more", unknown field "spec.bars[0].odd"'));
+test('strict callers add what they like where a part is specified and the rest kept', strictAnswer(partly, {spec: {known: 'a'}, extra: {b: 'c'}}));
+test('strict callers add nothing to the part that is specified', strictAnswer(partly, {spec: {known: 'a', odd: 1}, extra: 1}, 'unknown field "spec.odd"'));
+test('strict callers say anything where there is no schema', strictAnswer({type: 'object', 'x-kubernetes-preserve-unknown-fields': true}, {spec: {a: {b: 'c'}}, d: [1]}));
+test('strict callers hear of metadata that nobody knows, of the object and of one in it', strictAnswer(
   embedding,
   {metadata: {name: 'a', unknownMeta: 'x'}, spec: {template: {apiVersion: 'foo/v1', kind: 'Sub', metadata: {name: 'sub', unknownSubMeta: 'y'}}}},
   'unknown field "metadata.unknownMeta", unknown field "spec.template.metadata.unknownSubMeta"',
 ));
 
 test('fields that are there twice are refused even where unknown ones are kept', async t => {
-  using world = await startCustom();
-  await world.define(aDefinition([whole({type: 'object', 'x-kubernetes-preserve-unknown-fields': true})]));
+  using env = await startCustom();
+  await env.define(aDefinition([whole({type: 'object', 'x-kubernetes-preserve-unknown-fields': true})]));
   const text = '{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"foo":"a","foo":"b"},"unknown":1}';
-  const refused = await world.post(`${widgets}?fieldValidation=Strict`, text);
+  const refused = await env.post(`${widgets}?fieldValidation=Strict`, text);
   t.deepEqual([refused.status, refused.json<Status>().message?.replace(/^.*strict decoding error: /, '')], [400, 'duplicate field "spec.foo"']);
 
-  const yaml = await world.patch(`${widgets}/a?${strictly}`, 'apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: a\nspec:\n  foo: a\n  foo: b\n', applied);
+  const yaml = await env.patch(`${widgets}/a?${strictly}`, 'apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: a\nspec:\n  foo: a\n  foo: b\n', applied);
   t.true(yaml.status >= 400);
   t.regex(yaml.json<Status>().message ?? '', /line 7: key "foo" already set in map/);
 });

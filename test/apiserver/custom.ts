@@ -40,22 +40,22 @@ export const aWidget = (name: string, spec: object = {}, rest: object = {}) => (
 
 /** A server that serves what is defined, with the loops that accept definitions. */
 export const startCustom = async (options: Parameters<typeof startWire>[0] = {}) => {
-  const world = await startWire(options);
+  const env = await startWire(options);
   const stop = new AbortController();
-  const loops = serverLoops({client: world.clientOf(), clock: world.clock, random: seededRandom(1), log: noLog, meter: noMeter, gate: () => false, watchSeconds: 86_400}, stop.signal);
-  for (const loop of [namesLoop, establishLoop, finalizeLoop(customInstances(world.server.registry, world.server.custom, {name: 'system:apiserver', groups: ['system:masters']}))]) await loops.run(loop);
-  await world.server.custom.follow(stop.signal);
+  const loops = serverLoops({client: env.clientOf(), clock: env.clock, random: seededRandom(1), log: noLog, meter: noMeter, gate: () => false, watchSeconds: 86_400}, stop.signal);
+  for (const loop of [namesLoop, establishLoop, finalizeLoop(customInstances(env.server.registry, env.server.custom, {name: 'system:apiserver', groups: ['system:masters']}))]) await loops.run(loop);
+  await env.server.custom.follow(stop.signal);
   /** Defines something and waits until it is served. */
   const define = async (definition: object = aDefinition()) => {
-    const made = await world.post(definitions, definition);
+    const made = await env.post(definitions, definition);
     if (made.status !== 201) throw new Error(made.text);
-    await world.clock.drain();
+    await env.clock.drain();
   };
   /** Changes a definition. */
   const redefine = async (definition: ReturnType<typeof aDefinition>) => {
-    const made = await world.patch(`${definitions}/${definition.metadata.name}`, {spec: definition.spec});
+    const made = await env.patch(`${definitions}/${definition.metadata.name}`, {spec: definition.spec});
     if (made.status !== 200) throw new Error(made.text);
-    await world.clock.drain();
+    await env.clock.drain();
   };
-  return {...world, define, redefine, [Symbol.dispose]: () => stop.abort()};
+  return {...env, define, redefine, [Symbol.dispose]: () => stop.abort()};
 };

@@ -8,9 +8,9 @@ import {aConfigMap, configMaps, csrs, settled, startWire, words} from './wire.js
 const now = '2026-01-01T00:00:00Z';
 const one = `${configMaps}/a`;
 const start = async (metadata: object = {}, settings: Parameters<typeof startWire>[0] = {}) => {
-  const world = await startWire({garbageCollector: true, ...settings});
-  const made = (await world.post(configMaps, {metadata: {name: 'a', ...metadata}})).json();
-  return {...world, made};
+  const env = await startWire({garbageCollector: true, ...settings});
+  const made = (await env.post(configMaps, {metadata: {name: 'a', ...metadata}})).json();
+  return {...env, made};
 };
 const finalizersOf = (object: KubeObject): readonly string[] | undefined => object.metadata?.finalizers;
 

@@ -38,10 +38,10 @@ const start = async () => {
 
 test('who follows a kind hears of what changed while the history of the store was lost', async t => {
   const {server: {registry}, clock, following, lose, post, put, remove} = await start();
-  const heard: string[] = [];
+  const received: string[] = [];
   for (const name of ['stays', 'changes', 'goes']) await post(configMaps, aConfigMap(name));
-  await followKind(registry, kinds.configMaps, ({metadata}, gone) => void heard.push(`${metadata!.namespace}/${metadata!.name}${gone ? ' gone' : ''}`), following.signal);
-  heard.length = 0;
+  await followKind(registry, kinds.configMaps, ({metadata}, gone) => void received.push(`${metadata!.namespace}/${metadata!.name}${gone ? ' gone' : ''}`), following.signal);
+  received.length = 0;
 
   await clock.advance(10_000);
   const changes = (async () => {
@@ -52,37 +52,37 @@ test('who follows a kind hears of what changed while the history of the store wa
   lose();
   await changes;
   await clock.advance(10_000);
-  t.deepEqual(new Set(heard), new Set(['default/changes', 'default/goes gone', 'default/comes']));
+  t.deepEqual(new Set(received), new Set(['default/changes', 'default/goes gone', 'default/comes']));
 
-  heard.length = 0;
+  received.length = 0;
   await post(configMaps, aConfigMap('later'));
-  t.deepEqual(heard, ['default/later']);
+  t.deepEqual(received, ['default/later']);
   following.abort();
   await post(configMaps, aConfigMap('last'));
-  t.deepEqual(heard, ['default/later']);
+  t.deepEqual(received, ['default/later']);
 });
 
 test('an error of one who follows is reported, and the next change is told', async t => {
   const {server: {registry}, clock, following, post} = await start();
-  const heard: string[] = [];
+  const received: string[] = [];
   const failing = ({metadata}: {metadata?: {name?: string}}) => {
-    heard.push(metadata!.name!);
+    received.push(metadata!.name!);
     if (metadata!.name === 'bad') throw new Error('not this one');
   };
   await followKind(registry, kinds.configMaps, failing, following.signal);
   for (const name of ['one', 'bad', 'two']) await post(configMaps, aConfigMap(name));
 
-  t.deepEqual(heard, ['one', 'bad', 'two']);
+  t.deepEqual(received, ['one', 'bad', 'two']);
   await t.throwsAsync(clock.drain(), {message: 'not this one'});
 });
 
 test('custom resources are served by what is defined after the history of the store was lost', async t => {
   const {clock, store, lose} = breakable();
-  using world = await startCustom({clock, store});
+  using env = await startCustom({clock, store});
   await clock.advance(10_000);
   lose();
   await clock.advance(120_000);
-  await world.define();
+  await env.define();
 
-  t.is((await world.get(widgets)).status, 200);
+  t.is((await env.get(widgets)).status, 200);
 });

@@ -14,7 +14,7 @@ import {memoryStore} from '#src/storage/memory/index.js';
 import {startServer} from '#test/fixtures/server.js';
 import {wire} from './wire.js';
 
-const nobody = {name: 'system:anonymous', groups: ['system:unauthenticated']};
+const anonymous = {name: 'system:anonymous', groups: ['system:unauthenticated']};
 
 for (const namingName of ['plat', 'kubernetes'] as const) {
   test(`a plane in the ${namingName} naming is well, and says how`, async t => {
@@ -23,7 +23,7 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
     const store = namingName === 'plat' ? 'kvstore' : 'etcd';
 
     for (const endpoint of ['healthz', 'livez', 'readyz']) {
-      const {status, text, type} = await get(`/${endpoint}`, {user: nobody});
+      const {status, text, type} = await get(`/${endpoint}`, {user: anonymous});
       t.deepEqual([status, text, type], [200, 'ok', 'text/plain; charset=utf-8'], endpoint);
       const verbose = (await get(`/${endpoint}?verbose`)).text;
       const checks = verbose.trimEnd().split('\n');
@@ -112,9 +112,9 @@ test('who may not look is refused, who may finds the version and the metrics by 
   await get('/api/v1/namespaces/none');
   await wire(plane.api.handler).send('BREW', '/api/v1/namespaces/none/made-up');
 
-  t.is((await get('/version', {user: nobody})).status, 200);
-  t.like((await get('/api', {user: nobody})).json<{message: string}>(), {message: 'forbidden: User "system:anonymous" cannot get path "/api"'});
-  t.is((await get('/metrics', {user: nobody})).status, 403);
+  t.is((await get('/version', {user: anonymous})).status, 200);
+  t.like((await get('/api', {user: anonymous})).json<{message: string}>(), {message: 'forbidden: User "system:anonymous" cannot get path "/api"'});
+  t.is((await get('/metrics', {user: anonymous})).status, 403);
   const version = (await get('/version')).json<Record<string, string>>();
   t.regex(version['gitVersion'] ?? '', /^v1\.35\.\d+-plat/);
   t.deepEqual([version['major'], version['minor']], ['1', '35']);
@@ -172,7 +172,7 @@ test('z-pages are served where their gates are on, to those who watch over the s
   t.deepEqual([statusz.metadata.name, statusz.paths], ['apiserver', ['/debug', '/flagz', '/healthz', '/livez', '/metrics', '/readyz', '/version']]);
   t.is(flagz.metadata.name, 'kube-apiserver');
   t.like(flagz.flags, {'feature-gates': 'ComponentFlagz=true,ComponentStatusz=true', 'request-timeout': '1m0s', 'authorization-mode': '[RBAC]'});
-  t.is((await get('/statusz', {user: nobody})).status, 403);
+  t.is((await get('/statusz', {user: anonymous})).status, 403);
   const role = (await get('/apis/rbac.authorization.k8s.io/v1/clusterroles/system:monitoring')).json<{rules: {nonResourceURLs?: string[]}[]}>();
   t.deepEqual(role.rules.flatMap(({nonResourceURLs = []}) => nonResourceURLs).filter(path => path.endsWith('z') && /flag|status/.test(path)), ['/flagz', '/statusz']);
 
@@ -206,12 +206,12 @@ const counting = () => {
     if (response.body.kind === 'object') response.body.bytes();
     return response.status;
   };
-  const figures = async (pattern: RegExp) => (await meter.exposition()).body.split('\n').filter(line => pattern.test(line) && !line.startsWith('#'));
-  return {ask, figures};
+  const metrics = async (pattern: RegExp) => (await meter.exposition()).body.split('\n').filter(line => pattern.test(line) && !line.startsWith('#'));
+  return {ask, metrics};
 };
 
 test('attempts to authenticate and to authorize are counted by what came of them', async t => {
-  const {ask, figures} = counting();
+  const {ask, metrics} = counting();
   const jane = {authorization: 'Bearer jane'};
   t.is(await ask('/api', jane), 200);
   t.is(await ask('/api', {authorization: 'Bearer later'}), 200);
@@ -221,7 +221,7 @@ test('attempts to authenticate and to authorize are counted by what came of them
   t.is(await ask('/later', jane), 403);
   t.is(await ask('/broken', jane), 500);
 
-  t.deepEqual(await figures(/^authentication_(attempts|duration_seconds_count)/), [
+  t.deepEqual(await metrics(/^authentication_(attempts|duration_seconds_count)/), [
     'authentication_attempts{result="success"} 5',
     'authentication_attempts{result="failure"} 1',
     'authentication_attempts{result="error"} 1',
@@ -229,12 +229,12 @@ test('attempts to authenticate and to authorize are counted by what came of them
     'authentication_duration_seconds_count{result="failure"} 1',
     'authentication_duration_seconds_count{result="error"} 1',
   ]);
-  t.deepEqual(await figures(/^authenticated_user_requests/), ['authenticated_user_requests{username="email_id"} 4', 'authenticated_user_requests{username="admin"} 1']);
-  t.deepEqual(await figures(/^authorization_attempts_total/), ['authorization_attempts_total{result="allowed"} 2', 'authorization_attempts_total{result="error"} 2', 'authorization_attempts_total{result="denied"} 1']);
+  t.deepEqual(await metrics(/^authenticated_user_requests/), ['authenticated_user_requests{username="email_id"} 4', 'authenticated_user_requests{username="admin"} 1']);
+  t.deepEqual(await metrics(/^authorization_attempts_total/), ['authorization_attempts_total{result="allowed"} 2', 'authorization_attempts_total{result="error"} 2', 'authorization_attempts_total{result="denied"} 1']);
 });
 
 test('requests are counted by the verbs, scopes and dry runs that monitoring knows', async t => {
-  const {ask, figures} = counting();
+  const {ask, metrics} = counting();
   const jane = {authorization: 'Bearer jane', 'content-type': 'application/json'};
   await ask('/api/v1/namespaces/a/configmaps?dryRun=All', jane, 'POST');
   await ask('/api/v1/namespaces/a/configmaps?dryRun=Some', jane, 'POST');
@@ -243,9 +243,9 @@ test('requests are counted by the verbs, scopes and dry runs that monitoring kno
   await ask('/api/v1/namespaces/a/configmaps/a', {...jane, 'content-type': 'application/merge-patch+json'}, 'PATCH');
   await ask('/api/v1/namespaces/a/pods/a/log', jane);
 
-  const shown = (await figures(/^apiserver_request_total/)).map(line => /verb="(\w+)",dry_run="(\w*)",.*resource="(\w+)",subresource="(\w*)",scope="(\w+)"/.exec(line)?.slice(1).join(' '));
+  const shown = (await metrics(/^apiserver_request_total/)).map(line => /verb="(\w+)",dry_run="(\w*)",.*resource="(\w+)",subresource="(\w*)",scope="(\w+)"/.exec(line)?.slice(1).join(' '));
   t.deepEqual(shown, ['POST All configmaps  resource', 'POST invalid configmaps  resource', 'LIST  configmaps  namespace', 'APPLY  configmaps  resource', 'PATCH  configmaps  resource', 'CONNECT  pods log resource']);
-  t.deepEqual((await figures(/^apiserver_response_sizes_count/)).map(line => /verb="(\w+)"/.exec(line)?.[1]), ['LIST']);
+  t.deepEqual((await metrics(/^apiserver_response_sizes_count/)).map(line => /verb="(\w+)"/.exec(line)?.[1]), ['LIST']);
 });
 
 test('a server that waits for its store fails its health checks with the reason, answers all else with 503, and hands over', async t => {

@@ -8,19 +8,19 @@ const body = {};
 
 /** A server that notes what is asked about impersonation, and refuses the names given. */
 const start = async (...refusedNames: string[]) => {
-  const asked: string[] = [];
-  const world = await startWire({
+  const checked: string[] = [];
+  const env = await startWire({
     authorizer: {
       authorize({verb, resource}) {
         if (verb !== 'impersonate' || !resource) return {decision: 'allow'};
-        asked.push([resource.group, resource.resource, resource.subresource, resource.namespace, resource.name].join('|'));
+        checked.push([resource.group, resource.resource, resource.subresource, resource.namespace, resource.name].join('|'));
         return {decision: refusedNames.includes(resource.name) ? 'noOpinion' : 'allow'};
       },
     },
   });
-  const as = (headers: Record<string, string | string[]>) => world.post(whoAmI, body, {headers});
+  const as = (headers: Record<string, string | string[]>) => env.post(whoAmI, body, {headers});
   const become = async (headers: Record<string, string | string[]>) => (await as(headers)).json<{status: {userInfo: UserInfo}}>().status.userInfo;
-  return {asked, as, become};
+  return {checked, as, become};
 };
 
 const authentication = 'authentication.plat.io';
@@ -48,10 +48,10 @@ for (const [title, headers, user, questions] of [
   ['a service account no namespace could hold', {'Impersonate-User': 'system:serviceaccount:Ns:sa'}, {username: 'system:serviceaccount:Ns:sa', groups: ['system:authenticated']}, ['|users|||system:serviceaccount:Ns:sa']],
 ] as const) {
   test(`who may acts as ${title}`, async t => {
-    const {asked, become} = await start();
+    const {checked, become} = await start();
 
     t.deepEqual(await become(headers as never), user as never);
-    t.deepEqual(asked, questions as never);
+    t.deepEqual(checked, questions as never);
   });
 }
 
@@ -70,10 +70,10 @@ for (const [name, headers, message] of [
 }
 
 test('a uid is asked about last', async t => {
-  const {as, asked} = await start();
+  const {as, checked} = await start();
   await as({'Impersonate-User': 'jane', 'Impersonate-Uid': 'u1', 'Impersonate-Group': 'g', 'Impersonate-Extra-Team': 'x'});
 
-  t.deepEqual(asked, ['|users|||jane', '|groups|||g', `${authentication}|userextras|team||x`, `${authentication}|uids|||u1`]);
+  t.deepEqual(checked, ['|users|||jane', '|groups|||g', `${authentication}|userextras|team||x`, `${authentication}|uids|||u1`]);
 });
 
 for (const [headers, parts] of [
@@ -82,11 +82,11 @@ for (const [headers, parts] of [
   [{'Impersonate-Extra-X': 'y', 'Impersonate-Group': 'g'}, '{Group  g    } {UserExtra  y  authentication.plat.io/v1  x}'],
 ] as const) {
   test(`${Object.keys(headers)[0]} without a user is refused`, async t => {
-    const {as, asked} = await start();
+    const {as, checked} = await start();
     const {status, json} = await as(headers);
 
     t.is(status, 400);
     t.is(json<Status>().message, `requested [${parts}] without impersonating a user`);
-    t.deepEqual(asked, []);
+    t.deepEqual(checked, []);
   });
 }

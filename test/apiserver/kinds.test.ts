@@ -37,36 +37,36 @@ const address = ({kind}: ServedResource): string => `${kind.group || 'core'}/${k
 for (const namingName of ['plat', 'kubernetes'] as const) {
   for (const {kind} of stored) {
     test(`in the ${namingName} naming ${address({kind} as ServedResource)} live from create to delete, and a watch tells it all`, async t => {
-      const world = await startWire({namingName, gate});
-      const served = world.server.registry.find(naming(namingName).group(kind.group), kind.version, kind.plural)!;
+      const env = await startWire({namingName, gate});
+      const served = env.server.registry.find(naming(namingName).group(kind.group), kind.version, kind.plural)!;
       const {collection, make} = caseOf(namingName, served);
-      using stream = await world.watch(`${collection}?watch=1&labelSelector=family=kinds`);
+      using stream = await env.watch(`${collection}?watch=1&labelSelector=family=kinds`);
       const one = called(kind, 'one');
       const item = `${collection}/${one}`;
 
-      const dry = await world.post(`${collection}?dryRun=All`, make('one'));
+      const dry = await env.post(`${collection}?dryRun=All`, make('one'));
       t.is(dry.status, 201, dry.text);
       t.is(dry.json().metadata?.resourceVersion, undefined);
-      t.is((await world.get(item)).status, 404);
+      t.is((await env.get(item)).status, 404);
 
-      const created = await world.post(collection, make('one'));
+      const created = await env.post(collection, make('one'));
       t.is(created.status, 201, `${created.text} (a kind that needs more than a name has its sample in samples.ts)`);
-      const got = await world.get(item);
+      const got = await env.get(item);
       t.deepEqual(got.json(), created.json(), 'get shows what create answered');
-      t.is((await world.post(collection, make('one'))).status, 409);
+      t.is((await env.post(collection, make('one'))).status, 409);
 
-      const listed = (await world.get(`${collection}?labelSelector=family=kinds`)).json<KubeList<KubeObject>>();
+      const listed = (await env.get(`${collection}?labelSelector=family=kinds`)).json<KubeList<KubeObject>>();
       const {kind: ownKind, apiVersion, ...item1} = created.json();
       t.deepEqual(listed.items, [item1]);
       t.deepEqual([listed.kind, listed.apiVersion], [`${ownKind}List`, apiVersion]);
 
-      const same = await world.put(item, created.json());
+      const same = await env.put(item, created.json());
       t.is(same.status, 200, same.text);
       t.deepEqual(same.json(), created.json(), 'a write that changes nothing keeps the resourceVersion');
 
-      const updated = await world.put(item, {...created.json<KubeObject>(), metadata: {...created.json().metadata, annotations: {by: 'put'}}});
+      const updated = await env.put(item, {...created.json<KubeObject>(), metadata: {...created.json().metadata, annotations: {by: 'put'}}});
       t.is(updated.json().metadata?.annotations?.['by'], 'put', updated.text);
-      t.is((await world.put(item, created.json())).status, 409, 'an old resourceVersion is a conflict');
+      t.is((await env.put(item, created.json())).status, 409, 'an old resourceVersion is a conflict');
 
       const patches = [
         ['merge', '+json', {metadata: {annotations: {by: 'merge'}}}],
@@ -74,48 +74,48 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
         ['json', '+json', [{op: 'replace', path: '/metadata/annotations/by', value: 'json'}]],
       ] as const;
       for (const [type, , patch] of patches) {
-        const patched = await world.patch(item, patch, {headers: {'content-type': `application/${type}-patch+json`}});
+        const patched = await env.patch(item, patch, {headers: {'content-type': `application/${type}-patch+json`}});
         t.is(patched.json().metadata?.annotations?.['by'], type, patched.text);
       }
 
-      const dryPatch = await world.patch(`${item}?dryRun=All`, {metadata: {annotations: {by: 'nobody'}}});
+      const dryPatch = await env.patch(`${item}?dryRun=All`, {metadata: {annotations: {by: 'nobody'}}});
       t.is(dryPatch.json().metadata?.annotations?.['by'], 'nobody', dryPatch.text);
-      t.is((await world.get(item)).json().metadata?.annotations?.['by'], 'json');
+      t.is((await env.get(item)).json().metadata?.annotations?.['by'], 'json');
 
       for (const subresource of Object.keys(served.resource.definition.subresources ?? {})) {
         if (served.resource.definition.subresources?.[subresource]?.verbs) continue;
-        const shown = await world.get(`${item}/${subresource}`);
-        const whole = (await world.get(item)).json<KubeObject>();
+        const shown = await env.get(`${item}/${subresource}`);
+        const whole = (await env.get(item)).json<KubeObject>();
         const view = served.resource.definition.subresources?.[subresource]?.view;
         t.like(shown.json(), view ? {metadata: {uid: whole.metadata!.uid}, kind: view.shows.kind.kind} : whole, subresource);
-        t.is((await world.put(`${item}/${subresource}`, shown.json())).status, 200);
-        t.is((await world.patch(`${item}/${subresource}`, {metadata: {resourceVersion: '1'}})).status, 409);
-        t.is((await world.put(`${collection}/${called(kind, 'none')}/${subresource}`, {...(view ? shown.json<KubeObject>() : {}), ...(view ? {metadata: {name: 'none'}} : make('none'))})).status, 404);
+        t.is((await env.put(`${item}/${subresource}`, shown.json())).status, 200);
+        t.is((await env.patch(`${item}/${subresource}`, {metadata: {resourceVersion: '1'}})).status, 409);
+        t.is((await env.put(`${collection}/${called(kind, 'none')}/${subresource}`, {...(view ? shown.json<KubeObject>() : {}), ...(view ? {metadata: {name: 'none'}} : make('none'))})).status, 404);
       }
 
-      const before = await world.get(item);
-      t.is((await world.remove(`${item}?dryRun=All`)).status, 200);
-      t.deepEqual((await world.get(item)).json(), before.json(), 'a dry delete leaves the object alone');
+      const before = await env.get(item);
+      t.is((await env.remove(`${item}?dryRun=All`)).status, 200);
+      t.deepEqual((await env.get(item)).json(), before.json(), 'a dry delete leaves the object alone');
 
       const twoSteps = kind.kind === 'Namespace' || kind.kind === 'CustomResourceDefinition';
-      t.is((await world.remove(item)).status, 200);
-      if (kind.kind === 'Namespace') await world.put(`${item}/finalize`, {...(await world.get(item)).json<KubeObject>(), spec: {}});
-      else if (twoSteps) await world.patch(item, {metadata: {finalizers: null}});
-      t.is((await world.remove(item)).status, 404);
-      await settled(world.clock);
-      const told = [`ADDED ${one}`, ...Array.from({length: twoSteps || served.resource.definition.gracePeriod ? 5 : 4}, () => `MODIFIED ${one}`), `DELETED ${one}`];
-      t.deepEqual(stream.summaries, told);
+      t.is((await env.remove(item)).status, 200);
+      if (kind.kind === 'Namespace') await env.put(`${item}/finalize`, {...(await env.get(item)).json<KubeObject>(), spec: {}});
+      else if (twoSteps) await env.patch(item, {metadata: {finalizers: null}});
+      t.is((await env.remove(item)).status, 404);
+      await settled(env.clock);
+      const reported = [`ADDED ${one}`, ...Array.from({length: twoSteps || served.resource.definition.gracePeriod ? 5 : 4}, () => `MODIFIED ${one}`), `DELETED ${one}`];
+      t.deepEqual(stream.summaries, reported);
       const versions = stream.events.map(({object}) => Number(object.metadata?.resourceVersion));
       t.deepEqual(versions, [...new Set(versions)].sort((a, b) => a - b), 'events come in the order of their versions');
 
       if (served.resource.definition.lacks?.includes('deletecollection')) {
-        t.is((await world.remove(collection)).status, 405);
+        t.is((await env.remove(collection)).status, 405);
         return;
       }
-      for (const name of ['a', 'b']) await world.post(collection, make(name, {kept: String(name === 'b')}));
-      const gone = await world.remove(`${collection}?labelSelector=kept=false,family=kinds`);
+      for (const name of ['a', 'b']) await env.post(collection, make(name, {kept: String(name === 'b')}));
+      const gone = await env.remove(`${collection}?labelSelector=kept=false,family=kinds`);
       t.is(gone.status, 200, gone.text);
-      const left = (await world.get(`${collection}?labelSelector=family=kinds`)).json<KubeList<KubeObject>>();
+      const left = (await env.get(`${collection}?labelSelector=family=kinds`)).json<KubeList<KubeObject>>();
       t.deepEqual(left.items.filter(({metadata}) => !metadata?.deletionTimestamp).map(({metadata}) => metadata?.name), [called(kind, 'b')]);
     });
   }
@@ -124,7 +124,7 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
 const everything = ['annotations', 'finalizers', 'labels', 'ownerReferences'];
 
 /** What the parts of some kinds hear of metadata; the others hear everything. */
-const heard: Readonly<Record<string, readonly string[]>> = {
+const received: Readonly<Record<string, readonly string[]>> = {
   'APIService/status': [],
   'DeviceTaintRule/status': [],
   'FlowSchema/status': [],
@@ -155,7 +155,7 @@ for (const served of stored.filter(({kind, resource}) => kind.version === resour
       const now = answer.json().metadata;
       const there = [now?.annotations?.['x'] && 'annotations', now?.finalizers?.length && 'finalizers', now?.labels?.['x'] && 'labels', now?.ownerReferences?.length && 'ownerReferences'];
 
-      t.deepEqual(there.filter(Boolean), [...(heard[`${served.kind.kind}/${subresource}`] ?? everything)]);
+      t.deepEqual(there.filter(Boolean), [...(received[`${served.kind.kind}/${subresource}`] ?? everything)]);
     });
   }
 }

@@ -88,8 +88,8 @@ const discovers = async (t: ExecutionContext, {get}: Wire, {of: [group, version,
 const annotated = (key: string) => ({metadata: {annotations: {[key]: 'true'}}});
 
 /** Goes through the operations of a kind in the order of the suite, and compares what a watch saw of them. */
-export const lives = async (t: ExecutionContext, world: Wire & {settle(): Promise<void>}, row: Lifecycle): Promise<void> => {
-  const {get, post, put, patch, remove, watch} = world;
+export const lives = async (t: ExecutionContext, env: Wire & {settle(): Promise<void>}, row: Lifecycle): Promise<void> => {
+  const {get, post, put, patch, remove, watch} = env;
   const {of: [group, version, plural], kind, clusterScoped = false, status, statusOnly = false, held = false, spec} = row;
   const namespace = `of-${group ? `${group.split('.')[0]}-` : ''}${plural}`;
   const known = samples(words);
@@ -103,7 +103,7 @@ export const lives = async (t: ExecutionContext, world: Wire & {settle(): Promis
   const item = `${collection}/${one}`;
   const list = async (from = collection) => (await get(`${from}?${selector}`)).json<KubeList<KubeObject>>();
 
-  await discovers(t, world, row);
+  await discovers(t, env, row);
   if (!clusterScoped) await post('/api/v1/namespaces', {metadata: {name: namespace}});
   for (const name of called) {
     const made = await post(collection, make(name));
@@ -134,12 +134,12 @@ export const lives = async (t: ExecutionContext, world: Wire & {settle(): Promis
   const letGo = async (name: string) => held && (await patch(`${collection}/${name}`, {metadata: {finalizers: null}}));
   await letGo(one);
   t.is((await remove(item)).status, 200);
-  await world.settle();
+  await env.settle();
   t.is((await get(item)).status, 404);
   t.is((await list()).items.length, 2);
   for (const name of called.slice(1)) await letGo(name);
   t.is((await remove(`${collection}?${selector}`)).status, 200);
-  await world.settle();
+  await env.settle();
   t.deepEqual((await list()).items, []);
 
   // Controllers may change it too.

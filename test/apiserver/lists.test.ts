@@ -9,15 +9,15 @@ const names = ({items}: List): string[] => items.map(({metadata}) => metadata?.n
 
 /** A server with config maps `m0` to `m9`, and the revision after each. */
 const start = async () => {
-  const world = await startWire();
+  const env = await startWire();
   const versions: string[] = [];
-  for (let i = 0; i < 10; i++) versions.push((await world.post(configMaps, aConfigMap(`m${i}`, {metadata: {name: `m${i}`, labels: {odd: String(i % 2 === 1)}}}))).json().metadata?.resourceVersion ?? '');
+  for (let i = 0; i < 10; i++) versions.push((await env.post(configMaps, aConfigMap(`m${i}`, {metadata: {name: `m${i}`, labels: {odd: String(i % 2 === 1)}}}))).json().metadata?.resourceVersion ?? '');
   const page = async (query: string) => {
-    const {json, status} = await world.get(`${configMaps}?${query}`);
+    const {json, status} = await env.get(`${configMaps}?${query}`);
     if (status !== 200) throw new Error(json<Status>().message);
     return json<List>();
   };
-  return {...world, versions, last: versions.at(-1)!, page};
+  return {...env, versions, last: versions.at(-1)!, page};
 };
 
 test('a list is sorted by key, whole, and says at which version', async t => {

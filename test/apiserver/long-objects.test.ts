@@ -32,20 +32,20 @@ for (const [what, of] of [['objects', 'resource'], ['metadata', 'metadata']] as 
   test.serial(`watchers in the process hear of long ${what} in order, and nothing long is parsed at once`, async t => {
     const {post, put, remove, clientOf} = await startWire();
     const maps = clientOf()[of](kinds.configMaps);
-    const heard: string[] = [];
+    const received: string[] = [];
     const seen: ConfigMap[] = [];
     await post(configMaps, long('before'));
     const subscription = maps.watch({namespace}).subscribe(({type, object}) => {
       seen.push(object as ConfigMap);
-      heard.push(`${type} ${object.metadata!.name}`);
+      received.push(`${type} ${object.metadata!.name}`);
     });
-    await until(() => heard.length === 1);
+    await until(() => received.length === 1);
     const changes = [() => post(configMaps, long('a')), () => post(configMaps, aConfigMap('b')), () => put(`${configMaps}/a`, aConfigMap('a', {data: {...many, more: 'x'}})), () => remove(`${configMaps}/a`), () => post(configMaps, aConfigMap('c'))];
     for (const change of changes) await change();
-    await until(() => heard.length === 6);
+    await until(() => received.length === 6);
     subscription.unsubscribe();
 
-    t.deepEqual(heard, ['ADDED before', 'ADDED a', 'ADDED b', 'MODIFIED a', 'DELETED a', 'ADDED c']);
+    t.deepEqual(received, ['ADDED before', 'ADDED a', 'ADDED b', 'MODIFIED a', 'DELETED a', 'ADDED c']);
     t.is(Object.keys(seen[3]!.data ?? {}).length, of === 'resource' ? 20_001 : 0);
     t.true(seen.every(object => Object.isFrozen(object) && Object.isFrozen(object.metadata)));
 

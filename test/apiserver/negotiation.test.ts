@@ -4,9 +4,9 @@ import type {Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {aConfigMap, configMaps, csrs, startWire} from './wire.js';
 
-const world = await startWire();
+const env = await startWire();
 const one = `${configMaps}/a`;
-const {get, post, put, patch, remove} = world;
+const {get, post, put, patch, remove} = env;
 await post(configMaps, aConfigMap('a', {data: {k: 'v'}}));
 const as = (kind: string, version = 'v1', group = 'meta.plat.io') => `application/json;as=${kind};v=${version};g=${group}`;
 const protobuf = 'application/vnd.plat.protobuf';

@@ -448,17 +448,17 @@ for (const [what, write] of [
   ['that patches', ({patch}: Awaited<ReturnType<typeof startWire>>, letters: number) => patch(`${configMaps}/large`, {data: {text: '\u0001'.repeat(letters)}})],
 ] as const) {
   test(`a write ${what} does without the record of owners where the object is too large with it`, async t => {
-    const world = await startWire();
-    t.is((await world.post(configMaps, aLargeMap(fits))).json().metadata?.managedFields?.length, 1);
-    const written = await write(world, fitsAlone);
+    const env = await startWire();
+    t.is((await env.post(configMaps, aLargeMap(fits))).json().metadata?.managedFields?.length, 1);
+    const written = await write(env, fitsAlone);
 
     t.is(written.status, 200);
     t.is(written.json().metadata?.managedFields, undefined);
-    t.is((await world.get(`${configMaps}/large`)).json<{data: {text: string}}>().data.text.length, fitsAlone);
-    const refused = await write(world, fitsNot);
+    t.is((await env.get(`${configMaps}/large`)).json<{data: {text: string}}>().data.text.length, fitsAlone);
+    const refused = await write(env, fitsNot);
     t.is(refused.status, 500);
     t.regex(refused.json<Status>().message ?? '', /^request is too large: /);
-    t.is((await world.get(`${configMaps}/large`)).json<{data: {text: string}}>().data.text.length, fitsAlone);
+    t.is((await env.get(`${configMaps}/large`)).json<{data: {text: string}}>().data.text.length, fitsAlone);
   });
 }
 
@@ -506,7 +506,7 @@ test('errors about an event name the group that was asked', async t => {
   const events = '/apis/events.plat.io/v1/namespaces/default/events';
   const event = {metadata: {name: 'e'}, regarding: {namespace: 'default'}, reason: 'r', action: 'a', type: 'Normal', eventTime: '2026-01-01T00:00:00.000000Z', reportingController: 'a/b', reportingInstance: 'i'};
   const made = (await post(events, event)).json<KubeObject>();
-  const told = [
+  const reported = [
     await post(events, event),
     await get(`${events}/x`),
     await remove(`${events}/x`),
@@ -514,7 +514,7 @@ test('errors about an event name the group that was asked', async t => {
     await put(`${events}/e`, {...made, metadata: {...made.metadata, uid: 'x'}}),
   ].map(received => received.json<Status>());
 
-  for (const {message, details} of told) {
+  for (const {message, details} of reported) {
     t.regex(message ?? '', /events\.events\.plat\.io "/);
     t.like(details, {group: 'events.plat.io', kind: 'events'});
   }

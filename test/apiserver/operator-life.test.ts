@@ -50,7 +50,7 @@ test('what an operator defined and made is there after the server is started aga
 
   const after = await start();
   const counted = await Promise.all(all.map(async index => (await parts(after, index).list(place)).items.length));
-  const heard = await firstValueFrom(parts(after, 3).watch({...place, resourceVersion: metadata!.resourceVersion!}));
+  const received = await firstValueFrom(parts(after, 3).watch({...place, resourceVersion: metadata!.resourceVersion!}));
   const discovered = (await after.client().request('GET', '/apis/example.com/v1')) as {resources: readonly {name: string}[]};
   await Promise.all(all.map(index => after.client().resource(kinds.customResourceDefinitions).delete(`parts${index}.example.com`)));
   await until(after, items => items.length === 0);
@@ -59,7 +59,7 @@ test('what an operator defined and made is there after the server is started aga
   rmSync(dataDir, {recursive: true, force: true});
 
   t.deepEqual(counted, all.map(() => objectsOfEach));
-  t.like(heard, {type: 'MODIFIED', object: {spec: {size: 1, color: 'red'}, status: {done: true}}});
+  t.like(received, {type: 'MODIFIED', object: {spec: {size: 1, color: 'red'}, status: {done: true}}});
   t.is(discovered.resources.length, 2 * count);
   t.true(isNotFound(left));
 });

@@ -24,16 +24,16 @@ const start = async () => {
   const ranges: RangeQuery[] = [];
   const range = store.range.bind(store);
   store.range = query => (ranges.push(query), range(query));
-  const world = await startWire({clock, store});
+  const env = await startWire({clock, store});
   const made: KubeObject[] = [];
-  for (let i = 10; i < 50; i++) made.push((await world.post(configMaps, aConfigMap(`m${i}`, {metadata: {name: `m${i}`, labels: {odd: String(i % 2 === 1)}}, data: {text: `${i}`.repeat(20_000)}}))).json());
+  for (let i = 10; i < 50; i++) made.push((await env.post(configMaps, aConfigMap(`m${i}`, {metadata: {name: `m${i}`, labels: {odd: String(i % 2 === 1)}}, data: {text: `${i}`.repeat(20_000)}}))).json());
   const open = async (query: string, headers: Record<string, string> = {}, signal = new AbortController().signal): Promise<PagedBody> => {
-    const {body} = await world.server.handler({method: 'GET', url: `${configMaps}?${query}`, headers, caller: {user: admin}, remoteAddress: '', signal});
+    const {body} = await env.server.handler({method: 'GET', url: `${configMaps}?${query}`, headers, caller: {user: admin}, remoteAddress: '', signal});
     if (body.kind !== 'pages') throw new Error(`one page of kind ${body.kind}`);
     return body;
   };
   ranges.length = 0;
-  return {...world, made, open, ranges, last: made.at(-1)!.metadata!.resourceVersion!};
+  return {...env, made, open, ranges, last: made.at(-1)!.metadata!.resourceVersion!};
 };
 
 const textOf = async (body: PagedBody): Promise<string> => {
@@ -143,16 +143,16 @@ test('the server reads collections for its own use in pieces, too', async t => {
   const {server, ranges, post} = await start();
   await post('/apis/apiextensions.plat.io/v1/customresourcedefinitions', aDefinition());
   const {registry} = server;
-  const heard: string[] = [];
+  const received: string[] = [];
   const following = new AbortController();
   ranges.length = 0;
-  await followKind(registry, kinds.configMaps, ({metadata}) => void heard.push(metadata!.name!), following.signal);
+  await followKind(registry, kinds.configMaps, ({metadata}) => void received.push(metadata!.name!), following.signal);
   const read = await registryReader(registry).list(kinds.configMaps);
   await server.custom.follow(following.signal);
   await post('/api/v1/namespaces/default/services', {metadata: {name: 's'}, spec: {ports: [{port: 80}]}});
   following.abort();
 
-  t.deepEqual([heard.length, read.length], [40, 40]);
+  t.deepEqual([received.length, read.length], [40, 40]);
   t.true(ranges.length > 10);
   t.deepEqual(ranges.filter(({bytes, limit}) => bytes === undefined && limit === undefined), []);
 });
@@ -191,18 +191,18 @@ test('others have their turn between the pieces of a selection, a table and the 
 
 test('a watch sends the state it begins with at one revision, and then what was written meanwhile', async t => {
   const {server, remove, post, clock} = await start();
-  const told: string[] = [];
+  const reported: string[] = [];
   const {body} = await server.handler({method: 'GET', url: `${configMaps}?watch=1`, headers: {}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
   if (body.kind !== 'watch') return t.fail();
-  const sink: WatchSink = {event: event => (told.push(`${event.type} ${(event.object() as KubeObject).metadata!.name}`), true), drained: () => Promise.resolve(), end() {}};
+  const sink: WatchSink = {event: event => (reported.push(`${event.type} ${(event.object() as KubeObject).metadata!.name}`), true), drained: () => Promise.resolve(), end() {}};
   using _ = body.start(sink);
-  const before = told.length;
+  const before = reported.length;
   await remove(`${configMaps}/m49`);
   await post(configMaps, aConfigMap('m0'));
   await settled(clock);
 
   t.true(before < 40);
-  t.deepEqual(told.slice(38), ['ADDED m48', 'ADDED m49', 'DELETED m49', 'ADDED m0']);
+  t.deepEqual(reported.slice(38), ['ADDED m48', 'ADDED m49', 'DELETED m49', 'ADDED m0']);
 });
 
 test('deleting a large collection answers with what was deleted', async t => {

@@ -27,10 +27,10 @@ const start = async () => {
     if (!filter) return range(query);
     return range({...query, filter: {known: (key, revision) => filter.known(key, revision), passes: record => (looked.push(record.key.slice(record.key.lastIndexOf('/') + 1)), filter.passes(record))}});
   };
-  const world = await startWire({clock, store});
-  for (let i = 0; i < 10; i++) await world.post(configMaps, aConfigMap(`m${i}`, {metadata: {name: `m${i}`, labels: {odd: String(i % 2 === 1)}}}));
-  const select = async (query: string, collection = configMaps) => names((await world.get(`${collection}?${query}`)).json<List>());
-  return {...world, looked, select};
+  const env = await startWire({clock, store});
+  for (let i = 0; i < 10; i++) await env.post(configMaps, aConfigMap(`m${i}`, {metadata: {name: `m${i}`, labels: {odd: String(i % 2 === 1)}}}));
+  const select = async (query: string, collection = configMaps) => names((await env.get(`${collection}?${query}`)).json<List>());
+  return {...env, looked, select};
 };
 
 test('a selection looks into objects that it does not know, and into none of them again until they change', async t => {
@@ -98,14 +98,14 @@ test('a change is looked into once, however many watch with selectors', async t 
   const {server, watch, put, clock} = await start();
   const streams = await Promise.all(['odd%3Dtrue', 'odd%3Dfalse', 'odd', '!odd'].map(selector => watch(`${configMaps}?watch=1&resourceVersion=12&labelSelector=${selector}`)));
   const {attributes} = server.registry.find('', 'v1', 'configmaps')!.resource;
-  const asked: string[] = [];
+  const requested: string[] = [];
   const of = attributes.of.bind(attributes);
-  attributes.of = (record: StoredRecord) => (asked.push(record.key.slice(record.key.lastIndexOf('/') + 1)), of(record));
+  attributes.of = (record: StoredRecord) => (requested.push(record.key.slice(record.key.lastIndexOf('/') + 1)), of(record));
   await put(`${configMaps}/m4`, aConfigMap('m4', {metadata: {name: 'm4', labels: {odd: 'true'}}}));
   await settled(clock);
 
   t.deepEqual(streams.map(({summaries}) => summaries.at(-1)), ['ADDED m4', 'DELETED m4', 'MODIFIED m4', undefined]);
-  t.deepEqual(asked, ['m4', 'm4']);
+  t.deepEqual(requested, ['m4', 'm4']);
 });
 
 /** Facts of objects that count how often one is parsed. */
@@ -166,16 +166,16 @@ test('sets of labels count for the bound, though no object has them any more', t
 
 test('the selector of a watch judges each set of labels once while anybody holds the set', async t => {
   const {server} = await start();
-  let asked = 0;
-  const labels = {requirements: [], empty: false, matches: () => ++asked > 0, toString: () => ''};
+  let requested = 0;
+  const labels = {requirements: [], empty: false, matches: () => ++requested > 0, toString: () => ''};
   const filter = filterOf(server.registry.find('', 'v1', 'configmaps')!, {labels, fields: fieldSelector([])});
   const first = new RecordAttributes(1, {});
   for (let i = 0; i < 2; i++) filter.decide('k', first);
-  t.is(asked, 1);
+  t.is(requested, 1);
   for (let i = 0; i < 5000; i++) filter.decide('k', new RecordAttributes(1, {}));
   filter.decide('k', first);
 
-  t.is(asked, 5001);
+  t.is(requested, 5001);
 });
 
 test('attributes of a hundred thousand objects take less than 20 MB', t => {

@@ -90,20 +90,20 @@ for (const [version, ask] of bothVersions) {
 }
 
 test.serial('a log that is followed goes on as it is written, until the caller has enough', async t => {
-  const asked = https.get({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, path: `${pods}/p/log?follow=true`}).on('error', () => {});
-  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  const outgoing = https.get({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, path: `${pods}/p/log?follow=true`}).on('error', () => {});
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
   answer.on('error', () => {});
-  const heard: string[] = [];
+  const received: string[] = [];
   for await (const chunk of answer.iterator({destroyOnReturn: false}) as AsyncIterable<Buffer>) {
-    heard.push(chunk.toString());
-    if (heard.length === 3) break;
-    agent.log(`line ${heard.length}\n`);
+    received.push(chunk.toString());
+    if (received.length === 3) break;
+    agent.log(`line ${received.length}\n`);
   }
   const open = agent.open;
-  asked.destroy();
+  outgoing.destroy();
   while (agent.open >= open) await new Promise(setImmediate);
 
-  t.deepEqual(heard, ['c says hello\n', 'line 1\n', 'line 2\n']);
+  t.deepEqual(received, ['c says hello\n', 'line 1\n', 'line 2\n']);
 });
 
 for (const [what, path, code, message] of [
@@ -138,21 +138,21 @@ const webSocket = (path: string, protocols: string[] = []): Promise<WebSocket> =
   });
 
 /** What a client was sent, by channel, and how it ended. */
-const heardBy = (client: WebSocket) => {
-  const heard: Record<number, string> = {};
+const receivedBy = (client: WebSocket) => {
+  const received: Record<number, string> = {};
   let first: number | undefined;
   client.on('message', (data: Buffer) => {
     first ??= data[0]!;
-    heard[data[0]!] = (heard[data[0]!] ?? '') + data.subarray(1).toString();
+    received[data[0]!] = (received[data[0]!] ?? '') + data.subarray(1).toString();
   });
   const closed = once(client, 'close').then(([code]) => code as number);
   return {
-    heard,
+    received,
     closed,
     first: () => first,
-    status: () => JSON.parse(heard[3] ?? '{}') as Status,
+    status: () => JSON.parse(received[3] ?? '{}') as Status,
     async until(channel: number, pattern: RegExp) {
-      while (!pattern.test(heard[channel] ?? '')) await once(client, 'message');
+      while (!pattern.test(received[channel] ?? '')) await once(client, 'message');
     },
   };
 };
@@ -160,12 +160,12 @@ const heardBy = (client: WebSocket) => {
 for (const protocol of ['binary.plat.io', 'base64.binary.k8s.io']) {
   test(`a log over WebSocket comes in messages of ${protocol}`, async t => {
     const client = new WebSocket(`wss://127.0.0.1:${server.port}${pods}/p/log`, [protocol], {ca: server.ca});
-    const heard: string[] = [];
-    client.on('message', (data: Buffer) => heard.push(protocol.startsWith('base64') ? Buffer.from(data.toString(), 'base64').toString() : data.toString()));
+    const received: string[] = [];
+    client.on('message', (data: Buffer) => received.push(protocol.startsWith('base64') ? Buffer.from(data.toString(), 'base64').toString() : data.toString()));
     await once(client, 'close');
 
-    t.is(heard[0], '');
-    t.is(heard.join(''), 'c says hello\n\n');
+    t.is(received[0], '');
+    t.is(received.join(''), 'c says hello\n\n');
     t.is(client.protocol, protocol);
   });
 }
@@ -191,13 +191,13 @@ const exec = (pod: string, command: readonly string[], streams = 'stdin=true&std
 
 test('a command talks over WebSocket to an agent who speaks SPDY, and tells how it ended', async t => {
   const client = await webSocket(exec('p', ['sh', '-c', 'cat; echo bad >&2; exit 3']), v5);
-  const {heard, closed, status, first} = heardBy(client);
+  const {received, closed, status, first} = receivedBy(client);
   client.send(Buffer.from('\0in'));
   client.send(Buffer.from('\0put'));
   client.send(Buffer.from([255, 0]));
 
   t.is(await closed, 1000);
-  t.deepEqual([first(), heard[1], heard[2]], [1, 'input', 'bad\n']);
+  t.deepEqual([first(), received[1], received[2]], [1, 'input', 'bad\n']);
   t.like(status(), {status: 'Failure', reason: 'NonZeroExitCode', message: 'command terminated with non-zero exit code: command terminated with exit code 3', details: {causes: [{reason: 'ExitCode', message: '3'}]}});
   const request = agent.requests.findLast(({url}) => url.includes('exit+3'))!;
   t.is(request.method, 'POST');
@@ -207,15 +207,15 @@ test('a command talks over WebSocket to an agent who speaks SPDY, and tells how 
 
 test('a command that succeeds without a word ends well, and gets only the streams that are wanted', async t => {
   const client = await webSocket(exec('p', ['sh', '-c', 'echo out; echo bad >&2'], 'stderr=true'), v5);
-  const {heard, closed, status, first} = heardBy(client);
+  const {received, closed, status, first} = receivedBy(client);
   await closed;
 
-  t.deepEqual([first(), heard[1], heard[2], status().status], [2, undefined, 'bad\n', 'Success']);
+  t.deepEqual([first(), received[1], received[2], status().status], [2, undefined, 'bad\n', 'Success']);
 });
 
 test('a terminal is told its size', async t => {
   const client = await webSocket(`${pods}/p/attach?stdin=true&stdout=true&stderr=true&tty=true`, v5);
-  const {closed, until} = heardBy(client);
+  const {closed, until} = receivedBy(client);
   client.send(Buffer.concat([Buffer.from([4]), Buffer.from('{"Width":80,"Height":24}')]));
   await until(1, /attached/);
   client.send(Buffer.concat([Buffer.from([4]), Buffer.from('{"Width":100,"Height":30}\n{"nonsense":1}')]));
@@ -245,7 +245,7 @@ test('a large amount goes through both ways whole', async t => {
 
 test('a client who leaves takes the command with him', async t => {
   const client = await webSocket(exec('p', ['sh', '-c', 'echo begun; cat']), v5);
-  const {until} = heardBy(client);
+  const {until} = receivedBy(client);
   await until(1, /begun/);
   const open = agent.open;
   client.terminate();
@@ -263,7 +263,7 @@ for (const [what, pod, message] of [
 ] as const) {
   test(`of an agent who ${what} a client over WebSocket is told on the channel for that`, async t => {
     const client = await webSocket(exec(pod, ['true'], 'stdout=true'), v5);
-    const {closed, status} = heardBy(client);
+    const {closed, status} = receivedBy(client);
 
     t.is(await closed, 1000);
     t.is(status().message, message);
@@ -295,14 +295,14 @@ test.serial('without the gate the newest way is the agent\'s to speak, too', asy
 /** A connection that speaks SPDY, through a POST. */
 const spdyTo = (path: string, version: string): Promise<{readonly session: SpdySession; readonly answer: IncomingMessage}> =>
   new Promise((resolve, reject) => {
-    const asked = https.request({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, method: 'POST', path, headers: {connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': version, 'content-length': 0}});
-    asked.once('upgrade', (answer: IncomingMessage, socket: Duplex, head: Buffer) => resolve({session: new SpdySession(socket, {side: 'client', head}), answer}));
-    asked.once('response', (answer: IncomingMessage) => {
+    const outgoing = https.request({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, method: 'POST', path, headers: {connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': version, 'content-length': 0}});
+    outgoing.once('upgrade', (answer: IncomingMessage, socket: Duplex, head: Buffer) => resolve({session: new SpdySession(socket, {side: 'client', head}), answer}));
+    outgoing.once('response', (answer: IncomingMessage) => {
       let text = '';
       answer.on('data', chunk => (text += String(chunk))).on('end', () => reject(new Error(`${answer.statusCode} ${text}`)));
     });
-    asked.once('error', reject);
-    asked.end();
+    outgoing.once('error', reject);
+    outgoing.end();
   });
 
 const textOf = async (stream: SpdyStream): Promise<string> => Buffer.concat((await stream.toArray()) as Buffer[]).toString();
@@ -351,10 +351,10 @@ const {Receiver, Sender} = library as unknown as {
 const tunnelTo = (pod: string): Promise<SpdySession> =>
   new Promise((resolve, reject) => {
     const headers = {connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': randomBytes(16).toString('base64'), 'sec-websocket-protocol': 'SPDY/3.1+portforward.k8s.io'};
-    const asked = https.get({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, path: `${pods}/${pod}/portforward`, headers});
-    asked.once('error', reject);
-    asked.once('response', (answer: IncomingMessage) => void answer.toArray().then(chunks => reject(new Error(`${answer.statusCode} ${Buffer.concat(chunks as Buffer[]).toString()}`))));
-    asked.once('upgrade', (answer: IncomingMessage, socket: net.Socket, head: Buffer) => {
+    const outgoing = https.get({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, path: `${pods}/${pod}/portforward`, headers});
+    outgoing.once('error', reject);
+    outgoing.once('response', (answer: IncomingMessage) => void answer.toArray().then(chunks => reject(new Error(`${answer.statusCode} ${Buffer.concat(chunks as Buffer[]).toString()}`))));
+    outgoing.once('upgrade', (answer: IncomingMessage, socket: net.Socket, head: Buffer) => {
       if (answer.headers['sec-websocket-protocol'] !== 'SPDY/3.1+portforward.k8s.io') return reject(new Error('another protocol'));
       resolve(new SpdySession(messagesOf(socket, head), {side: 'client'}));
     });
@@ -384,7 +384,7 @@ for (const [way, open] of [
   test(`ports are reached by ${way}`, async t => {
     const {port, close} = await aPort();
     const session = await open();
-    const said = await Promise.all(
+    const output = await Promise.all(
       ['one', 'two'].map(async (text, id) => {
         const error = session.open({streamtype: 'error', port: String(port), requestid: String(id)});
         error.end();
@@ -396,7 +396,7 @@ for (const [way, open] of [
     const shut = session.open({streamtype: 'error', port: '1', requestid: '9'});
     session.open({streamtype: 'data', port: '1', requestid: '9'});
 
-    t.deepEqual(said, [['ONE', ''], ['TWO', '']]);
+    t.deepEqual(output, [['ONE', ''], ['TWO', '']]);
     t.regex(await textOf(shut), /cannot reach port 1/);
     session.close();
     await session.closed;
@@ -429,8 +429,8 @@ test('calls to a pod go to whoever listens there, also over TLS that nobody vouc
 });
 
 test.serial('a server that leaves ends what goes on for as long as somebody listens', async t => {
-  const asked = https.get({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, path: `${pods}/p/log?follow=true`}).on('error', () => {});
-  const [log] = (await once(asked, 'response')) as [IncomingMessage];
+  const outgoing = https.get({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, path: `${pods}/p/log?follow=true`}).on('error', () => {});
+  const [log] = (await once(outgoing, 'response')) as [IncomingMessage];
   log.on('error', () => {}).resume();
   const client = await webSocket(exec('p', ['cat']), v5);
   const tunnel = await tunnelTo('p');

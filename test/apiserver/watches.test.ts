@@ -8,10 +8,10 @@ const labelled = (name: string, labels: Record<string, string>) => ({metadata: {
 
 /** A server with the config maps `a` and `b`, and the revision after each. */
 const start = async (settings: Parameters<typeof startWire>[0] = {}) => {
-  const world = await startWire(settings);
+  const env = await startWire(settings);
   const versions: string[] = [];
-  for (const name of ['a', 'b']) versions.push((await world.post(configMaps, aConfigMap(name))).json().metadata?.resourceVersion ?? '');
-  return {...world, versions, last: versions[1]!};
+  for (const name of ['a', 'b']) versions.push((await env.post(configMaps, aConfigMap(name))).json().metadata?.resourceVersion ?? '');
+  return {...env, versions, last: versions[1]!};
 };
 
 test('each event is a line of JSON with the whole object', async t => {

@@ -166,11 +166,11 @@ export const wire = (handler: ApiHandler) => {
 
 /** A server on virtual time with the namespace `default`, reached as over the wire. */
 export const startWire = async ({namingName = 'plat', ...options}: ServerOptions & {readonly namingName?: NamingName} = {}) => {
-  const world = startServer({gate: name => ['StorageVersionHash', 'WatchList'].includes(name), naming: naming(namingName), clock: new VirtualClock(), ...options});
-  const client = wire(world.server.handler);
+  const env = startServer({gate: name => ['StorageVersionHash', 'WatchList'].includes(name), naming: naming(namingName), clock: new VirtualClock(), ...options});
+  const client = wire(env.server.handler);
   const made = await client.post('/api/v1/namespaces', {metadata: {name: 'default'}});
   if (made.status !== 201) throw new Error(made.text);
-  return {...world, ...client};
+  return {...env, ...client};
 };
 
 export const configMaps = '/api/v1/namespaces/default/configmaps';

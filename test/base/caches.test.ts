@@ -13,7 +13,7 @@ import {root, sources} from '#test/sources.js';
 /** What an entry with a key of one character counts besides its value. */
 const beside = 121;
 const sized = {bytesOf: (value: number) => value - beside};
-const figuresOf = (name: string) => caches().find(cache => cache.name === name);
+const countsOf = (name: string) => caches().find(cache => cache.name === name);
 
 test('a cache forgets what was not used for longest once its bytes are used up', t => {
   const bound = new CacheBound('test used', 10_000);
@@ -26,7 +26,7 @@ test('a cache forgets what was not used for longest once its bytes are used up',
   map.set('x', 1001);
 
   t.deepEqual([map.get('0'), map.get('1'), map.get('2'), map.get('3'), map.get('x')], [1000, undefined, undefined, 1000, 1001]);
-  t.deepEqual([map.size, dropped, figuresOf('test used')?.bytes], [9, [1000, 1000], 9001]);
+  t.deepEqual([map.size, dropped, countsOf('test used')?.bytes], [9, [1000, 1000], 9001]);
 });
 
 test('an entry that is set anew, deleted or cleared away counts no more', t => {
@@ -85,7 +85,7 @@ test('rules of users are remembered within 32 MiB however many groups the users 
   const groups = Array.from({length: 5000}, (_, index) => `group-${'x'.repeat(40)}-${index}`);
   for (let index = 0; index < 200; index++) rbac.authorize({user: {name: `user-${index}`, groups}, verb: 'get', path: '/'});
 
-  const {bytes, maxBytes} = figuresOf('rbac_rules')!;
+  const {bytes, maxBytes} = countsOf('rbac_rules')!;
   t.is(maxBytes, 32 << 20);
   t.true(bytes > maxBytes / 2 && bytes <= maxBytes, String(bytes));
 });

@@ -171,8 +171,8 @@ for (const section of (conformance as unknown as Suite).suites ?? []) {
   if (all.length === 0) continue;
   test(`passes the published cases of ${section.name}`, t => {
     const wrong = all.flatMap(({one, error}) => {
-      const told = complaint(one, error);
-      return told === undefined ? [] : [`${one.name}: ${one.expr} ${told}`];
+      const reported = complaint(one, error);
+      return reported === undefined ? [] : [`${one.name}: ${one.expr} ${reported}`];
     });
     t.deepEqual(wrong, []);
   });

@@ -225,20 +225,20 @@ test('telling addresses apart costs by how long they are', t => {
 });
 
 test('what an expression asks reaches the authorizer', async t => {
-  const asked: Attributes[] = [];
+  const requested: Attributes[] = [];
   const outcome = await ask(
     `authorizer.group('apps').resource('deployments').subresource('scale').namespace('n').name('d').fieldSelector('a=b').labelSelector('c').check('get').allowed()
       && authorizer.path('/healthz').check('get').allowed()
       && authorizer.requestResource.check('update').allowed()
       && authorizer.serviceAccount('ns', 'sa').path('/a').check('get').allowed()`,
     attributes => {
-      asked.push(attributes);
+      requested.push(attributes);
       return {decision: 'allow'};
     },
   );
 
   t.like(outcome, {value: true});
-  t.deepEqual(asked, [
+  t.deepEqual(requested, [
     {user, verb: 'get', path: '', resource: {group: 'apps', version: '*', resource: 'deployments', subresource: 'scale', namespace: 'n', name: 'd', fieldSelector: 'a=b', labelSelector: 'c'}},
     {user, verb: 'get', path: '/healthz'},
     {user, verb: 'update', path: '', resource: {group: '', version: '*', resource: 'pods', subresource: 'status', namespace: 'n', name: 'p'}},

@@ -73,9 +73,9 @@ test('an expression whose type is not known is refused where one is expected', t
 });
 
 test('a lazy variable is found once, and only where it is asked for', t => {
-  let asked = 0;
+  let requested = 0;
   const self = new Lazy(() => {
-    asked += 1;
+    requested += 1;
     return {a: 1};
   });
   const run = (text: string) => {
@@ -84,9 +84,9 @@ test('a lazy variable is found once, and only where it is asked for', t => {
   };
 
   run('x == 3 || self.a == 1');
-  t.is(asked, 0);
+  t.is(requested, 0);
   run('self.a + self.a == 2');
-  t.is(asked, 1);
+  t.is(requested, 1);
 });
 
 test('an evaluation that costs more than its budget is stopped', t => {

@@ -28,8 +28,8 @@ const broken = (parsing as unknown as Published).tests.flatMap(({original: {expr
 test("what breaks the grammar is told in the original's words", t => {
   const wrong = broken.flatMap(({expr, error}) => {
     const ast = checked(environment, expr);
-    const told = 'types' in ast ? '' : ast.message;
-    return told === error ? [] : [{expr, told, error}];
+    const reported = 'types' in ast ? '' : ast.message;
+    return reported === error ? [] : [{expr, reported, error}];
   });
 
   t.is(broken.length, 50);
@@ -71,10 +71,10 @@ for (const [what, expr, count, first] of [
 ] as const) {
   test(`no more is told than people read of ${what}`, t => {
     const ast = checked(environment, expr);
-    const told = 'types' in ast ? [] : ast.message.split('ERROR: <input>:').slice(1);
+    const reported = 'types' in ast ? [] : ast.message.split('ERROR: <input>:').slice(1);
 
-    t.is(told.length, count);
-    t.true(told[0]!.startsWith(first), told[0]);
+    t.is(reported.length, count);
+    t.true(reported[0]!.startsWith(first), reported[0]);
   });
 }
 

@@ -93,9 +93,9 @@ export interface Answer {
 /** Asks a server on this machine, as whoever the options prove. */
 export const ask = (url: string, options: https.RequestOptions): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const asked = https.request(url, {agent: false, ...options}, answer => {
+    const outgoing = https.request(url, {agent: false, ...options}, answer => {
       let text = '';
       answer.on('data', chunk => (text += String(chunk))).on('end', () => resolve({status: answer.statusCode ?? 0, text}));
     });
-    asked.on('error', reject).end();
+    outgoing.on('error', reject).end();
   });

@@ -34,14 +34,14 @@ const holderOf = async ({client}: ServerProcess) => {
 test('two managers elect one leader, and killing it moves the lead once the lease has run out', async t => {
   await using server = await aServer('kubernetes');
   const managers = [1, 2].map(() => aManager(server, '--secure-port=0', '--controllers=serviceaccount', ...shortLease));
-  const leader = await Promise.any(managers.map(manager => manager.said(/ready: /).then(() => manager)));
+  const leader = await Promise.any(managers.map(manager => manager.waitFor(/ready: /).then(() => manager)));
   const standby = managers.find(manager => manager !== leader)!;
-  await standby.said(/attempting to acquire leader lease/);
+  await standby.waitFor(/attempting to acquire leader lease/);
   const before = await holderOf(server);
 
   const killed = performance.now();
   await leader.stop('SIGKILL');
-  await standby.said(/ready: \d+ controllers at work against https:\S+ \(kubernetes naming\)/);
+  await standby.waitFor(/ready: \d+ controllers at work against https:\S+ \(kubernetes naming\)/);
   const waited = performance.now() - killed;
   const after = await holderOf(server);
 
@@ -57,7 +57,7 @@ test('each controller acts under a service account of its own when it is told to
   await using server = await aServer('plat');
   const {client} = server;
   const manager = aManager(server, '--secure-port=0', '--controllers=serviceaccount', '--use-service-account-credentials', '--leader-elect=false');
-  await manager.said(/ready: 1 controllers/);
+  await manager.waitFor(/ready: 1 controllers/);
   const accounts = client.resource(kinds.serviceAccounts);
   await client.resource(kinds.namespaces).create({metadata: {name: 'fresh'}});
 
@@ -70,7 +70,7 @@ test('each controller acts under a service account of its own when it is told to
 test('a leader that cannot renew any more ends with exit code 1', async t => {
   await using server = await aServer('plat');
   const manager = aManager(server, '--secure-port=0', '--controllers=serviceaccount', ...shortLease);
-  await manager.said(/ready: 1 controllers/);
+  await manager.waitFor(/ready: 1 controllers/);
 
   await server.program.stop('SIGKILL');
   const {code, stderr} = await manager.ended();
@@ -79,12 +79,12 @@ test('a leader that cannot renew any more ends with exit code 1', async t => {
   t.regex(stderr, /"the lead was lost"/);
 });
 
-interface Asked {
+interface ConversionRequest {
   readonly status: number;
   readonly body: string;
 }
 
-const ask = (port: string, path: string, pair?: {readonly certificate: string; readonly key: string}, token?: string): Promise<Asked> =>
+const ask = (port: string, path: string, pair?: {readonly certificate: string; readonly key: string}, token?: string): Promise<ConversionRequest> =>
   new Promise((resolve, reject) => {
     const identity = pair ? {cert: pair.certificate, key: pair.key} : {};
     const headers = token ? {authorization: `Bearer ${token}`} : {};
@@ -105,8 +105,8 @@ test('the secure port tells health to everyone and everything else to those whom
   const [monitor, stranger] = await Promise.all([pairOf('prometheus', ['system:monitoring']), pairOf('stranger', [])]);
   const admin = {certificate: readFileSync(files.admin, 'utf8'), key: readFileSync(files.adminKey, 'utf8')};
   const manager = aManager(server, '--bind-address=127.0.0.1', `--secure-port=${await freePort()}`, '--controllers=namespace', `--authentication-kubeconfig=${server.settings}`, `--authorization-kubeconfig=${server.settings}`);
-  const [, port = ''] = await manager.said(/"serving" address="127.0.0.1" port=(\d+)/);
-  await manager.said(/ready: /);
+  const [, port = ''] = await manager.waitFor(/"serving" address="127.0.0.1" port=(\d+)/);
+  await manager.waitFor(/ready: /);
 
   const health = await ask(port, '/healthz?verbose');
   t.is(health.status, 200);
@@ -132,7 +132,7 @@ test('plat up opens the manager\'s port, elects and limits only when it is asked
   const port = await freePort();
   const args = [`--secure-port=${port}`, '--bind-address=127.0.0.1', '--leader-elect=true', '--plat-api-qps=50'].map(arg => `--controller-manager-arg=${arg}`);
   const plane = new Program('plat', ['up', `--data-dir=${directory}/plane`, '--secure-port=0', ...args]);
-  await plane.said(/^ready: /m);
+  await plane.waitFor(/^ready: /m);
 
   const admin = {certificate: readFileSync(`${directory}/plane/pki/admin.crt`, 'utf8'), key: readFileSync(`${directory}/plane/pki/admin.key`, 'utf8')};
   t.regex((await ask(String(port), '/healthz?verbose')).body, /\[\+\]leaderElection ok\n[^]*\[\+\]namespace-controller ok\n/);
@@ -148,7 +148,7 @@ test('warns of each controller that the cluster\'s own manager runs already', as
   await client.resource(kinds.leases).create({metadata, spec: {holderIdentity: 'other_1', leaseDurationSeconds: 15, renewTime, acquireTime: renewTime}});
 
   const manager = aManager(server, '--secure-port=0', '--controllers=csrcleaner,serviceaccount', '--naming=auto');
-  await manager.said(/ready: 2 controllers/);
+  await manager.waitFor(/ready: 2 controllers/);
   const {stderr} = await manager.stop();
 
   const warned = [...stderr.matchAll(/^W.*a manager of its own.* controller="([^"]+)" manager="other_1"$/gm)].map(([, name]) => name);
@@ -192,7 +192,7 @@ test('controllers that migrate run under a second lock, and those of other compo
   const groupVersion = `controllermanager.${client.naming.group('config')}/v1alpha1`;
   writeFileSync(file, [`apiVersion: ${groupVersion}`, 'kind: LeaderMigrationConfiguration', 'leaderName: moving', 'resourceLock: leases', `controllerLeaders: [${leaders.join(', ')}]`].join('\n'));
   const manager = aManager(server, '--secure-port=0', '--controllers=serviceaccount,ttl,namespace', '--enable-leader-migration', `--leader-migration-config=${file}`, '-v=1', ...shortLease);
-  await manager.said(/ready: 1 controllers/);
+  await manager.waitFor(/ready: 1 controllers/);
   await client.resource(kinds.nodes).create({metadata: {name: 'n'}});
 
   await eventually(async () => {

@@ -45,17 +45,17 @@ test('a program that runs nodes is ready once all of them are', async t => {
 });
 
 /** What a WebSocket to the API server hears, by channel, until it closes or has heard enough. */
-const heardOver = async (path: string, protocol: string, {send, enough}: {readonly send?: Buffer; readonly enough?: RegExp} = {}): Promise<string[]> => {
+const receivedOver = async (path: string, protocol: string, {send, enough}: {readonly send?: Buffer; readonly enough?: RegExp} = {}): Promise<string[]> => {
   const client = new WebSocket(`${cluster.plane.url.replace('https', 'wss')}${path}`, [protocol], cluster.tls);
-  const heard: string[] = [];
+  const received: string[] = [];
   client.on('message', (data: Buffer) => {
-    heard[data[0]!] = (heard[data[0]!] ?? '') + data.subarray(1).toString();
-    if (enough?.test(heard[data[0]!]!)) client.close();
+    received[data[0]!] = (received[data[0]!] ?? '') + data.subarray(1).toString();
+    if (enough?.test(received[data[0]!]!)) client.close();
   });
   await once(client, 'open');
   if (send) client.send(send);
   await once(client, 'close');
-  return heard;
+  return received;
 };
 
 test('nodes of another process run the pods of a deployment, and their agents answer for them', async t => {
@@ -68,19 +68,19 @@ test('nodes of another process run the pods of a deployment, and their agents an
   const path = `/api/v1/namespaces/default/pods/${pod!.metadata!.name!}`;
 
   t.deepEqual(await ask(`${plane.url}${path}/log`, cluster.tls), {status: 200, text: 'listening\n'});
-  const [, out, , status] = await heardOver(`${path}/exec?command=sh&command=-c&command=${encodeURIComponent('echo hi; exit 3')}&stdout=true`, 'v5.channel.k8s.io');
+  const [, out, , status] = await receivedOver(`${path}/exec?command=sh&command=-c&command=${encodeURIComponent('echo hi; exit 3')}&stdout=true`, 'v5.channel.k8s.io');
   t.is(out, 'hi\n');
   t.like(JSON.parse(status!), {reason: 'NonZeroExitCode'});
-  const [data] = await heardOver(`${path}/portforward?ports=8080`, 'v4.channel.k8s.io', {enough: /hello/});
+  const [data] = await receivedOver(`${path}/portforward?ports=8080`, 'v4.channel.k8s.io', {enough: /hello/});
   t.regex(data!, /hello$/);
 });
 
 (hasAddress ? test : test.skip)('calls go to the agents of nodes of another process', async t => {
-  const asked = (path: string) => ask(`${cluster.plane.url}/api/v1/nodes/sim-node-1/proxy${path}`, cluster.tls);
+  const outgoing = (path: string) => ask(`${cluster.plane.url}/api/v1/nodes/sim-node-1/proxy${path}`, cluster.tls);
 
-  t.deepEqual(await asked('/healthz'), {status: 200, text: 'ok'});
-  t.regex((await asked('/metrics/resource')).text, /^node_memory_working_set_bytes \d+ \d+$/m);
-  t.regex((await asked('/stats/summary')).text, /"nodeName":"sim-node-1"/);
+  t.deepEqual(await outgoing('/healthz'), {status: 200, text: 'ok'});
+  t.regex((await outgoing('/metrics/resource')).text, /^node_memory_working_set_bytes \d+ \d+$/m);
+  t.regex((await outgoing('/stats/summary')).text, /"nodeName":"sim-node-1"/);
 });
 
 (hasAddress ? test : test.skip)('the metrics API has what nodes of another process use', async t => {
@@ -170,8 +170,8 @@ test('a user who may not do what nodes do is told so once, and in one line', asy
 test('what the server forbids is logged once for each kind', t => {
   const lines: string[] = [];
   const write = (...[, message]: unknown[]) => void lines.push(String(message));
-  const told: Log = {...noLog, child: () => told, info: write, warn: write, error: (first: unknown, message?: string) => void lines.push(message ?? String(first))};
-  const log = logRefusalsOnce(told);
+  const reported: Log = {...noLog, child: () => reported, info: write, warn: write, error: (first: unknown, message?: string) => void lines.push(message ?? String(first))};
+  const log = logRefusalsOnce(reported);
   const refusal = (resource: string, name: string) => new Error('reporting failed', {cause: forbidden({group: '', resource}, name, 'not you')});
   for (const name of ['a', 'b']) log.error({err: refusal('pods', name)}, 'a pod failed');
   log.child({}).warn({err: refusal('nodes', 'n')}, 'a node failed');
@@ -195,9 +195,9 @@ test('plat nodes stops in order while it waits for a server that does not answer
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   t.teardown(() => void silent.close());
   await once(silent, 'listening');
-  const asked = once(silent, 'connection');
+  const outgoing = once(silent, 'connection');
   const program = new Program('plat', ['nodes', `--master=https://127.0.0.1:${(silent.address() as AddressInfo).port}`], {KUBECONFIG: ''});
-  const [connection] = (await asked) as [Socket];
+  const [connection] = (await outgoing) as [Socket];
   const {code, stdout} = await program.stop();
   connection.destroy();
 

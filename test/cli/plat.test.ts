@@ -29,21 +29,21 @@ for (const naming of ['plat', 'kubernetes'] satisfies NamingName[]) {
   test(`plat certificate judges requests in the ${naming} naming`, async t => {
     await using server = await aServer(naming);
     for (const name of ['one', 'two', 'three']) await aRequest(server, name);
-    const judge = (...args: string[]) => run('plat', ['certificate', ...args], {KUBECONFIG: server.settings});
+    const certificate = (...args: string[]) => run('plat', ['certificate', ...args], {KUBECONFIG: server.settings});
     const resource = `certificatesigningrequest.${server.client.naming.group('certificates')}`;
 
-    t.deepEqual(await judge('approve', 'one', 'two'), {code: 0, stdout: `${resource}/one approved\n${resource}/two approved\n`, stderr: ''});
+    t.deepEqual(await certificate('approve', 'one', 'two'), {code: 0, stdout: `${resource}/one approved\n${resource}/two approved\n`, stderr: ''});
     t.deepEqual(await conditionsOf(server, 'one'), [['Approved', 'True', 'PlatApprove', 'This CSR was approved by plat certificate approve.']]);
-    t.deepEqual(await judge('approve', 'one'), {code: 0, stdout: `${resource}/one approved\n`, stderr: ''});
-    t.deepEqual(await judge('approve', 'one', '--force'), {code: 0, stdout: `${resource}/one approved\n`, stderr: ''});
+    t.deepEqual(await certificate('approve', 'one'), {code: 0, stdout: `${resource}/one approved\n`, stderr: ''});
+    t.deepEqual(await certificate('approve', 'one', '--force'), {code: 0, stdout: `${resource}/one approved\n`, stderr: ''});
 
-    t.deepEqual(await judge('deny', 'one', 'three'), {
+    t.deepEqual(await certificate('deny', 'one', 'three'), {
       code: 1,
       stdout: `${resource}/three denied\n`,
       stderr: 'plat certificate: certificate signing request "one" is already Approved\n',
     });
     t.deepEqual(await conditionsOf(server, 'three'), [['Denied', 'True', 'PlatDeny', 'This CSR was denied by plat certificate deny.']]);
-    const missing = await judge('deny', 'four');
+    const missing = await certificate('deny', 'four');
     t.is(missing.stderr, `plat certificate: certificatesigningrequests.${server.client.naming.group('certificates')} "four" not found\n`);
   });
 }
@@ -60,7 +60,7 @@ test('plat tells its version and the flags of a command in the ways people ask f
 test('plat demo that is stopped leaves nothing behind', async t => {
   const folder = aDirectory();
   const program = new Program('plat', ['demo'], {TMPDIR: folder});
-  await program.said(/^ 1\. A control plane runs/m);
+  await program.waitFor(/^ 1\. A control plane runs/m);
   const {code, stderr} = await program.stop('SIGINT');
 
   t.deepEqual([code, stderr], [1, 'plat demo: stopped before its end; nothing stays behind\n']);
@@ -70,16 +70,16 @@ test('plat demo that is stopped leaves nothing behind', async t => {
 test('plat certificate finds the plane of its directory, and asks which one where there are two', async t => {
   const directory = aDirectory();
   const settings = 'apiVersion: v1\nkind: Config\ncurrent-context: gone\n';
-  const judged = async (...args: string[]) => (await run('plat', ['certificate', 'approve', 'a', ...args], {KUBECONFIG: ''}, directory)).stderr;
+  const errorOf = async (...args: string[]) => (await run('plat', ['certificate', 'approve', 'a', ...args], {KUBECONFIG: ''}, directory)).stderr;
   mkdirSync(join(directory, '.plat-plat'));
   writeFileSync(join(directory, '.plat-plat', 'kubeconfig'), settings);
 
-  t.regex(await judged(), /\.plat-plat\/kubeconfig: .*gone/);
-  t.regex(await judged('--naming=kubernetes'), /neither --platconfig nor --master was given/);
+  t.regex(await errorOf(), /\.plat-plat\/kubeconfig: .*gone/);
+  t.regex(await errorOf('--naming=kubernetes'), /neither --platconfig nor --master was given/);
   mkdirSync(join(directory, '.plat'));
   writeFileSync(join(directory, '.plat', 'kubeconfig'), settings);
-  t.is(await judged(), 'plat certificate: there are planes of both namings here, .plat/kubeconfig and .plat-plat/kubeconfig: say which one with --naming or --platconfig\n');
-  t.regex(await judged('--naming=kubernetes'), /\.plat\/kubeconfig: .*gone/);
+  t.is(await errorOf(), 'plat certificate: there are planes of both namings here, .plat/kubeconfig and .plat-plat/kubeconfig: say which one with --naming or --platconfig\n');
+  t.regex(await errorOf('--naming=kubernetes'), /\.plat\/kubeconfig: .*gone/);
 });
 
 const mistakes: readonly (readonly [string[], RegExp])[] = [
@@ -117,7 +117,7 @@ test('plat up keeps everything from one start to the next', async t => {
   writeFileSync(`${directory}/map.yaml`, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-a-manifest}\n');
   const start = async (...args: string[]) => {
     const program = new Program('plat', ['up', ...args, `--data-dir=${directory}/plane`, '--secure-port=0', `--manifests=${directory}/map.yaml`, '--webhook-port=9443']);
-    await program.said(/^ready: https:\S+ \(kubernetes naming\)/m);
+    await program.waitFor(/^ready: https:\S+ \(kubernetes naming\)/m);
     return program;
   };
   const first = await start();

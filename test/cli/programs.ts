@@ -56,7 +56,7 @@ export class Program {
   }
 
   /** Resolves with the match once it has said something like that on either stream; rejects when it ends without. */
-  async said(pattern: RegExp): Promise<RegExpExecArray> {
+  async waitFor(pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const match = pattern.exec(this.stdout) ?? pattern.exec(this.stderr);
       if (match) return match;
@@ -115,7 +115,7 @@ export const aServer = async (naming: NamingName, args: readonly string[] = []):
   const {ca: authority, serviceAccountKey, serviceAccountPublic} = material.files;
   const accounts = ['--service-account-issuer=https://issuer.example.com', `--service-account-key-file=${serviceAccountPublic}`, `--service-account-signing-key-file=${serviceAccountKey}`];
   const program = new Program('plat-apiserver', [...own, '--authorization-mode=RBAC', `--client-ca-file=${authority}`, ...accounts, ...args]);
-  const [, url = ''] = await program.said(/ready: serving on (https:\S+)/);
+  const [, url = ''] = await program.waitFor(/ready: serving on (https:\S+)/);
   const settings = join(directory, 'settings');
   const pem = (file: string) => readFileSync(file, 'utf8');
   const ca = pem(join(directory, 'serving', 'apiserver.crt'));

@@ -5,7 +5,7 @@ import {givesBackMemory, ownHeap, type EngineHeap} from '#src/cli/idle-memory.js
 const mb = 1 << 20;
 
 /** A heap that is told what it looks like, in MB. */
-class ToldHeap implements EngineHeap {
+class ReportedHeap implements EngineHeap {
   readonly collections: number[] = [];
   readonly #now: () => number;
   readonly #after: readonly [taken: number, used: number];
@@ -35,7 +35,7 @@ class ToldHeap implements EngineHeap {
 
 test('a process that rests gives back what its last burst needed, once', async t => {
   const clock = new VirtualClock();
-  const heap = new ToldHeap(clock, [60, 40], [20, 15]);
+  const heap = new ReportedHeap(clock, [60, 40], [20, 15]);
   givesBackMemory(clock, new AbortController().signal, heap);
   await clock.advance(600_000);
 
@@ -44,9 +44,9 @@ test('a process that rests gives back what its last burst needed, once', async t
 
 test('a process at work is left alone, and so is a large heap', async t => {
   const clock = new VirtualClock();
-  const busy = new ToldHeap(clock, [60, 40], [20, 15]);
+  const busy = new ReportedHeap(clock, [60, 40], [20, 15]);
   busy.work = 0.2;
-  const large = new ToldHeap(clock, [900, 500], [600, 500]);
+  const large = new ReportedHeap(clock, [900, 500], [600, 500]);
   for (const heap of [busy, large]) givesBackMemory(clock, new AbortController().signal, heap);
   await clock.advance(600_000);
 
@@ -55,7 +55,7 @@ test('a process at work is left alone, and so is a large heap', async t => {
 
 test('collections that free little come less and less often', async t => {
   const clock = new VirtualClock();
-  const heap = new ToldHeap(clock, [60, 40], [58, 15]);
+  const heap = new ReportedHeap(clock, [60, 40], [58, 15]);
   givesBackMemory(clock, new AbortController().signal, heap);
   await clock.advance(100_000);
 
@@ -64,7 +64,7 @@ test('collections that free little come less and less often', async t => {
 
 test('a process that stops stops looking', async t => {
   const clock = new VirtualClock();
-  const heap = new ToldHeap(clock, [60, 40], [20, 15]);
+  const heap = new ReportedHeap(clock, [60, 40], [20, 15]);
   const stopping = new AbortController();
   givesBackMemory(clock, stopping.signal, heap);
   stopping.abort();

@@ -19,7 +19,7 @@ test('the scheduler as a program binds the pods that ask for it by its name', as
   const {client} = server;
   const config = aFile(configuration('profiles: [{schedulerName: mine}]\n'));
   const scheduler = new Program('plat-scheduler', [`--kubeconfig=${server.settings}`, `--config=${config}`, '--secure-port=0', '--leader-elect=false']);
-  await scheduler.said(/^ready: scheduling against https:\S+ \(plat naming\)$/m);
+  await scheduler.waitFor(/^ready: scheduling against https:\S+ \(plat naming\)$/m);
   const node = await client.resource(kinds.nodes).create({metadata: {name: 'n1'}, status: {allocatable: {cpu: '1', pods: '10'}}});
   await client.resource(kinds.nodes).update({...node, spec: {}});
   await client.resource(kinds.serviceAccounts).create({metadata: {name: 'default', namespace: 'default'}});

@@ -46,7 +46,7 @@ test('every program writes its log as JSON where that is asked for', async t => 
   const directory = aDirectory();
   const json = ['--logging-format=json', '-v=1', '--secure-port=0'];
   const plane = new Program('plat', ['up', ...json, `--data-dir=${directory}/plane`, '--nodes=0', '--controller-manager-arg=--controllers=ttl']);
-  await plane.said(/^ready: /m);
+  await plane.waitFor(/^ready: /m);
   const settings = `--platconfig=${directory}/plane/kubeconfig`;
   const others = [
     new Program('plat-apiserver', [...json, '--bind-address=127.0.0.1', `--cert-dir=${directory}/pki`, `--data-dir=${directory}/store`]),
@@ -54,7 +54,7 @@ test('every program writes its log as JSON where that is asked for', async t => 
     new Program('plat-scheduler', [...json, settings, '--leader-elect=false']),
   ];
   for (const program of [...others, plane]) {
-    await program.said(/^ready: /m);
+    await program.waitFor(/^ready: /m);
     const {stderr} = await program.stop();
     const lines = stderr.trimEnd().split('\n').map(line => JSON.parse(line) as {ts: number; msg: string; logger: string});
     t.true(lines.every(({ts, msg, logger}) => ts > 0 && msg !== '' && logger !== ''));
@@ -161,7 +161,7 @@ counting('another version of Node starts beside the code of this one, and keeps 
   const env = {XDG_CACHE_HOME: caches};
   const folder = join(caches, 'plat', 'code');
   const program = new Program('plat', ['up', `--data-dir=${caches}/plane`, '--secure-port=0', '--nodes=0'], env, undefined, node);
-  await program.said(/^ready: /m);
+  await program.waitFor(/^ready: /m);
   t.is((await program.stop()).code, 0);
   t.is(statSync(folder).mode & 0o777, 0o700);
   t.deepEqual(readdirSync(folder).map(file => file.replace(/[0-9a-f]{16}/, 'KEY')), ['plat-KEY.code']);
@@ -245,7 +245,7 @@ counting('a plane is ready with no more than 30 modules', async t => {
   const directory = aDirectory();
   const coverage = aDirectory();
   const program = new Program('plat', ['up', `--data-dir=${directory}/plane`, '--secure-port=0'], {NODE_V8_COVERAGE: coverage});
-  await program.said(/^ready: /m);
+  await program.waitFor(/^ready: /m);
   await program.stop();
 
   const count = loaded(coverage);
@@ -256,7 +256,7 @@ counting('a controller manager is at work with no more than 20 modules', async t
   await using server = await aServer('plat');
   const coverage = aDirectory();
   const program = new Program('plat-controller-manager', [`--platconfig=${server.settings}`, '--secure-port=0'], {NODE_V8_COVERAGE: coverage});
-  await program.said(/^ready: /m);
+  await program.waitFor(/^ready: /m);
   await program.stop();
 
   const count = loaded(coverage);
@@ -290,8 +290,8 @@ test('a program goes on after errors of timers and promises, and stops in order 
 test('a program that does not stop after an exception that nobody caught is ended after thirty seconds', async t => {
   const clock = new VirtualClock();
   const process = Object.assign(new EventEmitter(), {stdout: new EventEmitter(), stderr: new EventEmitter()}) as unknown as NodeJS.Process;
-  const told: unknown[] = [];
-  const fatal = handleUncaught({process, clock, unhandled: new UnhandledErrors(noLog), stop: () => told.push('stop'), end: error => told.push(error)});
+  const reported: unknown[] = [];
+  const fatal = handleUncaught({process, clock, unhandled: new UnhandledErrors(noLog), stop: () => reported.push('stop'), end: error => reported.push(error)});
   process.emit('unhandledRejection', new Error('of a promise'), Promise.resolve());
   t.is(fatal(), undefined);
   const [first, second] = [new Error('first'), new Error('second')];
@@ -299,9 +299,9 @@ test('a program that does not stop after an exception that nobody caught is ende
   process.emit('uncaughtException', second);
   await clock.advance(29_999);
 
-  t.deepEqual([told, fatal()], [['stop'], {error: first}]);
+  t.deepEqual([reported, fatal()], [['stop'], {error: first}]);
   await clock.advance(1);
-  t.deepEqual(told, ['stop', first]);
+  t.deepEqual(reported, ['stop', first]);
 });
 
 /** Flags of an API server whose store is nowhere. */
@@ -322,7 +322,7 @@ test('an API server that waits for its store logs why, and names the last reason
 
 test('an API server that waits for its store stops when it is asked to', async t => {
   const program = new Program('plat-apiserver', withoutStore());
-  await program.said(/not usable yet/);
+  await program.waitFor(/not usable yet/);
   const {code, stderr} = await program.stop();
 
   t.is(code, 0);

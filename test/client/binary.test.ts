@@ -157,10 +157,10 @@ test('a sequence of CBOR is cut into its events, in whatever pieces it comes', a
   const codec = await cborCodec();
   const bytes = Buffer.concat(['a', 'b'].map(name => cborEvent('ADDED', encodeCbor({...pod, metadata: {name}}))));
   for (const size of [1, 7, bytes.length]) {
-    const told: unknown[] = [];
-    const cutter = new Items(codec, item => told.push(item));
+    const reported: unknown[] = [];
+    const cutter = new Items(codec, item => reported.push(item));
     for (let at = 0; at < bytes.length; at += size) cutter.push(bytes.subarray(at, at + size));
-    t.deepEqual(told, ['a', 'b'].map(name => ({type: 'ADDED', object: {...pod, metadata: {name}}})));
+    t.deepEqual(reported, ['a', 'b'].map(name => ({type: 'ADDED', object: {...pod, metadata: {name}}})));
     t.false(cutter.isPartial);
   }
   t.throws(() => new Items(codec, () => {}).push(Buffer.of(0xff)), {message: /unexpected "break"/});
@@ -182,10 +182,10 @@ test('frames come whole, in whatever pieces the bytes do', t => {
   const frames = ['a', 'b', 'c'].map(name => encodeWatchFrame('ADDED', encodeObject({...pod, metadata: {name}}, words)));
   const bytes = Buffer.concat(frames);
   for (const size of [1, 2, 3, 5, 64, bytes.length - 1, bytes.length]) {
-    const told: Buffer[] = [];
-    const cutter = new Frames(frame => told.push(Buffer.from(frame)));
+    const reported: Buffer[] = [];
+    const cutter = new Frames(frame => reported.push(Buffer.from(frame)));
     for (let at = 0; at < bytes.length; at += size) cutter.push(bytes.subarray(at, at + size));
-    t.deepEqual(told, frames.map(frame => frame.subarray(4)), `in pieces of ${size}`);
+    t.deepEqual(reported, frames.map(frame => frame.subarray(4)), `in pieces of ${size}`);
     t.false(cutter.isPartial);
   }
   t.throws(() => new Frames(() => {}).push(Buffer.of(0xff, 0xff, 0xff, 0xff)), {message: /an event of 4294967295 bytes/});

@@ -147,13 +147,13 @@ test('a server that is no API server is told so', async t => {
 });
 
 test('a whole collection is read page by page, and in one piece when its revision is gone', async t => {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const page = (names: string[], next?: string) =>
     json({metadata: {resourceVersion: '7', ...(next ? {continue: next, remainingItemCount: 1} : {})}, items: names.map(name => ({metadata: {name}}))});
   let expired = false;
   await using environment = await anEnvironment(
     answering(({url}: ApiRequest) => {
-      asked.push(url.split('?')[1]!);
+      requested.push(url.split('?')[1]!);
       if (!url.includes('limit')) return page(['a', 'b', 'c']);
       if (!url.includes('continue')) return page(['a'], 'next');
       return expired ? json(statusError('Expired', 'gone').status, 410) : page(['b']);
@@ -168,7 +168,7 @@ test('a whole collection is read page by page, and in one piece when its revisio
   t.deepEqual(paged.items.map(({metadata}) => metadata?.name), ['a', 'b']);
   t.deepEqual(paged.metadata, {resourceVersion: '7'});
   t.is(whole.items.length, 3);
-  t.deepEqual(asked, [
+  t.deepEqual(requested, [
     'labelSelector=x%3Dy&limit=1&resourceVersion=0',
     'labelSelector=x%3Dy&limit=1&continue=next',
     'labelSelector=x%3Dy&limit=1',

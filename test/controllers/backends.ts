@@ -3,7 +3,7 @@ import type {Pod, PodSpec} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import type {Node} from '#src/api/types.js';
 import {aPlane} from './plane.js';
-import {aTemplate, hands, namespace, type Hands} from './workloads.js';
+import {aTemplate, actionsOn, namespace, type PlaneActions} from './workloads.js';
 
 export type Service = ObjectOf<typeof kinds.services>;
 export type Slice = ObjectOf<typeof kinds.endpointSlices>;
@@ -36,14 +36,14 @@ export const podStatus = ({ips = ['10.0.0.1'], ready = true, phase = 'Running'}:
 });
 
 /** What stands behind services on a plane: pods that are told to run by hand. */
-export const backends = (at: Hands) => {
+export const backends = (at: PlaneActions) => {
   const {clock, client} = at;
   /** Says anew how the pod is. */
-  const tell = (name: string, how: Behind) => at.patch(kinds.pods, name, {status: podStatus(how, clock.now())}, 'status');
+  const setStatus = (name: string, how: Behind) => at.patch(kinds.pods, name, {status: podStatus(how, clock.now())}, 'status');
   const run = async (name: string, how: Behind = {}): Promise<Pod> => {
     const {labels = {app: 'a'}, spec = {}, node = 'node-1'} = how;
     await client.resource(kinds.pods).create({metadata: {name, namespace, labels}, spec: {...aTemplate(labels).spec!, nodeName: node, ...spec}});
-    return tell(name, how);
+    return setStatus(name, how);
   };
   const node = (...how: Parameters<typeof aNode>) => at.client.resource(kinds.nodes).create(aNode(...how));
   /** Lets time pass, and all that comes of it happen. */
@@ -54,13 +54,13 @@ export const backends = (at: Hands) => {
   const service = (name: string, how: Parameters<typeof aService>[1] = {}) => at.create(kinds.services, aService(name, how));
   const slices = async (name = 'web'): Promise<Slice[]> => (await at.list(kinds.endpointSlices)).filter(({metadata}) => metadata?.labels?.['plat.io/service-name'] === name);
   const endpoints = (name = 'web') => at.get(kinds.endpoints, name);
-  return {tell, run, node, later, service, slices, endpoints};
+  return {setStatus, run, node, later, service, slices, endpoints};
 };
 
 /** A plane with these controllers and one node, and no accounts to wait for. */
-export const world = async (controllers: readonly string[], args: readonly string[] = [], apiserverArgs: readonly string[] = []) => {
+export const startEnvironment = async (controllers: readonly string[], args: readonly string[] = [], apiserverArgs: readonly string[] = []) => {
   const plane = await aPlane({apiserverArgs, controllerManagerArgs: [`--controllers=serviceaccount-controller,${controllers.join(',')}`, ...args]});
-  const at = hands(plane);
+  const at = actionsOn(plane);
   const behind = backends(at);
   await behind.node('node-1');
   return {plane, ...at, ...behind};

@@ -107,7 +107,7 @@ test('a decision that the cache does not know yet is not overwritten', async t =
   await using plane = await aPlane();
   await letCreate(plane);
   const stale = await requestsOf(plane, nodeUser).create(nodeRequest);
-  await requestsOf(plane).judge('Denied');
+  await requestsOf(plane).setApproval('Denied');
   await allow(plane, 'selfnodeclient');
   const reconcile = approvingReconciler(contextOver(plane, [stale], {}));
 
@@ -136,8 +136,8 @@ test('a request that does not parse is an error to be tried again', async t => {
 const recognized = async (parts: RequestParts, username = 'system:node:one'): Promise<string[]> => {
   const csr = await aRequest(parts);
   const request = parseSigningRequest(Buffer.from(csr.spec.request, 'base64'));
-  const asked = {...csr, spec: {...csr.spec, username}};
-  return recognizers.filter(({recognizes}) => recognizes(asked, request, plat)).map(({permission}) => permission);
+  const renamed = {...csr, spec: {...csr.spec, username}};
+  return recognizers.filter(({recognizes}) => recognizes(renamed, request, plat)).map(({permission}) => permission);
 };
 
 test('a node is recognized by subject and usages, in any order, with or without key encipherment', async t => {

@@ -90,7 +90,7 @@ test('passes run at the start and each hour, so that a request goes at the first
   const requests = requestsOf(plane);
   await clock.advance(hour / 2);
   await requests.create({signer: 'example.com/signer', name: 'denied'});
-  await requests.judge('Denied', 'denied');
+  await requests.setApproval('Denied', 'denied');
   await requests.create({signer: 'example.com/signer', name: 'pending'});
 
   await clock.advance(1.5 * hour - 1);
@@ -110,7 +110,7 @@ test('a week of passes leaves nothing behind but what lives on', async t => {
   const requests = requestsOf(plane);
   for (let day = 0; day < 7; day++) {
     await requests.create({signer: plane.naming.signers.apiserverClient, usages: nodeClientUsages, name: `denied-${day}`});
-    await requests.judge('Denied', `denied-${day}`);
+    await requests.setApproval('Denied', `denied-${day}`);
     await requests.create({signer: 'example.com/signer', name: `pending-${day}`});
     await clock.advance(24 * hour);
   }
@@ -126,7 +126,7 @@ test('one that cannot be deleted does not keep the pass from the others, and a p
   const requests = requestsOf(plane);
   for (const name of ['one', 'two', 'three']) {
     await requests.create({signer: 'example.com/signer', name});
-    await requests.judge('Denied', name);
+    await requests.setApproval('Denied', name);
   }
   const cached = (await requests.resource.list()).items;
   await requests.resource.delete('one');

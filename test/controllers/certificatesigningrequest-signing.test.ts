@@ -32,7 +32,7 @@ const approved = async (plane: TestPlane, parts: RequestParts) => {
   await plane.clock.drain();
   // Those of nodes are approved without us.
   const {status} = await requests.get(parts.name);
-  if (!status?.conditions) await requests.judge('Approved', parts.name);
+  if (!status?.conditions) await requests.setApproval('Approved', parts.name);
   await plane.clock.drain();
   return requests;
 };
@@ -145,7 +145,7 @@ test('a request that failed is never looked at again', async t => {
   t.is((await requests.get()).metadata?.resourceVersion, metadata?.resourceVersion);
 });
 
-for (const [what, signer, judge] of [
+for (const [what, signer, setApproval] of [
   ['nobody judged', 'apiserverClient', undefined],
   ['was denied', 'apiserverClient', 'Denied'],
   ['another signer has to sign', 'apiserverServing', 'Approved'],
@@ -154,7 +154,7 @@ for (const [what, signer, judge] of [
     await using plane = await aPlane();
     const requests = requestsOf(plane);
     await requests.create({signer: plane.naming.signers[signer], usages: nodeClientUsages});
-    if (judge) await requests.judge(judge);
+    if (setApproval) await requests.setApproval(setApproval);
     await plane.clock.advance(30 * minute);
 
     t.deepEqual(await requests.issued(), []);
@@ -197,7 +197,7 @@ test('each signer objects in the words of the field, and of several objections t
 
 test('lives are as long as asked for, at least ten minutes, at most the maximum, and reach back five minutes', async t => {
   await using plane = await aPlane();
-  const table: readonly (readonly [asked: number | undefined, fromNowMs: number])[] = [
+  const table: readonly (readonly [requested: number | undefined, fromNowMs: number])[] = [
     [undefined, 8760 * hour - 5 * minute],
     [600, 10 * minute],
     [28_799, 28_799_000],

@@ -21,7 +21,7 @@ const create = async (name: string, {labels = [], rules = [], from}: {labels?: r
   return created;
 };
 const rulesOf = async (name: string) => (await roles.get(name)).rules ?? [];
-const spelled = async (name: string) => (await rulesOf(name)).map(({verbs, resources}) => `${verbs.join()} ${resources?.join()}`);
+const formatted = async (name: string) => (await rulesOf(name)).map(({verbs, resources}) => `${verbs.join()} ${resources?.join()}`);
 
 test.serial('the roles of users hold what their parts do, through several steps', async t => {
   const [admin, edit, view] = [await rulesOf('admin'), await rulesOf('edit'), await rulesOf('view')];
@@ -33,7 +33,7 @@ test.serial('the roles of users hold what their parts do, through several steps'
 
 test.serial('a role that joins is gathered, and one that leaves or goes is gathered no longer', async t => {
   const label = plane.naming.labels.aggregateTo('view');
-  const has = async (name: string) => (await spelled(name)).includes('get widgets');
+  const has = async (name: string) => (await formatted(name)).includes('get widgets');
   await create('widgets', {labels: [label], rules: [rule('get', 'widgets')]});
   t.deepEqual([await has('view'), await has('edit'), await has('admin')], [true, true, true]);
 
@@ -55,17 +55,17 @@ test.serial('rules come selector by selector, in the order of names, none twice,
   await create('part-a', {labels: ['second'], rules: [rule('get', 'd'), rule('get', 'a')]});
   await create('whole', {labels: ['first'], rules: [rule('get', 'own')], from: [toLabel('first'), toLabel('second')]});
 
-  t.deepEqual(await spelled('whole'), ['get b', 'get c', 'get a', 'get d']);
+  t.deepEqual(await formatted('whole'), ['get b', 'get c', 'get a', 'get d']);
 });
 
 test.serial('selectors may be expressions, and one that is empty matches all', async t => {
   await create('in', {labels: ['third'], rules: [rule('get', 'in')]});
   await create('not-in', {labels: ['third', 'not'], rules: [rule('get', 'not-in')]});
   await create('chosen', {from: [{matchExpressions: [{key: 'third', operator: 'Exists'}, {key: 'not', operator: 'DoesNotExist'}]}]});
-  t.deepEqual(await spelled('chosen'), ['get in']);
+  t.deepEqual(await formatted('chosen'), ['get in']);
 
   await create('everything', {from: [{}]});
-  t.true((await spelled('everything')).includes('get not-in'));
+  t.true((await formatted('everything')).includes('get not-in'));
 });
 
 test.serial('a role that gathers nothing has no rules, whatever was written into it', async t => {
@@ -82,7 +82,7 @@ test.serial('roles that gather from each other come to rest', async t => {
   await create('circle-b', {labels: ['from-b'], from: [toLabel('from-a')]});
   await create('circle-part', {labels: ['from-a'], rules: [rule('get', 'x')]});
 
-  t.deepEqual([await spelled('circle-a'), await spelled('circle-b')], [['get x'], ['get x']]);
+  t.deepEqual([await formatted('circle-a'), await formatted('circle-b')], [['get x'], ['get x']]);
 });
 
 test.serial('the rules are applied in the name of the controller, and only when they change', async t => {

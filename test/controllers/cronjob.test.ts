@@ -11,7 +11,7 @@ import {nextCronTime} from '#src/model/cron-times.js';
 import {parseCron} from '#src/model/cron.js';
 import {Expected} from '#src/runtime/controller.js';
 import {attempt, contextOver} from './context.js';
-import {alone, aPlaneWith, aTemplate, hands, namespace, type Hands} from './workloads.js';
+import {alone, aPlaneWith, aTemplate, actionsOn, namespace, type PlaneActions} from './workloads.js';
 
 type Spec = NonNullable<CronJob['spec']>;
 
@@ -29,7 +29,7 @@ const aCronJob = (spec: Partial<Spec> = {}, name = 'report'): CronJob => ({
   spec: {schedule: '*/10 * * * *', jobTemplate: {metadata: {labels: {kind: 'report'}, annotations: {note: 'x'}}, spec: jobSpec()}, ...spec},
 });
 
-const played = <A extends Hands>(at: A) => {
+const played = <A extends PlaneActions>(at: A) => {
   const cronJob = (name = 'report') => at.get(kinds.cronJobs, name);
   const jobs = async () => (await at.list(kinds.jobs)).map(({metadata}) => metadata!.name!);
   const active = async () => ((await cronJob()).status?.active ?? []).map(({name}) => name);
@@ -45,10 +45,10 @@ const played = <A extends Hands>(at: A) => {
   return {...at, cronJob, jobs, active, ends, jobAt};
 };
 
-const world = async (t: ExecutionContext) => played(await alone(t, [cronJobController], {concurrentCronJobSyncs: 5}));
+const startEnvironment = async (t: ExecutionContext) => played(await alone(t, [cronJobController], {concurrentCronJobSyncs: 5}));
 
 test('a job is made at the time of the schedule, from the template, and noted as active', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.cronJobs, aCronJob());
   await at.clock.advance(10 * minute);
   t.deepEqual(await at.jobs(), []);
@@ -70,7 +70,7 @@ test('a job is made at the time of the schedule, from the template, and noted as
 });
 
 test('a job that ends is active no more, and a success is remembered by its time', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.cronJobs, aCronJob());
   await at.clock.advance(10 * minute + 200);
   const [first] = await at.jobs();
@@ -107,7 +107,7 @@ test('a month of days passes, and as many jobs are kept as are to be', async t =
 });
 
 test('of jobs that failed and that succeeded the oldest go, each kind by its own limit', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.cronJobs, aCronJob({successfulJobsHistoryLimit: 1, failedJobsHistoryLimit: 0}));
   const names: string[] = [];
   for (const end of ['Complete', 'Failed', 'Complete'] as const) {
@@ -127,7 +127,7 @@ for (const [policy, jobs, event] of [
   ['Replace', ['2026-01-01T00:20:00Z'], 'SuccessfulDelete'],
 ] as const) {
   test(`a job that is still at work when the next is due: ${policy}`, async t => {
-    const at = await world(t);
+    const at = await startEnvironment(t);
     await at.create(kinds.cronJobs, aCronJob({concurrencyPolicy: policy}));
     await at.clock.advance(20 * minute + 200);
 
@@ -138,7 +138,7 @@ for (const [policy, jobs, event] of [
 }
 
 test('a start that was forbidden is made as soon as the other job has ended, within its deadline', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.cronJobs, aCronJob({concurrencyPolicy: 'Forbid', startingDeadlineSeconds: 120}));
   await at.clock.advance(21 * minute);
   await at.ends(at.jobAt('2026-01-01T00:10:00Z'));
@@ -150,7 +150,7 @@ test('a start that was forbidden is made as soon as the other job has ended, wit
 });
 
 test('a suspended cron job starts nothing, and makes up for the last start only', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.cronJobs, aCronJob({suspend: true}));
   await at.clock.advance(day);
   t.deepEqual(await at.jobs(), []);
@@ -162,7 +162,7 @@ test('a suspended cron job starts nothing, and makes up for the last start only'
 });
 
 test('starts whose deadline has passed are not made up for', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.cronJobs, aCronJob({suspend: true, startingDeadlineSeconds: 60}));
   await at.clock.advance(2 * hour + 3 * minute);
 
@@ -174,7 +174,7 @@ test('starts whose deadline has passed are not made up for', async t => {
 });
 
 test('a schedule that is changed counts from then on', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.cronJobs, aCronJob({schedule: '0 12 * * *'}));
   await at.clock.advance(minute);
 
@@ -185,7 +185,7 @@ test('a schedule that is changed counts from then on', async t => {
 });
 
 test('a schedule that is never met is told of, and left alone', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.cronJobs, aCronJob({schedule: '0 0 31 2 *'}));
 
   t.deepEqual(await at.eventsOn('report'), ['Warning InvalidSchedule invalid schedule: 0 0 31 2 * : time difference between two schedules is less than 1 second']);
@@ -194,7 +194,7 @@ test('a schedule that is never met is told of, and left alone', async t => {
 });
 
 test('a job that was made, but not noted, is noted at the next look', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   const {metadata} = await at.create(kinds.cronJobs, aCronJob());
   const name = at.jobAt('2026-01-01T00:10:00Z');
   const owner = {apiVersion: 'batch/v1', kind: 'CronJob', name: 'report', uid: metadata!.uid!, controller: true};
@@ -207,7 +207,7 @@ test('a job that was made, but not noted, is noted at the next look', async t =>
 });
 
 test('a job of the name that belongs to somebody else is left alone', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, {metadata: {name: at.jobAt('2026-01-01T00:10:00Z')}, spec: jobSpec()});
   await at.create(kinds.cronJobs, aCronJob());
   await at.clock.advance(10 * minute + 200);
@@ -217,7 +217,7 @@ test('a job of the name that belongs to somebody else is left alone', async t =>
 });
 
 test('an active job that somebody deleted is missed', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.cronJobs, aCronJob());
   await at.clock.advance(10 * minute + 200);
   const [name] = await at.jobs();
@@ -231,7 +231,7 @@ test('an active job that somebody deleted is missed', async t => {
 test('in a namespace that ends jobs that cannot be created are tried again later, without an event', async t => {
   const plane = await aPlaneWith(['cronjob-controller']);
   await using _ = plane;
-  const at = hands(plane);
+  const at = actionsOn(plane);
   await at.client.resource(kinds.namespaces).create({metadata: {name: 'ending', finalizers: ['example.com/hold']}});
   await at.create(kinds.cronJobs, {...aCronJob(), metadata: {name: 'report', namespace: 'ending'}});
   await at.client.resource(kinds.namespaces).delete('ending');

@@ -10,7 +10,7 @@ import {trackingExpectations} from '#controllers/shared/expectations.js';
 import {selecting} from '#informers/selecting.js';
 import {settled} from '#src/runtime/controller.js';
 import {attempt, contextOver} from './context.js';
-import {aPlaneWith, aTemplate, hands} from './workloads.js';
+import {aPlaneWith, aTemplate, actionsOn} from './workloads.js';
 
 type DaemonSet = ObjectOf<typeof kinds.daemonSets>;
 type Spec = NonNullable<DaemonSet['spec']>;
@@ -28,9 +28,9 @@ const aNode = (name: string, {taints, ...metadata}: {taints?: NonNullable<Node['
 });
 const taint = (effect: string) => [{key: 'example.com/t', effect}];
 
-const world = async (nodes: readonly (string | Node)[] = ['n1', 'n2', 'n3'], controllers = ['daemonset-controller']) => {
+const startEnvironment = async (nodes: readonly (string | Node)[] = ['n1', 'n2', 'n3'], controllers = ['daemonset-controller']) => {
   const plane = await aPlaneWith(controllers);
-  const at = hands(plane);
+  const at = actionsOn(plane);
   const nodeClient = at.client.resource(kinds.nodes);
   const settle = () => at.clock.drain();
   const addNode = async (node: string | Node) => {
@@ -68,7 +68,7 @@ const world = async (nodes: readonly (string | Node)[] = ['n1', 'n2', 'n3'], con
 };
 
 test('every node gets a pod that is held to it and puts up with what others do not', async t => {
-  const at = await world(['n1', 'n2']);
+  const at = await startEnvironment(['n1', 'n2']);
   await using _ = at.plane;
   const {metadata, spec} = image(1);
   const own = {key: subKey('node', 'not-ready'), operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 5};
@@ -120,7 +120,7 @@ test('every node gets a pod that is held to it and puts up with what others do n
 });
 
 test('pods on the network of the node do not wait for the network', async t => {
-  const at = await world(['n1']);
+  const at = await startEnvironment(['n1']);
   await using _ = at.plane;
   const {metadata, spec} = image(1);
   await at.create(kinds.daemonSets, aSet('agent', {template: {metadata: metadata!, spec: {...spec!, hostNetwork: true}}}));
@@ -138,7 +138,7 @@ test('pods run where labels, taints and name of the node allow it', async t => {
     ['tolerant', {tolerations: [{operator: 'Exists'}]}, ['disk', 'kept', 'plain', 'shut']],
     ['half', {tolerations: [{operator: 'Exists', effect: 'NoSchedule'}]}, ['disk', 'kept', 'plain']],
   ];
-  const at = await world(nodes);
+  const at = await startEnvironment(nodes);
   await using _ = at.plane;
   for (const [name, more, expected] of cases) {
     const own = {app: name};
@@ -149,7 +149,7 @@ test('pods run where labels, taints and name of the node allow it', async t => {
 
 test('nodes that come, change their labels or get taints gain and lose pods', async t => {
   const {metadata, spec} = image(1);
-  const at = await world([]);
+  const at = await startEnvironment([]);
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet('agent', {template: {metadata: metadata!, spec: {...spec!, nodeSelector: {disk: 'ssd'}}}}));
   await at.addNode('n1');
@@ -170,7 +170,7 @@ test('nodes that come, change their labels or get taints gain and lose pods', as
 });
 
 test('a pod that waits for a node that is gone is deleted', async t => {
-  const at = await world(['n1', 'n2']);
+  const at = await startEnvironment(['n1', 'n2']);
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet());
   await at.nodeClient.delete('n2');
@@ -180,7 +180,7 @@ test('a pod that waits for a node that is gone is deleted', async t => {
 });
 
 test('of several pods on a node the oldest stays', async t => {
-  const at = await world(['n1']);
+  const at = await startEnvironment(['n1']);
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet());
   const [first] = await at.pods();
@@ -191,7 +191,7 @@ test('of several pods on a node the oldest stays', async t => {
 });
 
 test('a pod that fails is replaced, ever later when it fails again', async t => {
-  const at = await world(['n1']);
+  const at = await startEnvironment(['n1']);
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet());
   const fail = async () => {
@@ -213,7 +213,7 @@ test('a pod that fails is replaced, ever later when it fails again', async t => 
 });
 
 test('a pod that is done is replaced at once', async t => {
-  const at = await world(['n1']);
+  const at = await startEnvironment(['n1']);
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet());
   for (let i = 0; i < 2; i++) {
@@ -231,7 +231,7 @@ for (const [maxUnavailable, gone] of [
   ['100%', 4],
 ] as const) {
   test(`a changed template takes away no more pods at once than may be missing: ${maxUnavailable}`, async t => {
-    const at = await world(['n1', 'n2', 'n3', 'n4']);
+    const at = await startEnvironment(['n1', 'n2', 'n3', 'n4']);
     await using _ = at.plane;
     await at.create(kinds.daemonSets, aSet('agent', rolling({maxUnavailable})));
     await at.play();
@@ -259,7 +259,7 @@ test('a node that wants a pod and has none counts as unavailable in a rollout', 
 });
 
 test('old pods that do not serve are replaced whatever the bound', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet());
   await at.change(changed(2));
@@ -268,7 +268,7 @@ test('old pods that do not serve are replaced whatever the bound', async t => {
 });
 
 test('new pods come before old ones go where surge is allowed', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet('agent', rolling({maxSurge: 1, maxUnavailable: 0})));
   await at.play();
@@ -285,7 +285,7 @@ test('new pods come before old ones go where surge is allowed', async t => {
 });
 
 test('where surge is allowed an old pod that is not ready goes once a new one is there', async t => {
-  const at = await world(['n1', 'n2']);
+  const at = await startEnvironment(['n1', 'n2']);
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet('agent', rolling({maxSurge: 1, maxUnavailable: 0})));
   await at.play();
@@ -300,7 +300,7 @@ test('where surge is allowed an old pod that is not ready goes once a new one is
 test('where surge is allowed a pod on a node that is not meant any more goes only when enough others serve', async t => {
   const {metadata, spec} = image(1);
   const template = (zone: string): Spec['template'] => ({metadata: metadata!, spec: {...spec!, nodeSelector: {zone}}});
-  const at = await world([aNode('a', {labels: {zone: 'a', both: 'x'}}), aNode('b', {labels: {zone: 'b'}})]);
+  const at = await startEnvironment([aNode('a', {labels: {zone: 'a', both: 'x'}}), aNode('b', {labels: {zone: 'b'}})]);
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet('agent', {...rolling({maxSurge: 1, maxUnavailable: 0}), template: template('a')}));
   await at.play();
@@ -313,7 +313,7 @@ test('where surge is allowed a pod on a node that is not meant any more goes onl
 });
 
 test('pods are replaced when somebody deletes them where the set asks for that', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet('agent', {updateStrategy: {type: 'OnDelete'}}));
   await at.play();
@@ -326,7 +326,7 @@ test('pods are replaced when somebody deletes them where the set asks for that',
 });
 
 test('a return to an earlier template takes up its revision again, and old ones beyond the limit go', async t => {
-  const at = await world(['n1']);
+  const at = await startEnvironment(['n1']);
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet('agent', {revisionHistoryLimit: 1}));
   await at.play();
@@ -344,7 +344,7 @@ test('a return to an earlier template takes up its revision again, and old ones 
 });
 
 test('a pod counts as available once it has been ready for long enough', async t => {
-  const at = await world(['n1']);
+  const at = await startEnvironment(['n1']);
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet('agent', {minReadySeconds: 10}));
   await at.play();
@@ -355,7 +355,7 @@ test('a pod counts as available once it has been ready for long enough', async t
 });
 
 test('a name that another revision has makes another name, and counts', async t => {
-  const at = await world(['n1']);
+  const at = await startEnvironment(['n1']);
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet());
   const [made] = await at.revisions();
@@ -370,7 +370,7 @@ test('a name that another revision has makes another name, and counts', async t 
 });
 
 test('several revisions of one template become one, and pods of the others belong to it', async t => {
-  const at = await world(['n1']);
+  const at = await startEnvironment(['n1']);
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet());
   const [made] = await at.revisions();
@@ -384,7 +384,7 @@ test('several revisions of one template become one, and pods of the others belon
 });
 
 test('a set that is being deleted makes nothing', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.daemonSets, {...aSet(), metadata: {name: 'agent', finalizers: ['example.com/wait']}});
   await at.remove(kinds.daemonSets, 'agent');
@@ -394,19 +394,19 @@ test('a set that is being deleted makes nothing', async t => {
 });
 
 test('a set that selects everything is told so, and left alone', async t => {
-  const at = await world([], ['serviceaccount-controller']);
+  const at = await startEnvironment([], ['serviceaccount-controller']);
   await using _ = at.plane;
-  const told: string[] = [];
+  const reported: string[] = [];
   const set = {...aSet('agent', {selector: {}}), kind: 'DaemonSet', metadata: {name: 'agent', namespace: 'default'}};
-  const events = {normal() {}, warning: (_about: unknown, reason: string, message: string) => void told.push(`${reason} ${message}`)};
+  const events = {normal() {}, warning: (_about: unknown, reason: string, message: string) => void reported.push(`${reason} ${message}`)};
   const context = {...contextOver(at.plane, [set], {}), events};
   t.deepEqual(await daemonSetReconciler(context, selecting<DaemonSet>(({spec}) => spec?.selector), trackingExpectations(at.clock))({namespace: 'default', name: 'agent'}, attempt), settled);
 
-  t.deepEqual(told, ['SelectingAll This daemon set is selecting all pods. A non-empty selector is required.']);
+  t.deepEqual(reported, ['SelectingAll This daemon set is selecting all pods. A non-empty selector is required.']);
 });
 
 test('while pods that were made are not seen yet, none are made, and the generation is not said to be followed', async t => {
-  const at = await world(['n1'], ['serviceaccount-controller']);
+  const at = await startEnvironment(['n1'], ['serviceaccount-controller']);
   await using _ = at.plane;
   const set = await at.create(kinds.daemonSets, aSet());
   const expected = trackingExpectations(at.clock);
@@ -420,7 +420,7 @@ test('while pods that were made are not seen yet, none are made, and the generat
 });
 
 test('a pod that is over and held back by somebody does not keep the next one from its node', async t => {
-  const at = await world(['n1']);
+  const at = await startEnvironment(['n1']);
   await using _ = at.plane;
   const {metadata, spec} = image(1);
   await at.create(kinds.daemonSets, aSet('agent', {template: {metadata: {...metadata, finalizers: ['example.com/hold']}, spec: spec!}}));
@@ -435,7 +435,7 @@ test('a pod that is over and held back by somebody does not keep the next one fr
 });
 
 test('in a namespace that ends no pods are asked for again and again', async t => {
-  const at = await world(['n1'], ['daemonset-controller', 'statefulset-controller']);
+  const at = await startEnvironment(['n1'], ['daemonset-controller', 'statefulset-controller']);
   await using _ = at.plane;
   const ending = {metadata: {name: 'ending', finalizers: ['example.com/hold']}};
   await at.client.resource(kinds.namespaces).create(ending);
@@ -451,6 +451,6 @@ test('in a namespace that ends no pods are asked for again and again', async t =
   await at.clock.advance(60_000);
 
   t.deepEqual((await at.client.resource(kinds.pods).list({namespace: 'ending'})).items, []);
-  const told = (await at.client.resource(kinds.coreEvents).list({})).items.filter(({involvedObject, type}) => involvedObject.namespace === 'ending' && type === 'Warning');
-  t.deepEqual(told.map(({message}) => message), []);
+  const reported = (await at.client.resource(kinds.coreEvents).list({})).items.filter(({involvedObject, type}) => involvedObject.namespace === 'ending' && type === 'Warning');
+  t.deepEqual(reported.map(({message}) => message), []);
 });

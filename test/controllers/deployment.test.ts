@@ -12,7 +12,7 @@ import type {Pod} from '#src/api/pod.js';
 import {isTerminal} from '#src/model/pod/state.js';
 import {settled} from '#src/runtime/controller.js';
 import {attempt, contextOver} from './context.js';
-import {aPlaneWith, aTemplate, hands, namespace, type Hands} from './workloads.js';
+import {aPlaneWith, aTemplate, actionsOn, namespace, type PlaneActions} from './workloads.js';
 
 type Made = ObjectOf<typeof kinds.deployments>;
 type Spec = NonNullable<Made['spec']>;
@@ -24,9 +24,9 @@ const changed = (version: number) => ({spec: {template: image(version)}});
 
 const aDeployment = (name: string, spec: Partial<Spec> = {}): Made => ({metadata: {name}, spec: {replicas: 3, selector: {matchLabels: labels}, template: image(1), ...spec}});
 
-const world = async (args: readonly string[] = []) => {
+const startEnvironment = async (args: readonly string[] = []) => {
   const plane = await aPlaneWith(['deployment-controller', 'replicaset-controller'], args);
-  const at = hands(plane);
+  const at = actionsOn(plane);
   const deployment = (name = 'web') => at.get(kinds.deployments, name);
   const change = (body: object, name = 'web') => at.patch(kinds.deployments, name, body);
   const sets = async () => (await at.list(kinds.replicaSets)).sort((a, b) => revision(a) - revision(b));
@@ -40,19 +40,19 @@ const world = async (args: readonly string[] = []) => {
   };
   return {plane, ...at, deployment, change, sets, play};
 };
-type World = Awaited<ReturnType<typeof world>>;
+type Environment = Awaited<ReturnType<typeof startEnvironment>>;
 
 const revision = ({metadata}: {metadata?: {annotations?: Record<string, string>}}): number => Number(metadata?.annotations?.[keys.revision]);
-const sizes = async (at: Pick<World, 'sets'>) => (await at.sets()).map(({spec}) => spec?.replicas);
-const conditions = async (at: Pick<World, 'deployment'>) =>
+const sizes = async (at: Pick<Environment, 'sets'>) => (await at.sets()).map(({spec}) => spec?.replicas);
+const conditions = async (at: Pick<Environment, 'deployment'>) =>
   Object.fromEntries(((await at.deployment()).status?.conditions ?? []).map(({type, status, reason, message}) => [type, `${status} ${reason} ${message}`]));
-const scalings = async (at: Pick<Hands, 'eventsOn'>, sets: readonly ObjectOf<typeof kinds.replicaSets>[]) => {
+const scalings = async (at: Pick<PlaneActions, 'eventsOn'>, sets: readonly ObjectOf<typeof kinds.replicaSets>[]) => {
   const names = sets.map(({metadata}) => metadata!.name!);
   return (await at.eventsOn('web')).filter(event => event.includes(' ScalingReplicaSet ')).map(event => names.reduce((text, name, index) => text.replace(name, String(index + 1)), event.replace('Normal ScalingReplicaSet Scaled ', '').replace(' replica set', '')));
 };
 
 test('a new deployment gets a replica set of its own, which gets the pods', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   const {metadata: meta} = aDeployment('web');
   await at.create(kinds.deployments, {...aDeployment('web', {minReadySeconds: 5}), metadata: {...meta, annotations: {note: 'x', [at.plane.naming.annotations.lastApplied]: '{}'}}});
@@ -81,26 +81,26 @@ test('a new deployment gets a replica set of its own, which gets the pods', asyn
 });
 
 test('a rollout is complete once all pods are available, and says so', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));
   await at.clock.advance(5_000);
   await at.play();
 
   const [set] = await at.sets();
-  const {conditions: told = [], ...counts} = (await at.deployment()).status!;
+  const {conditions: reported = [], ...counts} = (await at.deployment()).status!;
   t.deepEqual(counts, {observedGeneration: 1, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3, terminatingReplicas: 0});
   t.deepEqual(await conditions(at), {
     Available: 'True MinimumReplicasAvailable Deployment has minimum availability.',
     Progressing: `True NewReplicaSetAvailable ReplicaSet "${set?.metadata?.name}" has successfully progressed.`,
   });
   // The turn of a status and the last word on it are different times.
-  const {lastTransitionTime, lastUpdateTime} = told.find(({type}) => type === 'Progressing')!;
+  const {lastTransitionTime, lastUpdateTime} = reported.find(({type}) => type === 'Progressing')!;
   t.deepEqual([lastTransitionTime, lastUpdateTime], ['2026-01-01T00:00:00Z', '2026-01-01T00:00:05Z']);
 });
 
 test('a rolling update goes step by step and never beyond its bounds', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {replicas: 4, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: '25%', maxUnavailable: '25%'}}}));
   await at.play();
@@ -134,7 +134,7 @@ test('a rolling update goes step by step and never beyond its bounds', async t =
 });
 
 test('pods of the old set that are not available go first, and those of a new one that fail hold the rest', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {replicas: 4, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}}));
   const pods = await at.list(kinds.pods);
@@ -150,7 +150,7 @@ test('pods of the old set that are not available go first, and those of a new on
 });
 
 test('a set that was never rolled out makes room for the next at once', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {replicas: 4}));
   await at.play();
@@ -210,7 +210,7 @@ test('without any former size a set takes no share, and the largest takes all', 
 });
 
 test('a deployment that is scaled amid a rollout passes the change on to all its sets, and goes on where it was', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {replicas: 10, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 3, maxUnavailable: 2}}}));
   await at.play();
@@ -227,7 +227,7 @@ test('a deployment that is scaled amid a rollout passes the change on to all its
 });
 
 test('a set whose size stays as it is when the deployment is scaled notes the new size all the same', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {replicas: 10, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 3, maxUnavailable: 2}}}));
   await at.play();
@@ -253,7 +253,7 @@ for (const [title, set, saturated] of [
 }
 
 test('a deployment with one active set is scaled by it, without a word on progress', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));
   await at.play();
@@ -271,7 +271,7 @@ test('a deployment with one active set is scaled by it, without a word on progre
 });
 
 test('a set that can carry everything lets adopted ones go when the size changes', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {replicas: 2}));
   await at.play();
@@ -287,7 +287,7 @@ test('a set that can carry everything lets adopted ones go when the size changes
 });
 
 test('a change of annotations or of the time to be ready makes no new revision and goes on to the replica set', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));
   await at.change({metadata: {annotations: {note: 'x'}}});
@@ -300,7 +300,7 @@ test('a change of annotations or of the time to be ready makes no new revision a
 });
 
 test('a return to an earlier template uses its set, which takes the highest revision and remembers the one it had', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));
   await at.play();
@@ -355,7 +355,7 @@ test('of several sets with the present template the oldest is the newest revisio
 });
 
 test('a paused deployment makes no new set, can be scaled, and rolls out once it goes on', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));
   await at.play();
@@ -376,7 +376,7 @@ test('a paused deployment makes no new set, can be scaled, and rolls out once it
 });
 
 test('a rollout that is paused amid is scaled in proportion, and its deadline starts anew when it goes on', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {replicas: 10, progressDeadlineSeconds: 60, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 3, maxUnavailable: 2}}}));
   await at.play();
@@ -395,7 +395,7 @@ test('a rollout that is paused amid is scaled in proportion, and its deadline st
 });
 
 test('a rollout without progress is late after its deadline, until it moves again', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));
   await at.clock.advance(599_000);
@@ -451,7 +451,7 @@ test('pods on their way out are told only if every set tells its own', t => {
 });
 
 test('without a deadline nothing is said of progress', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {progressDeadlineSeconds: 2 ** 31 - 1}));
   await at.play();
@@ -461,7 +461,7 @@ test('without a deadline nothing is said of progress', async t => {
 });
 
 test('with a surge of none the old pods go first', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {replicas: 1, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 0, maxUnavailable: '1%'}}}));
   await at.play();
@@ -472,7 +472,7 @@ test('with a surge of none the old pods go first', async t => {
 });
 
 test('old sets beyond the limit are deleted, the lowest revisions first, once a rollout is complete', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {revisionHistoryLimit: 2}));
   await at.play();
@@ -491,7 +491,7 @@ test('old sets beyond the limit are deleted, the lowest revisions first, once a 
 });
 
 test('what counts for the history is the revision, not the age; and a set that is on its way out does not count', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {replicas: 1}));
   await at.play();
@@ -512,7 +512,7 @@ test('what counts for the history is the revision, not the age; and a set that i
 });
 
 test('a paused deployment forgets old sets as well, but none that has pods', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));
   await at.play();
@@ -526,7 +526,7 @@ test('a paused deployment forgets old sets as well, but none that has pods', asy
 
 for (const gate of ['true', 'false']) {
   test(`a deployment that recreates waits until the last old pod is gone, whether sets tell what is on its way out (${gate}) or not`, async t => {
-    const at = await world([`--feature-gates=DeploymentReplicaSetTerminatingReplicas=${gate}`]);
+    const at = await startEnvironment([`--feature-gates=DeploymentReplicaSetTerminatingReplicas=${gate}`]);
     await using _ = at.plane;
     const placed = (version: number) => ({...image(version), spec: {...image(version).spec!, nodeName: 'node'}});
     await at.create(kinds.deployments, aDeployment('web', {replicas: 2, strategy: {type: 'Recreate'}, template: placed(1)}));
@@ -551,21 +551,21 @@ for (const gate of ['true', 'false']) {
 test('a deployment that recreates waits until the old sets say that they have no pods', async t => {
   const plane = await aPlaneWith(['deployment-controller']);
   await using _ = plane;
-  const at = hands(plane);
+  const at = actionsOn(plane);
   await at.create(kinds.deployments, aDeployment('web', {replicas: 1, strategy: {type: 'Recreate'}}));
   const [set] = await at.list(kinds.replicaSets);
-  const says = (replicas: number) => at.patch(kinds.replicaSets, set!.metadata!.name!, {status: {replicas}}, 'status');
-  await says(1);
+  const setReplicas = (replicas: number) => at.patch(kinds.replicaSets, set!.metadata!.name!, {status: {replicas}}, 'status');
+  await setReplicas(1);
   await at.patch(kinds.deployments, 'web', changed(2));
   t.is((await at.list(kinds.replicaSets)).length, 1);
 
-  await says(0);
+  await setReplicas(0);
 
   t.is((await at.list(kinds.replicaSets)).length, 2);
 });
 
 test('a deployment that recreates does not wait for old pods whose work is over', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   const placed = (version: number) => ({...image(version), spec: {...image(version).spec!, nodeName: 'node'}});
   await at.create(kinds.deployments, aDeployment('web', {replicas: 1, strategy: {type: 'Recreate'}, template: placed(1)}));
@@ -579,7 +579,7 @@ test('a deployment that recreates does not wait for old pods whose work is over'
 });
 
 test('a name that another set has already makes the deployment count a collision and take another', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));
   const [first] = await at.sets();
@@ -595,7 +595,7 @@ test('a name that another set has already makes the deployment count a collision
 });
 
 test('a set that the cache does not know yet is taken for what it is', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));
   const deployment = await at.deployment();
@@ -612,7 +612,7 @@ test('a set that the cache does not know yet is taken for what it is', async t =
 });
 
 test('a deployment that selects everything is refused in an event, and observed', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {replicas: 0}));
   const deployment = await at.deployment();
@@ -628,7 +628,7 @@ test('a deployment that selects everything is refused in an event, and observed'
 });
 
 test('deployments with the same selector keep apart', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('one', {replicas: 1}));
   await at.create(kinds.deployments, aDeployment('two', {replicas: 2, template: image(2)}));
@@ -639,7 +639,7 @@ test('deployments with the same selector keep apart', async t => {
 });
 
 test('a deployment that is deleted without its sets and made again adopts them, and no pod is made anew', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));
   await at.play();
@@ -658,7 +658,7 @@ test('a deployment that is deleted without its sets and made again adopts them, 
 });
 
 test('a set that is labelled away is let go, and another takes its place', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {replicas: 1}));
   const [first] = await at.sets();
@@ -669,14 +669,14 @@ test('a set that is labelled away is let go, and another takes its place', async
   t.is((await at.sets()).length, 2);
 });
 
-for (const [title, asked, event, version] of [
+for (const [title, requested, event, version] of [
   ['the revision asked for', '1', 'Normal DeploymentRollback Rolled back deployment "web" to revision 1', 1],
   ['the last revision', '0', 'Normal DeploymentRollback Rolled back deployment "web" to revision 2', 2],
   ['no revision that is not there', '7', 'Warning DeploymentRollbackRevisionNotFound Unable to find the revision to rollback to.', 3],
   ['no revision of the same template', '3', 'Warning DeploymentRollbackTemplateUnchanged The rollback revision contains the same template as current deployment "web"', 3],
 ] as const) {
   test(`a deployment goes back to ${title}, and is asked no more`, async t => {
-    const at = await world();
+    const at = await startEnvironment();
     await using _ = at.plane;
     const {metadata: meta} = aDeployment('web');
     await at.create(kinds.deployments, {...aDeployment('web', {replicas: 1}), metadata: {...meta, annotations: {cause: '1'}}});
@@ -686,7 +686,7 @@ for (const [title, asked, event, version] of [
       await at.play();
     }
 
-    await at.change({metadata: {annotations: {[keys.rollback]: asked}}});
+    await at.change({metadata: {annotations: {[keys.rollback]: requested}}});
 
     const {metadata, spec} = await at.deployment();
     t.is(spec?.template.spec?.containers[0]?.image, `example.com/app:${version}`);
@@ -699,7 +699,7 @@ for (const [title, asked, event, version] of [
 }
 
 test('a deployment without a last revision says so, and one whose wish is no number goes nowhere', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));
   await at.change({metadata: {annotations: {[keys.rollback]: 'back'}}});
@@ -711,7 +711,7 @@ test('a deployment without a last revision says so, and one whose wish is no num
 });
 
 test('a paused deployment goes back only when it goes on, and forgets nothing until then', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {replicas: 1, revisionHistoryLimit: 0}));
   await at.play();
@@ -729,7 +729,7 @@ test('a paused deployment goes back only when it goes on, and forgets nothing un
 });
 
 test('what keeps pods from being made is told of the deployment until it is over', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {template: {...image(1), spec: {...image(1).spec!, serviceAccountName: 'missing'}}}));
   const [set] = await at.sets();
@@ -744,7 +744,7 @@ test('what keeps pods from being made is told of the deployment until it is over
 });
 
 test('a set that cannot be made is told of in an event and a condition, and given up after fifteen retries', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   const roles = at.client.resource(kinds.clusterRoles);
   const role = await roles.get('system:controller:deployment-controller');
@@ -761,7 +761,7 @@ test('a set that cannot be made is told of in an event and a condition, and give
 });
 
 test('in a namespace that ends nothing is told and nothing tried again', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   const namespaces = at.client.resource(kinds.namespaces);
   await namespaces.create({metadata: {name: 'ending'}, spec: {finalizers: ['example.com/hold']}});
@@ -778,7 +778,7 @@ test('in a namespace that ends nothing is told and nothing tried again', async t
 });
 
 test('a deployment that is being deleted makes nothing, but still counts', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   const {metadata} = aDeployment('web');
   await at.create(kinds.deployments, {...aDeployment('web'), metadata: {...metadata, finalizers: ['example.com/hold']}});
@@ -792,7 +792,7 @@ test('a deployment that is being deleted makes nothing, but still counts', async
 
 test('pods on their way out are counted, if every set says how many it has', async t => {
   for (const gate of ['true', 'false']) {
-    const at = await world([`--feature-gates=DeploymentReplicaSetTerminatingReplicas=${gate}`]);
+    const at = await startEnvironment([`--feature-gates=DeploymentReplicaSetTerminatingReplicas=${gate}`]);
     await using _ = at.plane;
     await at.create(kinds.deployments, aDeployment('web', {replicas: 2, template: {...image(1), spec: {...image(1).spec!, nodeName: 'node'}}}));
     await at.change({spec: {replicas: 1}});

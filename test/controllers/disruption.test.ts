@@ -123,93 +123,93 @@ const start = async () => {
 };
 
 test('a budget follows the readiness of its pods, and evictions spend it until pods are back', async t => {
-  const world = await start();
-  await using _ = world.plane;
-  const pods = await world.replicas('web', 3);
-  await world.budget('web', {minAvailable: 2, selector: {matchLabels: {app: 'web'}}});
-  t.deepEqual(await world.statusOf('web'), [3, 2, 0, 0, 'InsufficientPods']);
-  await world.ready(pods);
-  t.deepEqual(await world.statusOf('web'), [3, 2, 3, 1, 'SufficientPods']);
+  const env = await start();
+  await using _ = env.plane;
+  const pods = await env.replicas('web', 3);
+  await env.budget('web', {minAvailable: 2, selector: {matchLabels: {app: 'web'}}});
+  t.deepEqual(await env.statusOf('web'), [3, 2, 0, 0, 'InsufficientPods']);
+  await env.ready(pods);
+  t.deepEqual(await env.statusOf('web'), [3, 2, 3, 1, 'SufficientPods']);
 
-  t.is(await world.evict(pods[0]!.metadata!.name!), 'evicted');
-  t.deepEqual((await world.statusOf('web')).slice(2), [2, 0, 'InsufficientPods']);
-  t.regex(await world.evict(pods[1]!.metadata!.name!), /would violate the pod's disruption budget/);
-  const {status} = await world.budgets.get('web', {namespace});
+  t.is(await env.evict(pods[0]!.metadata!.name!), 'evicted');
+  t.deepEqual((await env.statusOf('web')).slice(2), [2, 0, 'InsufficientPods']);
+  t.regex(await env.evict(pods[1]!.metadata!.name!), /would violate the pod's disruption budget/);
+  const {status} = await env.budgets.get('web', {namespace});
   t.deepEqual(Object.keys(status?.disruptedPods ?? {}), [], 'the pod is gone, so nothing is waited for');
-  await world.ready((await world.pods.list({namespace})).items);
-  t.deepEqual(await world.statusOf('web'), [3, 2, 3, 1, 'SufficientPods']);
+  await env.ready((await env.pods.list({namespace})).items);
+  t.deepEqual(await env.statusOf('web'), [3, 2, 3, 1, 'SufficientPods']);
 });
 
 test('shares are reckoned from what the owners ask for', async t => {
-  const world = await start();
-  await using _ = world.plane;
-  await world.ready(await world.replicas('web', 4));
-  await world.budget('share', {maxUnavailable: '25%', selector: {matchLabels: {app: 'web'}}});
-  t.deepEqual(await world.statusOf('share'), [4, 3, 4, 1, 'SufficientPods']);
+  const env = await start();
+  await using _ = env.plane;
+  await env.ready(await env.replicas('web', 4));
+  await env.budget('share', {maxUnavailable: '25%', selector: {matchLabels: {app: 'web'}}});
+  t.deepEqual(await env.statusOf('share'), [4, 3, 4, 1, 'SufficientPods']);
 
-  await world.client.resource(kinds.replicaSets).patch('web', 'merge', {spec: {replicas: 8}}, {namespace});
-  await world.clock.drain();
-  t.deepEqual(await world.statusOf('share'), [8, 6, 4, 0, 'InsufficientPods']);
+  await env.client.resource(kinds.replicaSets).patch('web', 'merge', {spec: {replicas: 8}}, {namespace});
+  await env.clock.drain();
+  t.deepEqual(await env.statusOf('share'), [8, 6, 4, 0, 'InsufficientPods']);
 });
 
 test('pods without an owner are told of and count in no share', async t => {
-  const world = await start();
-  await using _ = world.plane;
-  await world.ready([await world.single('alone', {app: 'alone'})]);
-  await world.budget('lone', {minAvailable: '50%', selector: {matchLabels: {app: 'alone'}}});
+  const env = await start();
+  await using _ = env.plane;
+  await env.ready([await env.single('alone', {app: 'alone'})]);
+  await env.budget('lone', {minAvailable: '50%', selector: {matchLabels: {app: 'alone'}}});
 
-  t.deepEqual(await world.statusOf('lone'), [0, 0, 1, 0, 'InsufficientPods']);
-  t.true((await world.eventsAbout('lone')).includes('Warning UnmanagedPods controllermanager'));
+  t.deepEqual(await env.statusOf('lone'), [0, 0, 1, 0, 'InsufficientPods']);
+  t.true((await env.eventsAbout('lone')).includes('Warning UnmanagedPods controllermanager'));
 });
 
 test('an owner that cannot be asked allows nothing', async t => {
-  const world = await start();
-  await using _ = world.plane;
+  const env = await start();
+  await using _ = env.plane;
   const owner = (apiVersion: string, kind: string) => ({ownerReferences: [{apiVersion, kind, name: 'o', uid: 'u', controller: true}]});
-  await world.ready([await world.single('odd', {app: 'odd'}, owner('v1', 'ConfigMap')), await world.single('lost', {app: 'lost'}, owner('apps/v1', 'ReplicaSet'))]);
-  await world.budget('odd', {maxUnavailable: 1, selector: {matchLabels: {app: 'odd'}}});
-  await world.budget('lost', {maxUnavailable: 1, selector: {matchLabels: {app: 'lost'}}});
-  await world.clock.drain();
+  await env.ready([await env.single('odd', {app: 'odd'}, owner('v1', 'ConfigMap')), await env.single('lost', {app: 'lost'}, owner('apps/v1', 'ReplicaSet'))]);
+  await env.budget('odd', {maxUnavailable: 1, selector: {matchLabels: {app: 'odd'}}});
+  await env.budget('lost', {maxUnavailable: 1, selector: {matchLabels: {app: 'lost'}}});
+  await env.clock.drain();
 
-  const messages = async (name: string) => (await world.budgets.get(name, {namespace})).status?.conditions?.map(({reason, message}) => `${reason}: ${message}`);
+  const messages = async (name: string) => (await env.budgets.get(name, {namespace})).status?.conditions?.map(({reason, message}) => `${reason}: ${message}`);
   t.deepEqual(await messages('odd'), ['SyncFailed: configmaps does not implement the scale subresource']);
   t.deepEqual(await messages('lost'), ['SyncFailed: found no controllers for pod "lost"']);
-  t.true((await world.eventsAbout('lost')).includes('Warning CalculateExpectedPodCountFailed controllermanager'));
-  await world.clock.advance(600_000);
-  const {items} = await world.client.resource(kinds.coreEvents).list({namespace, fieldSelector: 'involvedObject.name=lost,reason=CalculateExpectedPodCountFailed'});
+  t.true((await env.eventsAbout('lost')).includes('Warning CalculateExpectedPodCountFailed controllermanager'));
+  await env.clock.advance(600_000);
+  const {items} = await env.client.resource(kinds.coreEvents).list({namespace, fieldSelector: 'involvedObject.name=lost,reason=CalculateExpectedPodCountFailed'});
   t.is(items[0]!.count, 2, 'once for the budget, once for the status that it was given');
 });
 
 test('a budget without pods says so, and a pod of two budgets is told of', async t => {
-  const world = await start();
-  await using _ = world.plane;
-  await world.budget('empty', {minAvailable: 1, selector: {matchLabels: {app: 'none'}}});
-  t.deepEqual(await world.statusOf('empty'), [0, 1, 0, 0, 'InsufficientPods']);
-  t.deepEqual(await world.eventsAbout('empty'), ['Normal NoPods controllermanager']);
-  await world.budget('one', {minAvailable: 1, selector: {}});
-  await world.single('both', {app: 'none'});
+  const env = await start();
+  await using _ = env.plane;
+  await env.budget('empty', {minAvailable: 1, selector: {matchLabels: {app: 'none'}}});
+  t.deepEqual(await env.statusOf('empty'), [0, 1, 0, 0, 'InsufficientPods']);
+  t.deepEqual(await env.eventsAbout('empty'), ['Normal NoPods controllermanager']);
+  await env.budget('one', {minAvailable: 1, selector: {}});
+  await env.single('both', {app: 'none'});
 
-  t.true((await world.eventsAbout('both')).includes('Warning MultiplePodDisruptionBudgets controllermanager'));
+  t.true((await env.eventsAbout('both')).includes('Warning MultiplePodDisruptionBudgets controllermanager'));
 });
 
 test('an eviction that deletes nothing is given up after two minutes, and so is the mark it left', async t => {
-  const world = await start();
-  await using _ = world.plane;
-  await world.ready([await world.single('held', {app: 'held'})]);
-  await world.budget('held', {minAvailable: 0, selector: {matchLabels: {app: 'held'}}});
-  const {clock} = world;
-  const budget = await world.budgets.get('held', {namespace});
-  await world.budgets.update({...budget, status: {...budget.status!, disruptedPods: {held: wireTime(clock.now())}}}, {subresource: 'status'});
+  const env = await start();
+  await using _ = env.plane;
+  await env.ready([await env.single('held', {app: 'held'})]);
+  await env.budget('held', {minAvailable: 0, selector: {matchLabels: {app: 'held'}}});
+  const {clock} = env;
+  const budget = await env.budgets.get('held', {namespace});
+  await env.budgets.update({...budget, status: {...budget.status!, disruptedPods: {held: wireTime(clock.now())}}}, {subresource: 'status'});
   const condition = {type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', lastTransitionTime: wireTime(clock.now())};
-  await world.pods.patch('held', 'strategic', {status: {conditions: [condition]}}, {namespace, subresource: 'status'});
+  await env.pods.patch('held', 'strategic', {status: {conditions: [condition]}}, {namespace, subresource: 'status'});
   await clock.drain();
-  t.deepEqual(await world.statusOf('held'), [1, 0, 0, 0, 'InsufficientPods']);
+  t.deepEqual(await env.statusOf('held'), [1, 0, 0, 0, 'InsufficientPods']);
 
   await clock.advance(119_000);
-  t.is((await world.statusOf('held'))[2], 0);
+  t.is((await env.statusOf('held'))[2], 0);
   await clock.advance(3_000);
-  t.deepEqual(await world.statusOf('held'), [1, 0, 1, 1, 'SufficientPods']);
-  t.true((await world.eventsAbout('held')).includes('Warning NotDeleted controllermanager'));
-  const mark = (await world.pods.get('held', {namespace})).status?.conditions?.find(({type}) => type === 'DisruptionTarget');
+  t.deepEqual(await env.statusOf('held'), [1, 0, 1, 1, 'SufficientPods']);
+  t.true((await env.eventsAbout('held')).includes('Warning NotDeleted controllermanager'));
+  const mark = (await env.pods.get('held', {namespace})).status?.conditions?.find(({type}) => type === 'DisruptionTarget');
   t.deepEqual([mark?.status, mark?.reason], ['False', undefined]);
 });

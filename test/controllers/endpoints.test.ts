@@ -6,11 +6,11 @@ import type {Frozen, ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import {singletonKey, type Reconcile} from '#src/runtime/controller.js';
-import {podStatus, world, type Behind, type Endpoints} from './backends.js';
+import {podStatus, startEnvironment, type Behind, type Endpoints} from './backends.js';
 import {attempt, contextOver} from './context.js';
 import {namespace} from './workloads.js';
 
-const start = (args: readonly string[] = []) => world(['endpoints-controller'], args);
+const start = (args: readonly string[] = []) => startEnvironment(['endpoints-controller'], args);
 
 type Subset = NonNullable<Endpoints['subsets']>[number];
 
@@ -85,7 +85,7 @@ const ports = [
   {name: 'dns', port: 53, protocol: 'UDP', targetPort: 'dns', appProtocol: 'example.com/dns'},
 ];
 
-const told = [
+const published = [
   ['a pod that is not ready, if the service wants it told', {publishNotReadyAddresses: true}, [{ready: false}], ['10.0.0.1: 8080/TCP']],
   ['no pod without an address', {}, [{ips: []}], []],
   ['no pod that has ended', {}, [{phase: 'Succeeded'}, {phase: 'Failed'}], []],
@@ -113,14 +113,14 @@ const told = [
 test('pods are told as their service asks', async t => {
   const at = await start();
   await using _ = at.plane;
-  for (const [i, [, service, pods]] of told.entries()) {
+  for (const [i, [, service, pods]] of published.entries()) {
     const labels = {app: `case-${i}`};
     for (const [j, pod] of pods.entries()) await at.run(`pod-${i}-${j}`, {labels, ...(pod as Behind)});
     await at.service(`case-${i}`, {selector: labels, ...service} as object);
   }
 
   const all = new Map((await at.list(kinds.endpoints)).map(object => [object.metadata!.name!, shown(object)]));
-  for (const [i, [what, , , expected]] of told.entries()) t.deepEqual(all.get(`case-${i}`), expected && [...expected], what);
+  for (const [i, [what, , , expected]] of published.entries()) t.deepEqual(all.get(`case-${i}`), expected && [...expected], what);
 });
 
 test('a headless service marks its endpoints as such, and one that gets labels hands them on', async t => {
@@ -200,62 +200,62 @@ test('what somebody deletes or writes over is put right', async t => {
 
 /** The controller's loops over caches that hold these objects and stay as they are, with what it says and asks for. */
 const over = (at: Awaited<ReturnType<typeof start>>, cached: readonly KubeObject[]) => {
-  const [told, asked]: [string[], ObjectKey[]] = [[], []];
+  const [published, requested]: [string[], ObjectKey[]] = [[], []];
   const context = contextOver(at.plane, cached as readonly Frozen<KubeObject>[], {concurrentEndpointSyncs: 1, endpointUpdatesBatchPeriod: 0});
   const loops = endpointsReconciler({
     ...context,
-    enqueue: key => void asked.push(key),
-    events: {normal() {}, warning: (_, reason, message) => void told.push(`${reason} ${message}`)},
+    enqueue: key => void requested.push(key),
+    events: {normal() {}, warning: (_, reason, message) => void published.push(`${reason} ${message}`)},
   }) as {services: Reconcile; leftovers: {reconcile: Reconcile}};
-  return {...loops, told, asked};
+  return {...loops, published, requested};
 };
 const key = {namespace, name: 'web'};
 
 test('the first look is at all there is, but for records of leaders, and deletes what has no service', async t => {
-  const at = await world(['namespace-controller']);
+  const at = await startEnvironment(['namespace-controller']);
   await using _ = at.plane;
   const left = await at.create(kinds.endpoints, {metadata: {name: 'web'}});
   const leader = await at.create(kinds.endpoints, {metadata: {name: 'leader', annotations: {'control-plane.alpha.plat.io/leader': '{}'}}});
-  const {services, leftovers, asked} = over(at, [left, leader]);
-  asked.length = 0;
+  const {services, leftovers, requested} = over(at, [left, leader]);
+  requested.length = 0;
 
   await leftovers.reconcile(singletonKey, attempt);
-  t.deepEqual(asked, [key]);
+  t.deepEqual(requested, [key]);
   await services(key, attempt);
   t.deepEqual((await at.list(kinds.endpoints)).map(({metadata}) => metadata?.name), ['leader']);
 });
 
 test('says why the object could not be written', async t => {
-  const at = await world(['namespace-controller']);
+  const at = await startEnvironment(['namespace-controller']);
   await using _ = at.plane;
   const service = await at.service('web');
   const stale = await at.create(kinds.endpoints, {metadata: {name: 'web', labels: {a: 'b'}}});
 
   const unaware = over(at, [service]);
   await t.throwsAsync(async () => unaware.services(key, attempt));
-  t.deepEqual(unaware.told, ['FailedToCreateEndpoint Failed to create endpoint for service default/web: endpoints "web" already exists']);
+  t.deepEqual(unaware.published, ['FailedToCreateEndpoint Failed to create endpoint for service default/web: endpoints "web" already exists']);
 
   await at.patch(kinds.endpoints, 'web', {metadata: {labels: {a: 'c'}}});
   const behind = over(at, [service, stale]);
   await t.throwsAsync(async () => behind.services(key, attempt));
-  t.regex(behind.told[0]!, /^FailedToUpdateEndpoint Failed to update endpoint default\/web: Operation cannot be fulfilled/);
+  t.regex(behind.published[0]!, /^FailedToUpdateEndpoint Failed to update endpoint default\/web: Operation cannot be fulfilled/);
 });
 
 test('a cache that does not know what was written last is waited for', async t => {
-  const at = await world(['namespace-controller']);
+  const at = await startEnvironment(['namespace-controller']);
   await using _ = at.plane;
   const service = await at.service('web');
-  const {services, told} = over(at, [service, await at.create(kinds.endpoints, {metadata: {name: 'web', labels: {a: 'b'}}})]);
+  const {services, published} = over(at, [service, await at.create(kinds.endpoints, {metadata: {name: 'web', labels: {a: 'b'}}})]);
   await services(key, attempt);
   const {resourceVersion} = (await at.endpoints()).metadata!;
 
   await t.throwsAsync(async () => services(key, attempt), {message: /^endpoints informer cache is out of date, resource version \d+ already processed for endpoints default\/web$/});
-  t.deepEqual(told, []);
+  t.deepEqual(published, []);
   t.is((await at.endpoints()).metadata?.resourceVersion, resourceVersion);
 });
 
 test('nothing is said of a namespace that goes, where nothing can be made', async t => {
-  const at = await world(['endpoints-controller']);
+  const at = await startEnvironment(['endpoints-controller']);
   await using _ = at.plane;
   await at.client.resource(kinds.namespaces).create({metadata: {name: 'going', finalizers: ['example.com/wait']}});
   await at.client.resource(kinds.services).create({metadata: {name: 'web', namespace: 'going'}, spec: {selector: {app: 'a'}, ports: [{port: 80}]}});
@@ -269,7 +269,7 @@ test('nothing is said of a namespace that goes, where nothing can be made', asyn
 });
 
 test('a service with more pods than one object holds has the others left out, and the object says so', async t => {
-  const at = await world(['namespace-controller']);
+  const at = await startEnvironment(['namespace-controller']);
   await using _ = at.plane;
   const service = await at.service('web');
   const pods = Array.from({length: 1001}, (___, i) => ({

@@ -2,9 +2,9 @@ import test from 'ava';
 import {desiredOf} from '#controllers/endpointslice-mirroring/desired.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
-import {world, type Endpoints, type Slice} from './backends.js';
+import {startEnvironment, type Endpoints, type Slice} from './backends.js';
 
-const start = (args: readonly string[] = []) => world(['endpointslice-mirroring-controller'], args);
+const start = (args: readonly string[] = []) => startEnvironment(['endpointslice-mirroring-controller'], args);
 
 const short = ({addressType, endpoints, ports}: Readonly<Slice>): string =>
   `${addressType} ${(endpoints ?? []).map(({addresses, conditions}) => `${conditions?.ready ? '' : '!'}${addresses.join('+')}`).join(' ')}: ${(ports ?? []).map(({name, port}) => `${name ? `${name}=` : ''}${port}`).join(' ')}`;
@@ -28,7 +28,7 @@ test('an object that somebody wrote is mirrored in a slice with its labels and a
     }),
   );
 
-  const [{metadata, addressType, endpoints: told, ports} = {} as Slice, ...rest] = await at.slices();
+  const [{metadata, addressType, endpoints: reported, ports} = {} as Slice, ...rest] = await at.slices();
   t.deepEqual(rest, []);
   t.regex(metadata!.name!, /^web-[a-z0-9]{5}$/);
   t.deepEqual(metadata!.labels, {team: 'x', 'plat.io/service-name': 'web', 'endpointslice.plat.io/managed-by': 'endpointslicemirroring-controller.plat.io'});
@@ -36,7 +36,7 @@ test('an object that somebody wrote is mirrored in a slice with its labels and a
   t.deepEqual(metadata!.ownerReferences, [{apiVersion: 'v1', kind: 'Endpoints', name: 'web', uid: object.metadata!.uid!, controller: true, blockOwnerDeletion: true}]);
   t.is(addressType, 'IPv4');
   t.deepEqual(ports, [{name: 'http', port: 80, protocol: 'TCP', appProtocol: 'http'}]);
-  t.deepEqual(told, [
+  t.deepEqual(reported, [
     {addresses: ['1.2.3.4'], conditions: {ready: true}, hostname: 'first', nodeName: 'node-1', targetRef},
     {addresses: ['1.2.3.5'], conditions: {ready: false}},
   ]);

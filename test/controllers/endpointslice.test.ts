@@ -11,11 +11,11 @@ import {naming} from '#src/api/naming.js';
 import type {KubeObject, Node} from '#src/api/types.js';
 import {noMeter, type Labels} from '#src/base/meter.js';
 import type {Reconcile} from '#src/runtime/controller.js';
-import {aNode, podStatus, world, type Behind, type Slice} from './backends.js';
+import {aNode, podStatus, startEnvironment, type Behind, type Slice} from './backends.js';
 import {attempt, contextOver} from './context.js';
 import {namespace} from './workloads.js';
 
-const start = (args: readonly string[] = []) => world(['endpointslice-controller'], args);
+const start = (args: readonly string[] = []) => startEnvironment(['endpointslice-controller'], args);
 const key = {namespace, name: 'web'};
 
 /** A slice in short: `IPv4 10.0.0.1 !10.0.0.2 ~10.0.0.3: http=80`, where `!` marks who is not ready, `~` who serves while going. */
@@ -90,11 +90,11 @@ test('a service has one slice that tells there is nobody, and the same one tells
   t.deepEqual(placeholder!.metadata!.annotations, {'endpoints.plat.io/last-change-trigger-time': '2026-01-01T00:00:00Z'});
 
   const pod = await at.run('a', {spec: {hostname: 'first', subdomain: 'web'}});
-  const [told, ...rest] = await at.slices();
+  const [published, ...rest] = await at.slices();
   t.deepEqual(rest, []);
-  t.is(told!.metadata!.name, placeholder!.metadata!.name);
-  t.deepEqual(told!.ports, [{name: '', port: 8080, protocol: 'TCP'}]);
-  t.deepEqual(told!.endpoints, [
+  t.is(published!.metadata!.name, placeholder!.metadata!.name);
+  t.deepEqual(published!.ports, [{name: '', port: 8080, protocol: 'TCP'}]);
+  t.deepEqual(published!.endpoints, [
     {
       addresses: ['10.0.0.1'],
       conditions: {ready: true, serving: true, terminating: false},
@@ -113,7 +113,7 @@ test('a service has one slice that tells there is nobody, and the same one tells
 const named = (port: number) => ({containers: [{name: 'c', image: 'example.com/app:1', ports: [{name: 'http', containerPort: port}]}]});
 const ports = [{name: 'web', port: 80, targetPort: 'http'}];
 
-const told = [
+const published = [
   ['who is not ready', {}, [{ready: false}], ['IPv4 !10.0.0.1: 8080']],
   ['all as ready, if the service wants it so, those too whose node is not known', {publishNotReadyAddresses: true}, [{ready: false, node: 'unknown'}], ['IPv4 10.0.0.1: 8080']],
   ['nobody without an address, nobody who has ended', {}, [{ips: []}, {phase: 'Failed'}, {phase: 'Succeeded'}], ['IPv4 : ']],
@@ -127,17 +127,17 @@ const told = [
 test('slices tell what the service asks for', async t => {
   const at = await start();
   await using _ = at.plane;
-  for (const [i, [, service, pods]] of told.entries()) {
+  for (const [i, [, service, pods]] of published.entries()) {
     const labels = {app: `case-${i}`};
     for (const [j, pod] of pods.entries()) await at.run(`pod-${i}-${j}`, {labels, ...(pod as Behind)});
     await at.service(`case-${i}`, {selector: labels, ...service} as object);
   }
 
-  for (const [i, [what, , , expected]] of told.entries()) t.deepEqual(shown(await at.slices(`case-${i}`)), [...expected], what);
+  for (const [i, [what, , , expected]] of published.entries()) t.deepEqual(shown(await at.slices(`case-${i}`)), [...expected], what);
 });
 
 test('a service of two families has slices of each, and of one family only its own', async t => {
-  const at = await world(['endpointslice-controller'], [], ['--service-cluster-ip-range=10.96.0.0/16,fd00:1::/108']);
+  const at = await startEnvironment(['endpointslice-controller'], [], ['--service-cluster-ip-range=10.96.0.0/16,fd00:1::/108']);
   await using _ = at.plane;
   await at.service('web', {ipFamilyPolicy: 'RequireDualStack', ipFamilies: ['IPv4', 'IPv6']});
   await at.service('four');
@@ -156,7 +156,7 @@ test('a pod that goes serves on until it is not ready any more', async t => {
   await at.run('a');
   await at.remove(kinds.pods, 'a', {gracePeriodSeconds: 30});
   t.deepEqual((await at.slices())[0]!.endpoints[0]!.conditions, {ready: false, serving: true, terminating: true});
-  await at.tell('a', {ready: false});
+  await at.setStatus('a', {ready: false});
   t.deepEqual((await at.slices())[0]!.endpoints[0]!.conditions, {ready: false, serving: false, terminating: true});
 });
 
@@ -276,7 +276,7 @@ test('a service that asks for it has its ready pods meant for callers that are n
 });
 
 test('a cache that has not seen the last writes is waited for, and one pod more changes one slice among many', async t => {
-  const at = await world(['namespace-controller']);
+  const at = await startEnvironment(['namespace-controller']);
   await using _ = at.plane;
   const service = await at.service('web');
   const pods = Array.from({length: 1000}, (___, i) => ({
@@ -373,7 +373,7 @@ for (const [what, unchanged, written, expected] of [
 }
 
 test('a service that asks for shares of zones gets hints, keeps them while zones have enough, and says when it loses them', async t => {
-  const at = await world(['endpointslice-controller']);
+  const at = await startEnvironment(['endpointslice-controller']);
   await using _ = at.plane;
   await at.remove(kinds.nodes, 'node-1');
   for (const zone of ['x', 'y']) await at.node(`node-${zone}`, {zone});

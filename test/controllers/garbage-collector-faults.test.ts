@@ -32,20 +32,20 @@ const ref = ({metadata}: KubeObject, rest: Partial<OwnerReference> = {}): OwnerR
 
 /** The collector alone over a real server, with a client of its own that can be made to fail. */
 const collecting = async (t: ExecutionContext, managerOptions: Partial<ManagerOptions> = {}, server = startServer({garbageCollector: true})) => {
-  const world = startManager(t, [garbageCollector], {options, ...managerOptions}, server);
-  const maps = world.client.resource(kinds.configMaps);
+  const env = startManager(t, [garbageCollector], {options, ...managerOptions}, server);
+  const maps = env.client.resource(kinds.configMaps);
   const create = async (name: string, ownerReferences: OwnerReference[] = [], metadata: KubeObject['metadata'] = {}): Promise<ConfigMap> => {
     const created = await maps.create({metadata: {namespace, name, ownerReferences, ...metadata}});
-    await world.clock.drain();
+    await env.clock.drain();
     return created;
   };
   const remove = async (name: string, propagationPolicy: 'Background' | 'Foreground' | 'Orphan' = 'Background') => {
     await maps.delete(name, {namespace, propagationPolicy});
-    await world.clock.drain();
+    await env.clock.drain();
   };
   const names = async () => (await maps.list({namespace})).items.map(({metadata}) => metadata!.name);
-  await world.start();
-  return {...world, maps, create, remove, names};
+  await env.start();
+  return {...env, maps, create, remove, names};
 };
 
 const taken = (times: number) => Array.from({length: times}, () => conflict({group: '', resource: 'configmaps'}, 'owner'));
@@ -268,10 +268,10 @@ test('the collector begins after half a minute although a kind cannot be listed'
 test('a server that does not tell what it serves is asked again after half a minute', async t => {
   const {clock, own, start, names, create, remove} = await (async () => {
     const server = startServer({garbageCollector: true});
-    const world = startManager(t, [garbageCollector], {options}, server);
-    const maps = world.client.resource(kinds.configMaps);
+    const env = startManager(t, [garbageCollector], {options}, server);
+    const maps = env.client.resource(kinds.configMaps);
     return {
-      ...world,
+      ...env,
       create: (name: string, ownerReferences: OwnerReference[] = []) => maps.create({metadata: {namespace, name, ownerReferences}}),
       remove: (name: string) => maps.delete(name, {namespace}),
       names: async () => (await maps.list({namespace})).items.map(({metadata}) => metadata!.name),

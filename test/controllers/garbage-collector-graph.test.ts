@@ -21,44 +21,44 @@ const object = (name: string, ownerReferences: readonly Owner[] = [], metadata: 
 
 /** A graph, and what it asked for since it was last looked. */
 const watching = () => {
-  const heard: string[] = [];
-  const say = (what: string) => ({identity: {name, kind}}: Node) => void heard.push(`${what} ${kind} ${name}`);
+  const calls: string[] = [];
+  const record = (what: string) => ({identity: {name, kind}}: Node) => void calls.push(`${what} ${kind} ${name}`);
   const graph = new Graph(new AbsentOwners(), {
-    attemptToDelete: say('suspect'),
-    attemptToDeleteLater: say('later'),
-    attemptToOrphan: say('orphan'),
-    ownerInOtherNamespace: (dependent, {name}) => heard.push(`${dependent.identity.name} strayed from ${name}`),
+    attemptToDelete: record('suspect'),
+    attemptToDeleteLater: record('later'),
+    attemptToOrphan: record('orphan'),
+    ownerInOtherNamespace: (dependent, {name}) => calls.push(`${dependent.identity.name} strayed from ${name}`),
   });
   const saw = (seen: Frozen<KubeObject>, kind: Pick<Identity, 'apiVersion' | 'kind'> = pod) => graph.processChange({type: 'added', object: seen, initial: false}, kind);
   const changed = (seen: Frozen<KubeObject>, old: Frozen<KubeObject>, kind: Pick<Identity, 'apiVersion' | 'kind'> = pod) => graph.processChange({type: 'updated', object: seen, old}, kind);
   const lost = (seen: Frozen<KubeObject>, kind: Pick<Identity, 'apiVersion' | 'kind'> = pod) => graph.processChange({type: 'deleted', object: seen, tombstone: false}, kind);
-  return {graph, saw, changed, lost, heard: () => heard.splice(0)};
+  return {graph, saw, changed, lost, calls: () => calls.splice(0)};
 };
 const ownerKind = {apiVersion: 'v1', kind: 'Owner'};
 const anOwner = (name: string, metadata: Frozen<KubeObject['metadata']> = {}) => object(name, [], {uid: 'u', ...metadata});
 
 test('an owner that nobody has seen is worth one look, those who agree on it none', t => {
-  const {graph, saw, heard} = watching();
+  const {graph, saw, calls} = watching();
   saw(object('a', [owner('o')]));
   saw(object('b', [owner('o')]));
 
-  t.deepEqual(heard(), ['suspect Owner o']);
+  t.deepEqual(calls(), ['suspect Owner o']);
   t.true(graph.get('u')?.virtual);
   t.is(graph.get('u')?.dependents.size, 2);
 });
 
 test('an owner that is found not to exist leaves the graph, is remembered, and its dependents are worth a look', t => {
-  const {graph, saw, heard} = watching();
+  const {graph, saw, calls} = watching();
   saw(object('a', [owner('o')]));
-  heard();
+  calls();
 
   graph.missing(identity('o'));
 
-  t.deepEqual(heard(), ['suspect Pod a']);
+  t.deepEqual(calls(), ['suspect Pod a']);
   t.is(graph.get('u'), undefined);
   t.true(graph.absent.has(identity('o')));
   graph.missing(identity('o'));
-  t.deepEqual(heard(), []);
+  t.deepEqual(calls(), []);
 });
 
 test('an owner that goes is remembered only if somebody may ask for it', t => {
@@ -75,57 +75,57 @@ test('an owner that goes is remembered only if somebody may ask for it', t => {
 });
 
 test('where dependents disagree on who a uid is, each opinion is tried in turn', t => {
-  const {graph, saw, heard} = watching();
+  const {graph, saw, calls} = watching();
   saw(object('a', [owner('o', {kind: 'B'})]));
   saw(object('b', [owner('o', {kind: 'C'})]));
   saw(object('c', [owner('o', {kind: 'A'})]));
-  t.deepEqual(heard(), ['suspect B o', 'suspect Pod b', 'suspect Pod c']);
+  t.deepEqual(calls(), ['suspect B o', 'suspect Pod b', 'suspect Pod c']);
 
   graph.missing(identity('o', {kind: 'B'}));
-  t.deepEqual(heard(), ['suspect Pod a', 'later C o']);
+  t.deepEqual(calls(), ['suspect Pod a', 'later C o']);
   t.true(graph.absent.has(identity('o', {kind: 'B'})));
   // Somebody else's answer about another opinion changes nothing but for those who hold it.
   graph.missing(identity('o', {kind: 'A'}));
-  t.deepEqual(heard(), ['suspect Pod c']);
+  t.deepEqual(calls(), ['suspect Pod c']);
   t.is(graph.get('u')?.identity.kind, 'C');
   graph.missing(identity('o', {kind: 'C'}));
-  t.deepEqual(heard(), ['suspect Pod b', 'later A o']);
+  t.deepEqual(calls(), ['suspect Pod b', 'later A o']);
 });
 
 test('an owner that is seen at last is who it is, and those who took it for another are worth a look', t => {
-  const {graph, saw, heard} = watching();
+  const {graph, saw, calls} = watching();
   saw(object('wrong', [owner('o', {kind: 'Other'})]));
   saw(object('right', [owner('o')]));
   saw(object('far', [owner('o')], {namespace: elsewhere}));
-  heard();
+  calls();
 
   saw(anOwner('o'), ownerKind);
 
-  t.deepEqual(heard(), ['suspect Pod wrong', 'far strayed from o', 'suspect Pod far']);
+  t.deepEqual(calls(), ['suspect Pod wrong', 'far strayed from o', 'suspect Pod far']);
   t.deepEqual([graph.get('u')?.identity, graph.get('u')?.virtual], [identity('o'), false]);
 });
 
 test('who names an owner wrongly that was seen is worth a look', t => {
-  const {saw, heard} = watching();
+  const {saw, calls} = watching();
   saw(anOwner('o'), ownerKind);
   saw(object('right', [owner('o')]));
-  t.deepEqual(heard(), []);
+  t.deepEqual(calls(), []);
 
   saw(object('wrong', [owner('other')]));
   saw(object('far', [owner('o')], {namespace: elsewhere}));
 
-  t.deepEqual(heard(), ['suspect Pod wrong', 'far strayed from o', 'suspect Pod far']);
+  t.deepEqual(calls(), ['suspect Pod wrong', 'far strayed from o', 'suspect Pod far']);
 });
 
 test('what was seen does not leave the graph because somebody looked for it elsewhere', t => {
-  const {graph, saw, heard} = watching();
+  const {graph, saw, calls} = watching();
   saw(object('wrong', [owner('o', {kind: 'Other'})]));
   saw(anOwner('o'), ownerKind);
   saw(object('right', [owner('o')]));
-  heard();
+  calls();
 
   graph.missing(identity('o', {kind: 'Other'}));
-  t.deepEqual(heard(), ['suspect Pod wrong']);
+  t.deepEqual(calls(), ['suspect Pod wrong']);
   t.truthy(graph.get('u'));
   t.true(graph.absent.has(identity('o', {kind: 'Other'})));
   t.false(graph.absent.has(identity('o')));
@@ -137,36 +137,36 @@ test('what was seen does not leave the graph because somebody looked for it else
 const dying = (finalizer: string) => ({deletionTimestamp: now, finalizers: [finalizer]});
 
 test('a deletion that begins with a finalizer of the collector is taken up once, whichever event tells of it', t => {
-  const {graph, saw, changed, heard} = watching();
+  const {graph, saw, changed, calls} = watching();
   saw(anOwner('o'), ownerKind);
   saw(object('a', [owner('o')]));
   changed(anOwner('o', dying('foregroundDeletion')), anOwner('o'), ownerKind);
-  t.deepEqual(heard(), ['suspect Pod a', 'suspect Owner o']);
+  t.deepEqual(calls(), ['suspect Pod a', 'suspect Owner o']);
   changed(anOwner('o', {...dying('foregroundDeletion'), labels: {}}), anOwner('o', dying('foregroundDeletion')), ownerKind);
-  t.deepEqual(heard(), []);
+  t.deepEqual(calls(), []);
 
   changed(anOwner('o', dying('orphan')), anOwner('o', dying('foregroundDeletion')), ownerKind);
-  t.deepEqual(heard(), ['orphan Owner o']);
+  t.deepEqual(calls(), ['orphan Owner o']);
 
   // It may be the first that is heard of the object at all.
   const late = watching();
   late.changed(anOwner('o', dying('foregroundDeletion')), anOwner('o', dying('foregroundDeletion')), ownerKind);
-  t.deepEqual(late.heard(), ['suspect Owner o']);
+  t.deepEqual(late.calls(), ['suspect Owner o']);
   t.true(late.graph.get('u')?.deletingDependents);
   t.true(graph.get('u')?.beingDeleted);
 });
 
 test('an owner that waits is worth a look when a dependent goes, parts from it, or holds it up no longer', t => {
   for (const leave of ['goes', 'parts', 'lets it'] as const) {
-    const {saw, changed, lost, heard} = watching();
+    const {saw, changed, lost, calls} = watching();
     saw(anOwner('o', dying('foregroundDeletion')), ownerKind);
     const child = object('a', [owner('o', {blockOwnerDeletion: true})]);
     saw(child);
-    heard();
+    calls();
     if (leave === 'goes') lost(child);
     else changed(object('a', leave === 'parts' ? [] : [owner('o')]), child);
 
-    t.deepEqual(heard(), ['suspect Owner o'], leave);
+    t.deepEqual(calls(), ['suspect Owner o'], leave);
   }
 });
 

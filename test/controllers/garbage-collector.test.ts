@@ -200,8 +200,8 @@ test.serial('what has no namespace owns objects of any', async t => {
 test.serial('what has no namespace cannot be owned by what has one, and is left alone', async t => {
   const {create} = await aFamily();
   const owner = await create('owner');
-  const nobody = {...owner, metadata: {...owner.metadata, name: 'nobody', uid: 'e0a46e6c-0000-4000-8000-000000000001'}};
-  await roles.create({metadata: {name: 'wrong', ownerReferences: [refTo(owner), refTo(nobody)]}, rules: []});
+  const missing = {...owner, metadata: {...owner.metadata, name: 'nobody', uid: 'e0a46e6c-0000-4000-8000-000000000001'}};
+  await roles.create({metadata: {name: 'wrong', ownerReferences: [refTo(owner), refTo(missing)]}, rules: []});
   await clock.advance(600_000);
 
   t.is((await roles.get('wrong')).metadata?.ownerReferences?.length, 2);

@@ -146,7 +146,7 @@ test('one value is compared with its target, or with a target for each of what r
   t.deepEqual(replicasForAverage(6_000n, 2_000n, 0, tolerances), {replicas: 3, average: 6_000n});
 });
 
-const usually: readonly [title: string, wish: [current: number, desired: number, min: number, max: number], past: readonly (readonly [secondsAgo: number, replicas: number])[], replicas: number, able: string, limited: string][] = [
+const usually: readonly [title: string, limits: [current: number, desired: number, min: number, max: number], past: readonly (readonly [secondsAgo: number, replicas: number])[], replicas: number, able: string, limited: string][] = [
   ['as wished', [3, 5, 1, 10], [], 5, 'ReadyForNewScale', 'False DesiredWithinRange'],
   ['no more than twice', [3, 9, 1, 10], [], 6, 'ReadyForNewScale', 'True ScaleUpLimit'],
   ['but four at least', [1, 9, 1, 10], [], 4, 'ReadyForNewScale', 'True ScaleUpLimit'],
@@ -174,7 +174,7 @@ interface Past {
   readonly recommended?: readonly (readonly [secondsAgo: number, replicas: number])[];
   readonly scaled?: readonly (readonly [secondsAgo: number, change: number])[];
 }
-const byBehaviour: readonly [title: string, rules: {up?: Rules; down?: Rules}, wish: [current: number, desired: number], past: Past, replicas: number, able: string, limited: string][] = [
+const byBehaviour: readonly [title: string, rules: {up?: Rules; down?: Rules}, limits: [current: number, desired: number], past: Past, replicas: number, able: string, limited: string][] = [
   ['so many pods in a period', {up: {...free, policies: [pods(4)]}}, [10, 50], {}, 14, 'ReadyForNewScale', 'True ScaleUpLimit'],
   ['so large a part, rounded up', {up: {...free, policies: [percent(25)]}}, [10, 50], {}, 13, 'ReadyForNewScale', 'True ScaleUpLimit'],
   ['the policy that allows more', {up: {...free, policies: [pods(4), percent(100)]}}, [10, 50], {}, 20, 'ReadyForNewScale', 'True ScaleUpLimit'],
@@ -218,12 +218,12 @@ test('selectors are shown with all their fields', t => {
 
 /** Metrics as some server beside the API server answers, by path; everything else is not there. */
 const sourcesOver = (answers: Readonly<Record<string, unknown>>) => {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const naming = namingOf('kubernetes');
   const client = clientOver(
     {
       async call({path}) {
-        asked.push(decodeURIComponent(path));
+        requested.push(decodeURIComponent(path));
         const body = answers[path.split('?')[0]!] ?? notFound({group: '', resource: 'x'}, 'y').status;
         return {status: 'code' in (body as object) ? 404 : 200, header: () => undefined, body};
       },
@@ -232,7 +232,7 @@ const sourcesOver = (answers: Readonly<Record<string, unknown>>) => {
     naming,
   );
   const clock = new VirtualClock();
-  return {asked, sources: metricSources(client, new Scales(client, clock), clock)};
+  return {requested, sources: metricSources(client, new Scales(client, clock), clock)};
 };
 const web = parseLabelSelector('app=web');
 const read = parseLabelSelector('verb=GET');
@@ -246,7 +246,7 @@ test('metrics of resources are summed over containers, and pods with a container
     {metadata: {name: 'p1', namespace: 'd'}, timestamp, window: '30s', containers: [container('c', {cpu: '100m'}), container('d', {memory: '1'})]},
     {metadata: {name: 'p2', namespace: 'd'}, timestamp, window: '30s', containers: [container('e', {cpu: '100m'})]},
   ];
-  const {asked, sources} = sourcesOver({'/apis/metrics.k8s.io/v1beta1/namespaces/d/pods': {items}});
+  const {requested, sources} = sourcesOver({'/apis/metrics.k8s.io/v1beta1/namespaces/d/pods': {items}});
   t.deepEqual(await sources.resource('cpu', 'd', web, ''), new Map([
     ['p0', {value: 1100n, timestamp: now, windowMs: 30_000}],
     ['p2', {value: 100n, timestamp: now, windowMs: 30_000}],
@@ -255,13 +255,13 @@ test('metrics of resources are summed over containers, and pods with a container
   t.deepEqual([...(await sources.resource('cpu', 'd', web, 'd')).keys()], ['p0']);
   t.deepEqual([...(await sources.resource('cpu', 'd', web, 'e')).keys()], ['p2']);
   await t.throwsAsync(sources.resource('cpu', 'e', web, ''), {message: /^unable to fetch metrics from resource metrics API: /});
-  t.is(asked[0], '/apis/metrics.k8s.io/v1beta1/namespaces/d/pods?labelSelector=app=web');
+  t.is(requested[0], '/apis/metrics.k8s.io/v1beta1/namespaces/d/pods?labelSelector=app=web');
 });
 
 test('metrics of pods and objects come from the best version there is', async t => {
   const root = '/apis/custom.metrics.k8s.io/v1beta2/namespaces/d';
   const discovered = {kind: 'APIGroupList', groups: [{name: 'networking.k8s.io', versions: [{groupVersion: 'networking.k8s.io/v1', version: 'v1'}]}, ...groupsWith('v1beta1', 'v1beta2').groups]};
-  const {asked, sources} = sourcesOver({
+  const {requested, sources} = sourcesOver({
     '/apis': discovered,
     '/api': {kind: 'APIVersions', versions: []},
     '/apis/networking.k8s.io/v1': {resources: [{name: 'ingresses', kind: 'Ingress', namespaced: true}]},
@@ -275,7 +275,7 @@ test('metrics of pods and objects come from the best version there is', async t 
   const ingress = {apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', name: 'main'};
 
   t.deepEqual([...(await sources.pods('qps', 'd', web, read))].map(([pod, {value, windowMs}]) => [pod, value, windowMs]), [['p0', 1500n, 20_000], ['p1', 2000n, 60_000]]);
-  t.true(asked.includes(`${root}/pods/*/qps?labelSelector=app=web&metricLabelSelector=verb=GET`));
+  t.true(requested.includes(`${root}/pods/*/qps?labelSelector=app=web&metricLabelSelector=verb=GET`));
   t.is(await sources.object('hits', 'd', ingress, read), 7000n);
   t.is(await sources.object('load', 'd', {apiVersion: 'v1', kind: 'Namespace', name: 'another'}, read), 3000n);
   await t.throwsAsync(sources.object('two', 'd', ingress, read), {message: /returned 2 results when we asked for exactly one$/});
@@ -283,9 +283,9 @@ test('metrics of pods and objects come from the best version there is', async t 
 
 test('metrics from outside are every value that is selected; servers that are not there are told of', async t => {
   const path = '/apis/external.metrics.k8s.io/v1beta1/namespaces/d/queue';
-  const {asked, sources} = sourcesOver({'/apis': {kind: 'APIGroupList', groups: []}, [path]: {items: [{value: '3'}, {value: '500m'}]}, '/apis/external.metrics.k8s.io/v1beta1/namespaces/d/none': {items: []}});
+  const {requested, sources} = sourcesOver({'/apis': {kind: 'APIGroupList', groups: []}, [path]: {items: [{value: '3'}, {value: '500m'}]}, '/apis/external.metrics.k8s.io/v1beta1/namespaces/d/none': {items: []}});
   t.deepEqual(await sources.external('queue', 'd', read), [3000n, 500n]);
-  t.deepEqual(asked, [`${path}?labelSelector=verb=GET`]);
+  t.deepEqual(requested, [`${path}?labelSelector=verb=GET`]);
   await t.throwsAsync(sources.external('none', 'd', read), {message: 'no metrics returned from external metrics API'});
   await t.throwsAsync(sources.pods('qps', 'd', web, read), {message: 'unable to fetch metrics from custom metrics API: no custom metrics API (custom.metrics.k8s.io) registered'});
   await t.throwsAsync(sourcesOver({'/apis': groupsWith('v2')}).sources.pods('qps', 'd', web, read), {message: 'unable to fetch metrics from custom metrics API: no known available metric versions found'});

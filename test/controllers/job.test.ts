@@ -10,7 +10,7 @@ import type {Pod} from '#src/api/pod.js';
 import {serviceUnavailable} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import {startServer, type TestApiServer} from '#test/fixtures/server.js';
-import {alone, aPlaneWith, aTemplate, hands, type Hands} from './workloads.js';
+import {alone, aPlaneWith, aTemplate, actionsOn, type PlaneActions} from './workloads.js';
 
 type Spec = NonNullable<Job['spec']>;
 
@@ -22,7 +22,7 @@ const aJob = (name: string, {restartPolicy = 'Never', ...spec}: Partial<Spec> & 
   return {metadata: {name}, spec: {template: {...template, spec: {...pod!, restartPolicy}}, ...spec}};
 };
 
-const played = <A extends Hands>(at: A) => {
+const played = <A extends PlaneActions>(at: A) => {
   /** Lets the controller see several changes at once, as it likes to. */
   const batch = (seconds = 1) => at.clock.advance(seconds * 1000);
   /** Plays the node: the pod has ended, its containers with a code. */
@@ -41,22 +41,22 @@ const played = <A extends Hands>(at: A) => {
     );
   const job = (name = 'work') => at.get(kinds.jobs, name);
   const status = async (name = 'work') => (await job(name)).status!;
-  const conditions = async (name = 'work') => ((await status(name)).conditions ?? []).map(({type, status: said, reason = ''}) => `${type}=${said} ${reason}`.trim());
+  const conditions = async (name = 'work') => ((await status(name)).conditions ?? []).map(({type, status: output, reason = ''}) => `${type}=${output} ${reason}`.trim());
   const active = async (name = 'work') => (await at.podsOf(name)).filter(({metadata, status: {phase} = {}}) => !metadata?.deletionTimestamp && phase !== 'Succeeded' && phase !== 'Failed');
   const byIndex = async (index: number, name = 'work') => (await active(name)).find(({metadata}) => metadata?.annotations?.[indexKey] === String(index))!;
   return {...at, batch, ends, job, status, conditions, active, byIndex};
 };
 
-const world = async (t: ExecutionContext, server?: TestApiServer) => played(await alone(t, [jobController], {concurrentJobSyncs: 5, maxWaitingPods: 0}, server));
+const startEnvironment = async (t: ExecutionContext, server?: TestApiServer) => played(await alone(t, [jobController], {concurrentJobSyncs: 5, maxWaitingPods: 0}, server));
 
 /** With all that belongs to a plane. */
-const planeWorld = async (controllers: readonly string[] = []) => {
+const startOnPlane = async (controllers: readonly string[] = []) => {
   const plane = await aPlaneWith(['job-controller', ...controllers]);
-  return {plane, ...played(hands(plane))};
+  return {plane, ...played(actionsOn(plane))};
 };
 
 test('a job runs a pod, counts it when it has succeeded, lets it go, and is complete', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work'));
 
   const [pod] = await at.podsOf('work');
@@ -83,7 +83,7 @@ test('a job runs a pod, counts it when it has succeeded, lets it go, and is comp
 });
 
 test('no more pods run at once than may, and none more than are still wanted', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {completions: 3, parallelism: 2}));
   const [first, second] = await at.active();
   t.is((await at.active()).length, 2);
@@ -104,7 +104,7 @@ test('no more pods run at once than may, and none more than are still wanted', a
 });
 
 test('what changes soon after one another is looked at together, but a new spec at once', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {completions: 4, parallelism: 1}));
   const [pod] = await at.active();
 
@@ -118,7 +118,7 @@ test('what changes soon after one another is looked at together, but a new spec 
 });
 
 test('without a number of completions one success is enough, once the other pods have ended', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {parallelism: 3}));
   const [first, second, third] = await at.active();
 
@@ -134,7 +134,7 @@ test('without a number of completions one success is enough, once the other pods
 });
 
 test('more pods go when fewer may run, those first that have come least far', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {completions: 9, parallelism: 3}));
   const [first, ...others] = await at.active();
   await at.runs(first!);
@@ -150,7 +150,7 @@ test('more pods go when fewer may run, those first that have come least far', as
 });
 
 test('a pod that failed is replaced ten seconds later, then twenty, until the limit is exceeded', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {backoffLimit: 2}));
   for (const seconds of [10, 20]) {
     await at.ends((await at.active())[0]!, 1);
@@ -171,7 +171,7 @@ test('a pod that failed is replaced ten seconds later, then twenty, until the li
 });
 
 test('a success makes failures before it count no more for the wait', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {completions: 5, parallelism: 2}));
   const [first, second] = await at.active();
   await at.ends(first!, 1);
@@ -185,7 +185,7 @@ test('a success makes failures before it count no more for the wait', async t =>
 });
 
 test('the pods of a job that has failed are deleted and count as failed; it ends when the last is gone', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {backoffLimit: 0, completions: 2, parallelism: 2}));
   const [first, second] = await at.active();
   await at.patch(kinds.pods, second!.metadata!.name!, {metadata: {finalizers: [...second!.metadata!.finalizers!, 'example.com/hold']}});
@@ -208,7 +208,7 @@ for (const [backoffLimit, restarts, fails] of [
   [3, 3, true],
 ] as const) {
   test(`containers that were started ${restarts} times again ${fails ? 'exceed' : 'keep to'} a limit of ${backoffLimit}`, async t => {
-    const at = await world(t);
+    const at = await startEnvironment(t);
     await at.create(kinds.jobs, aJob('work', {backoffLimit, restartPolicy: 'OnFailure'}));
     const [pod] = await at.active();
     const container = {image: 'i', imageID: '', ready: true, state: {running: {}}};
@@ -220,7 +220,7 @@ for (const [backoffLimit, restarts, fails] of [
 }
 
 test('a job that is active for too long fails at its deadline, which may be moved', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {activeDeadlineSeconds: 100}));
   await at.patch(kinds.jobs, 'work', {spec: {activeDeadlineSeconds: 60}});
   await at.clock.advance(59_000);
@@ -234,7 +234,7 @@ test('a job that is active for too long fails at its deadline, which may be move
 });
 
 test('a suspended job loses its pods, which count as nothing, and begins its time anew when it is resumed', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {parallelism: 2, completions: 2, activeDeadlineSeconds: 50}));
   await at.batch();
   await at.patch(kinds.jobs, 'work', {spec: {suspend: true}});
@@ -256,7 +256,7 @@ test('a suspended job loses its pods, which count as nothing, and begins its tim
 });
 
 test('a job that is made suspended starts when it is resumed', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {suspend: true}));
   t.is((await at.status()).startTime, undefined);
   t.deepEqual(await at.conditions(), ['Suspended=True JobSuspended']);
@@ -269,7 +269,7 @@ test('a job that is made suspended starts when it is resumed', async t => {
 });
 
 test('the pods of an indexed job know their index, and each index succeeds once', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 5, parallelism: 5}));
   const pod = await at.byIndex(3);
   t.regex(pod.metadata!.name!, /^work-3-[a-z0-9]{5}$/);
@@ -294,7 +294,7 @@ test('the pods of an indexed job know their index, and each index succeeds once'
 });
 
 test('a name that is too long is cut so that the index stays', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   const name = 'a'.repeat(60);
   await at.create(kinds.jobs, aJob(name, {completionMode: 'Indexed', completions: 1, }));
 
@@ -303,7 +303,7 @@ test('a name that is too long is cut so that the index stays', async t => {
 });
 
 test('an indexed job grows and shrinks with both its numbers, and forgets indexes that are no more', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 4, parallelism: 4}));
   for (const index of [0, 3]) await at.ends(await at.byIndex(index));
   await at.batch(2);
@@ -319,7 +319,7 @@ test('an indexed job grows and shrinks with both its numbers, and forgets indexe
 });
 
 test('of two pods with one index one goes, and so does one without', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 2, parallelism: 2}));
   const pod = await at.byIndex(0);
   const {ownerReferences, labels} = pod.metadata!;
@@ -335,7 +335,7 @@ test('of two pods with one index one goes, and so does one without', async t => 
 });
 
 test('with a limit for each index, pods carry on the count of failures, and an index fails alone', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 2, parallelism: 2, backoffLimitPerIndex: 1}));
   const counts = 'batch.plat.io/job-index-failure-count';
   const first = await at.byIndex(0);
@@ -362,7 +362,7 @@ test('with a limit for each index, pods carry on the count of failures, and an i
 });
 
 test('each index waits on its own, and too many that failed end the job', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 5, parallelism: 3, backoffLimitPerIndex: 0, maxFailedIndexes: 1}));
   await at.ends(await at.byIndex(0), 1);
   await at.batch(2);
@@ -387,7 +387,7 @@ for (const [what, rules, code, more, conditions, failed] of [
   ['counts what no rule speaks of', [exits('Ignore', [7])], 1, {}, ['FailureTarget=True BackoffLimitExceeded', 'Failed=True BackoffLimitExceeded'], 1],
 ] as const) {
   test(`a policy of failures ${what}`, async t => {
-    const at = await world(t);
+    const at = await startEnvironment(t);
     await at.create(kinds.jobs, aJob('work', {backoffLimit: 0, podFailurePolicy: {rules: rules as unknown as NonNullable<Spec['podFailurePolicy']>['rules']}}));
     const [pod] = await at.active();
     await at.ends(pod!, code, more as unknown as NonNullable<Pod['status']>);
@@ -424,7 +424,7 @@ test('of the pods a job has too many of the youngest go, of those of an index al
 });
 
 test('a policy fails an index at once, and counts ignored failures of an index apart', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   const rules = [exits('FailIndex', [42]), exits('Ignore', [7])] as unknown as NonNullable<Spec['podFailurePolicy']>['rules'];
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 2, parallelism: 2, backoffLimitPerIndex: 3, podFailurePolicy: {rules}}));
   await at.ends(await at.byIndex(0), 42);
@@ -441,7 +441,7 @@ for (const [what, rule, succeed, message] of [
   ['a number of indexes', {succeededCount: 2}, [3, 1], 'Matched rules at index 1'],
 ] as const) {
   test(`a policy of success is met by ${what}, and the other pods are let go`, async t => {
-    const at = await world(t);
+    const at = await startEnvironment(t);
     await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 4, parallelism: 4, successPolicy: {rules: [{succeededIndexes: '0-3'}, rule]}}));
     await at.ends(await at.byIndex(succeed[0]));
     await at.batch(2);
@@ -458,7 +458,7 @@ for (const [what, rule, succeed, message] of [
 
 for (const [policy, atOnce] of [['TerminatingOrFailed', 1], ['Failed', 0]] as const) {
   test(`a pod on its way out is ${atOnce ? 'replaced at once' : 'replaced once it has failed'} under ${policy}`, async t => {
-    const at = await world(t);
+    const at = await startEnvironment(t);
     await at.create(kinds.jobs, aJob('work', {podReplacementPolicy: policy}));
     const [pod] = await at.active();
     await at.patch(kinds.pods, pod!.metadata!.name!, {metadata: {finalizers: [finalizer, 'example.com/hold']}});
@@ -477,7 +477,7 @@ for (const [policy, atOnce] of [['TerminatingOrFailed', 1], ['Failed', 0]] as co
 }
 
 test('a pod that somebody deletes counts as failed and is replaced', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work'));
   const [pod] = await at.active();
 
@@ -490,7 +490,7 @@ test('a pod that somebody deletes counts as failed and is replaced', async t => 
 });
 
 test('a job that another controller takes care of is left alone, and so are its pods', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {managedBy: 'example.com/other'}));
   await at.create(kinds.jobs, aJob('own', {managedBy: 'plat.io/job-controller'}));
   await at.batch(2);
@@ -501,7 +501,7 @@ test('a job that another controller takes care of is left alone, and so are its 
 });
 
 test('pods that nobody controls are adopted with the finalizer, and let go when they match no more', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.pods, {metadata: {name: 'mine', labels: {app: 'a'}}, spec: {...aTemplate().spec!, restartPolicy: 'Never'}});
   await at.create(kinds.pods, {metadata: {name: 'foreign', labels: {app: 'b'}, finalizers: [finalizer]}, spec: aTemplate().spec!});
   await at.create(kinds.jobs, aJob('work', {manualSelector: true, selector: {matchLabels: {app: 'a'}}}));
@@ -519,7 +519,7 @@ test('pods that nobody controls are adopted with the finalizer, and let go when 
 
 for (const propagationPolicy of ['Background', 'Foreground', 'Orphan'] as const) {
   test(`no finalizer is left behind when a job is deleted with the policy ${propagationPolicy}`, async t => {
-    const at = await planeWorld(['garbage-collector-controller']);
+    const at = await startOnPlane(['garbage-collector-controller']);
     await using _ = at.plane;
     await at.create(kinds.jobs, aJob('work', {parallelism: 2}));
     await at.remove(kinds.jobs, 'work', {propagationPolicy});
@@ -531,7 +531,7 @@ for (const propagationPolicy of ['Background', 'Foreground', 'Orphan'] as const)
 }
 
 test('a job in a namespace that ends says nothing of pods that cannot be made', async t => {
-  const at = await planeWorld();
+  const at = await startOnPlane();
   await using _ = at.plane;
   await at.client.resource(kinds.namespaces).create({metadata: {name: 'ending'}});
   await at.create(kinds.jobs, {...aJob('work', {parallelism: 0}), metadata: {name: 'work', namespace: 'ending'}});
@@ -544,7 +544,7 @@ test('a job in a namespace that ends says nothing of pods that cannot be made', 
 
 test('a controller that ends between counting a pod and letting it go leaves it to the next, which counts it once', async t => {
   const server = startServer();
-  const first = await world(t, server);
+  const first = await startEnvironment(t, server);
   await first.create(kinds.jobs, aJob('work', {completions: 2}));
   const [pod] = await first.active();
   const {uid} = pod!.metadata!;
@@ -555,7 +555,7 @@ test('a controller that ends between counting a pod and letting it go leaves it 
   first.stop();
   await first.clock.drain();
 
-  const second = await world(t, server);
+  const second = await startEnvironment(t, server);
   await second.batch(2);
 
   t.like(await second.status(), {uncountedTerminatedPods: {}, succeeded: 1, active: 1});
@@ -569,7 +569,7 @@ for (const [what, failures] of [
   ['has been let go', [undefined, serviceUnavailable('away')]],
 ] as const) {
   test(`a status that cannot be written when a pod ${what} is written later, and the pod counts once`, async t => {
-    const at = await world(t);
+    const at = await startEnvironment(t);
     await at.create(kinds.jobs, aJob('work', {completions: 2}));
     const [pod] = await at.active();
     await at.batch(2);
@@ -588,7 +588,7 @@ for (const [what, failures] of [
 }
 
 test('pods that cannot be made are tried one at a time, and later and later', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   at.own.always(call => (call === 'create pods' ? serviceUnavailable('full') : undefined));
   const tries = () => at.own.calls.filter(call => call === 'create pods').length;
   await at.create(kinds.jobs, aJob('work', {completions: 4, parallelism: 4}));
@@ -604,7 +604,7 @@ test('pods that cannot be made are tried one at a time, and later and later', as
 });
 
 test('a job whose pods cannot be deleted has not failed yet', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {backoffLimit: 0, completions: 2, parallelism: 2}));
   at.own.always(call => (call === 'delete pods' ? serviceUnavailable('away') : undefined));
   await at.ends((await at.active())[0]!, 1);
@@ -620,7 +620,7 @@ test('a job whose pods cannot be deleted has not failed yet', async t => {
 });
 
 test('of very many pods five hundred are made, and counted, at a time', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {completions: 510, parallelism: 510}));
   t.is((await at.status()).active, 500);
   await at.batch();
@@ -638,7 +638,7 @@ test('of very many pods five hundred are made, and counted, at a time', async t 
 });
 
 test('figures tell what was done', async t => {
-  const at = await world(t);
+  const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('elsewhere', {managedBy: 'example.com/other'}));
   const rules = [exits('Ignore', [7])] as unknown as NonNullable<Spec['podFailurePolicy']>['rules'];
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 2, parallelism: 2, backoffLimitPerIndex: 1, podFailurePolicy: {rules}}));

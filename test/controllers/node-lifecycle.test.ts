@@ -178,7 +178,7 @@ test('a queue whose rate is changed gives no more than before, and none at 0', a
 });
 
 const controllers = ['node-lifecycle-controller', 'serviceaccount-controller'];
-const aWorld = (nodes: number, ...args: string[]) => aPlane({nodes, controllers, controllerManagerArgs: args});
+const startEnvironment = (nodes: number, ...args: string[]) => aPlane({nodes, controllers, controllerManagerArgs: args});
 const nodesOf = (plane: NodesPlane) => plane.client().resource(kinds.nodes);
 const node = (plane: NodesPlane, name = 'plat-node-0') => nodesOf(plane).get(name);
 const stateKey = naming.subKey('simulation', 'state');
@@ -187,7 +187,7 @@ const taintsOf = async (plane: NodesPlane, name = 'plat-node-0') => ((await node
 const readyOf = async (plane: NodesPlane, name = 'plat-node-0') => (await node(plane, name)).status?.conditions?.find(({type}) => type === 'Ready');
 
 test('a node that falls silent becomes unknown, its pods not ready, and it is tainted; when it is back, all is well again', async t => {
-  await using plane = await aWorld(3);
+  await using plane = await startEnvironment(3);
   const {clock} = plane;
   await clock.advance(10_000);
   t.deepEqual(await taintsOf(plane), []);
@@ -205,8 +205,8 @@ test('a node that falls silent becomes unknown, its pods not ready, and it is ta
   t.true((await eventsOf(plane, 'plat-node-0')).includes('NodeNotReady: Node plat-node-0 status is now: NodeNotReady'));
   t.true((await eventsOf(plane, 'pod')).includes('NodeNotReady: Node is not ready'));
   const {items} = await plane.client().resource(kinds.coreEvents).list({namespace: 'default'});
-  const told = items.find(({source}) => source?.component === 'node-controller');
-  t.like(told?.involvedObject, {kind: 'Node', apiVersion: 'v1'});
+  const reported = items.find(({source}) => source?.component === 'node-controller');
+  t.like(reported?.involvedObject, {kind: 'Node', apiVersion: 'v1'});
 
   await run(plane, {name: 'late'});
   await clock.advance(1_000);
@@ -220,7 +220,7 @@ test('a node that falls silent becomes unknown, its pods not ready, and it is ta
 });
 
 test('the taint that evicts pods comes in the same look that finds a node silent', async t => {
-  await using plane = await aWorld(2);
+  await using plane = await startEnvironment(2);
   const {clock} = plane;
   await clock.advance(10_000);
   await switchTo(plane, 'stopped');
@@ -232,7 +232,7 @@ test('the taint that evicts pods comes in the same look that finds a node silent
 });
 
 test('a node that never says how it is is unknown after the time to start', async t => {
-  await using plane = await aWorld(1, '--node-startup-grace-period=20s');
+  await using plane = await startEnvironment(1, '--node-startup-grace-period=20s');
   const {clock} = plane;
   await nodesOf(plane).create({metadata: {name: 'mute', labels: {'plat.io/os': 'linux', 'beta.plat.io/os': 'x', 'plat.io/arch': 'arm64'}}});
   await clock.advance(20_000);
@@ -249,7 +249,7 @@ test('a node that never says how it is is unknown after the time to start', asyn
 });
 
 test('where all nodes fall silent none is given up, and each gets its time anew when the first is back', async t => {
-  await using plane = await aWorld(2);
+  await using plane = await startEnvironment(2);
   const {clock} = plane;
   await clock.advance(10_000);
   for (const name of ['plat-node-0', 'plat-node-1']) await switchTo(plane, 'stopped', name);
@@ -262,7 +262,7 @@ test('where all nodes fall silent none is given up, and each gets its time anew 
 });
 
 test('in a small zone that is half down no node is given up, and in another one at a time', async t => {
-  await using plane = await aWorld(6);
+  await using plane = await startEnvironment(6);
   const {clock} = plane;
   const names = Array.from({length: 6}, (_, index) => `plat-node-${index}`);
   for (const [index, name] of names.entries()) await nodesOf(plane).patch(name, 'merge', {metadata: {labels: {'topology.plat.io/zone': index < 4 ? 'a' : 'b'}}});
@@ -283,7 +283,7 @@ test('in a small zone that is half down no node is given up, and in another one 
 });
 
 test('a cordoned node and one under pressure take no pods', async t => {
-  await using plane = await aWorld(1);
+  await using plane = await startEnvironment(1);
   await nodesOf(plane).patch('plat-node-0', 'merge', {spec: {unschedulable: true}, metadata: {annotations: {[naming.subKey('simulation', 'pressure')]: 'DiskPressure'}}});
   await plane.clock.advance(1_000);
   t.deepEqual(await taintsOf(plane), ['disk-pressure:NoSchedule', 'unschedulable:NoSchedule']);

@@ -3,7 +3,7 @@ import {releasedClaims, uses} from '#controllers/persistentvolumeclaim-protectio
 import {kinds} from '#src/api/kinds.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import {isNotFound} from '#src/api/status.js';
-import {aPlaneWith, aTemplate, hands, namespace} from './workloads.js';
+import {aPlaneWith, aTemplate, actionsOn, namespace} from './workloads.js';
 
 const byName: Partial<PodSpec> = {volumes: [{name: 'v', persistentVolumeClaim: {claimName: 'c'}}]};
 const ofItsOwn: Partial<PodSpec> = {volumes: [{name: 'v', ephemeral: {volumeClaimTemplate: {spec: {}}}}]};
@@ -32,7 +32,7 @@ test('claims are looked at again when a pod has gone, has ended, was never place
 
 const start = async (...controllers: readonly string[]) => {
   const plane = await aPlaneWith(['persistentvolumeclaim-protection-controller', ...controllers]);
-  const at = hands(plane);
+  const at = actionsOn(plane);
   return {
     ...at,
     plane,

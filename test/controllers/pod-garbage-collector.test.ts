@@ -1,11 +1,11 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
-import {aPlaneWith, aTemplate, hands} from './workloads.js';
+import {aPlaneWith, aTemplate, actionsOn} from './workloads.js';
 
-const world = async (args: readonly string[] = [], controllers: readonly string[] = ['pod-garbage-collector-controller']) => {
+const startEnvironment = async (args: readonly string[] = [], controllers: readonly string[] = ['pod-garbage-collector-controller']) => {
   const plane = await aPlaneWith(controllers, args);
-  const at = hands(plane);
+  const at = actionsOn(plane);
   const pod = async (name: string, {node, finalizers = [], ...status}: {node?: string; finalizers?: string[]} & NonNullable<Pod['status']> = {}): Promise<Pod> => {
     await at.create(kinds.pods, {metadata: {name, labels: {app: 'a'}, finalizers}, spec: {...aTemplate().spec!, ...(node ? {nodeName: node} : {})}});
     return at.patch(kinds.pods, name, {status: {phase: 'Running', ...status}}, 'status');
@@ -20,7 +20,7 @@ const world = async (args: readonly string[] = [], controllers: readonly string[
 };
 
 test('of too many pods that have ended those go that were evicted, and then the oldest', async t => {
-  const at = await world(['--terminated-pod-gc-threshold=2']);
+  const at = await startEnvironment(['--terminated-pod-gc-threshold=2']);
   await using _ = at.plane;
   for (const [name, status] of [
     ['old', {phase: 'Succeeded'}],
@@ -38,7 +38,7 @@ test('of too many pods that have ended those go that were evicted, and then the 
 });
 
 test('without a threshold all stay', async t => {
-  const at = await world(['--terminated-pod-gc-threshold=0']);
+  const at = await startEnvironment(['--terminated-pod-gc-threshold=0']);
   await using _ = at.plane;
   await at.pod('ended', {phase: 'Succeeded'});
   await at.clock.advance(60_000);
@@ -47,7 +47,7 @@ test('without a threshold all stay', async t => {
 });
 
 test('pods of a node that is gone have failed, and are deleted once it had time to turn up', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.node('there', true);
   await at.pod('kept', {node: 'there'});
@@ -76,7 +76,7 @@ for (const [what, ready, taint, stays] of [
   ['is not ready', false, undefined, true],
 ] as const) {
   test(`a pod that is to go from a node that ${what} ${stays ? 'is left to the node' : 'goes at once'}`, async t => {
-    const at = await world();
+    const at = await startEnvironment();
     await using _ = at.plane;
     await at.node('n', ready, taint);
     await at.pod('going', {node: 'n'});
@@ -89,7 +89,7 @@ for (const [what, ready, taint, stays] of [
 }
 
 test('a pod that is to go and never had a node has failed and goes', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.pod('going', {finalizers: ['example.com/hold']});
   await at.remove(kinds.pods, 'going', {gracePeriodSeconds: 3600});

@@ -8,7 +8,7 @@ import {replicaReconciler} from '#controllers/shared/replicas.js';
 import type {Change} from '#informers/change.js';
 import {settled, type KeyedContext} from '#src/runtime/controller.js';
 import {attempt, contextOver} from './context.js';
-import {aPlaneWith, aTemplate, hands, namespace, type Hands} from './workloads.js';
+import {aPlaneWith, aTemplate, actionsOn, namespace, type PlaneActions} from './workloads.js';
 
 type ReplicaSet = ObjectOf<typeof kinds.replicaSets>;
 type Spec = NonNullable<ReplicaSet['spec']>;
@@ -18,17 +18,17 @@ const aSet = (name: string, {labels = {app: 'a'}, ...spec}: Partial<Spec> & {lab
   spec: {replicas: 2, selector: {matchLabels: {app: 'a'}}, template: aTemplate(labels), ...spec},
 });
 
-const world = async (args: readonly string[] = []) => {
+const startEnvironment = async (args: readonly string[] = []) => {
   const plane = await aPlaneWith(['replicaset-controller'], args);
-  return {plane, ...hands(plane)};
+  return {plane, ...actionsOn(plane)};
 };
 
-const set = (at: Pick<Hands, 'get'>, name = 'web') => at.get(kinds.replicaSets, name);
+const set = (at: Pick<PlaneActions, 'get'>, name = 'web') => at.get(kinds.replicaSets, name);
 const names = (pods: readonly Pod[]) => pods.map(({metadata}) => metadata?.name).sort();
 const orphan = (name: string, labels: Record<string, string> = {app: 'a'}): Pod => ({metadata: {name, labels}, spec: aTemplate().spec!});
 
 test('a new set gets its pods, each told of in an event, and says how many there are', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web'));
 
@@ -46,7 +46,7 @@ test('a new set gets its pods, each told of in an event, and says how many there
 });
 
 test('pods that become ready, and have other labels than the template, are counted', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web', {replicas: 3, labels: {app: 'a', tier: 'x'}}));
   const [first, second] = await at.podsOf('web');
@@ -58,7 +58,7 @@ test('pods that become ready, and have other labels than the template, are count
 });
 
 test('a set that is scaled up and down gets and loses pods, those first that do least', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web', {replicas: 2}));
   const [first, second] = await at.podsOf('web');
@@ -77,7 +77,7 @@ test('a set that is scaled up and down gets and loses pods, those first that do 
 
 test('the pod whose deletion costs least goes first, unless the gate is off', async t => {
   for (const [gate, goes] of [['true', 'cheap'], ['false', 'young']] as const) {
-    const at = await world([`--feature-gates=PodDeletionCost=${gate}`]);
+    const at = await startEnvironment([`--feature-gates=PodDeletionCost=${gate}`]);
     await using _ = at.plane;
     await at.create(kinds.pods, {...orphan('cheap'), metadata: {...orphan('cheap').metadata, annotations: {'controller.plat.io/pod-deletion-cost': '-1'}}});
     await at.clock.advance(100_000);
@@ -90,7 +90,7 @@ test('the pod whose deletion costs least goes first, unless the gate is off', as
 });
 
 test('of sets with the same owner, the pod goes that shares its node with most of their pods', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   const owner = await at.create(kinds.configMaps, {metadata: {name: 'owner'}});
   const owned = (name: string, tier: string, replicas: number): ReplicaSet => {
@@ -108,7 +108,7 @@ test('of sets with the same owner, the pod goes that shares its node with most o
 });
 
 test('a pod that fails, succeeds or is marked to be deleted is replaced', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web', {replicas: 3, template: {...aTemplate(), spec: {...aTemplate().spec!, nodeName: 'node'}}}));
   const [first, second, third] = await at.podsOf('web');
@@ -125,7 +125,7 @@ test('a pod that fails, succeeds or is marked to be deleted is replaced', async 
 });
 
 test('pods on their way out are not told of while the gate is off', async t => {
-  const at = await world(['--feature-gates=DeploymentReplicaSetTerminatingReplicas=false']);
+  const at = await startEnvironment(['--feature-gates=DeploymentReplicaSetTerminatingReplicas=false']);
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web'));
 
@@ -133,7 +133,7 @@ test('pods on their way out are not told of while the gate is off', async t => {
 });
 
 test('an orphan that matches is adopted, and what is too many then is deleted', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   for (const name of ['a', 'b', 'c']) await at.create(kinds.pods, orphan(name));
   await at.create(kinds.pods, orphan('stranger', {app: 'b'}));
@@ -150,7 +150,7 @@ test('an orphan that matches is adopted, and what is too many then is deleted', 
 });
 
 test('a pod that is labelled away is let go and replaced, and adopted again when it comes back', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web'));
   const [first] = await at.podsOf('web');
@@ -171,7 +171,7 @@ test('a pod that is labelled away is let go and replaced, and adopted again when
 });
 
 test('sets with the same selector never take pods from each other', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('one'));
   await at.create(kinds.replicaSets, aSet('two', {replicas: 3}));
@@ -181,7 +181,7 @@ test('sets with the same selector never take pods from each other', async t => {
 });
 
 test('a set that is being deleted makes no pods, but still counts them', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   const made = aSet('web');
   await at.create(kinds.replicaSets, {...made, metadata: {...made.metadata, finalizers: ['example.com/hold']}});
@@ -194,7 +194,7 @@ test('a set that is being deleted makes no pods, but still counts them', async t
 });
 
 test('a set that is made again under the same name starts clean', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web'));
   await at.client.resource(kinds.replicaSets).delete('web', {namespace});
@@ -206,7 +206,7 @@ test('a set that is made again under the same name starts clean', async t => {
 });
 
 test('a pod is available once it has been ready for as long as asked', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web', {replicas: 1, minReadySeconds: 10}));
   const [pod] = await at.podsOf('web');
@@ -219,7 +219,7 @@ test('a pod is available once it has been ready for as long as asked', async t =
 });
 
 test('pods that are refused are told of in an event and a condition, tried one at a time, later and later, until all is well', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web', {replicas: 5, template: {...aTemplate(), spec: {...aTemplate().spec!, serviceAccountName: 'missing'}}}));
   const refusal = /^pods "web-" is forbidden: error looking up service account default\/missing: serviceaccount "missing" not found$/;
@@ -240,7 +240,7 @@ test('pods that are refused are told of in an event and a condition, tried one a
 });
 
 test('in a namespace that ends nothing is tried again and nothing told', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   const namespaces = at.client.resource(kinds.namespaces);
   await namespaces.create({metadata: {name: 'ending'}, spec: {finalizers: ['example.com/hold']}});
@@ -260,7 +260,7 @@ test('in a namespace that ends nothing is tried again and nothing told', async t
 });
 
 test('no more than five hundred pods are made or deleted before they are seen', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web', {replicas: 502}));
   t.is((await at.podsOf('web')).length, 502);
@@ -274,7 +274,7 @@ test('no more than five hundred pods are made or deleted before they are seen', 
 });
 
 test('a set that asks for more pods than there are nodes for gets no more than may wait, and the rest once these have one', async t => {
-  const at = await world(['--max-waiting-pods=8']);
+  const at = await startEnvironment(['--max-waiting-pods=8']);
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web', {replicas: 2_147_483_647}));
   await at.clock.advance(60_000);
@@ -294,7 +294,7 @@ test('a set that asks for more pods than there are nodes for gets no more than m
 });
 
 /** The keeper over caches that stay as they are while the server goes on. */
-const overStaleCaches = (at: Awaited<ReturnType<typeof world>>, cached: Parameters<typeof contextOver>[1], changes: Partial<KeyedContext<WaitingPodsOptions>> = {}) => {
+const overStaleCaches = (at: Awaited<ReturnType<typeof startEnvironment>>, cached: Parameters<typeof contextOver>[1], changes: Partial<KeyedContext<WaitingPodsOptions>> = {}) => {
   const context = {...contextOver(at.plane, cached, {maxWaitingPods: 0}), ...changes};
   const keeper = replicaReconciler({kind: kinds.replicaSets, selecting: selecting<ReplicaSet>(({spec}) => spec?.selector), reportsTerminating: true}, context);
   return (name = 'web') => keeper({namespace, name}, attempt);
@@ -303,7 +303,7 @@ const overStaleCaches = (at: Awaited<ReturnType<typeof world>>, cached: Paramete
 /** A plane on which nothing keeps sets but the test. */
 const still = async () => {
   const plane = await aPlaneWith(['root-ca-certificate-publisher-controller']);
-  return {plane, ...hands(plane)};
+  return {plane, ...actionsOn(plane)};
 };
 
 test('what was made and is not seen yet is not made again, for five minutes', async t => {
@@ -344,14 +344,14 @@ test('a pod that becomes ready makes its set be looked at again when it has been
   const pod = {...orphan('a'), metadata: {...orphan('a').metadata, namespace, ownerReferences: [controllerRefTo(parent, kinds.replicaSets, at.client.naming)]}};
   const ready = {...pod, metadata: {...pod.metadata, resourceVersion: '2'}, status: {conditions: [{type: 'Ready', status: 'True'}]}};
   const listeners: ((change: Change) => void)[] = [];
-  const asked: unknown[] = [];
+  const requested: unknown[] = [];
   overStaleCaches(at, [parent], {
     listen: (_source, listener) => void listeners.push(listener as (change: Change) => void),
-    enqueue: ({name}, {afterMs} = {}) => void asked.push([name, afterMs]),
+    enqueue: ({name}, {afterMs} = {}) => void requested.push([name, afterMs]),
   });
   for (const listener of listeners) listener({type: 'updated', old: pod, object: ready});
 
-  t.deepEqual(asked, [['web', undefined], ['web', 11_000]]);
+  t.deepEqual(requested, [['web', undefined], ['web', 11_000]]);
 });
 
 test('a set that takes the name of one that is deleted expects nothing of it', async t => {

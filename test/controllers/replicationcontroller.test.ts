@@ -1,18 +1,18 @@
 import test from 'ava';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {aPlaneWith, aTemplate, hands} from './workloads.js';
+import {aPlaneWith, aTemplate, actionsOn} from './workloads.js';
 
 type ReplicationController = ObjectOf<typeof kinds.replicationControllers>;
 
 const aController = (name: string, replicas: number): ReplicationController => ({metadata: {name}, spec: {replicas, selector: {app: 'a'}, template: aTemplate()}});
 
-const world = async () => {
+const startEnvironment = async () => {
   const plane = await aPlaneWith(['replicationcontroller-controller', 'replicaset-controller']);
-  return {plane, ...hands(plane)};
+  return {plane, ...actionsOn(plane)};
 };
 
 test('a replication controller keeps its pods, and tells of them without those on their way out', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.replicationControllers, aController('web', 3));
   const [first, second] = await at.podsOf('web');
@@ -29,7 +29,7 @@ test('a replication controller keeps its pods, and tells of them without those o
 });
 
 test('a replication controller adopts an orphan, and leaves alone what a replica set controls', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.pods, {metadata: {name: 'orphan', labels: {app: 'a'}}, spec: aTemplate().spec!});
   await at.create(kinds.replicationControllers, aController('web', 1));

@@ -44,7 +44,7 @@ export const requestsOf = (plane: Plane, user?: UserInfo) => {
     create: async (parts: RequestParts) => resource.create(await aRequest(parts)),
     get: (name = 'req') => resource.get(name),
     names: async () => (await resource.list()).items.map(({metadata}) => metadata?.name).sort(),
-    async judge(type: 'Approved' | 'Denied', name = 'req') {
+    async setApproval(type: 'Approved' | 'Denied', name = 'req') {
       const csr = await resource.get(name);
       const conditions = [...(csr.status?.conditions ?? []), {type, status: 'True', reason: 'Test'}];
       return resource.update({...csr, status: {...csr.status, conditions}}, {subresource: 'approval'});

@@ -7,12 +7,12 @@ import {naming} from '#src/api/naming.js';
 import {quotaEvaluators} from '#src/model/quota/evaluators.js';
 import {recordingLog} from '#test/runtime/environment.js';
 import {aPlane} from './plane.js';
-import {aPlaneWith, aTemplate, hands, namespace} from './workloads.js';
+import {aPlaneWith, aTemplate, actionsOn, namespace} from './workloads.js';
 
 const start = async (...more: readonly string[]) => over(await aPlaneWith(['resourcequota-controller', ...more]));
 
 const over = (plane: Awaited<ReturnType<typeof aPlaneWith>>) => {
-  const at = hands(plane);
+  const at = actionsOn(plane);
   const {clock} = plane;
   const why = async (act: Promise<unknown>): Promise<string> => {
     try {
@@ -75,12 +75,12 @@ test('pods are charged as they are made, refused beyond the quota, and given bac
   const at = await start();
   await using _ = at.plane;
   await at.quota({pods: '2', 'requests.cpu': '500m', 'limits.memory': '1Gi'});
-  const asks = {requests: {cpu: '200m'}, limits: {memory: '300Mi', cpu: '1'}};
-  t.is(await at.pod('one', {}, asks), 'made');
-  t.is(await at.pod('two', {}, asks), 'made');
+  const demand = {requests: {cpu: '200m'}, limits: {memory: '300Mi', cpu: '1'}};
+  t.is(await at.pod('one', {}, demand), 'made');
+  t.is(await at.pod('two', {}, demand), 'made');
   t.deepEqual(await at.used(), {pods: '2', 'requests.cpu': '400m', 'limits.memory': '600Mi'});
 
-  t.is(await at.pod('three', {}, asks), 'pods "three" is forbidden: exceeded quota: q, requested: pods=1,requests.cpu=200m, used: pods=2,requests.cpu=400m, limited: pods=2,requests.cpu=500m');
+  t.is(await at.pod('three', {}, demand), 'pods "three" is forbidden: exceeded quota: q, requested: pods=1,requests.cpu=200m, used: pods=2,requests.cpu=400m, limited: pods=2,requests.cpu=500m');
   t.is(await at.pod('vague', {}, {requests: {cpu: '1m'}}), 'pods "vague" is forbidden: failed quota: q: must specify limits.memory for: c');
   t.deepEqual(await at.used(), {pods: '2', 'requests.cpu': '400m', 'limits.memory': '600Mi'});
   await at.runs('one', {phase: 'Succeeded', ready: false});
@@ -207,14 +207,14 @@ test('a quota that limits very much is looked at in steps, and nothing is rememb
   const evaluators = quotaEvaluators(naming('kubernetes'), () => false);
   const hard = Object.fromEntries(Array.from({length: 10_000}, (_, index) => [`count/things-${index}.example.com`, '1']));
   const quota = {metadata: {name: 'q', namespace}, spec: {hard: {...hard, pods: '1', secrets: '1', 'count/widgets.example.com': '1'}}};
-  const asked: string[] = [];
-  const work = evaluatorsOf(quota, {...evaluators, of: (group, resource) => (asked.push(resource), evaluators.of(group, resource))}, resource => ['secrets', 'widgets'].includes(resource));
+  const requested: string[] = [];
+  const work = evaluatorsOf(quota, {...evaluators, of: (group, resource) => (requested.push(resource), evaluators.of(group, resource))}, resource => ['secrets', 'widgets'].includes(resource));
   let steps = 0;
   let next = work.next();
   for (; !next.done; next = work.next()) steps++;
 
   t.true(steps >= 20);
-  t.deepEqual(asked, ['secrets', 'widgets']);
+  t.deepEqual(requested, ['secrets', 'widgets']);
   t.deepEqual((next.value as readonly {resource: string}[]).map(({resource}) => resource), ['pods', 'secrets', 'widgets']);
 });
 

@@ -2,7 +2,7 @@ import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {isNotFound} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
-import {refusal} from '#test/resources/world.js';
+import {refusal} from '#test/resources/environment.js';
 import {aPlane} from './plane.js';
 
 const namespace = 'default';

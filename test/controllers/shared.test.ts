@@ -43,7 +43,7 @@ const aPod = (name: string, labels: Record<string, string> = {app: 'a'}): Pod =>
 /** A plane without the controllers that would act on what a test sets up. */
 const quiet = () => aPlane({controllerManagerArgs: ['--controllers=serviceaccount-controller']});
 
-const worldOf = async (plane: Plane) => {
+const environmentOf = async (plane: Plane) => {
   const client = plane.client();
   const sets = client.resource(kinds.replicaSets);
   const pods = client.resource(kinds.pods);
@@ -57,7 +57,7 @@ const ownersOf = ({metadata}: KubeObject) => (metadata?.ownerReferences ?? []).m
 
 test('a parent adopts the orphans it selects, keeps what is its own, lets go what it does not select any more, and leaves the rest', async t => {
   await using plane = await quiet();
-  const {client, sets, pods, parent, claim, selector} = await worldOf(plane);
+  const {client, sets, pods, parent, claim, selector} = await environmentOf(plane);
   const other = await sets.create(aSet('other'));
   const owned = (by: ReplicaSet, pod: Pod): Pod => ({...pod, metadata: {...pod.metadata, ownerReferences: [controllerRefTo(by, kinds.replicaSets, client.naming)]}});
   const children = [
@@ -77,7 +77,7 @@ test('a parent adopts the orphans it selects, keeps what is its own, lets go wha
 
 test('a parent that is being deleted neither adopts nor lets go', async t => {
   await using plane = await quiet();
-  const {client, pods, parent, claim, selector} = await worldOf(plane);
+  const {client, pods, parent, claim, selector} = await environmentOf(plane);
   const going = {...parent, metadata: {...parent.metadata, deletionTimestamp: '2026-01-01T00:00:00Z'}};
   const children = [
     await pods.create(aPod('orphan')),
@@ -90,7 +90,7 @@ test('a parent that is being deleted neither adopts nor lets go', async t => {
 
 test('an orphan that is being deleted, fails the further condition, or is gone, is not adopted', async t => {
   await using plane = await quiet();
-  const {pods, parent, claim, selector} = await worldOf(plane);
+  const {pods, parent, claim, selector} = await environmentOf(plane);
   const orphan = await pods.create(aPod('orphan'));
   const going = {...orphan, metadata: {...orphan.metadata, deletionTimestamp: '2026-01-01T00:00:00Z'}};
 
@@ -101,7 +101,7 @@ test('an orphan that is being deleted, fails the further condition, or is gone, 
 
 test('an orphan that was made again is not adopted for its predecessor, and others are all the same', async t => {
   await using plane = await quiet();
-  const {pods, parent, claim, selector} = await worldOf(plane);
+  const {pods, parent, claim, selector} = await environmentOf(plane);
   const orphan = await pods.create(aPod('orphan'));
   const second = await pods.create(aPod('second'));
   const former = {...orphan, metadata: {...orphan.metadata, uid: 'another'}};
@@ -113,7 +113,7 @@ test('an orphan that was made again is not adopted for its predecessor, and othe
 
 test('finalizers come with the owner and go with it', async t => {
   await using plane = await quiet();
-  const {pods, parent, claim, selector} = await worldOf(plane);
+  const {pods, parent, claim, selector} = await environmentOf(plane);
   const finalizers = ['example.com/tracking'];
   await claim(parent, [await pods.create(aPod('orphan'))], {selector, finalizers});
   const adopted = await pods.get('orphan', {namespace});
@@ -127,7 +127,7 @@ test('finalizers come with the owner and go with it', async t => {
 
 test('before the first adoption the server is asked whether the parent is still the same and stays', async t => {
   await using plane = await quiet();
-  const {client, pods, sets, parent, claim, selector} = await worldOf(plane);
+  const {client, pods, sets, parent, claim, selector} = await environmentOf(plane);
   const {uid} = await pods.create(aPod('orphan')).then(({metadata}) => metadata!);
   const orphan = await pods.get('orphan', {namespace});
   const stale = {...parent, metadata: {...parent.metadata, uid: 'stale'}};
@@ -205,21 +205,21 @@ for (const [title, count, failing, mostAtOnce, batches, successes] of [
   });
 }
 
-const told = () => {
+const eventSink = () => {
   const events: string[] = [];
-  const say = (type: string) => (_: unknown, reason: string, message: string) => void events.push(`${type} ${reason} ${message}`);
-  return {events, recorder: {normal: say('Normal'), warning: say('Warning')}};
+  const record = (type: string) => (_: unknown, reason: string, message: string) => void events.push(`${type} ${reason} ${message}`);
+  return {events, recorder: {normal: record('Normal'), warning: record('Warning')}};
 };
 
 const controlOf = (plane: Plane) => {
-  const {events, recorder} = told();
+  const {events, recorder} = eventSink();
   const client = plane.client();
   return {events, control: podControl(kinds.replicaSets, {writer: kind => writerOf(client, kind), events: recorder, naming: client.naming})};
 };
 
 test('a pod is made as the template says, belongs to the parent, and is told of', async t => {
   await using plane = await quiet();
-  const {parent} = await worldOf(plane);
+  const {parent} = await environmentOf(plane);
   const {control, events} = controlOf(plane);
   const template = {metadata: {labels: {app: 'a'}, annotations: {note: 'x'}, finalizers: ['example.com/hold']}, spec: {containers: [container]}};
 
@@ -232,7 +232,7 @@ test('a pod is made as the template says, belongs to the parent, and is told of'
 
 test('a pod that cannot be made is told of, but not in a namespace that ends; a template without labels is refused', async t => {
   await using plane = await quiet();
-  const {client, parent} = await worldOf(plane);
+  const {client, parent} = await environmentOf(plane);
   const {control, events} = controlOf(plane);
   await client.resource(kinds.namespaces).create({metadata: {name: 'ending'}, spec: {finalizers: ['example.com/hold']}});
   await client.resource(kinds.namespaces).delete('ending');
@@ -247,7 +247,7 @@ test('a pod that cannot be made is told of, but not in a namespace that ends; a 
 
 test('a pod is deleted by name and UID and told of; one that is gone is only reported', async t => {
   await using plane = await quiet();
-  const {parent, pods} = await worldOf(plane);
+  const {parent, pods} = await environmentOf(plane);
   const {control, events} = controlOf(plane);
   const pod = await pods.create(aPod('a'));
 
@@ -416,25 +416,25 @@ const following = (minReadySeconds = 0) => {
     return {...made, metadata: {...made.metadata, uid: name}, spec: {...made.spec!, minReadySeconds}};
   };
   const [one, two] = [parent('one', 'a'), parent('two', 'b')];
-  const heard: string[] = [];
-  let tell: (change: Change<Pod>) => void = () => {};
+  const received: string[] = [];
+  let notify: (change: Change<Pod>) => void = () => {};
   const context = {
     naming: plat,
     lister: <T extends KubeObject>() => cacheOf([one, two]) as unknown as Cache<T>,
-    listen: <T extends KubeObject>(_source: Source<T>, listener: (change: Change<T>) => void) => void (tell = listener as unknown as typeof tell),
-    enqueue: ({name}: {readonly name: string}, {afterMs}: {readonly afterMs?: number} = {}) => void heard.push(afterMs === undefined ? name : `${name} in ${afterMs}`),
+    listen: <T extends KubeObject>(_source: Source<T>, listener: (change: Change<T>) => void) => void (notify = listener as unknown as typeof notify),
+    enqueue: ({name}: {readonly name: string}, {afterMs}: {readonly afterMs?: number} = {}) => void received.push(afterMs === undefined ? name : `${name} in ${afterMs}`),
   };
   watchPods<ReplicaSet>(context, {
     parents: kinds.replicaSets,
     selecting: selecting(({spec}) => spec?.selector),
-    created: key => void heard.push(`created ${key}`),
-    deleted: (key, pod) => void heard.push(`deleted ${key} ${pod.metadata?.name}`),
+    created: key => void received.push(`created ${key}`),
+    deleted: (key, pod) => void received.push(`deleted ${key} ${pod.metadata?.name}`),
     minReadySecondsOf: ({spec}) => spec?.minReadySeconds,
   });
   return (change: Change<Pod>) => {
-    heard.length = 0;
-    tell(change);
-    return [...heard];
+    received.length = 0;
+    notify(change);
+    return [...received];
   };
 };
 
@@ -456,7 +456,7 @@ const added = (pod: PodLook): Change<Pod> => ({type: 'added', object: looking(po
 const updated = (old: PodLook, pod: PodLook): Change<Pod> => ({type: 'updated', old: looking(old), object: looking({version: '2', ...pod})});
 const deleted = (pod: PodLook): Change<Pod> => ({type: 'deleted', object: looking(pod), tombstone: false});
 
-for (const [title, change, asks, minReadySeconds] of [
+for (const [title, change, enqueued, minReadySeconds] of [
   ['a new pod counts as made for its parent', added({owner: 'one'}), ['created default/one', 'one']],
   ['a new pod that is on its way out counts as deleted', added({owner: 'one', going: true}), ['deleted default/one p', 'one']],
   ['a new pod of a parent that is gone asks for nobody', added({owner: 'former one'}), []],
@@ -475,7 +475,7 @@ for (const [title, change, asks, minReadySeconds] of [
   ['a deleted pod counts as deleted', deleted({owner: 'one'}), ['deleted default/one p', 'one']],
   ['a deleted orphan asks for nobody', deleted({}), []],
 ] as const) {
-  test(`of pods: ${title}`, t => t.deepEqual(following(minReadySeconds)(change), [...asks]));
+  test(`of pods: ${title}`, t => t.deepEqual(following(minReadySeconds)(change), [...enqueued]));
 }
 
 const aParent = {metadata: {namespace, name: 'parent', uid: '1', annotations: {note: 'x'}}};
@@ -565,7 +565,7 @@ test('the history of a parent is what it owns or could adopt, the oldest first',
 
 test('the failures of several children are told as one', async t => {
   await using plane = await quiet();
-  const {claim, pods, parent, selector} = await worldOf(plane);
+  const {claim, pods, parent, selector} = await environmentOf(plane);
   const orphans = [await pods.create(aPod('a')), await pods.create(aPod('b'))];
   const stale = {...parent, metadata: {...parent.metadata, name: 'gone'}};
 

@@ -4,7 +4,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {aPlane} from './plane.js';
-import {aTemplate, hands, type Hands} from './workloads.js';
+import {aTemplate, actionsOn, type PlaneActions} from './workloads.js';
 
 type StatefulSet = ObjectOf<typeof kinds.statefulSets>;
 type Spec = NonNullable<StatefulSet['spec']>;
@@ -20,9 +20,9 @@ const aSet = (name = 'web', spec: Partial<Spec> = {}): StatefulSet => ({
 });
 
 /** A plane with these arguments, gates above all, for the server and the controller. */
-const world = async (args: readonly string[] = []) => {
+const startEnvironment = async (args: readonly string[] = []) => {
   const plane = await aPlane({apiserverArgs: args, controllers: ['serviceaccount-controller', 'statefulset-controller'], controllerManagerArgs: args});
-  const at = hands(plane);
+  const at = actionsOn(plane);
   const set = (name = 'web') => at.get(kinds.statefulSets, name);
   const change = (body: object, name = 'web') => at.patch(kinds.statefulSets, name, body);
   const isReady = ({status}: Pod) => status?.conditions?.some(condition => condition.type === 'Ready' && condition.status === 'True') ?? false;
@@ -56,7 +56,7 @@ test('the place of a pod is read from its name', t => {
 });
 
 test('pods come one after the other, each with its name, place and claims', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {replicas: 2, volumeClaimTemplates: [{metadata: {name: 'data', labels: {of: 'data'}}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}}}]}));
   t.deepEqual(await at.names(), ['web-0']);
@@ -98,7 +98,7 @@ test('pods come one after the other, each with its name, place and claims', asyn
 });
 
 test('all pods come and go at once where their order does not matter', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {replicas: 5, podManagementPolicy: 'Parallel', ordinals: {start: 7}}));
   t.deepEqual(await at.names(), ['web-10', 'web-11', 'web-7', 'web-8', 'web-9']);
@@ -109,7 +109,7 @@ test('all pods come and go at once where their order does not matter', async t =
 });
 
 test('pods go from the last on, each once the one before is gone, and none while one that stays does not work', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {replicas: 4}));
   t.deepEqual(await at.play(), ['web-0', 'web-1', 'web-2', 'web-3']);
@@ -129,7 +129,7 @@ test('pods go from the last on, each once the one before is gone, and none while
 });
 
 test('another first place makes pods before and takes pods away behind', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {replicas: 2, ordinals: {start: 2}}));
   await at.play();
@@ -142,7 +142,7 @@ test('another first place makes pods before and takes pods away behind', async t
 
 test('a pod whose work is over is made anew under its name', async t => {
   for (const phase of ['Failed', 'Succeeded']) {
-    const at = await world();
+    const at = await startEnvironment();
     await using _ = at.plane;
     await at.create(kinds.statefulSets, aSet());
     await at.play();
@@ -155,7 +155,7 @@ test('a pod whose work is over is made anew under its name', async t => {
 });
 
 test('a changed template replaces pods from the last on, one at a time, and the set is at it at the end', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet());
   await at.play();
@@ -174,7 +174,7 @@ test('a changed template replaces pods from the last on, one at a time, and the 
 });
 
 test('a return to an earlier template takes up its revision again', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet());
   await at.play();
@@ -194,7 +194,7 @@ test('a revision that says the same in other words is kept, unless the gate is o
     [true, [1]],
     [false, [1, 2]],
   ] as const) {
-    const at = await world([`--feature-gates=StatefulSetSemanticRevisionComparison=${gate}`]);
+    const at = await startEnvironment([`--feature-gates=StatefulSetSemanticRevisionComparison=${gate}`]);
     await using _ = at.plane;
     await at.create(kinds.statefulSets, aSet('web', {replicas: 1}));
     await at.play();
@@ -216,7 +216,7 @@ test('a revision that says the same in other words is kept, unless the gate is o
 });
 
 test('conditions that others set stay', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {replicas: 1}));
   const condition = {type: 'Mine', status: 'True', reason: 'Test', message: 'x'};
@@ -228,7 +228,7 @@ test('conditions that others set stay', async t => {
 });
 
 test('a set of none says so', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {replicas: 0}));
 
@@ -238,7 +238,7 @@ test('a set of none says so', async t => {
 });
 
 test('a pod of that name that belongs to somebody else is waited for without a word', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.pods, {metadata: {name: 'web-0'}, spec: image(1).spec!});
   await at.create(kinds.statefulSets, aSet('web', {replicas: 1}));
@@ -250,7 +250,7 @@ test('a pod of that name that belongs to somebody else is waited for without a w
 });
 
 test('places before the partition keep their template, also when they are made anew', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {updateStrategy: {type: 'RollingUpdate', rollingUpdate: {partition: 2}}}));
   await at.play();
@@ -269,7 +269,7 @@ test('places before the partition keep their template, also when they are made a
 });
 
 test('a partition beyond the last place replaces nothing', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {updateStrategy: {type: 'RollingUpdate', rollingUpdate: {partition: 9}}}));
   await at.play();
@@ -279,7 +279,7 @@ test('a partition beyond the last place replaces nothing', async t => {
 });
 
 test('pods are replaced when somebody deletes them where the set asks for that', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {updateStrategy: {type: 'OnDelete'}}));
   await at.play();
@@ -298,7 +298,7 @@ for (const [policy, maxUnavailable, gate, first] of [
   ['Parallel', 2, false, ['web-0 1', 'web-1 1', 'web-2 1', 'web-3 2']],
 ] as const) {
   test(`as many pods are replaced at once as may be unavailable: ${policy}, ${maxUnavailable}, gate ${gate}`, async t => {
-    const at = await world([`--feature-gates=MaxUnavailableStatefulSet=${gate}`]);
+    const at = await startEnvironment([`--feature-gates=MaxUnavailableStatefulSet=${gate}`]);
     await using _ = at.plane;
     await at.create(kinds.statefulSets, aSet('web', {replicas: 4, podManagementPolicy: policy, updateStrategy: {type: 'RollingUpdate', rollingUpdate: {maxUnavailable}}}));
     await at.play();
@@ -318,7 +318,7 @@ for (const [policy, gate, after] of [
   ['OrderedReady', true, ['web-0 1']],
 ] as const) {
   test(`a template that never worked is replaced no faster than one that did: ${policy}, gate ${gate}`, async t => {
-    const at = await world([`--feature-gates=MaxUnavailableStatefulSet=${gate}`]);
+    const at = await startEnvironment([`--feature-gates=MaxUnavailableStatefulSet=${gate}`]);
     await using _ = at.plane;
     await at.create(kinds.statefulSets, aSet('web', {podManagementPolicy: policy, updateStrategy: {type: 'RollingUpdate', rollingUpdate: {maxUnavailable: 2}}}));
     for (const name of await at.names()) await at.runs(name, {ready: false});
@@ -329,7 +329,7 @@ for (const [policy, gate, after] of [
 }
 
 test('pods that are unavailable count towards maxUnavailable, those of an older template too', async t => {
-  const at = await world(['--feature-gates=MaxUnavailableStatefulSet=true']);
+  const at = await startEnvironment(['--feature-gates=MaxUnavailableStatefulSet=true']);
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {replicas: 5, podManagementPolicy: 'Parallel', updateStrategy: {type: 'RollingUpdate', rollingUpdate: {maxUnavailable: 3}}}));
   await at.play();
@@ -342,7 +342,7 @@ test('pods that are unavailable count towards maxUnavailable, those of an older 
 
 for (const gate of [false, true]) {
   test(`a rollout waits until each new pod has been ready for long enough: gate ${gate}`, async t => {
-    const at = await world([`--feature-gates=MaxUnavailableStatefulSet=${gate}`]);
+    const at = await startEnvironment([`--feature-gates=MaxUnavailableStatefulSet=${gate}`]);
     await using _ = at.plane;
     await at.create(kinds.statefulSets, aSet('web', {replicas: 2, podManagementPolicy: 'Parallel', minReadySeconds: 10}));
     await at.play();
@@ -357,7 +357,7 @@ for (const gate of [false, true]) {
 }
 
 test('a surplus pod that is ready but not yet available goes at once when it is the only unavailable one', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {replicas: 2, minReadySeconds: 10}));
   await at.runs('web-0');
@@ -369,7 +369,7 @@ test('a surplus pod that is ready but not yet available goes at once when it is 
 });
 
 test('a pod counts and the next one comes once it has been ready for long enough', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {replicas: 2, minReadySeconds: 10}));
   await at.runs('web-0');
@@ -385,7 +385,7 @@ const withClaims = (policy: Spec['persistentVolumeClaimRetentionPolicy'], replic
     persistentVolumeClaimRetentionPolicy: policy!,
     volumeClaimTemplates: [{metadata: {name: 'data'}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}}}],
   });
-const ownersOf = async (at: Pick<Hands, 'get'>, name: string) =>
+const ownersOf = async (at: Pick<PlaneActions, 'get'>, name: string) =>
   ((await at.get(kinds.persistentVolumeClaims, name)).metadata?.ownerReferences ?? []).map(({kind, name: owner, controller}) => `${kind} ${owner} ${controller}`);
 
 for (const [whenDeleted, whenScaled, staying, going] of [
@@ -395,7 +395,7 @@ for (const [whenDeleted, whenScaled, staying, going] of [
   ['Delete', 'Delete', ['StatefulSet web true'], ['Pod web-1 true']],
 ] as const) {
   test(`claims belong to whom the policy says: deleted ${whenDeleted}, scaled ${whenScaled}`, async t => {
-    const at = await world();
+    const at = await startEnvironment();
     await using _ = at.plane;
     await at.create(kinds.statefulSets, withClaims({whenDeleted, whenScaled}));
     await at.play();
@@ -414,7 +414,7 @@ for (const [whenDeleted, whenScaled, staying, going] of [
 }
 
 test('a claim that somebody else controls is left to them, and said so', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   const other = {apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'x', controller: true};
   const {spec} = withClaims(undefined).spec!.volumeClaimTemplates![0]!;
@@ -431,7 +431,7 @@ test('a claim that somebody else controls is left to them, and said so', async t
 });
 
 test('a claim that was deleted while its pod waits is made anew', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, withClaims(undefined, 1));
   const before = (await at.get(kinds.persistentVolumeClaims, 'data-web-0')).metadata?.uid;
@@ -444,7 +444,7 @@ test('a claim that was deleted while its pod waits is made anew', async t => {
 });
 
 test('labels that tell the place of a pod are put back', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {replicas: 1}));
   await at.play();
@@ -456,7 +456,7 @@ test('labels that tell the place of a pod are put back', async t => {
 });
 
 test('a pod that cannot be made is told of', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   const {metadata, spec} = image(1);
   await at.create(kinds.statefulSets, aSet('web', {template: {metadata: metadata!, spec: {...spec!, serviceAccountName: 'none'}}}));
@@ -466,7 +466,7 @@ test('a pod that cannot be made is told of', async t => {
 });
 
 test('pods that outlive their set are taken over by the next, without a restart', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet());
   await at.play();
@@ -486,7 +486,7 @@ test('pods that outlive their set are taken over by the next, without a restart'
 });
 
 test('no more old revisions are kept than asked for, and none that a pod is of is dropped', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {replicas: 1, revisionHistoryLimit: 1}));
   for (const version of [2, 3, 4]) {
@@ -499,7 +499,7 @@ test('no more old revisions are kept than asked for, and none that a pod is of i
 });
 
 test('a set that is being deleted makes nothing and tells what is left', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, {...aSet(), metadata: {name: 'web', finalizers: ['example.com/wait']}});
   await at.play();

@@ -29,8 +29,8 @@ const conditionsOf = ({status}: StorageVersionMigration) => (status?.conditions 
 const versions = (stored: string) => ['v1', 'v2'].map(name => ({name, served: true, storage: name === stored, schema: {openAPIV3Schema: {type: 'object', properties: {size: {type: 'integer'}}}}}));
 
 test('objects of a custom resource are written anew in the version that is stored, but for those written since', async t => {
-  await using world = await migrating();
-  const {plane, post, patch, get} = world;
+  await using env = await migrating();
+  const {plane, post, patch, get} = env;
   await post(definitions, {metadata: {name: 'widgets.example.com'}, spec: {group: 'example.com', scope: 'Namespaced', names: {plural: 'widgets', kind: 'Widget'}, versions: versions('v1')}});
   await plane.clock.drain();
   const widgets = '/apis/example.com/v1/namespaces/default/widgets';
@@ -41,7 +41,7 @@ test('objects of a custom resource are written anew in the version that is store
   const revisions = async () => (await get(widgets)).json<{items: KubeObject[]}>().items.map(({metadata}) => metadata!.resourceVersion);
   const before = await revisions();
 
-  const done = await world.migrate('widgets');
+  const done = await env.migrate('widgets');
   t.deepEqual(conditionsOf(done), [['Running', 'False', 'StorageVersionMigrationInProgress', ''], ['Succeeded', 'True', 'StorageVersionMigrationSucceeded', '']]);
   const after = await revisions();
   t.deepEqual(before.map((revision, index) => revision === after[index]), [false, false, true]);
@@ -52,14 +52,14 @@ test('objects of a custom resource are written anew in the version that is store
 });
 
 test('a migration of what is not there fails after a while, and one of what cannot be written at once', async t => {
-  await using world = await migrating();
-  t.deepEqual(conditionsOf(await world.migrate('gadgets')), [['Failed', 'True', 'StorageVersionMigrationFailed', 'resource does not exist in discovery']]);
-  t.deepEqual(conditionsOf(await world.migrate('bindings', '')), [['Failed', 'True', 'StorageVersionMigrationFailed', 'resource "/v1, Resource=bindings" does not support discovery operations: [update patch list]']]);
+  await using env = await migrating();
+  t.deepEqual(conditionsOf(await env.migrate('gadgets')), [['Failed', 'True', 'StorageVersionMigrationFailed', 'resource does not exist in discovery']]);
+  t.deepEqual(conditionsOf(await env.migrate('bindings', '')), [['Failed', 'True', 'StorageVersionMigrationFailed', 'resource "/v1, Resource=bindings" does not support discovery operations: [update patch list]']]);
 });
 
 test('built-in resources are migrated as well, to no effect', async t => {
-  await using world = await migrating();
-  const before = (await world.get('/api/v1/namespaces')).json<{items: KubeObject[]}>().items.map(({metadata}) => metadata!.resourceVersion);
-  t.deepEqual(conditionsOf(await world.migrate('namespaces', '')).at(-1)?.slice(0, 2), ['Succeeded', 'True']);
-  t.deepEqual((await world.get('/api/v1/namespaces')).json<{items: KubeObject[]}>().items.map(({metadata}) => metadata!.resourceVersion), before);
+  await using env = await migrating();
+  const before = (await env.get('/api/v1/namespaces')).json<{items: KubeObject[]}>().items.map(({metadata}) => metadata!.resourceVersion);
+  t.deepEqual(conditionsOf(await env.migrate('namespaces', '')).at(-1)?.slice(0, 2), ['Succeeded', 'True']);
+  t.deepEqual((await env.get('/api/v1/namespaces')).json<{items: KubeObject[]}>().items.map(({metadata}) => metadata!.resourceVersion), before);
 });

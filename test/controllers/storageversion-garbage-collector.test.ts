@@ -7,7 +7,7 @@ import {serverIdentity} from '#src/controlplane/identity-lease.js';
 import {startWire, wire} from '#test/apiserver/wire.js';
 import {aPlane} from './plane.js';
 
-const telling = async (controllers: readonly string[] = []) => {
+const startWith = async (controllers: readonly string[] = []) => {
   const gates = '--feature-gates=StorageVersionAPI=true,APIServerIdentity=true';
   const plane = await aPlane({controllers, apiserverArgs: [gates, '--runtime-config=internal.apiserver.plat.io/v1alpha1=true'], controllerManagerArgs: [gates]});
   return {plane, ...wire(plane.api.handler), versions: plane.client().resource(kinds.storageVersions), leases: plane.client().resource(kinds.leases), [Symbol.asyncDispose]: () => plane.stop()};
@@ -15,24 +15,24 @@ const telling = async (controllers: readonly string[] = []) => {
 const identity = serverIdentity(hostname());
 
 test('a server tells in which versions it stores what it is built with, each kind of objects once', async t => {
-  await using world = await telling();
-  const {items} = await world.versions.list();
-  const told = new Map(items.map(({metadata, status}) => [metadata?.name, status]));
-  const of = (name: string) => told.get(name)?.storageVersions;
+  await using env = await startWith();
+  const {items} = await env.versions.list();
+  const reported = new Map(items.map(({metadata, status}) => [metadata?.name, status]));
+  const of = (name: string) => reported.get(name)?.storageVersions;
   t.deepEqual(of('core.pods'), [{apiServerID: identity, encodingVersion: 'v1', decodableVersions: ['v1'], servedVersions: ['v1']}]);
   t.deepEqual(of('core.events'), [{apiServerID: identity, encodingVersion: 'v1', decodableVersions: ['v1', 'events.plat.io/v1'], servedVersions: ['v1']}]);
-  t.false(told.has('events.plat.io.events'));
+  t.false(reported.has('events.plat.io.events'));
   t.deepEqual(of('autoscaling.horizontalpodautoscalers')?.[0]?.encodingVersion, 'autoscaling/v2');
   t.deepEqual(of('autoscaling.horizontalpodautoscalers')?.[0]?.servedVersions, ['autoscaling/v2', 'autoscaling/v1']);
-  t.false(told.has('authorization.plat.io.subjectaccessreviews'));
-  const {commonEncodingVersion, conditions} = told.get('core.pods')!;
+  t.false(reported.has('authorization.plat.io.subjectaccessreviews'));
+  const {commonEncodingVersion, conditions} = reported.get('core.pods')!;
   t.is(commonEncodingVersion, 'v1');
   t.like(conditions?.[0], {type: 'AllEncodingVersionsEqual', status: 'True', reason: 'CommonEncodingVersionSet', message: 'Common encoding version set'});
 });
 
 test('what somebody spoils is told again, beside what other servers say', async t => {
-  await using world = await telling();
-  const {versions, plane} = world;
+  await using env = await startWith();
+  const {versions, plane} = env;
   const other = {apiServerID: 'other', encodingVersion: 'v2', decodableVersions: ['v1', 'v2'], servedVersions: ['v1']};
   await versions.update({...(await versions.get('core.pods')), status: {storageVersions: [other], commonEncodingVersion: 'v2'}}, {subresource: 'status'});
   await versions.delete('core.nodes');
@@ -46,8 +46,8 @@ test('what somebody spoils is told again, beside what other servers say', async 
 });
 
 test('servers whose leases have gone, or never were, are taken out of storage versions', async t => {
-  await using world = await telling(['storageversion-garbage-collector-controller']);
-  const {versions, leases, plane} = world;
+  await using env = await startWith(['storageversion-garbage-collector-controller']);
+  const {versions, leases, plane} = env;
   const {naming, clock} = plane;
   const entry = (apiServerID: string, encodingVersion: string) => ({apiServerID, encodingVersion, decodableVersions: ['v1', 'v2'], servedVersions: []});
   await leases.create({metadata: {name: 'second', namespace: naming.systemNamespace, labels: {[naming.subKey('apiserver', 'identity')]: naming.component('apiserver')}}, spec: {}});
@@ -59,7 +59,7 @@ test('servers whose leases have gone, or never were, are taken out of storage ve
   const ids = async () => (await versions.get('core.pods')).status!.storageVersions!.map(({apiServerID}) => apiServerID);
   t.deepEqual(await ids(), [identity, 'second']);
   t.is((await versions.get('core.pods')).status!.commonEncodingVersion, undefined);
-  t.is((await world.get('/apis/internal.apiserver.plat.io/v1alpha1/storageversions/example.com.gone')).status, 404);
+  t.is((await env.get('/apis/internal.apiserver.plat.io/v1alpha1/storageversions/example.com.gone')).status, 404);
 
   await leases.delete('second', {namespace: naming.systemNamespace});
   await clock.drain();

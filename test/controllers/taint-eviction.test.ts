@@ -32,7 +32,7 @@ for (const [title, taints, tolerations, seconds] of [
   test(`a pod with ${title} stays for ${seconds} seconds`, t => t.is(toleratedSeconds(taints, tolerations), seconds));
 }
 
-const aWorld = () => aPlane({nodes: 2, controllers: ['taint-eviction-controller', 'serviceaccount-controller']});
+const startEnvironment = () => aPlane({nodes: 2, controllers: ['taint-eviction-controller', 'serviceaccount-controller']});
 const put = (plane: NodesPlane, taints: readonly object[], name = 'plat-node-0') => plane.client().resource(kinds.nodes).patch(name, 'merge', {spec: {taints}});
 const isThere = (plane: NodesPlane, name: string) => podNamed(plane, name).then(() => true, error => !isNotFound(error));
 const still = async (plane: NodesPlane, ...names: string[]) => (await Promise.all(names.map(async name => ((await isThere(plane, name)) ? [name] : [])))).flat();
@@ -40,7 +40,7 @@ const tolerant = (name: string, seconds?: number, more: Partial<BoundPod> = {}):
 const bad = {key: 'example.com/bad', effect: 'NoExecute'};
 
 test('a taint sends pods away at once, after their time, or never; and it says so', async t => {
-  await using plane = await aWorld();
+  await using plane = await startEnvironment();
   const {clock} = plane;
   await run(plane, {name: 'none', terminationGracePeriodSeconds: 30});
   await run(plane, tolerant('some', 60));
@@ -61,7 +61,7 @@ test('a taint sends pods away at once, after their time, or never; and it says s
 });
 
 test('a taint that goes in time changes nothing, and one that stays makes no second chance', async t => {
-  await using plane = await aWorld();
+  await using plane = await startEnvironment();
   const {clock} = plane;
   await run(plane, tolerant('pod', 60, {tolerations: [forSeconds('example.com/bad', 60), forSeconds('example.com/worse', 60)]}));
   await clock.advance(5_000);
@@ -82,7 +82,7 @@ test('a taint that goes in time changes nothing, and one that stays makes no sec
 });
 
 test('a pod that comes to a node that is tainted already goes as well, and one that comes under an old name begins anew', async t => {
-  await using plane = await aWorld();
+  await using plane = await startEnvironment();
   const {clock} = plane;
   await put(plane, [bad]);
   await run(plane, tolerant('pod', 60));
@@ -105,13 +105,13 @@ test('a pod that takes the name of one that was to go, before the controller loo
   const old = await run(plane, tolerant('pod', 60));
   const node = await put(plane, [bad]);
   const cache = new Cache<Pod>();
-  const told: string[] = [];
+  const reported: string[] = [];
   let hear: (change: Change<Pod>) => void = () => {};
   const context: ControllerContext = {
     ...contextOver(plane, [node], {}),
     lister: ((kind: Kind) => (kind === kinds.pods ? cache : contextOver(plane, [node], {}).lister(kinds.nodes))) as unknown as ControllerContext['lister'],
-    listen: ((kind: Kind, heard: typeof hear) => kind === kinds.pods && (hear = heard)) as unknown as ControllerContext['listen'],
-    events: {normal: (_, __, message) => void told.push(message), warning() {}},
+    listen: ((kind: Kind, received: typeof hear) => kind === kinds.pods && (hear = received)) as unknown as ControllerContext['listen'],
+    events: {normal: (_, __, message) => void reported.push(message), warning() {}},
   };
   const stop = new AbortController();
   const running = taintEviction(context)(stop.signal);
@@ -128,14 +128,14 @@ test('a pod that takes the name of one that was to go, before the controller loo
   await clock.advance(2_000);
 
   t.false(await isThere(plane, 'pod'));
-  t.deepEqual(told, ['Cancelling deletion of Pod default/pod', 'Marking for deletion Pod default/pod']);
+  t.deepEqual(reported, ['Cancelling deletion of Pod default/pod', 'Marking for deletion Pod default/pod']);
   stop.abort();
   await running;
 });
 
 for (const [title, seconds] of [['at once', undefined], ['after its time', 5]] as const) {
   test(`a pod that goes ${title} is marked once, and nothing is cancelled`, async t => {
-    await using plane = await aWorld();
+    await using plane = await startEnvironment();
     const {clock} = plane;
     const pod = tolerant('pod', seconds ?? 0);
     const nodes = plane.client().resource(kinds.nodes);
@@ -150,7 +150,7 @@ for (const [title, seconds] of [['at once', undefined], ['after its time', 5]] a
 }
 
 test('a pod that comes to tolerate the taint for ever stays', async t => {
-  await using plane = await aWorld();
+  await using plane = await startEnvironment();
   const {clock} = plane;
   await put(plane, [bad]);
   const {spec} = await run(plane, tolerant('pod', 60));
@@ -162,7 +162,7 @@ test('a pod that comes to tolerate the taint for ever stays', async t => {
 });
 
 test('a pod that cannot be deleted is tried again a few times, and anew when its node changes', async t => {
-  await using plane = await aWorld();
+  await using plane = await startEnvironment();
   const {clock} = plane;
   const roles = plane.client().resource(kinds.clusterRoles);
   const role = await roles.get('system:controller:node-controller');

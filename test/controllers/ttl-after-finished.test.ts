@@ -2,16 +2,16 @@ import test from 'ava';
 import type {Job} from '#controllers/shared/jobs.js';
 import {kinds} from '#src/api/kinds.js';
 import {wireTime} from '#src/api/time.js';
-import {aPlaneWith, aTemplate, hands} from './workloads.js';
+import {aPlaneWith, aTemplate, actionsOn} from './workloads.js';
 
 const aJob = (name: string, ttlSecondsAfterFinished?: number): Job => {
   const {spec, ...template} = aTemplate();
   return {metadata: {name}, spec: {template: {...template, spec: {...spec!, restartPolicy: 'Never'}}, ...(ttlSecondsAfterFinished === undefined ? {} : {ttlSecondsAfterFinished})}};
 };
 
-const world = async (controllers: readonly string[] = []) => {
+const startEnvironment = async (controllers: readonly string[] = []) => {
   const plane = await aPlaneWith(['ttl-after-finished-controller', ...controllers]);
-  const at = hands(plane);
+  const at = actionsOn(plane);
   /** Plays the controller of jobs: the job has ended just now, or at another time. */
   const ends = (name: string, type: 'Complete' | 'Failed' = 'Complete', time = wireTime(at.clock.now())) => {
     const why = {status: 'True', lastProbeTime: time, lastTransitionTime: time, reason: '', message: ''};
@@ -24,7 +24,7 @@ const world = async (controllers: readonly string[] = []) => {
 
 for (const type of ['Complete', 'Failed'] as const) {
   test(`a job that is ${type} is deleted as long after as it asks for`, async t => {
-    const at = await world();
+    const at = await startEnvironment();
     await using _ = at.plane;
     await at.create(kinds.jobs, aJob('timed', 100));
     await at.create(kinds.jobs, aJob('kept'));
@@ -39,7 +39,7 @@ for (const type of ['Complete', 'Failed'] as const) {
 }
 
 test('a time of zero is over at once', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.jobs, aJob('timed', 0));
   await at.ends('timed');
@@ -48,7 +48,7 @@ test('a time of zero is over at once', async t => {
 });
 
 test('a job that has ended may be given more time, or less, or all of it', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   for (const name of ['more', 'less', 'all']) {
     await at.create(kinds.jobs, aJob(name, 100));
@@ -67,7 +67,7 @@ test('a job that has ended may be given more time, or less, or all of it', async
 });
 
 test('a job that says to have ended in the future is kept until then, and for its time', async t => {
-  const at = await world();
+  const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.jobs, aJob('timed', 10));
   await at.ends('timed', 'Complete', wireTime(at.clock.now() + 60_000));
@@ -79,7 +79,7 @@ test('a job that says to have ended in the future is kept until then, and for it
 });
 
 test('the pods go before the job', async t => {
-  const at = await world(['job-controller', 'garbage-collector-controller']);
+  const at = await startEnvironment(['job-controller', 'garbage-collector-controller']);
   await using _ = at.plane;
   await at.create(kinds.jobs, aJob('timed', 10));
   const [pod] = await at.podsOf('timed');

@@ -47,11 +47,11 @@ type Look = (count: number) => number | Promise<number>;
 const looks: Readonly<Record<string, Look>> = {
   'a change of a node at daemon sets for other nodes'(count) {
     const sets = countingLister(several(count, index => ({...named(`set-${index}`), spec: {template: {spec: {containers: [], nodeSelector: {n: `${index}`}}}}})));
-    const heard: ((change: Change<Node>) => void)[] = [];
-    const asked: string[] = [];
-    watchNodes({naming, lister: () => sets as never, listen: (_: unknown, listener: unknown) => void heard.push(listener as never), enqueue: key => void asked.push(keyText(key))});
-    for (const hear of heard) hear({type: 'added', initial: false, object: {metadata: {name: 'node', labels: {n: '1', zone: 'a'}}} as Frozen<Node>});
-    return asked.join() === `${namespace}/set-1` ? sets.visits : NaN;
+    const received: ((change: Change<Node>) => void)[] = [];
+    const requested: string[] = [];
+    watchNodes({naming, lister: () => sets as never, listen: (_: unknown, listener: unknown) => void received.push(listener as never), enqueue: key => void requested.push(keyText(key))});
+    for (const hear of received) hear({type: 'added', initial: false, object: {metadata: {name: 'node', labels: {n: '1', zone: 'a'}}} as Frozen<Node>});
+    return requested.join() === `${namespace}/set-1` ? sets.visits : NaN;
   },
   'a budget at pods that it does not select'(count) {
     const pods = countingLister<Pod>(several(count, labelled));

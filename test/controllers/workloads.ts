@@ -18,10 +18,10 @@ export const aPlaneWith = (controllers: readonly string[], args: readonly string
 
 /** A bare server on which these controllers run, and nothing else does: days pass in no time. Their client can be made to fail. */
 export const alone = async (t: ExecutionContext, controllers: readonly Controller[], options: object = {}, server: TestApiServer = startServer()) => {
-  const world = startManager(t, controllers, {options: {...options}}, server);
-  await world.start();
-  const {own, meter, lines, stop} = world;
-  return {...hands({client: () => world.client, clock: world.clock}), own, meter, lines, stop};
+  const env = startManager(t, controllers, {options: {...options}}, server);
+  await env.start();
+  const {own, meter, lines, stop} = env;
+  return {...actionsOn({client: () => env.client, clock: env.clock}), own, meter, lines, stop};
 };
 
 /** The template of pods that pass every admission and that no scheduler touches. */
@@ -33,7 +33,7 @@ export const aTemplate = (labels: Record<string, string> = {app: 'a'}, image = '
 export const namespace = 'default';
 
 /** What a test does by hand on a plane: shorthand for its administrator's calls, each followed to its end. */
-export const hands = (plane: Pick<Plane, 'client'> & {readonly clock: VirtualClock}) => {
+export const actionsOn = (plane: Pick<Plane, 'client'> & {readonly clock: VirtualClock}) => {
   const client = plane.client();
   const {clock} = plane;
   const pods = client.resource(kinds.pods);
@@ -61,4 +61,4 @@ export const hands = (plane: Pick<Plane, 'client'> & {readonly clock: VirtualClo
     (await list(kinds.coreEvents)).filter(({involvedObject}) => involvedObject.name === name).map(({type, reason, message}) => `${type} ${reason} ${message}`);
   return {client, clock, pods, create, get, patch, remove, list, runs, podsOf, eventsOn};
 };
-export type Hands = ReturnType<typeof hands>;
+export type PlaneActions = ReturnType<typeof actionsOn>;

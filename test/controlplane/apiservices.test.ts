@@ -20,9 +20,9 @@ const label = 'plat-aggregator.plat.io/automanaged';
 const usual: readonly Served[] = [{group: 'apps', version: 'v1'}, {group: 'batch', version: 'v1'}, {group: 'batch', version: 'v9'}, {group: 'apiregistration', version: 'v1'}];
 
 const start = async (before: readonly ApiService[] = [], served = usual) => {
-  const world = startServer();
-  const {clock} = world;
-  const client = world.clientOf();
+  const env = startServer();
+  const {clock} = env;
+  const client = env.clientOf();
   const objects = client.resource(kinds.apiServices);
   for (const object of before) await objects.create(object);
   const stop = new AbortController();
@@ -32,7 +32,7 @@ const start = async (before: readonly ApiService[] = [], served = usual) => {
   await loops.run(autoregisterLoop({served, withDefinitions: false, naming: words}));
   await clock.drain();
   const names = async () => (await objects.list()).items.map(({metadata}) => metadata?.name);
-  return {...world, objects, names, loops, metrics, [Symbol.dispose]: () => stop.abort()};
+  return {...env, objects, names, loops, metrics, [Symbol.dispose]: () => stop.abort()};
 };
 
 const anApiService = (version: string, group: string, managed?: string, spec: object = {}): ApiService => ({
@@ -41,10 +41,10 @@ const anApiService = (version: string, group: string, managed?: string, spec: ob
 });
 
 test('what a server serves is registered with its place among the others and at once available; those who register need no registration', async t => {
-  using world = await start();
+  using env = await start();
 
-  t.deepEqual(await world.names(), ['v1.apps', 'v1.batch']);
-  t.like(await world.objects.get('v1.apps'), {
+  t.deepEqual(await env.names(), ['v1.apps', 'v1.batch']);
+  t.like(await env.objects.get('v1.apps'), {
     metadata: {labels: {[label]: 'onstart'}},
     spec: {group: 'apps', version: 'v1', groupPriorityMinimum: 17_800, versionPriority: 15},
     status: {conditions: [{type: 'Available', status: 'True', reason: 'Local', message: 'Local APIServices are always available'}]},
@@ -61,74 +61,74 @@ for (const [title, object, left] of [
   ['that an administrator took over is left to him', anApiService('v1', 'apps'), 5],
 ] as const) {
   test(`a registration from before the start ${title}`, async t => {
-    using world = await start([object]);
-    const found = (await world.objects.list()).items.find(({metadata}) => metadata?.name === object.metadata?.name);
+    using env = await start([object]);
+    const found = (await env.objects.list()).items.find(({metadata}) => metadata?.name === object.metadata?.name);
 
     t.is(found?.spec?.groupPriorityMinimum, left);
   });
 }
 
 test('what users do to a registration after the start is theirs to do', async t => {
-  using world = await start();
-  await world.objects.delete('v1.batch');
-  await world.objects.patch('v1.apps', 'merge', {spec: {groupPriorityMinimum: 7}});
-  await world.objects.create(anApiService('v1', 'new', 'onstart'));
-  await world.clock.drain();
+  using env = await start();
+  await env.objects.delete('v1.batch');
+  await env.objects.patch('v1.apps', 'merge', {spec: {groupPriorityMinimum: 7}});
+  await env.objects.create(anApiService('v1', 'new', 'onstart'));
+  await env.clock.drain();
 
-  t.deepEqual(await world.names(), ['v1.apps', 'v1.new']);
-  t.is((await world.objects.get('v1.apps')).spec?.groupPriorityMinimum, 7);
+  t.deepEqual(await env.names(), ['v1.apps', 'v1.new']);
+  t.is((await env.objects.get('v1.apps')).spec?.groupPriorityMinimum, 7);
 });
 
 for (const [title, before, service] of [['is made where it is missing', [], undefined], ['is left alone where another serves it', [anApiService('v1beta1', 'metrics.plat.io', undefined, {service: {namespace: 'n', name: 's', port: 443}})], 's']] as const) {
   test(`the registration of metrics ${title}, and nobody's to keep`, async t => {
-    using world = await start(before, [{group: 'metrics', version: 'v1beta1'}]);
-    const {metadata, spec} = await world.objects.get('v1beta1.metrics.plat.io');
+    using env = await start(before, [{group: 'metrics', version: 'v1beta1'}]);
+    const {metadata, spec} = await env.objects.get('v1beta1.metrics.plat.io');
     t.is(metadata?.labels, undefined);
     t.is(spec?.service?.name, service);
-    await world.objects.delete('v1beta1.metrics.plat.io');
-    await world.clock.drain();
-    t.deepEqual(await world.names(), []);
+    await env.objects.delete('v1beta1.metrics.plat.io');
+    await env.clock.drain();
+    t.deepEqual(await env.names(), []);
   });
 }
 
 test('a registration that says it is looked after always goes when nothing is served there', async t => {
-  using world = await start();
-  await world.objects.create(anApiService('v1', 'new', 'true'));
-  await world.clock.drain();
+  using env = await start();
+  await env.objects.create(anApiService('v1', 'new', 'true'));
+  await env.clock.drain();
 
-  t.deepEqual(await world.names(), ['v1.apps', 'v1.batch']);
+  t.deepEqual(await env.names(), ['v1.apps', 'v1.batch']);
 });
 
 test('who loses its service is served here, and keeps the time since when it was available', async t => {
-  using world = await start();
-  const made = await world.objects.create(anApiService('v1', 'far', undefined, {service: {namespace: 'n', name: 's'}}));
+  using env = await start();
+  const made = await env.objects.create(anApiService('v1', 'far', undefined, {service: {namespace: 'n', name: 's'}}));
   t.deepEqual(made.status, {});
   const was = {type: 'Available', status: 'True', reason: 'Passed', message: 'all checks passed', lastTransitionTime: '2020-01-01T00:00:00Z'};
-  await world.objects.update({...made, status: {conditions: [{type: 'Other', status: 'True'}, was]}}, {subresource: 'status'});
-  await world.objects.patch('v1.far', 'merge', {spec: {service: null}});
-  await world.clock.drain();
+  await env.objects.update({...made, status: {conditions: [{type: 'Other', status: 'True'}, was]}}, {subresource: 'status'});
+  await env.objects.patch('v1.far', 'merge', {spec: {service: null}});
+  await env.clock.drain();
 
-  t.deepEqual((await world.objects.get('v1.far')).status?.conditions, [
+  t.deepEqual((await env.objects.get('v1.far')).status?.conditions, [
     {type: 'Other', status: 'True', lastTransitionTime: null},
     {...was, reason: 'Local', message: 'Local APIServices are always available'},
   ]);
-  const unavailable = () => world.metrics.value('aggregator_unavailable_apiservice', {name: 'v1.far'});
+  const unavailable = () => env.metrics.value('aggregator_unavailable_apiservice', {name: 'v1.far'});
   t.is(unavailable(), 0);
 
-  await world.objects.delete('v1.far');
-  await world.clock.drain();
+  await env.objects.delete('v1.far');
+  await env.clock.drain();
   t.is(unavailable(), undefined);
 });
 
 test('what is missing is told until each was seen once', async t => {
-  using world = await start();
-  const {informers} = world.loops;
+  using env = await start();
+  const {informers} = env.loops;
   const completion = completionOf(informers, ['v1.apps', 'v1.late', 'v1.batch', 'v2.late']);
   t.throws(() => completion.check(), {message: 'missing APIService: [v1.late v2.late]'});
-  await world.objects.create(anApiService('v1', 'late'));
-  await world.objects.delete('v1.late');
-  await world.objects.create(anApiService('v2', 'late'));
-  await world.clock.drain();
+  await env.objects.create(anApiService('v1', 'late'));
+  await env.objects.delete('v1.late');
+  await env.objects.create(anApiService('v2', 'late'));
+  await env.clock.drain();
 
   t.notThrows(() => completion.check());
   await completion.reached(new AbortController().signal);

@@ -29,9 +29,9 @@ const objects = (left: Record<string, number>, more: Partial<Instances> = {}): I
 };
 
 const start = async (instances: Instances = objects({})) => {
-  const world = startServer();
-  const {clock} = world;
-  const client = world.clientOf();
+  const env = startServer();
+  const {clock} = env;
+  const client = env.clientOf();
   const definitions = client.resource(kind);
   const stop = new AbortController();
   const loops = serverLoops({client, clock, random: seededRandom(1), log: noLog, meter: noMeter, gate: () => false, watchSeconds: 86_400}, stop.signal);
@@ -43,7 +43,7 @@ const start = async (instances: Instances = objects({})) => {
     return made;
   };
   const exists = async (name: string) => (await definitions.list()).items.some(({metadata}) => metadata?.name === name);
-  return {...world, definitions, conditions, create, exists, [Symbol.dispose]: () => stop.abort()};
+  return {...env, definitions, conditions, create, exists, [Symbol.dispose]: () => stop.abort()};
 };
 
 const aDefinition = (plural: string, names: object = {}, {group = 'example.com', annotations = {}, spec = {}}: {group?: string; annotations?: object; spec?: object} = {}): Definition =>
@@ -62,11 +62,11 @@ const accepted = 'NamesAccepted True NoConflicts no conflicts found';
 const established = 'Established True InitialNamesAccepted the initial names have been accepted';
 
 test('a definition gets its names and is established', async t => {
-  using world = await start();
-  await world.create(aDefinition('foos', {kind: 'Foo', shortNames: ['fo'], categories: ['all']}));
-  const {status} = await world.definitions.get('foos.example.com');
+  using env = await start();
+  await env.create(aDefinition('foos', {kind: 'Foo', shortNames: ['fo'], categories: ['all']}));
+  const {status} = await env.definitions.get('foos.example.com');
 
-  t.deepEqual(await world.conditions('foos.example.com'), [accepted, established]);
+  t.deepEqual(await env.conditions('foos.example.com'), [accepted, established]);
   t.deepEqual(status?.acceptedNames, {plural: 'foos', singular: 'foo', kind: 'Foo', listKind: 'FooList', shortNames: ['fo'], categories: ['all']});
 });
 
@@ -79,64 +79,64 @@ for (const [title, names, reason, message, given] of [
   ['kind, and a short name, of which the last is told', {shortNames: ['o'], kind: 'OneList'}, 'KindConflict', '"OneList" is already in use', {plural: 'seconds', singular: 'second', listKind: 'SecondList'}],
 ] as const) {
   test(`a definition is not established while another of its group has its ${title}, and is once that goes`, async t => {
-    using world = await start();
-    await world.create(aDefinition('ones', {singular: 'one', kind: 'One', shortNames: ['o']}));
+    using env = await start();
+    await env.create(aDefinition('ones', {singular: 'one', kind: 'One', shortNames: ['o']}));
     const wanted = {plural: 'seconds', singular: 'second', kind: 'Second', listKind: 'SecondList', ...names};
-    await world.create(aDefinition(wanted.plural, wanted));
+    await env.create(aDefinition(wanted.plural, wanted));
     const name = `${wanted.plural}.example.com`;
-    t.deepEqual(await world.conditions(name), [`NamesAccepted False ${reason} ${message}`, 'Established False NotAccepted not all names are accepted']);
-    const {acceptedNames} = (await world.definitions.get(name)).status ?? {};
+    t.deepEqual(await env.conditions(name), [`NamesAccepted False ${reason} ${message}`, 'Established False NotAccepted not all names are accepted']);
+    const {acceptedNames} = (await env.definitions.get(name)).status ?? {};
     t.deepEqual({...acceptedNames}, {plural: '', kind: '', ...given} as never);
 
-    await world.definitions.delete('ones.example.com');
-    await world.clock.drain();
-    t.false(await world.exists('ones.example.com'));
-    t.deepEqual(await world.conditions(name), [accepted, established]);
+    await env.definitions.delete('ones.example.com');
+    await env.clock.drain();
+    t.false(await env.exists('ones.example.com'));
+    t.deepEqual(await env.conditions(name), [accepted, established]);
   });
 }
 
 test('names of other groups are no conflict', async t => {
-  using world = await start();
-  await world.create(aDefinition('ones'));
-  await world.create(aDefinition('ones', {}, {group: 'example.org'}));
+  using env = await start();
+  await env.create(aDefinition('ones'));
+  await env.create(aDefinition('ones', {}, {group: 'example.org'}));
 
-  t.deepEqual(await world.conditions('ones.example.org'), [accepted, established]);
+  t.deepEqual(await env.conditions('ones.example.org'), [accepted, established]);
 });
 
 test('an established definition stays so when it asks for a name that another has, and keeps the one it had', async t => {
-  using world = await start();
-  await world.create(aDefinition('ones', {shortNames: ['o']}));
-  await world.create(aDefinition('twos', {shortNames: ['t']}));
-  await world.definitions.patch('twos.example.com', 'merge', {spec: {names: {shortNames: ['t', 'o']}}});
-  await world.clock.drain();
+  using env = await start();
+  await env.create(aDefinition('ones', {shortNames: ['o']}));
+  await env.create(aDefinition('twos', {shortNames: ['t']}));
+  await env.definitions.patch('twos.example.com', 'merge', {spec: {names: {shortNames: ['t', 'o']}}});
+  await env.clock.drain();
 
-  t.deepEqual(await world.conditions('twos.example.com'), ['NamesAccepted False ShortNamesConflict "o" is already in use', established]);
-  t.deepEqual((await world.definitions.get('twos.example.com')).status?.acceptedNames?.shortNames, ['t']);
-  await world.definitions.patch('ones.example.com', 'merge', {spec: {names: {shortNames: []}}});
-  await world.clock.drain();
-  t.deepEqual(await world.conditions('twos.example.com'), [accepted, established]);
-  t.deepEqual((await world.definitions.get('twos.example.com')).status?.acceptedNames?.shortNames, ['t', 'o']);
+  t.deepEqual(await env.conditions('twos.example.com'), ['NamesAccepted False ShortNamesConflict "o" is already in use', established]);
+  t.deepEqual((await env.definitions.get('twos.example.com')).status?.acceptedNames?.shortNames, ['t']);
+  await env.definitions.patch('ones.example.com', 'merge', {spec: {names: {shortNames: []}}});
+  await env.clock.drain();
+  t.deepEqual(await env.conditions('twos.example.com'), [accepted, established]);
+  t.deepEqual((await env.definitions.get('twos.example.com')).status?.acceptedNames?.shortNames, ['t', 'o']);
 });
 
 test('a definition whose webhook cannot be trusted is not established until it can', async t => {
-  using world = await start();
+  using env = await start();
   const conversion = (caBundle?: string) => ({strategy: 'Webhook', webhook: {conversionReviewVersions: ['v1'], clientConfig: {url: 'https://example.com', ...(caBundle ? {caBundle} : {})}}});
-  await world.create(aDefinition('ones', {}, {spec: {conversion: conversion('Cg==')}}));
-  t.deepEqual(await world.conditions('ones.example.com'), [accepted, 'Established False InvalidCABundle The conversion webhook CABundle is invalid']);
+  await env.create(aDefinition('ones', {}, {spec: {conversion: conversion('Cg==')}}));
+  t.deepEqual(await env.conditions('ones.example.com'), [accepted, 'Established False InvalidCABundle The conversion webhook CABundle is invalid']);
 
-  await world.definitions.patch('ones.example.com', 'merge', {spec: {conversion: {webhook: {clientConfig: {caBundle: null}}}}});
-  await world.clock.drain();
-  t.deepEqual(await world.conditions('ones.example.com'), [accepted, established]);
+  await env.definitions.patch('ones.example.com', 'merge', {spec: {conversion: {webhook: {clientConfig: {caBundle: null}}}}});
+  await env.clock.drain();
+  t.deepEqual(await env.conditions('ones.example.com'), [accepted, established]);
 });
 
 test('the time of a condition moves with its status alone', async t => {
-  using world = await start();
-  await world.create(aDefinition('ones'));
-  const times = async () => (await world.definitions.get('ones.example.com')).status?.conditions?.map(({lastTransitionTime}) => lastTransitionTime);
+  using env = await start();
+  await env.create(aDefinition('ones'));
+  const times = async () => (await env.definitions.get('ones.example.com')).status?.conditions?.map(({lastTransitionTime}) => lastTransitionTime);
   const before = await times();
-  await world.clock.advance(60_000);
-  await world.definitions.patch('ones.example.com', 'merge', {spec: {names: {categories: ['all']}}});
-  await world.clock.drain();
+  await env.clock.advance(60_000);
+  await env.definitions.patch('ones.example.com', 'merge', {spec: {names: {categories: ['all']}}});
+  await env.clock.drain();
 
   t.deepEqual(await times(), before);
 });
@@ -146,85 +146,85 @@ for (const [title, annotation, state] of [
   ['without approval that says so', 'unapproved, test-only', 'False UnapprovedAnnotation not approved: "unapproved, test-only"'],
 ] as const) {
   test(`of a definition in a protected group ${title} the status tells`, async t => {
-    using world = await start();
-    await world.create(aDefinition('ones', {}, {group: 'team.plat.io', annotations: {'api-approved.plat.io': annotation}}));
+    using env = await start();
+    await env.create(aDefinition('ones', {}, {group: 'team.plat.io', annotations: {'api-approved.plat.io': annotation}}));
 
-    t.deepEqual((await world.conditions('ones.team.plat.io'))?.filter(text => text.startsWith('Kubernetes')), [`KubernetesAPIApprovalPolicyConformant ${state}`]);
+    t.deepEqual((await env.conditions('ones.team.plat.io'))?.filter(text => text.startsWith('Kubernetes')), [`KubernetesAPIApprovalPolicyConformant ${state}`]);
   });
 }
 
 test('the condition about approval is set again when the annotation changes', async t => {
-  using world = await start();
+  using env = await start();
   const annotation = (value: string) => ({'api-approved.plat.io': value});
-  await world.create(aDefinition('ones', {}, {group: 'plat.io', annotations: annotation('unapproved')}));
-  await world.definitions.patch('ones.plat.io', 'merge', {metadata: {annotations: annotation('https://example.com/a')}});
-  await world.clock.drain();
+  await env.create(aDefinition('ones', {}, {group: 'plat.io', annotations: annotation('unapproved')}));
+  await env.definitions.patch('ones.plat.io', 'merge', {metadata: {annotations: annotation('https://example.com/a')}});
+  await env.clock.drain();
 
-  t.true((await world.conditions('ones.plat.io'))?.includes('KubernetesAPIApprovalPolicyConformant True ApprovedAnnotation approved in https://example.com/a'));
+  t.true((await env.conditions('ones.plat.io'))?.includes('KubernetesAPIApprovalPolicyConformant True ApprovedAnnotation approved in https://example.com/a'));
 });
 
 test('a condition that tells of a schema that is not structural goes when the schema is', async t => {
-  using world = await start();
-  const made = await world.create(aDefinition('ones'));
-  const {status} = await world.definitions.get('ones.example.com');
-  const told = {type: 'NonStructuralSchema', status: 'True', reason: 'Violations', message: 'so it was'};
-  const {metadata} = await world.definitions.get('ones.example.com');
-  await world.definitions.update({...made, metadata: metadata!, status: {...status, conditions: [...(status?.conditions ?? []), told]}}, {subresource: 'status'});
-  await world.clock.drain();
+  using env = await start();
+  const made = await env.create(aDefinition('ones'));
+  const {status} = await env.definitions.get('ones.example.com');
+  const reported = {type: 'NonStructuralSchema', status: 'True', reason: 'Violations', message: 'so it was'};
+  const {metadata} = await env.definitions.get('ones.example.com');
+  await env.definitions.update({...made, metadata: metadata!, status: {...status, conditions: [...(status?.conditions ?? []), reported]}}, {subresource: 'status'});
+  await env.clock.drain();
 
-  t.deepEqual(await world.conditions('ones.example.com'), [accepted, established]);
+  t.deepEqual(await env.conditions('ones.example.com'), [accepted, established]);
 });
 
 test('a definition that is deleted goes when its objects have gone', async t => {
   const instances = objects({a: 2, b: 1});
-  using world = await start(instances);
-  await world.create(aDefinition('ones'));
-  await world.definitions.delete('ones.example.com');
-  await world.clock.drain();
+  using env = await start(instances);
+  await env.create(aDefinition('ones'));
+  await env.definitions.delete('ones.example.com');
+  await env.clock.drain();
 
   t.deepEqual(instances.removed, ['a', 'b']);
-  t.false(await world.exists('ones.example.com'));
+  t.false(await env.exists('ones.example.com'));
 });
 
 test('a definition that was never established goes without a look at objects', async t => {
   const instances = objects({a: 1});
-  using world = await start(instances);
-  await world.create(aDefinition('ones'));
-  await world.create(aDefinition('twos', {singular: 'ones'}));
-  await world.definitions.patch('twos.example.com', 'merge', {metadata: {finalizers: ['example.com/held']}});
-  await world.definitions.delete('twos.example.com');
-  await world.clock.drain();
+  using env = await start(instances);
+  await env.create(aDefinition('ones'));
+  await env.create(aDefinition('twos', {singular: 'ones'}));
+  await env.definitions.patch('twos.example.com', 'merge', {metadata: {finalizers: ['example.com/held']}});
+  await env.definitions.delete('twos.example.com');
+  await env.clock.drain();
 
   t.deepEqual(instances.removed, []);
-  t.deepEqual((await world.definitions.get('twos.example.com')).metadata?.finalizers, ['example.com/held']);
-  t.is((await world.conditions('twos.example.com'))?.at(-1), 'Terminating False NeverEstablished resource was never established');
+  t.deepEqual((await env.definitions.get('twos.example.com')).metadata?.finalizers, ['example.com/held']);
+  t.is((await env.conditions('twos.example.com'))?.at(-1), 'Terminating False NeverEstablished resource was never established');
 });
 
 test('a definition of what the server itself keeps goes without its objects', async t => {
   const instances = objects({a: 1});
-  using world = await start(instances);
-  await world.create(aDefinition('apiservices', {}, {group: 'apiregistration.plat.io', annotations: {'api-approved.plat.io': 'unapproved'}}));
-  await world.definitions.delete('apiservices.apiregistration.plat.io');
-  await world.clock.drain();
+  using env = await start(instances);
+  await env.create(aDefinition('apiservices', {}, {group: 'apiregistration.plat.io', annotations: {'api-approved.plat.io': 'unapproved'}}));
+  await env.definitions.delete('apiservices.apiregistration.plat.io');
+  await env.clock.drain();
 
   t.deepEqual(instances.removed, []);
-  t.false(await world.exists('apiservices.apiregistration.plat.io'));
+  t.false(await env.exists('apiservices.apiregistration.plat.io'));
 });
 
 test('objects that others hold are waited for', async t => {
   const left = {a: 1};
   const instances = objects(left, {remove: () => Promise.resolve()});
-  using world = await start(instances);
-  await world.create(aDefinition('ones'));
-  await world.definitions.delete('ones.example.com');
-  await world.clock.advance(20_000);
-  t.is((await world.conditions('ones.example.com'))?.at(-1), 'Terminating True InstanceDeletionInProgress CustomResource deletion is in progress');
-  await world.clock.advance(40_002);
-  t.is((await world.conditions('ones.example.com'))?.at(-1), 'Terminating True InstanceDeletionCheck could not confirm zero CustomResources remaining: context deadline exceeded');
+  using env = await start(instances);
+  await env.create(aDefinition('ones'));
+  await env.definitions.delete('ones.example.com');
+  await env.clock.advance(20_000);
+  t.is((await env.conditions('ones.example.com'))?.at(-1), 'Terminating True InstanceDeletionInProgress CustomResource deletion is in progress');
+  await env.clock.advance(40_002);
+  t.is((await env.conditions('ones.example.com'))?.at(-1), 'Terminating True InstanceDeletionCheck could not confirm zero CustomResources remaining: context deadline exceeded');
 
   left.a = 0;
-  await world.clock.advance(70_000);
-  t.false(await world.exists('ones.example.com'));
+  await env.clock.advance(70_000);
+  t.false(await env.exists('ones.example.com'));
 });
 
 for (const [what, message, more] of [
@@ -235,24 +235,24 @@ for (const [what, message, more] of [
     const broken = objects({a: 1, b: 1}, more);
     const whole = objects({a: 1, b: 1});
     let isWhole = false;
-    using world = await start({
+    using env = await start({
       namespaces: definition => (isWhole ? whole : broken).namespaces(definition),
       remove: (definition, namespace) => (isWhole ? whole : broken).remove(definition, namespace),
     });
-    await world.create(aDefinition('ones'));
-    await world.definitions.delete('ones.example.com');
-    await world.clock.advance(100);
-    t.is((await world.conditions('ones.example.com'))?.at(-1), `Terminating True InstanceDeletionFailed ${message}`);
+    await env.create(aDefinition('ones'));
+    await env.definitions.delete('ones.example.com');
+    await env.clock.advance(100);
+    t.is((await env.conditions('ones.example.com'))?.at(-1), `Terminating True InstanceDeletionFailed ${message}`);
 
     isWhole = true;
-    await world.clock.advance(10_000);
-    t.false(await world.exists('ones.example.com'));
+    await env.clock.advance(10_000);
+    t.false(await env.exists('ones.example.com'));
   });
 }
 
 test('what begins when a definition is deleted is told at once', async t => {
-  const world = startServer();
-  const definitions = world.clientOf().resource(kind);
+  const env = startServer();
+  const definitions = env.clientOf().resource(kind);
   await definitions.create(aDefinition('ones'));
   const answer = (await definitions.delete('ones.example.com')) as Definition;
 

@@ -13,13 +13,13 @@ import {startServer, type ServerOptions} from '#test/fixtures/server.js';
 const key = 'apf.plat.io/autoupdate-spec';
 
 const start = async (options: ServerOptions = {}) => {
-  const world = startServer(options);
-  const client = world.clientOf();
+  const env = startServer(options);
+  const client = env.clientOf();
   await settleFlowControl(client);
   const [levels, schemas] = [client.resource(kinds.priorityLevelConfigurations), client.resource(kinds.flowSchemas)];
   const all = async (): Promise<KubeObject[]> => [...(await levels.list()).items, ...(await schemas.list()).items];
   const settle = () => settleFlowControl(client);
-  return {...world, client, levels, schemas, all, settle};
+  return {...env, client, levels, schemas, all, settle};
 };
 
 const saysWhoKeeps = ({metadata}: KubeObject): string | undefined => metadata?.annotations?.[key];
@@ -126,18 +126,18 @@ test('the status of each schema tells whether the level it refers to exists, as 
   await settleFlowControl(client);
   const stop = new AbortController();
   reportDanglingSchemas({client, clock, random: seededRandom(1), log: noLog, watchSeconds: 86_400}, stop.signal);
-  const told = async (name: string) => (await schemas.get(name)).status?.conditions?.map(({type, status, reason, message}) => [type, status, reason, message].join(' '));
+  const reported = async (name: string) => (await schemas.get(name)).status?.conditions?.map(({type, status, reason, message}) => [type, status, reason, message].join(' '));
   await schemas.create({metadata: {name: 'own'}, spec: {priorityLevelConfiguration: {name: 'mine'}, matchingPrecedence: 500}});
   await clock.advance(1_000);
-  t.deepEqual(await told('own'), ['Dangling True NotFound This FlowSchema references the PriorityLevelConfiguration object named "mine" but there is no such object']);
-  t.deepEqual(await told('exempt'), ['Dangling False Found This FlowSchema references the PriorityLevelConfiguration object named "exempt" and it exists']);
+  t.deepEqual(await reported('own'), ['Dangling True NotFound This FlowSchema references the PriorityLevelConfiguration object named "mine" but there is no such object']);
+  t.deepEqual(await reported('exempt'), ['Dangling False Found This FlowSchema references the PriorityLevelConfiguration object named "exempt" and it exists']);
 
   await levels.create({metadata: {name: 'mine'}, spec: {type: 'Limited', limited: {nominalConcurrencyShares: 1, limitResponse: {type: 'Reject'}}}});
   await clock.advance(1_000);
-  t.regex((await told('own'))?.[0] ?? '', /^Dangling False Found/);
+  t.regex((await reported('own'))?.[0] ?? '', /^Dangling False Found/);
   await levels.delete('mine');
   await clock.advance(1_000);
-  t.regex((await told('own'))?.[0] ?? '', /^Dangling True NotFound/);
+  t.regex((await reported('own'))?.[0] ?? '', /^Dangling True NotFound/);
   stop.abort();
 });
 
@@ -147,9 +147,9 @@ const moody = (untilMs: number) => {
   const validate = ({resource}: AdmissionAttributes): void => {
     if (clock.monotonic() < untilMs && resource === 'flowschemas') throw serviceUnavailable('not now');
   };
-  const world = startServer({clock, admission: () => [{name: 'Moody', validate}]});
+  const env = startServer({clock, admission: () => [{name: 'Moody', validate}]});
   const stop = new AbortController();
-  return {...world, stop, kept: keepFlowControl({client: world.clientOf(), clock, log: noLog}, stop.signal)};
+  return {...env, stop, kept: keepFlowControl({client: env.clientOf(), clock, log: noLog}, stop.signal)};
 };
 
 test('a first pass that fails is tried again every second', async t => {

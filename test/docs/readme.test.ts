@@ -105,10 +105,10 @@ const play = async (t: ExecutionContext, blocks: readonly Block[]): Promise<void
   t.teardown(() => Promise.all(servers.map(server => server.stop('SIGKILL'))));
   for (const {command: typed, output} of steps(blocks)) {
     const command = typed.replace(/^make (\w+)$/, (_, target: string) => recipe(target));
-    const said = isServer(command) ? await serve(command, cwd, servers) : await shell.run(command);
-    t.is(said.code, 0, `${command}\n${said.lines.join('\n')}`);
-    const shown = said.lines.map(settled);
-    for (const line of output) t.true(shown.includes(settled(line)), `${command}\nshows\n${said.lines.join('\n')}\nwithout\n${line}`);
+    const response = isServer(command) ? await serve(command, cwd, servers) : await shell.run(command);
+    t.is(response.code, 0, `${command}\n${response.lines.join('\n')}`);
+    const shown = response.lines.map(settled);
+    for (const line of output) t.true(shown.includes(settled(line)), `${command}\nshows\n${response.lines.join('\n')}\nwithout\n${line}`);
   }
 };
 
@@ -118,7 +118,7 @@ const serve = async (command: string, cwd: string, servers: Program[]) => {
   const name = file.replace('bin/', '');
   const server = new Program(name, name === 'plat' ? [...args, '--secure-port=0'] : args, {}, cwd);
   servers.push(server);
-  await server.said(/^ready: .*\n/m);
+  await server.waitFor(/^ready: .*\n/m);
   return {code: 0, lines: server.stdout.split('\n')};
 };
 

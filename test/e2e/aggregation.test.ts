@@ -28,7 +28,7 @@ sees('kubectl works with what a server behind the plane serves as with all else'
       else if (path === `${root}/namespaces/default/flunders/one`) json(response, method === 'GET' ? aFlunder : {kind: 'Status', apiVersion: 'v1', status: 'Success'});
       else json(response, {kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404}, 404);
     },
-    {hosts: ['back.apps.svc'], asksForCertificate: true, now: Date.now() - 60_000},
+    {hosts: ['back.apps.svc'], requestsCertificate: true, now: Date.now() - 60_000},
   );
   const plane = await startPlane({naming: 'kubernetes', kubeconfig: settings, controllerManagerArgs: ['--controllers=namespace-controller']});
   const kubectl = new Kubectl(settings);

@@ -26,8 +26,8 @@ const sees = hasKubectl() ? test : test.skip;
 const aConfigMap = (name: string, data: Readonly<Record<string, string>>): string =>
   JSON.stringify({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name, namespace: 'default'}, data});
 const ownersOf = async (name: string): Promise<string[]> => {
-  const said = await kubectl.okay(['get', 'cm', name, ...(kubectlMinor >= 21 ? ['--show-managed-fields'] : []), '-o', 'jsonpath={range .metadata.managedFields[*]}{.manager}={.operation} {end}']);
-  return said.trim().split(' ').sort();
+  const output = await kubectl.okay(['get', 'cm', name, ...(kubectlMinor >= 21 ? ['--show-managed-fields'] : []), '-o', 'jsonpath={range .metadata.managedFields[*]}{.manager}={.operation} {end}']);
+  return output.trim().split(' ').sort();
 };
 const dataOf = async (name: string): Promise<unknown> => JSON.parse(await kubectl.okay(['get', 'cm', name, '-o', 'jsonpath={.data}']));
 

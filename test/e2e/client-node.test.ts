@@ -30,13 +30,13 @@ test.after.always(async () => {
 /** What an informer has told, and a way to wait for more. */
 const follow = <T extends KubernetesObject>(path: string, list: () => Promise<KubernetesListObject<T>>) => {
   const informer = makeInformer<T>(config, path, list);
-  const told: string[] = [];
+  const reported: string[] = [];
   const news = new EventTarget();
   let connects = 0;
   let over = false;
   for (const verb of ['add', 'update', 'delete'] as const) {
     informer.on(verb, ({metadata}) => {
-      told.push(`${verb} ${metadata?.name}`);
+      reported.push(`${verb} ${metadata?.name}`);
       news.dispatchEvent(new Event('news'));
     });
   }
@@ -47,7 +47,7 @@ const follow = <T extends KubernetesObject>(path: string, list: () => Promise<Ku
   // As its documentation advises: whatever happens, begin again after a while.
   informer.on('error', () => void (over || wait(100).then(() => informer.start())));
   return {
-    told,
+    reported,
     informer,
     async stop() {
       over = true;
@@ -144,8 +144,8 @@ test.serial('informers of the JavaScript client take up watches that end, and go
   await Promise.all([maps.informer.start(), gadgets.informer.start()]);
   await core.createNamespacedConfigMap({namespace: 'default', body: {metadata: {name: 'one'}}});
   await custom.createNamespacedCustomObject({...place, body: gadget('one')});
-  await maps.until(() => maps.told.length === 1 && maps.connects() > 1);
-  await gadgets.until(() => gadgets.told.length === 2 && gadgets.connects() > 1);
+  await maps.until(() => maps.reported.length === 1 && maps.connects() > 1);
+  await gadgets.until(() => gadgets.reported.length === 2 && gadgets.connects() > 1);
 
   const {port} = new URL(plane.url);
   await plane.stop();
@@ -153,11 +153,11 @@ test.serial('informers of the JavaScript client take up watches that end, and go
   await core.replaceNamespacedConfigMap({namespace: 'default', name: 'one', body: {metadata: {name: 'one'}, data: {k: 'v'}}});
   await custom.createNamespacedCustomObject({...place, body: gadget('two')});
   await custom.deleteNamespacedCustomObject({...place, name: 'one'});
-  await maps.until(() => maps.told.length === 2);
-  await gadgets.until(() => gadgets.told.length === 4);
+  await maps.until(() => maps.reported.length === 2);
+  await gadgets.until(() => gadgets.reported.length === 4);
   await Promise.all([maps.stop(), gadgets.stop()]);
 
-  t.deepEqual(maps.told, ['add one', 'update one']);
-  t.deepEqual(gadgets.told, ['add g', 'add one', 'add two', 'delete one']);
+  t.deepEqual(maps.reported, ['add one', 'update one']);
+  t.deepEqual(gadgets.reported, ['add g', 'add one', 'add two', 'delete one']);
   t.deepEqual(gadgets.informer.list().map(({metadata}) => metadata?.name), ['g', 'two']);
 });

@@ -10,15 +10,15 @@ import {createSigningRequest} from '#src/pki/signing-request.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {hasKubectl, Kubectl, kubectlMinor, table} from './kubectl.js';
 
-interface World {
+interface Environment {
   readonly kubectl: Kubectl;
   readonly naming: Naming;
   readonly settings: string;
 }
 
-type Behaviour = (t: ExecutionContext, world: World) => Promise<void>;
+type Behaviour = (t: ExecutionContext, env: Environment) => Promise<void>;
 
-const worlds = new Map<NamingName, World>();
+const environments = new Map<NamingName, Environment>();
 const planes: Plane[] = [];
 const directory = mkdtempSync(join(tmpdir(), 'plat-e2e-'));
 const namings: readonly NamingName[] = ['plat', 'kubernetes'];
@@ -29,25 +29,25 @@ test.before(async () => {
     const settings = join(directory, `${name}.yaml`);
     const plane = await startPlane({naming: name, kubeconfig: settings});
     planes.push(plane);
-    worlds.set(name, {kubectl: new Kubectl(settings), naming: plane.naming, settings});
+    environments.set(name, {kubectl: new Kubectl(settings), naming: plane.naming, settings});
   }
 });
 test.after.always(async () => {
-  for (const {kubectl} of worlds.values()) kubectl[Symbol.dispose]();
+  for (const {kubectl} of environments.values()) kubectl[Symbol.dispose]();
   for (const plane of planes) await plane.stop();
   rmSync(directory, {recursive: true, force: true});
 });
 
 /** A behaviour that kubectl sees alike in the namings named. */
 const sees = (title: string, behaviour: Behaviour, {namings: among = namings, since = 0}: {readonly namings?: readonly NamingName[]; readonly since?: number} = {}) => {
-  for (const name of among) (hasKubectl(since) ? test : test.skip)(`${title} (${name} naming)`, t => behaviour(t, worlds.get(name)!));
+  for (const name of among) (hasKubectl(since) ? test : test.skip)(`${title} (${name} naming)`, t => behaviour(t, environments.get(name)!));
 };
 const hardCoded = {namings: ['kubernetes'] as const};
 
 const aConfigMap = (name: string, data: Readonly<Record<string, string>> = {key: 'value'}, labels?: Readonly<Record<string, string>>) =>
   JSON.stringify({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name, namespace: 'default', labels}, data});
 
-const aRequest = async ({naming}: World, name: string, commonName = name) => {
+const aRequest = async ({naming}: Environment, name: string, commonName = name) => {
   const request = Buffer.from(createSigningRequest(await generatePrivateKey(), {subject: {commonName}})).toString('base64');
   const spec = {request, signerName: naming.signers.apiserverClient, usages: ['client auth', 'digital signature']};
   return JSON.stringify({apiVersion: naming.apiVersion('certificates', 'v1'), kind: 'CertificateSigningRequest', metadata: {name}, spec});
@@ -219,19 +219,19 @@ sees('kubectl creates namespaces, config maps, secrets and service accounts by i
   t.regex(await kubectl.ok('describe secret s -n made'), /password: +4 bytes/);
 });
 
-sees('kubectl approves a request by patching its approval, and the signer signs it', async (t, {kubectl, ...world}) => {
-  await kubectl.ok('create -f -', await aRequest({kubectl, ...world}, 'by-patch'));
+sees('kubectl approves a request by patching its approval, and the signer signs it', async (t, {kubectl, ...env}) => {
+  await kubectl.ok('create -f -', await aRequest({kubectl, ...env}, 'by-patch'));
   t.deepEqual(table(await kubectl.ok('get csr by-patch')).columns, ['NAME', 'AGE', 'SIGNERNAME', 'REQUESTOR', 'REQUESTEDDURATION', 'CONDITION']);
   t.is(table(await kubectl.ok('get csr by-patch')).rows['by-patch']?.at(-1), 'Pending');
   const conditions = [{type: 'Approved', status: 'True', reason: 'Test', message: 'Looked at.'}];
-  const path = `/apis/${world.naming.group('certificates')}/v1/certificatesigningrequests/by-patch/approval`;
+  const path = `/apis/${env.naming.group('certificates')}/v1/certificatesigningrequests/by-patch/approval`;
   const csr = JSON.parse(await kubectl.ok('get csr by-patch -o json')) as object;
 
   await kubectl.okay(['replace', '--raw', path, '-f', '-'], JSON.stringify({...csr, status: {conditions}}));
 
   t.is((await issued(kubectl, 'by-patch'))?.subject.commonName, 'by-patch');
   t.is(table(await kubectl.ok('get csr by-patch')).rows['by-patch']?.at(-1), 'Approved,Issued');
-  t.regex(await kubectl.ok('describe csr by-patch'), world.naming.name === 'kubernetes' ? /Status: +Approved,Issued/ : /Message: +Looked at\./);
+  t.regex(await kubectl.ok('describe csr by-patch'), env.naming.name === 'kubernetes' ? /Status: +Approved,Issued/ : /Message: +Looked at\./);
 });
 
 /** The certificate of a request, as soon as there is one. */
@@ -261,8 +261,8 @@ sees('kubectl delete takes dependents along, before the owner or after it, or le
 
 sees(
   'kubectl certificate approves and denies',
-  async (t, {kubectl, ...world}) => {
-    for (const name of ['yes', 'no']) await kubectl.ok('create -f -', await aRequest({kubectl, ...world}, name));
+  async (t, {kubectl, ...env}) => {
+    for (const name of ['yes', 'no']) await kubectl.ok('create -f -', await aRequest({kubectl, ...env}, name));
 
     t.is(await kubectl.ok('certificate approve yes'), 'certificatesigningrequest.certificates.k8s.io/yes approved\n');
     t.is(await kubectl.ok('certificate deny no'), 'certificatesigningrequest.certificates.k8s.io/no denied\n');

@@ -4,7 +4,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
 /** What a run of kubectl said. */
-export interface Said {
+export interface Output {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -40,11 +40,11 @@ export class Kubectl implements Disposable {
   }
 
   /** Runs it to its end, whatever that is. */
-  try(args: string, input?: string): Promise<Said> {
+  try(args: string, input?: string): Promise<Output> {
     return this.run(args.split(' '), input);
   }
 
-  run(args: readonly string[], input?: string, extra: Readonly<Record<string, string>> = {}): Promise<Said> {
+  run(args: readonly string[], input?: string, extra: Readonly<Record<string, string>> = {}): Promise<Output> {
     return new Promise(resolve => {
       const env = {PATH: process.env['PATH'], HOME: this.#home, KUBECONFIG: this.#settings, ...extra};
       const child = execFile('kubectl', args, {env, cwd: this.#home, timeout: 60_000}, (error, stdout, stderr) => {

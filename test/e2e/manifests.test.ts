@@ -25,7 +25,7 @@ const containerIn = (file: string) => {
 };
 const argument = (args: readonly string[], flag: string) => args.find(arg => arg.startsWith(`--${flag}=`))!.slice(flag.length + 3);
 
-const spelled = (rules: readonly PolicyRule[]): string[] => {
+const formatted = (rules: readonly PolicyRule[]): string[] => {
   const sorted = (list: readonly string[] = []) => [...list].sort().join(',');
   return rules.map(({apiGroups, resources, resourceNames, verbs}) => `${sorted(verbs)} ${sorted(apiGroups)} ${sorted(resources)} ${sorted(resourceNames)}`).sort();
 };
@@ -37,7 +37,7 @@ test('the controllers of the base may do what their roles let them, and nothing 
   const [granted] = documents('controllers-only/rights.yaml') as unknown as ClusterRole[];
 
   t.is(chosen.length, 3);
-  t.deepEqual(spelled(granted!.rules ?? []), spelled(policy.clusterRoles.filter(({metadata}) => accounts.has(metadata?.name ?? '')).flatMap(({rules}) => rules ?? [])));
+  t.deepEqual(formatted(granted!.rules ?? []), formatted(policy.clusterRoles.filter(({metadata}) => accounts.has(metadata?.name ?? '')).flatMap(({rules}) => rules ?? [])));
 });
 
 const eventually = async <T>(look: () => Promise<T | undefined>): Promise<T> => {
@@ -76,7 +76,7 @@ withKubectl('the manager of the base signs requests with its account\'s token, a
   const {command, args = []} = containerIn('controllers-only/deployment.yaml');
   const own = args.map(arg => arg.replace('/etc/plat/signing/tls.crt', material.files.ca).replace('/etc/plat/signing/tls.key', material.files.caKey).replace('--secure-port=10257', '--secure-port=0'));
   const manager = new Program(command![0]!, [...own, `--platconfig=${join(folder, 'settings')}`]);
-  await manager.said(/ready: 3 controllers/);
+  await manager.waitFor(/ready: 3 controllers/);
   const requests = client.resource(kinds.certificateSigningRequests);
   const request = Buffer.from(createSigningRequest(await generatePrivateKey(), {subject: {commonName: 'jane'}})).toString('base64');
   await requests.create({metadata: {name: 'jane'}, spec: {request, signerName: naming.signers.apiserverClient, usages: ['client auth']}});
@@ -96,7 +96,7 @@ test('the control plane of the base starts with its arguments', async t => {
   const {command, args = []} = containerIn('control-plane/statefulset.yaml');
   const folder = aDirectory();
   const plane = new Program(command![0]!, args.map(arg => arg.replace('/var/lib/plat', folder).replace('--secure-port=6443', '--secure-port=0').replace('0.0.0.0', '127.0.0.1')));
-  await plane.said(/^ready/m);
+  await plane.waitFor(/^ready/m);
 
   t.is((await plane.stop()).code, 0);
   t.is((await run('plat', ['up', '--nonsense'])).code, 1);

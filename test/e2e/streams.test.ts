@@ -78,16 +78,16 @@ const ways = {
 /** kubectl while it runs, and what it has said. */
 const running = (args: readonly string[], env: object = {}): {readonly child: ChildProcess; until(pattern: RegExp): Promise<RegExpExecArray>} => {
   const child = spawn('kubectl', args, {env: {PATH: process.env['PATH'], HOME: directory, KUBECONFIG: settings, ...env}});
-  let said = '';
-  child.stdout.on('data', chunk => (said += String(chunk)));
-  child.stderr.on('data', chunk => (said += String(chunk)));
+  let output = '';
+  child.stdout.on('data', chunk => (output += String(chunk)));
+  child.stderr.on('data', chunk => (output += String(chunk)));
   return {
     child,
     async until(pattern) {
       for (;;) {
-        const found = pattern.exec(said);
+        const found = pattern.exec(output);
         if (found) return found;
-        if (child.exitCode !== null) throw new Error(`kubectl ended: ${said}`);
+        if (child.exitCode !== null) throw new Error(`kubectl ended: ${output}`);
         await Promise.race([once(child.stdout!, 'data'), once(child.stderr!, 'data'), once(child, 'close')]);
       }
     },
@@ -213,7 +213,7 @@ for (const [way, env] of Object.entries(ways)) {
     });
     const {child, until} = running(['port-forward', 'pod/p', `:${(listener.address() as AddressInfo).port}`], env);
     const [, port] = await until(/Forwarding from 127\.0\.0\.1:(\d+)/);
-    const said = await Promise.all(
+    const output = await Promise.all(
       ['one', 'two'].map(async text => {
         const socket = connect(Number(port), '127.0.0.1').setEncoding('utf8');
         socket.write(text);
@@ -223,7 +223,7 @@ for (const [way, env] of Object.entries(ways)) {
     await stopped(child);
     listener.close();
 
-    t.deepEqual(said, ['ONE', 'TWO']);
+    t.deepEqual(output, ['ONE', 'TWO']);
   });
 }
 
@@ -236,11 +236,11 @@ if (!script) console.log('skipped: script is not installed, which gives programs
   const child = execFile(script!, ['-qec', 'stty rows 33 cols 99; kubectl exec -it p -- sh -c "echo seen; sleep 0.3"', '/dev/null'], {
     env: {PATH: process.env['PATH'], HOME: directory, KUBECONFIG: settings, KUBECTL_REMOTE_COMMAND_WEBSOCKETS: on},
   });
-  let said = '';
-  child.stdout?.on('data', chunk => (said += String(chunk)));
+  let output = '';
+  child.stdout?.on('data', chunk => (output += String(chunk)));
   await once(child, 'close');
 
-  t.regex(said, /seen/);
+  t.regex(output, /seen/);
   t.true(agent.sizes.slice(before).includes('{"Width":99,"Height":33}'), agent.sizes.join(' '));
 });
 
@@ -283,7 +283,7 @@ print(socket.recv(64).decode(), ports.socket(13).recv(64).decode(), ports.error(
 
 (fits && hasPython() ? test : test.skip)('the Python client reads logs and talks to commands', async t => {
   await simulated('simulated', '{ports: {7: echo, 13: {reply: noon}}}');
-  const said = await runPython(program, settings);
+  const output = await runPython(program, settings);
 
-  t.deepEqual(said.split('\n').filter(Boolean).sort(), ['5', '?tailLines=2', '[typed]', 'bad', 'c says hello', 'echoed noon None', 'out', 'simulated'].sort().map(line => (line === '5' ? ' 5' : line)));
+  t.deepEqual(output.split('\n').filter(Boolean).sort(), ['5', '?tailLines=2', '[typed]', 'bad', 'c says hello', 'echoed noon None', 'out', 'simulated'].sort().map(line => (line === '5' ? ' 5' : line)));
 });

@@ -3,7 +3,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
 import {startPlane} from '#src/plane/plane.js';
-import {aHookServer, patching, type HookServer} from '#test/apiserver/admission/webhook-world.js';
+import {aHookServer, patching, type HookServer} from '#test/apiserver/admission/webhook-environment.js';
 import {hasKubectl, Kubectl} from './kubectl.js';
 
 const configuration = (kind: 'Mutating' | 'Validating', name: string, {webhook}: HookServer, more: object = {}) =>
@@ -44,7 +44,7 @@ const configuration = (kind: 'Mutating' | 'Validating', name: string, {webhook}:
   t.is(refused.code, 1);
   t.regex(refused.stderr, /^error: failed to create configmap: admission webhook "judging\.example\.com" denied the request: too large$/m);
   t.is((await kubectl.try('-n hooks apply --dry-run=server -f -', JSON.stringify({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'dry'}, data: {size: 'small'}}))).code, 0);
-  t.like(judging.asked.at(-1), {dryRun: true, namespace: 'hooks', name: 'dry'});
+  t.like(judging.requested.at(-1), {dryRun: true, namespace: 'hooks', name: 'dry'});
   await judging.webhook.close();
   const closed = await kubectl.try('-n hooks create configmap closed --from-literal=size=small');
   t.regex(closed.stderr, /Internal error occurred: failed calling webhook "judging\.example\.com": failed to call webhook: Post "https:\/\/127\.0\.0\.1:\d+\/judging\?timeout=10s": dial tcp 127\.0\.0\.1:\d+: connect: connection refused/);

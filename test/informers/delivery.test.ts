@@ -26,21 +26,21 @@ const crowded = async (t: ExecutionContext) => {
   t.teardown(() => life.abort());
   const api = listerWatcher(client, resolveSelection(kinds.configMaps, client.naming));
   const informer = new SharedInformer<ConfigMap>(api, {clock, random: seededRandom(3), log: noLog, meter: noMeter, name: 'configmaps', apiVersion: 'v1', kind: 'ConfigMap', minResyncMs: 0});
-  const heard: string[] = [];
-  const hooks: {heard?: (name: string) => void} = {};
+  const received: string[] = [];
+  const hooks: {received?: (name: string) => void} = {};
   informer.listen(({type, object}) => {
     clock.work(1);
-    heard.push(`${type} ${object.metadata?.name}`);
-    hooks.heard?.(object.metadata?.name ?? '');
+    received.push(`${type} ${object.metadata?.name}`);
+    hooks.received?.(object.metadata?.name ?? '');
   });
-  return {clock, maps, create, life, informer, heard, hooks};
+  return {clock, maps, create, life, informer, received, hooks};
 };
 
 test('a long list is told in pieces, and synced means that all of it was', async t => {
-  const {clock, informer, heard, life} = await crowded(t);
+  const {clock, informer, received, life} = await crowded(t);
 
   informer.start(life.signal);
-  const atSync = informer.whenSynced(life.signal).then(() => heard.length);
+  const atSync = informer.whenSynced(life.signal).then(() => received.length);
   await clock.drain();
 
   t.is(await atSync, count);
@@ -48,9 +48,9 @@ test('a long list is told in pieces, and synced means that all of it was', async
 });
 
 test('what changes while a list is told is told after it, and is not in the cache before', async t => {
-  const {clock, create, maps, informer, heard, hooks, life} = await crowded(t);
+  const {clock, create, maps, informer, received, hooks, life} = await crowded(t);
   let cachedAtLast: unknown;
-  hooks.heard = name => {
+  hooks.received = name => {
     if (name === 'map-000') void create('map-new').then(() => maps.delete('map-050', {namespace: 'default'}));
     if (name === 'map-249') cachedAtLast = informer.lister.get({namespace: 'default', name: 'map-050'});
   };
@@ -58,7 +58,7 @@ test('what changes while a list is told is told after it, and is not in the cach
   informer.start(life.signal);
   await clock.drain();
 
-  t.deepEqual(heard.slice(count - 1), ['added map-249', 'added map-new', 'deleted map-050']);
+  t.deepEqual(received.slice(count - 1), ['added map-249', 'added map-new', 'deleted map-050']);
   t.truthy(cachedAtLast);
   t.is(informer.lister.size, count);
 });
@@ -66,7 +66,7 @@ test('what changes while a list is told is told after it, and is not in the cach
 test('who begins to listen while a list is told hears of each object once', async t => {
   const {clock, informer, hooks, life} = await crowded(t);
   const late: string[] = [];
-  hooks.heard = name => {
+  hooks.received = name => {
     if (name === 'map-042') informer.listen(({type, object}) => late.push(`${type} ${object.metadata?.name}`));
   };
 
@@ -78,15 +78,15 @@ test('who begins to listen while a list is told hears of each object once', asyn
 });
 
 test('an informer that ends while a list is told tells no more and never becomes synced', async t => {
-  const {clock, informer, heard, hooks, life} = await crowded(t);
-  hooks.heard = name => {
+  const {clock, informer, received, hooks, life} = await crowded(t);
+  hooks.received = name => {
     if (name === 'map-042') life.abort();
   };
 
   informer.start(life.signal);
   await clock.drain();
 
-  t.is(heard.length, 43);
+  t.is(received.length, 43);
   t.false(informer.isSynced);
 });
 
@@ -108,13 +108,13 @@ test('an index that fails on an object is told of and counted, and everybody hea
       return [metadata?.name ?? ''];
     },
   };
-  const heard: string[] = [];
+  const received: string[] = [];
   informer.lister.by(byName, 'any');
   informer.listen(({type, object}) => {
-    heard.push(`${type} ${object.metadata?.name}`);
+    received.push(`${type} ${object.metadata?.name}`);
     if (object.metadata?.name === 'worse') throw new Error('not heard');
   });
-  informer.listen(({object}) => void heard.push(`also ${object.metadata?.name}`));
+  informer.listen(({object}) => void received.push(`also ${object.metadata?.name}`));
   await create('first');
   informer.start(life.signal);
   await clock.drain();
@@ -122,7 +122,7 @@ test('an index that fails on an object is told of and counted, and everybody hea
   await maps.delete('bad', {namespace: 'default'});
   await clock.drain();
 
-  t.deepEqual(heard, ['added first', 'also first', 'added bad', 'also bad', 'added worse', 'also worse', 'added last', 'also last', 'deleted bad', 'also bad']);
+  t.deepEqual(received, ['added first', 'also first', 'added bad', 'also bad', 'added worse', 'also worse', 'added last', 'also last', 'deleted bad', 'also bad']);
   t.deepEqual(['first', 'bad', 'last'].map(name => informer.lister.by(byName, name).length), [1, 0, 1]);
   t.is(lines.filter(line => line.includes('an index failed on an object')).length, 2);
   t.is(lines.filter(line => line.includes('a listener failed on a change')).length, 1);

@@ -83,7 +83,7 @@ export class FaultyApi<T extends KubeObject> implements ListerWatcher<T> {
   }
 
   /** Something the server did not say. */
-  say(event: WatchEvent<T>): void {
+  report(event: WatchEvent<T>): void {
     this.#faults.next(event);
   }
 }

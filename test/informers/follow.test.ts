@@ -24,10 +24,10 @@ const following = async (t: ExecutionContext, options: Partial<FollowOptions> = 
   const client = clientOf();
   const maps = client.resource(kinds.configMaps);
   const api = new FaultyApi<ConfigMap>(listerWatcher(client, resolveSelection(kinds.configMaps, client.naming)));
-  const told: Followed<ConfigMap>[] = [];
+  const reported: Followed<ConfigMap>[] = [];
   const failures: {error: unknown; waitMs: number; at: number}[] = [];
   const start = async () => {
-    const subscription = follow(api, {clock, random: seededRandom(7), onError: (error, waitMs) => failures.push({error, waitMs, at: clock.monotonic()}), ...options}).subscribe(event => told.push(event));
+    const subscription = follow(api, {clock, random: seededRandom(7), onError: (error, waitMs) => failures.push({error, waitMs, at: clock.monotonic()}), ...options}).subscribe(event => reported.push(event));
     t.teardown(() => subscription.unsubscribe());
     await clock.drain();
     return subscription;
@@ -36,7 +36,7 @@ const following = async (t: ExecutionContext, options: Partial<FollowOptions> = 
     await maps.create({metadata: {namespace: 'default', name}});
     await clock.drain();
   };
-  const seen = () => told.map(event => (event.type === 'listed' ? `listed ${event.items.map(item => item.metadata?.name).join()}` : `${event.type} ${event.object.metadata?.name ?? ''}`)).filter(text => !text.startsWith('BOOKMARK'));
+  const seen = () => reported.map(event => (event.type === 'listed' ? `listed ${event.items.map(item => item.metadata?.name).join()}` : `${event.type} ${event.object.metadata?.name ?? ''}`)).filter(text => !text.startsWith('BOOKMARK'));
   return {clock, maps, api, failures, start, create, seen};
 };
 
@@ -120,34 +120,34 @@ test('asks for the newest when the server is behind what was seen', async t => {
 test('survives a server that starts anew over the same store, and one that lost its store', async t => {
   const clock = new VirtualClock();
   const store = memoryStore({clock});
-  let world = startServer({clock, store});
-  const collection = () => listerWatcher(world.clientOf(), resolveSelection(kinds.configMaps, world.clientOf().naming));
-  const told: string[] = [];
+  let env = startServer({clock, store});
+  const collection = () => listerWatcher(env.clientOf(), resolveSelection(kinds.configMaps, env.clientOf().naming));
+  const reported: string[] = [];
   const api = {list: (options: ListOptions) => collection().list(options), watch: (options: WatchOptions) => collection().watch(options)};
   const subscription = follow<ConfigMap>(api, {clock, random: seededRandom(1)}).subscribe(event => {
-    if (event.type === 'listed') told.push(`listed ${event.items.length}`);
-    else if (event.type !== 'BOOKMARK') told.push(`${event.type} ${event.object.metadata?.name ?? ''}`);
+    if (event.type === 'listed') reported.push(`listed ${event.items.length}`);
+    else if (event.type !== 'BOOKMARK') reported.push(`${event.type} ${event.object.metadata?.name ?? ''}`);
   });
   t.teardown(() => subscription.unsubscribe());
   const create = async (name: string) => {
     await clock.advance(minute);
-    await world.clientOf().resource(kinds.configMaps).create({metadata: {namespace: 'default', name}});
+    await env.clientOf().resource(kinds.configMaps).create({metadata: {namespace: 'default', name}});
     await clock.advance(minute);
   };
-  const replaceBy = (next: typeof world) => {
-    const {server} = world;
-    world = next;
+  const replaceBy = (next: typeof env) => {
+    const {server} = env;
+    env = next;
     server.endWatches();
   };
   await create('a');
 
   replaceBy(startServer({clock, store}));
   await create('b');
-  t.deepEqual(told, ['listed 0', 'ADDED a', 'ADDED b']);
+  t.deepEqual(reported, ['listed 0', 'ADDED a', 'ADDED b']);
   replaceBy(startServer({clock}));
   await create('c');
 
-  t.deepEqual(told, ['listed 0', 'ADDED a', 'ADDED b', 'listed 0', 'ADDED c']);
+  t.deepEqual(reported, ['listed 0', 'ADDED a', 'ADDED b', 'listed 0', 'ADDED c']);
 });
 
 test('counts a watch that ends at once as a failure, so that it does not spin', async t => {
@@ -201,7 +201,7 @@ test('an event or a bookmark on a watch lets the backoff begin anew, and what on
   await create('a');
   api.cut();
   await clock.advance(2 * second);
-  api.say({type: 'BOOKMARK', object: {metadata: {resourceVersion: '99'}}});
+  api.report({type: 'BOOKMARK', object: {metadata: {resourceVersion: '99'}}});
   api.cut();
   await clock.advance(2 * second);
 
@@ -212,7 +212,7 @@ test('lists the newest when a bookmark is below what was seen, as of a store tha
   const {api, create, start, seen, clock, failures} = await following(t);
   await start();
   await create('a');
-  api.say({type: 'BOOKMARK', object: {metadata: {resourceVersion: '1'}}});
+  api.report({type: 'BOOKMARK', object: {metadata: {resourceVersion: '1'}}});
   await clock.advance(5 * second);
 
   t.true(failures[0]?.error instanceof StreamFault && failures[0].error.fault === 'rewound');
@@ -244,7 +244,7 @@ test('a bookmark a minute keeps a quiet watch alive', async t => {
 
   for (let time = 0; time < 9; time++) {
     await clock.advance(minute);
-    api.say({type: 'BOOKMARK', object: {metadata: {resourceVersion: '1'}}});
+    api.report({type: 'BOOKMARK', object: {metadata: {resourceVersion: '1'}}});
   }
 
   t.deepEqual(failures, []);

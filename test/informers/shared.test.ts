@@ -33,8 +33,8 @@ const informing = (t: ExecutionContext, {minResyncMs = 0, log = noLog}: {minResy
   const life = new AbortController();
   t.teardown(() => life.abort());
   const informer = new SharedInformer<ConfigMap>(api, {clock, random: seededRandom(3), log, meter, name: 'configmaps', apiVersion: 'v1', kind: 'ConfigMap', minResyncMs, freeze: true});
-  const heard: string[] = [];
-  const hear = (into = heard) => informer.listen(change => into.push(spoken(change)));
+  const received: string[] = [];
+  const hear = (into = received) => informer.listen(change => into.push(spoken(change)));
   const create = async (name: string, data: Record<string, string> = {}, labels: Record<string, string> = {}) => {
     const created = await maps.create({metadata: {namespace: 'default', name, labels}, data});
     await clock.drain();
@@ -44,11 +44,11 @@ const informing = (t: ExecutionContext, {minResyncMs = 0, log = noLog}: {minResy
     informer.start(life.signal);
     await clock.drain();
   };
-  return {clock, client, maps, api, meter, life, informer, heard, hear, create, start};
+  return {clock, client, maps, api, meter, life, informer, received, hear, create, start};
 };
 
 test('who listens from the start and who comes late hear the same', async t => {
-  const {informer, hear, heard, create, start} = informing(t);
+  const {informer, hear, received, create, start} = informing(t);
   hear();
   await create('a');
   await start();
@@ -58,8 +58,8 @@ test('who listens from the start and who comes late hear the same', async t => {
   hear(late);
   await create('c');
 
-  t.deepEqual(heard, ['added default/a', 'added default/b', 'added default/c']);
-  t.deepEqual(late, heard);
+  t.deepEqual(received, ['added default/a', 'added default/b', 'added default/c']);
+  t.deepEqual(late, received);
   t.is(informer.lister.size, 3);
 });
 
@@ -75,11 +75,11 @@ test('the cache knows of a change before anybody hears of it', async t => {
 });
 
 test('synced means that every object of the first list was handled', async t => {
-  const {informer, heard, hear, create, start, life} = informing(t);
+  const {informer, received, hear, create, start, life} = informing(t);
   await create('a');
   await create('b');
   hear();
-  const atSync = informer.whenSynced(life.signal).then(() => heard.length);
+  const atSync = informer.whenSynced(life.signal).then(() => received.length);
   t.false(informer.isSynced);
 
   await start();
@@ -101,7 +101,7 @@ test('waiting for a sync ends with the signal', async t => {
 });
 
 test('what a relist finds gone is told with a tombstone, what it finds unchanged is not told', async t => {
-  const {api, maps, clock, heard, hear, create, start} = informing(t);
+  const {api, maps, clock, received, hear, create, start} = informing(t);
   hear();
   await create('a');
   await create('b');
@@ -114,11 +114,11 @@ test('what a relist finds gone is told with a tombstone, what it finds unchanged
   api.disconnect();
   await clock.advance(60_000);
 
-  t.deepEqual(heard, ['added default/a', 'added default/b', 'deleted default/a (tombstone)']);
+  t.deepEqual(received, ['added default/a', 'added default/b', 'deleted default/a (tombstone)']);
 });
 
 test('an object that took the name of another is told as a deletion and an addition', async t => {
-  const {api, maps, clock, heard, hear, create, start} = informing(t);
+  const {api, maps, clock, received, hear, create, start} = informing(t);
   hear();
   await create('a');
   await start();
@@ -131,11 +131,11 @@ test('an object that took the name of another is told as a deletion and an addit
   api.disconnect();
   await clock.advance(60_000);
 
-  t.deepEqual(heard, ['added default/a', 'deleted default/a (tombstone)', 'added default/a']);
+  t.deepEqual(received, ['added default/a', 'deleted default/a (tombstone)', 'added default/a']);
 });
 
 test('events that come twice or late change nothing', async t => {
-  const {api, maps, clock, heard, hear, create, start, informer} = informing(t);
+  const {api, maps, clock, received, hear, create, start, informer} = informing(t);
   api.repeatsEvents = true;
   hear();
   await start();
@@ -143,10 +143,10 @@ test('events that come twice or late change nothing', async t => {
   await maps.update({...first, data: {k: '2'}});
   await clock.drain();
 
-  api.say({type: 'MODIFIED', object: first});
-  api.say({type: 'DELETED', object: {...first, metadata: {...first.metadata, uid: 'another'}}});
+  api.report({type: 'MODIFIED', object: first});
+  api.report({type: 'DELETED', object: {...first, metadata: {...first.metadata, uid: 'another'}}});
 
-  t.deepEqual(heard, ['added default/a', 'updated default/a']);
+  t.deepEqual(received, ['added default/a', 'updated default/a']);
   t.is(informer.lister.get('default/a')?.data?.k, '2');
 });
 
@@ -154,7 +154,7 @@ test('objects are frozen, have their kind, and no managed fields', async t => {
   const {api, informer, create, start} = informing(t);
   await create('a', {k: '1'});
   await start();
-  api.say({type: 'ADDED', object: {metadata: {name: 'b', namespace: 'x', uid: 'u', resourceVersion: '99', managedFields: [{manager: 'm'}]}}});
+  api.report({type: 'ADDED', object: {metadata: {name: 'b', namespace: 'x', uid: 'u', resourceVersion: '99', managedFields: [{manager: 'm'}]}}});
 
   const [a, b] = [informer.lister.get('default/a'), informer.lister.get('x/b')];
 
@@ -231,7 +231,7 @@ test('a resync reminds of every object once in a time between the period and twi
 test('a listener that throws is reported and hears the next change, and so do the others', async t => {
   const errors: unknown[] = [];
   const log: Log = {...noLog, error: (fields: unknown) => void errors.push(fields)};
-  const {informer, heard, hear, create, start} = informing(t, {log});
+  const {informer, received, hear, create, start} = informing(t, {log});
   let calls = 0;
   informer.listen(() => {
     calls++;
@@ -245,7 +245,7 @@ test('a listener that throws is reported and hears the next change, and so do th
 
   t.is(calls, 2);
   t.is(errors.length, 2);
-  t.is(heard.length, 2);
+  t.is(received.length, 2);
 });
 
 test('a listener that joins while others are being told hears everything once', async t => {
@@ -437,15 +437,15 @@ test('who borrows the metadata of a kind hears when it is not served, and that i
   const {log, lines} = recordingLog();
   const {clock, factory} = manufacturing(t, log);
   const unknown = kindOnWire(naming('plat'), {group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true});
-  const heard: string[] = [];
-  const one = factory.borrowMetadata(unknown, () => heard.push('one'));
-  factory.borrowMetadata(unknown, () => heard.push('two'));
+  const received: string[] = [];
+  const one = factory.borrowMetadata(unknown, () => received.push('one'));
+  factory.borrowMetadata(unknown, () => received.push('two'));
   await clock.drain();
-  t.deepEqual(heard, ['one', 'two']);
+  t.deepEqual(received, ['one', 'two']);
 
   one[Symbol.dispose]();
   await clock.advance(2_000);
-  t.deepEqual(heard, ['one', 'two', 'two']);
+  t.deepEqual(received, ['one', 'two', 'two']);
   t.deepEqual(lines.filter(line => !line.startsWith('info')), []);
 });
 

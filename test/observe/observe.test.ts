@@ -75,7 +75,7 @@ test('secrets do not reach a line, wherever a field hides them', t => {
 test('detail is told up to the verbosity, by pattern of its source, changeable at run time', t => {
   const verbosity = new Verbosity(2, 'ttl-*=5,gc=0');
   const {log, lines} = logging(verbosity);
-  const tell = () => {
+  const sources = () => {
     lines.length = 0;
     for (const source of ['other', 'ttl-controller', 'gc']) {
       for (const level of [0, 1, 2, 5, 6]) log.child({component: source}).v(level).info('said');
@@ -83,9 +83,9 @@ test('detail is told up to the verbosity, by pattern of its source, changeable a
     return lines.map(line => line.split(']')[0]!.split(' ').at(-1));
   };
 
-  t.deepEqual(tell(), ['other', 'other', 'other', 'ttl-controller', 'ttl-controller', 'ttl-controller', 'ttl-controller', 'gc']);
+  t.deepEqual(sources(), ['other', 'other', 'other', 'ttl-controller', 'ttl-controller', 'ttl-controller', 'ttl-controller', 'gc']);
   verbosity.level = 0;
-  t.deepEqual(tell().filter(source => source === 'other'), ['other']);
+  t.deepEqual(sources().filter(source => source === 'other'), ['other']);
   t.throws(() => new Verbosity(0, 'ttl'), {message: '"ttl" is not of the form pattern=N'});
 });
 

@@ -2,7 +2,7 @@ import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {logWriter} from '#src/observe/streams.js';
 
-const world = (bufferBytes: number) => {
+const startEnvironment = (bufferBytes: number) => {
   const clock = new VirtualClock();
   const stop = new AbortController();
   const written: string[] = [];
@@ -11,7 +11,7 @@ const world = (bufferBytes: number) => {
 };
 
 test('a split log sends errors to one stream and everything else to the other', t => {
-  const {write, written} = world(0);
+  const {write, written} = startEnvironment(0);
   write('I1 fine\n');
   write('E2 broken\n');
 
@@ -19,7 +19,7 @@ test('a split log sends errors to one stream and everything else to the other', 
 });
 
 test('lines that are no errors wait until the buffer is full, an error comes, or the time to flush is there', async t => {
-  const {write, written, clock} = world(20);
+  const {write, written, clock} = startEnvironment(20);
   write('I1 a\n');
   t.deepEqual(written, []);
   write('I2 a longer line\n');
@@ -33,7 +33,7 @@ test('lines that are no errors wait until the buffer is full, an error comes, or
 });
 
 test('what waits is written when the process ends', t => {
-  const {write, written, stop} = world(1000);
+  const {write, written, stop} = startEnvironment(1000);
   write('I1 last words\n');
   stop.abort();
 

@@ -192,8 +192,8 @@ test('passes over an extension however deep its value is nested', t => {
 
 test('drops requested extensions and foreign kinds of names', t => {
   const names = sequence(tagged(tags.context(8), Buffer.of(42)), tagged(tags.context(7), Buffer.of(1, 2, 3, 4)), tagged(tags.context(2), 'a.b'), wrapped(tags.contextConstructed(4), buildName({commonName: 'x'})));
-  const wish = extension('2.5.29.19', toDer(sequence(boolean(true))), true);
-  const issued = issue(craftedRequest(key, {extensions: [wish, extension(san, toDer(names))]}));
+  const requestedCa = extension('2.5.29.19', toDer(sequence(boolean(true))), true);
+  const issued = issue(craftedRequest(key, {extensions: [requestedCa, extension(san, toDer(names))]}));
 
   t.false(isAuthority(issued));
   t.deepEqual(issued.extensions.map(({oid: type, critical}) => [type, critical]), [
@@ -248,7 +248,7 @@ test('gives serial numbers of up to 128 bits, none twice', t => {
   t.true(serials.some(serial => serial >= 2n ** 127n));
 });
 
-for (const [asked, from, to] of [
+for (const [requested, from, to] of [
   [undefined, -5 * minute, year - 5 * minute],
   [1, -5 * minute, 10 * minute],
   [600, -5 * minute, 10 * minute],
@@ -256,9 +256,9 @@ for (const [asked, from, to] of [
   [28_800, -5 * minute, 8 * 60 * minute - 5 * minute],
   [31_536_001, -5 * minute, year - 5 * minute],
 ] as const) {
-  test(`grants a life from ${from} to ${to} ms around now when ${asked ?? 'nothing'} is asked for`, t => {
-    t.deepEqual(certificateValidity(now, grantedTtl(asked, year), Infinity), {notBefore: now + from, notAfter: now + to});
-    const {notBefore, notAfter} = issue(createSigningRequest(key, {subject: {commonName: 'a'}}), {expirationSeconds: asked});
+  test(`grants a life from ${from} to ${to} ms around now when ${requested ?? 'nothing'} is asked for`, t => {
+    t.deepEqual(certificateValidity(now, grantedTtl(requested, year), Infinity), {notBefore: now + from, notAfter: now + to});
+    const {notBefore, notAfter} = issue(createSigningRequest(key, {subject: {commonName: 'a'}}), {expirationSeconds: requested});
     t.deepEqual([notBefore - now, notAfter - now], [from, to]);
   });
 }

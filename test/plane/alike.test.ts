@@ -30,9 +30,9 @@ const output = (args: readonly string[], port: number): Promise<string> =>
 (missing ? test.skip : test)('a drawn part of what the original was asked is answered as it answered', async t => {
   t.timeout(180_000);
   const text = await output(['--quiet', '--limit', String(drawn.requests), '--only', drawn.areas, '--kind', drawn.kinds], await freePort());
-  const [, alike, asked] = /^(\d+) of (\d+) requests answered alike/m.exec(text) ?? [];
+  const [, alike, requested] = /^(\d+) of (\d+) requests answered alike/m.exec(text) ?? [];
 
-  t.log(`${alike} of ${asked} requests`);
-  t.true(Number(asked) >= drawn.requests, text);
-  t.true((100 * Number(alike)) / Number(asked) >= drawn.rate, text);
+  t.log(`${alike} of ${requested} requests`);
+  t.true(Number(requested) >= drawn.requests, text);
+  t.true((100 * Number(alike)) / Number(requested) >= drawn.rate, text);
 });

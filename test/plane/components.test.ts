@@ -44,7 +44,7 @@ const aDeadPort = async (): Promise<number> => {
   return port;
 };
 
-const asked = async (port: number, own: Partial<ComponentParts> = {}) => {
+const statusesOf = async (port: number, own: Partial<ComponentParts> = {}) => {
   const clock = new VirtualClock();
   const dead = await aDeadPort();
   const all = await componentsOf({store: memoryStore({clock}), naming: words, clock, ports: {scheduler: port, 'controller-manager': dead}, ...own})();
@@ -63,7 +63,7 @@ for (const [what, answer, healthy, message] of [
       urls.push(request.url);
       (answer as RequestListener)(request, response);
     });
-    const {scheduler} = await asked(component.port);
+    const {scheduler} = await statusesOf(component.port);
 
     t.deepEqual(scheduler, {name: 'scheduler', ...(healthy === undefined ? {} : {healthy}), message});
     t.deepEqual(urls, ['/healthz']);
@@ -72,7 +72,7 @@ for (const [what, answer, healthy, message] of [
 
 test('a component that is not there, or hangs up, is told of so', async t => {
   using component = await aComponent(request => request.socket.destroy());
-  const {all, dead, scheduler} = await asked(component.port);
+  const {all, dead, scheduler} = await statusesOf(component.port);
 
   t.deepEqual(scheduler, {name: 'scheduler', healthy: false, message: `Get "https://127.0.0.1:${component.port}/healthz": EOF`});
   t.deepEqual(
@@ -83,12 +83,12 @@ test('a component that is not there, or hangs up, is told of so', async t => {
 
 test('a component that does not answer is given twenty seconds', async t => {
   const clock = new VirtualClock();
-  let tell = () => {};
+  let notify = () => {};
   const called = new Promise<void>(resolve => {
-    tell = resolve;
+    notify = resolve;
   });
-  using component = await aComponent(() => tell());
-  const answer = asked(component.port, {clock});
+  using component = await aComponent(() => notify());
+  const answer = statusesOf(component.port, {clock});
   await called;
   await clock.advance(20_000);
 
@@ -100,10 +100,10 @@ test('a store that fails says why', async t => {
   const clock = new VirtualClock();
   const store = memoryStore({clock});
   const dead = await aDeadPort();
-  t.deepEqual((await asked(dead, {store})).all.at(-1), {name: 'etcd-0', healthy: true, message: 'ok'});
+  t.deepEqual((await statusesOf(dead, {store})).all.at(-1), {name: 'etcd-0', healthy: true, message: 'ok'});
   await store.close();
 
-  t.deepEqual((await asked(dead, {store})).all.at(-1), {name: 'etcd-0', healthy: false, message: '', error: 'the store is closed'});
+  t.deepEqual((await statusesOf(dead, {store})).all.at(-1), {name: 'etcd-0', healthy: false, message: '', error: 'the store is closed'});
 });
 
 test('a plane tells of the components it runs itself', async t => {

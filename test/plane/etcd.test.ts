@@ -261,14 +261,14 @@ if (server) {
   (hasKubectl() ? test.serial : test.serial.skip)('kubectl creates, applies, watches and deletes on a plane over etcd', async t => {
     const plane = await start('kubectl', '--storage-media-type=application/json');
     using kubectl = new Kubectl(join(directory, 'kubectl', 'kubeconfig'));
-    const said = (...args: string[]) => kubectl.okay(args);
+    const outputOf = (...args: string[]) => kubectl.okay(args);
 
-    await said('create', 'configmap', 'a', '--from-literal=x=1');
-    await said('patch', 'configmap', 'a', '-p', '{"data":{"x":"2"}}');
-    t.is(await said('get', 'configmap', 'a', '-o', 'jsonpath={.data.x}'), '2');
+    await outputOf('create', 'configmap', 'a', '--from-literal=x=1');
+    await outputOf('patch', 'configmap', 'a', '-p', '{"data":{"x":"2"}}');
+    t.is(await outputOf('get', 'configmap', 'a', '-o', 'jsonpath={.data.x}'), '2');
     const {kvs} = await client.range({start: '/kubectl/configmaps/default/a'});
     t.like(JSON.parse(kvs[0]!.value.toString()), {kind: 'ConfigMap', data: {x: '2'}});
-    await said('delete', 'configmap', 'a');
+    await outputOf('delete', 'configmap', 'a');
     t.deepEqual((await client.range({start: '/kubectl/configmaps/default/a'})).kvs, []);
     await plane.stop();
   });

@@ -56,9 +56,9 @@ const versions = '--runtime-config=internal.apiserver.k8s.io/v1alpha1=true';
 for (const [what, args] of [['on', []], ['that tell storage versions on', [everyGate, versions]]] as const) {
   test(`servers that start together ${what} an empty and on a filled store all become ready, and store what one server does`, async t => {
     const clock = new VirtualClock();
-    const told: string[] = [];
+    const reported: string[] = [];
     const start = async (count: number, store = memoryStore({clock})) => {
-      const servers = await startTogether({store: inLockstep(store, seededRandom(count)), clock, count, args, told: line => told.push(line)});
+      const servers = await startTogether({store: inLockstep(store, seededRandom(count)), clock, count, args, reported: line => reported.push(line)});
       await clock.drain();
       return {store, servers};
     };
@@ -72,14 +72,14 @@ for (const [what, args] of [['on', []], ['that tell storage versions on', [every
       return endpoints?.subsets?.flatMap(subset => subset.addresses.map(({ip}) => ip)) ?? [];
     };
 
-    t.deepEqual(told, []);
+    t.deepEqual(reported, []);
     t.deepEqual(await addresses(), ['10.1.0.1', '10.1.0.2', '10.1.0.3']);
     t.deepEqual(differences(content, expected).filter(([key]) => !/\/(masterleases|endpoints|endpointslices)\//.test(key)), []); // They name every server.
 
     await leave(servers);
     t.deepEqual(await addresses(), []);
     const again = await start(3, store);
-    t.deepEqual(told, []);
+    t.deepEqual(reported, []);
     t.deepEqual(differences(await contentOf(store, '/registry/'), content).filter(([key]) => !key.includes('/endpointslices/')), []); // Its generation has grown.
     await leave([...again.servers, ...alone.servers]);
   });

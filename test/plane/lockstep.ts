@@ -74,15 +74,15 @@ export interface TogetherParts {
   readonly count: number;
   readonly args?: readonly string[];
   /** Told of every warning and error. */
-  told(line: string): void;
+  reported(line: string): void;
 }
 
 /** Starts servers on one store at the same moment, each reached at an address of its own, and resolves once all are ready. */
-export const startTogether = async ({store, clock, count, args = [], told}: TogetherParts): Promise<readonly RunningApiServer[]> => {
+export const startTogether = async ({store, clock, count, args = [], reported}: TogetherParts): Promise<readonly RunningApiServer[]> => {
   const naming = namingOf('kubernetes');
   const files = await (material ??= planeMaterial(join(directory, 'pki'), clock));
-  const tell: LogMethod = (fields: unknown, message?: string) => told(message ? `${message} ${String((fields as {err?: Error}).err?.message ?? '')}` : String(fields));
-  const log: Log = {info() {}, warn: tell, error: tell, v: () => ({...log, warn() {}, error() {}}), child: () => log};
+  const report: LogMethod = (fields: unknown, message?: string) => reported(message ? `${message} ${String((fields as {err?: Error}).err?.message ?? '')}` : String(fields));
+  const log: Log = {info() {}, warn: report, error: report, v: () => ({...log, warn() {}, error() {}}), child: () => log};
   const servers = await Promise.all(
     Array.from({length: count}, (_, index) => {
       const address = `10.1.0.${index + 1}`;

@@ -78,7 +78,7 @@ test('what has a say in other writes is applied after them', async t => {
   });
 
   t.is((await plane.apply(folder)).length, 3);
-  await t.throwsAsync(plane.apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'judged-later', labels: {judged: 'yes'}}}), {message: /failed calling webhook "closed\.example\.com"/});
+  await t.throwsAsync(plane.apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'judged-later', labels: {validated: 'yes'}}}), {message: /failed calling webhook "closed\.example\.com"/});
 });
 
 test('applying again changes nothing, and takes back what others have changed', async t => {
@@ -162,10 +162,10 @@ interface Review {
 
 /** An operator's server of webhooks with the pair that the plane made for it: it converts between versions, and refuses `never`. */
 const anOperator = async (pair: Awaited<ReturnType<Plane['webhookPair']>>) => {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const server = createServer({cert: pair.certificate, key: pair.key}, (request, response) => {
     void request.toArray().then(chunks => {
-      asked.push(new URL(request.url!, 'https://localhost').pathname);
+      requested.push(new URL(request.url!, 'https://localhost').pathname);
       const {request: review, ...type} = JSON.parse(Buffer.concat(chunks).toString()) as Review;
       const answer = review.objects
         ? {result: {status: 'Success'}, convertedObjects: review.objects.map(object => ({...object, apiVersion: review.desiredAPIVersion}))}
@@ -174,7 +174,7 @@ const anOperator = async (pair: Awaited<ReturnType<Plane['webhookPair']>>) => {
     });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return {asked, port: (server.address() as AddressInfo).port, close: () => void server.close().closeAllConnections()};
+  return {requested, port: (server.address() as AddressInfo).port, close: () => void server.close().closeAllConnections()};
 };
 
 test('webhooks of the manifests are asked at this machine, with a pair that the plane trusts', async t => {
@@ -196,7 +196,7 @@ test('webhooks of the manifests are asked at this machine, with a pair that the 
   await client.resource(tabs('hooks.example.com')).create({metadata: {name: 'b', namespace: 'default'}, spec: {schedule: 'weekly'}});
   const converted = await client.resource({...tabs('hooks.example.com'), version: 'v2'}).get('b', {namespace: 'default'});
   t.like(converted, {apiVersion: 'hooks.example.com/v2', spec: {schedule: 'weekly'}});
-  t.deepEqual([...new Set(operator.asked)].sort(), ['/convert', '/validate']);
+  t.deepEqual([...new Set(operator.requested)].sort(), ['/convert', '/validate']);
 });
 
 test('webhooks that are asked by an address of their own are left alone, and so is everything when no port is given', async t => {

@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import {wireTime} from '#src/api/time.js';
 import type {Plane} from '#src/plane/plane.js';
 import {aPlane} from '#test/controllers/plane.js';
-import {refusal} from '#test/resources/world.js';
+import {refusal} from '#test/resources/environment.js';
 import {aPlaneWithNodes, run, type BoundPod} from '#test/simulation/environment.js';
 
 const containers: BoundPod['containers'] = [{name: 'app', image: 'nginx', resources: {requests: {cpu: '2', memory: '1Gi'}}}, {name: 'other', image: 'nginx'}];

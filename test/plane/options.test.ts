@@ -14,7 +14,7 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import {followedAgentTrust} from '#src/plane/agent-trust.js';
 import {startPlane} from '#src/plane/plane.js';
 import {aPlane} from '#test/controllers/plane.js';
-import {refusal} from '#test/resources/world.js';
+import {refusal} from '#test/resources/environment.js';
 import {wire} from '#test/apiserver/wire.js';
 import {aPair, anAuthority} from '#test/serving/credentials.js';
 
@@ -211,15 +211,15 @@ for (const [emulated, missing, storedAs] of [
     await using plane = await aPlane({apiserverArgs: [`--emulated-version=${emulated}`]});
     const {get} = wire(plane.api.handler);
     const groups = (await get('/apis', {headers: {accept: 'application/json;v=v2;g=apidiscovery.plat.io;as=APIGroupDiscoveryList'}})).json<{items: {versions: {resources: {resource: string}[]}[]}[]}>();
-    const told = groups.items.flatMap(({versions}) => versions.flatMap(({resources}) => resources.map(({resource}) => resource)));
+    const reported = groups.items.flatMap(({versions}) => versions.flatMap(({resources}) => resources.map(({resource}) => resource)));
     const hashes = (await get('/apis/networking.plat.io/v1')).json<{resources: {name: string; storageVersionHash?: string}[]}>().resources;
     const hashOf = (version: string) => createHash('sha256').update(`networking.plat.io/${version}/IPAddress`).digest().subarray(0, 8).toString('base64');
     await plane.client().resource(kinds.namespaces).create({metadata: {name: 'n'}});
     const service = await plane.client().resource(kinds.services).create({metadata: {name: 's', namespace: 'n'}, spec: {ports: [{port: 80}]}});
     await plane.clock.drain();
 
-    t.deepEqual(missing.filter(resource => told.includes(resource)), []);
-    t.deepEqual(['ipaddresses', 'servicecidrs', 'volumeattributesclasses', 'resourceclaims'].filter(resource => !told.includes(resource)), [...missing]);
+    t.deepEqual(missing.filter(resource => reported.includes(resource)), []);
+    t.deepEqual(['ipaddresses', 'servicecidrs', 'volumeattributesclasses', 'resourceclaims'].filter(resource => !reported.includes(resource)), [...missing]);
     t.is(hashes.find(({name}) => name === 'ipaddresses')?.storageVersionHash, storedAs && hashOf(storedAs));
     t.is((await get('/apis/storage.plat.io/v1/volumeattributesclasses')).status, missing.length > 0 ? 404 : 200);
     t.is((await get('/readyz')).status, 200);
@@ -256,13 +256,13 @@ test('a store that does not answer ends the start with its last reason, which is
   t.regex(lines[0]!, /the store is not usable yet; it is tried again" reason="http:\/\/127\.0\.0\.1:1: .*connection refused/);
 });
 
-for (const [v, vmodule, told] of [
+for (const [v, vmodule, reported] of [
   [2, '', false],
   [3, '', true],
   [0, 'httplog=3', true],
   [5, 'httplog=2', false],
 ] as const) {
-  test(`requests are ${told ? '' : 'not '}told of at -v=${v} --vmodule=${vmodule}`, async t => {
+  test(`requests are ${reported ? '' : 'not '}told of at -v=${v} --vmodule=${vmodule}`, async t => {
     const lines: string[] = [];
     const log = createLog({clock: new VirtualClock(), program: 'test', verbosity: new Verbosity(v, vmodule), write: line => void lines.push(line)});
     await using plane = await aPlane({...alone, log});
@@ -270,8 +270,8 @@ for (const [v, vmodule, told] of [
     await get('/api/v1/namespaces/default/configmaps?limit=7', {headers: {'user-agent': 'me/1', 'audit-id': 'a-1'}});
 
     const line = lines.find(text => text.includes('limit=7')) ?? '';
-    t.is(line !== '', told);
-    if (told) t.regex(line, /httplog\] "HTTP" verb="LIST" URI="\/api\/v1\/namespaces\/default\/configmaps\?limit=7" latency="\S+" userAgent="me\/1" audit-ID="a-1" srcIP="127\.0\.0\.1" resp=200/);
+    t.is(line !== '', reported);
+    if (reported) t.regex(line, /httplog\] "HTTP" verb="LIST" URI="\/api\/v1\/namespaces\/default\/configmaps\?limit=7" latency="\S+" userAgent="me\/1" audit-ID="a-1" srcIP="127\.0\.0\.1" resp=200/);
     t.is(lines.some(text => text.includes('a start hook has finished')), v >= 2);
   });
 }

@@ -47,7 +47,7 @@ test('a plane speaks the names of Kubernetes unless told otherwise', async t => 
 
 test('metrics tell of open connections, of those refused, and of what waits for readers', async t => {
   await using plane = await startPlane({controllerManagerArgs: ['--controllers='], apiserverArgs: ['--max-connections=1']});
-  const figures = async (): Promise<string> => {
+  const metrics = async (): Promise<string> => {
     const {body} = await plane.api.handler({method: 'GET', url: '/metrics', headers: {}, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal});
     return body.kind === 'bytes' ? Buffer.from(body.bytes).toString() : '';
   };
@@ -56,7 +56,7 @@ test('metrics tell of open connections, of those refused, and of what waits for 
   await new Promise(resolve => first.once('connect', resolve));
   const second = connect(Number(port), hostname).on('error', () => undefined);
   await new Promise(resolve => second.once('close', resolve));
-  const text = await figures();
+  const text = await metrics();
   first.destroy();
 
   for (const line of [

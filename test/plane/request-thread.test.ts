@@ -37,8 +37,8 @@ const start = (limits: Partial<ThreadLimits> = {}, flags: readonly string[] = ar
   const warned: string[] = [];
   const meter = new MetricsRegistry();
   const detailed: string[] = [];
-  const details: Log = {...noLog, info: (...said: readonly unknown[]) => void detailed.push(String(said.at(-1))), v: () => details, child: () => details};
-  const log: Log = {...noLog, warn: (...said: readonly unknown[]) => void warned.push(String(said.at(-1))), v: level => (level <= verbosity ? details : noLog), child: () => log};
+  const details: Log = {...noLog, info: (...output: readonly unknown[]) => void detailed.push(String(output.at(-1))), v: () => details, child: () => details};
+  const log: Log = {...noLog, warn: (...output: readonly unknown[]) => void warned.push(String(output.at(-1))), v: level => (level <= verbosity ? details : noLog), child: () => log};
   const thread = new RequestThread({store, clock, log, meter, limits, start: () => ({args: flags, address: '127.0.0.1:6443'})});
   return {thread, store, warned, meter, detailed, post: (name: string, count?: number) => thread.answer(aRequest('/api/v1/namespaces'), body(name, count), admin)};
 };

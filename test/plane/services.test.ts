@@ -38,11 +38,11 @@ test('a plane has the object of its service range, and its priority classes', as
 });
 
 const startRepair = async () => {
-  const world = startServer();
-  const client = world.clientOf();
+  const env = startServer();
+  const client = env.clientOf();
   await client.resource(kinds.namespaces).create({metadata: {name: namespace}});
-  const {addresses, nodePorts} = world.server.registry.settings.writes.pools;
-  return {...world, client, nodePorts, repair: new ServiceRepair({client, clock: world.clock, log: noLog, addresses, ports: nodePorts})};
+  const {addresses, nodePorts} = env.server.registry.settings.writes.pools;
+  return {...env, client, nodePorts, repair: new ServiceRepair({client, clock: env.clock, log: noLog, addresses, ports: nodePorts})};
 };
 
 test('repair takes addresses and ports that only their services know of', async t => {

@@ -1,7 +1,7 @@
 import test, {type ExecutionContext} from 'ava';
 import type {Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import {aHookServer, patching, type AskedRequest, type HookServer} from '#test/apiserver/admission/webhook-world.js';
+import {aHookServer, patching, type WebhookRequest, type HookServer} from '#test/apiserver/admission/webhook-environment.js';
 import {json, startWebhook} from '#test/apiserver/webhook-server.js';
 import {wire} from '#test/apiserver/wire.js';
 import {aPlane} from '#test/controllers/plane.js';
@@ -49,7 +49,7 @@ const denied = (t: ExecutionContext, answer: Answered, message: string): void =>
   t.true(answer.json<Status>().message?.includes(message), answer.text);
 };
 
-const unwanted = ({object}: AskedRequest) =>
+const unwanted = ({object}: WebhookRequest) =>
   object?.metadata?.labels?.['unwanted'] || object?.data?.['unwanted'] ? {allowed: false, status: {message: 'the object contains unwanted key'}} : {allowed: true};
 
 test('pods and config maps that a webhook does not want are refused, however they come, but not where it is not asked', async t => {
@@ -75,7 +75,7 @@ test('a webhook may refuse that somebody attaches to a pod', async t => {
   await register('validating', 'attach', hook(server, ['pods/attach'], {rules: [{operations: ['CONNECT'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods/attach']}]}));
 
   denied(t, await post(`/api/v1/namespaces/${namespace}/pods/p/attach?container=c&stdin=true`, {}), 'attaching to pod is not allowed');
-  t.like(server.asked[0], {operation: 'CONNECT', subResource: 'attach', name: 'p', kind: {group: '', version: 'v1', kind: 'PodAttachOptions'}, object: {kind: 'PodAttachOptions', container: 'c', stdin: true}, oldObject: null, options: null});
+  t.like(server.requested[0], {operation: 'CONNECT', subResource: 'attach', name: 'p', kind: {group: '', version: 'v1', kind: 'PodAttachOptions'}, object: {kind: 'PodAttachOptions', container: 'c', stdin: true}, oldObject: null, options: null});
 });
 
 test('an eviction is told as such, and may be refused', async t => {
@@ -85,7 +85,7 @@ test('an eviction is told as such, and may be refused', async t => {
   await register('validating', 'evict', hook(server, ['pods/eviction']));
 
   denied(t, await post(`/api/v1/namespaces/${namespace}/pods/p/eviction`, {kind: 'Eviction', apiVersion: 'policy/v1', metadata: {name: 'p'}}), 'denied the request without explanation');
-  t.like(server.asked[0], {operation: 'CREATE', kind: {group: 'policy', version: 'v1', kind: 'Eviction'}, resource: {group: '', version: 'v1', resource: 'pods'}, subResource: 'eviction', object: {kind: 'Eviction', apiVersion: 'policy/v1'}});
+  t.like(server.requested[0], {operation: 'CREATE', kind: {group: 'policy', version: 'v1', kind: 'Eviction'}, resource: {group: '', version: 'v1', resource: 'pods'}, subResource: 'eviction', object: {kind: 'Eviction', apiVersion: 'policy/v1'}});
 });
 
 test('a request for a token is told with the life it has unless told otherwise', async t => {
@@ -94,7 +94,7 @@ test('a request for a token is told with the life it has unless told otherwise',
   await register('validating', 'token', hook(server, ['serviceaccounts/token']));
 
   t.is((await post(`/api/v1/namespaces/${namespace}/serviceaccounts/default/token`, {spec: {audiences: ['api']}})).status, 201);
-  t.like(server.asked[0], {subResource: 'token', kind: {kind: 'TokenRequest'}, object: {spec: {audiences: ['api'], expirationSeconds: 3600}}});
+  t.like(server.requested[0], {subResource: 'token', kind: {kind: 'TokenRequest'}, object: {spec: {audiences: ['api'], expirationSeconds: 3600}}});
 });
 
 const bodyOf = (version: string, properties: object, more: object = {}) => ({name: version, served: true, storage: true, schema: {openAPIV3Schema: {type: 'object', properties: {data: {type: 'object', ...properties}}}}, ...more});
@@ -110,7 +110,7 @@ test('custom resources can be refused when they are made, changed and deleted', 
   const group = `${namespace}.example.com`;
   const things = `/apis/${group}/v1/namespaces/${namespace}/things`;
   await define(group, [bodyOf('v1', anyData)]);
-  await using server = await aHookServer(({object, oldObject}) => ((object ?? (oldObject as AskedRequest['object']))?.data?.['unwanted'] ? {allowed: false, status: {message: 'the custom resource contains unwanted data'}} : {allowed: true}));
+  await using server = await aHookServer(({object, oldObject}) => ((object ?? (oldObject as WebhookRequest['object']))?.data?.['unwanted'] ? {allowed: false, status: {message: 'the custom resource contains unwanted data'}} : {allowed: true}));
   const kept = await post(things, {apiVersion: `${group}/v1`, kind: 'Thing', metadata: {name: 'kept'}, data: {unwanted: 'yes'}});
   t.is(kept.status, 201, kept.text);
   await register('validating', 'things', hook(server, ['things'], {rules: [{operations: ['CREATE', 'UPDATE', 'DELETE'], apiGroups: [group], apiVersions: ['v1'], resources: ['things']}]}));
@@ -135,7 +135,7 @@ test('a webhook that cannot be reached and fails closed refuses everything it is
   t.regex(answer.json<Status>().message!, /^Internal error occurred: failed calling webhook "hook\.k8s\.io": failed to call webhook: Post "https:.*\/\?timeout=10s": dial tcp 127\.0\.0\.1:\d+: connect: connection refused$/);
 });
 
-const stage = (n: number) => ({object}: AskedRequest) => (object?.data?.[`mutation-${n - 1}`] ? patching({op: 'add', path: `/data/mutation-${n}`, value: 'yes'}) : {allowed: true});
+const stage = (n: number) => ({object}: WebhookRequest) => (object?.data?.[`mutation-${n - 1}`] ? patching({op: 'add', path: `/data/mutation-${n}`, value: 'yes'}) : {allowed: true});
 
 test('config maps are changed by several webhooks one after another', async t => {
   const {map, register, hook} = await begin();
@@ -166,7 +166,7 @@ test('configurations of webhooks are neither changed nor kept from going by webh
   await register('mutating', 'dummy', hook(server, ['none']));
 
   for (const kind of ['validating', 'mutating'] as const) for (const name of ['dummy', kind === 'validating' ? 'deny' : 'change']) t.is((await remove(`${configurations(kind)}/${namespace}-${name}`)).status, 200);
-  t.is(server.asked.length, 0);
+  t.is(server.requested.length, 0);
 });
 
 const data = (answer: Answered): object => answer.json<{data: object}>().data;
@@ -184,7 +184,7 @@ test('custom resources are changed by webhooks, in whatever version they are sto
   t.deepEqual(data(await make('v1', 'a')), {'mutation-0': 'yes', 'mutation-1': 'yes', 'mutation-2': 'yes'});
   t.deepEqual(data(await make('v2', 'b')), {'mutation-0': 'yes', 'mutation-1': 'yes'});
   t.deepEqual(
-    server.asked.map(({object}) => object?.apiVersion),
+    server.requested.map(({object}) => object?.apiVersion),
     ['v1', 'v1', 'v2', 'v2'].map(version => `${group}/${version}`),
   );
 });
@@ -198,7 +198,7 @@ test('a rule on one version of a custom resource counts for the others, and what
   const made = await post(`/apis/${group}/v2/namespaces/${namespace}/things`, {apiVersion: `${group}/v2`, kind: 'Thing', metadata: {name: 'a'}, data: {}});
 
   t.like(made.json<KubeObject>(), {apiVersion: `${group}/v2`, data: {seen: 'yes'}});
-  t.like(server.asked[0], {kind: {group, version: 'v1', kind: 'Thing'}, requestKind: {group, version: 'v2', kind: 'Thing'}, object: {apiVersion: `${group}/v1`}});
+  t.like(server.requested[0], {kind: {group, version: 'v1', kind: 'Thing'}, requestKind: {group, version: 'v2', kind: 'Thing'}, object: {apiVersion: `${group}/v1`}});
 });
 
 test('definitions of custom resources can be refused', async t => {
@@ -215,11 +215,11 @@ test('definitions of custom resources can be refused', async t => {
 });
 
 for (const kind of ['validating', 'mutating'] as const) {
-  const isAsked = kind === 'validating' ? 'a refusal' : 'a change';
+  const isCalled = kind === 'validating' ? 'a refusal' : 'a change';
   const answer = () => (kind === 'validating' ? {allowed: false} : patching({op: 'add', path: '/data', value: {changed: 'yes'}}));
   const isInForce = (made: Answered) => (kind === 'validating' ? made.status === 400 : made.json<{data?: {changed?: string}}>().data?.changed === 'yes');
 
-  test(`a ${kind} configuration that is put or patched means ${isAsked} from then on, or no more`, async t => {
+  test(`a ${kind} configuration that is put or patched means ${isCalled} from then on, or no more`, async t => {
     const {namespace, map, register, hook} = await begin();
     await using server = await aHookServer(answer);
     const made = await register(kind, 'x', hook(server, ['configmaps']));
@@ -234,7 +234,7 @@ for (const kind of ['validating', 'mutating'] as const) {
     t.true(isInForce(await map('c')));
   });
 
-  test(`${kind} configurations are listed by their labels, and deleted together mean ${isAsked} no more`, async t => {
+  test(`${kind} configurations are listed by their labels, and deleted together mean ${isCalled} no more`, async t => {
     const {namespace, map, register, hook} = await begin();
     await using server = await aHookServer(answer);
     for (const name of ['a', 'b', 'c']) await register(kind, name, hook(server, ['configmaps']));

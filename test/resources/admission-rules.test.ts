@@ -1,8 +1,8 @@
 import test from 'ava';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
-import {judgesChanges, judgesCreations, keepsOnCreation, type Given} from './rule-table.js';
-import {findings, startWorld} from './world.js';
+import {testUpdates, testCreations, keepsOnCreation, type Given} from './rule-table.js';
+import {findings, startEnvironment} from './environment.js';
 
 const name = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const label1035 = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
@@ -22,7 +22,7 @@ const called = (text: string): Given => hooks(hook({clientConfig: {url: text}}))
 const oddSelector = {matchExpressions: [{key: 'a', operator: 'In', values: ['@']}]};
 
 for (const kind of [kinds.validatingWebhookConfigurations, kinds.mutatingWebhookConfigurations] as unknown as Kind<KubeObject>[]) {
-  judgesCreations(kind, [
+  testCreations(kind, [
     ['nobody to ask', {}, []],
     ['a usual one', hooks(hook({rules: [rule()]})), []],
     ['one without anything', hooks({}), at('webhooks[0].', [
@@ -112,13 +112,13 @@ for (const kind of [kinds.validatingWebhookConfigurations, kinds.mutatingWebhook
     ].map((expression, i) => ({name: `c${i}`, expression}))})), []],
     ['too many conditions', hooks(hook({matchConditions: Array.from({length: 65}, (_, i) => ({name: `c${i}`, expression: 'true'}))})), ['webhooks[0].matchConditions: Too many: 65: must have at most 64 items']],
   ]);
-  judgesChanges(kind, [
+  testUpdates(kind, [
     ['side effects', hooks(hook()), hooks(hook({sideEffects: 'Some'})), ['webhooks[0].sideEffects: Unsupported value: "Some": supported values: "None", "NoneOnDryRun"']],
     ['a second of the name', hooks(hook()), hooks(hook(), hook()), ['webhooks[1].name: Duplicate value: "a.example.com"']],
   ]);
 }
 
-judgesCreations(kinds.mutatingWebhookConfigurations, [
+testCreations(kinds.mutatingWebhookConfigurations, [
   ['an odd way to ask again', hooks(hook({reinvocationPolicy: 'Always'})), ['webhooks[0].reinvocationPolicy: Unsupported value: "Always": supported values: "IfNeeded", "Never"']],
 ]);
 const settled = {failurePolicy: 'Fail', matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {}, timeoutSeconds: 10};
@@ -129,7 +129,7 @@ keepsOnCreation(kinds.mutatingWebhookConfigurations, [
 const matching = {resourceRules: [rule()]};
 const policy = (more: object): Given => ({spec: {matchConstraints: matching, validations: [{expression: 'true'}], ...more}});
 
-judgesCreations(kinds.validatingAdmissionPolicies, [
+testCreations(kinds.validatingAdmissionPolicies, [
   ['a usual one', policy({}), []],
   ['one about nothing', {spec: {}}, [
     'spec.matchConstraints: Required value',
@@ -198,12 +198,12 @@ judgesCreations(kinds.validatingAdmissionPolicies, [
   ]],
 ]);
 
-judgesChanges(kinds.validatingAdmissionPolicies, [
+testUpdates(kinds.validatingAdmissionPolicies, [
   ['warnings about nothing', policy({}), {status: {typeChecking: {expressionWarnings: [{}]}}}, ['status.typeChecking.expressionWarnings[0].warning: Required value', 'status.typeChecking.expressionWarnings[0].fieldRef: Required value'], {subresource: 'status'}],
 ]);
 
 const binding = (more: object): Given => ({spec: {policyName: 'p', validationActions: ['Deny'], ...more}});
-judgesCreations(kinds.validatingAdmissionPolicyBindings, [
+testCreations(kinds.validatingAdmissionPolicyBindings, [
   ['a usual one', binding({}), []],
   ['one of no policy', binding({policyName: ''}), ['spec.policyName: Required value']],
   ['odd actions', binding({validationActions: ['Deny', 'Warn', 'Deny', 'Odd']}), [
@@ -224,7 +224,7 @@ judgesCreations(kinds.validatingAdmissionPolicyBindings, [
 
 const mutating = (more: object): Given => ({spec: {matchConstraints: matching, reinvocationPolicy: 'Never', mutations: [{patchType: 'JSONPatch', jsonPatch: {expression: '[JSONPatch{op: "test", path: "/a"}]'}}], ...more}});
 for (const kind of [kinds.mutatingAdmissionPolicies, kinds.mutatingAdmissionPoliciesV1alpha1] as unknown as Kind<KubeObject>[]) {
-  judgesCreations(kind, [
+  testCreations(kind, [
     ['a usual one', mutating({matchConstraints: {resourceRules: [rule({operations: ['CONNECT']})]}}), []],
     ['one that does not say whether it is asked again', mutating({reinvocationPolicy: undefined}), ['spec.reinvocationPolicy: Required value']],
     ['one that changes nothing', mutating({mutations: [], reinvocationPolicy: 'Odd'}), [
@@ -267,7 +267,7 @@ for (const kind of [kinds.mutatingAdmissionPolicies, kinds.mutatingAdmissionPoli
   ]);
 }
 
-judgesCreations(kinds.mutatingAdmissionPolicyBindings, [
+testCreations(kinds.mutatingAdmissionPolicyBindings, [
   ['one about what is deleted', {spec: {policyName: 'P', matchResources: {resourceRules: [rule({operations: ['DELETE']})]}}}, [
     `spec.policyName: Invalid value: "P": ${subdomain}`,
     'spec.matchResources.resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"',
@@ -280,21 +280,21 @@ const params = (more: object) => ({metadata: {name: 'b'}, ...binding({paramRef: 
 
 /** A server whose authorizer denies what is about parameters, and notes it. */
 const guarded = async () => {
-  const asked: string[] = [];
-  const world = await startWorld({
+  const requested: string[] = [];
+  const env = await startEnvironment({
     authorizer: {
       authorize({user: who, verb, resource}) {
         if (who.name !== 'jo' || resource?.group === 'admissionregistration.plat.io') return {decision: 'allow'};
-        asked.push([verb, resource?.group, resource?.version, resource?.resource, resource?.namespace, resource?.name].join(' '));
+        requested.push([verb, resource?.group, resource?.version, resource?.resource, resource?.namespace, resource?.name].join(' '));
         return {decision: 'noOpinion'};
       },
     },
   });
-  return {...world, asked};
+  return {...env, requested};
 };
 
 test('who makes a policy must be able to read its parameters', async t => {
-  const {of, asked} = await guarded();
+  const {of, requested} = await guarded();
   const policies = of(kinds.validatingAdmissionPolicies, user);
   const aPolicy = (paramKind: object, more: object = {}) => ({metadata: {name: 'p'}, ...policy({paramKind}), ...more}) as never;
 
@@ -302,14 +302,14 @@ test('who makes a policy must be able to read its parameters', async t => {
     `spec.paramKind: Forbidden: user ${shown} must have "get" permission on all objects of the referenced paramKind (kind=ConfigMap, apiVersion=v1)`,
   ]);
   await findings(policies.create(aPolicy({apiVersion: 'example.com/v2', kind: 'Odd'})));
-  t.deepEqual(asked, ['get  v1 configmaps * *', 'get example.com v2 * * *']);
+  t.deepEqual(requested, ['get  v1 configmaps * *', 'get example.com v2 * * *']);
 
   const made = await of(kinds.validatingAdmissionPolicies, {...user, groups: ['system:masters']}).create(aPolicy({apiVersion: 'v1', kind: 'ConfigMap'}));
   t.deepEqual(await findings(policies.update({...made, spec: {...made.spec, failurePolicy: 'Ignore'}})), []);
 });
 
 test('who binds parameters must be able to read them', async t => {
-  const {of, asked} = await guarded();
+  const {of, requested} = await guarded();
   const bindings = of(kinds.validatingAdmissionPolicyBindings, user);
   const refused = async (ref: object): Promise<string> => ((await findings(bindings.create(params(ref) as never)))[0] ?? '').replace(shown, 'X');
   const lacks = (verb: string) => `to determine minimum required permissions and user X does not have "${verb}" permission for all groups, versions and resources`;
@@ -320,11 +320,11 @@ test('who binds parameters must be able to read them', async t => {
   t.is(await refused({selector: {}}), `spec.paramRef: Forbidden: unable to resolve paramKind &{example.com/v2 Odd} ${lacks('list')}`);
   await policies.update({...made, spec: {...made.spec, paramKind: {apiVersion: 'v1', kind: 'ConfigMap'}}});
   t.is(await refused({name: 'c', namespace: 'n'}), 'spec.paramRef: Forbidden: user X does not have "get" permission on the object referenced by paramRef');
-  t.deepEqual(asked, ['get * * *  c', 'list example.com v2 *  ', 'get  v1 configmaps n c']);
+  t.deepEqual(requested, ['get * * *  c', 'list example.com v2 *  ', 'get  v1 configmaps n c']);
 });
 
 test('the table of bindings shows where the parameters are', async t => {
-  const {row} = await startWorld();
+  const {row} = await startEnvironment();
   const shownFor = async (paramRef: object) => (await row(kinds.validatingAdmissionPolicyBindings, {spec: {paramRef}} as never))['ParamRef'];
 
   t.is(await shownFor({name: 'a'}), '*/a');

@@ -2,7 +2,7 @@ import test from 'ava';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Scale} from '#src/resources/autoscaling/scale.js';
 import {warningsOf} from './warnings.js';
-import {problems, refusal, startWorld} from './world.js';
+import {problems, refusal, startEnvironment} from './environment.js';
 import {aSpec, aTemplate, namespace, type Deployment} from './workloads.js';
 
 type StatefulSet = ObjectOf<typeof kinds.statefulSets>;
@@ -13,7 +13,7 @@ const aStatefulSet = (spec: Partial<StatefulSet['spec']> = {}): StatefulSet => (
 const aDaemonSet = (spec: Partial<DaemonSet['spec']> = {}): DaemonSet => ({metadata: {name: 'ds', namespace}, spec: {...aSpec(), ...spec}}) as DaemonSet;
 
 test('a deployment is filled in', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.deployments).create(aDeployment());
 
   t.like(made.spec, {
@@ -53,14 +53,14 @@ const deploymentCases: [title: string, spec: Partial<Deployment['spec']>, expect
 
 for (const [title, spec, expected] of deploymentCases) {
   test(`a deployment ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
 
     t.deepEqual(await problems(of(kinds.deployments).create(aDeployment(spec))), expected);
   });
 }
 
 test('a deployment keeps its selector', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.deployments).create(aDeployment());
   const selector = {matchLabels: {app: 'b'}};
   const template = {...made.spec!.template, metadata: {labels: {app: 'b'}}};
@@ -69,7 +69,7 @@ test('a deployment keeps its selector', async t => {
 });
 
 test('the generation of a deployment counts changes of what is wished, annotations among them', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const deployments = of(kinds.deployments);
   const made = await deployments.create(aDeployment());
   const annotated = await deployments.update({...made, metadata: {...made.metadata, annotations: {a: 'b'}}});
@@ -80,7 +80,7 @@ test('the generation of a deployment counts changes of what is wished, annotatio
 });
 
 test('what is said of a deployment adds up, and leaves its labels alone', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const deployments = of(kinds.deployments);
   const made = await deployments.create(aDeployment());
   const report = (status: Deployment['status']) => deployments.update({...made, metadata: {...made.metadata, labels: {a: 'b'}}, ...(status ? {status} : {})}, {subresource: 'status'});
@@ -95,9 +95,9 @@ test('what is said of a deployment adds up, and leaves its labels alone', async 
 });
 
 test('a deployment of a name that hosts cannot have is warned of', async t => {
-  const world = await startWorld();
+  const env = await startEnvironment();
 
-  t.deepEqual(await warningsOf(world, client => client.resource(kinds.deployments).create({...aDeployment(), metadata: {name: 'a.b', namespace}})), ['metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]']);
+  t.deepEqual(await warningsOf(env, client => client.resource(kinds.deployments).create({...aDeployment(), metadata: {name: 'a.b', namespace}})), ['metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]']);
 });
 
 for (const [kind, object] of [
@@ -106,7 +106,7 @@ for (const [kind, object] of [
   [kinds.replicaSets, aDeployment()],
 ] as const) {
   test(`the size of ${kind.plural} is seen and set at their scale`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
     const made = await of(kind as typeof kinds.deployments).create(object as Deployment);
     const name = made.metadata!.name!;
     const scales = of(kind as typeof kinds.deployments) as unknown as ReturnType<typeof of<Scale>>;
@@ -132,7 +132,7 @@ for (const [kind, object] of [
 }
 
 test('a stateful set is filled in, its claims too', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const volumeClaimTemplates = [{metadata: {name: 'data'}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}}}];
   const made = await of(kinds.statefulSets).create(aStatefulSet({volumeClaimTemplates, template: aTemplate({containers: [{name: 'c', image: 'i', volumeMounts: [{name: 'data', mountPath: '/data'}]}]})}));
 
@@ -157,14 +157,14 @@ const statefulSetCases: [title: string, spec: Partial<StatefulSet['spec']>, expe
 
 for (const [title, spec, expected] of statefulSetCases) {
   test(`a stateful set ${title}`, async t => {
-    const {of} = await startWorld({gate: () => true});
+    const {of} = await startEnvironment({gate: () => true});
 
     t.deepEqual(await problems(of(kinds.statefulSets).create(aStatefulSet(spec))), expected);
   });
 }
 
 test('a stateful set may change in some ways only', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.statefulSets).create(aStatefulSet());
 
   await t.notThrowsAsync(of(kinds.statefulSets).update({...made, spec: {...made.spec!, replicas: 2, minReadySeconds: 1, revisionHistoryLimit: 1}}));
@@ -175,7 +175,7 @@ test('a stateful set may change in some ways only', async t => {
 });
 
 test('a daemon set is filled in and counts its templates', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const counted = ({metadata}: DaemonSet) => metadata?.annotations?.['deprecated.daemonset.template.generation'];
   const made = await of(kinds.daemonSets).create(aDaemonSet());
   const same = await of(kinds.daemonSets).update({...made, metadata: {...made.metadata, annotations: {}}, spec: {...made.spec!, minReadySeconds: 1}});
@@ -187,7 +187,7 @@ test('a daemon set is filled in and counts its templates', async t => {
 });
 
 test('a part that is there but empty is a change of a template', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.daemonSets).create(aDaemonSet());
   const changed = await of(kinds.daemonSets).update({...made, spec: {...made.spec!, template: aTemplate({affinity: {}})}});
 
@@ -211,26 +211,26 @@ const daemonSetCases: [title: string, spec: Partial<DaemonSet['spec']>, expected
 const half = {spec: {accessModes: [], resources: {requests: {storage: '1500m'}}}};
 
 test('claims of a stateful set are judged when it is made, and warned of ever after', async t => {
-  const world = await startWorld();
-  const sets = world.of(kinds.statefulSets);
+  const env = await startEnvironment();
+  const sets = env.of(kinds.statefulSets);
   const volumeClaimTemplates = [{metadata: {name: 'data'}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1500m'}}}}];
   const text = 'resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer';
 
   t.deepEqual(await problems(sets.create(aStatefulSet({volumeClaimTemplates: [{metadata: {name: 'data'}, ...half}]}))), ['spec.volumeClaimTemplates[0].spec.accessModes: Required value: at least 1 access mode is required']);
-  t.deepEqual(await warningsOf(world, client => client.resource(kinds.statefulSets).create(aStatefulSet({volumeClaimTemplates}))), [`spec.volumeClaimTemplates[0].${text}`]);
+  t.deepEqual(await warningsOf(env, client => client.resource(kinds.statefulSets).create(aStatefulSet({volumeClaimTemplates}))), [`spec.volumeClaimTemplates[0].${text}`]);
   const made = await sets.get('s', {namespace});
-  t.deepEqual(await warningsOf(world, client => client.resource(kinds.statefulSets).update({...made, spec: {...made.spec!, replicas: 2}})), [`spec.volumeClaimTemplates[0].Spec.${text}`]);
+  t.deepEqual(await warningsOf(env, client => client.resource(kinds.statefulSets).update({...made, spec: {...made.spec!, replicas: 2}})), [`spec.volumeClaimTemplates[0].Spec.${text}`]);
 });
 
 test('names in the template of a stateful set are its own to give', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
 
   await t.notThrowsAsync(of(kinds.statefulSets).create(aStatefulSet({template: aTemplate({hostname: 'NO', subdomain: 'NO'})})));
 });
 
 test('a change of a daemon set is judged once, its selector first', async t => {
-  const world = await startWorld();
-  const sets = world.of(kinds.daemonSets);
+  const env = await startEnvironment();
+  const sets = env.of(kinds.daemonSets);
   const made = await sets.create(aDaemonSet());
 
   t.deepEqual(await problems(sets.update({...made, spec: {...made.spec!, selector: {matchLabels: {app: 'b'}}, minReadySeconds: -1}})), [
@@ -238,19 +238,19 @@ test('a change of a daemon set is judged once, its selector first', async t => {
     'spec.template.metadata.labels: Invalid value: {"app":"a"}: `selector` does not match template `labels`',
     'spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0',
   ]);
-  t.deepEqual(await warningsOf(world, client => client.resource(kinds.daemonSets).create({...aDaemonSet(), metadata: {name: 'a.b', namespace}})), []);
+  t.deepEqual(await warningsOf(env, client => client.resource(kinds.daemonSets).create({...aDaemonSet(), metadata: {name: 'a.b', namespace}})), []);
 });
 
 for (const [title, spec, expected] of daemonSetCases) {
   test(`a daemon set ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
 
     t.deepEqual(await problems(of(kinds.daemonSets).create(aDaemonSet(spec))), expected);
   });
 }
 
 test('a controller revision carries data that stay', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const revisions = of(kinds.controllerRevisions);
   const made = await revisions.create({metadata: {name: 'r', namespace}, revision: 1, data: {a: 1} as never});
 
@@ -259,7 +259,7 @@ test('a controller revision carries data that stay', async t => {
 });
 
 test('the tables of workloads show how far they are', async t => {
-  const {row} = await startWorld();
+  const {row} = await startEnvironment();
 
   t.deepEqual(await row(kinds.deployments, aDeployment({replicas: 3})), {
     Name: 'd', Ready: '0/3', 'Up-to-date': 0, Available: 0, Age: '<unknown>', Containers: 'c', Images: 'example.com/image:1', Selector: 'app=a',
@@ -271,7 +271,7 @@ test('the tables of workloads show how far they are', async t => {
 });
 
 test('replica sets are found by their size', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   await of(kinds.replicaSets).create(aDeployment() as never);
 
   t.is((await of(kinds.replicaSets).list({namespace, fieldSelector: 'status.replicas=0'})).items.length, 1);

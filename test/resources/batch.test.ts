@@ -1,6 +1,6 @@
 import test from 'ava';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {findings, problems, startWorld} from './world.js';
+import {findings, problems, startEnvironment} from './environment.js';
 import {warningsOf} from './warnings.js';
 import {aTemplate, namespace} from './workloads.js';
 
@@ -13,7 +13,7 @@ const aJob = (spec: Partial<JobSpec> = {}, name = 'j'): Job => ({metadata: {name
 const aCronJob = (spec: Partial<CronJob['spec']> = {}, name = 'c'): CronJob => ({metadata: {name, namespace}, spec: {schedule: '* * * * *', jobTemplate: {spec: {template}}, ...spec}}) as CronJob;
 
 test('a job is filled in and given a selector of its own', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.jobs).create(aJob());
   const uid = made.metadata!.uid!;
   const marks = {'controller-uid': uid, 'job-name': 'j', 'batch.plat.io/controller-uid': uid, 'batch.plat.io/job-name': 'j'};
@@ -25,7 +25,7 @@ test('a job is filled in and given a selector of its own', async t => {
 });
 
 test('a job without labels shares those of its pods, with what its selector asks for', async t => {
-  const jobs = (await startWorld()).of(kinds.jobs);
+  const jobs = (await startEnvironment()).of(kinds.jobs);
   const [shared, labelled, bare] = [
     await jobs.create(aJob({}, 'a')),
     await jobs.create({...aJob({}, 'b'), metadata: {name: 'b', namespace, labels: {app: 'a'}}}),
@@ -88,7 +88,7 @@ const jobCases: [title: string, spec: Partial<JobSpec>, expected: string[]][] = 
 for (const [title, spec, expected] of jobCases) {
   if (expected.length === 0) continue;
   test(`a job ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
     const found = await problems(of(kinds.jobs).create(aJob(spec)));
 
     t.deepEqual(found.map(text => text.replace(/"[0-9a-f]{8}-[0-9a-f-]{27}"/g, '"UID"').replace(/(labels: Invalid value: )\{[^}]*\}/, '$1LABELS')), expected);
@@ -96,7 +96,7 @@ for (const [title, spec, expected] of jobCases) {
 }
 
 test('a job with indexes has a name that hosts can carry', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const name = 'x'.repeat(62);
 
   t.deepEqual(await problems(of(kinds.jobs).create(aJob(indexed, name))), [
@@ -105,7 +105,7 @@ test('a job with indexes has a name that hosts can carry', async t => {
 });
 
 test('what a job is made of stays, but for where the pods of one that never ran may go', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const jobs = of(kinds.jobs);
   const running = await jobs.create(aJob());
   const resting = await jobs.create(aJob({suspend: true}, 'r'));
@@ -134,13 +134,13 @@ const restCases: [title: string, gates: string[], status: Job['status'], change:
 
 for (const [title, gates, status, change, expected] of restCases) {
   test(`a job ${title}, with ${gates.join() || 'no gate'}`, async t => {
-    const {of} = await startWorld({gate: name => gates.includes(name)});
+    const {of} = await startEnvironment({gate: name => gates.includes(name)});
     const jobs = of(kinds.jobs);
     const made = await jobs.create(aJob({suspend: true}));
-    const told = await jobs.update({...made, ...(status ? {status} : {})}, {subresource: 'status'});
-    const spec = told.spec!.template.spec!;
+    const reported = await jobs.update({...made, ...(status ? {status} : {})}, {subresource: 'status'});
+    const spec = reported.spec!.template.spec!;
     const changed = change === 'place' ? {...spec, nodeSelector: {a: 'b'}} : {...spec, containers: spec.containers.map(one => ({...one, resources: {limits: {cpu: '1'}}}))};
-    const found = await findings(jobs.update({...told, spec: {...told.spec!, template: {...told.spec!.template, spec: changed}}}));
+    const found = await findings(jobs.update({...reported, spec: {...reported.spec!, template: {...reported.spec!.template, spec: changed}}}));
 
     if (expected) t.regex(found.join(), expected);
     else t.deepEqual(found, []);
@@ -148,7 +148,7 @@ for (const [title, gates, status, change, expected] of restCases) {
 }
 
 test('a job that goes on after a rest begins anew', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const jobs = of(kinds.jobs);
   const resting = await jobs.update({...(await jobs.create(aJob())), status: rested}, {subresource: 'status'});
   const begun = (conditions: NonNullable<Job['status']>['conditions']) => jobs.update({...resting, status: {startTime: '2026-01-02T00:00:00Z', ...(conditions ? {conditions} : {})}}, {subresource: 'status'});
@@ -158,10 +158,10 @@ test('a job that goes on after a rest begins anew', async t => {
 });
 
 test('whoever deletes a job without a word on its pods is told what becomes of them', async t => {
-  const world = await startWorld();
+  const env = await startEnvironment();
   const deleted = async (options: object) => {
-    await world.of(kinds.jobs).create(aJob());
-    return warningsOf(world, client => client.resource(kinds.jobs).delete('j', {namespace, ...options}));
+    await env.of(kinds.jobs).create(aJob());
+    return warningsOf(env, client => client.resource(kinds.jobs).delete('j', {namespace, ...options}));
   };
 
   t.deepEqual(await deleted({propagationPolicy: 'Background'}), []);
@@ -171,7 +171,7 @@ test('whoever deletes a job without a word on its pods is told what becomes of t
 });
 
 test('a job with indexes grows in tandem', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const jobs = of(kinds.jobs);
   const made = await jobs.create(aJob({...indexed, parallelism: 3}));
 
@@ -207,7 +207,7 @@ const statusCases: [title: string, status: Job['status'], expected: string[]][] 
 
 for (const [title, status, expected] of statusCases) {
   test(`what is said of a job: it ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
     const made = await of(kinds.jobs).create(aJob());
 
     t.deepEqual((await problems(of(kinds.jobs).update({...made, ...(status ? {status} : {})}, {subresource: 'status'}))).filter((text, i, all) => all.indexOf(text) === i && (expected.includes(text) || !/completedIndexes: Invalid value: "0": error/.test(text))), expected);
@@ -215,7 +215,7 @@ for (const [title, status, expected] of statusCases) {
 }
 
 test('a job that has ended stays so', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const jobs = of(kinds.jobs);
   const made = await jobs.create(aJob());
   const ended = await jobs.update({...made, status: {startTime: at, failed: 1, conditions: is('Failed', 'FailureTarget')}}, {subresource: 'status'});
@@ -227,7 +227,7 @@ test('a job that has ended stays so', async t => {
 });
 
 test('the table of jobs shows how far they are', async t => {
-  const {row} = await startWorld();
+  const {row} = await startEnvironment();
 
   t.deepEqual(await row(kinds.jobs, {...aJob({completions: 3}), status: {succeeded: 1, startTime: '1970-01-01T00:00:00Z', completionTime: '1970-01-01T00:01:00Z'}}), {
     Name: 'j', Status: 'Running', Completions: '1/3', Duration: '60s', Age: '<unknown>', Containers: 'c', Images: 'example.com/image:1', Selector: '<none>',
@@ -252,7 +252,7 @@ const scheduleCases: [schedule: string, problem: string | undefined][] = [
 
 for (const [schedule, problem] of scheduleCases) {
   test(`the schedule ${schedule} is ${problem ? 'refused' : 'taken'}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
     const act = of(kinds.cronJobs).create(aCronJob({schedule}));
 
     if (problem) t.deepEqual(await problems(act), [`spec.schedule: Invalid value: ${JSON.stringify(schedule)}: ${problem}`]);
@@ -276,14 +276,14 @@ const cronCases: [title: string, spec: Partial<CronJob['spec']>, expected: strin
 
 for (const [title, spec, expected] of cronCases) {
   test(`a cron job ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
 
     t.deepEqual(await problems(of(kinds.cronJobs).create(aCronJob(spec))), expected);
   });
 }
 
 test('a cron job is filled in, and its name leaves room for that of its jobs', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const name = 'x'.repeat(53);
 
   t.like((await of(kinds.cronJobs).create(aCronJob())).spec, {concurrencyPolicy: 'Allow', suspend: false, successfulJobsHistoryLimit: 3, failedJobsHistoryLimit: 1});
@@ -291,7 +291,7 @@ test('a cron job is filled in, and its name leaves room for that of its jobs', a
 });
 
 test('the table of cron jobs shows when they run', async t => {
-  const {row} = await startWorld();
+  const {row} = await startEnvironment();
 
   t.deepEqual(await row(kinds.cronJobs, aCronJob({suspend: true})), {
     Name: 'c', Schedule: '* * * * *', Timezone: '<none>', Suspend: 'True', Active: 0, 'Last Schedule': '<none>', Age: '<unknown>', Containers: 'c', Images: 'example.com/image:1', Selector: '<none>',
@@ -299,7 +299,7 @@ test('the table of cron jobs shows when they run', async t => {
 });
 
 test('a job that took its labels from its pods has all of theirs, one with labels of its own keeps to those', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const make = (name: string, labels?: Record<string, string>) =>
     of(kinds.jobs).create({metadata: {name, namespace, ...(labels ? {labels} : {})}, spec: {template: {metadata: {labels: {a: 'b'}}, spec: {restartPolicy: 'Never', containers: [{name: 'c', image: 'i'}]}}}});
   const like = await make('like');

@@ -6,7 +6,7 @@ import {createAuthority} from '#src/pki/authority.js';
 import {generatePrivateKey} from '#src/pki/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import {certificateSigningRequests} from '#src/resources/certificates/certificatesigningrequest.js';
-import {jane, problems, refusal, startWorld, words} from './world.js';
+import {jane, problems, refusal, startEnvironment, words} from './environment.js';
 
 const key = await generatePrivateKey();
 const request = Buffer.from(createSigningRequest(key, {subject: {commonName: 'jane'}})).toString('base64');
@@ -24,14 +24,14 @@ const is = (type: string, more: Partial<Condition> = {}): Condition => ({type, s
 const done = (type: string, more: Partial<Condition> = {}): Condition => is(type, {lastUpdateTime: now, lastTransitionTime: now, ...more});
 
 const start = async () => {
-  const world = await startWorld();
-  const csrs = world.of(kinds.certificateSigningRequests);
+  const env = await startEnvironment();
+  const csrs = env.of(kinds.certificateSigningRequests);
   /** Writes a status through a subresource. */
   const write = async (subresource: 'approval' | 'status' | '', status: CertificateSigningRequest['status']) => {
     const current = await csrs.get('req');
     return csrs.update({...current, status: status ?? {}}, subresource ? {subresource} : {});
   };
-  return {...world, csrs, write};
+  return {...env, csrs, write};
 };
 
 test('the requester is who asks, whatever the body claims', async t => {
@@ -236,7 +236,7 @@ const texts: [status: Status, text: string][] = [
 
 for (const [status, text] of texts) {
   test(`the table says ${text}`, async t => {
-    const {row} = await startWorld();
+    const {row} = await startEnvironment();
     const cells = await row(kinds.certificateSigningRequests, {...aRequest({username: 'jane', expirationSeconds: 3600}), status: status ?? {}});
 
     t.deepEqual(cells, {Name: 'req', Age: '<unknown>', SignerName: 'example.com/signer', Requestor: 'jane', RequestedDuration: '60m', Condition: text});
@@ -253,7 +253,7 @@ test('requests are selected by signer', async t => {
 });
 
 test('a certificate counts as honoured when it lasts about as long as was asked', async t => {
-  const {clock, server} = await startWorld();
+  const {clock, server} = await startEnvironment();
   const context = {...server.registry.of(kinds.certificateSigningRequests).hooks(jane), clock};
   const year = 365 * 86_400;
   const counted = (signerName: string, expirationSeconds: number) => {

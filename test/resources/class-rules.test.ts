@@ -1,5 +1,5 @@
 import {kinds} from '#src/api/kinds.js';
-import {judgesChanges, judgesCreations, keepsOnCreation, warnsOnCreation, type Given} from './rule-table.js';
+import {testUpdates, testCreations, keepsOnCreation, warnsOnCreation, type Given} from './rule-table.js';
 
 const name = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const label = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
@@ -7,7 +7,7 @@ const subdomain = "a lowercase RFC 1123 subdomain must consist of lower case alp
 const reserved = "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: ";
 const immutable = 'field is immutable';
 
-judgesCreations(kinds.priorityClasses, [
+testCreations(kinds.priorityClasses, [
   ['the highest', {value: 1_000_000_000}, []],
   ['higher than the highest', {value: 1_000_000_001}, ['value: Forbidden: maximum allowed value of a user defined priority is 1000000000']],
   ['one of the system that is none', {metadata: {name: 'system-odd'}, value: 1}, [`${reserved}system-odd is not a known system priority class`]],
@@ -15,7 +15,7 @@ judgesCreations(kinds.priorityClasses, [
   ['one of the system for all', {metadata: {name: 'system-node-critical'}, value: 2_000_001_000, globalDefault: true}, [`${reserved}globalDefault of system-node-critical PriorityClass must be false`]],
   ['an odd policy', {preemptionPolicy: 'Odd'}, ['preemptionPolicy: Unsupported value: "Odd": supported values: "PreemptLowerPriority", "Never"']],
 ]);
-judgesChanges(kinds.priorityClasses, [
+testUpdates(kinds.priorityClasses, [
   ['another value and policy', {value: 1}, {value: 2, preemptionPolicy: 'Never'}, ['value: Forbidden: may not be changed in an update.', `preemptionPolicy: Invalid value: "Never": ${immutable}`]],
   ['whom it is for', {value: 1}, {globalDefault: true, description: 'all'}, []],
 ]);
@@ -23,7 +23,7 @@ judgesChanges(kinds.priorityClasses, [
 const workload = (...podGroups: object[]): Given => ({spec: {podGroups}});
 const group = (policy: object = {basic: {}}, groupName = 'g') => ({name: groupName, policy});
 const groups = {on: ['GenericWorkload']};
-judgesCreations(kinds.workloads, [
+testCreations(kinds.workloads, [
   ['one without groups', workload(), ['spec.podGroups: Required value: must have at least one item'], groups],
   ['too many groups', workload(...Array.from({length: 9}, (_, i) => group({}, `g${i}`))), ['spec.podGroups: Too many: 9: must have at most 8 items'], groups],
   ['odd names', workload(group({basic: {}}, ''), group(), group()), [`spec.podGroups[0].name: Invalid value: "": ${label}`, 'spec.podGroups[2].name: Duplicate value: "g"'], groups],
@@ -39,7 +39,7 @@ judgesCreations(kinds.workloads, [
     'spec.controllerRef.name: Required value',
   ], groups],
 ]);
-judgesChanges(kinds.workloads, [
+testUpdates(kinds.workloads, [
   ['a controller', workload(group()), {spec: {controllerRef: {kind: 'K', name: 'n'}, podGroups: [group()]}}, [], groups],
   ['other groups and another controller', {spec: {controllerRef: {kind: 'K', name: 'n'}, podGroups: [group()]}}, {spec: {controllerRef: {kind: 'K', name: 'm'}, podGroups: [group({basic: {}}, 'h')]}}, [
     `controllerRef: Invalid value: {"kind":"K","name":"m"}: ${immutable}`,
@@ -49,7 +49,7 @@ judgesChanges(kinds.workloads, [
 
 const run = (more: object): Given => ({handler: 'h', ...more});
 const toleration = {key: 'a', operator: 'Exists', effect: 'NoSchedule'};
-judgesCreations(kinds.runtimeClasses, [
+testCreations(kinds.runtimeClasses, [
   ['no handler', run({handler: ''}), [`handler: Invalid value: "": ${label}`]],
   ['odd places', run({scheduling: {nodeSelector: {'a@': 'b'}, tolerations: [toleration, {...toleration, tolerationSeconds: 1}, {operator: 'Odd', key: 'b'}]}}), [
     `scheduling.nodeSelector: Invalid value: "a@": ${name}`,
@@ -63,7 +63,7 @@ judgesCreations(kinds.runtimeClasses, [
     'overhead.limits[odd]: Invalid value: "odd": must be a standard resource for containers',
   ]],
 ]);
-judgesChanges(kinds.runtimeClasses, [
+testUpdates(kinds.runtimeClasses, [
   ['another handler and an odd place', run({}), run({handler: 'i', scheduling: {nodeSelector: {'a@': 'b'}}}), [`scheduling.nodeSelector: Invalid value: "a@": ${name}`, `handler: Invalid value: "i": ${immutable}`]],
 ]);
 warnsOnCreation(kinds.runtimeClasses, [
@@ -73,7 +73,7 @@ warnsOnCreation(kinds.runtimeClasses, [
 const lease = (spec: object): Given => ({spec});
 const elected = {on: ['CoordinatedLeaderElection']};
 const strategies = '"OldestEmulationVersion"';
-judgesCreations(kinds.leases, [
+testCreations(kinds.leases, [
   ['odd numbers', lease({leaseDurationSeconds: 0, leaseTransitions: -1}), ['spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0', 'spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0']],
   ['an odd strategy', lease({strategy: 'Odd'}), [`spec.strategy.strategy: Unsupported value: "Odd": supported values: ${strategies}`], elected],
   ['a strategy of somebody else', lease({strategy: 'a.b/@'}), [`spec.strategy.strategy: Invalid value: "a.b/@": ${name}`], elected],
@@ -90,7 +90,7 @@ const older = (binaryVersion: string, emulationVersion: string): readonly [strin
   [`spec.binaryVersion: Invalid value: "${binaryVersion}": must be greater than or equal to \`emulationVersion\``],
   elected,
 ];
-judgesCreations(kinds.leaseCandidates, [
+testCreations(kinds.leaseCandidates, [
   ['a usual one', candidate({}), [], elected],
   ['one for nothing', {spec: {}}, ['spec.leaseName: Required value', 'spec.binaryVersion: Required value', 'spec.strategy: Required value'], elected],
   ['odd versions', candidate({binaryVersion: 'v1', emulationVersion: '1.02.0'}), [
@@ -103,6 +103,6 @@ judgesCreations(kinds.leaseCandidates, [
   ['no version that runs', candidate({binaryVersion: 'x'}), ['spec.binaryVersion: Invalid value: "x": must be a valid semantic version', 'spec.binaryVersion: Invalid value: "x": must be greater than or equal to `emulationVersion`'], elected],
   ['a version with a build', candidate({binaryVersion: '1.35.0', emulationVersion: '1.35.0-rc.1+abc'}), [], elected],
 ]);
-judgesChanges(kinds.leaseCandidates, [
+testUpdates(kinds.leaseCandidates, [
   ['another lease', candidate({}), candidate({leaseName: 'm'}), [`spec.leaseName: Invalid value: "m": ${immutable}`], elected],
 ]);

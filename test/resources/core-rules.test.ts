@@ -1,5 +1,5 @@
 import {kinds} from '#src/api/kinds.js';
-import {judgesChanges, judgesCreations, keepsOnCreation, warnsOnCreation, type Given} from './rule-table.js';
+import {testUpdates, testCreations, keepsOnCreation, warnsOnCreation, type Given} from './rule-table.js';
 
 const name = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const label = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
@@ -13,7 +13,7 @@ const features = {on: ['NodeDeclaredFeatures']};
 const ranges = (...podCIDRs: string[]): Given => ({spec: {podCIDRs}});
 const featureText = (feature: string) => `invalid feature name "${feature}": must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes`;
 
-judgesCreations(kinds.nodes, [
+testCreations(kinds.nodes, [
   ['taints of old that are no list', annotated({[taints]: '{'}), [`metadata.annotations: Invalid value: "${taints}": unexpected end of JSON input`]],
   ['taints of old of another kind', annotated({[taints]: '{}'}), [`metadata.annotations: Invalid value: "${taints}": json: cannot unmarshal object into Go value of type []core.Taint`]],
   ['taints of old without a key', annotated({[taints]: '[{"effect":"NoSchedule"}]'}), [`metadata.annotations.${taints}[0].key: Invalid value: "": name part must be non-empty`, `metadata.annotations.${taints}[0].key: Invalid value: "": ${name}`]],
@@ -42,7 +42,7 @@ judgesCreations(kinds.nodes, [
 
 const twice = 'spec.podCIDRs[0]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
 const moved = 'spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid';
-judgesChanges(kinds.nodes, [
+testUpdates(kinds.nodes, [
   ['a range that is none', {}, ranges('x'), [twice]],
   ['other ranges', ranges('10.0.0.0/8', 'fd00::/64'), ranges('11.0.0.0/8', 'fd01::/64'), [moved, moved]],
   ['fewer ranges', ranges('10.0.0.0/8', 'fd00::/64'), ranges('10.0.0.0/8'), [moved]],
@@ -82,7 +82,7 @@ keepsOnCreation(kinds.limitRanges, [
   ['amounts finer than a thousandth are rounded up', {spec: {limits: [{type: 'Pod', min: fine, max: fine}]}}, {spec: {limits: [{type: 'Pod', min: rounded, max: rounded}]}}],
 ]);
 
-judgesCreations(kinds.secrets, [
+testCreations(kinds.secrets, [
   ['settings of a registry that are a list', {type: 'plat.io/dockercfg', data: {'.dockercfg': base64('[]')}}, ['data[.dockercfg]: Invalid value: "<secret contents redacted>": json: cannot unmarshal array into Go value of type map[string]interface {}']],
   ['settings of a registry that are no JSON', {type: 'plat.io/dockerconfigjson', data: {'.dockerconfigjson': base64('{a')}}, ['data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": invalid character \'a\' looking for beginning of object key string']],
 ]);
@@ -99,7 +99,7 @@ warnsOnCreation(kinds.resourceQuotas, [
   ]],
 ]);
 
-judgesCreations(kinds.resourceQuotas, [
+testCreations(kinds.resourceQuotas, [
   ['a selector that selects nothing', {spec: {hard: {pods: '1', services: '1'}, scopeSelector: {matchExpressions: [{scopeName: 'BestEffort', operator: 'In', values: ['a']}, {scopeName: 'PriorityClass', operator: 'Odd'}, {scopeName: 'Odd', operator: 'Exists', values: ['a']}]}}}, [
     'spec.scopeSelector.matchExpressions: Invalid value: {"MatchExpressions":[{"ScopeName":"BestEffort","Operator":"In","Values":["a"]},{"ScopeName":"PriorityClass","Operator":"Odd","Values":null},{"ScopeName":"Odd","Operator":"Exists","Values":["a"]}]}: unsupported scope applied to resource',
     "spec.scopeSelector.matchExpressions.operator: Invalid value: \"In\": must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity",
@@ -110,7 +110,7 @@ judgesCreations(kinds.resourceQuotas, [
   ]],
 ]);
 
-judgesChanges(kinds.resourceQuotas, [
+testUpdates(kinds.resourceQuotas, [
   ['other scopes', {spec: {scopes: ['BestEffort']}}, {spec: {scopes: ['Terminating']}}, ['spec.scopes: Invalid value: ["Terminating"]: field is immutable']],
   ['parts of pods', {}, {status: {hard: {pods: '1'}, used: {pods: '500m'}}}, ['status.used[pods]: Invalid value: "500m": must be an integer'], {subresource: 'status'}],
 ]);
@@ -124,7 +124,7 @@ keepsOnCreation(kinds.persistentVolumes, [
 keepsOnCreation(kinds.coreEvents, [['a series that was never seen says so', {involvedObject: {namespace: 'default'}, series: {count: 2}}, {series: {count: 2, lastObservedTime: null}}]]);
 
 const limited = (limit: object): Given => ({spec: {limits: [limit]}});
-judgesCreations(kinds.limitRanges, [
+testCreations(kinds.limitRanges, [
   ['more than the ratio allows', limited({type: 'Pod', min: {cpu: '1'}, max: {cpu: '2'}, maxLimitRequestRatio: {cpu: '3'}}), ['spec.limits[0].maxLimitRequestRatio[cpu]: Invalid value: "3": ratio 3 is greater than max/min = 2.000000']],
   ['what the ratio allows', limited({type: 'Pod', min: {cpu: '500m'}, max: {cpu: '5'}, maxLimitRequestRatio: {cpu: '10'}}), []],
   ['a ratio beyond what can be counted', limited({type: 'Pod', min: {cpu: '1'}, max: {cpu: '2'}, maxLimitRequestRatio: {cpu: '1e30'}}), []],
@@ -140,14 +140,14 @@ judgesCreations(kinds.limitRanges, [
   ]],
 ]);
 
-judgesCreations(kinds.namespaces, [
+testCreations(kinds.namespaces, [
   ['an odd finalizer', {spec: {finalizers: ['odd']}}, ['spec.finalizers: Invalid value: "odd": name is neither a standard finalizer name nor is it fully qualified']],
 ]);
-judgesChanges(kinds.namespaces, [
+testUpdates(kinds.namespaces, [
   ['another phase', {}, {status: {phase: 'Terminating'}}, ["status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty"], {subresource: 'status'}],
 ]);
 
-judgesChanges(kinds.replicationControllers, [
+testUpdates(kinds.replicationControllers, [
   ['counts that do not fit', {spec: {replicas: 1, selector: {a: 'b'}, template: {metadata: {labels: {a: 'b'}}, spec: {containers: [{name: 'c', image: 'i'}]}}}}, {status: {replicas: 1, fullyLabeledReplicas: 2, readyReplicas: 2, availableReplicas: 3, observedGeneration: -1}}, [
     'status.observedGeneration: Invalid value: -1: must be greater than or equal to 0',
     'status.fullyLabeledReplicas: Invalid value: 2: cannot be greater than status.replicas',
@@ -157,7 +157,7 @@ judgesChanges(kinds.replicationControllers, [
   ], {subresource: 'status'}],
 ]);
 
-judgesCreations(kinds.replicationControllers, [
+testCreations(kinds.replicationControllers, [
   ['one of nothing', {spec: {replicas: -1, minReadySeconds: -1, selector: {a: 'b'}, template: {metadata: {labels: {a: 'c'}}, spec: {restartPolicy: 'Never', activeDeadlineSeconds: 1, containers: [{name: 'C', image: 'i'}]}}}}, [
     'spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0',
     'spec.replicas: Invalid value: -1: must be greater than or equal to 0',

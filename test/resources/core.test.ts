@@ -1,13 +1,13 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import type {Secret} from '#src/api/types.js';
-import {problems, refusal, startWorld} from './world.js';
+import {problems, refusal, startEnvironment} from './environment.js';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const big = 'x'.repeat(1024 * 1024 + 1);
 
 test('a namespace is created active, labelled and with the finalizer', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.namespaces).create({metadata: {name: 'team', labels: {'plat.io/metadata.name': 'other'}}, status: {phase: 'Terminating'}});
 
   t.deepEqual(made.spec, {finalizers: ['plat']});
@@ -16,14 +16,14 @@ test('a namespace is created active, labelled and with the finalizer', async t =
 });
 
 test('a namespace with a generated name carries the label of that name', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.namespaces).create({metadata: {generateName: 'team-'}});
 
   t.is(made.metadata?.labels?.['plat.io/metadata.name'], made.metadata?.name);
 });
 
 test('a namespace keeps its label and its finalizers whatever an update says', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   await of(kinds.namespaces).create({metadata: {name: 'team'}});
   const updated = await of(kinds.namespaces).update({metadata: {name: 'team', labels: {a: 'b'}}, spec: {finalizers: []}});
 
@@ -32,7 +32,7 @@ test('a namespace keeps its label and its finalizers whatever an update says', a
 });
 
 test('a namespace goes in two steps: marked, then removed once its finalizers are empty', async t => {
-  const {of, row} = await startWorld();
+  const {of, row} = await startEnvironment();
   const team = of(kinds.namespaces);
   await team.create({metadata: {name: 'team'}});
   const marked = (await team.delete('team')) as Awaited<ReturnType<typeof team.get>>;
@@ -48,7 +48,7 @@ test('a namespace goes in two steps: marked, then removed once its finalizers ar
 });
 
 test('the phase of a namespace follows its deletion', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.namespaces).create({metadata: {name: 'team'}});
 
   t.deepEqual(await problems(of(kinds.namespaces).update({...made, status: {phase: 'Terminating'}}, {subresource: 'status'})), [
@@ -62,14 +62,14 @@ for (const [name, message] of [
   ['x'.repeat(64), 'must be no more than 63 characters'],
 ] as const) {
   test(`a namespace is not called ${name.slice(0, 8)}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
 
     t.is((await problems(of(kinds.namespaces).create({metadata: {name}})))[0], `metadata.name: Invalid value: ${JSON.stringify(name)}: ${message}`);
   });
 }
 
 test('texts given to a secret become bytes and are not shown again', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.secrets).create({metadata: {name: 's', namespace: 'default'}, data: {a: base64('1'), b: base64('2')}, stringData: {b: 'three'}});
 
   t.deepEqual(made.data, {a: base64('1'), b: base64('three')});
@@ -94,7 +94,7 @@ const secretCases: [title: string, secret: Partial<Secret>, expected: string[]][
 
 for (const [title, secret, expected] of secretCases) {
   test(`secrets: ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
     const act = of(kinds.secrets).create({metadata: {name: 's', namespace: 'default'}, ...secret});
 
     if (expected.length > 0) t.deepEqual(await problems(act), expected);
@@ -103,7 +103,7 @@ for (const [title, secret, expected] of secretCases) {
 }
 
 test('namespaces are not deleted as a whole, and finalize is only ever written', async t => {
-  const {clientOf} = await startWorld();
+  const {clientOf} = await startEnvironment();
   const request = (method: string, path: string) => clientOf().request(method, `/api/v1/namespaces${path}`);
 
   t.is((await refusal(request('DELETE', ''))).code, 405);
@@ -112,7 +112,7 @@ test('namespaces are not deleted as a whole, and finalize is only ever written',
 });
 
 test('a TLS secret that makes no pair is stored with a warning', async t => {
-  const {server} = await startWorld();
+  const {server} = await startEnvironment();
   const {definition} = server.registry.of(kinds.secrets);
   const warnings = (secret: Secret) => [...definition.main.warn!(secret, undefined, server.registry.of(kinds.secrets).hooks({name: 'jane', groups: []}))];
 
@@ -121,7 +121,7 @@ test('a TLS secret that makes no pair is stored with a warning', async t => {
 });
 
 test('the type of a secret cannot change', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.secrets).create({metadata: {name: 's', namespace: 'default'}});
 
   t.deepEqual(await problems(of(kinds.secrets).update({...made, type: 'other'})), ['type: Invalid value: "other": field is immutable']);
@@ -129,7 +129,7 @@ test('the type of a secret cannot change', async t => {
 
 for (const kind of ['secrets', 'configMaps'] as const) {
   test(`${kind} that are immutable stay as they are`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
     const made = await of(kinds[kind]).create({metadata: {name: 's', namespace: 'default'}, data: {a: base64('1')}, immutable: true});
     const {immutable: _, ...open} = made;
 
@@ -140,7 +140,7 @@ for (const kind of ['secrets', 'configMaps'] as const) {
 }
 
 test('the two bags of a config map share no key, and a mebibyte', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const create = (data: Record<string, string>, binaryData: Record<string, string>) => of(kinds.configMaps).create({metadata: {name: 'c', namespace: 'default'}, data, binaryData});
 
   t.deepEqual(await problems(create({a: ''}, {a: ''})), ['data[a]: Invalid value: "a": duplicate of key present in binaryData']);
@@ -148,14 +148,14 @@ test('the two bags of a config map share no key, and a mebibyte', async t => {
 });
 
 test('a service account keeps only the names of its secrets', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.serviceAccounts).create({metadata: {name: 'a', namespace: 'default'}, secrets: [{name: 's', namespace: 'elsewhere', uid: 'u'}]});
 
   t.deepEqual(made.secrets, [{name: 's'}]);
 });
 
 test('tables count what objects hold', async t => {
-  const {row, clock} = await startWorld();
+  const {row, clock} = await startEnvironment();
   const created = new Date(clock.now() - 90_000).toISOString();
 
   t.deepEqual(await row(kinds.configMaps, {metadata: {name: 'c', creationTimestamp: created}, data: {a: ''}, binaryData: {b: ''}}), {Name: 'c', Data: 2, Age: '90s'});

@@ -1,8 +1,8 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
-import {gate, judgesChanges, judgesCreations, keepsOnCreation, warnsOnCreation, type Given, type Creation} from './rule-table.js';
+import {gate, testUpdates, testCreations, keepsOnCreation, warnsOnCreation, type Given, type Creation} from './rule-table.js';
 import {schemaForm} from '#src/resources/apiextensions/original-form.js';
-import {refusal, startWorld} from './world.js';
+import {refusal, startEnvironment} from './environment.js';
 
 const kind = kinds.customResourceDefinitions;
 
@@ -37,7 +37,7 @@ const property = (p: object, more: object = {}): Given => schema({type: 'object'
 const form = (name: string, more: object = {}): string =>
   JSON.stringify({Name: name, Served: true, Storage: true, Deprecated: false, DeprecationWarning: null, Schema: null, Subresources: null, AdditionalPrinterColumns: null, SelectableFields: null, ...more});
 
-judgesCreations(kind, [
+testCreations(kind, [
   ['a plain one', a(), []],
   ['versions that differ in what says nothing', versions(version({schema: {openAPIV3Schema: {...plain, properties: {a: {}}}}}), version({name: 'v2', storage: false, schema: {openAPIV3Schema: {...plain, properties: {b: {}}}}})), [
     'spec.versions[0].schema.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified object fields',
@@ -141,7 +141,7 @@ const ofSet = 'x-kubernetes-list-type=set';
 const list = (items: object, more: object = {}) => ({type: 'array', items, ...more});
 const mapList = (keys: readonly string[] | undefined, items: object | undefined) => ({type: 'array', 'x-kubernetes-list-type': 'map', ...(keys ? {'x-kubernetes-list-map-keys': keys} : {}), ...(items ? {items} : {})});
 
-judgesCreations(kind, [
+testCreations(kind, [
   ['a schema without a type', schema({}), [`${root}.type: Required value: must not be empty at the root`]],
   ['a schema of a text', schema({type: 'string'}), [`${root}.type: Invalid value: "string": must be object at the root`]],
   ['a schema that may be nothing', schema({type: 'object', nullable: true}), [`${root}.nullable: Forbidden: nullable cannot be true at the root`]],
@@ -291,7 +291,7 @@ judgesCreations(kind, [
 
 const nested = (levels: number): object => (levels === 0 ? {type: 'string'} : {type: 'array', items: nested(levels - 1)});
 
-judgesCreations(kind, [
+testCreations(kind, [
   ['a schema of many levels', property(nested(63)), []],
   ['a schema of more levels than are looked at', property(nested(64)), [`${root}: Forbidden: schemas must not be nested more than 64 levels deep`]],
   ['defaults of every kind', schema({type: 'object', properties: {a: {type: 'string', default: 'x'}, b: list({type: 'integer', default: 1}, {default: [1, 2]}), c: {type: 'object', default: {d: 'e'}, properties: {d: {type: 'string'}}}}}), []],
@@ -329,7 +329,7 @@ const selectable = (paths: readonly string[], properties: object = {a: {type: 's
   schema({type: 'object', properties}, {selectableFields: paths.map(jsonPath => ({jsonPath}))});
 const letters = Object.fromEntries([...'abcdefghi'].map(name => [name, {type: 'boolean'}]));
 
-judgesCreations(kind, [
+testCreations(kind, [
   ['fields to select by', selectable(['.a', '.b.c']), []],
   ['odd fields to select by', selectable(['', 'a', '.x', '.d', '.a', '.a', ".b['c']", '.metadata.name', '.b.']), at('spec.selectableFields', [
     '[0].jsonPath: Required value',
@@ -348,7 +348,7 @@ const established = {acceptedNames: {plural: 'fixeds', kind: 'Fixed'}, storedVer
 const fixed = (n: number, spec: object = {}): Given => a({names: {plural: `fixed${n}`, kind: 'Fixed'}, ...spec});
 const specOf = (given: Given): object => given['spec'] as object;
 
-judgesChanges(kind, [
+testUpdates(kind, [
   ['what is not served yet', fixed(0), {spec: specOf(fixed(0, {scope: 'Cluster', names: {plural: 'fixed0', kind: 'Other'}}))}, []],
   ['what is served', fixed(1), {spec: specOf(fixed(1, {scope: 'Cluster', names: {plural: 'fixed1', kind: 'Other'}}))}, [
     'spec.scope: Invalid value: "Cluster": field is immutable',
@@ -415,20 +415,20 @@ keepsOnCreation(kind, [
 
 for (const on of [[], ['CRDObservedGenerationTracking']]) {
   test(`generations that a controller tells of stay told of, ${on.length > 0 ? 'with' : 'without'} the gate`, async t => {
-    const {of} = await startWorld({gate: gate(on)});
+    const {of} = await startEnvironment({gate: gate(on)});
     const definitions = of(kind);
-    const told = {observedGeneration: 1, conditions: [{type: 'Own', status: 'True', observedGeneration: 1}]};
+    const reported = {observedGeneration: 1, conditions: [{type: 'Own', status: 'True', observedGeneration: 1}]};
     const made = await definitions.create(a() as never);
-    const stored = await definitions.update({...made, status: {...made.status, ...told}} as never, {subresource: 'status'});
+    const stored = await definitions.update({...made, status: {...made.status, ...reported}} as never, {subresource: 'status'});
     const changed = await definitions.patch(made.metadata!.name!, 'merge', {metadata: {labels: {a: 'b'}}});
 
-    t.like(stored.status, told);
+    t.like(stored.status, reported);
     t.deepEqual(changed.status, stored.status);
   });
 }
 
 test('extensions of schemas are understood in the spelling of either naming', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const given = property({type: 'array', 'x-plat-list-type': 'set', items: {'x-plat-int-or-string': true}});
   const {spec} = await of(kind).create(given as never);
 
@@ -440,11 +440,11 @@ for (const [title, given, message] of [
   ['neither a schema nor a truth value', levels('x' as unknown as object), 'boolean or JSON schema expected'],
 ] as const) {
   test(`a schema with ${title} deep inside cannot be read`, async t => {
-    const {of} = await startWorld();
-    const {message: said, code} = await refusal(of(kind).create(given as never));
+    const {of} = await startEnvironment();
+    const {message: output, code} = await refusal(of(kind).create(given as never));
 
     t.is(code, 400);
-    t.true(said?.endsWith(`: ${message}`), said);
+    t.true(output?.endsWith(`: ${message}`), output);
   });
 }
 
@@ -454,7 +454,7 @@ const rules = `${p}.x-kubernetes-validations[0]`;
 const shown = (rule: string, more: object = {}): string => JSON.stringify({Rule: rule, Message: '', MessageExpression: '', Reason: null, FieldPath: '', OptionalOldSelf: null, ...more}).replaceAll('>', String.raw`\u003e`);
 const needsList = {type: 'array', items: {type: 'object', properties: {a: {type: 'integer'}}, 'x-kubernetes-validations': [{rule: 'self.a >= oldSelf.a'}]}};
 
-judgesCreations(kind, [
+testCreations(kind, [
   ['rules that mean something', schema({type: 'object', properties: {spec: {type: 'object', properties: {a: {type: 'integer'}, b: list({type: 'string'}, {maxItems: 9}), 'c-d': {type: 'object', additionalProperties: {type: 'string'}}}}}, 'x-kubernetes-validations': [
     {rule: 'self.metadata.name.size() < 20 && self.spec.a > 0', messageExpression: '"wrong: " + self.metadata.name'}, {rule: 'self.spec.b.all(x, x != "") && self.spec.c__dash__d.exists(k, k == "a")'}, {rule: 'oldSelf.spec.a <= self.spec.a'},
   ]}), []],
@@ -483,7 +483,7 @@ judgesCreations(kind, [
   ['a rule that calls what a library has', ruled('quantity("1k").isGreaterThan(quantity("1"))'), []],
 ]);
 
-judgesChanges(kind, [
+testUpdates(kind, [
   ['its rules to one that means nothing', fixed(30), {spec: specOf(fixed(30, {versions: [version({schema: {openAPIV3Schema: {type: 'object', 'x-kubernetes-validations': [{rule: 'nothing'}]}}})]}))}, [
     `${root}.x-kubernetes-validations[0].rule: Invalid value: ${shown('nothing')}: compilation failed: ERROR: <input>:1:1: undeclared reference to 'nothing' (in container '')\n | nothing\n | ^`,
   ]],
@@ -504,7 +504,7 @@ const twice = (value: object, {maxItems, maxProperties}: {maxItems?: number; max
 const tooDear = (factor: string): readonly string[] => [`${rules}.rule: Forbidden: ${exceeds('estimated rule cost', 'more than 100x')}`, `${rules}.rule: ${contributed}`, total(factor)];
 const keyword = {type: 'string', maxLength: 5000, 'x-kubernetes-validations': [{rule: "self.contains('keyword')"}]};
 
-judgesCreations(kind, [
+testCreations(kind, [
   ['a rule that asks everything of everything without limit', property({...texts(), 'x-kubernetes-validations': everyPair}), tooDear('more than 100x')],
   ['the same with limits', property({...texts({maxItems: 10, items: {type: 'string', maxLength: 10}}), 'x-kubernetes-validations': everyPair}), []],
   ['a rule about maps in a list without limit', property(twice({type: 'string'})), tooDear('more than 100x')],
@@ -531,7 +531,7 @@ judgesCreations(kind, [
 ]);
 
 // The original panics over these and drops the connection.
-judgesCreations(
+testCreations(
   kind,
   ([['$ref', 'x'], ['id', 'x'], ['definitions', {a: {type: 'string'}}], ['dependencies', {a: ['b']}], ['patternProperties', {a: {type: 'string'}}], ['additionalItems', true]] as const).map(
     ([keyword, value]): Creation => [

@@ -1,7 +1,7 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
-import {judgesChanges, judgesCreations, keepsOnCreation, type Creation, type Given} from './rule-table.js';
-import {problems, startWorld} from './world.js';
+import {testUpdates, testCreations, keepsOnCreation, type Creation, type Given} from './rule-table.js';
+import {problems, startEnvironment} from './environment.js';
 
 const label = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const subdomain = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
@@ -16,7 +16,7 @@ const shared = (requestPolicy: object): Given => devices({name: 'd', allowMultip
 const policy = 'spec.devices[0].capacity[m].requestPolicy';
 const long = `a.example.com/${'x'.repeat(90)}`;
 
-judgesCreations(kinds.resourceSlices, [
+testCreations(kinds.resourceSlices, [
   ['a pool of no name', slice({pool: {name: 'A/b', resourceSliceCount: 1}}), [`spec.pool.name: Invalid value: "A": ${subdomain}`], all],
   ['a pool with a long name', slice({pool: {name: `${'a'.repeat(253)}/b`, resourceSliceCount: 1}}), ['spec.pool.name: Too long: may not be more than 253 bytes'], all],
   ['devices and counters', slice({devices: [], sharedCounters: [{name: 'c', counters: {m: {value: '1'}}}], nodeName: 'n'}), [], all],
@@ -62,7 +62,7 @@ judgesCreations(kinds.resourceSlices, [
   ['failures of nothing', devices({name: 'd', bindingFailureConditions: ['a']}), ['spec.devices[0].bindingConditions: Invalid value: null: bindingConditions are required to use bindingFailureConditions'], all],
   ['more devices with taints', devices(...Array.from({length: 65}, (_, i) => ({name: `d${i}`, taints: [{key: 'a', effect: 'NoSchedule'}]}))), ['spec.devices: Too many: 65: must have at most 64 items'], all],
 ]);
-judgesChanges(kinds.resourceSlices, [
+testUpdates(kinds.resourceSlices, [
   ['amounts that were there', devices({name: 'd', capacity: {m: {value: '1'}}}), devices({name: 'd', capacity: {'m m': {value: '1'}}}), [`spec.devices[0].capacity[m m]: Invalid value: "m m": ${identifier}`], all],
   ['another driver', slice({}), slice({driver: 'e.example.com', pool: {name: 'q', resourceSliceCount: 1, generation: 0}}), [`spec.pool.name: Invalid value: "q": ${immutable}`, `spec.driver: Invalid value: "e.example.com": ${immutable}`], all],
 ]);
@@ -74,7 +74,7 @@ const allocated = (more: object, status: object = {}) => ({status: {allocation: 
 const status = {...all, subresource: 'status'};
 const results = 'status.allocation.devices.results[0].';
 
-judgesCreations(kinds.resourceClaims, [
+testCreations(kinds.resourceClaims, [
   ['tolerations of nothing', claim({}, {name: 'r', exactly: {...exactly, tolerations: [{operator: 'Exists', value: 'a'}, {operator: 'Odd', effect: 'Odd'}, {operator: ''}]}}), at('spec.devices.requests[0].exactly.tolerations', [
     '[0].value: Invalid value: "a": must be empty for operator `Exists`',
     '[1].operator: Unsupported value: "Odd": supported values: "Equal", "Exists"',
@@ -88,7 +88,7 @@ judgesCreations(kinds.resourceClaims, [
     'spec.devices.config[0].opaque.parameters: Too long: may not be more than 10240 bytes',
   ], all],
 ]);
-judgesChanges(kinds.resourceClaims, [
+testUpdates(kinds.resourceClaims, [
   ['a share of no name', claim(), allocated({shareID: 'x'}), [`${results}shareID: Invalid value: "x": error validating uid: invalid UUID length: 1`], status],
   ['a share in brackets', claim(), allocated({shareID: '{01234567-89ab-cdef-0123-456789abcdef}'}), [`${results}shareID: Invalid value: "{01234567-89ab-cdef-0123-456789abcdef}": uid must be in RFC 4122 normalized form, \`xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx\` with lowercase hexadecimal characters`], status],
   ['a share with odd letters', claim(), allocated({shareID: '0123456g-89ab-cdef-0123-456789abcdef'}), [`${results}shareID: Invalid value: "0123456g-89ab-cdef-0123-456789abcdef": error validating uid: invalid UUID format`], status],
@@ -108,7 +108,7 @@ keepsOnCreation(kinds.resourceClaims, [
 ]);
 
 test('conditions of binding are kept with their gate alone', async t => {
-  const {of} = await startWorld({gate: name => name === 'DRADeviceBindingConditions'});
+  const {of} = await startEnvironment({gate: name => name === 'DRADeviceBindingConditions'});
   const claims = of(kinds.resourceClaims);
   const made = await claims.create({metadata: {name: 'c', namespace: 'default'}, ...claim()} as never);
   const bound = await claims.update({...made, ...allocated({bindingConditions: ['a'], bindingFailureConditions: ['b']})} as never, {subresource: 'status'});
@@ -117,7 +117,7 @@ test('conditions of binding are kept with their gate alone', async t => {
 });
 
 test('a template is judged on every change', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const templates = of(kinds.resourceClaimTemplates);
   const made = await templates.create({metadata: {name: 't', namespace: 'default'}, spec: claim()} as never);
   const refused = await problems(templates.update({...made, spec: {...made.spec, metadata: {name: 'x'}}}));
@@ -129,20 +129,20 @@ test('a template is judged on every change', async t => {
 const selecting = (expression: string, more: object = {}): Given => claim({}, {name: 'r', exactly: {...exactly, selectors: [{cel: {expression}}], ...more}});
 const selectorPath = 'spec.devices.requests[0].exactly.selectors[0].cel.expression';
 const nested = (depth: number): string => (depth === 0 ? 'true' : `device.attributes.all(k${depth}, ${nested(depth - 1)})`);
-const asked = (title: string, expression: string, problems: readonly string[], more?: {on: string[]}): Creation =>
+const requesting = (title: string, expression: string, problems: readonly string[], more?: {on: string[]}): Creation =>
   [`a selector ${title}`, selecting(expression), problems.map(problem => `${selectorPath}: ${problem}`), more ?? {}];
 
-judgesCreations(kinds.resourceClaims, [
-  asked('of the driver', 'device.driver == "d.example"', []),
-  asked('of attributes and capacities', 'device.attributes["d.example"].model == "a" && device.capacity["d.example"].memory.isGreaterThan(quantity("1Gi"))', []),
-  asked('with a name for a part', 'cel.bind(all, device.attributes["d.example"], all.model == "a")', []),
-  asked('of anything', 'device.attributes["d.example"].good', []),
-  asked('of an attribute that is a version', 'device.attributes["d.example"].version.isGreaterThan(semver("1.0.0"))', []),
-  asked('that says nothing', '', [
+testCreations(kinds.resourceClaims, [
+  requesting('of the driver', 'device.driver == "d.example"', []),
+  requesting('of attributes and capacities', 'device.attributes["d.example"].model == "a" && device.capacity["d.example"].memory.isGreaterThan(quantity("1Gi"))', []),
+  requesting('with a name for a part', 'cel.bind(all, device.attributes["d.example"], all.model == "a")', []),
+  requesting('of anything', 'device.attributes["d.example"].good', []),
+  requesting('of an attribute that is a version', 'device.attributes["d.example"].version.isGreaterThan(semver("1.0.0"))', []),
+  requesting('that says nothing', '', [
     `Invalid value: "": compilation failed: ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}`,
   ]),
-  asked('of what is not there', 'ABC', [`Invalid value: "ABC": compilation failed: ERROR: <input>:1:1: undeclared reference to 'ABC' (in container '')\\n | ABC\\n | ^`.replaceAll('\\n', '\n')]),
-  asked('that is a text', 'device.driver', ['Invalid value: "device.driver": must evaluate to bool or the unknown type, not string']),
-  asked('that costs too much', nested(5), ['Forbidden: too complex, exceeds cost limit']),
-  asked('of sharing where devices are shared', 'device.allowMultipleAllocations', [], {on: ['DRAConsumableCapacity']}),
+  requesting('of what is not there', 'ABC', [`Invalid value: "ABC": compilation failed: ERROR: <input>:1:1: undeclared reference to 'ABC' (in container '')\\n | ABC\\n | ^`.replaceAll('\\n', '\n')]),
+  requesting('that is a text', 'device.driver', ['Invalid value: "device.driver": must evaluate to bool or the unknown type, not string']),
+  requesting('that costs too much', nested(5), ['Forbidden: too complex, exceeds cost limit']),
+  requesting('of sharing where devices are shared', 'device.allowMultipleAllocations', [], {on: ['DRAConsumableCapacity']}),
 ]);

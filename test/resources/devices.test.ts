@@ -1,7 +1,7 @@
 import test from 'ava';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
-import {problems, startWorld} from './world.js';
+import {problems, startEnvironment} from './environment.js';
 
 type Claim = ObjectOf<typeof kinds.resourceClaims>;
 type Request = NonNullable<NonNullable<Claim['spec']['devices']>['requests']>[number];
@@ -19,7 +19,7 @@ const aSlice = (spec: object = {}): Slice => ({metadata: {name: 's'}, spec: {dri
 const aRule = (taint: object = {}, deviceSelector: object = {}): KubeObject & {spec: object} => ({metadata: {name: 'rule'}, spec: {deviceSelector, taint: {key: 'a', effect: 'NoSchedule', ...taint}}});
 
 test('a claim asks for one device unless it says otherwise', async t => {
-  const {of} = await startWorld({gate});
+  const {of} = await startEnvironment({gate});
   const made = await of(kinds.resourceClaims).create(aClaim({name: 'a', exactly}, {name: 'b', firstAvailable: [{name: 'x', ...exactly}]}, {name: 'c', exactly: {...exactly, allocationMode: 'All'}}));
 
   t.deepEqual(made.spec.devices?.requests, [
@@ -49,7 +49,7 @@ const claims: [title: string, spec: Claim['spec'], expected: string[]][] = [
 
 for (const [title, spec, expected] of claims) {
   test(`a claim that ${title} is ${expected.length > 0 ? 'refused' : 'taken'}`, async t => {
-    const {of} = await startWorld({gate});
+    const {of} = await startEnvironment({gate});
     const made = of(kinds.resourceClaims).create({metadata: {name: 'c', namespace}, spec});
 
     if (expected.length === 0) await t.notThrowsAsync(made);
@@ -58,7 +58,7 @@ for (const [title, spec, expected] of claims) {
 }
 
 test('what a claim asks for does not change, and neither does a template', async t => {
-  const {of} = await startWorld({gate});
+  const {of} = await startEnvironment({gate});
   const made = await of(kinds.resourceClaims).create(aClaim());
   const template = await of(kinds.resourceClaimTemplates).create({metadata: {name: 't', namespace}, spec: {spec: aClaim().spec}});
   const changed = aClaim({name: 'other', exactly}).spec;
@@ -68,13 +68,13 @@ test('what a claim asks for does not change, and neither does a template', async
 });
 
 test('a template gives claims labels and annotations only', async t => {
-  const {of} = await startWorld({gate});
+  const {of} = await startEnvironment({gate});
 
   t.deepEqual(await problems(of(kinds.resourceClaimTemplates).create({metadata: {name: 't', namespace}, spec: {metadata: {name: 'x'}, spec: aClaim().spec}})), ['spec.metadata.name: Forbidden: cannot be set']);
 });
 
 test('admin access is for namespaces that are marked for it', async t => {
-  const {of} = await startWorld({gate});
+  const {of} = await startEnvironment({gate});
   const claim = aClaim({name: 'r', exactly: {...exactly, adminAccess: true}});
   t.deepEqual(await problems(of(kinds.resourceClaims).create(claim)), [
     'spec.devices.requests[0].adminAccess: Forbidden: admin access to devices requires the `resource.plat.io/admin-access: true` label on the containing namespace',
@@ -85,7 +85,7 @@ test('admin access is for namespaces that are marked for it', async t => {
 });
 
 test('an allocation is made whole, reserved, kept, and shown', async t => {
-  const {of, row} = await startWorld({gate});
+  const {of, row} = await startEnvironment({gate});
   const claims = of(kinds.resourceClaims);
   const made = await claims.create(aClaim());
   t.is((await row(kinds.resourceClaims, made))['State'], 'pending');
@@ -108,7 +108,7 @@ test('an allocation is made whole, reserved, kept, and shown', async t => {
 });
 
 test('the older version has requests flat and devices within', async t => {
-  const {of} = await startWorld(older);
+  const {of} = await startEnvironment(older);
   await of(kinds.resourceClaimsV1beta1).create({metadata: {name: 'c', namespace}, spec: {devices: {requests: [{name: 'a', deviceClassName: 'gpus'}, {name: 'b', firstAvailable: [{name: 'x', deviceClassName: 'gpus'}]}]}}});
   await of(kinds.resourceSlices).create(aSlice({devices: [{name: 'd', attributes: {model: {string: 'x'}}}]}));
 
@@ -119,7 +119,7 @@ test('the older version has requests flat and devices within', async t => {
 });
 
 test('a slice counts what a writer changes, even what belongs to a gate that is off', async t => {
-  const {of} = await startWorld({gate: name => name !== 'DRADeviceTaints'});
+  const {of} = await startEnvironment({gate: name => name !== 'DRADeviceTaints'});
   const made = await of(kinds.resourceSlices).create(aSlice({devices: [{name: 'd'}]}));
   const changed = await of(kinds.resourceSlices).update({...made, spec: {...made.spec, devices: [{name: 'd', taints: [{key: 'a', effect: 'NoExecute'}]}]}} as Slice);
 
@@ -145,7 +145,7 @@ const slices: [title: string, spec: object, expected: string[]][] = [
 
 for (const [title, spec, expected] of slices) {
   test(`a slice that ${title} is ${expected.length > 0 ? 'refused' : 'taken'}`, async t => {
-    const {of} = await startWorld({gate: () => true});
+    const {of} = await startEnvironment({gate: () => true});
     const made = of(kinds.resourceSlices).create(aSlice(spec));
 
     if (expected.length === 0) await t.notThrowsAsync(made);
@@ -154,7 +154,7 @@ for (const [title, spec, expected] of slices) {
 }
 
 test('slices are found by driver and node, count their changes, and belong where they began', async t => {
-  const {of, row} = await startWorld({gate});
+  const {of, row} = await startEnvironment({gate});
   const made = await of(kinds.resourceSlices).create(aSlice({devices: [{name: 'd', taints: [{key: 'a', effect: 'NoSchedule'}]}]}));
   t.deepEqual(made.spec.devices, [{name: 'd'}] as never);
   t.like(await row(kinds.resourceSlices, made), {Name: 's', Node: 'n', Driver: 'example.com', Pool: 'p'});
@@ -166,7 +166,7 @@ test('slices are found by driver and node, count their changes, and belong where
 });
 
 test('a class is a name, selectors and configurations', async t => {
-  const {of} = await startWorld({gate});
+  const {of} = await startEnvironment({gate});
 
   t.deepEqual((await of(kinds.deviceClasses).create({metadata: {name: 'a'}, spec: {}})).spec, {});
   t.deepEqual(await problems(of(kinds.deviceClasses).create({metadata: {name: 'b'}, spec: {selectors: [{}], config: [{opaque: {driver: 'example.com', parameters: []}}]}})), [
@@ -176,7 +176,7 @@ test('a class is a name, selectors and configurations', async t => {
 });
 
 test('a taint counts from when its effect was chosen', async t => {
-  const {of, clock} = await startWorld(older);
+  const {of, clock} = await startEnvironment(older);
   const rules = of<KubeObject & {spec: object}>(kinds.deviceTaintRules as never);
   const made = await rules.create(aRule());
   t.like(made.spec, {taint: {timeAdded: '2026-01-01T00:00:00Z'}});

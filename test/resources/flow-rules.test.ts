@@ -1,5 +1,5 @@
 import {kinds} from '#src/api/kinds.js';
-import {judgesChanges, judgesCreations, keepsOnCreation, type Given} from './rule-table.js';
+import {testUpdates, testCreations, keepsOnCreation, type Given} from './rule-table.js';
 
 const label = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const subdomain = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
@@ -13,7 +13,7 @@ const subjects = (...list: object[]): Given => schema({rules: [{...ofUser, subje
 const resources = (...rules: object[]): Given => schema({rules: [{subjects: [user], resourceRules: rules}]});
 const urls = (...nonResourceRules: object[]): Given => schema({rules: [{subjects: [user], nonResourceRules}]});
 
-judgesCreations(kinds.flowSchemas, [
+testCreations(kinds.flowSchemas, [
   ['a usual one', schema({}), []],
   ['one of nothing', {spec: {rules: [{}]}}, [
     'spec.priorityLevelConfiguration.name: Required value: must reference a priority level',
@@ -77,14 +77,14 @@ judgesCreations(kinds.flowSchemas, [
   ])],
 ]);
 
-judgesChanges(kinds.flowSchemas, [
+testUpdates(kinds.flowSchemas, [
   ['conditions without types', schema({}), {status: {conditions: [{status: 'True'}, {status: 'True'}]}}, ['status.conditions[0].type: Required value', 'status.conditions[1].type: Duplicate value: ""', 'status.conditions[1].type: Required value'], {subresource: 'status'}],
 ]);
 
 const limited = (more: object): Given => ({spec: {type: 'Limited', limited: {limitResponse: {type: 'Reject'}, ...more}}});
 const queuing = (more: object): Given => limited({limitResponse: {type: 'Queue', queuing: more}});
 
-judgesCreations(kinds.priorityLevelConfigurations, [
+testCreations(kinds.priorityLevelConfigurations, [
   ['a usual one', limited({}), []],
   ['one of no kind', {spec: {type: 'Odd'}}, ['spec.type: Unsupported value: "Odd": supported values: "Exempt", "Limited"']],
   ['one without limits by another name', {spec: {type: 'Exempt', limited: {limitResponse: {type: 'Reject'}}, exempt: {nominalConcurrencyShares: -1, lendablePercent: 101}}}, [

@@ -12,7 +12,7 @@ import {aPluginContext} from '#test/apiserver/admission/context.js';
 import {samples as validSamples} from '#test/apiserver/samples.js';
 import {rbacOf} from '#test/apiserver/authorization/policy.js';
 import {startServer} from '#test/fixtures/server.js';
-import {jane, words} from './world.js';
+import {jane, words} from './environment.js';
 
 const {float} = seededRandom(7);
 const oneOf = <T>(choices: readonly T[]): T => choices[Math.floor(float() * choices.length)]!;

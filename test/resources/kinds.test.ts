@@ -1,7 +1,7 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import type {ClusterRole, CoreEvent, EventsEvent, KubeObject, Lease, Node, RoleBinding} from '#src/api/types.js';
-import {jane, problems, refusal, startWorld, words} from './world.js';
+import {jane, problems, refusal, startEnvironment, words} from './environment.js';
 
 const now = '2026-01-01T00:00:00.000000Z';
 const namespace = 'default';
@@ -33,7 +33,7 @@ const aNewEvent = (more: Partial<EventsEvent> = {}): EventsEvent => ({
 });
 
 test('an event written through one group is read through the other', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   await of(kinds.coreEvents).create(anEvent());
   const seen = await of(kinds.events).get('e', {namespace});
 
@@ -63,7 +63,7 @@ const strict: [title: string, event: Partial<EventsEvent>, expected: string[]][]
 
 for (const [title, event, expected] of strict) {
   test(`an event of the newer group ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
     const act = of(kinds.events).create(aNewEvent(event));
 
     if (expected.length > 0) t.deepEqual(await problems(act), expected);
@@ -72,7 +72,7 @@ for (const [title, event, expected] of strict) {
 }
 
 test('an event of the newer group changes in its series alone', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.events).create(aNewEvent());
 
   await t.notThrowsAsync(of(kinds.events).update({...made, series: {count: 2, lastObservedTime: now}}));
@@ -81,7 +81,7 @@ test('an event of the newer group changes in its series alone', async t => {
 });
 
 test('an event lies where what it is about lies', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
 
   t.deepEqual(await problems(of(kinds.coreEvents).create(anEvent({involvedObject: {namespace: 'elsewhere'}}))), [
     'involvedObject.namespace: Invalid value: "elsewhere": does not match event.namespace',
@@ -90,7 +90,7 @@ test('an event lies where what it is about lies', async t => {
 });
 
 test('events are selected by the names of their version', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   await of(kinds.coreEvents).create(anEvent());
   const found = async (kind: typeof kinds.coreEvents | typeof kinds.events, fieldSelector: string) => (await of(kind as typeof kinds.events).list({namespace, fieldSelector})).items.length;
 
@@ -100,7 +100,7 @@ test('events are selected by the names of their version', async t => {
 });
 
 test('the table of events shows both manners of counting', async t => {
-  const {row} = await startWorld();
+  const {row} = await startEnvironment();
 
   t.deepEqual(await row(kinds.coreEvents, anEvent()), {
     'Last Seen': '60s', Type: 'Normal', Reason: 'Started', Object: 'pod/p', Subobject: '', Source: 'agent, one', Message: 'it runs', 'First Seen': '10m', Count: 3, Name: 'e',
@@ -118,20 +118,20 @@ const leaseCases: [title: string, spec: Lease['spec'], expected: string[]][] = [
 
 for (const [title, spec, expected] of leaseCases) {
   test(`a lease ${title}`, async t => {
-    const {of} = await startWorld({gate: () => true});
+    const {of} = await startEnvironment({gate: () => true});
 
     t.deepEqual(await problems(of(kinds.leases).create({metadata: {name: 'l', namespace}, ...(spec ? {spec} : {})})), expected);
   });
 }
 
 test('a lease knows no strategy while the gate is off', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
 
   t.deepEqual((await of(kinds.leases).create({metadata: {name: 'l', namespace}, spec: {holderIdentity: 'me', strategy: 'Odd', preferredHolder: 'you'}})).spec, {holderIdentity: 'me'});
 });
 
 test('a lease is made by an update, and updated with its version only', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.leases).update({metadata: {name: 'l', namespace}});
   const {resourceVersion: _, ...metadata} = made.metadata!;
 
@@ -149,14 +149,14 @@ const nodeCases: [title: string, node: Partial<Node>, expected: string[]][] = [
 
 for (const [title, node, expected] of nodeCases) {
   test(`nodes: ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
 
     t.deepEqual(await problems(of(kinds.nodes).create({metadata: {name: 'n'}, ...node})), expected);
   });
 }
 
 test('a node registers with its status, and what can be allocated is what there is', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.nodes).create({metadata: {name: 'n'}, spec: {podCIDR: '10.0.0.0/24'}, status: {capacity: {cpu: '4'}}});
 
   t.deepEqual(made.status?.allocatable, {cpu: '4'});
@@ -164,7 +164,7 @@ test('a node registers with its status, and what can be allocated is what there 
 });
 
 test('ranges and the provider of a node are given once', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.nodes).create({metadata: {name: 'n'}, spec: {podCIDR: '10.0.0.0/24', providerID: 'a://1'}});
 
   t.deepEqual(await problems(of(kinds.nodes).update({...made, spec: {podCIDR: '10.0.1.0/24', providerID: 'a://2'}})), [
@@ -174,7 +174,7 @@ test('ranges and the provider of a node are given once', async t => {
 });
 
 test('the table of nodes shows roles and readiness', async t => {
-  const {row} = await startWorld();
+  const {row} = await startEnvironment();
   const node: Node = {
     metadata: {name: 'n', labels: {'node-role.plat.io/worker': '', 'node-role.plat.io/control-plane': '', 'plat.io/role': 'edge'}},
     spec: {unschedulable: true},
@@ -195,14 +195,14 @@ const roleCases: [title: string, role: Partial<ClusterRole>, expected: string[]]
 
 for (const [title, role, expected] of roleCases) {
   test(`a cluster role has ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
 
     t.deepEqual(await problems(of(kinds.clusterRoles).create({metadata: {name: 'system:any:name'}, ...role})), expected);
   });
 }
 
 test('a role in a namespace grants no paths', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
 
   t.deepEqual(await problems(of(kinds.roles).create({metadata: {name: 'r', namespace}, rules: [{verbs: ['get'], nonResourceURLs: ['/x']}]})), [
     'rules[0].nonResourceURLs: Invalid value: ["/x"]: namespaced rules cannot apply to non-resource URLs',
@@ -214,7 +214,7 @@ const aBinding = (more: Partial<RoleBinding> = {}): RoleBinding =>
 const group = words.group('rbac.authorization');
 
 test('a binding names roles and users in their group', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.roleBindings).create(aBinding({subjects: [{kind: 'Group', name: 'g'}, {kind: 'ServiceAccount', name: 'a'}]}));
 
   t.deepEqual(made.roleRef, {apiGroup: group, kind: 'Role', name: 'r'});
@@ -222,7 +222,7 @@ test('a binding names roles and users in their group', async t => {
 });
 
 test('a binding keeps its role', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.roleBindings).create(aBinding());
   const other = {...made.roleRef, name: 'other'};
 
@@ -239,14 +239,14 @@ const bindingCases: [title: string, binding: Partial<RoleBinding>, expected: str
 
 for (const [title, binding, expected] of bindingCases) {
   test(`a binding has ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
 
     t.deepEqual(await problems(of(kinds.roleBindings).create(aBinding(binding))), expected);
   });
 }
 
 test('a cluster role binding refers to cluster roles, and to accounts with their namespace', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const {metadata: _, ...binding} = aBinding({subjects: [{kind: 'ServiceAccount', name: 'a'}]});
 
   t.deepEqual(await problems(of(kinds.clusterRoleBindings).create({...binding, metadata: {name: 'b'}})), [
@@ -256,18 +256,18 @@ test('a cluster role binding refers to cluster roles, and to accounts with their
 });
 
 test('the table of bindings names everyone', async t => {
-  const {row} = await startWorld();
+  const {row} = await startEnvironment();
   const subjects = [{kind: 'User', name: 'a'}, {kind: 'User', name: 'b'}, {kind: 'Group', name: 'g'}, {kind: 'ServiceAccount', name: 's', namespace: 'n'}];
 
   t.deepEqual(await row(kinds.roleBindings, aBinding({subjects})), {Name: 'b', Role: 'Role/r', Age: '<unknown>', Users: 'a, b', Groups: 'g', ServiceAccounts: 'n/s'});
 });
 
 test('access reviews ask the authorizer', async t => {
-  const asked: unknown[] = [];
-  const {of} = await startWorld({
+  const requested: unknown[] = [];
+  const {of} = await startEnvironment({
     authorizer: {
       authorize: attributes => {
-        if (attributes.verb === 'fly') asked.push(attributes);
+        if (attributes.verb === 'fly') requested.push(attributes);
         return attributes.verb === 'fly' ? {decision: 'deny', reason: 'no wings', error: 'dizzy'} : {decision: 'allow'};
       },
     },
@@ -280,7 +280,7 @@ test('access reviews ask the authorizer', async t => {
   t.deepEqual(sar.status, {allowed: false, denied: true, reason: 'no wings', evaluationError: 'dizzy'});
   t.deepEqual(local.status, sar.status);
   t.deepEqual(self.status, {allowed: true});
-  t.deepEqual(asked[0], {
+  t.deepEqual(requested[0], {
     user: {name: 'joe', groups: ['g']},
     verb: 'fly',
     resource: {group: '', version: '*', resource: 'pods', subresource: '', namespace, name: '', labelSelector: 'a in (b)'},
@@ -289,7 +289,7 @@ test('access reviews ask the authorizer', async t => {
 });
 
 test('an access review asks one thing about somebody', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
 
   t.deepEqual(await problems(of(kinds.subjectAccessReviews).create({metadata: {name: 'x'}, spec: {}})), [
     'spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified',
@@ -302,7 +302,7 @@ test('an access review asks one thing about somebody', async t => {
 });
 
 test('a token review tells whose token it is', async t => {
-  const {of} = await startWorld({
+  const {of} = await startEnvironment({
     authenticateToken: (token, audiences) => Promise.resolve(token === 'good' ? {user: jane, audiences} : token === 'bad' ? {rejected: 'expired'} : undefined),
   });
   const review = async (token: string) => (await of(kinds.tokenReviews).create({spec: {token, audiences: ['a']}})).status;
@@ -315,7 +315,7 @@ test('a token review tells whose token it is', async t => {
 
 test('everyone can ask who he is and what he may do', async t => {
   const rules = {resourceRules: [{verbs: ['get']}], nonResourceRules: [], incomplete: true, error: 'unsure'};
-  const {of} = await startWorld({rulesFor: () => Promise.resolve(rules)});
+  const {of} = await startEnvironment({rulesFor: () => Promise.resolve(rules)});
 
   t.like((await of(kinds.selfSubjectReviews).create({})).status?.userInfo, {username: 'jane', uid: 'u1'});
   t.deepEqual((await of(kinds.selfSubjectRulesReviews).create({spec: {namespace}})).status, {resourceRules: [{verbs: ['get']}], nonResourceRules: [], incomplete: true, evaluationError: 'unsure'} as never);
@@ -325,7 +325,7 @@ test('everyone can ask who he is and what he may do', async t => {
 const ownedBy = ({metadata}: KubeObject): object | undefined => metadata?.managedFields?.[0]?.fieldsV1;
 
 test('a maker owns no fields that are somebody else\'s, those of another group by their names there, and what has no form as a whole', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const node = await of(kinds.nodes).create({metadata: {name: 'n'}, spec: {providerID: 'x'}, status: {phase: 'Running'}});
   const event = await of(kinds.events).create({
     metadata: {name: 'e', namespace},

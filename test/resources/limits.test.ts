@@ -1,6 +1,6 @@
 import test from 'ava';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {problems, refusal, startWorld} from './world.js';
+import {problems, refusal, startEnvironment} from './environment.js';
 
 const namespace = 'default';
 
@@ -8,7 +8,7 @@ type Limit = NonNullable<ObjectOf<typeof kinds.limitRanges>['spec']>['limits'][n
 type Quota = ObjectOf<typeof kinds.resourceQuotas>;
 
 test('limits of containers follow from one another, and need no name', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.limitRanges).create({metadata: {namespace}, spec: {limits: [{type: 'Container', max: {cpu: '2'}, min: {memory: '1Mi'}}]}});
 
   t.regex(made.metadata?.name ?? '', /^[0-9a-f-]{36}$/);
@@ -25,7 +25,7 @@ const limitCases: [title: string, limit: Limit, expected: string[]][] = [
 
 for (const [title, limit, expected] of limitCases) {
   test(`limits ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
 
     t.deepEqual(await problems(of(kinds.limitRanges).create({metadata: {name: 'l', namespace}, spec: {limits: [limit]}})), expected);
   });
@@ -50,14 +50,14 @@ const quotaCases: [title: string, spec: Quota['spec'], expected: string[]][] = [
 
 for (const [title, spec, expected] of quotaCases) {
   test(`a quota ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
 
     t.deepEqual(await problems(of(kinds.resourceQuotas).create({metadata: {name: 'q', namespace}, spec: spec!})), expected);
   });
 }
 
 test('the table of quotas shows requests and limits apart', async t => {
-  const {row} = await startWorld();
+  const {row} = await startEnvironment();
 
   t.deepEqual(await row(kinds.resourceQuotas, {metadata: {name: 'q'}, status: {hard: {pods: '4', 'limits.cpu': '2', cpu: '1'}, used: {pods: '1'}}}), {
     Name: 'q', Request: 'cpu: 0/1, pods: 1/4', Limit: 'limits.cpu: 0/2', Age: '<unknown>',
@@ -65,7 +65,7 @@ test('the table of quotas shows requests and limits apart', async t => {
 });
 
 test('high priorities are the system\'s, and a priority stays', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const classes = of(kinds.priorityClasses);
   const made = await classes.create({metadata: {name: 'p'}, value: 10});
 
@@ -78,7 +78,7 @@ test('high priorities are the system\'s, and a priority stays', async t => {
 });
 
 test('the classes of what a cluster cannot do without stay', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   await of(kinds.priorityClasses).create({metadata: {name: 'system-node-critical'}, value: 2_000_001_000});
 
   t.like(await refusal(of(kinds.priorityClasses).delete('system-node-critical')), {
@@ -88,7 +88,7 @@ test('the classes of what a cluster cannot do without stay', async t => {
 });
 
 test('a runtime class keeps its handler', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.runtimeClasses).create({metadata: {name: 'r'}, handler: 'a', overhead: {podFixed: {cpu: '1'}}});
 
   t.deepEqual(await problems(of(kinds.runtimeClasses).update({...made, handler: 'b'})), ['handler: Invalid value: "b": field is immutable']);
@@ -99,14 +99,14 @@ test('a runtime class keeps its handler', async t => {
 });
 
 test('a candidate is not older than what it behaves as', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const spec = {leaseName: 'l', binaryVersion: '1.34.0', emulationVersion: '1.35.0', strategy: 'OldestEmulationVersion'};
 
   t.deepEqual(await problems(of(kinds.leaseCandidates).create({metadata: {name: 'c', namespace}, spec})), ['spec.binaryVersion: Invalid value: "1.34.0": must be greater than or equal to `emulationVersion`']);
 });
 
 test('a workload has groups with one policy each', async t => {
-  const {of} = await startWorld({gate: name => name === 'GenericWorkload'});
+  const {of} = await startEnvironment({gate: name => name === 'GenericWorkload'});
 
   t.deepEqual(await problems(of(kinds.workloads).create({metadata: {name: 'w', namespace}, spec: {podGroups: [{name: 'a', policy: {}}, {name: 'b', policy: {gang: {minCount: 0}}}]}})), [
     'spec.podGroups[0].policy: Required value: exactly one of `basic`, `gang` is required',
@@ -115,7 +115,7 @@ test('a workload has groups with one policy each', async t => {
 });
 
 test('the state of components is told when it is asked for, and never written', async t => {
-  const {of, row, clientOf} = await startWorld();
+  const {of, row, clientOf} = await startEnvironment();
   const {items} = await of(kinds.componentStatuses).list();
   t.deepEqual(items.map(({metadata, conditions}) => [metadata?.name, conditions?.[0]?.status]), [['scheduler', 'False'], ['store-0', 'True']]);
 

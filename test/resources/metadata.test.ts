@@ -1,7 +1,7 @@
 import test from 'ava';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
-import {problems, refusal, startWorld} from './world.js';
+import {problems, refusal, startEnvironment} from './environment.js';
 
 const namespace = 'default';
 const owner = {apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u'};
@@ -43,7 +43,7 @@ const cases: [title: string, metadata: ObjectMeta, expected: string[]][] = [
 
 for (const [title, metadata, expected] of cases) {
   test(`an object has ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
     const act = of(kinds.configMaps).create({metadata: {name: 'c', namespace, ...metadata}});
 
     if (expected.length > 0) t.deepEqual(await problems(act), expected);
@@ -52,7 +52,7 @@ for (const [title, metadata, expected] of cases) {
 }
 
 test('no finalizer comes to an object that is going', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const maps = of(kinds.configMaps);
   await maps.create({metadata: {name: 'c', namespace, finalizers: ['a.b/held']}});
   await maps.delete('c', {namespace});
@@ -80,7 +80,7 @@ const updates: [title: string, kind: Kind<KubeObject>, given: object, expected: 
 
 for (const [title, kind, given, expected] of updates) {
   test(`the metadata of ${kind.plural} is judged on update ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
     const made = await of(kind).create({metadata: {name: 'c', namespace}, ...given} as KubeObject);
 
     t.deepEqual(await problems(of(kind).update({...made, metadata: {...made.metadata, labels: {a: '_'}, finalizers: ['mine'], generateName: 'A'}})), expected);
@@ -88,7 +88,7 @@ for (const [title, kind, given, expected] of updates) {
 }
 
 test('nobody looks at the names of events and disruption budgets but for paths', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
 
   await t.notThrowsAsync(of(kinds.coreEvents).create({metadata: {name: 'A_', namespace, finalizers: ['mine']}, involvedObject: {namespace}}));
   await t.notThrowsAsync(of(kinds.podDisruptionBudgets).create({metadata: {name: 'A_', namespace}}));
@@ -96,7 +96,7 @@ test('nobody looks at the names of events and disruption budgets but for paths',
 });
 
 test('a namespace in the body of a namespace is cleared', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.namespaces).create({metadata: {name: 'n'}});
 
   t.is((await of(kinds.namespaces).update({...made, metadata: {...made.metadata, namespace: 'other'}})).metadata?.namespace, undefined);

@@ -1,5 +1,5 @@
 import {kinds} from '#src/api/kinds.js';
-import {judgesChanges, judgesCreations, warnsOnCreation, type Given} from './rule-table.js';
+import {testUpdates, testCreations, warnsOnCreation, type Given} from './rule-table.js';
 
 const label = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const label1035 = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
@@ -13,7 +13,7 @@ const ingress = (spec: object): Given => ({spec: {defaultBackend: to('s'), ...sp
 const relaxed = {on: ['RelaxedServiceNameValidation']};
 const long = `*.${'a.'.repeat(126)}a`;
 
-judgesCreations(kinds.ingresses, [
+testCreations(kinds.ingresses, [
   ['a service that begins with a digit', ingress({defaultBackend: to('1s')}), [`spec.defaultBackend.service.name: Invalid value: "1s": ${label1035}`]],
   ['a service that may begin with a digit', ingress({defaultBackend: to('1s')}), [], relaxed],
   ['a service without a name', ingress({defaultBackend: {service: {port: {number: 1, name: 'a'}}}}), [
@@ -41,7 +41,7 @@ judgesCreations(kinds.ingresses, [
   ['two classes', {metadata: {annotations: {'plat.io/ingress.class': 'a'}}, ...ingress({ingressClassName: 'b'})}, ['annotations.plat.io/ingress.class: Invalid value: "a": must match `ingressClassName` when both are specified']],
 ]);
 
-judgesChanges(kinds.ingresses, [
+testUpdates(kinds.ingresses, [
   ['two classes', {metadata: {annotations: {'plat.io/ingress.class': 'a'}}, ...ingress({})}, ingress({ingressClassName: 'b'}), []],
   ['where it is reached', ingress({}), {status: {loadBalancer: {ingress: [{ip: 'a'}, {hostname: '1.2.3.4'}, {hostname: 'A'}]}}}, [
     'status.loadBalancer.ingress[0].ip: Invalid value: "a": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
@@ -59,7 +59,7 @@ const policy = (spec: object): Given => ({spec: {podSelector: {}, ...spec}});
 const odd = {matchExpressions: [{key: 'a', operator: 'In', values: ['@']}]};
 const oddAt = (path: string) => `spec.${path}.matchExpressions[0].values[0]: Invalid value: "@": ${labelValue}`;
 
-judgesCreations(kinds.networkPolicies, [
+testCreations(kinds.networkPolicies, [
   ['odd pods', policy({podSelector: odd, ingress: [{from: [{podSelector: odd, namespaceSelector: odd}]}]}), [oddAt('podSelector'), oddAt('ingress[0].from[0].podSelector'), oddAt('ingress[0].from[0].namespaceSelector')]],
   ['odd ports', policy({egress: [{ports: [{protocol: 'ICMP', port: 0}, {port: 'a_b'}, {port: 80, endPort: 65536}]}]}), [
     'spec.egress[0].ports[0].protocol: Unsupported value: "ICMP": supported values: "TCP", "UDP", "SCTP"',
@@ -77,7 +77,7 @@ judgesCreations(kinds.networkPolicies, [
 ]);
 
 const refused = 'spec.policyTypes[0]: Unsupported value: "Odd": supported values: "Ingress", "Egress"';
-judgesChanges(kinds.networkPolicies, [['no known type', policy({}), policy({policyTypes: ['Odd']}), [refused, refused]]]);
+testUpdates(kinds.networkPolicies, [['no known type', policy({}), policy({policyTypes: ['Odd']}), [refused, refused]]]);
 
 warnsOnCreation(kinds.networkPolicies, [
   ['a range that may be meant otherwise', policy({egress: [{to: [{ipBlock: {cidr: '10.0.0.1/8', except: ['10.01.0.0/16']}}]}]}), [
@@ -86,7 +86,7 @@ warnsOnCreation(kinds.networkPolicies, [
   ]],
 ]);
 
-judgesCreations(kinds.ingressClasses, [
+testCreations(kinds.ingressClasses, [
   ['a long controller', {spec: {controller: `example.com/${'a'.repeat(239)}`}}, ['spec.controller: Too long: may not be more than 250 bytes']],
   ['parameters of nothing', {spec: {controller: 'a.b/c', parameters: {apiGroup: 'A', scope: 'Odd'}}}, [
     `spec.parameters.apiGroup: Invalid value: "A": ${subdomain}`,
@@ -100,7 +100,7 @@ judgesCreations(kinds.ingressClasses, [
 const slice = (more: object): Given => ({addressType: 'IPv4', endpoints: [{addresses: ['10.1.2.3']}], ...more});
 const reached = (addressType: string, ...addresses: string[]): Given => ({addressType, endpoints: [{addresses}]});
 
-judgesCreations(kinds.endpointSlices, [
+testCreations(kinds.endpointSlices, [
   ['addresses of the other family', reached('IPv6', '10.1.2.3'), ['endpoints[0].addresses: Invalid value: "10.1.2.3": must be an IPv6 address']],
   ['addresses in another form', reached('IPv6', 'FD00::1', '::ffff:1.2.3.4', 'a'), [
     'endpoints[0].addresses[0]: Invalid value: "FD00::1": must be in canonical form ("fd00::1")',
@@ -138,11 +138,11 @@ warnsOnCreation(kinds.endpointSlices, [
 ]);
 
 const several = (...cidrs: string[]): Given => ({spec: {cidrs}});
-judgesCreations(kinds.serviceCIDRs, [
+testCreations(kinds.serviceCIDRs, [
   ['three ranges', several('10.0.0.0/8', 'fd00::/64', 'fd01::/64'), ['spec.cidrs: Invalid value: {"CIDRs":["10.0.0.0/8","fd00::/64","fd01::/64"]}: may only hold up to 2 values']],
   ['a range that is none beside another', several('10.0.0.0/8', 'x'), ['spec.cidrs[1]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)']],
 ]);
-judgesChanges(kinds.serviceCIDRs, [
+testUpdates(kinds.serviceCIDRs, [
   ['a second family', several('10.0.0.0/8'), several('10.0.0.0/8', 'fd00::/64'), []],
   ['a second range of its family', several('10.0.0.0/8'), several('10.0.0.0/8', '11.0.0.0/8'), ['spec.cidrs: Invalid value: ["10.0.0.0/8","11.0.0.0/8"]: may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64']],
   ['another range and a second', several('10.0.0.0/8'), several('11.0.0.0/8', 'fd00::/64'), [`spec.cidrs[0]: Invalid value: "11.0.0.0/8": ${immutable}`]],
@@ -150,7 +150,7 @@ judgesChanges(kinds.serviceCIDRs, [
   ['fewer ranges', several('10.0.0.0/8', 'fd00::/64'), several('10.0.0.0/8'), [`spec.cidrs: Invalid value: ["10.0.0.0/8"]: ${immutable}`]],
 ]);
 
-judgesCreations(kinds.ipAddresses, [
+testCreations(kinds.ipAddresses, [
   ['an address of nobody', {metadata: {name: '10.9.0.1'}}, ['spec.parentRef: Required value']],
   ['an address in a form of old', {metadata: {name: '10.9.0.01'}, spec: {parentRef: {resource: 'r', name: 'n'}}}, ['metadata.name: Invalid value: "10.9.0.01": must not have leading 0s']],
   ['an address of a parent without a place', {metadata: {name: '10.9.0.2'}, spec: {parentRef: {group: 'A', namespace: '..'}}}, [
@@ -162,7 +162,7 @@ judgesCreations(kinds.ipAddresses, [
 ]);
 
 const subset = (...addresses: object[]): Given => ({subsets: [{addresses}]});
-judgesCreations(kinds.endpoints, [
+testCreations(kinds.endpoints, [
   ['a trigger that is no time', {metadata: {annotations: {'endpoints.plat.io/last-change-trigger-time': 'x'}}, ...subset({ip: '10.0.0.1'})}, []],
   ['an address that is none', subset({ip: 'x', hostname: 'A'}), [
     'subsets[0].addresses[0].ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {problems, startWorld} from './world.js';
+import {problems, startEnvironment} from './environment.js';
 
 const namespace = 'default';
 
@@ -29,14 +29,14 @@ const ingressCases: [title: string, ingress: Ingress, expected: string[]][] = [
 
 for (const [title, ingress, expected] of ingressCases) {
   test(`an ingress ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
 
     t.deepEqual(await problems(of(kinds.ingresses).create(ingress)), expected);
   });
 }
 
 test('the table of ingresses shows few of many hosts', async t => {
-  const {row} = await startWorld();
+  const {row} = await startEnvironment();
   const rules = ['a', 'b', 'c', 'd', 'e'].map(host => ({host}));
 
   t.deepEqual(await row(kinds.ingresses, {...anIngress({rules, tls: [{}]}), status: {loadBalancer: {ingress: [{ip: '9.9.9.9'}, {hostname: 'x.y'}]}}}), {
@@ -47,7 +47,7 @@ test('the table of ingresses shows few of many hosts', async t => {
 const aPolicy = (spec: Partial<NonNullable<Policy['spec']>>): Policy => ({metadata: {name: 'p', namespace}, spec: {podSelector: {}, ...spec}});
 
 test('a policy is about what comes in, and about what goes out if it says so', async t => {
-  const {of, row} = await startWorld();
+  const {of, row} = await startEnvironment();
   const made = await of(kinds.networkPolicies).create(aPolicy({podSelector: {matchLabels: {a: 'b'}}, egress: [{ports: [{port: 53}]}]}));
 
   t.deepEqual(made.spec?.policyTypes, ['Ingress', 'Egress']);
@@ -73,14 +73,14 @@ const policyCases: [title: string, policy: Policy, expected: string[]][] = [
 
 for (const [title, policy, expected] of policyCases) {
   test(`a policy ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
 
     t.deepEqual(await problems(of(kinds.networkPolicies).create(policy)), expected);
   });
 }
 
 test('a class of ingresses keeps its controller, and says where its parameters are', async t => {
-  const {of, row} = await startWorld();
+  const {of, row} = await startEnvironment();
   const classes = of(kinds.ingressClasses);
   const made = await classes.create({metadata: {name: 'c'}, spec: {controller: 'example.com/c', parameters: {apiGroup: 'example.com', kind: 'Set', name: 's'}}});
 
@@ -94,7 +94,7 @@ test('a class of ingresses keeps its controller, and says where its parameters a
 });
 
 test('an address is called by itself and stays with its parent', async t => {
-  const {of, row} = await startWorld();
+  const {of, row} = await startEnvironment();
   const parentRef = {resource: 'services', namespace, name: 's'};
   const made = await of(kinds.ipAddresses).create({metadata: {name: 'fd00::7'}, spec: {parentRef}});
 
@@ -115,7 +115,7 @@ const rangeCases: [cidrs: string[], expected: string[]][] = [
 
 for (const [cidrs, expected] of rangeCases) {
   test(`ranges of services are not ${cidrs.join(' and ') || 'none'}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
 
     t.deepEqual(await problems(of(kinds.serviceCIDRs).create({metadata: {name: 'r'}, spec: {cidrs}})), expected);
   });
@@ -134,14 +134,14 @@ const sliceCases: [title: string, slice: Slice, expected: string[]][] = [
 
 for (const [title, slice, expected] of sliceCases) {
   test(`a slice ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
 
     t.deepEqual(await problems(of(kinds.endpointSlices).create(slice)), expected);
   });
 }
 
 test('a slice counts changes of its endpoints and labels, not of its annotations', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const slices = of(kinds.endpointSlices);
   const made = await slices.create(aSlice());
   const annotated = await slices.update({...made, metadata: {...made.metadata, annotations: {a: 'b'}}});
@@ -153,7 +153,7 @@ test('a slice counts changes of its endpoints and labels, not of its annotations
 });
 
 test('endpoints show as addresses with ports', async t => {
-  const {row, of} = await startWorld();
+  const {row, of} = await startEnvironment();
   const subsets = [{addresses: [{ip: '10.0.0.1'}, {ip: 'fd00::1'}], ports: [{port: 80, protocol: 'TCP'}, {port: 81, protocol: 'TCP'}]}];
 
   t.is((await row(kinds.endpoints, {subsets}))['Endpoints'], '10.0.0.1:80,[fd00::1]:80,10.0.0.1:81 + 1 more...');

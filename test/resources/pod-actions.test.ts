@@ -5,17 +5,17 @@ import type {Status} from '#src/api/status.js';
 import {resources} from '#src/resources/index.js';
 import {defineResource} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {refusal, startWorld} from './world.js';
+import {refusal, startEnvironment} from './environment.js';
 
 const here = {namespace: 'default'};
 const template = (more: object = {}): Pod => ({metadata: {name: 'p', ...here, labels: {app: 'web'}}, spec: {containers: [{name: 'c', image: 'nginx'}], ...more}});
 
 const start = async (pod: Pod = template()) => {
-  const world = await startWorld({gate: name => name === 'PodTopologyLabelsAdmission'});
-  const pods = world.of(kinds.pods);
+  const env = await startEnvironment({gate: name => name === 'PodTopologyLabelsAdmission'});
+  const pods = env.of(kinds.pods);
   const made = await pods.create(pod);
   const post = (subresource: string, body: object) => pods.create(body as Pod, {...here, subresource, name: 'p'}) as unknown as Promise<Status>;
-  return {...world, pods, made, post};
+  return {...env, pods, made, post};
 };
 
 const binding = {apiVersion: 'v1', kind: 'Binding', metadata: {name: 'p', annotations: {why: 'room'}, labels: {zone: 'a'}}, target: {kind: 'Node', name: 'n1'}};
@@ -77,12 +77,12 @@ const known = resources as (typeof resources)[number][];
 if (!known.some(({kind}) => kind === kinds.podDisruptionBudgets)) known.push(budgets);
 
 const running = async (ready: boolean, status: object, spec: object = {}) => {
-  const world = await start(template({nodeName: 'n'}));
-  await world.pods.update({...world.made, status: {phase: 'Running', conditions: [{type: 'Ready', status: ready ? 'True' : 'False'}]}}, {subresource: 'status'});
-  const ofBudgets = world.of(kinds.podDisruptionBudgets);
+  const env = await start(template({nodeName: 'n'}));
+  await env.pods.update({...env.made, status: {phase: 'Running', conditions: [{type: 'Ready', status: ready ? 'True' : 'False'}]}}, {subresource: 'status'});
+  const ofBudgets = env.of(kinds.podDisruptionBudgets);
   const budget = await ofBudgets.create({metadata: {name: 'b', ...here}, spec: {selector: {matchLabels: {app: 'web'}}, minAvailable: 1, ...spec}});
   await ofBudgets.update({...budget, status: {currentHealthy: 1, desiredHealthy: 1, expectedPods: 1, disruptionsAllowed: 0, observedGeneration: budget.metadata!.generation!, ...status}}, {subresource: 'status'});
-  return {...world, budgets: ofBudgets};
+  return {...env, budgets: ofBudgets};
 };
 
 test('a pod that does no work is evicted whatever its budget says', async t => {

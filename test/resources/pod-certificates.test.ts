@@ -6,7 +6,7 @@ import {createAuthority} from '#src/pki/authority.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import {issueClientCertificate} from '#src/pki/issuing.js';
 import {generatePrivateKey, publicKeyDer} from '#src/pki/keys.js';
-import {problems, refusal, startWorld} from './world.js';
+import {problems, refusal, startEnvironment} from './environment.js';
 
 const namespace = 'default';
 const minute = 60_000;
@@ -36,7 +36,7 @@ const aRequest = (spec: Partial<Spec> = {}, name = 'req'): PodCertificateRequest
   },
 });
 
-const start = (options = {}) => startWorld({gate: () => true, ...options});
+const start = (options = {}) => startEnvironment({gate: () => true, ...options});
 
 const ec = await generatePrivateKey();
 const p224 = await generatePrivateKey({kind: 'ecdsa', curve: 'P-224'});

@@ -4,7 +4,7 @@ import type {Container, Pod, PodSpec, PodStatus} from '#src/api/pod.js';
 import {readGates} from '#src/options/feature-gates.js';
 import {readVersions} from '#src/options/versions.js';
 import {warningsOf} from './warnings.js';
-import {findings, startWorld} from './world.js';
+import {findings, startEnvironment} from './environment.js';
 
 const {gates} = readGates(new Map(), readVersions([], []));
 const usual = (name: string): boolean => gates.enabled(name as Parameters<typeof gates.enabled>[0]);
@@ -179,7 +179,7 @@ const cases: readonly Case[] = [
 
 for (const [title, pod, expected, on = [], off = []] of cases) {
   test(`a pod with ${title} is ${expected.length > 0 ? 'refused' : 'let be'}`, async t => {
-    const {of} = await startWorld({gate: gate(on, off)});
+    const {of} = await startEnvironment({gate: gate(on, off)});
 
     t.deepEqual(await findings(of(kinds.pods).create(pod)), [...expected]);
   });
@@ -189,7 +189,7 @@ type Update = readonly [title: string, pod: Pod, status: PodStatus | undefined, 
 
 const ended = (name: string, exitCode: number) => ({name, image: '', imageID: '', ready: false, restartCount: 0, state: {terminated: {exitCode}}});
 const runs = (name: string) => ({name, image: '', imageID: '', ready: false, restartCount: 1, state: {running: {}}});
-const told = (status: PodStatus) => (pod: Pod): Pod => ({...pod, status: {...pod.status, ...status}});
+const withStatus = (status: PodStatus) => (pod: Pod): Pod => ({...pod, status: {...pod.status, ...status}});
 const changed = (spec: Partial<PodSpec>) => (pod: Pod): Pod => ({...pod, spec: {...pod.spec!, ...spec}});
 const mirror = {annotations: {'plat.io/config.mirror': 'x'}};
 const sized = (resources: object, more: object = {}) => changed({containers: [{name: 'c', image: 'i:1', resources, ...more}]});
@@ -197,25 +197,25 @@ const small = withContainer({resources: {requests: {cpu: '1'}}});
 const onlyOne = 'status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state';
 
 const updates: readonly Update[] = [
-  ['a generation that nobody has seen', aPod(), undefined, told({observedGeneration: -1, conditions: [{type: 'a/b/c', status: 'True', observedGeneration: -1}]}), 'status', [
+  ['a generation that nobody has seen', aPod(), undefined, withStatus({observedGeneration: -1, conditions: [{type: 'a/b/c', status: 'True', observedGeneration: -1}]}), 'status', [
     'status.conditions[0].observedGeneration: Invalid value: -1: must be a non-negative integer',
     `status.conditions[0].Type: Invalid value: "a/b/c": a valid label key ${name.replace('name part ', '')} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
     'status.observedGeneration: Invalid value: -1: must be a non-negative integer',
   ]],
-  ['a node that is hoped for while there is one', aPod({nodeName: 'n'}), undefined, told({nominatedNodeName: 'm'}), 'status', ['status.nominatedNodeName: Forbidden: may not be set on pods that are already bound to a node']],
-  ['a restart that its rules allow', withContainer({restartPolicy: 'Never', restartPolicyRules: [rule('Restart')]}), {containerStatuses: [ended('c', 1)]}, told({containerStatuses: [runs('c')]}), 'status', []],
-  ['a restart that no rule allows', withContainer({restartPolicy: 'Never', restartPolicyRules: [rule('Restart')]}), {containerStatuses: [ended('c', 2)]}, told({containerStatuses: [runs('c')]}), 'status', [onlyOne]],
-  ['a restart of a container it has not', aPod(), {containerStatuses: [ended('d', 1)]}, told({containerStatuses: [runs('d')]}), 'status', [onlyOne]],
-  ['a restart of a container it has not, without the gate', aPod(), {containerStatuses: [ended('d', 1)]}, told({containerStatuses: [runs('d')]}), 'status', [], [], ['ContainerRestartRules']],
-  ['a restart of all', aPod({restartPolicy: 'Never', containers: [{name: 'c', image: 'i:1'}, {name: 'd', image: 'i:1', restartPolicy: 'Never', restartPolicyRules: [rule('RestartAllContainers')]}]}), {containerStatuses: [ended('c', 0)]}, told({containerStatuses: [runs('c')]}), 'status', [], ['RestartAllContainersOnContainerExits']],
-  ['two addresses of one family', aPod(), undefined, told({podIP: '1.2.3.4', podIPs: [{ip: '1.2.3.4'}, {ip: '1.2.3.4'}]}), 'status', ['status.podIPs: Invalid value: [{"IP":"1.2.3.4"},{"IP":"1.2.3.4"}]: may specify no more than one IP for each IP family']],
-  ['an address that is none', aPod(), undefined, told({podIP: 'x', podIPs: [{ip: 'x'}, {ip: '::1'}]}), 'status', [
+  ['a node that is hoped for while there is one', aPod({nodeName: 'n'}), undefined, withStatus({nominatedNodeName: 'm'}), 'status', ['status.nominatedNodeName: Forbidden: may not be set on pods that are already bound to a node']],
+  ['a restart that its rules allow', withContainer({restartPolicy: 'Never', restartPolicyRules: [rule('Restart')]}), {containerStatuses: [ended('c', 1)]}, withStatus({containerStatuses: [runs('c')]}), 'status', []],
+  ['a restart that no rule allows', withContainer({restartPolicy: 'Never', restartPolicyRules: [rule('Restart')]}), {containerStatuses: [ended('c', 2)]}, withStatus({containerStatuses: [runs('c')]}), 'status', [onlyOne]],
+  ['a restart of a container it has not', aPod(), {containerStatuses: [ended('d', 1)]}, withStatus({containerStatuses: [runs('d')]}), 'status', [onlyOne]],
+  ['a restart of a container it has not, without the gate', aPod(), {containerStatuses: [ended('d', 1)]}, withStatus({containerStatuses: [runs('d')]}), 'status', [], [], ['ContainerRestartRules']],
+  ['a restart of all', aPod({restartPolicy: 'Never', containers: [{name: 'c', image: 'i:1'}, {name: 'd', image: 'i:1', restartPolicy: 'Never', restartPolicyRules: [rule('RestartAllContainers')]}]}), {containerStatuses: [ended('c', 0)]}, withStatus({containerStatuses: [runs('c')]}), 'status', [], ['RestartAllContainersOnContainerExits']],
+  ['two addresses of one family', aPod(), undefined, withStatus({podIP: '1.2.3.4', podIPs: [{ip: '1.2.3.4'}, {ip: '1.2.3.4'}]}), 'status', ['status.podIPs: Invalid value: [{"IP":"1.2.3.4"},{"IP":"1.2.3.4"}]: may specify no more than one IP for each IP family']],
+  ['an address that is none', aPod(), undefined, withStatus({podIP: 'x', podIPs: [{ip: 'x'}, {ip: '::1'}]}), 'status', [
     'status.podIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
     'status.podIPs: Internal error: failed to check for dual stack with error:invalid IP[0]: x',
     'status.podIPs: Invalid value: [{"IP":"x"},{"IP":"::1"}]: may specify no more than one IP for each IP family',
   ]],
-  ['a user that no system has', aPod(), undefined, told({containerStatuses: [{...runs('c'), user: {linux: {uid: -1, gid: 0}}}]}), 'status', ['status.containerStatuses[0].user.linux.uid: Invalid value: -1: must be between 0 and 2147483647, inclusive']],
-  ['a claim that serves nothing', aPod(), undefined, told({extendedResourceClaimStatus: {resourceClaimName: '', requestMappings: [{containerName: 'c', resourceName: 'a/b', requestName: 'r'}, {containerName: 'd', resourceName: 'a/b', requestName: 'R'}]}}), 'status', [
+  ['a user that no system has', aPod(), undefined, withStatus({containerStatuses: [{...runs('c'), user: {linux: {uid: -1, gid: 0}}}]}), 'status', ['status.containerStatuses[0].user.linux.uid: Invalid value: -1: must be between 0 and 2147483647, inclusive']],
+  ['a claim that serves nothing', aPod(), undefined, withStatus({extendedResourceClaimStatus: {resourceClaimName: '', requestMappings: [{containerName: 'c', resourceName: 'a/b', requestName: 'r'}, {containerName: 'd', resourceName: 'a/b', requestName: 'R'}]}}), 'status', [
     'status.extendedResourceClaimStatus.requestMappings[0].resourceName: Invalid value: "a/b": must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests',
     'status.extendedResourceClaimStatus.requestMappings[1].containerName: Invalid value: "d": must match the name of an entry in spec.initContainers.name or spec.containers.name',
     `status.extendedResourceClaimStatus.requestName: Invalid value: "R": ${label}`,
@@ -249,14 +249,14 @@ const updates: readonly Update[] = [
 const affinities = '"NodeAffinity": null,\n+  "PodAffinity": null,\n+  "PodAntiAffinity": null\n+ }';
 
 test('a file that variables are taken from must be there unless it need not be', async t => {
-  const {of} = await startWorld({gate: gate(['EnvFiles'])});
+  const {of} = await startEnvironment({gate: gate(['EnvFiles'])});
   const made = await of(kinds.pods).create(fileRef({}, {emptyDir: {}}));
 
   t.is(made.spec?.containers[0]?.env?.[0]?.valueFrom?.fileKeyRef?.optional, false);
 });
 
 test('a pod that is given an empty object is changed, one that is given an empty list is not', async t => {
-  const {of} = await startWorld({gate: gate([])});
+  const {of} = await startEnvironment({gate: gate([])});
   const made = await of(kinds.pods).create(aPod());
   const [text = ''] = await findings(of(kinds.pods).update(changed({affinity: {}})(made)));
 
@@ -266,7 +266,7 @@ test('a pod that is given an empty object is changed, one that is given an empty
 
 for (const [title, pod, status, change, subresource, expected, on = [], off = []] of updates) {
   test(`a pod that is given ${title} is ${expected.length > 0 ? 'refused' : 'let be'}`, async t => {
-    const {of} = await startWorld({gate: gate(on, off)});
+    const {of} = await startEnvironment({gate: gate(on, off)});
     const pods = of(kinds.pods);
     const made = await pods.create(pod);
     const stored = status ? await pods.update({...made, status: {...made.status, ...status}}, {subresource: 'status'}) : made;
@@ -310,17 +310,17 @@ const warnings: readonly (readonly [title: string, pod: Pod, expected: readonly 
 
 for (const [title, pod, expected] of warnings) {
   test(`a pod with ${title} is ${expected.length > 0 ? 'warned of' : 'let be in silence'}`, async t => {
-    const world = await startWorld({gate: gate(['ClusterTrustBundleProjection'])});
+    const env = await startEnvironment({gate: gate(['ClusterTrustBundleProjection'])});
 
-    t.deepEqual(await warningsOf(world, client => client.resource(kinds.pods).create(pod)), [...expected]);
+    t.deepEqual(await warningsOf(env, client => client.resource(kinds.pods).create(pod)), [...expected]);
   });
 }
 
 test('addresses that nodes tell in forms of old are warned of', async t => {
-  const world = await startWorld({gate: gate([])});
-  const made = await world.of(kinds.pods).create(aPod());
+  const env = await startEnvironment({gate: gate([])});
+  const made = await env.of(kinds.pods).create(aPod());
 
-  t.deepEqual(await warningsOf(world, client => client.resource(kinds.pods).update(told({hostIP: '010.0.0.1', hostIPs: [{ip: '010.0.0.1'}]})(made), {subresource: 'status'})), [
+  t.deepEqual(await warningsOf(env, client => client.resource(kinds.pods).update(withStatus({hostIP: '010.0.0.1', hostIPs: [{ip: '010.0.0.1'}]})(made), {subresource: 'status'})), [
     'status.hostIPs[0].ip: non-standard IP address "010.0.0.1" will be considered invalid in a future Plat release: use "10.0.0.1"',
   ]);
 });
@@ -333,7 +333,7 @@ const dropped: readonly (readonly [gate: string, pod: Pod, left: (pod: Pod) => u
 
 for (const [off, pod, left, expected] of dropped) {
   test(`what ${off} governs is dropped while it is off`, async t => {
-    const {of} = await startWorld({gate: gate([], [off])});
+    const {of} = await startEnvironment({gate: gate([], [off])});
 
     t.deepEqual(left(await of(kinds.pods).create(pod)), expected);
   });

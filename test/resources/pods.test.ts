@@ -3,14 +3,14 @@ import {kinds} from '#src/api/kinds.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import {readGates} from '#src/options/feature-gates.js';
 import {readVersions} from '#src/options/versions.js';
-import {problems, refusal, startWorld} from './world.js';
+import {problems, refusal, startEnvironment} from './environment.js';
 
 const {gates} = readGates(new Map(), readVersions([], []));
 const gate = (name: string): boolean => gates.enabled(name as Parameters<typeof gates.enabled>[0]);
 
 const start = async () => {
-  const world = await startWorld({gate});
-  return {...world, pods: world.of(kinds.pods)};
+  const env = await startEnvironment({gate});
+  return {...env, pods: env.of(kinds.pods)};
 };
 
 const here = {namespace: 'default'};
@@ -309,9 +309,9 @@ for (const [what, pod, expected] of refused) {
 }
 
 test('privileged containers need the server\'s leave', async t => {
-  const world = await startWorld({gate, allowPrivileged: false});
+  const env = await startEnvironment({gate, allowPrivileged: false});
 
-  t.deepEqual(await problems(world.of(kinds.pods).create(withContainer({securityContext: {privileged: true}}))), [
+  t.deepEqual(await problems(env.of(kinds.pods).create(withContainer({securityContext: {privileged: true}}))), [
     'spec.containers[0].securityContext.privileged: Forbidden: disallowed by cluster policy',
   ]);
 });
@@ -361,13 +361,13 @@ test('the status is the node\'s to tell, but not the quality class or an end und
   const made = await pods.create(aPod({restartPolicy: 'Never'}));
   const status = {subresource: 'status'};
   const ended = {name: 'c', image: 'nginx', imageID: '', ready: false, restartCount: 0, state: {terminated: {exitCode: 0}}};
-  const told = await pods.update({...made, spec: {containers: []}, status: {phase: 'Succeeded', podIP: '10.0.0.1', containerStatuses: [ended]}}, status);
+  const reported = await pods.update({...made, spec: {containers: []}, status: {phase: 'Succeeded', podIP: '10.0.0.1', containerStatuses: [ended]}}, status);
 
-  t.is(told.spec?.containers.length, 1);
-  t.is(told.metadata?.generation, 1);
-  t.deepEqual(told.status?.podIPs, [{ip: '10.0.0.1'}]);
-  t.is(told.status?.qosClass, 'BestEffort');
-  t.deepEqual(await problems(pods.update({...told, status: {...told.status, qosClass: 'Burstable', containerStatuses: [{...ended, state: {running: {}}}]}}, status)), [
+  t.is(reported.spec?.containers.length, 1);
+  t.is(reported.metadata?.generation, 1);
+  t.deepEqual(reported.status?.podIPs, [{ip: '10.0.0.1'}]);
+  t.is(reported.status?.qosClass, 'BestEffort');
+  t.deepEqual(await problems(pods.update({...reported, status: {...reported.status, qosClass: 'Burstable', containerStatuses: [{...ended, state: {running: {}}}]}}, status)), [
     'status.qosClass: Invalid value: "Burstable": field is immutable',
     'status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state',
   ]);
@@ -503,7 +503,7 @@ for (const [what, pod, cells] of rows) {
 const template = {metadata: {labels: {app: 'web'}}, spec: {containers: [{name: 'c', image: 'nginx'}]}};
 
 test('a replication controller selects what its template is labelled with', async t => {
-  const {of, row} = await startWorld({gate});
+  const {of, row} = await startEnvironment({gate});
   const controllers = of(kinds.replicationControllers);
   const made = await controllers.create({metadata: {name: 'web', namespace: 'default'}, spec: {template}});
 
@@ -527,14 +527,14 @@ for (const [what, spec, expected] of [
   ['a pod without image', {template: {...template, spec: {containers: [{name: 'c'}]}}}, ['spec.template.spec.containers[0].image: Required value']],
 ] as const) {
   test(`a replication controller with ${what} is refused`, async t => {
-    const {of} = await startWorld({gate});
+    const {of} = await startEnvironment({gate});
 
     t.deepEqual(await problems(of(kinds.replicationControllers).create({metadata: {name: 'web', namespace: 'default'}, spec} as never)), [...expected]);
   });
 }
 
 test('a template of pods stands alone, and counts its changes', async t => {
-  const {of, row} = await startWorld({gate});
+  const {of, row} = await startEnvironment({gate});
   const templates = of(kinds.podTemplates);
   const made = await templates.create({metadata: {name: 'web', namespace: 'default'}, template});
 

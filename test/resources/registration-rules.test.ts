@@ -1,5 +1,5 @@
 import {kinds} from '#src/api/kinds.js';
-import {judgesChanges, judgesCreations, keepsOnCreation, type Given} from './rule-table.js';
+import {testUpdates, testCreations, keepsOnCreation, type Given} from './rule-table.js';
 
 const subdomain = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const label1035 = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
@@ -9,7 +9,7 @@ const next = () => `g${count++}.example.com`;
 const aService = (spec: object = {}, group = next()): Given => ({metadata: {name: `v1.${group}`}, spec: {group, version: 'v1', groupPriorityMinimum: 1000, versionPriority: 10, ...spec}});
 const behind = (service: object = {}, spec: object = {}): Given => aService({service: {namespace: 'n', name: 's', ...service}, ...spec});
 
-judgesCreations(kinds.apiServices, [
+testCreations(kinds.apiServices, [
   ['a version that is served here', aService(), []],
   ['a version behind a service', behind({port: 8443}, {caBundle: 'eA=='}), []],
   ['the highest priorities', aService({groupPriorityMinimum: 20_000, versionPriority: 1000}), []],
@@ -45,7 +45,7 @@ judgesCreations(kinds.apiServices, [
   ['trust in everybody beside an authority', behind({}, {insecureSkipTLSVerify: true, caBundle: 'eA=='}), ['spec.insecureSkipTLSVerify: Invalid value: true: may not be true if caBundle is present']],
 ]);
 
-judgesChanges(kinds.apiServices, [
+testUpdates(kinds.apiServices, [
   ['a service elsewhere', aService({service: {namespace: 'n', name: 's'}}, 'a.f'), aService({service: {namespace: 'n', name: 'other'}}, 'a.f'), []],
   ['another group', aService({}, 'a.c'), {spec: {group: 'a.d', version: 'v1', groupPriorityMinimum: 1, versionPriority: 1}}, ['metadata.name: Invalid value: "v1.a.c": must be `spec.version+"."+spec.group`: "v1.a.d"']],
   ['a state there is not', aService(), {status: {conditions: [{type: 'Available', status: 'Perhaps'}]}}, ['status.conditions[0].status: Unsupported value: "Perhaps": supported values: "True", "False", "Unknown"'], {subresource: 'status'}],

@@ -2,7 +2,7 @@ import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {StatusError} from '#src/api/status.js';
 import type {SelfSubjectAccessReview} from '#src/api/types.js';
-import {problems, startWorld} from './world.js';
+import {problems, startEnvironment} from './environment.js';
 
 type Attributes = NonNullable<SelfSubjectAccessReview['spec']['resourceAttributes']>;
 type Requirements = NonNullable<NonNullable<Attributes['labelSelector']>['requirements']>;
@@ -31,13 +31,13 @@ const refused: readonly (readonly [title: string, attributes: Attributes, expect
 
 for (const [title, resourceAttributes, expected] of refused) {
   test(`a review with ${title} is refused`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
 
     t.deepEqual(await problems(of(kinds.selfSubjectAccessReviews).create({spec: {resourceAttributes}})), [...expected]);
   });
 }
 
-const read: readonly (readonly [title: string, attributes: Attributes, asked: {fieldSelector?: string; labelSelector?: string}, problem?: string])[] = [
+const read: readonly (readonly [title: string, attributes: Attributes, requested: {fieldSelector?: string; labelSelector?: string}, problem?: string])[] = [
   ['fields of one value', selected(some({key: 'a', operator: 'In', values: ['b,c']}, {key: 'd', operator: 'NotIn', values: ['e']})), {fieldSelector: 'a=b\\,c,d!=e'}],
   ['fields of several values', selected(some({key: 'a', operator: 'In', values: ['b']}, {key: 'c', operator: 'In', values: ['d', 'e']})), {fieldSelector: 'a=b'}, `${fields} partially ignored due to parse error`],
   ['fields that are there', selected(some({key: 'a', operator: 'Exists'}), some({key: 'a', operator: 'Later'})), {}, `${fields} ignored due to parse error; ${labels} ignored due to parse error`],
@@ -45,26 +45,26 @@ const read: readonly (readonly [title: string, attributes: Attributes, asked: {f
   ['text', selected({rawSelector: 'a=b'}, {rawSelector: 'a in (b'}), {fieldSelector: 'a=b'}, `${labels} ignored due to parse error`],
 ];
 
-for (const [title, resourceAttributes, asked, problem] of read) {
+for (const [title, resourceAttributes, requested, problem] of read) {
   test(`a review asks about ${title}`, async t => {
-    const heard: unknown[] = [];
-    const {of} = await startWorld({
+    const received: unknown[] = [];
+    const {of} = await startEnvironment({
       authorizer: {
         authorize({verb, resource}) {
-          if (verb === 'list') heard.push(resource);
+          if (verb === 'list') received.push(resource);
           return {decision: 'allow'};
         },
       },
     });
     const {status} = await of(kinds.selfSubjectAccessReviews).create({spec: {resourceAttributes}});
 
-    t.deepEqual(heard, [{group: '', version: '*', resource: 'pods', subresource: '', namespace: '', name: '', ...asked}]);
+    t.deepEqual(received, [{group: '', version: '*', resource: 'pods', subresource: '', namespace: '', name: '', ...requested}]);
     t.is(status?.evaluationError, problem);
   });
 }
 
 test('a review that is answered tells who wrote what, one that is refused has no kind', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const {metadata} = await of(kinds.selfSubjectAccessReviews).create({spec: {resourceAttributes: {verb: 'get'}}});
   const refusal = await t.throwsAsync(of(kinds.selfSubjectAccessReviews).create({metadata: {name: 'x'}, spec: {}}), {instanceOf: StatusError});
 
@@ -74,7 +74,7 @@ test('a review that is answered tells who wrote what, one that is refused has no
 });
 
 test('a review of tokens is in no namespace, and that of rules comes back bare', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const tokens = await of(kinds.tokenReviews).create({metadata: {namespace: 'a'}, spec: {token: 't'}});
   const rules = await of(kinds.selfSubjectRulesReviews).create({metadata: {labels: {a: 'b'}}, spec: {namespace: 'default'}});
 

@@ -4,7 +4,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {readGates} from '#src/options/feature-gates.js';
 import {readVersions} from '#src/options/versions.js';
 import {warningsOf} from './warnings.js';
-import {findings, startWorld} from './world.js';
+import {findings, startEnvironment} from './environment.js';
 
 const {gates} = readGates(new Map(), readVersions([], []));
 const usual = (name: string): boolean => gates.enabled(name as Parameters<typeof gates.enabled>[0]);
@@ -12,15 +12,15 @@ const usual = (name: string): boolean => gates.enabled(name as Parameters<typeof
 /** The gates of the release, but for some. */
 export const gate = (on: readonly string[], off: readonly string[] = []) => (name: string): boolean => on.includes(name) || (usual(name) && !off.includes(name));
 
-type World = Awaited<ReturnType<typeof startWorld>>;
-const worlds = new Map<string, Promise<World>>();
+type Environment = Awaited<ReturnType<typeof startEnvironment>>;
+const environments = new Map<string, Promise<Environment>>();
 
 /** One server for all cases that are judged with the same gates. */
-const worldWith = (on: readonly string[], off: readonly string[]): Promise<World> => {
+const environmentWith = (on: readonly string[], off: readonly string[]): Promise<Environment> => {
   const key = `${on.join()};${off.join()}`;
-  const world = worlds.get(key) ?? startWorld({gate: gate(on, off)});
-  worlds.set(key, world);
-  return world;
+  const env = environments.get(key) ?? startEnvironment({gate: gate(on, off)});
+  environments.set(key, env);
+  return env;
 };
 
 let count = 0;
@@ -42,10 +42,10 @@ interface More {
 export type Creation = readonly [title: string, object: Given, expected: readonly string[], more?: More];
 
 /** Every row is an object of the kind that is created. */
-export const judgesCreations = <T extends KubeObject>(kind: Kind<T>, cases: readonly Creation[]): void => {
+export const testCreations = <T extends KubeObject>(kind: Kind<T>, cases: readonly Creation[]): void => {
   for (const [title, object, expected, {on = [], off = []} = {}] of cases) {
     test(`${kind.plural} of ${kind.group}/${kind.version}: ${title} is ${expected.length > 0 ? 'refused' : 'taken'}`, async t => {
-      const {of} = await worldWith(on, off);
+      const {of} = await environmentWith(on, off);
 
       t.deepEqual(await findings(of(kind).create(named(kind, object))), [...expected]);
     });
@@ -56,10 +56,10 @@ export const judgesCreations = <T extends KubeObject>(kind: Kind<T>, cases: read
 export type Change = readonly [title: string, old: Given, fields: Given, expected: readonly string[], more?: More & {readonly subresource?: string; readonly status?: object}];
 
 /** Every row is a change of an object of the kind. */
-export const judgesChanges = <T extends KubeObject>(kind: Kind<T>, cases: readonly Change[]): void => {
+export const testUpdates = <T extends KubeObject>(kind: Kind<T>, cases: readonly Change[]): void => {
   for (const [title, old, fields, expected, {on = [], off = [], subresource, status} = {}] of cases) {
     test(`${kind.plural} of ${kind.group}/${kind.version}: a change to ${title} is ${expected.length > 0 ? 'refused' : 'taken'}`, async t => {
-      const {of} = await worldWith(on, off);
+      const {of} = await environmentWith(on, off);
       const made = await of(kind).create(named(kind, old));
       const stored = status ? await of(kind).update({...made, status} as T, {subresource: 'status'}) : made;
       const changed = {...stored, ...fields, metadata: {...stored.metadata, ...fields.metadata}} as T;
@@ -73,9 +73,9 @@ export const judgesChanges = <T extends KubeObject>(kind: Kind<T>, cases: readon
 export const warnsOnCreation = <T extends KubeObject>(kind: Kind<T>, cases: readonly Creation[]): void => {
   for (const [title, object, expected, {on = [], off = []} = {}] of cases) {
     test(`${kind.plural} of ${kind.group}/${kind.version}: ${title} is ${expected.length > 0 ? 'warned of' : 'taken in silence'}`, async t => {
-      const world = await worldWith(on, off);
+      const env = await environmentWith(on, off);
 
-      t.deepEqual(await warningsOf(world, client => client.resource(kind).create(named(kind, object))), [...expected]);
+      t.deepEqual(await warningsOf(env, client => client.resource(kind).create(named(kind, object))), [...expected]);
     });
   }
 };
@@ -84,7 +84,7 @@ export const warnsOnCreation = <T extends KubeObject>(kind: Kind<T>, cases: read
 export const keepsOnCreation = <T extends KubeObject>(kind: Kind<T>, cases: readonly (readonly [title: string, object: Given, left: Given, more?: More])[]): void => {
   for (const [title, object, left, {on = [], off = []} = {}] of cases) {
     test(`${kind.plural} of ${kind.group}/${kind.version}: ${title}`, async t => {
-      const {of} = await worldWith(on, off);
+      const {of} = await environmentWith(on, off);
       const made = (await of(kind).create(named(kind, object))) as unknown as Given;
 
       t.deepEqual(Object.fromEntries(Object.keys(left).map(field => [field, made[field]])), {...left});

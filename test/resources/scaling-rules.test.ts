@@ -1,7 +1,7 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
-import {judgesChanges, judgesCreations, keepsOnCreation, type Given} from './rule-table.js';
-import {startWorld} from './world.js';
+import {testUpdates, testCreations, keepsOnCreation, type Given} from './rule-table.js';
+import {startEnvironment} from './environment.js';
 
 const scaleTargetRef = {apiVersion: 'apps/v1', kind: 'Deployment', name: 'd'};
 const scaler = (spec: object): Given => ({spec: {scaleTargetRef, maxReplicas: 3, ...spec}});
@@ -14,7 +14,7 @@ const label = "a lowercase RFC 1123 label must consist of lower case alphanumeri
 const types = '"ContainerResource", "External", "Object", "Pods", "Resource"';
 const paths = (prefix: string, texts: readonly string[]): string[] => texts.map(text => `${prefix}${text}`);
 
-judgesCreations(kinds.horizontalPodAutoscalers, [
+testCreations(kinds.horizontalPodAutoscalers, [
   ['a usual one', scaler({}), []],
   ['one that never moves', scaler({behavior: {scaleUp: {policies: []}}}), ['spec.behavior.scaleUp.policies: Required value: must specify at least one Policy']],
   ['one that scales to nothing', scaler({minReplicas: 0, metrics: [cpu]}), [
@@ -109,7 +109,7 @@ judgesCreations(kinds.horizontalPodAutoscalers, [
   ]), {on: ['HPAConfigurableTolerance']}],
 ]);
 
-judgesCreations(kinds.horizontalPodAutoscalersV1, [
+testCreations(kinds.horizontalPodAutoscalersV1, [
   ['a share of nothing', scaler({targetCPUUtilizationPercentage: 0}), ['spec.metrics[0].resource.target.averageUtilization: Invalid value: 0: must be greater than 0']],
   ['a metric that nobody can read', {...scaler({}), metadata: {annotations: {'autoscaling.alpha.plat.io/metrics': '[{"type":"Resource","resource":5},1'}}}, []],
   ['a metric of another shape', {...scaler({}), metadata: {annotations: {'autoscaling.alpha.plat.io/metrics': '[{"type":"Resource","resource":5}]'}}}, []],
@@ -123,7 +123,7 @@ judgesCreations(kinds.horizontalPodAutoscalersV1, [
   ['a behaviour of another shape', {...scaler({}), metadata: {annotations: {'autoscaling.alpha.plat.io/behavior': '{"ScaleUp":{"Policies":7}}'}}}, []],
 ]);
 
-judgesChanges(kinds.horizontalPodAutoscalers, [
+testUpdates(kinds.horizontalPodAutoscalers, [
   ['the name of what has an old address', scaler({scaleTargetRef: {apiVersion: 'v1', kind: 'ReplicationController', name: 'd'}}), scaler({scaleTargetRef: {apiVersion: 'v1', kind: 'ReplicationController', name: 'e'}}), []],
   ['a kind of no group', scaler({}), scaler({scaleTargetRef: {...scaleTargetRef, apiVersion: 'v1'}}), ['spec.scaleTargetRef.apiVersion: Invalid value: "v1": apiVersion must specify API group']],
   ['less than nothing', scaler({}), {status: {currentReplicas: -1, desiredReplicas: -1}}, [
@@ -142,7 +142,7 @@ keepsOnCreation(kinds.horizontalPodAutoscalers, [
 ]);
 
 test('an autoscaler that says no more than the first version knows is the same in both', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.horizontalPodAutoscalersV1).create({metadata: {name: 'a', namespace: 'default', annotations: {'autoscaling.alpha.plat.io/scale-up-tolerance': '1'}}, spec: {scaleTargetRef, maxReplicas: 3}});
   t.is(made.metadata?.annotations, undefined);
   t.like(made.spec, {minReplicas: 1, targetCPUUtilizationPercentage: 80});
@@ -153,7 +153,7 @@ test('an autoscaler that says no more than the first version knows is the same i
 const budget = (spec: object): Given => ({spec});
 const name = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
-judgesCreations(kinds.podDisruptionBudgets, [
+testCreations(kinds.podDisruptionBudgets, [
   ['an empty one', budget({}), []],
   ['one of a number', budget({minAvailable: 2}), []],
   ['one of more than all', budget({minAvailable: '101%'}), ["spec.minAvailable: Invalid value: \"101%\": must not be greater than 100%"]],
@@ -167,7 +167,7 @@ judgesCreations(kinds.podDisruptionBudgets, [
   ]],
 ]);
 
-judgesChanges(kinds.podDisruptionBudgets, [
+testUpdates(kinds.podDisruptionBudgets, [
   ['other pods', budget({minAvailable: 1, selector: {matchLabels: {a: 'b'}}}), budget({minAvailable: '50%', selector: {}}), []],
   ['less than nothing', budget({}), {status: {disruptionsAllowed: -1, currentHealthy: -1, desiredHealthy: -1, expectedPods: -1}}, paths('status.', [
     'disruptionsAllowed: Invalid value: -1: must be greater than or equal to 0',

@@ -1,7 +1,7 @@
 import test from 'ava';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {warningsOf} from './warnings.js';
-import {problems, refusal, startWorld} from './world.js';
+import {problems, refusal, startEnvironment} from './environment.js';
 
 type Service = ObjectOf<typeof kinds.services>;
 type Spec = NonNullable<Service['spec']>;
@@ -13,7 +13,7 @@ const few = {serviceRanges: {addresses: ['10.0.0.0/29'], ports: {from: 30_000, t
 const aService = (spec: Spec = {}, name = 's'): Service => ({metadata: {name, namespace}, spec: {ports: [{port: 80}], ...spec}});
 
 test('a service says what it does not say', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const {spec, status} = await of(kinds.services).create(aService());
 
   t.like(spec, {
@@ -30,7 +30,7 @@ test('a service says what it does not say', async t => {
 });
 
 test('an address is an object that names its service, and goes with it', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const {spec} = await of(kinds.services).create(aService());
   const [address] = (await of(kinds.ipAddresses).list()).items;
 
@@ -43,7 +43,7 @@ test('an address is an object that names its service, and goes with it', async t
 });
 
 test('an address is given to one service only', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   await of(kinds.services).create(aService({clusterIP: '10.0.0.7'}));
 
   t.deepEqual(await problems(of(kinds.services).create(aService({clusterIP: '10.0.0.7'}, 'other'))), [
@@ -55,7 +55,7 @@ test('an address is given to one service only', async t => {
 });
 
 test('a service that is refused keeps nothing', async t => {
-  const {of} = await startWorld(few);
+  const {of} = await startEnvironment(few);
   t.is((await refusal(of(kinds.services).create(aService({type: 'NodePort', sessionAffinity: 'Odd'})))).code, 422);
   t.deepEqual((await of(kinds.ipAddresses).list()).items, []);
 
@@ -67,7 +67,7 @@ test('a service that is refused keeps nothing', async t => {
 });
 
 test('a name that is taken gives back what the second service got', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   await of(kinds.services).create(aService());
 
   t.is((await refusal(of(kinds.services).create(aService()))).reason, 'AlreadyExists');
@@ -75,7 +75,7 @@ test('a name that is taken gives back what the second service got', async t => {
 });
 
 test('addresses run out', async t => {
-  const {of} = await startWorld(few);
+  const {of} = await startEnvironment(few);
   const made = [];
   for (let i = 0; i < 6; i++) made.push((await of(kinds.services).create(aService({}, `s${i}`))).spec?.clusterIP);
 
@@ -84,7 +84,7 @@ test('addresses run out', async t => {
 });
 
 test('ranges of ready objects count instead of the first ones', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const ranges = of(kinds.serviceCIDRs);
   const made = await ranges.create({metadata: {name: 'more'}, spec: {cidrs: ['10.7.0.0/29']}});
   t.is((await refusal(of(kinds.services).create(aService()))).code, 500);
@@ -94,7 +94,7 @@ test('ranges of ready objects count instead of the first ones', async t => {
 });
 
 test('node ports are given, kept when the file is sent again, and taken back with the type', async t => {
-  const {of} = await startWorld(few);
+  const {of} = await startEnvironment(few);
   const services = of(kinds.services);
   const made = await services.create(aService({type: 'NodePort', ports: [{name: 'a', port: 53, protocol: 'UDP'}, {name: 'b', port: 53}]}));
   const [udp, tcp] = made.spec?.ports ?? [];
@@ -112,7 +112,7 @@ test('node ports are given, kept when the file is sent again, and taken back wit
 });
 
 test('a node port that is asked for is in the range and free', async t => {
-  const {of} = await startWorld(few);
+  const {of} = await startEnvironment(few);
   const asking = (nodePort: number, name = 's') => of(kinds.services).create(aService({type: 'NodePort', ports: [{port: 80, nodePort}]}, name));
 
   t.deepEqual(await problems(asking(80)), ['spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-30001']);
@@ -121,7 +121,7 @@ test('a node port that is asked for is in the range and free', async t => {
 });
 
 test('a balancer that keeps callers local gets a port for health checks', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.services).create(aService({type: 'LoadBalancer', externalTrafficPolicy: 'Local'}));
 
   t.true((made.spec?.healthCheckNodePort ?? 0) >= 30_000);
@@ -130,7 +130,7 @@ test('a balancer that keeps callers local gets a port for health checks', async 
 });
 
 test('a balancer that gives up its node ports keeps none', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.services).create(aService({type: 'LoadBalancer'}));
   const {nodePort, ...port} = made.spec!.ports![0]!;
   const changed = await of(kinds.services).update({...made, spec: {...made.spec, allocateLoadBalancerNodePorts: false, ports: [port]}});
@@ -140,7 +140,7 @@ test('a balancer that gives up its node ports keeps none', async t => {
 });
 
 test('two ports of a change that take the same node port are no matter of validation', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.services).create(aService({type: 'NodePort'}));
   const ports = [{port: 80, name: 'a', nodePort: 30_008}, {port: 81, name: 'b', nodePort: 30_008}];
   const {code, message, reason} = await refusal(of(kinds.services).update({...made, spec: {...made.spec, ports}}));
@@ -149,7 +149,7 @@ test('two ports of a change that take the same node port are no matter of valida
 });
 
 test('a change of a service tells of its class twice', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.services).create(aService());
   const refused = 'spec.loadBalancerClass: Forbidden: may only be used when `type` is \'LoadBalancer\'';
 
@@ -157,7 +157,7 @@ test('a change of a service tells of its class twice', async t => {
 });
 
 test('a dry run tells of the range an address is not in', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
 
   t.deepEqual(await problems(of(kinds.services).create(aService({clusterIP: '1.2.3.4'}), {dryRun: true})), [
     'spec.clusterIPs: Invalid value: ["1.2.3.4"]: failed to allocate IP 1.2.3.4: the provided IP (1.2.3.4) is not in the valid range. The range of valid IPs is 10.0.0.0/24',
@@ -165,14 +165,14 @@ test('a dry run tells of the range an address is not in', async t => {
 });
 
 test('a dry run counts node ports up from the highest that is asked for', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const {spec} = await of(kinds.services).create(aService({type: 'NodePort', ports: [{port: 80, name: 'a', nodePort: 30_003}, {port: 81, name: 'b'}]}), {dryRun: true});
 
   t.is(spec?.ports?.[1]?.nodePort, 30_004);
 });
 
 test('a dry run takes nothing', async t => {
-  const {of} = await startWorld(few);
+  const {of} = await startEnvironment(few);
   const shown = await of(kinds.services).create(aService({type: 'NodePort'}), {dryRun: true});
 
   t.is(shown.spec?.clusterIP, '10.0.0.0');
@@ -181,7 +181,7 @@ test('a dry run takes nothing', async t => {
 });
 
 test('a service takes both families, and lets the second go', async t => {
-  const {of} = await startWorld(dual);
+  const {of} = await startEnvironment(dual);
   const services = of(kinds.services);
   const made = await services.create(aService({ipFamilyPolicy: 'PreferDualStack'}));
   t.deepEqual(made.spec?.ipFamilies, ['IPv4', 'IPv6']);
@@ -208,7 +208,7 @@ const familyCases: [title: string, spec: Spec, expected: Partial<Spec> | string[
 
 for (const [title, spec, expected] of familyCases) {
   test(`a service ${title}`, async t => {
-    const {of} = await startWorld(dual);
+    const {of} = await startEnvironment(dual);
     const act = of(kinds.services).create(aService(spec));
 
     if (Array.isArray(expected)) t.deepEqual(await problems(act), expected);
@@ -217,7 +217,7 @@ for (const [title, spec, expected] of familyCases) {
 }
 
 test('a cluster of one family gives no second', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
 
   t.deepEqual(await problems(of(kinds.services).create(aService({ipFamilyPolicy: 'RequireDualStack'}))), [
     'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services',
@@ -226,7 +226,7 @@ test('a cluster of one family gives no second', async t => {
 });
 
 test('an address stays', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.services).create(aService({clusterIP: '10.0.0.7'}));
 
   t.deepEqual(await problems(of(kinds.services).update({...made, spec: {...made.spec, clusterIP: '10.0.0.8', clusterIPs: ['10.0.0.8']}})), [
@@ -235,7 +235,7 @@ test('an address stays', async t => {
 });
 
 test('a service that becomes a mere name gives its address back', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const made = await of(kinds.services).create(aService());
   const named = await of(kinds.services).update({...made, spec: {...made.spec, type: 'ExternalName', externalName: 'example.com.'}});
 
@@ -269,38 +269,38 @@ const cases: [title: string, spec: Spec, expected: string[]][] = [
 
 for (const [title, spec, expected] of cases) {
   test(`a service: ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
 
     t.deepEqual(await problems(of(kinds.services).create(aService(spec))), expected);
   });
 }
 
 test('a service is called by a label that begins with a letter, unless the cluster takes digits', async t => {
-  const {of} = await startWorld();
-  const relaxed = await startWorld({gate: name => name === 'RelaxedServiceNameValidation'});
+  const {of} = await startEnvironment();
+  const relaxed = await startEnvironment({gate: name => name === 'RelaxedServiceNameValidation'});
 
   t.regex((await problems(of(kinds.services).create(aService({}, '1a'))))[0] ?? '', /^metadata\.name: Invalid value: "1a": a DNS-1035 label must/);
   await t.notThrowsAsync(relaxed.of(kinds.services).create(aService({}, '1a')));
 });
 
 test('a balancer says where it listens', async t => {
-  const {of, row} = await startWorld();
+  const {of, row} = await startEnvironment();
   const made = await of(kinds.services).create(aService({type: 'LoadBalancer'}));
   t.is((await row(kinds.services, made))['External-IP'], '<pending>');
-  const said = (ingress: NonNullable<NonNullable<Service['status']>['loadBalancer']>['ingress']) =>
+  const output = (ingress: NonNullable<NonNullable<Service['status']>['loadBalancer']>['ingress']) =>
     of(kinds.services).update({...made, status: {loadBalancer: {ingress: ingress!}}}, {subresource: 'status'});
 
-  t.deepEqual(await problems(said([{ip: 'x', hostname: '1.2.3.4'}])), [
+  t.deepEqual(await problems(output([{ip: 'x', hostname: '1.2.3.4'}])), [
     'status.loadBalancer.ingress[0].ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
     'status.loadBalancer.ingress[0].hostname: Invalid value: "1.2.3.4": must be a DNS name, not an IP address',
   ]);
-  const listening = await said([{ip: '9.8.7.6'}]);
+  const listening = await output([{ip: '9.8.7.6'}]);
   t.deepEqual(listening.status?.loadBalancer?.ingress, [{ip: '9.8.7.6', ipMode: 'VIP'}]);
   t.is((await row(kinds.services, listening))['External-IP'], '9.8.7.6');
 });
 
 test('the table of services shows addresses and ports', async t => {
-  const {row} = await startWorld();
+  const {row} = await startEnvironment();
   const spec: Spec = {type: 'NodePort', clusterIPs: ['10.0.0.1'], ports: [{port: 80, nodePort: 30_080, protocol: 'TCP'}, {port: 53, protocol: 'UDP'}], selector: {b: '2', a: '1'}};
 
   t.deepEqual(await row(kinds.services, aService(spec)), {
@@ -320,15 +320,15 @@ const warned: [title: string, spec: Spec, expected: string[]][] = [
 
 for (const [title, spec, expected] of warned) {
   test(`a service is warned of ${title}`, async t => {
-    t.deepEqual(await warningsOf(await startWorld(), client => client.resource(kinds.services).create(aService(spec))), expected);
+    t.deepEqual(await warningsOf(await startEnvironment(), client => client.resource(kinds.services).create(aService(spec))), expected);
   });
 }
 
 test('an address of a balancer in a form of old is warned of', async t => {
-  const world = await startWorld();
-  const made = await world.of(kinds.services).create(aService({type: 'LoadBalancer'}));
+  const env = await startEnvironment();
+  const made = await env.of(kinds.services).create(aService({type: 'LoadBalancer'}));
 
-  t.deepEqual(await warningsOf(world, client => client.resource(kinds.services).update({...made, status: {loadBalancer: {ingress: [{ip: '010.0.0.1'}]}}}, {subresource: 'status'})), [
+  t.deepEqual(await warningsOf(env, client => client.resource(kinds.services).update({...made, status: {loadBalancer: {ingress: [{ip: '010.0.0.1'}]}}}, {subresource: 'status'})), [
     'status.loadBalancer.ingress[0]: non-standard IP address "010.0.0.1" will be considered invalid in a future Plat release: use "10.0.0.1"',
   ]);
 });

@@ -1,5 +1,5 @@
 import {kinds} from '#src/api/kinds.js';
-import {judgesChanges, judgesCreations, keepsOnCreation, warnsOnCreation, type Given} from './rule-table.js';
+import {testUpdates, testCreations, keepsOnCreation, warnsOnCreation, type Given} from './rule-table.js';
 
 const name = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const subdomain = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
@@ -9,7 +9,7 @@ const driver = (spec: object): Given => ({spec});
 const tokens = (...list: object[]): Given => driver({tokenRequests: list});
 const inSecrets = 'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes';
 
-judgesCreations(kinds.csiDrivers, [
+testCreations(kinds.csiDrivers, [
   ['one that says nothing', {}, []],
   ['odd choices', driver({fsGroupPolicy: 'A', volumeLifecycleModes: ['B'], nodeAllocatableUpdatePeriodSeconds: 9, serviceAccountTokenInSecrets: true}), [
     'spec.fsGroupPolicy: Unsupported value: "A": supported values: "File", "None", "ReadWriteOnceWithFSType"',
@@ -23,7 +23,7 @@ judgesCreations(kinds.csiDrivers, [
     'spec.tokenRequests[2].expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds',
   ]],
 ]);
-judgesChanges(kinds.csiDrivers, [
+testUpdates(kinds.csiDrivers, [
   ['what may change', {}, driver({attachRequired: true, volumeLifecycleModes: ['Persistent'], podInfoOnMount: true, fsGroupPolicy: 'File', storageCapacity: true}), []],
   ['what it was made with', {}, driver({attachRequired: false, volumeLifecycleModes: ['Ephemeral']}), [
     `spec.attachedRequired: Invalid value: false: ${immutable}`,
@@ -43,7 +43,7 @@ keepsOnCreation(kinds.csiDrivers, [
 
 const node = (...drivers: object[]): Given => ({spec: {drivers}});
 const onNode = (more: object = {}) => ({name: 'd.example.com', nodeID: 'n', topologyKeys: ['a'], ...more});
-judgesCreations(kinds.csiNodes, [
+testCreations(kinds.csiNodes, [
   ['drivers without names', node({}, onNode({name: 'A_', nodeID: 'n'.repeat(257), allocatable: {count: -1}, topologyKeys: ['', 'a', 'a', '@']})), [
     'spec.drivers[0].name: Required value',
     'spec.drivers[0].nodeID: Required value',
@@ -57,7 +57,7 @@ judgesCreations(kinds.csiNodes, [
     `spec.drivers[1]: Invalid value: "@": ${name}`,
   ]],
 ]);
-judgesChanges(kinds.csiNodes, [
+testUpdates(kinds.csiNodes, [
   ['how many volumes', node(onNode({allocatable: {count: 1}})), node(onNode({allocatable: {count: 2}})), []],
   ['how many volumes where that is fixed', node(onNode({allocatable: {count: 1}})), node(onNode({allocatable: {count: 2}})), [
     `spec.drivers: Invalid value: {"Name":"d.example.com","NodeID":"n","TopologyKeys":["a"],"Allocatable":{"Count":2}}: ${immutable}`,
@@ -69,11 +69,11 @@ judgesChanges(kinds.csiNodes, [
 ]);
 
 const capacity = (more: object): Given => ({storageClassName: 's', capacity: '1Gi', ...more});
-judgesCreations(kinds.csiStorageCapacities, [
+testCreations(kinds.csiStorageCapacities, [
   ['less than nothing', capacity({capacity: '-1', maximumVolumeSize: '-1'}), ['capacity: Invalid value: "-1": must be greater than or equal to 0']],
   ['no class', capacity({storageClassName: ''}), [`storageClassName: Invalid value: "": ${subdomain}`]],
 ]);
-judgesChanges(kinds.csiStorageCapacities, [
+testUpdates(kinds.csiStorageCapacities, [
   ['less than nothing', capacity({}), {capacity: '-1'}, ['capacity: Invalid value: "-1": must be greater than or equal to 0']],
   ['another class and place', capacity({}), capacity({storageClassName: 't', nodeTopology: {matchLabels: {a: 'b'}}}), [
     `nodeTopology: Invalid value: {"matchLabels":{"a":"b"}}: ${immutable}`,
@@ -90,7 +90,7 @@ warnsOnCreation(kinds.csiStorageCapacities, [
 const storage = (more: object): Given => ({provisioner: 'example.com/p', ...more});
 const places = (...allowedTopologies: object[]): Given => storage({allowedTopologies});
 const term = (...matchLabelExpressions: object[]) => ({matchLabelExpressions});
-judgesCreations(kinds.storageClasses, [
+testCreations(kinds.storageClasses, [
   ['no provisioner', storage({provisioner: ''}), ['provisioner: Required value']],
   ['odd choices', storage({provisioner: '@', reclaimPolicy: 'Recycle', volumeBindingMode: 'A', parameters: {'': 'a'}}), [
     `provisioner: Invalid value: "@": ${name}`,
@@ -109,7 +109,7 @@ judgesCreations(kinds.storageClasses, [
   ['the same places twice', places(term({key: 'a', values: ['b', 'c']}), term({key: 'a', values: ['c', 'b']})), ['allowedTopologies[1].matchLabelExpressions: Duplicate value: ""']],
   ['empty places', places({}), ['allowedTopologies[0].matchLabelExpressions: Duplicate value: ""']],
 ]);
-judgesChanges(kinds.storageClasses, [
+testUpdates(kinds.storageClasses, [
   ['odd places', storage({}), places(term({key: 'a', values: []})), ['allowedTopologies[0].matchLabelExpressions[0].values: Required value']],
   ['what it was made with', storage({}), storage({provisioner: 'q', volumeBindingMode: 'WaitForFirstConsumer'}), [
     'provisioner: Forbidden: updates to provisioner are forbidden.',
@@ -121,7 +121,7 @@ warnsOnCreation(kinds.storageClasses, [
 ]);
 
 const attachment = (more: object = {}): Given => ({spec: {attacher: 'd.example.com', nodeName: 'n', source: {persistentVolumeName: 'v'}, ...more}});
-judgesCreations(kinds.volumeAttachments, [
+testCreations(kinds.volumeAttachments, [
   ['nothing of nobody', {spec: {}}, [
     'spec.attacher: Required value',
     'spec.source: Required value: must specify exactly one of inlineVolumeSpec and persistentVolumeName',
@@ -134,7 +134,7 @@ judgesCreations(kinds.volumeAttachments, [
     `spec.source.persistentVolumeName: Invalid value: "": ${subdomain}`,
   ]],
 ]);
-judgesChanges(kinds.volumeAttachments, [
+testUpdates(kinds.volumeAttachments, [
   ['errors that are none', attachment(), {status: {attached: false, attachError: {message: 'x'.repeat(1025), errorCode: -1}}}, [
     'status.attachError.message: Too long: may not be more than 262144 bytes',
     'status.attachError.errorCode: Invalid value: -1: must be between 0 and 2147483647, inclusive',
@@ -142,7 +142,7 @@ judgesChanges(kinds.volumeAttachments, [
   ['codes where nobody knows of them', attachment(), {status: {attached: false, attachError: {errorCode: -1}}}, [], {subresource: 'status', off: ['MutableCSINodeAllocatableCount']}],
 ]);
 
-judgesChanges(kinds.volumeAttributesClasses, [
+testUpdates(kinds.volumeAttributesClasses, [
   ['what it was made with', {driverName: 'd', parameters: {a: 'b'}}, {driverName: 'D', parameters: {}}, [
     'driverName: Forbidden: updates to driverName are forbidden.',
     'parameters: Forbidden: updates to parameters are forbidden.',

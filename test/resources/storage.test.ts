@@ -1,7 +1,7 @@
 import test from 'ava';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {warningsOf} from './warnings.js';
-import {findings, problems, startWorld} from './world.js';
+import {findings, problems, startEnvironment} from './environment.js';
 
 const namespace = 'default';
 
@@ -17,7 +17,7 @@ const aVolume = (spec: Volume['spec'] = {}): Volume => ({
 const aClaim = (spec: Claim['spec'] = {}): Claim => ({metadata: {name: 'c', namespace}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}, ...spec}});
 
 test('a volume begins pending, kept and a file system', async t => {
-  const {of, row} = await startWorld();
+  const {of, row} = await startEnvironment();
   const made = await of(kinds.persistentVolumes).create({...aVolume(), status: {phase: 'Bound'}});
 
   t.like(made.spec, {persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem', hostPath: {path: '/data', type: ''}});
@@ -27,7 +27,7 @@ test('a volume begins pending, kept and a file system', async t => {
 });
 
 test('a status that does not say since when a volume is in its phase leaves that as it was', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const volumes = of(kinds.persistentVolumes);
   const {status, ...made} = await volumes.create(aVolume());
   const reported = await volumes.update({...made, status: {message: 'm'}}, {subresource: 'status'});
@@ -46,14 +46,14 @@ const volumeCases: [title: string, spec: Volume['spec'], expected: string[]][] =
 
 for (const [title, spec, expected] of volumeCases) {
   test(`a volume ${title}`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
 
     t.deepEqual(await problems(of(kinds.persistentVolumes).create(aVolume(spec))), expected);
   });
 }
 
 test('a local volume says where it is, and every volume stays there', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const {hostPath: _, ...rest} = aVolume().spec!;
   t.deepEqual(await problems(of(kinds.persistentVolumes).create({metadata: {name: 'l'}, spec: {...rest, local: {path: '/x'}}})), ['spec.nodeAffinity: Required value: Local volume requires node affinity']);
 
@@ -64,7 +64,7 @@ test('a local volume says where it is, and every volume stays there', async t =>
 });
 
 test('a bound claim may grow, and nothing else of a claim changes', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const claims = of(kinds.persistentVolumeClaims);
   const made = await claims.create(aClaim());
   const bigger = (claim: Claim): Claim => ({...claim, spec: {...claim.spec, resources: {requests: {storage: '2Gi'}}}});
@@ -80,7 +80,7 @@ test('a bound claim may grow, and nothing else of a claim changes', async t => {
 });
 
 test('both ways to name the source of a claim say the same', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const {spec} = await of(kinds.persistentVolumeClaims).create(aClaim({dataSource: {kind: 'PersistentVolumeClaim', name: 'old'}}));
 
   t.deepEqual(spec?.dataSourceRef as unknown, {apiGroup: null, kind: 'PersistentVolumeClaim', name: 'old'});
@@ -103,7 +103,7 @@ const claimCases: [title: string, spec: Claim['spec'], expected: string[]][] = [
 
 for (const [title, spec, expected] of claimCases) {
   test(`a claim from a source ${title} is refused`, async t => {
-    const {of} = await startWorld();
+    const {of} = await startEnvironment();
 
     t.deepEqual(await problems(of(kinds.persistentVolumeClaims).create(aClaim(spec))), expected);
   });
@@ -118,7 +118,7 @@ const sourceCases: [title: string, gates: string[], spec: Claim['spec'], expecte
 
 for (const [title, gates, spec, expected] of sourceCases) {
   test(`a source of a claim ${title}`, async t => {
-    const {of} = await startWorld({gate: name => gates.includes(name)});
+    const {of} = await startEnvironment({gate: name => gates.includes(name)});
     const made = await of(kinds.persistentVolumeClaims).create(aClaim(spec));
 
     t.deepEqual({...(made.spec?.dataSource ? {dataSource: made.spec.dataSource} : {}), ...(made.spec?.dataSourceRef ? {dataSourceRef: made.spec.dataSourceRef} : {})}, expected);
@@ -126,13 +126,13 @@ for (const [title, gates, spec, expected] of sourceCases) {
 }
 
 test('a claim from a namespace that none can be is refused', async t => {
-  const {of} = await startWorld({gate: () => true});
+  const {of} = await startEnvironment({gate: () => true});
 
   t.deepEqual(await problems(of(kinds.persistentVolumeClaims).create(aClaim({dataSourceRef: {kind: 'PersistentVolumeClaim', name: 'n', namespace: 'a.b'}}))), ['spec.dataSourceRef.namespace: Invalid value: "a.b": must not contain dots']);
 });
 
 test('a claim keeps the class that an annotation gives it', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const annotations = {'volume.beta.plat.io/storage-class': 'a'};
   const made = await of(kinds.persistentVolumeClaims).create({...aClaim(), metadata: {name: 'c', namespace, annotations}});
   const {annotations: _none, ...metadata} = made.metadata!;
@@ -144,8 +144,8 @@ test('a claim keeps the class that an annotation gives it', async t => {
 const affinity = (key: string, value = 'z') => ({nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key, operator: 'In', values: [value]}]}]}}});
 
 test('a volume stays where it is, but its labels may have their new names', async t => {
-  const world = await startWorld();
-  const volumes = world.of(kinds.persistentVolumes);
+  const env = await startEnvironment();
+  const volumes = env.of(kinds.persistentVolumes);
   const made = await volumes.create(aVolume(affinity('failure-domain.beta.plat.io/zone')));
   const moved = (to: object) => volumes.update({...made, spec: {...made.spec, ...to}});
 
@@ -156,14 +156,14 @@ test('a volume stays where it is, but its labels may have their new names', asyn
 });
 
 test('a volume may go elsewhere with its gate', async t => {
-  const {of} = await startWorld({gate: name => name === 'MutablePVNodeAffinity'});
+  const {of} = await startEnvironment({gate: name => name === 'MutablePVNodeAffinity'});
   const made = await of(kinds.persistentVolumes).create(aVolume(affinity('a')));
 
   t.deepEqual(await findings(of(kinds.persistentVolumes).update({...made, spec: {...made.spec, ...affinity('b')}})), []);
 });
 
 test('options to mount with are for what is mounted', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const metadata = {name: 'v', annotations: {'volume.beta.plat.io/mount-options': 'ro'}};
   const {hostPath: _none, ...spec} = aVolume().spec!;
 
@@ -173,16 +173,16 @@ test('options to mount with are for what is mounted', async t => {
 
 test('old places of volumes and old labels of nodes are warned of', async t => {
   const {hostPath: _none, ...spec} = aVolume(affinity('beta.plat.io/os')).spec!;
-  const world = await startWorld();
+  const env = await startEnvironment();
 
-  t.deepEqual(await warningsOf(world, client => client.resource(kinds.persistentVolumes).create({metadata: {name: 'v'}, spec: {...spec, storageos: {volumeName: 'v'}}})), [
+  t.deepEqual(await warningsOf(env, client => client.resource(kinds.persistentVolumes).create({metadata: {name: 'v'}, spec: {...spec, storageos: {volumeName: 'v'}}})), [
     'spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: beta.plat.io/os is deprecated since v1.14; use "plat.io/os" instead',
     'spec.storageOS: deprecated in v1.22, non-functional in v1.25+',
   ]);
 });
 
 test('a class of storage is settled when it is made', async t => {
-  const {of, row} = await startWorld();
+  const {of, row} = await startEnvironment();
   const made = await of(kinds.storageClasses).create({metadata: {name: 's', annotations: {'storageclass.plat.io/is-default-class': 'true'}}, provisioner: 'example.com/p'});
 
   t.like(await row(kinds.storageClasses, made), {Name: 's (default)', ReclaimPolicy: 'Delete', VolumeBindingMode: 'Immediate', AllowVolumeExpansion: false});
@@ -194,7 +194,7 @@ test('a class of storage is settled when it is made', async t => {
 });
 
 test('properties of volumes are there from the start, in both versions', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   t.deepEqual(await problems(of(kinds.volumeAttributesClasses).create({metadata: {name: 'v'}, driverName: 'd'})), ['parameters: Required value: must contain at least one key/value pair']);
   await of(kinds.volumeAttributesClasses).create({metadata: {name: 'v'}, driverName: 'd', parameters: {a: 'b'}});
 
@@ -203,7 +203,7 @@ test('properties of volumes are there from the start, in both versions', async t
 });
 
 test('a driver says what it can, and counts the changes of what may change', async t => {
-  const {of} = await startWorld({gate: () => true});
+  const {of} = await startEnvironment({gate: () => true});
   const drivers = of(kinds.csiDrivers);
   const made = await drivers.create({metadata: {name: 'd'}, spec: {}});
   t.like(made.spec, {attachRequired: true, podInfoOnMount: false, storageCapacity: false, fsGroupPolicy: 'ReadWriteOnceWithFSType', volumeLifecycleModes: ['Persistent'], requiresRepublish: false, seLinuxMount: false});
@@ -215,14 +215,14 @@ test('a driver says what it can, and counts the changes of what may change', asy
 });
 
 test('a node tells of each driver once', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const driver = {name: 'd', nodeID: 'n', topologyKeys: ['a']};
 
   t.deepEqual(await problems(of(kinds.csiNodes).create({metadata: {name: 'n'}, spec: {drivers: [driver, driver]}})), ['spec.drivers[1].name: Duplicate value: "d"']);
 });
 
 test('an attachment is of one volume, and stays', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const spec = {attacher: 'd', nodeName: 'n', source: {persistentVolumeName: 'v'}};
   t.deepEqual(await problems(of(kinds.volumeAttachments).create({metadata: {name: 'a'}, spec: {...spec, source: {}}})), ['spec.source: Required value: must specify exactly one of inlineVolumeSpec and persistentVolumeName']);
   const made = await of(kinds.volumeAttachments).create({metadata: {name: 'a'}, spec});
@@ -232,7 +232,7 @@ test('an attachment is of one volume, and stays', async t => {
 });
 
 test('a list without items that is always there is null, as in the store', async t => {
-  const {of} = await startWorld();
+  const {of} = await startEnvironment();
   const node = await of(kinds.csiNodes).create({metadata: {name: 'n'}, spec: {drivers: []}});
   const role = await of(kinds.clusterRoles).create({metadata: {name: 'r'}, rules: []});
 

@@ -1,7 +1,7 @@
 import test from 'ava';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
-import {startWorld} from './world.js';
+import {startEnvironment} from './environment.js';
 
 const is = (type: string, status = 'True') => ({type, status, lastTransitionTime: '2026-01-01T00:00:00Z', reason: 'r', message: ''});
 const request = (...types: string[]) => ({
@@ -29,7 +29,7 @@ const rows: readonly (readonly [title: string, kind: Kind, object: object, cells
 
 for (const [title, kind, object, cells] of rows) {
   test(`the table shows ${title}`, async t => {
-    const {row} = await startWorld();
+    const {row} = await startEnvironment();
     const shown = await row(kind as Kind<KubeObject>, object as KubeObject);
 
     t.deepEqual(Object.fromEntries(Object.keys(cells).map(name => [name, shown[name]])), cells);

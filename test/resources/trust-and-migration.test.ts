@@ -5,7 +5,7 @@ import {certificatePem} from '#src/pki/certificate.js';
 import {createAuthority} from '#src/pki/authority.js';
 import {createSelfSignedServing} from '#src/pki/issuing.js';
 import {generatePrivateKey} from '#src/pki/keys.js';
-import {problems, startWorld} from './world.js';
+import {problems, startEnvironment} from './environment.js';
 
 type Bundle = ObjectOf<typeof kinds.clusterTrustBundles>;
 type StorageVersion = ObjectOf<typeof kinds.storageVersions>;
@@ -18,7 +18,7 @@ const withHeader = anchor.replace('\n', '\na: b\n\n');
 
 const aBundle = (spec: Partial<NonNullable<Bundle['spec']>> = {}, name = 'bundle'): Bundle => ({metadata: {name}, spec: {trustBundle: anchor, ...spec}});
 
-const start = () => startWorld({gate: () => true});
+const start = () => startEnvironment({gate: () => true});
 const omitted = (detail: string): string[] => [`spec.trustBundle: Invalid value: "<value omitted>": ${detail}`];
 
 const bundleCases: [title: string, bundle: Bundle, expected: string[]][] = [
@@ -139,10 +139,10 @@ for (const [from, to, detail] of [
     const migrations = of(kinds.storageVersionMigrations);
     const made = await migrations.create(aMigration());
     const before = await migrations.update({...made, status: {resourceVersion: '5', conditions: [...from]}}, {subresource: 'status'});
-    const told = await problems(migrations.update({...before, status: {resourceVersion: '5', conditions: [...to]}}, {subresource: 'status'}));
+    const reported = await problems(migrations.update({...before, status: {resourceVersion: '5', conditions: [...to]}}, {subresource: 'status'}));
 
-    t.is(told.length, 1);
-    t.true(told[0]!.startsWith('status.conditions: Invalid value: ') && told[0]!.endsWith(`: ${detail}`), told[0]);
+    t.is(reported.length, 1);
+    t.true(reported[0]!.startsWith('status.conditions: Invalid value: ') && reported[0]!.endsWith(`: ${detail}`), reported[0]);
   });
 }
 

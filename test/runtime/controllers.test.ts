@@ -237,15 +237,15 @@ test('a mapping names any keys, at once or later, and may read caches', async t 
 });
 
 test('what a controller listens to is told before keys are looked at, and not after its end', async t => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const controller = noting(async () => settled, {
     create({listen, enqueue}) {
       listen(kinds.secrets, ({type, object}) => {
-        told.push(`${type} ${object.metadata?.name}`);
+        reported.push(`${type} ${object.metadata?.name}`);
         enqueue({namespace: 'default', name: object.metadata?.name ?? ''});
       });
       return async key => {
-        told.push(`looked at ${key.name}`);
+        reported.push(`looked at ${key.name}`);
         return settled;
       };
     },
@@ -254,13 +254,13 @@ test('what a controller listens to is told before keys are looked at, and not af
   await create(kinds.secrets, {metadata: {namespace: 'default', name: 'early'}});
   await start();
   await create(kinds.secrets, {metadata: {namespace: 'default', name: 'late'}});
-  t.deepEqual(told, ['added early', 'looked at early', 'added late', 'looked at late']);
+  t.deepEqual(reported, ['added early', 'looked at early', 'added late', 'looked at late']);
 
   stop();
   await clock.drain();
   await create(kinds.secrets, {metadata: {namespace: 'default', name: 'later'}});
 
-  t.is(told.length, 4);
+  t.is(reported.length, 4);
 });
 
 test('a period asks for all keys of the primary kind, or for the only one, as long as the options say', async t => {

@@ -15,7 +15,7 @@ const second = 1000;
 const timing = {leaseDurationMs: 15 * second, renewDeadlineMs: 10 * second, retryPeriodMs: 2 * second};
 const place = {namespace: 'plat-system', name: 'plat-controller-manager'};
 
-/** A world in which any number of replicas, each with its own way to the server, contend for one lease. */
+/** Any number of replicas, each with its own client of the server, that contend for one lease. */
 const contention = (t: ExecutionContext) => {
   const {clock, clientOf} = startServer();
   const leases = clientOf().resource(kinds.leases);

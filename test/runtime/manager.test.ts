@@ -31,7 +31,7 @@ test('each controller gets a client of its own, with its account and share of th
 
 test('all controllers are built before any informer starts, and run only then', async t => {
   const order: string[] = [];
-  const telling = (name: string) =>
+  const reporting = (name: string) =>
     named(name, {
       create({informers}) {
         order.push(`build ${name}, synced: ${informers.informer(kinds.configMaps).isSynced}`);
@@ -41,7 +41,7 @@ test('all controllers are built before any informer starts, and run only then', 
         };
       },
     });
-  const {start, create} = startManager(t, [telling('one-controller'), telling('two-controller')]);
+  const {start, create} = startManager(t, [reporting('one-controller'), reporting('two-controller')]);
   await create(kinds.configMaps, {metadata: {namespace: 'default', name: 'a'}});
 
   await start();
@@ -58,20 +58,20 @@ test('a controller whose list the server keeps refusing is told of, and the othe
   await clock.advance(5 * 60 * second);
 
   t.true(refusal instanceof ListRefused);
-  const told = lines.flatMap((line, index) => (line === 'error controller waits for what the server refuses' ? [fields[index]!['controller']] : []));
-  t.deepEqual(told, ['one-controller']);
+  const reported = lines.flatMap((line, index) => (line === 'error controller waits for what the server refuses' ? [fields[index]!['controller']] : []));
+  t.deepEqual(reported, ['one-controller']);
   t.deepEqual(lines.flatMap((line, index) => (line === 'info controller starts' ? [fields[index]!['controller']] : [])), ['two-controller']);
   t.deepEqual(end, {});
 });
 
 test('a run keeps the process running until it ends', async t => {
   let kept = 0;
-  const world = startServer();
-  world.clock.keepAlive = () => {
+  const env = startServer();
+  env.clock.keepAlive = () => {
     kept++;
     return {[Symbol.dispose]: () => void kept--};
   };
-  const {start, stop, clock, end} = startManager(t, [running('one-controller', untilAborted)], {}, world);
+  const {start, stop, clock, end} = startManager(t, [running('one-controller', untilAborted)], {}, env);
   await start();
   t.is(kept, 1);
 

@@ -327,7 +327,7 @@ test('nodes are looked at zone by zone in turn', t => {
 
 const configured = (fields: object) => settingsOf({apiVersion: 'kubescheduler.config.k8s.io/v1', kind: 'KubeSchedulerConfiguration', ...fields});
 const profiled = (fields: object) => configured({profiles: [fields]}).profiles.get('default-scheduler')!;
-const told = (name: string, args: object) => profiled({pluginConfig: [{name, args}]});
+const configuredWith = (name: string, args: object) => profiled({pluginConfig: [{name, args}]});
 const scoreOf = ({scores}: Profile, plugin: string): Score => scores.find(score => score.plugin === plugin)!;
 
 test('a configuration names profiles, chooses their plugins and weighs them', t => {
@@ -353,22 +353,22 @@ test('a configuration names profiles, chooses their plugins and weighs them', t 
 
 const gpu = {allocatable: {'example.com/gpu': '4'}};
 const pluginArguments: readonly [title: string, profile: Profile, plugin: string, objects: ClusterObjects, pod: Pod, expected: Record<string, number>][] = [
-  ['to fill nodes', told('NodeResourcesFit', {scoringStrategy: {type: 'MostAllocated'}}), 'NodeResourcesFit', {nodes: [aNode('n', {cpu: '4', memory: '4Gi'}), aNode('m', {cpu: '4', memory: '4Gi'})], pods: [onNode('m', 'x', {cpu: '2', memory: '2Gi'})]}, aPod('p', {cpu: '1', memory: '1Gi'}), {n: 25, m: 75}],
+  ['to fill nodes', configuredWith('NodeResourcesFit', {scoringStrategy: {type: 'MostAllocated'}}), 'NodeResourcesFit', {nodes: [aNode('n', {cpu: '4', memory: '4Gi'}), aNode('m', {cpu: '4', memory: '4Gi'})], pods: [onNode('m', 'x', {cpu: '2', memory: '2Gi'})]}, aPod('p', {cpu: '1', memory: '1Gi'}), {n: 25, m: 75}],
   [
     'to fill nodes with devices, by a line',
-    told('NodeResourcesFit', {scoringStrategy: {type: 'RequestedToCapacityRatio', resources: [{name: 'example.com/gpu', weight: 3}], requestedToCapacityRatio: {shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}}}),
+    configuredWith('NodeResourcesFit', {scoringStrategy: {type: 'RequestedToCapacityRatio', resources: [{name: 'example.com/gpu', weight: 3}], requestedToCapacityRatio: {shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}}}),
     'NodeResourcesFit',
     {nodes: [aNode('n', gpu), aNode('m', gpu)], pods: [onNode('m', 'x', {containers: [{name: 'c', image: 'i', resources: {requests: {'example.com/gpu': '2'}}}]})]},
     aPod('p', {containers: [{name: 'c', image: 'i', resources: {requests: {'example.com/gpu': '1'}}}]}),
     {n: 25, m: 75},
   ],
-  ['what pods on nodes require counts for more', told('InterPodAffinity', {hardPodAffinityWeight: 9}), 'InterPodAffinity', {nodes: named, pods: [onNode('n1', 'x', affinity('podAffinity', near('web')), app('web')), onNode('n3', 'y', weighted('podAffinity', {weight: 3, podAffinityTerm: near('web')}))]}, aPod('p', {}, app('web')), {n1: 100, n2: 100, n3: 0}],
+  ['what pods on nodes require counts for more', configuredWith('InterPodAffinity', {hardPodAffinityWeight: 9}), 'InterPodAffinity', {nodes: named, pods: [onNode('n1', 'x', affinity('podAffinity', near('web')), app('web')), onNode('n3', 'y', weighted('podAffinity', {weight: 3, podAffinityTerm: near('web')}))]}, aPod('p', {}, app('web')), {n1: 100, n2: 100, n3: 0}],
 ];
 
 for (const [title, profile, plugin, objects, pod, expected] of pluginArguments) test(`a plugin is told ${title}`, t => t.deepEqual(scoresOf(scoreOf(profile, plugin), pod, aClusterState(objects)), expected));
 
 test('resources that others see to are not looked at', t => {
-  const {filters} = told('NodeResourcesFit', {ignoredResources: ['example.com/one'], ignoredResourceGroups: ['other.com']});
+  const {filters} = configuredWith('NodeResourcesFit', {ignoredResources: ['example.com/one'], ignoredResourceGroups: ['other.com']});
   const pod = (name: string) => toPodInfo(aPod('p', {containers: [{name: 'c', image: 'i', resources: {requests: {[name]: '1'}}}]}));
   const fits = (name: string) => runSteps(findFeasibleNodes(pod(name), {cluster: aClusterState({nodes: [aNode('n')]}), filters, nominatedPods: () => [], nominatedNode: undefined, percentageOfNodesToScore: 0, startIndex: 0})).feasible.length === 1;
 
@@ -376,7 +376,7 @@ test('resources that others see to are not looked at', t => {
 });
 
 test('pods of a service that state nothing are spread as the configuration demands', t => {
-  const {filters} = told('PodTopologySpread', {defaultingType: 'List', defaultConstraints: [{maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule'}]});
+  const {filters} = configuredWith('PodTopologySpread', {defaultingType: 'List', defaultConstraints: [{maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule'}]});
   const cluster = aClusterState({nodes: zones, pods: [onNode('a1', 'x', {}, app('web'))], services: [{metadata: {name: 's', namespace: 'default'}, spec: {selector: {app: 'web'}}} as never]});
   const {feasible} = runSteps(findFeasibleNodes(toPodInfo(aPod('p', {}, app('web'))), {cluster, filters, nominatedPods: () => [], nominatedNode: undefined, percentageOfNodesToScore: 0, startIndex: 0}));
 

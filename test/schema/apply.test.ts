@@ -39,7 +39,7 @@ interface Write {
 const held = (object: PlainObject, schema: SchemaNode): PlainObject => (schema === anything ? copied(object) : decodeValue(object, schema, 'Ignore').object);
 
 /** One object, written as a server without defaults, admission and validation would. */
-class World {
+class ManagedObject {
   object: PlainObject = {};
   entries: readonly ManagedFieldsEntry[] = [];
   seconds = 0;
@@ -121,7 +121,7 @@ test('Paths show fields, keys, values and indices', t => {
 });
 
 test('The creator of an object owns what it set, and no more than the type needs', t => {
-  const world = new World(deployment).update({
+  const managed = new ManagedObject(deployment).update({
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: {name: 'web', namespace: 'default', uid: 'u', labels: {app: 'web'}},
@@ -136,7 +136,7 @@ test('The creator of an object owns what it set, and no more than the type needs
     },
   });
 
-  t.deepEqual(world.entries, [
+  t.deepEqual(managed.entries, [
     {
       manager: 'me',
       operation: 'Update',
@@ -172,14 +172,14 @@ test('The creator of an object owns what it set, and no more than the type needs
 });
 
 test('The owner of an intent owns its leaves, items and empty maps alone', t => {
-  const world = new World(pod).apply({
+  const managed = new ManagedObject(pod).apply({
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {name: 'p', labels: {a: 'b'}, annotations: {}, finalizers: ['x/y']},
     spec: {containers: [{name: 'c', image: 'i', ports: [{containerPort: 80}], env: []}], tolerations: [{key: 'k'}], nodeSelector: {z: '1'}, dnsPolicy: null},
   });
 
-  t.deepEqual(world.entries[0]!.fieldsV1, {
+  t.deepEqual(managed.entries[0]!.fieldsV1, {
     'f:metadata': {'f:annotations': {}, 'f:finalizers': {'v:"x/y"': {}}, 'f:labels': {'f:a': {}}},
     'f:spec': {
       'f:containers': {
@@ -193,46 +193,46 @@ test('The owner of an intent owns its leaves, items and empty maps alone', t => 
 });
 
 test('An update takes what it changes from everyone and keeps its own time while its fields stay', t => {
-  const world = new World(configMap).apply({data: {a: '1', b: '1'}}, {manager: 'one'});
-  world.update({data: {a: '2', b: '1'}}, {manager: 'two'});
+  const managed = new ManagedObject(configMap).apply({data: {a: '1', b: '1'}}, {manager: 'one'});
+  managed.update({data: {a: '2', b: '1'}}, {manager: 'two'});
 
-  t.deepEqual(world.owned('one'), ['.data.b']);
-  t.deepEqual(world.owned('two', 'Update'), ['.data.a']);
-  const before = world.entries;
-  world.update({data: {a: '3', b: '1'}}, {manager: 'two'});
-  t.is(world.entries, before, 'another value is no other set');
-  world.update({data: {a: '3', b: '2'}}, {manager: 'two'});
-  t.deepEqual(world.entries.map(({manager, time}) => [manager, time]), [['two', '2026-01-02T03:04:04Z']]);
-  world.update({data: {b: '2'}}, {manager: 'three'});
-  t.deepEqual(world.owned('two', 'Update'), ['.data.b']);
-  t.deepEqual(world.owned('three', 'Update'), []);
+  t.deepEqual(managed.owned('one'), ['.data.b']);
+  t.deepEqual(managed.owned('two', 'Update'), ['.data.a']);
+  const before = managed.entries;
+  managed.update({data: {a: '3', b: '1'}}, {manager: 'two'});
+  t.is(managed.entries, before, 'another value is no other set');
+  managed.update({data: {a: '3', b: '2'}}, {manager: 'two'});
+  t.deepEqual(managed.entries.map(({manager, time}) => [manager, time]), [['two', '2026-01-02T03:04:04Z']]);
+  managed.update({data: {b: '2'}}, {manager: 'three'});
+  t.deepEqual(managed.owned('two', 'Update'), ['.data.b']);
+  t.deepEqual(managed.owned('three', 'Update'), []);
 });
 
 test('Untracked metadata belongs to nobody', t => {
-  const world = new World(configMap).update({metadata: {name: 'n', namespace: 'ns', uid: 'u', resourceVersion: '1', generation: 2, creationTimestamp: '2026-01-01T00:00:00Z', generateName: 'g-', labels: {a: 'b'}}});
-  world.apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'n', namespace: 'ns', uid: 'u'}}, {manager: 'empty'});
+  const managed = new ManagedObject(configMap).update({metadata: {name: 'n', namespace: 'ns', uid: 'u', resourceVersion: '1', generation: 2, creationTimestamp: '2026-01-01T00:00:00Z', generateName: 'g-', labels: {a: 'b'}}});
+  managed.apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'n', namespace: 'ns', uid: 'u'}}, {manager: 'empty'});
 
-  t.deepEqual(world.owned('me', 'Update'), ['.metadata.generateName', '.metadata.labels', '.metadata.labels.a']);
-  t.is(world.entries.length, 1);
+  t.deepEqual(managed.owned('me', 'Update'), ['.metadata.generateName', '.metadata.labels', '.metadata.labels.a']);
+  t.is(managed.entries.length, 1);
 });
 
 test('Equal values are shared, other values conflict', t => {
-  const world = new World(deployment).apply({spec: {replicas: 1, paused: true}}, {manager: 'one', apiVersion: 'apps/v1'});
-  world.apply({spec: {replicas: 1}}, {manager: 'two', apiVersion: 'apps/v1'});
+  const managed = new ManagedObject(deployment).apply({spec: {replicas: 1, paused: true}}, {manager: 'one', apiVersion: 'apps/v1'});
+  managed.apply({spec: {replicas: 1}}, {manager: 'two', apiVersion: 'apps/v1'});
 
-  t.deepEqual([world.owned('one'), world.owned('two')], [['.spec.paused', '.spec.replicas'], ['.spec.replicas']]);
-  const {message, status} = conflictOf(() => world.apply({spec: {replicas: 2}}, {manager: 'two', apiVersion: 'apps/v1'}));
+  t.deepEqual([managed.owned('one'), managed.owned('two')], [['.spec.paused', '.spec.replicas'], ['.spec.replicas']]);
+  const {message, status} = conflictOf(() => managed.apply({spec: {replicas: 2}}, {manager: 'two', apiVersion: 'apps/v1'}));
   t.is(message, 'Apply failed with 1 conflict: conflict with "one": .spec.replicas');
   t.like(status, {code: 409, reason: 'Conflict', details: {causes: [{reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.spec.replicas'}]}});
 });
 
 test('A conflict names all owners and all their fields', t => {
-  const world = new World(pod);
-  world.update({spec: {containers: [{name: 'app', image: 'a', command: ['x']}]}}, {manager: 'm2', apiVersion: 'v1', subresource: 'status'});
-  world.apply({spec: {containers: [{name: 'app', image: 'a'}], hostNetwork: true}}, {manager: 'm1'});
+  const managed = new ManagedObject(pod);
+  managed.update({spec: {containers: [{name: 'app', image: 'a', command: ['x']}]}}, {manager: 'm2', apiVersion: 'v1', subresource: 'status'});
+  managed.apply({spec: {containers: [{name: 'app', image: 'a'}], hostNetwork: true}}, {manager: 'm1'});
 
   const wanted = {spec: {containers: [{name: 'app', image: 'b', command: ['y']}], hostNetwork: false}};
-  const {message, status} = conflictOf(() => world.apply(wanted, {manager: 'm3'}));
+  const {message, status} = conflictOf(() => managed.apply(wanted, {manager: 'm3'}));
   t.is(
     message,
     [
@@ -256,11 +256,11 @@ test('A conflict names all owners and all their fields', t => {
 });
 
 test('Force takes the fields from the others', t => {
-  const world = new World(configMap).apply({data: {a: '1', b: '1'}}, {manager: 'one'});
-  world.apply({data: {a: '2'}}, {manager: 'two', force: true});
+  const managed = new ManagedObject(configMap).apply({data: {a: '1', b: '1'}}, {manager: 'one'});
+  managed.apply({data: {a: '2'}}, {manager: 'two', force: true});
 
-  t.deepEqual(world.object, {data: {a: '2', b: '1'}});
-  t.deepEqual([world.owned('one'), world.owned('two')], [['.data.b'], ['.data.a']]);
+  t.deepEqual(managed.object, {data: {a: '2', b: '1'}});
+  t.deepEqual([managed.owned('one'), managed.owned('two')], [['.data.b'], ['.data.a']]);
 });
 
 const removals: readonly [title: string, schema: SchemaNode, first: PlainObject, second: PlainObject, left: PlainObject][] = [
@@ -284,42 +284,42 @@ const removals: readonly [title: string, schema: SchemaNode, first: PlainObject,
 ];
 for (const [title, schema, first, second, left] of removals) {
   test(`An intent that leaves out ${title} removes it`, t => {
-    const world = new World(schema).apply(first).apply(second);
+    const managed = new ManagedObject(schema).apply(first).apply(second);
 
-    t.deepEqual(world.object, left);
+    t.deepEqual(managed.object, left);
   });
 }
 
 test('What others own stays when an owner lets go of it', t => {
-  const world = new World(configMap).apply({data: {a: '1', b: '1'}}, {manager: 'one'}).apply({data: {a: '1'}}, {manager: 'two'});
-  world.apply({}, {manager: 'one'});
+  const managed = new ManagedObject(configMap).apply({data: {a: '1', b: '1'}}, {manager: 'one'}).apply({data: {a: '1'}}, {manager: 'two'});
+  managed.apply({}, {manager: 'one'});
 
-  t.deepEqual(world.object, {data: {a: '1'}});
-  t.deepEqual(world.entries.map(({manager}) => manager), ['two']);
+  t.deepEqual(managed.object, {data: {a: '1'}});
+  t.deepEqual(managed.entries.map(({manager}) => manager), ['two']);
 });
 
 test('An item goes with what others put into it, once nobody owns the item itself', t => {
-  const world = new World(pod).apply({spec: {containers: [{name: 'a', image: 'i'}]}}, {manager: 'one'});
-  world.update({spec: {containers: [{name: 'a', image: 'i', imagePullPolicy: 'Always'}]}}, {manager: 'two'});
-  world.apply({spec: {hostIPC: true}}, {manager: 'one'});
+  const managed = new ManagedObject(pod).apply({spec: {containers: [{name: 'a', image: 'i'}]}}, {manager: 'one'});
+  managed.update({spec: {containers: [{name: 'a', image: 'i', imagePullPolicy: 'Always'}]}}, {manager: 'two'});
+  managed.apply({spec: {hostIPC: true}}, {manager: 'one'});
 
-  t.deepEqual(world.object, {spec: {hostIPC: true}});
-  t.deepEqual(world.owned('two', 'Update'), []);
+  t.deepEqual(managed.object, {spec: {hostIPC: true}});
+  t.deepEqual(managed.owned('two', 'Update'), []);
 });
 
 test('Items that nobody owns go with the list that held them only when it was owned', t => {
-  const world = new World(pod).apply({spec: {containers: [{name: 'a'}]}});
-  world.object = {spec: {containers: [{name: 'a', image: 'admitted'}, {name: 'sidecar'}]}};
-  world.apply({spec: {containers: [{name: 'b'}]}});
+  const managed = new ManagedObject(pod).apply({spec: {containers: [{name: 'a'}]}});
+  managed.object = {spec: {containers: [{name: 'a', image: 'admitted'}, {name: 'sidecar'}]}};
+  managed.apply({spec: {containers: [{name: 'b'}]}});
 
-  t.deepEqual(world.object, {spec: {containers: [{name: 'sidecar', resources: {}}, {name: 'b', resources: {}}]}});
+  t.deepEqual(managed.object, {spec: {containers: [{name: 'sidecar', resources: {}}, {name: 'b', resources: {}}]}});
 });
 
 test('An empty intent gives up everything', t => {
-  const world = new World(configMap).apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}, data: {a: '1'}}).apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}});
+  const managed = new ManagedObject(configMap).apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}, data: {a: '1'}}).apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}});
 
-  t.deepEqual(world.entries, []);
-  t.deepEqual(world.object, {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}});
+  t.deepEqual(managed.entries, []);
+  t.deepEqual(managed.object, {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}});
 });
 
 const lists: readonly [live: string, intent: string, merged: string][] = [
@@ -345,46 +345,46 @@ for (const [live, intent, merged] of lists) {
 }
 
 test('Keys left out of items stand for their defaults', t => {
-  const world = new World(service).update({spec: {ports: [{port: 80, protocol: 'TCP', targetPort: 1}, {port: 80, protocol: 'UDP'}]}}, {manager: 'one'});
-  world.apply({spec: {ports: [{port: 80, targetPort: 2}]}}, {force: true});
+  const managed = new ManagedObject(service).update({spec: {ports: [{port: 80, protocol: 'TCP', targetPort: 1}, {port: 80, protocol: 'UDP'}]}}, {manager: 'one'});
+  managed.apply({spec: {ports: [{port: 80, targetPort: 2}]}}, {force: true});
 
-  t.deepEqual(world.object, {spec: {ports: [{port: 80, protocol: 'TCP', targetPort: 2}, {port: 80, protocol: 'UDP'}]}});
+  t.deepEqual(managed.object, {spec: {ports: [{port: 80, protocol: 'TCP', targetPort: 2}, {port: 80, protocol: 'UDP'}]}});
 });
 
 test('The first apply leaves what was there to one who was there before', t => {
-  const world = new World(configMap);
-  world.object = {data: {a: '1', b: '1'}};
-  const {message} = conflictOf(() => world.apply({data: {a: '2'}}));
-  world.apply({data: {a: '1', c: '3'}});
+  const managed = new ManagedObject(configMap);
+  managed.object = {data: {a: '1', b: '1'}};
+  const {message} = conflictOf(() => managed.apply({data: {a: '2'}}));
+  managed.apply({data: {a: '1', c: '3'}});
 
   t.is(message, 'Apply failed with 1 conflict: conflict with "before-first-apply" using v1: .data.a');
-  t.deepEqual(world.owned('before-first-apply', 'Update'), ['.data', '.data.a', '.data.b']);
-  t.deepEqual(world.owned('me'), ['.data.a', '.data.c']);
+  t.deepEqual(managed.owned('before-first-apply', 'Update'), ['.data', '.data.a', '.data.b']);
+  t.deepEqual(managed.owned('me'), ['.data.a', '.data.c']);
 });
 
 test('No more than ten updaters are kept, the oldest become one', t => {
-  const world = new World(configMap);
+  const managed = new ManagedObject(configMap);
   const data: Record<string, string> = {};
   for (let index = 0; index < 14; index++) {
     data[`k${index}`] = '1';
-    world.update({data: {...data}}, {manager: `m${index}`});
+    managed.update({data: {...data}}, {manager: `m${index}`});
   }
 
   t.deepEqual(
-    world.entries.map(({manager}) => manager),
+    managed.entries.map(({manager}) => manager),
     ['ancient-changes', ...Array.from({length: 9}, (_, index) => `m${index + 5}`)],
   );
-  t.deepEqual(world.owned('ancient-changes', 'Update'), ['.data', '.data.k0', '.data.k1', '.data.k2', '.data.k3', '.data.k4']);
-  t.is(world.entries[0]!.time, '2026-01-02T03:04:05Z');
+  t.deepEqual(managed.owned('ancient-changes', 'Update'), ['.data', '.data.k0', '.data.k1', '.data.k2', '.data.k3', '.data.k4']);
+  t.is(managed.entries[0]!.time, '2026-01-02T03:04:05Z');
 });
 
 test('Entries stand in order: those that apply, then by time and manager', t => {
-  const world = new World(configMap).update({data: {a: '1'}}, {manager: 'z'}).update({data: {a: '1', b: '1'}}, {manager: 'a'});
-  world.update({data: {a: '1', b: '1', c: '1'}}, {manager: 'a', subresource: 'status'});
-  world.apply({data: {d: '1'}}, {manager: 'x'});
+  const managed = new ManagedObject(configMap).update({data: {a: '1'}}, {manager: 'z'}).update({data: {a: '1', b: '1'}}, {manager: 'a'});
+  managed.update({data: {a: '1', b: '1', c: '1'}}, {manager: 'a', subresource: 'status'});
+  managed.apply({data: {d: '1'}}, {manager: 'x'});
 
   t.deepEqual(
-    world.entries.map(({manager, operation, subresource}) => [manager, operation, subresource]),
+    managed.entries.map(({manager, operation, subresource}) => [manager, operation, subresource]),
     [
       ['x', 'Apply', undefined],
       ['z', 'Update', undefined],
@@ -395,19 +395,19 @@ test('Entries stand in order: those that apply, then by time and manager', t => 
 });
 
 test('An address owns only what it writes', t => {
-  const world = new World(deployment);
-  world.update({metadata: {labels: {a: '1'}}, spec: {replicas: 1}, status: {replicas: 3}}, {writes: ['metadata', 'spec']});
-  world.update({metadata: {labels: {a: '2'}}, spec: {replicas: 2}, status: {replicas: 4, conditions: [{type: 'Available', status: 'True'}]}}, {subresource: 'status', manager: 'kcm', writes: ['status.conditions']});
-  world.apply({spec: {replicas: 2}, status: {replicas: 4}}, {manager: 'applier', writes: ['metadata', 'spec']});
+  const managed = new ManagedObject(deployment);
+  managed.update({metadata: {labels: {a: '1'}}, spec: {replicas: 1}, status: {replicas: 3}}, {writes: ['metadata', 'spec']});
+  managed.update({metadata: {labels: {a: '2'}}, spec: {replicas: 2}, status: {replicas: 4, conditions: [{type: 'Available', status: 'True'}]}}, {subresource: 'status', manager: 'kcm', writes: ['status.conditions']});
+  managed.apply({spec: {replicas: 2}, status: {replicas: 4}}, {manager: 'applier', writes: ['metadata', 'spec']});
 
-  t.deepEqual(world.owned('me', 'Update'), ['.metadata.labels', '.metadata.labels.a', '.spec.replicas']);
-  t.deepEqual(world.owned('kcm', 'Update'), [
+  t.deepEqual(managed.owned('me', 'Update'), ['.metadata.labels', '.metadata.labels.a', '.spec.replicas']);
+  t.deepEqual(managed.owned('kcm', 'Update'), [
     '.status.conditions',
     '.status.conditions[type="Available"]',
     '.status.conditions[type="Available"].status',
     '.status.conditions[type="Available"].type',
   ]);
-  t.deepEqual(world.owned('applier'), ['.spec.replicas']);
+  t.deepEqual(managed.owned('applier'), ['.spec.replicas']);
 });
 
 test('Ownership follows an object through its versions', t => {
@@ -416,28 +416,28 @@ test('Ownership follows an object through its versions', t => {
     schemaOf: version => (version === 'v0' ? undefined : anything),
     convert: (object, from, to) => (from === to ? object : from === 'v1' ? rename(object, 'size', 'replicas') : rename(object, 'replicas', 'size')),
   };
-  const world = new World(anything, versions).apply({spec: {size: 1, other: 1}}, {manager: 'one'});
-  world.entries = [...world.entries, {...world.entries[0]!, manager: 'gone', apiVersion: 'v0'}];
-  world.object = versions.convert(world.object, 'v1', 'v2');
+  const managed = new ManagedObject(anything, versions).apply({spec: {size: 1, other: 1}}, {manager: 'one'});
+  managed.entries = [...managed.entries, {...managed.entries[0]!, manager: 'gone', apiVersion: 'v0'}];
+  managed.object = versions.convert(managed.object, 'v1', 'v2');
 
-  t.is(conflictOf(() => world.apply({spec: {replicas: 2}}, {manager: 'two', apiVersion: 'v2'})).message, 'Apply failed with 1 conflict: conflict with "one": .spec.size');
-  world.apply({spec: {replicas: 2}}, {manager: 'two', apiVersion: 'v2', force: true});
-  t.deepEqual([world.owned('one'), world.owned('two'), world.owned('gone')], [['.spec', '.spec.other'], ['.spec', '.spec.replicas'], []]);
-  world.apply({spec: {other: 1}}, {manager: 'two', apiVersion: 'v2'});
-  t.deepEqual(world.object, {spec: {other: 1}});
-  world.apply({spec: {third: 1}}, {manager: 'one', apiVersion: 'v2'});
-  t.deepEqual(world.object, {spec: {other: 1, third: 1}}, 'two still wants it');
-  t.deepEqual(world.entries.map(({manager, apiVersion}) => [manager, apiVersion]), [['two', 'v2'], ['one', 'v2']]);
+  t.is(conflictOf(() => managed.apply({spec: {replicas: 2}}, {manager: 'two', apiVersion: 'v2'})).message, 'Apply failed with 1 conflict: conflict with "one": .spec.size');
+  managed.apply({spec: {replicas: 2}}, {manager: 'two', apiVersion: 'v2', force: true});
+  t.deepEqual([managed.owned('one'), managed.owned('two'), managed.owned('gone')], [['.spec', '.spec.other'], ['.spec', '.spec.replicas'], []]);
+  managed.apply({spec: {other: 1}}, {manager: 'two', apiVersion: 'v2'});
+  t.deepEqual(managed.object, {spec: {other: 1}});
+  managed.apply({spec: {third: 1}}, {manager: 'one', apiVersion: 'v2'});
+  t.deepEqual(managed.object, {spec: {other: 1, third: 1}}, 'two still wants it');
+  t.deepEqual(managed.entries.map(({manager, apiVersion}) => [manager, apiVersion]), [['two', 'v2'], ['one', 'v2']]);
 });
 
 test('What was owned in parts and is atomic now is owned as a whole', t => {
-  const world = new World(pod).apply({spec: {nodeSelector: {a: '1'}}}, {manager: 'new'});
+  const managed = new ManagedObject(pod).apply({spec: {nodeSelector: {a: '1'}}}, {manager: 'new'});
   const entry: ManagedFieldsEntry = {manager: 'old', operation: 'Apply', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {'f:spec': {'f:nodeSelector': {'f:a': {}}, 'f:tolerations': {'.': {}, 'i:0': {}}}}};
-  world.entries = [...world.entries, entry];
-  world.apply({spec: {hostIPC: true}}, {manager: 'new'});
+  managed.entries = [...managed.entries, entry];
+  managed.apply({spec: {hostIPC: true}}, {manager: 'new'});
 
-  t.deepEqual(world.owned('old'), ['.spec.nodeSelector', '.spec.tolerations']);
-  t.deepEqual(world.object, {spec: {nodeSelector: {a: '1'}, hostIPC: true}});
+  t.deepEqual(managed.owned('old'), ['.spec.nodeSelector', '.spec.tolerations']);
+  t.deepEqual(managed.object, {spec: {nodeSelector: {a: '1'}, hostIPC: true}});
 });
 
 const outside: readonly [entries: unknown, problem: RegExp | undefined][] = [
@@ -483,14 +483,14 @@ test('An intent must fit its schema', t => {
 test('What a client had applied passes to the command line’s manager', t => {
   const applied = {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}, data: {a: '1', b: '1'}};
   const annotations = {[lastAppliedKey]: JSON.stringify(applied)};
-  const world = new World(configMap).update({...applied, metadata: {name: 'x', annotations}, data: {a: '1', b: 'changed'}}, {manager: 'client'});
+  const managed = new ManagedObject(configMap).update({...applied, metadata: {name: 'x', annotations}, data: {a: '1', b: 'changed'}}, {manager: 'client'});
   const intent = {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}, data: {a: '2'}};
 
-  t.throws(() => world.apply(intent, {manager: 'other'}), {instanceOf: ApplyConflict});
-  t.is(conflictOf(() => world.apply({...intent, data: {a: '2', b: '3'}}, {manager: 'kubectl'})).message, 'Apply failed with 1 conflict: conflict with "client" using v1: .data.b');
-  world.apply(intent, {manager: 'kubectl'});
-  t.deepEqual(world.owned('kubectl'), ['.data.a']);
-  t.deepEqual((world.object['metadata'] as PlainObject)['annotations'], {[lastAppliedKey]: '{"apiVersion":"v1","data":{"a":"2"},"kind":"ConfigMap","metadata":{"name":"x"}}\n'});
+  t.throws(() => managed.apply(intent, {manager: 'other'}), {instanceOf: ApplyConflict});
+  t.is(conflictOf(() => managed.apply({...intent, data: {a: '2', b: '3'}}, {manager: 'kubectl'})).message, 'Apply failed with 1 conflict: conflict with "client" using v1: .data.b');
+  managed.apply(intent, {manager: 'kubectl'});
+  t.deepEqual(managed.owned('kubectl'), ['.data.a']);
+  t.deepEqual((managed.object['metadata'] as PlainObject)['annotations'], {[lastAppliedKey]: '{"apiVersion":"v1","data":{"a":"2"},"kind":"ConfigMap","metadata":{"name":"x"}}\n'});
 });
 
 test('Fields can be taken out of an object', t => {
@@ -533,11 +533,11 @@ test('Custom resources are owned as their schema says', t => {
       one: {a: '1'},
     },
   };
-  const world = new World(custom).apply(full, {manager: 'one'}).update(full, {manager: 'nobody'});
-  const made = new World(custom).update(full);
+  const managed = new ManagedObject(custom).apply(full, {manager: 'one'}).update(full, {manager: 'nobody'});
+  const made = new ManagedObject(custom).update(full);
 
-  t.deepEqual(world.entries.map(({manager}) => manager), ['one']);
-  t.deepEqual(world.owned('one'), [
+  t.deepEqual(managed.entries.map(({manager}) => manager), ['one']);
+  t.deepEqual(managed.owned('one'), [
     '.spec.free.deep',
     '.spec.free.deep.list',
     '.spec.free.deep.value',
@@ -555,10 +555,10 @@ test('Custom resources are owned as their schema says', t => {
   ]);
   t.deepEqual(made.entries[0]!.fieldsV1['f:spec']!['f:keys'], {'.': {}, 'f:a': {}});
   t.true('.' in made.entries[0]!.fieldsV1['f:spec']!, 'without a type in code nothing is always there');
-  world.apply({spec: {tags: ['z', 'x'], rules: [{host: 'h', port: 81}], free: {more: 1}, keys: {b: '1'}}}, {manager: 'two'});
-  t.deepEqual((world.object['spec'] as PlainObject)['tags'], ['z', 'x', 'y']);
-  world.apply({spec: {tags: ['x']}}, {manager: 'one'});
-  t.deepEqual(world.object, {spec: {tags: ['z', 'x'], rules: [{host: 'h', port: 81}], free: {more: 1}, keys: {b: '1'}}});
+  managed.apply({spec: {tags: ['z', 'x'], rules: [{host: 'h', port: 81}], free: {more: 1}, keys: {b: '1'}}}, {manager: 'two'});
+  t.deepEqual((managed.object['spec'] as PlainObject)['tags'], ['z', 'x', 'y']);
+  managed.apply({spec: {tags: ['x']}}, {manager: 'one'});
+  t.deepEqual(managed.object, {spec: {tags: ['z', 'x'], rules: [{host: 'h', port: 81}], free: {more: 1}, keys: {b: '1'}}});
 });
 
 /** Repeatable choices. */
@@ -599,26 +599,26 @@ const leaves = (intent: PlainObject): string[] => [...pathsOf(fieldsOf(intent, p
 test('Applying twice changes nothing, and what leaves an intent goes if and only if nobody else owns it', t => {
   for (let seed = 1; seed <= 300; seed++) {
     const next = random(seed);
-    const world = new World(pod);
+    const managed = new ManagedObject(pod);
     for (let step = 0; step < 12; step++) {
       const manager = `m${Math.floor(next() * 3)}`;
-      const before = new Set(world.owned(manager));
+      const before = new Set(managed.owned(manager));
       const intent = someIntent(next);
-      world.apply(intent, {manager, force: true});
-      const {object, entries} = world;
-      const others = new Set(world.entries.filter(entry => entry.manager !== manager).flatMap(entry => [...pathsOf(entry.fieldsV1)].map(shownPath)));
+      managed.apply(intent, {manager, force: true});
+      const {object, entries} = managed;
+      const others = new Set(managed.entries.filter(entry => entry.manager !== manager).flatMap(entry => [...pathsOf(entry.fieldsV1)].map(shownPath)));
       const present = new Set(leaves(object));
 
-      for (const path of leaves(intent)) if (!path.startsWith('.metadata.name')) t.true(path.startsWith('.apiVersion') || path.startsWith('.kind') || world.owned(manager).includes(path), `${seed}/${step} ${path}`);
+      for (const path of leaves(intent)) if (!path.startsWith('.metadata.name')) t.true(path.startsWith('.apiVersion') || path.startsWith('.kind') || managed.owned(manager).includes(path), `${seed}/${step} ${path}`);
       for (const path of before) {
         if (leaves(intent).includes(path)) continue;
         const held = others.has(path) || [...others, ...leaves(intent)].some(other => other.startsWith(path));
         if (!held) t.false(present.has(path), `${seed}/${step}: ${path} stayed`);
         else if (others.has(path)) t.true([...present].some(other => other.startsWith(path)), `${seed}/${step}: ${path} went`);
       }
-      world.apply(intent, {manager});
-      t.true(sameJson(world.object, object), `${seed}/${step} ${JSON.stringify([intent, object, world.object])}`);
-      t.deepEqual(world.entries.map(timeless), entries.map(timeless));
+      managed.apply(intent, {manager});
+      t.true(sameJson(managed.object, object), `${seed}/${step} ${JSON.stringify([intent, object, managed.object])}`);
+      t.deepEqual(managed.entries.map(timeless), entries.map(timeless));
     }
   }
 });

@@ -39,14 +39,14 @@ const flags: DelegatedSecurityFlags = {
 };
 
 /** A port of a component, with every answer of its API server given by `judge`. */
-const aPort = async (judge: ((method: string, path: string, body: never) => unknown) | undefined, more: Partial<DelegatedSecurityFlags> = {}, routes: readonly AdministrativeRoute[] = []) => {
+const aPort = async (respond: ((method: string, path: string, body: never) => unknown) | undefined, more: Partial<DelegatedSecurityFlags> = {}, routes: readonly AdministrativeRoute[] = []) => {
   const clock = new VirtualClock(Date.now());
-  const asked: unknown[] = [];
-  const delegate: Delegate | undefined = judge && {
+  const requested: unknown[] = [];
+  const delegate: Delegate | undefined = respond && {
     naming: plat,
     request: async (method, path, options) => {
-      if (method === 'POST') asked.push((options!.body as {spec: unknown}).spec);
-      return judge(method, path, options?.body as never);
+      if (method === 'POST') requested.push((options!.body as {spec: unknown}).spec);
+      return respond(method, path, options?.body as never);
     },
   };
   const stop = new AbortController();
@@ -71,7 +71,7 @@ const aPort = async (judge: ((method: string, path: string, body: never) => unkn
     },
   });
   const ask = async (url: string, more: Partial<ApiRequest> = {}) => answerOf(await handler(aRequest(url, more)));
-  return {clock, asked, checks, ask, stop: () => stop.abort()};
+  return {clock, requested, checks, ask, stop: () => stop.abort()};
 };
 
 const aRequest = (url: string, more: Partial<ApiRequest>): ApiRequest => ({
@@ -93,14 +93,14 @@ const lookupMissing = (method: string) => {
 };
 
 /** Knows the token `good`, and lets its user see everything. */
-const judge = (method: string, path: string, body: {spec: {token: string; user: string}}) => {
+const respond = (method: string, path: string, body: {spec: {token: string; user: string}}) => {
   if (method === 'GET') return {data: {}};
   if (path.endsWith('tokenreviews')) return {status: body.spec.token === 'good' ? {authenticated: true, user: {username: 'jane', groups: ['dev']}} : {authenticated: false}};
   return {status: {allowed: body.spec.user === 'jane', reason: 'because'}};
 };
 
 test('health is open to all, everything else to those whom the API server allows', async t => {
-  const port = await aPort(judge);
+  const port = await aPort(respond);
 
   t.is((await port.ask('/healthz')).text, 'ok');
   const anonymous = await port.ask('/configz');
@@ -115,7 +115,7 @@ test('health is open to all, everything else to those whom the API server allows
 });
 
 test('answers of the API server are kept for their time, whether they allow or not', async t => {
-  const port = await aPort(judge);
+  const port = await aPort(respond);
 
   for (const wait of [0, 9_000, 2_000]) {
     await port.clock.advance(wait);
@@ -123,10 +123,10 @@ test('answers of the API server are kept for their time, whether they allow or n
   }
 
   t.deepEqual(
-    port.asked.map(spec => Object.keys(spec as object).join()),
+    port.requested.map(spec => Object.keys(spec as object).join()),
     ['token', 'user,groups,nonResourceAttributes', 'token', 'user,groups,nonResourceAttributes'],
   );
-  t.deepEqual(port.asked[1], {user: 'jane', groups: ['dev', 'system:authenticated'], nonResourceAttributes: {path: '/configz', verb: 'get'}});
+  t.deepEqual(port.requested[1], {user: 'jane', groups: ['dev', 'system:authenticated'], nonResourceAttributes: {path: '/configz', verb: 'get'}});
 });
 
 test('an API server that cannot be asked is asked five times; then tokens are nobody\'s and access is an internal error', async t => {
@@ -140,7 +140,7 @@ test('an API server that cannot be asked is asked five times; then tokens are no
   };
 
   t.is((await settle(port.ask('/configz', bearer('good')))).status, 401);
-  t.is(port.asked.length, 5);
+  t.is(port.requested.length, 5);
   const access = await settle(port.ask('/configz'));
   t.is(access.status, 500);
   t.is(access.text, 'Internal Server Error: "/configz": down\n');
@@ -183,12 +183,12 @@ test('client certificates and trusted proxies are known by what the cluster publ
     const {cert} = await aPair(authority, {commonName, organizations: ['org']}, 'client auth');
     return {headers, caller: {credentials: {certificates: [parseCertificate(derOf(cert)).raw], connection: {}}}};
   };
-  const says = {'x-remote-user': 'joe', 'x-remote-group': ['a', 'b'], 'x-remote-extra-some%2fkey': 'v'};
+  const claimed = {'x-remote-user': 'joe', 'x-remote-group': ['a', 'b'], 'x-remote-extra-some%2fkey': 'v'};
 
   t.is((await port.ask('/configz', await calling(clients, 'jane'))).status, 200);
-  t.is((await port.ask('/configz', await calling(proxies, 'front-proxy', says))).status, 200);
-  t.is((await port.ask('/configz', await calling(proxies, 'impostor', says))).status, 401);
-  t.is((await port.ask('/configz', await calling(clients, 'jane', says))).status, 200);
+  t.is((await port.ask('/configz', await calling(proxies, 'front-proxy', claimed))).status, 200);
+  t.is((await port.ask('/configz', await calling(proxies, 'impostor', claimed))).status, 401);
+  t.is((await port.ask('/configz', await calling(clients, 'jane', claimed))).status, 200);
 
   const seen = users as {user: string; groups: string[]; extra: object}[];
   t.deepEqual(seen.map(({user}) => user), ['jane', 'joe', 'jane']);

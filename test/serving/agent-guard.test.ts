@@ -5,14 +5,14 @@ import {guarded} from '#src/serving/agent/guard.js';
 const answered = {status: 200, headers: {}, body: {kind: 'empty'}} as const;
 
 test('a request to an agent takes the right to what its path names, however the path is escaped', async t => {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const handler = guarded(
     {
       node: 'n',
       authenticators: [],
       authorizer: {
         authorize({resource}) {
-          asked.push(resource!.subresource);
+          requested.push(resource!.subresource);
           return {decision: 'noOpinion', reason: ''};
         },
       },
@@ -22,7 +22,7 @@ test('a request to an agent takes the right to what its path names, however the 
   );
   const ask = async (url: string) => {
     const request: ApiRequest = {method: 'GET', url, headers: {}, caller: {user: {name: 'u', groups: []}}, remoteAddress: '', signal: new AbortController().signal};
-    return [(await handler(request)).status, ...asked.splice(0)];
+    return [(await handler(request)).status, ...requested.splice(0)];
   };
 
   t.deepEqual(await ask('/metrics/cadvisor?x=/exec'), [403, 'metrics']);

@@ -114,7 +114,7 @@ for (const [version, ask] of bothVersions) {
       arrive = resolve;
     });
     await using server = await serve(answering(request => (arrive(request), new Promise(() => {}))));
-    const asked = ask(server).catch(() => {});
+    const requested = ask(server).catch(() => {});
 
     const {signal} = await arrived;
     t.false(signal.aborted);
@@ -123,7 +123,7 @@ for (const [version, ask] of bothVersions) {
     await aborted;
 
     t.is(signal.reason.message, 'the caller went away');
-    await asked;
+    await requested;
   });
 
   test(`${version}: a handler that breaks its promise becomes an internal error`, async t => {
@@ -206,11 +206,11 @@ test('a body is made once, compressed or not', async t => {
 
 /** A collection of pages of 64 kB, without end unless `count` is given, and how many of them were asked for. */
 const aCollection = (count = Infinity) => {
-  const state = {asked: 0, closed: false};
+  const state = {requested: 0, closed: false};
   const body: PagedBody = {
     kind: 'pages',
     contentType: 'text/plain',
-    next: () => Promise.resolve(state.asked < count ? Buffer.alloc(64 << 10, String(state.asked++ % 10)) : undefined),
+    next: () => Promise.resolve(state.requested < count ? Buffer.alloc(64 << 10, String(state.requested++ % 10)) : undefined),
     object: () => Promise.resolve(undefined),
     close() {
       state.closed = true;
@@ -265,7 +265,7 @@ for (const [version, ask] of bothVersions) {
     await using server = await serve(answering(() => ({status: 200, headers: {}, body})));
     const {status} = await ask(server, {method: 'HEAD'});
 
-    t.deepEqual([status, state], [200, {asked: 0, closed: true}]);
+    t.deepEqual([status, state], [200, {requested: 0, closed: true}]);
   });
 }
 
@@ -283,9 +283,9 @@ test('a reader who takes nothing holds one page, and is cut off when the time of
   await using server = await serve(answering(() => ({status: 200, headers: {}, body, delivery})), {http: {clock, deliveries}});
   const socket = await stalled(server);
   // Until neither side takes any more: the buffers of sockets are full.
-  for (let quiet = 0, pages = 0; quiet < 10; pages = state.asked) {
+  for (let quiet = 0, pages = 0; quiet < 10; pages = state.requested) {
     await sleep(systemClock, 20);
-    quiet = pages === state.asked && deliveries.waitingBytes > 0 ? quiet + 1 : 0;
+    quiet = pages === state.requested && deliveries.waitingBytes > 0 ? quiet + 1 : 0;
   }
   t.is(deliveries.waitingBytes, 64 << 10);
   await clock.advance(59_999);
@@ -371,11 +371,11 @@ test('a reader of a stream that is passed on and who takes nothing counts among 
 
 test('an answer that waits behind another ends with their connection', async t => {
   const {body, state} = aCollection();
-  const asked: ApiRequest[] = [];
-  await using server = await serve(answering(request => (asked.push(request), asked.length === 1 ? new Promise<ApiResponse>(() => {}) : {status: 200, headers: {}, body})));
+  const requested: ApiRequest[] = [];
+  await using server = await serve(answering(request => (requested.push(request), requested.length === 1 ? new Promise<ApiResponse>(() => {}) : {status: 200, headers: {}, body})));
   const socket = await stalled(server, '\r\nGET / HTTP/1.1\r\nHost: x\r\n');
-  await until(() => state.asked > 0);
-  const {signal} = asked[1]!;
+  await until(() => state.requested > 0);
+  const {signal} = requested[1]!;
   t.deepEqual([state.closed, signal.aborted], [false, false]);
   socket.destroy();
   await until(() => state.closed);

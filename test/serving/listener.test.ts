@@ -106,12 +106,12 @@ for (const [version, ask] of bothVersions) {
         return json({});
       }),
     );
-    const asked = ask(server);
+    const outgoing = ask(server);
     await arrived;
     const closing = server.listener.close({graceMs: 10_000});
     answerNow();
 
-    t.is((await asked).status, 200);
+    t.is((await outgoing).status, 200);
     await closing;
 
     const stuck = await serve(answering(() => new Promise(() => {})));
@@ -195,12 +195,12 @@ test('a few of those that come at once begin in each turn of the event loop, and
 
 test('connections that come all at once are all served, and those that leave before their turn harm nobody', async t => {
   await using server = await serve(answering(() => json({})));
-  const asked = Array.from({length: 100}, (_, index) => {
+  const outgoing = Array.from({length: 100}, (_, index) => {
     if (index % 4 === 0) net.connect(server.port, '127.0.0.1').on('connect', function (this: net.Socket) { this.resetAndDestroy(); }).on('error', () => undefined);
     return (index % 2 ? ask1 : ask2)(server);
   });
 
-  t.deepEqual((await Promise.all(asked)).map(({status}) => status), asked.map(() => 200));
+  t.deepEqual((await Promise.all(outgoing)).map(({status}) => status), outgoing.map(() => 200));
 });
 
 test('headers beyond the limit are refused without reaching the handler', async t => {
@@ -276,8 +276,8 @@ test('a listener that closes ends the connection of a watch with the watch, and 
   const watch = aWatch();
   const server = await serve(answering(() => watch.response));
   const agent = new https.Agent({keepAlive: true, ca: server.ca});
-  const asked = https.get({host: '127.0.0.1', port: server.port, agent});
-  const [response] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];
+  const outgoing = https.get({host: '127.0.0.1', port: server.port, agent});
+  const [response] = (await once(outgoing, 'response')) as [import('node:http').IncomingMessage];
   response.resume();
   const unused = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca});
   unused.on('error', () => {});

@@ -77,13 +77,13 @@ test('with many watchers the first event leaves at once and the next wait for th
   const clock = new VirtualClock();
   const box = aBox(clock, {fewWatchers: 1});
   const all = [box.open(), box.open()];
-  const tell = (number: number) => all.forEach(({outbox}) => outbox.event(event(number)));
+  const emit = (number: number) => all.forEach(({outbox}) => outbox.event(event(number)));
 
-  tell(1);
+  emit(1);
   await clock.drain();
-  tell(2);
+  emit(2);
   await clock.advance(10);
-  tell(3);
+  emit(3);
   await clock.advance(14);
   t.deepEqual(all.map(({consumer}) => consumer.writes), [[line(1)], [line(1)]]);
   await clock.advance(1);

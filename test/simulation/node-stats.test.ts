@@ -3,7 +3,7 @@ import type {Pod} from '#src/api/pod.js';
 import {annotate, aPlaneWithNodes, run, type BoundPod, type NodesPlane} from './environment.js';
 
 const aNode = '/api/v1/nodes/plat-node-0/proxy';
-const asked = (plane: NodesPlane, path: string, method = 'GET'): Promise<unknown> => plane.client().request(method, `${aNode}${path}`);
+const fetched = (plane: NodesPlane, path: string, method = 'GET'): Promise<unknown> => plane.client().request(method, `${aNode}${path}`);
 
 const containers: BoundPod['containers'] = [{name: 'app', image: 'nginx', resources: {requests: {cpu: '2', memory: '1Gi'}, limits: {cpu: '4', memory: '2Gi'}}}];
 const behavior = '{usage: {cpu: 50%, memory: 100Mi}}';
@@ -24,7 +24,7 @@ const seriesOf = (text: unknown): string[] => String(text).trimEnd().split('\n')
 test('the agent of a node tells what its pods use, in the form that metrics servers read', async t => {
   await using plane = await measuredPlane();
   const time = plane.clock.now();
-  const text = String(await asked(plane, '/metrics/resource'));
+  const text = String(await fetched(plane, '/metrics/resource'));
 
   t.deepEqual(seriesOf(text), [
     `container_cpu_usage_seconds_total{container="app",namespace="default",pod="pod"} 10 ${time}`,
@@ -44,7 +44,7 @@ test('the agent of a node tells what its pods use, in the form that metrics serv
 
 test('processor time only grows, whatever becomes of the rate', async t => {
   await using plane = await measuredPlane();
-  const spent = async () => Number(/^container_cpu_usage_seconds_total\S* (\S+)/m.exec(String(await asked(plane, '/metrics/resource')))?.[1]);
+  const spent = async () => Number(/^container_cpu_usage_seconds_total\S* (\S+)/m.exec(String(await fetched(plane, '/metrics/resource')))?.[1]);
   t.is(await spent(), 10);
   await annotate(plane, 'pod', {'simulation.plat.io/behavior': '{usage: {cpu: 100m}}'});
   await plane.clock.advance(10_000);
@@ -57,18 +57,18 @@ test('processor time only grows, whatever becomes of the rate', async t => {
 
 test('the summary has what the node and its pods use', async t => {
   await using plane = await measuredPlane();
-  const {node, pods} = (await asked(plane, '/stats/summary')) as {node: Record<string, never>; pods: Record<string, never>[]};
+  const {node, pods} = (await fetched(plane, '/stats/summary')) as {node: Record<string, never>; pods: Record<string, never>[]};
 
   t.like(node, {nodeName: 'plat-node-0', cpu: {usageNanoCores: 1_050_000_000}, memory: {workingSetBytes: 356 * 2 ** 20, availableBytes: 256 * 2 ** 30 - 356 * 2 ** 20}, fs: {capacityBytes: 2 ** 40}});
   t.is(pods.length, 1);
   t.like(pods[0], {podRef: {name: 'pod', namespace: 'default'}, cpu: {usageNanoCores: 1e9}, memory: {workingSetBytes: 100 * 2 ** 20}});
   t.like((pods[0] as unknown as {containers: unknown[]}).containers[0], {name: 'app', cpu: {usageNanoCores: 1e9, usageCoreNanoSeconds: 10e9}, memory: {availableBytes: 2 ** 31 - 100 * 2 ** 20}});
-  t.is(((await asked(plane, '/stats/summary?only_cpu_and_memory=true')) as {node: {fs?: unknown}}).node.fs, undefined);
+  t.is(((await fetched(plane, '/stats/summary?only_cpu_and_memory=true')) as {node: {fs?: unknown}}).node.fs, undefined);
 });
 
 test('containers have the labels by which dashboards and alerts join', async t => {
   await using plane = await measuredPlane();
-  const series = seriesOf(await asked(plane, '/metrics/cadvisor'));
+  const series = seriesOf(await fetched(plane, '/metrics/cadvisor'));
   const of = (name: string) => series.filter(line => line.startsWith(`${name}{`)).map(line => line.replace(/ \d+$/, '').replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'UID').replaceAll(/[0-9a-f]{64}/g, 'ID'));
 
   t.deepEqual(of('container_memory_working_set_bytes'), [
@@ -88,17 +88,17 @@ test('probes are counted by what came of them', async t => {
   const probed: BoundPod['containers'] = [{name: 'app', image: 'nginx', livenessProbe: probe, readinessProbe: probe}];
   await run(plane, {containers: probed, behavior: '{readyAfter: 5s}'});
   await plane.clock.advance(10_100);
-  const counts = seriesOf(await asked(plane, '/metrics/probes')).map(line => /probe_type="(\w+)",result="(\w+)"} (\d+)$/.exec(line)?.slice(1).join(' '));
+  const counts = seriesOf(await fetched(plane, '/metrics/probes')).map(line => /probe_type="(\w+)",result="(\w+)"} (\d+)$/.exec(line)?.slice(1).join(' '));
 
   t.deepEqual(counts, ['Liveness successful 6', 'Readiness successful 3', 'Readiness failed 3']);
 });
 
 test('the agent of a node tells its pods, those that run, its own figures and its configuration', async t => {
   await using plane = await measuredPlane();
-  const names = async (path: string) => ((await asked(plane, path)) as {items: Pod[]}).items.map(({metadata, status}) => `${metadata?.name} ${status?.phase}`);
+  const names = async (path: string) => ((await fetched(plane, path)) as {items: Pod[]}).items.map(({metadata, status}) => `${metadata?.name} ${status?.phase}`);
 
   t.deepEqual([await names('/pods'), await names('/runningpods/')], [['pod Running', 'waiting Pending'], ['pod Running']]);
-  t.deepEqual(seriesOf(await asked(plane, '/metrics')), [
+  t.deepEqual(seriesOf(await fetched(plane, '/metrics')), [
     'platlet_active_pods{static=""} 2',
     'platlet_desired_pods{static=""} 2',
     'platlet_node_name{node="plat-node-0"} 1',
@@ -106,9 +106,9 @@ test('the agent of a node tells its pods, those that run, its own figures and it
     'platlet_running_containers{container_state="exited"} 0',
     'platlet_running_pods 1',
   ]);
-  t.like(await asked(plane, '/configz'), {platletconfig: {port: 10_250, nodeLeaseDurationSeconds: 40, nodeStatusUpdateFrequency: '10s', maxPods: 110}});
-  t.is(await asked(plane, '/healthz/syncloop'), 'ok');
-  for (const path of ['/metrics/none', '/stats/', '/pods/one', '/healthz/none']) await t.throwsAsync(asked(plane, path), {message: /could not find|404/}, path);
+  t.like(await fetched(plane, '/configz'), {platletconfig: {port: 10_250, nodeLeaseDurationSeconds: 40, nodeStatusUpdateFrequency: '10s', maxPods: 110}});
+  t.is(await fetched(plane, '/healthz/syncloop'), 'ok');
+  for (const path of ['/metrics/none', '/stats/', '/pods/one', '/healthz/none']) await t.throwsAsync(fetched(plane, path), {message: /could not find|404/}, path);
 });
 
 /** Runs a command by the path that has no stream; the answer is text, whatever it says of itself. */

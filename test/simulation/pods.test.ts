@@ -234,13 +234,13 @@ test('what waits for a condition of others is ready when that is true', async t 
   const ready = async () => (await podNamed(plane)).status?.conditions?.find(({type}) => type === 'Ready');
   t.like(await ready(), {status: 'False', reason: 'ReadinessGatesNotReady', message: 'corresponding condition of pod readiness gate "example.com/lb" does not exist.'});
 
-  const say = async (status: string) => {
+  const setReady = async (status: string) => {
     await podsOf(plane).patch('pod', 'strategic', {status: {conditions: [{type: 'example.com/lb', status}]}}, {namespace: 'default', subresource: 'status'});
     await clock.advance(1_000);
   };
-  await say('False');
+  await setReady('False');
   t.like(await ready(), {status: 'False', message: 'the status of pod readiness gate "example.com/lb" is not "True", but False'});
-  await say('True');
+  await setReady('True');
   t.like(await ready(), {status: 'True'});
   t.is((await ready())?.reason, undefined);
   t.is(conditionsOf(await podNamed(plane))['example.com/lb'], 'True');

@@ -163,25 +163,25 @@ const following = async ({api}: NodesPlane, query = '') => {
   };
   const {body} = await api.handler(request);
   if (body.kind !== 'stream') throw new Error(`a log was refused: ${JSON.stringify(body)}`);
-  let heard = '';
-  const ended = new Promise<void>(resolve => body.source.on('data', chunk => (heard += String(chunk))).once('close', resolve));
-  return {heard: () => heard, ended, leave: () => body.source.destroy()};
+  let received = '';
+  const ended = new Promise<void>(resolve => body.source.on('data', chunk => (received += String(chunk))).once('close', resolve));
+  return {received: () => received, ended, leave: () => body.source.destroy()};
 };
 
 test('a log that is followed goes on with what is written until the run ends', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
   await after(plane, {restartPolicy: 'Never', behavior: '{runFor: 5s, log: [one, {line: two, after: 3s}, {line: last, after: 5s}, {line: late, after: 6s}]}'}, 1_000);
-  const {heard, ended} = await following(plane);
+  const {received, ended} = await following(plane);
   await clock.advance(2_000);
-  t.is(heard(), 'one\n');
+  t.is(received(), 'one\n');
   await annotate(plane, 'pod', {'simulation.plat.io/log': 'between'});
   await clock.advance(1_000);
-  t.is(heard(), 'one\nbetween\ntwo\n');
+  t.is(received(), 'one\nbetween\ntwo\n');
 
   await clock.advance(2_000);
   await ended;
-  t.is(heard(), 'one\nbetween\ntwo\nlast\n');
+  t.is(received(), 'one\nbetween\ntwo\nlast\n');
 });
 
 test('who follows a log may leave, and is left when the pod goes', async t => {
@@ -195,7 +195,7 @@ test('who follows a log may leave, and is left when the pod goes', async t => {
   await clock.drain();
   await staying.ended;
 
-  t.is(staying.heard(), '');
+  t.is(staying.received(), '');
   await plane.stop();
   t.is(clock.pending, 0);
 });
@@ -207,23 +207,23 @@ interface Typed {
 }
 
 /** Lets something run with streams of its own, and hears what it says. */
-const heardOf = (running: RunCommand, {stdin, tty = false}: Typed = {}) => {
+const receivedFrom = (running: RunCommand, {stdin, tty = false}: Typed = {}) => {
   const [input, out, err] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const leaving = new AbortController();
-  const heard = {stdout: [] as Buffer[], stderr: ''};
-  out.on('data', (chunk: Buffer) => heard.stdout.push(chunk));
-  err.on('data', chunk => (heard.stderr += String(chunk)));
+  const received = {stdout: [] as Buffer[], stderr: ''};
+  out.on('data', (chunk: Buffer) => received.stdout.push(chunk));
+  err.on('data', chunk => (received.stderr += String(chunk)));
   if (stdin !== undefined) input.end(stdin);
   const code = running({stdin: input, stdout: out, stderr: tty ? undefined : err, tty}, leaving.signal);
-  return {input, code, leave: () => leaving.abort(), stdout: () => Buffer.concat(heard.stdout).toString(), bytes: () => Buffer.concat(heard.stdout), stderr: () => heard.stderr};
+  return {input, code, leave: () => leaving.abort(), stdout: () => Buffer.concat(received.stdout).toString(), bytes: () => Buffer.concat(received.stdout), stderr: () => received.stderr};
 };
 
 const agentOf = ({simulation}: NodesPlane) => simulation!.nodeAt('plat-node-0')!.agent!;
 const app = {namespace: 'default', pod: 'pod', container: 'app'};
 
 const exec = async (plane: NodesPlane, command: readonly string[], typed?: Typed): Promise<[code: number, stdout: string, stderr: string]> => {
-  const heard = heardOf(agentOf(plane).exec(app, command), {stdin: '', ...typed});
-  return [await heard.code, heard.stdout(), heard.stderr()];
+  const received = receivedFrom(agentOf(plane).exec(app, command), {stdin: '', ...typed});
+  return [await received.code, received.stdout(), received.stderr()];
 };
 
 const behavior = `{
@@ -271,7 +271,7 @@ test('files go into a container and out of it as archives, of what there is room
   await using plane = await aPlaneWithNodes();
   await after(plane, {behavior}, 1_000);
   await exec(plane, ['sh', '-c', `touch /from/a /from/${long}; echo text > /from/b/c`]);
-  const packed = heardOf(agentOf(plane).exec(app, ['tar', 'cf', '-', '-C', '/', 'from']), {stdin: ''});
+  const packed = receivedFrom(agentOf(plane).exec(app, ['tar', 'cf', '-', '-C', '/', 'from']), {stdin: ''});
   t.is(await packed.code, 0);
   t.deepEqual(await exec(plane, ['tar', '-xmf', '-', '-C', '/to'], {stdin: packed.bytes()}), [0, '', '']);
   t.deepEqual(await exec(plane, ['sh', '-c', `cat /to/from/b/c; test -f /to/from/${long}`]), [0, 'text\n', '']);
@@ -289,7 +289,7 @@ test('a command ends with its container, and with the one who asked', async t =>
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
   await after(plane, {behavior: '{exec: [{command: slow, after: 5s, stdout: done}]}'}, 1_000);
-  const [slow, killed, left] = ['slow', 'sleep infinity', 'cat'].map(command => heardOf(agentOf(plane).exec(app, command.split(' '))));
+  const [slow, killed, left] = ['slow', 'sleep infinity', 'cat'].map(command => receivedFrom(agentOf(plane).exec(app, command.split(' '))));
   await clock.advance(4_999);
   t.is(slow!.stdout(), '');
   await clock.advance(1);
@@ -310,21 +310,21 @@ test('who is attached hears what is written from then on, until the container en
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
   await after(plane, {restartPolicy: 'Never', behavior: '{runFor: 5s, log: [one, {line: two, after: 3s}, {line: three, after: 4s, stream: stderr}]}'}, 1_000);
-  const heard = heardOf(agentOf(plane).attach(app));
+  const received = receivedFrom(agentOf(plane).attach(app));
   await clock.advance(5_000);
 
-  t.deepEqual([await heard.code, heard.stdout(), heard.stderr()], [0, 'two\n', 'three\n']);
+  t.deepEqual([await received.code, received.stdout(), received.stderr()], [0, 'two\n', 'three\n']);
 });
 
 test('who is attached to a container of which no rule speaks is told that it is simulated', async t => {
   await using plane = await aPlaneWithNodes();
   await after(plane, {}, 1_000);
-  const heard = heardOf(agentOf(plane).attach(app));
+  const received = receivedFrom(agentOf(plane).attach(app));
   await plane.clock.drain();
-  heard.leave();
-  await heard.code;
+  received.leave();
+  await received.code;
 
-  t.regex(heard.stdout(), /^container app of pod default\/pod is simulated .*\n$/);
+  t.regex(received.stdout(), /^container app of pod default\/pod is simulated .*\n$/);
 });
 
 test('what is typed to a program that copies it comes back, and is in its log', async t => {
@@ -334,10 +334,10 @@ test('what is typed to a program that copies it comes back, and is in its log', 
   await run(plane, {name: 'shut', restartPolicy: 'Never', containers: [{name: 'app', image: 'busybox', args: ['cat']}]});
   await clock.advance(60_000);
   t.deepEqual([describePod(await podNamed(plane)), describePod(await podNamed(plane, 'shut'))], ['Running: app ready', 'Succeeded: app Completed(0)']);
-  const heard = heardOf(agentOf(plane).attach(app), {stdin: 'typed\nand more'});
+  const received = receivedFrom(agentOf(plane).attach(app), {stdin: 'typed\nand more'});
   await clock.advance(1_000);
 
-  t.deepEqual([await heard.code, heard.stdout()], [0, 'typed\nand more\n']);
+  t.deepEqual([await received.code, received.stdout()], [0, 'typed\nand more\n']);
   t.deepEqual([await logOf(plane), describePod(await podNamed(plane))], ['typed\nand more\n', 'Succeeded: app Completed(0)']);
 });
 
@@ -346,37 +346,37 @@ test('a shell that somebody is attached to ends its container as it is told', as
   const {clock} = plane;
   const container = {name: 'app', image: 'busybox', command: ['sh'], stdin: true, tty: true};
   await after(plane, {restartPolicy: 'Never', containers: [container]}, 1_000);
-  const heard = heardOf(agentOf(plane).attach(app), {stdin: 'echo hi\rexit 3\r', tty: true});
-  await heard.code;
+  const received = receivedFrom(agentOf(plane).attach(app), {stdin: 'echo hi\rexit 3\r', tty: true});
+  await received.code;
   await clock.advance(1_000);
 
-  t.is(heard.stdout(), '/ # echo hi\r\nhi\r\n/ # exit 3\r\n');
+  t.is(received.stdout(), '/ # echo hi\r\nhi\r\n/ # exit 3\r\n');
   t.deepEqual([await logOf(plane), describePod(await podNamed(plane))], ['/ # echo hi\nhi\n/ # exit 3\n', 'Failed: app Error(3)']);
 });
 
 /** What somebody hears who connects to a port of the pod and says this. */
-const answerAt = async (plane: NodesPlane, port: number, said?: string): Promise<string> => {
+const answerAt = async (plane: NodesPlane, port: number, output?: string): Promise<string> => {
   const [near, far] = duplexPair();
   agentOf(plane).listener(app, port)(far);
-  let heard = '';
-  near.on('data', chunk => (heard += String(chunk)));
-  if (said !== undefined) near.end(said);
+  let received = '';
+  near.on('data', chunk => (received += String(chunk)));
+  if (output !== undefined) near.end(output);
   await plane.clock.advance(1_000);
-  return heard;
+  return received;
 };
 
 test('ports answer as rules say, or that nobody listens', async t => {
   await using plane = await aPlaneWithNodes();
   await run(plane, {name: 'slow', behavior: '{pullFor: 1h}'});
   await after(plane, {behavior}, 1_000);
-  const nobody = (port: number) => `pod default/pod is simulated and nothing listens at its port ${port}: what answers is said by "ports" in a simulation rule or in the behavior annotation\n`;
+  const refusalAt = (port: number) => `pod default/pod is simulated and nothing listens at its port ${port}: what answers is said by "ports" in a simulation rule or in the behavior annotation\n`;
 
   t.is(await answerAt(plane, 7, 'there and back'), 'there and back');
   t.is(await answerAt(plane, 13), 'noon');
-  t.is(await answerAt(plane, 5432, '\0startup'), nobody(5432));
-  t.is(await answerAt(plane, 5432), nobody(5432));
+  t.is(await answerAt(plane, 5432, '\0startup'), refusalAt(5432));
+  t.is(await answerAt(plane, 5432), refusalAt(5432));
   t.regex(await answerAt(plane, 80, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'), /^HTTP\/1\.1 201 Created\r\ncontent-type: text\/x\r\ncontent-length: 3\r\n[^]*\r\n\r\npod$/);
-  t.true((await answerAt(plane, 8080, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).endsWith(`\r\n\r\n${nobody(8080)}`));
+  t.true((await answerAt(plane, 8080, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).endsWith(`\r\n\r\n${refusalAt(8080)}`));
   t.throws(() => agentOf(plane).listener(app, 22), {message: 'dial tcp4 127.0.0.1:22: connect: connection refused'});
   t.throws(() => agentOf(plane).listener({...app, pod: 'slow'}, 80), {message: 'pod not found ("default_slow")'});
 });
@@ -407,21 +407,21 @@ const webSocketTo = (plane: NodesPlane, path: string, protocol: string): WebSock
 const portsOf = (plane: NodesPlane): Promise<SpdySession> =>
   new Promise((resolve, reject) => {
     const headers = {connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': 'portforward.k8s.io'};
-    const asked = request({path: '/portForward/default/pod', method: 'POST', headers, createConnection: () => connectionTo(plane)});
-    asked.once('upgrade', (_, socket, head) => resolve(new SpdySession(socket, {side: 'client', head}))).once('error', reject).end();
+    const outgoing = request({path: '/portForward/default/pod', method: 'POST', headers, createConnection: () => connectionTo(plane)});
+    outgoing.once('upgrade', (_, socket, head) => resolve(new SpdySession(socket, {side: 'client', head}))).once('error', reject).end();
   });
 
 /** What comes on each channel until the connection is closed, or `enough` says so. */
-const channelsOf = async (client: WebSocket, isText: boolean, enough: (heard: Record<number, string>) => boolean = () => false): Promise<Record<number, string>> => {
-  const heard: Record<number, string> = {};
+const channelsOf = async (client: WebSocket, isText: boolean, enough: (received: Record<number, string>) => boolean = () => false): Promise<Record<number, string>> => {
+  const received: Record<number, string> = {};
   const closed = once(client, 'close');
   client.on('message', (data: Buffer) => {
     const channel = isText ? data[0]! - 48 : data[0]!;
-    heard[channel] = (heard[channel] ?? '') + (isText ? Buffer.from(data.subarray(1).toString(), 'base64') : data.subarray(1)).toString('latin1');
-    if (enough(heard)) client.close();
+    received[channel] = (received[channel] ?? '') + (isText ? Buffer.from(data.subarray(1).toString(), 'base64') : data.subarray(1)).toString('latin1');
+    if (enough(received)) client.close();
   });
   await closed;
-  return heard;
+  return received;
 };
 
 for (const [protocol, typed, ending] of [
@@ -436,12 +436,12 @@ for (const [protocol, typed, ending] of [
     await after(plane, {behavior: '{exec: [{command: typed, stdout: "said\\n"}]}'}, 1_000);
     const client = webSocketTo(plane, '/exec/default/pod/app?command=sh&input=1&output=1&error=1', protocol);
     client.once('open', () => typed.forEach(each => client.send(each)));
-    const heard = await channelsOf(client, protocol.includes('base64'));
+    const received = await channelsOf(client, protocol.includes('base64'));
 
     t.is(client.protocol, protocol);
-    t.is(heard[1], protocol ? 'said\n' : '');
-    if (typeof ending === 'object') t.regex(heard[3]!, ending);
-    else t.is(heard[3] || undefined, ending);
+    t.is(received[1], protocol ? 'said\n' : '');
+    if (typeof ending === 'object') t.regex(received[3]!, ending);
+    else t.is(received[3] || undefined, ending);
   });
 }
 
@@ -452,9 +452,9 @@ for (const protocol of ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io']) {
     const isText = protocol.includes('base64');
     const client = webSocketTo(plane, '/portForward/default/pod?port=7,22&port=13', protocol);
     client.once('open', () => client.send(isText ? `0${Buffer.from('echoed').toString('base64')}` : Buffer.from('\0echoed')));
-    const heard = await channelsOf(client, isText, ({0: echoed = '', 3: error = '', 4: reply = ''}) => echoed.length === 8 && error.length > 2 && reply.length === 6);
+    const received = await channelsOf(client, isText, ({0: echoed = '', 3: error = '', 4: reply = ''}) => echoed.length === 8 && error.length > 2 && reply.length === 6);
 
-    t.deepEqual(heard, {
+    t.deepEqual(received, {
       0: '\u0007\0echoed', 1: '\u0007\0', 2: '\u0016\0', 4: '\r\0noon', 5: '\r\0',
       3: '\u0016\0error forwarding port 22 to pod default/pod: dial tcp4 127.0.0.1:22: connect: connection refused',
     });
@@ -466,12 +466,12 @@ test('an agent forwards no port for a stream whose stream for errors was given u
   await after(plane, {behavior: '{ports: {13: {reply: noon}}}'}, 1_000);
   const session = await portsOf(plane);
   const open = (streamtype: string, requestid: string) => session.open({streamtype, requestid, port: '13'});
-  const said = async (stream: Readable) => Buffer.concat(await stream.toArray()).toString();
+  const output = async (stream: Readable) => Buffer.concat(await stream.toArray()).toString();
   open('error', '1');
-  t.is(await said(open('data', '1')), 'noon');
+  t.is(await output(open('data', '1')), 'noon');
   open('error', '2').destroy();
-  t.is(await said(open('data', '2')), '');
-  t.is(await said(open('data', '3')), '');
+  t.is(await output(open('data', '2')), '');
+  t.is(await output(open('data', '3')), '');
   session.close();
 });
 
@@ -503,7 +503,7 @@ test('an agent refuses what is not there or makes no sense', async t => {
   for (const [url, status, text] of refusals) {
     const answer = await handler({method: 'GET', url, headers: {}, caller: {user: {name: 'x', groups: []}}, remoteAddress: '', signal: new AbortController().signal});
     const {body} = answer;
-    const said = body.kind === 'bytes' ? body.bytes : body.kind === 'stream' ? (await body.source.toArray()).join('') : body.kind;
-    t.deepEqual([answer.status, String(said)], [status, text], url);
+    const output = body.kind === 'bytes' ? body.bytes : body.kind === 'stream' ? (await body.source.toArray()).join('') : body.kind;
+    t.deepEqual([answer.status, String(output)], [status, text], url);
   }
 });

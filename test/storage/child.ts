@@ -7,7 +7,7 @@ import type {Store} from '#src/storage/store.js';
 const writers = 16;
 const keysEach = 8;
 
-const say = (line: string): void => void writeSync(1, `${line}\n`);
+const print = (line: string): void => void writeSync(1, `${line}\n`);
 
 /** Writes, and says what was acknowledged, until it is killed. */
 const write = async (store: Store, writer: number): Promise<never> => {
@@ -15,9 +15,9 @@ const write = async (store: Store, writer: number): Promise<never> => {
     const key = `/w${writer}/${Math.floor(systemRandom.float() * keysEach)}`;
     const value = `${systemRandom.uuid()}${'x'.repeat(Math.floor(systemRandom.float() * 3000))}`;
     const known = await store.get(key);
-    if (!known) say(`${key} ${await store.create(key, Buffer.from(value))} ${value.slice(0, 36)}`);
-    else if (systemRandom.float() < 0.3) say(`${key} ${await store.delete(key, known.revision)} -`);
-    else say(`${key} ${await store.update(key, Buffer.from(value), known.revision)} ${value.slice(0, 36)}`);
+    if (!known) print(`${key} ${await store.create(key, Buffer.from(value))} ${value.slice(0, 36)}`);
+    else if (systemRandom.float() < 0.3) print(`${key} ${await store.delete(key, known.revision)} -`);
+    else print(`${key} ${await store.update(key, Buffer.from(value), known.revision)} ${value.slice(0, 36)}`);
   }
 };
 
@@ -31,10 +31,10 @@ const compact = async (store: Store): Promise<never> => {
 const [task, directory = '', naming = 'plat'] = process.argv.slice(2);
 try {
   const store = await openEmbeddedStore({directory, naming});
-  say('open');
+  print('open');
   if (task === 'write') await Promise.all([compact(store), ...Array.from({length: writers}, (_, writer) => write(store, writer))]);
   if (task === 'hold') setInterval(() => {}, 1000);
   if (task === 'open') await store.close();
 } catch (error) {
-  say((error as Error).message);
+  print((error as Error).message);
 }

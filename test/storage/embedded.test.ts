@@ -166,8 +166,8 @@ test('a store opened again holds its records, its history and its revision', asy
   t.is((await store.get('/a'))?.value.toString(), '2');
   t.is((await store.range({start: '/', end: '0', revision: 4})).records.length, 2);
   using follower = new Follower(store, {after: 1});
-  await follower.until(({heard}) => heard.length === 4);
-  t.deepEqual(follower.heard.map(brief), ['+/a 2', '~/a 3', '+/b 4', '-/b 5']);
+  await follower.until(({received}) => received.length === 4);
+  t.deepEqual(follower.received.map(brief), ['+/a 2', '~/a 3', '+/b 4', '-/b 5']);
   t.is(await store.create('/b', bytes('2')), 6);
   await store.close();
 });
@@ -282,7 +282,7 @@ test('a store is free as soon as the process that had it open was killed', async
   const directory = fresh();
   const holder = new StoreProcess('hold', directory);
   t.teardown(() => holder.kill());
-  await holder.said(1);
+  await holder.output(1);
   await t.throwsAsync(open(directory), {instanceOf: StoreUnusable, message: /in use by process \d+: stop that one/});
 
   await holder.kill();
@@ -296,7 +296,7 @@ test('of processes that start at once on one directory one gets it', async t => 
 
   const starters = Array.from({length: 4}, () => new StoreProcess('hold', directory));
   t.teardown(() => Promise.all(starters.map(starter => starter.kill())));
-  for (const starter of starters) await starter.said(1);
+  for (const starter of starters) await starter.output(1);
 
   t.is(starters.filter(({lines}) => lines[0] === 'open').length, 1, JSON.stringify(starters.map(({lines}) => lines)));
   for (const starter of starters) await starter.kill();
@@ -327,13 +327,13 @@ const replayed = async (store: Store): Promise<State> => {
   const state: State = new Map(records.map(record => [record.key, record]));
   using follower = new Follower(store, {after});
   await follower.until(({progressed}) => progressed.length > 0);
-  follower.heard.forEach(({key, revision, record, previous}, index) => {
+  follower.received.forEach(({key, revision, record, previous}, index) => {
     if (revision !== after + 1 + index) throw new Error(`history goes from ${after + index} to ${revision}`);
     if (previous?.revision !== state.get(key)?.revision) throw new Error(`revision ${revision} does not follow on what was before`);
     if (record) state.set(key, record);
     else state.delete(key);
   });
-  if (after + follower.heard.length !== newest) throw new Error(`history ends before ${newest}`);
+  if (after + follower.received.length !== newest) throw new Error(`history ends before ${newest}`);
   return state;
 };
 
@@ -344,7 +344,7 @@ test('killed at any moment under load, a store has every acknowledged write and 
   let total = 0;
   for (let round = 0; round < 15; round++) {
     const child = new StoreProcess('write', directory);
-    await child.said(200 + Math.floor(systemRandom.float() * 1500));
+    await child.output(200 + Math.floor(systemRandom.float() * 1500));
     await child.kill();
     t.is(child.lines.shift(), 'open');
     total += child.lines.length;
@@ -379,5 +379,5 @@ test('killed at any moment under load, a store has every acknowledged write and 
 const unchangedSince = async (store: Store, key: string, revision: number): Promise<boolean> => {
   using follower = new Follower(store, {prefix: key, after: Math.max(revision, await store.compacted())});
   await follower.until(({progressed}) => progressed.length > 0);
-  return follower.heard.every(change => change.key !== key);
+  return follower.received.every(change => change.key !== key);
 };

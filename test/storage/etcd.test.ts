@@ -58,11 +58,11 @@ if (hasEtcd) {
     await store.create('/freed', bytes('1'), {lease: short});
     await store.update('/freed', bytes('2'), created + 2);
 
-    await follower.until(({heard}) => heard.length === 5);
+    await follower.until(({received}) => received.length === 5);
 
-    t.is(follower.heard[4]!.key, '/short');
-    t.is(follower.heard[4]!.record, undefined);
-    t.is(follower.heard[4]!.previous?.value.toString(), '1');
+    t.is(follower.received[4]!.key, '/short');
+    t.is(follower.received[4]!.record, undefined);
+    t.is(follower.received[4]!.previous?.value.toString(), '1');
     t.deepEqual((await store.range({start: '/', end: '0'})).records.map(record => record.key), ['/freed', '/long']);
     await t.throwsAsync(store.create('/late', bytes('1'), {lease: short}), {instanceOf: LeaseNotFound});
     await store.close();
@@ -93,7 +93,7 @@ if (hasEtcd) {
     t.true(revision >= created);
     t.is((await other.get('/a'))?.value.toString(), 'mine');
     await t.throwsAsync(other.update('/a', bytes('late'), created), {instanceOf: RevisionMismatch});
-    t.deepEqual(follower.heard.map(change => change.revision), [created, updated]);
+    t.deepEqual(follower.received.map(change => change.revision), [created, updated]);
     await Promise.all([one.close(), other.close()]);
   });
 
@@ -137,7 +137,7 @@ if (hasEtcd) {
     using follower = new Follower(store, {after});
     await follower.until(({progressed}) => progressed.length > 0);
 
-    t.deepEqual(follower.heard.map(({record, previous}) => [previous?.value.toString(), record?.value.toString()]), [['1', '2']]);
+    t.deepEqual(follower.received.map(({record, previous}) => [previous?.value.toString(), record?.value.toString()]), [['1', '2']]);
     await store.close();
   });
 
@@ -149,7 +149,7 @@ if (hasEtcd) {
 
       await store.create(`/${round}`, bytes('1'));
 
-      t.is(follower.heard.length, 1);
+      t.is(follower.received.length, 1);
       await store.close();
     }
   });
@@ -224,19 +224,19 @@ if (hasEtcd) {
     await store.create('/a', bytes('1'));
     await other.create('/b', bytes('1'));
     t.is((await store.get('/b', {near: true}))?.value.toString(), '1');
-    const asked: string[] = [];
+    const requested: string[] = [];
     const call = GrpcChannel.prototype.call;
     GrpcChannel.prototype.call = function (path, ...rest) {
-      asked.push(path);
+      requested.push(path);
       return call.call(this, path, ...rest);
     };
     t.teardown(() => void (GrpcChannel.prototype.call = call));
 
     t.is((await store.get('/a', {near: true}))?.value.toString(), '1');
     t.is((await store.range({start: '/', end: '0', near: true})).records.length, 2);
-    t.deepEqual(asked, []);
+    t.deepEqual(requested, []);
     t.is(await store.get('/c', {near: true}), undefined);
-    t.is(asked.length, 1);
+    t.is(requested.length, 1);
     await Promise.all([store.close(), other.close()]);
   });
 
@@ -252,8 +252,8 @@ if (hasEtcd) {
 
     t.is((await waiting)?.value.toString(), '1');
     await store.create('/b', bytes('1'));
-    await follower.until(({heard}) => heard.length === 2);
-    t.deepEqual(follower.heard.map(change => change.key), ['/a', '/b']);
+    await follower.until(({received}) => received.length === 2);
+    t.deepEqual(follower.received.map(change => change.key), ['/a', '/b']);
     t.deepEqual(follower.endings, []);
     await store.close();
   });
@@ -274,9 +274,9 @@ if (hasEtcd) {
     await other.compact(newest);
     // Time goes on only until the next try: the server's word that history is gone takes real time, in which virtual hours would pass.
     await clock.advance(1000);
-    await follower.until(({heard}) => heard.length === 5);
+    await follower.until(({received}) => received.length === 5);
 
-    t.deepEqual(follower.heard.slice(3).map(({key: name, record, previous}) => [name, previous?.value.toString(), record?.value.toString()]), [['/changed', '1', '3'], ['/gone', '1', undefined]]);
+    t.deepEqual(follower.received.slice(3).map(({key: name, record, previous}) => [name, previous?.value.toString(), record?.value.toString()]), [['/changed', '1', '3'], ['/gone', '1', undefined]]);
     t.deepEqual((await store.range({start: '/', end: '0'})).records.map(record => record.key), ['/changed', '/same']);
     await Promise.all([store.close(), other.close()]);
   });
@@ -320,11 +320,11 @@ test('whoever asks while a question is under way is answered by one that began l
 });
 
 test('a question that fails fails for those who asked it, and the next is asked', async t => {
-  let asked = 0;
+  let requested = 0;
   const barrier = new Barrier(async () => {
-    asked += 1;
-    if (asked === 1) throw new Error('no');
-    return asked;
+    requested += 1;
+    if (requested === 1) throw new Error('no');
+    return requested;
   });
 
   const [first, second] = [barrier.pass(), barrier.pass()];

@@ -35,8 +35,8 @@ test('a commit that fails changes nothing and takes along what was queued behind
   t.is(store.get('/a')?.value.toString(), '1');
   t.is(await store.update('/a', bytes('3'), revision), revision + 1);
   t.is(await store.create('/b', bytes('1')), revision + 2);
-  await follower.until(({heard}) => heard.length === 3);
-  t.deepEqual(follower.heard.map(brief), ['+/a 2', '~/a 3', '+/b 4']);
+  await follower.until(({received}) => received.length === 3);
+  t.deepEqual(follower.received.map(brief), ['+/a 2', '~/a 3', '+/b 4']);
   await store.close();
 });
 

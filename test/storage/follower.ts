@@ -2,7 +2,7 @@ import {endOfPrefix, type Change, type Store, type Watcher} from '#src/storage/s
 
 /** A watcher that writes down all it hears. */
 export class Follower implements Watcher, Disposable {
-  readonly heard: Change[] = [];
+  readonly received: Change[] = [];
   readonly progressed: number[] = [];
   readonly batches: number[] = [];
   readonly endings: (Error | undefined)[] = [];
@@ -15,7 +15,7 @@ export class Follower implements Watcher, Disposable {
 
   changes(batch: readonly Change[]): void {
     this.batches.push(batch.length);
-    this.heard.push(...batch);
+    this.received.push(...batch);
     this.#wake();
   }
 

@@ -5,11 +5,11 @@ import type {Change, Store, StoredRecord} from '#src/storage/store.js';
 export const fromOne = (store: Store, beginning: number): Store => {
   const base = beginning - 1;
   const shown = <T extends StoredRecord | undefined>(record: T): T => record && {...record, revision: record.revision - base, created: record.created - base};
-  const change = (told: Change): Change => ({...told, revision: told.revision - base, record: shown(told.record), previous: shown(told.previous)});
+  const change = (original: Change): Change => ({...original, revision: original.revision - base, record: shown(original.record), previous: shown(original.previous)});
   const compactedOf = (revision: number): number => (revision <= beginning ? 0 : revision - base);
   const failure = (error: unknown): unknown =>
     error instanceof Compacted ? new Compacted(compactedOf(error.compacted)) : error instanceof FutureRevision ? new FutureRevision(error.current - base) : error;
-  const asked = async <T>(act: () => Promise<T> | T): Promise<T> => {
+  const translated = async <T>(act: () => Promise<T> | T): Promise<T> => {
     try {
       return await act();
     } catch (error) {
@@ -18,11 +18,11 @@ export const fromOne = (store: Store, beginning: number): Store => {
   };
   return {
     shared: store.shared,
-    revision: () => asked(async () => (await store.revision()) - base),
-    compacted: () => asked(async () => compactedOf(await store.compacted())),
-    get: (key, options) => asked(async () => shown(await store.get(key, options))),
+    revision: () => translated(async () => (await store.revision()) - base),
+    compacted: () => translated(async () => compactedOf(await store.compacted())),
+    get: (key, options) => translated(async () => shown(await store.get(key, options))),
     range: ({revision, filter, ...rest}) =>
-      asked(async () => {
+      translated(async () => {
         const query = {...rest, filter: filter && {known: (key: string, at: number) => filter.known(key, at - base), passes: (record: StoredRecord) => filter.passes(shown(record)!)}};
         const range = await store.range(revision === undefined ? query : {...query, revision: revision + base});
         return {...range, records: range.records.map(shown), revision: range.revision - base};
@@ -40,7 +40,7 @@ export const fromOne = (store: Store, beginning: number): Store => {
           ended: error => watcher.ended(failure(error) as Error | undefined),
         },
       ),
-    compact: revision => asked(() => store.compact(revision + base)),
+    compact: revision => translated(() => store.compact(revision + base)),
     lease: seconds => store.lease(seconds),
     size: () => store.size(),
     close: () => store.close(),

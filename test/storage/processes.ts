@@ -28,7 +28,7 @@ export class StoreProcess {
   }
 
   /** Resolves once it has said so many lines. */
-  async said(count: number): Promise<void> {
+  async output(count: number): Promise<void> {
     while (this.lines.length < count) await new Promise<void>(resolve => (this.#wake = resolve));
   }
 

@@ -13,9 +13,9 @@ export const lifeSuite = (test: StoreTest): void => {
     await clock.advance(59_999);
     t.is(await store.count('/', '0'), 3);
     await clock.advance(1);
-    await follower.until(({heard}) => heard.length === 5);
+    await follower.until(({received}) => received.length === 5);
 
-    t.deepEqual(follower.heard.slice(3).map(brief).sort(), ['-/a 5', '-/b 6']);
+    t.deepEqual(follower.received.slice(3).map(brief).sort(), ['-/a 5', '-/b 6']);
     t.deepEqual((await store.range({start: '/', end: '0'})).records.map(({key}) => key), ['/c']);
   });
 
@@ -64,7 +64,7 @@ export const lifeSuite = (test: StoreTest): void => {
     t.is(await pending, 2);
     await closing;
     await store.close();
-    t.deepEqual(follower.heard.map(brief), ['+/a 2']);
+    t.deepEqual(follower.received.map(brief), ['+/a 2']);
     t.deepEqual(follower.endings, [undefined]);
     const calls = [
       () => store.get('/a'),

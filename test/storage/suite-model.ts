@@ -93,12 +93,12 @@ const play = async (t: ExecutionContext, {store}: StoreEnvironment, seed: number
     }
   }
   const last = model.states.length - 1;
-  const told = (change: Change): number => change.revision;
+  const reported = (change: Change): number => change.revision;
   for (const {follower, after} of followers) {
-    await follower.until(({heard, progressed}) => (heard.at(-1)?.revision ?? progressed.at(-1) ?? after) >= last || after >= last);
-    t.deepEqual(follower.heard.map(brief), model.changes.slice(Math.max(0, after - 1)));
-    t.true(follower.heard.every((change, i) => i === 0 || told(change) === told(follower.heard[i - 1]!) + 1));
-    for (const {key, revision, record, previous} of follower.heard) {
+    await follower.until(({received, progressed}) => (received.at(-1)?.revision ?? progressed.at(-1) ?? after) >= last || after >= last);
+    t.deepEqual(follower.received.map(brief), model.changes.slice(Math.max(0, after - 1)));
+    t.true(follower.received.every((change, i) => i === 0 || reported(change) === reported(follower.received[i - 1]!) + 1));
+    for (const {key, revision, record, previous} of follower.received) {
       t.is(record?.value.toString(), model.states[revision]!.get(key)?.value);
       t.is(previous?.value.toString(), model.states[revision - 1]!.get(key)?.value);
       t.is(previous?.revision, model.states[revision - 1]!.get(key)?.revision);

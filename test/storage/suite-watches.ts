@@ -15,11 +15,11 @@ export const watchSuite = (test: StoreTest): void => {
     const updated = await store.update('/a', bytes('2'), created);
     await store.delete('/a', updated);
 
-    await follower.until(({heard}) => heard.length === 3);
-    t.deepEqual(follower.heard.map(brief), ['+/a 2', '~/a 3', '-/a 4']);
-    t.deepEqual(follower.heard.map(({record}) => record?.value.toString()), ['1', '2', undefined]);
-    t.deepEqual(follower.heard.map(({previous}) => previous?.value.toString()), [undefined, '1', '2']);
-    t.deepEqual(follower.heard.map(({record}) => record?.created), [2, 2, undefined]);
+    await follower.until(({received}) => received.length === 3);
+    t.deepEqual(follower.received.map(brief), ['+/a 2', '~/a 3', '-/a 4']);
+    t.deepEqual(follower.received.map(({record}) => record?.value.toString()), ['1', '2', undefined]);
+    t.deepEqual(follower.received.map(({previous}) => previous?.value.toString()), [undefined, '1', '2']);
+    t.deepEqual(follower.received.map(({record}) => record?.created), [2, 2, undefined]);
   });
 
   test('a watch from an earlier revision tells history first, then what comes, each once and in order', async (t, {store}) => {
@@ -30,10 +30,10 @@ export const watchSuite = (test: StoreTest): void => {
     using follower = new Follower(store, {after: 100});
 
     await fill(store, 2500, 300);
-    await follower.until(({heard}) => heard.at(-1)?.revision === 2802);
+    await follower.until(({received}) => received.at(-1)?.revision === 2802);
 
-    t.deepEqual(follower.heard.map(({revision}) => revision), Array.from({length: 2702}, (_, i) => 101 + i));
-    t.deepEqual(follower.heard.filter(({key}) => key === '/k700').map(({record}) => record?.value.toString()), ['first', 'again']);
+    t.deepEqual(follower.received.map(({revision}) => revision), Array.from({length: 2702}, (_, i) => 101 + i));
+    t.deepEqual(follower.received.filter(({key}) => key === '/k700').map(({record}) => record?.value.toString()), ['first', 'again']);
   });
 
   test('watches that begin at any moment under load miss nothing and hear nothing twice', async (t, {store}) => {
@@ -49,9 +49,9 @@ export const watchSuite = (test: StoreTest): void => {
     // Who began last may have begun after all of them, and hears of this one only.
     await store.create('/last', bytes('x'));
 
-    for (const follower of followers) await follower.until(({heard}) => heard.at(-1)?.revision === 1002);
-    for (const {heard} of followers) t.deepEqual(heard.map(({revision}) => revision), Array.from({length: heard.length}, (_, i) => 1003 - heard.length + i));
-    t.true(followers.every((follower, i) => i % 2 === 1 || follower.heard.length === 1001));
+    for (const follower of followers) await follower.until(({received}) => received.at(-1)?.revision === 1002);
+    for (const {received} of followers) t.deepEqual(received.map(({revision}) => revision), Array.from({length: received.length}, (_, i) => 1003 - received.length + i));
+    t.true(followers.every((follower, i) => i % 2 === 1 || follower.received.length === 1001));
   });
 
   test('a watch tells only its range', async (t, {store}) => {
@@ -61,18 +61,18 @@ export const watchSuite = (test: StoreTest): void => {
 
     for (const key of ['/a', '/a/b', '/a/b/c', '/a/bc', '/ab']) await store.create(key, bytes('x'));
 
-    t.deepEqual(deep.heard.map(({key}) => key), ['/a/b/c']);
-    t.deepEqual(loose.heard.map(({key}) => key), ['/a/b', '/a/b/c', '/a/bc']);
-    t.deepEqual(one.heard.map(({key}) => key), ['/a/b', '/a/b/c', '/a/bc']);
+    t.deepEqual(deep.received.map(({key}) => key), ['/a/b/c']);
+    t.deepEqual(loose.received.map(({key}) => key), ['/a/b', '/a/b/c', '/a/bc']);
+    t.deepEqual(one.received.map(({key}) => key), ['/a/b', '/a/b/c', '/a/bc']);
   });
 
   test('a watch of one key tells that key alone', async (t, {store}) => {
-    const heard: string[] = [];
-    using _ = store.watch({start: '/a', end: '/a\0', after: 1}, {changes: batch => heard.push(...batch.map(({key}) => key)), ended() {}});
+    const received: string[] = [];
+    using _ = store.watch({start: '/a', end: '/a\0', after: 1}, {changes: batch => received.push(...batch.map(({key}) => key)), ended() {}});
 
     for (const key of ['/a', '/a/b', '/aa']) await store.create(key, bytes('x'));
 
-    t.deepEqual(heard, ['/a']);
+    t.deepEqual(received, ['/a']);
   });
 
   test('a change is told only once it can be read', async (t, {store}) => {
@@ -108,7 +108,7 @@ export const watchSuite = (test: StoreTest): void => {
     await store.create('/b', bytes('1'));
 
     t.is(calls, 1);
-    t.is(other.heard.length, 2);
+    t.is(other.received.length, 2);
   });
 
   test('a watcher that throws is ended with its error and harms nobody else', async (t, {store}) => {
@@ -130,10 +130,10 @@ export const watchSuite = (test: StoreTest): void => {
     using late = new Follower(store, {after: 1});
 
     await store.create('/b', bytes('1'));
-    await late.until(({heard}) => heard.length === 2);
+    await late.until(({received}) => received.length === 2);
 
     t.deepEqual(endings, [fault, fault]);
-    t.is(healthy.heard.length, 2);
+    t.is(healthy.received.length, 2);
   });
 
   test('a watcher may write and watch while it hears', async (t, {store}) => {
@@ -148,8 +148,8 @@ export const watchSuite = (test: StoreTest): void => {
 
     await store.create('/a', bytes('1'));
 
-    await inner[0]!.until(({heard}) => heard.length === 2);
-    t.deepEqual(inner[0]!.heard.map(brief), ['+/a 2', '+/made 3']);
+    await inner[0]!.until(({received}) => received.length === 2);
+    t.deepEqual(inner[0]!.received.map(brief), ['+/a 2', '+/made 3']);
   });
 
   test('a watch from compacted history ends saying so', async (t, {store}) => {
@@ -158,9 +158,9 @@ export const watchSuite = (test: StoreTest): void => {
 
     using late = new Follower(store, {after: 5});
     using timely = new Follower(store, {after: 6});
-    await timely.until(({heard}) => heard.length === 5);
+    await timely.until(({received}) => received.length === 5);
 
-    t.deepEqual(late.heard, []);
+    t.deepEqual(late.received, []);
     t.true(late.endings[0] instanceof Compacted);
     t.is((late.endings[0] as Compacted).compacted, 6);
     t.deepEqual(timely.endings, []);
@@ -174,12 +174,12 @@ export const watchSuite = (test: StoreTest): void => {
 
     await fill(store, 5000, 100);
     await compaction;
-    for (const follower of late) await follower.until(({heard, endings}) => endings.length > 0 || heard.at(-1)?.revision === 5101);
+    for (const follower of late) await follower.until(({received, endings}) => endings.length > 0 || received.at(-1)?.revision === 5101);
 
-    t.is(live.heard.length, 5100);
-    late.forEach(({heard, endings}, i) => {
-      t.deepEqual(heard.map(({revision}) => revision), Array.from({length: heard.length}, (_, j) => 2 + i * 500 + j));
-      t.true(heard.at(-1)?.revision === 5101 || endings[0] instanceof Compacted);
+    t.is(live.received.length, 5100);
+    late.forEach(({received, endings}, i) => {
+      t.deepEqual(received.map(({revision}) => revision), Array.from({length: received.length}, (_, j) => 2 + i * 500 + j));
+      t.true(received.at(-1)?.revision === 5101 || endings[0] instanceof Compacted);
     });
   });
 
@@ -201,16 +201,16 @@ export const watchSuite = (test: StoreTest): void => {
 
     for (const key of ['/a', '/b', '/c', '/d']) await store.create(key, bytes('x'));
 
-    t.deepEqual(follower.heard.map(brief), ['+/d 5']);
+    t.deepEqual(follower.received.map(brief), ['+/d 5']);
   });
 
   test('a thousand watchers of one range each hear everything', async (t, {store}) => {
     const followers = Array.from({length: 1000}, () => new Follower(store, {prefix: '/k', after: 1}));
 
     await fill(store, 0, 20);
-    await followers.at(-1)!.until(({heard}) => heard.length === 20);
+    await followers.at(-1)!.until(({received}) => received.length === 20);
 
-    t.true(followers.every(({heard}) => heard.length === 20));
+    t.true(followers.every(({received}) => received.length === 20));
     for (const follower of followers) follower[Symbol.dispose]();
   });
 };

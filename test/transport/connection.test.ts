@@ -102,10 +102,10 @@ test('a server that cannot be reached or trusted is told in one line', async t =
   await using server = await serve(answering(() => json({})));
   const strangers = await serve(answering(() => json({})));
   await strangers.listener.close();
-  await using nobody = await connect({...settingsFor(strangers), server: strangers.url}, {clock: systemClock});
+  await using unreachable = await connect({...settingsFor(strangers), server: strangers.url}, {clock: systemClock});
   await using mistrusting = await connect({...settingsFor(server), trust: {ca: {data: strangers.ca}}}, {clock: systemClock});
 
-  await t.throwsAsync(nobody.send({...get, path: '/api?x=1'}), {message: `GET ${strangers.url}/api: connection refused`});
+  await t.throwsAsync(unreachable.send({...get, path: '/api?x=1'}), {message: `GET ${strangers.url}/api: connection refused`});
   await t.throwsAsync(mistrusting.send(get), {message: /^GET .*\/: .*(certificate|signature)/});
 });
 

@@ -38,9 +38,9 @@ test('messages are whole however their bytes are chopped up', t => {
 
   for (const size of [1, 2, 5, 7, 999, wire.length]) {
     const frames = new Frames();
-    const heard: Buffer[] = [];
-    for (let at = 0; at < wire.length; at += size) heard.push(...frames.push(wire.subarray(at, at + size)));
-    t.deepEqual(heard, messages);
+    const received: Buffer[] = [];
+    for (let at = 0; at < wire.length; at += size) received.push(...frames.push(wire.subarray(at, at + size)));
+    t.deepEqual(received, messages);
   }
   t.throws(() => new Frames().push(Buffer.of(1, 0, 0, 0, 0)), {message: /compressed/});
 });

@@ -80,14 +80,14 @@ test('a program may print a client certificate', async t => {
 test('a program is told of the cluster where it asks for that, and gets arguments and environment', async t => {
   await using server = await serve(answering(() => json({})));
   const script = `printf %s "$KUBERNETES_EXEC_INFO" > "$1"; printf %s "$GREETING" > "$1.env"; ${printing({token: 'a'})}`;
-  const told = join(await mkdtemp(join(tmpdir(), 'plat-plugin-')), 'info');
-  const file = await aFile(server, exec({provideClusterInfo: true, args: [told], env: [{name: 'GREETING', value: 'hello'}]}), script);
+  const reported = join(await mkdtemp(join(tmpdir(), 'plat-plugin-')), 'info');
+  const file = await aFile(server, exec({provideClusterInfo: true, args: [reported], env: [{name: 'GREETING', value: 'hello'}]}), script);
   await using connection = await connect(await loadSettings({file, env: {}}), {clock: new VirtualClock()});
   await connection.send(get);
 
   const cluster = {server: server.url, 'certificate-authority-data': Buffer.from(server.ca).toString('base64'), config: {audience: 'x'}};
-  t.deepEqual(JSON.parse(await readFile(told, 'utf8')), {kind: 'ExecCredential', apiVersion, spec: {cluster, interactive: false}});
-  t.is(await readFile(`${told}.env`, 'utf8'), 'hello');
+  t.deepEqual(JSON.parse(await readFile(reported, 'utf8')), {kind: 'ExecCredential', apiVersion, spec: {cluster, interactive: false}});
+  t.is(await readFile(`${reported}.env`, 'utf8'), 'hello');
 });
 
 const refusals: readonly (readonly [string, object, string, string])[] = [
@@ -139,14 +139,14 @@ const idToken = (exp: number): string => ['{}', JSON.stringify({exp}), 'signatur
 test('a user of an OpenID Connect provider is proved by the token there is, then by fresh ones', async t => {
   const clock = new VirtualClock();
   const [first, second, third] = [60, 3600, 7200].map(seconds => idToken(Math.floor(clock.now() / 1000) + seconds)) as [string, string, string];
-  const asked: string[] = [];
+  const requested: string[] = [];
   const seen: ApiRequest[] = [];
   await using server = await serve(
     answering(request => {
       if (request.url.startsWith('/.well-known')) return json({token_endpoint: `${server.url}/token`});
       if (request.url !== '/token') return seen.push(request), json({}, request.headers['authorization'] === `Bearer ${second}` ? 401 : 200);
-      asked.push(`${request.method} ${String(request.headers['authorization'])} ${String(request.headers['content-type'])}`);
-      return json(asked.length === 1 ? {id_token: second, refresh_token: 'next'} : {id_token: third});
+      requested.push(`${request.method} ${String(request.headers['authorization'])} ${String(request.headers['content-type'])}`);
+      return json(requested.length === 1 ? {id_token: second, refresh_token: 'next'} : {id_token: third});
     }),
   );
   const config = {'idp-issuer-url': server.url, 'client-id': 'me', 'client-secret': 's', 'id-token': first, 'refresh-token': 'r', 'idp-certificate-authority-data': Buffer.from(server.ca).toString('base64')};
@@ -158,7 +158,7 @@ test('a user of an OpenID Connect provider is proved by the token there is, then
   t.is((await connection.send(get)).status, 200);
 
   t.deepEqual(authorizations(seen), [first, second, third].map(token => `Bearer ${token}`));
-  t.is(asked[0], `POST Basic ${Buffer.from('me:s').toString('base64')} application/x-www-form-urlencoded`);
+  t.is(requested[0], `POST Basic ${Buffer.from('me:s').toString('base64')} application/x-www-form-urlencoded`);
 });
 
 for (const [provider, message] of [

@@ -67,15 +67,15 @@ test('bodies go through while they are written, both ways at once', async t => {
     request.on('data', (chunk: Buffer) => response.write(`>${chunk.toString()}`)).on('end', () => response.end());
   });
   await using server = await relaying(backend);
-  const asked = https.request({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, method: 'POST', headers: {'transfer-encoding': 'chunked'}});
-  asked.flushHeaders();
+  const outgoing = https.request({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, method: 'POST', headers: {'transfer-encoding': 'chunked'}});
+  outgoing.flushHeaders();
 
-  const [answer] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];
-  asked.write('one');
+  const [answer] = (await once(outgoing, 'response')) as [import('node:http').IncomingMessage];
+  outgoing.write('one');
   const [first] = (await once(answer, 'data')) as [Buffer];
-  asked.write('two');
+  outgoing.write('two');
   const [second] = (await once(answer, 'data')) as [Buffer];
-  asked.end();
+  outgoing.end();
   await once(answer, 'end');
 
   t.deepEqual([first.toString(), second.toString()], ['>one', '>two']);
@@ -92,11 +92,11 @@ test('a caller who leaves ends the call of the backend, and a backend that break
     else response.once('close', left);
   });
   await using server = await relaying(backend);
-  const asked = https.request({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false}).on('error', () => {}).end();
+  const outgoing = https.request({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false}).on('error', () => {}).end();
 
-  const [answer] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];
+  const [answer] = (await once(outgoing, 'response')) as [import('node:http').IncomingMessage];
   await once(answer, 'data');
-  asked.destroy();
+  outgoing.destroy();
   await leaving;
   await t.throwsAsync(ask1(server, {path: '/broken'}), {code: 'ECONNRESET'});
 });
@@ -119,17 +119,17 @@ test('a backend is held to its certificate, and learns who calls', async t => {
   await using backend = await aBackend((request, response) => response.end(String((request.socket as import('node:tls').TLSSocket).getPeerCertificate().subject?.CN)), {tls: true});
   const {aPair, anAuthority} = await import('#test/serving/credentials.js');
   const {cert, key} = await aPair(await anAuthority(), {commonName: 'caller'}, 'client auth');
-  const told = async (tls: Backend['tls']) => {
+  const reported = async (tls: Backend['tls']) => {
     await using server = await relaying(backend, {to: to(backend, {tls})});
     const {status, body} = await ask1(server);
     return status === 200 ? body.toString() : messageOf(body);
   };
   const {ca} = backend;
 
-  t.is(await told({ca, pair: {cert, key}}), 'caller');
-  t.is(await told({insecure: true}), 'undefined');
-  t.is(await told({}), 'tls: failed to verify certificate: x509: certificate signed by unknown authority');
-  t.regex(await told({ca, serverName: 'other.example'}), /^tls: failed to verify certificate: x509: certificate is valid for .+, not other\.example$/);
+  t.is(await reported({ca, pair: {cert, key}}), 'caller');
+  t.is(await reported({insecure: true}), 'undefined');
+  t.is(await reported({}), 'tls: failed to verify certificate: x509: certificate signed by unknown authority');
+  t.regex(await reported({ca, serverName: 'other.example'}), /^tls: failed to verify certificate: x509: certificate is valid for .+, not other\.example$/);
 });
 
 test('who is not reached, hangs up, talks nonsense or too much is told of in words', async t => {
@@ -141,14 +141,14 @@ test('who is not reached, hangs up, talks nonsense or too much is told of in wor
   await using server = await relaying(backend);
   const {port} = backend;
   await using secure = await relaying(backend, {to: {scheme: 'https', host: '127.0.0.1', port}});
-  await using nobody = await relaying(backend, {to: {scheme: 'http', host: '127.0.0.1', port: '1'}});
-  const told = async (from: typeof server, path: string) => messageOf((await ask1(from, {path})).body);
+  await using unreachable = await relaying(backend, {to: {scheme: 'http', host: '127.0.0.1', port: '1'}});
+  const reported = async (from: typeof server, path: string) => messageOf((await ask1(from, {path})).body);
 
-  t.is(await told(nobody, '/'), 'dial tcp 127.0.0.1:1: connect: connection refused');
-  t.is(await told(server, '/hangup'), 'EOF');
-  t.regex(await told(server, '/nonsense'), /^malformed HTTP response/);
-  t.is(await told(server, '/large'), 'net/http: server response headers exceeded the limit; aborted');
-  t.is(await told(secure, '/'), 'http: server gave HTTP response to HTTPS client');
+  t.is(await reported(unreachable, '/'), 'dial tcp 127.0.0.1:1: connect: connection refused');
+  t.is(await reported(server, '/hangup'), 'EOF');
+  t.regex(await reported(server, '/nonsense'), /^malformed HTTP response/);
+  t.is(await reported(server, '/large'), 'net/http: server response headers exceeded the limit; aborted');
+  t.is(await reported(secure, '/'), 'http: server gave HTTP response to HTTPS client');
 });
 
 /** Speaks to a server by a raw request for another protocol. */
@@ -277,13 +277,13 @@ for (const [version, ask] of bothVersions) {
       void request.toArray().then(chunks => response.end(`${length} ${encoding} ${Buffer.concat(chunks as Buffer[]).toString()}`));
     });
     await using server = await relaying(backend);
-    const told = async (question: Parameters<typeof ask>[1]) => (await ask(server, question)).body.toString();
+    const reported = async (question: Parameters<typeof ask>[1]) => (await ask(server, question)).body.toString();
 
-    t.is(await told({body: 'of a GET', headers: {'content-length': '8'}}), '8 undefined of a GET');
-    t.is(await told({method: 'POST', body: 'of a POST', headers: {'content-length': '9'}}), '9 undefined of a POST');
-    t.is(await told({method: 'DELETE'}), 'undefined undefined ');
-    t.is(await told({method: 'PUT', body: '', headers: {'content-length': '0'}}), '0 undefined ');
-    t.is(await told({}), 'undefined undefined ');
+    t.is(await reported({body: 'of a GET', headers: {'content-length': '8'}}), '8 undefined of a GET');
+    t.is(await reported({method: 'POST', body: 'of a POST', headers: {'content-length': '9'}}), '9 undefined of a POST');
+    t.is(await reported({method: 'DELETE'}), 'undefined undefined ');
+    t.is(await reported({method: 'PUT', body: '', headers: {'content-length': '0'}}), '0 undefined ');
+    t.is(await reported({}), 'undefined undefined ');
   });
 }
 
@@ -304,11 +304,11 @@ test('an answer that comes before the body is through is given', async t => {
     response.writeHead(413).end('too much');
   });
   await using server = await relaying(backend);
-  const asked = https.request({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, method: 'POST', headers: {'transfer-encoding': 'chunked'}}).on('error', () => {});
-  asked.write(Buffer.alloc(1 << 20));
+  const outgoing = https.request({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, method: 'POST', headers: {'transfer-encoding': 'chunked'}}).on('error', () => {});
+  outgoing.write(Buffer.alloc(1 << 20));
 
-  const [answer] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];
-  asked.destroy();
+  const [answer] = (await once(outgoing, 'response')) as [import('node:http').IncomingMessage];
+  outgoing.destroy();
 
   t.is(answer.statusCode, 413);
 });
@@ -355,10 +355,10 @@ test('a client over HTTP/2 who is still sending when the answer is whole need no
   const session = http2.connect(server.url, {ca: server.ca});
   const stream = session.request({':method': 'POST', ':path': '/'}, {endStream: false});
   stream.write('begun');
-  const heard: Buffer[] = [];
-  stream.on('data', (chunk: Buffer) => heard.push(chunk));
+  const received: Buffer[] = [];
+  stream.on('data', (chunk: Buffer) => received.push(chunk));
   await once(stream, 'close');
   session.destroy();
 
-  t.deepEqual([Buffer.concat(heard).toString(), stream.rstCode], ['too much', http2.constants.NGHTTP2_NO_ERROR]);
+  t.deepEqual([Buffer.concat(received).toString(), stream.rstCode], ['too much', http2.constants.NGHTTP2_NO_ERROR]);
 });

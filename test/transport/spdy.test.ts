@@ -111,11 +111,11 @@ test('a large amount goes through whole, also to a peer who grants windows', asy
 
 test('a peer is granted what has been read, and its other frames are answered while it waits', async t => {
   let reader: SpdyStream | undefined;
-  const {say, until, socket} = await aRawPeer('server', stream => (reader = stream));
+  const {send, until, socket} = await aRawPeer('server', stream => (reader = stream));
   const piece = Buffer.alloc(16 << 10);
-  say({kind: 'open', id: 1, headers: {}, fin: false, unidirectional: false});
-  for (let sent = 0; sent < heldBytes; sent += piece.length) say({kind: 'data', id: 1, bytes: piece, fin: false});
-  say({kind: 'ping', id: 1});
+  send({kind: 'open', id: 1, headers: {}, fin: false, unidirectional: false});
+  for (let sent = 0; sent < heldBytes; sent += piece.length) send({kind: 'data', id: 1, bytes: piece, fin: false});
+  send({kind: 'ping', id: 1});
   const before = await until('800300060000000400000001');
   const held = reader!.readableLength;
   reader!.read(piece.length);
@@ -152,7 +152,7 @@ const aRawPeer = async (side: 'client' | 'server', onStream: (stream: SpdyStream
   return {
     session: new SpdySession(one, {side, onStream, maxStreams: 2}),
     socket: other,
-    say: (frame: Frame) => void other.write(write(frame)),
+    send: (frame: Frame) => void other.write(write(frame)),
     /** Waits for certain bytes, and gives all that came. */
     async until(hex: string): Promise<string> {
       for (;;) {
@@ -162,7 +162,7 @@ const aRawPeer = async (side: 'client' | 'server', onStream: (stream: SpdyStream
       }
     },
     /** Waits until so many bytes came. */
-    async heard(bytes: number): Promise<Buffer> {
+    async receivedBytes(bytes: number): Promise<Buffer> {
       for (;;) {
         const all = Buffer.concat(received);
         if (all.length >= bytes) return all;
@@ -173,13 +173,13 @@ const aRawPeer = async (side: 'client' | 'server', onStream: (stream: SpdyStream
 };
 
 test('what is written is sent also where the peer ends its half before all of it is', async t => {
-  const {say, heard, socket} = await aRawPeer('server', stream => void stream.resume().end('x'.repeat(100)));
-  say({kind: 'settings', initialWindow: 60});
-  say({kind: 'open', id: 1, headers: {}, fin: true, unidirectional: false});
-  say({kind: 'ping', id: 1});
-  const before = await heard(100 + 12);
-  say({kind: 'window', id: 1, delta: 100});
-  const all = await heard(before.length + 40 + 8);
+  const {send, receivedBytes, socket} = await aRawPeer('server', stream => void stream.resume().end('x'.repeat(100)));
+  send({kind: 'settings', initialWindow: 60});
+  send({kind: 'open', id: 1, headers: {}, fin: true, unidirectional: false});
+  send({kind: 'ping', id: 1});
+  const before = await receivedBytes(100 + 12);
+  send({kind: 'window', id: 1, delta: 100});
+  const all = await receivedBytes(before.length + 40 + 8);
 
   t.true(before.toString('latin1').includes('x'.repeat(60)));
   t.true(all.subarray(before.length).toString('latin1').includes('x'.repeat(40)));
@@ -187,20 +187,20 @@ test('what is written is sent also where the peer ends its half before all of it
 });
 
 test('windows of a peer who grants them are heeded', async t => {
-  const {session, say, heard, socket} = await aRawPeer('client');
-  say({kind: 'settings', initialWindow: 10});
-  say({kind: 'ping', id: 2});
-  await heard(20 + 12);
+  const {session, send, receivedBytes, socket} = await aRawPeer('client');
+  send({kind: 'settings', initialWindow: 10});
+  send({kind: 'ping', id: 2});
+  await receivedBytes(20 + 12);
   const stream = session.open({});
   stream.write(Buffer.alloc(100, 'x'));
-  const opening = (await heard(20 + 12 + 13)).length;
-  say({kind: 'reply', id: 1, headers: {}, fin: false});
+  const opening = (await receivedBytes(20 + 12 + 13)).length;
+  send({kind: 'reply', id: 1, headers: {}, fin: false});
 
-  const first = await heard(opening + 18);
-  say({kind: 'ping', id: 4});
-  const silent = await heard(first.length + 12);
-  say({kind: 'window', id: 1, delta: 5});
-  const second = await heard(silent.length + 13);
+  const first = await receivedBytes(opening + 18);
+  send({kind: 'ping', id: 4});
+  const silent = await receivedBytes(first.length + 12);
+  send({kind: 'window', id: 1, delta: 5});
+  const second = await receivedBytes(silent.length + 13);
 
   t.is(first.length, opening + 18);
   t.is(second.length, silent.length + 13);
@@ -209,13 +209,13 @@ test('windows of a peer who grants them are heeded', async t => {
 
 test('pings are answered, and streams are refused that are too many, out of turn or not wanted', async t => {
   const streams: SpdyStream[] = [];
-  const {say, until, socket} = await aRawPeer('server', stream => void streams.push(stream));
-  const open = (id: number) => say({kind: 'open', id, headers: {}, fin: false, unidirectional: false});
-  say({kind: 'ping', id: 7});
+  const {send, until, socket} = await aRawPeer('server', stream => void streams.push(stream));
+  const open = (id: number) => send({kind: 'open', id, headers: {}, fin: false, unidirectional: false});
+  send({kind: 'ping', id: 7});
   await until('800300060000000400000007');
 
   for (const id of [1, 3, 5, 3, 4]) open(id);
-  say({kind: 'ping', id: 9});
+  send({kind: 'ping', id: 9});
   while (streams.length < 2) await new Promise(setImmediate);
   const all = await until('800300060000000400000009');
 
@@ -316,14 +316,14 @@ test('a connection that ends takes its streams with it, and a goodbye lets them 
 });
 
 test('what came before a stream was reset can still be read', async t => {
-  const {session, say, heard, socket} = await aRawPeer('client');
+  const {session, send, receivedBytes, socket} = await aRawPeer('client');
   const stream = session.open({});
-  await heard(20 + 13);
-  say({kind: 'reply', id: 1, headers: {}, fin: false});
-  say({kind: 'data', id: 1, bytes: Buffer.from('said before'), fin: false});
-  say({kind: 'reset', id: 1, status: 5});
-  say({kind: 'ping', id: 2});
-  await heard(20 + 13 + 12);
+  await receivedBytes(20 + 13);
+  send({kind: 'reply', id: 1, headers: {}, fin: false});
+  send({kind: 'data', id: 1, bytes: Buffer.from('said before'), fin: false});
+  send({kind: 'reset', id: 1, status: 5});
+  send({kind: 'ping', id: 2});
+  await receivedBytes(20 + 13 + 12);
 
   t.is(await textOf(stream), 'said before');
   t.is(stream.lost, undefined);

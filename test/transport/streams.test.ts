@@ -56,8 +56,8 @@ test('streams are probed over HTTP/2 alone', async t => {
     await server.listener.close();
     if (!disableHttp2) await untilTrue(() => server.listener.connections === 0);
   }
-  await using nobody = await connect({server: 'https://127.0.0.1:1', trust: {}, identity: {}, source: 'test'}, {clock: systemClock});
-  await t.throwsAsync(nobody.isProbed(), {message: 'https://127.0.0.1:1: connection refused'});
+  await using unreachable = await connect({server: 'https://127.0.0.1:1', trust: {}, identity: {}, source: 'test'}, {clock: systemClock});
+  await t.throwsAsync(unreachable.isProbed(), {message: 'https://127.0.0.1:1: connection refused'});
 });
 
 test('a server without HTTP/2 streams all the same', async t => {

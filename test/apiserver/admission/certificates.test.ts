@@ -8,7 +8,7 @@ import {createPlugins} from '#src/apiserver/admission/plugins.js';
 import {generatePrivateKey} from '#src/pki/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import type {Attributes, Authorizer} from '#src/api/authorization.js';
-import {refusal, startWorld, words} from '#test/resources/world.js';
+import {refusal, startEnvironment, words} from '#test/resources/environment.js';
 import {aPluginContext} from './context.js';
 
 const key = await generatePrivateKey();
@@ -18,23 +18,23 @@ const aRequest = (signerName = 'example.com/signer', request = requestFor()): Ce
 
 /** Allows everything but signers, and those only by what is listed: `verb name`. Remembers what it was asked. */
 const signersOnly = (...allowed: string[]) => {
-  const asked: Attributes[] = [];
+  const requested: Attributes[] = [];
   const authorizer: Authorizer = {
     authorize(attributes) {
       if (attributes.resource?.resource !== 'signers') return {decision: 'allow'};
-      asked.push(attributes);
+      requested.push(attributes);
       return {decision: allowed.includes(`${attributes.verb} ${attributes.resource.name}`) ? 'allow' : 'deny'};
     },
   };
-  return {authorizer, asked};
+  return {authorizer, requested};
 };
 
 const start = async (...allowed: string[]) => {
-  const {authorizer, asked} = signersOnly(...allowed);
+  const {authorizer, requested} = signersOnly(...allowed);
   const context = aPluginContext({authorizer});
   const {plugins} = createPlugins({enable: [], disable: ['NamespaceLifecycle']}, context);
-  const world = await startWorld({admission: () => plugins});
-  return {...world, asked, csrs: world.of(kinds.certificateSigningRequests)};
+  const env = await startEnvironment({admission: () => plugins});
+  return {...env, requested, csrs: env.of(kinds.certificateSigningRequests)};
 };
 
 const approved = {type: 'Approved', status: 'True'};
@@ -46,14 +46,14 @@ test('approving takes the verb approve on the signer or its domain', async t => 
     const made = await csrs.create(aRequest());
     await t.notThrowsAsync(csrs.update({...made, status: {conditions: [approved]}}, {subresource: 'approval'}));
   }
-  const {csrs, asked} = await start('sign example.com/signer', 'approve example.com');
+  const {csrs, requested} = await start('sign example.com/signer', 'approve example.com');
   const made = await csrs.create(aRequest());
   const refused = await refusal(csrs.update({...made, status: {conditions: [approved]}}, {subresource: 'approval'}));
 
   t.is(refused.code, 403);
   t.is(refused.message, 'certificatesigningrequests.certificates.plat.io "req" is forbidden: user not permitted to approve requests with signerName "example.com/signer"');
   t.deepEqual(
-    asked.map(({verb, resource}) => [verb, resource?.group, resource?.version, resource?.name]),
+    requested.map(({verb, resource}) => [verb, resource?.group, resource?.version, resource?.name]),
     [
       ['approve', 'certificates.plat.io', '*', 'example.com/signer'],
       ['approve', 'certificates.plat.io', '*', 'example.com/*'],

@@ -5,7 +5,7 @@ import type {Pod, Toleration} from '#src/api/pod.js';
 import {readPluginTexts} from '#src/apiserver/admission/configuration/file.js';
 import {readPluginSettings} from '#src/apiserver/admission/configuration/settings.js';
 import {createPlugins} from '#src/apiserver/admission/plugins.js';
-import {refusal, jane} from '#test/resources/world.js';
+import {refusal, jane} from '#test/resources/environment.js';
 import {aPluginContext, aPod, namespace, startWith} from './context.js';
 
 /** What plugins are told by files that lie at their paths. */
@@ -21,7 +21,7 @@ const settingsIn = (files: Readonly<Record<string, string>>, name: NamingName = 
 
 const head = 'kind: AdmissionConfiguration\napiVersion: apiserver.config.plat.io/v1\n';
 /** A file that tells one plugin something, as YAML in one line. */
-const told = (plugin: string, configuration: string) => settingsIn({'/etc/admission.yaml': `${head}plugins: [{name: ${plugin}, configuration: ${configuration}}]`});
+const configured = (plugin: string, configuration: string) => settingsIn({'/etc/admission.yaml': `${head}plugins: [{name: ${plugin}, configuration: ${configuration}}]`});
 const limits = (text: string): string => `{kind: Configuration, apiVersion: eventratelimit.admission.plat.io/v1alpha1, limits: [${text}]}`;
 const security = (text: string): string => `{kind: PodSecurityConfiguration, apiVersion: pod-security.admission.config.plat.io/v1, ${text}}`;
 const tolerated = (text: string): string => `{kind: Configuration, apiVersion: podtolerationrestriction.admission.plat.io/v1alpha1, ${text}}`;
@@ -48,15 +48,15 @@ test('resources are limited to quotas under each name of the kind', t => {
   const scoped = 'limitedResources: [{resource: pods, matchScopes: [{scopeName: PriorityClass, operator: In, values: [high]}]}]';
   const wanted = [{resource: 'pods', matchScopes: [{scopeName: 'PriorityClass', operator: 'In', values: ['high']}]}];
 
-  t.deepEqual(told('ResourceQuota', `{kind: ResourceQuotaConfiguration, apiVersion: apiserver.config.plat.io/v1, ${scoped}}`).limitedResources, wanted);
-  t.deepEqual(told('ResourceQuota', `{kind: Configuration, apiVersion: resourcequota.admission.plat.io/v1beta1, ${scoped}}`).limitedResources, wanted);
+  t.deepEqual(configured('ResourceQuota', `{kind: ResourceQuotaConfiguration, apiVersion: apiserver.config.plat.io/v1, ${scoped}}`).limitedResources, wanted);
+  t.deepEqual(configured('ResourceQuota', `{kind: Configuration, apiVersion: resourcequota.admission.plat.io/v1beta1, ${scoped}}`).limitedResources, wanted);
 });
 
 test('the plugins that ask webhooks are told whom to be taken for, under each name of the kind', t => {
   const wanted = {kubeConfigFile: '/etc/users.yaml'};
 
-  t.deepEqual(told('MutatingAdmissionWebhook', '{kind: WebhookAdmissionConfiguration, apiVersion: apiserver.config.plat.io/v1, kubeConfigFile: /etc/users.yaml}').mutatingWebhooks, wanted);
-  t.deepEqual(told('ValidatingAdmissionWebhook', '{kind: WebhookAdmission, apiVersion: apiserver.config.plat.io/v1alpha1, kubeConfigFile: /etc/users.yaml}').validatingWebhooks, wanted);
+  t.deepEqual(configured('MutatingAdmissionWebhook', '{kind: WebhookAdmissionConfiguration, apiVersion: apiserver.config.plat.io/v1, kubeConfigFile: /etc/users.yaml}').mutatingWebhooks, wanted);
+  t.deepEqual(configured('ValidatingAdmissionWebhook', '{kind: WebhookAdmission, apiVersion: apiserver.config.plat.io/v1alpha1, kubeConfigFile: /etc/users.yaml}').validatingWebhooks, wanted);
 });
 
 for (const [what, file, message] of [
@@ -88,7 +88,7 @@ for (const [plugin, configuration, message] of [
   ['ResourceQuota', '{kind: ResourceQuotaConfiguration, apiVersion: apiserver.config.plat.io/v1, limitedResources: [{}]}', 'limitedResources[0].resource: Required value'],
 ] as const) {
   test(`what ${plugin} is told as ${configuration} is refused`, t => {
-    t.throws(() => told(plugin, configuration), {message: typeof message === 'string' ? `${plugin}: ${message}` : message});
+    t.throws(() => configured(plugin, configuration), {message: typeof message === 'string' ? `${plugin}: ${message}` : message});
   });
 }
 
@@ -100,7 +100,7 @@ test('a plugin that is told something but is not built is spoken of, unless it i
 });
 
 test('events are limited as the file says', async t => {
-  const {of} = await startWith('EventRateLimit', told('EventRateLimit', limits('{type: User, qps: 1, burst: 1}, {type: SourceAndObject, qps: 1, burst: 2, cacheSize: 1}')));
+  const {of} = await startWith('EventRateLimit', configured('EventRateLimit', limits('{type: User, qps: 1, burst: 1}, {type: SourceAndObject, qps: 1, burst: 2, cacheSize: 1}')));
   const event = (name: string, about: string, user = jane) => of(kinds.coreEvents, user).create({metadata: {name, namespace}, involvedObject: {kind: 'Pod', namespace, name: about}, reason: 'r', type: 'Normal'});
   await event('e1', 'a');
 
@@ -110,33 +110,33 @@ test('events are limited as the file says', async t => {
   await event('e5', 'a', {...jane, name: 'jack'});
 });
 
-const warningsOf = async (world: Awaited<ReturnType<typeof startWith>>, method: string, url: string, value: object): Promise<unknown> => {
+const warningsOf = async (env: Awaited<ReturnType<typeof startWith>>, method: string, url: string, value: object): Promise<unknown> => {
   const contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
-  const answer = await world.server.handler({method, url, headers: {'content-type': contentType}, caller: {user: jane}, remoteAddress: '', signal: new AbortController().signal, body: {kind: 'object', value}});
+  const answer = await env.server.handler({method, url, headers: {'content-type': contentType}, caller: {user: jane}, remoteAddress: '', signal: new AbortController().signal, body: {kind: 'object', value}});
   return answer.headers['Warning'];
 };
 
 test('a level holds where a namespace says nothing', async t => {
-  const world = await startWith('PodSecurity', told('PodSecurity', security('defaults: {enforce: baseline, warn: restricted}')));
+  const env = await startWith('PodSecurity', configured('PodSecurity', security('defaults: {enforce: baseline, warn: restricted}')));
 
-  t.regex((await refusal(world.pod({hostPID: true}))).message ?? '', /violates PodSecurity "baseline:latest"/);
-  t.regex(String(await warningsOf(world, 'POST', '/api/v1/namespaces/default/pods', aPod())), /would violate PodSecurity \\"restricted:latest\\"/);
-  await world.of(kinds.namespaces).patch(namespace, 'merge', {metadata: {labels: {'pod-security.plat.io/enforce': 'privileged'}}});
-  t.is((await world.pod({hostPID: true}, {name: 'q'})).metadata!.name, 'q');
+  t.regex((await refusal(env.pod({hostPID: true}))).message ?? '', /violates PodSecurity "baseline:latest"/);
+  t.regex(String(await warningsOf(env, 'POST', '/api/v1/namespaces/default/pods', aPod())), /would violate PodSecurity \\"restricted:latest\\"/);
+  await env.of(kinds.namespaces).patch(namespace, 'merge', {metadata: {labels: {'pod-security.plat.io/enforce': 'privileged'}}});
+  t.is((await env.pod({hostPID: true}, {name: 'q'})).metadata!.name, 'q');
 });
 
 test('namespaces, users and runtime classes are left alone where the file says so', async t => {
   const exemptions = security('defaults: {enforce: baseline, audit: baseline}, exemptions: {usernames: [root], namespaces: [lax], runtimeClasses: [vm]}');
   const notes: string[] = [];
-  const world = await startWith('PodSecurity', told('PodSecurity', exemptions));
-  await world.of(kinds.namespaces).create({metadata: {name: 'lax'}});
+  const env = await startWith('PodSecurity', configured('PodSecurity', exemptions));
+  await env.of(kinds.namespaces).create({metadata: {name: 'lax'}});
   const bad = {hostPID: true};
 
-  t.is((await refusal(world.pod(bad))).code, 403);
-  t.is((await world.of(kinds.pods).create(aPod(bad, {namespace: 'lax'}))).metadata!.name, 'p');
-  t.is((await world.of(kinds.pods, {...jane, name: 'root'}).create(aPod(bad, {name: 'q'}))).metadata!.name, 'q');
-  t.is((await world.pod({...bad, runtimeClassName: 'vm'}, {name: 'r'})).metadata!.name, 'r');
-  const {validate} = createPlugins({enable: [], disable: [], exactly: ['PodSecurity']}, aPluginContext({...told('PodSecurity', exemptions), findNamespace: () => ({})})).plugins[0]!;
+  t.is((await refusal(env.pod(bad))).code, 403);
+  t.is((await env.of(kinds.pods).create(aPod(bad, {namespace: 'lax'}))).metadata!.name, 'p');
+  t.is((await env.of(kinds.pods, {...jane, name: 'root'}).create(aPod(bad, {name: 'q'}))).metadata!.name, 'q');
+  t.is((await env.pod({...bad, runtimeClassName: 'vm'}, {name: 'r'})).metadata!.name, 'r');
+  const {validate} = createPlugins({enable: [], disable: [], exactly: ['PodSecurity']}, aPluginContext({...configured('PodSecurity', exemptions), findNamespace: () => ({})})).plugins[0]!;
   const attributes = {operation: 'CREATE', group: '', version: 'v1', resource: 'pods', subresource: '', kind: 'Pod', namespaced: true, dryRun: false, warn() {}, annotate: (key: string, text: string) => void notes.push(`${key}=${text}`)} as const;
   const note = async (in_: string, name: string, object: Pod) => validate!({...attributes, namespace: in_, name: 'p', object, user: {...jane, name}});
   await note('lax', 'root', aPod(bad));
@@ -146,42 +146,42 @@ test('namespaces, users and runtime classes are left alone where the file says s
 });
 
 test('labels of a namespace that is left alone are told to have no effect', async t => {
-  const world = await startWith('PodSecurity', told('PodSecurity', security('exemptions: {namespaces: [lax, default], runtimeClasses: [vm]}')));
+  const env = await startWith('PodSecurity', configured('PodSecurity', security('exemptions: {namespaces: [lax, default], runtimeClasses: [vm]}')));
   const labels = (level: string) => ({'pod-security.plat.io/enforce': level, 'pod-security.plat.io/audit-version': 'v1.30'});
   const ignored = (name: string) => [String.raw`299 - "namespace \"${name}\" is exempt from Pod Security, and the policy (enforce=baseline:latest) will be ignored"`];
-  await world.pod({hostPID: true});
+  await env.pod({hostPID: true});
 
-  t.deepEqual(await warningsOf(world, 'POST', '/api/v1/namespaces', {metadata: {name: 'lax', labels: labels('baseline')}}), ignored('lax'));
-  t.deepEqual(await warningsOf(world, 'PATCH', '/api/v1/namespaces/default', {metadata: {labels: labels('baseline')}}), ignored('default'));
-  t.is(await warningsOf(world, 'PATCH', '/api/v1/namespaces/lax', {metadata: {labels: {a: 'b'}}}), undefined);
+  t.deepEqual(await warningsOf(env, 'POST', '/api/v1/namespaces', {metadata: {name: 'lax', labels: labels('baseline')}}), ignored('lax'));
+  t.deepEqual(await warningsOf(env, 'PATCH', '/api/v1/namespaces/default', {metadata: {labels: labels('baseline')}}), ignored('default'));
+  t.is(await warningsOf(env, 'PATCH', '/api/v1/namespaces/lax', {metadata: {labels: {a: 'b'}}}), undefined);
 });
 
 test('pods of a runtime class that is left alone are not warned of', async t => {
-  const world = await startWith('PodSecurity', told('PodSecurity', security('exemptions: {runtimeClasses: [vm]}')));
-  await world.pod({hostPID: true, runtimeClassName: 'vm'});
+  const env = await startWith('PodSecurity', configured('PodSecurity', security('exemptions: {runtimeClasses: [vm]}')));
+  await env.pod({hostPID: true, runtimeClassName: 'vm'});
 
-  t.is(await warningsOf(world, 'PATCH', '/api/v1/namespaces/default', {metadata: {labels: {'pod-security.plat.io/enforce': 'baseline'}}}), undefined);
+  t.is(await warningsOf(env, 'PATCH', '/api/v1/namespaces/default', {metadata: {labels: {'pod-security.plat.io/enforce': 'baseline'}}}), undefined);
 });
 
 test('pods run where the file says, unless their namespace does, and ask for no more than it allows', async t => {
-  const world = await startWith('PodNodeSelector', told('PodNodeSelector', '{podNodeSelectorPluginConfig: {clusterDefaultNodeSelector: "disk=fast", default: "disk=fast,zone=z"}}'));
+  const env = await startWith('PodNodeSelector', configured('PodNodeSelector', '{podNodeSelectorPluginConfig: {clusterDefaultNodeSelector: "disk=fast", default: "disk=fast,zone=z"}}'));
 
-  t.deepEqual((await world.pod()).spec!.nodeSelector, {disk: 'fast'});
-  t.deepEqual((await world.pod({nodeSelector: {zone: 'z'}}, {name: 'q'})).spec!.nodeSelector, {disk: 'fast', zone: 'z'});
-  t.is((await refusal(world.pod({nodeSelector: {disk: 'slow'}}, {name: 'r'}))).message, 'pods "r" is forbidden: pod node label selector conflicts with its namespace node label selector');
-  t.is((await refusal(world.pod({nodeSelector: {own: 'x'}}, {name: 'r'}))).message, 'pods "r" is forbidden: pod node label selector labels conflict with its namespace whitelist');
-  await world.of(kinds.namespaces).patch(namespace, 'merge', {metadata: {annotations: {'scheduler.alpha.plat.io/node-selector': ''}}});
-  t.is((await world.pod({}, {name: 's'})).spec!.nodeSelector, undefined);
+  t.deepEqual((await env.pod()).spec!.nodeSelector, {disk: 'fast'});
+  t.deepEqual((await env.pod({nodeSelector: {zone: 'z'}}, {name: 'q'})).spec!.nodeSelector, {disk: 'fast', zone: 'z'});
+  t.is((await refusal(env.pod({nodeSelector: {disk: 'slow'}}, {name: 'r'}))).message, 'pods "r" is forbidden: pod node label selector conflicts with its namespace node label selector');
+  t.is((await refusal(env.pod({nodeSelector: {own: 'x'}}, {name: 'r'}))).message, 'pods "r" is forbidden: pod node label selector labels conflict with its namespace whitelist');
+  await env.of(kinds.namespaces).patch(namespace, 'merge', {metadata: {annotations: {'scheduler.alpha.plat.io/node-selector': ''}}});
+  t.is((await env.pod({}, {name: 's'})).spec!.nodeSelector, undefined);
 });
 
 test('pods tolerate what the file says, unless their namespace does', async t => {
-  const world = await startWith('PodTolerationRestriction', told('PodTolerationRestriction', tolerated('default: [{key: a, operator: Exists, effect: NoSchedule}], whitelist: [{key: a, operator: Exists}]')));
+  const env = await startWith('PodTolerationRestriction', configured('PodTolerationRestriction', tolerated('default: [{key: a, operator: Exists, effect: NoSchedule}], whitelist: [{key: a, operator: Exists}]')));
   const b: Toleration[] = [{key: 'b', operator: 'Exists'}];
-  const given = async (annotations: Record<string, string>) => world.of(kinds.namespaces).patch(namespace, 'merge', {metadata: {annotations}});
+  const given = async (annotations: Record<string, string>) => env.of(kinds.namespaces).patch(namespace, 'merge', {metadata: {annotations}});
 
-  t.deepEqual((await world.pod()).spec!.tolerations, [{key: 'a', operator: 'Exists', effect: 'NoSchedule'}]);
-  t.is((await refusal(world.pod({tolerations: b}, {name: 'q'}))).message, 'pod tolerations (possibly merged with namespace default tolerations) conflict with its cluster whitelist');
+  t.deepEqual((await env.pod()).spec!.tolerations, [{key: 'a', operator: 'Exists', effect: 'NoSchedule'}]);
+  t.is((await refusal(env.pod({tolerations: b}, {name: 'q'}))).message, 'pod tolerations (possibly merged with namespace default tolerations) conflict with its cluster whitelist');
   await given({'scheduler.alpha.plat.io/defaultTolerations': '', 'scheduler.alpha.plat.io/tolerationsWhitelist': JSON.stringify(b)});
-  t.deepEqual((await world.pod({tolerations: b}, {name: 'q'})).spec!.tolerations, b);
-  t.is((await refusal(world.pod({tolerations: [{key: 'a', operator: 'Exists'}]}, {name: 'r'}))).message, 'pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist');
+  t.deepEqual((await env.pod({tolerations: b}, {name: 'q'})).spec!.tolerations, b);
+  t.is((await refusal(env.pod({tolerations: [{key: 'a', operator: 'Exists'}]}, {name: 'r'}))).message, 'pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist');
 });

@@ -12,7 +12,7 @@ import {registryChange} from '#src/apiserver/registry/writer.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
 import type {AdmissionPlugin as AdmissionPluginName} from '#src/options/apiserver/admission.js';
 import type {ServerOptions} from '#test/fixtures/server.js';
-import {startWorld} from '#test/resources/world.js';
+import {startEnvironment} from '#test/resources/environment.js';
 
 /** What admission by webhooks is made of where there are none. */
 export const noWebhooks: PluginContext['webhooks'] = {
@@ -45,7 +45,7 @@ export const aPluginContext = (own: Partial<PluginContext> = {}): PluginContext 
 
 /** A server with the namespace `default` in which one plugin, made as the server makes it, judges everything. */
 export const startWith = async (plugin: AdmissionPluginName, own: Partial<PluginContext> = {}, server: ServerOptions = {}) => {
-  const world = await startWorld({
+  const env = await startEnvironment({
     ...server,
     clock: new VirtualClock(),
     admission: registry => {
@@ -61,8 +61,8 @@ export const startWith = async (plugin: AdmissionPluginName, own: Partial<Plugin
       return createPlugins({enable: [], disable: [], exactly: [plugin]}, context).plugins;
     },
   });
-  const pods = world.of(kinds.pods);
-  return {...world, pod: (spec: Partial<PodSpec> = {}, metadata: ObjectMeta = {}) => pods.create(aPod(spec, metadata))};
+  const pods = env.of(kinds.pods);
+  return {...env, pod: (spec: Partial<PodSpec> = {}, metadata: ObjectMeta = {}) => pods.create(aPod(spec, metadata))};
 };
 
 export const namespace = 'default';

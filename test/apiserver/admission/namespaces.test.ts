@@ -5,15 +5,15 @@ import {runPhase, type AdmissionAttributes, type AdmissionPlugin} from '#src/api
 import {namespaceLifecycle} from '#src/apiserver/admission/namespace-lifecycle.js';
 import {chosenPlugins, createPlugins, pluginOrder} from '#src/apiserver/admission/plugins.js';
 import {defaultAdmissionPlugins, optionalAdmissionPlugins} from '#src/options/apiserver/admission.js';
-import {refusal, startWorld, words} from '#test/resources/world.js';
+import {refusal, startEnvironment, words} from '#test/resources/environment.js';
 import {aPluginContext} from './context.js';
 
 const start = async () => {
   let find: (name: string) => Promise<Namespace | undefined> = () => Promise.resolve(undefined);
-  const world = await startWorld({admission: () => [namespaceLifecycle(words, name => find(name))]});
-  const client = world.clientOf();
+  const env = await startEnvironment({admission: () => [namespaceLifecycle(words, name => find(name))]});
+  const client = env.clientOf();
   find = async name => (await client.resource(kinds.namespaces).list()).items.find(({metadata}) => metadata?.name === name);
-  return world;
+  return env;
 };
 
 test('nothing is written where there is no namespace', async t => {

@@ -5,7 +5,7 @@ import type {KubeObject, TokenRequest} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import {generatePrivateKey} from '#src/pki/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
-import {refusal} from '#test/resources/world.js';
+import {refusal} from '#test/resources/environment.js';
 import {aPod, namespace, startWith} from './context.js';
 
 const me: UserInfo = {name: 'system:node:me', groups: ['system:nodes', 'system:authenticated']};
@@ -14,9 +14,9 @@ const anyGate = (name: string): boolean => name !== 'AllowInsecurePlatletCertifi
 const tokens = {audiences: ['self'], maxSeconds: 3600, extends: false, sign: () => 'signed'};
 
 const start = async (own: Parameters<typeof startWith>[1] = {}) => {
-  const world = await startWith('NodeRestriction', {gate: anyGate, authorizer: {authorize: () => ({decision: 'noOpinion'})}, ...own}, {tokens});
-  const node = await world.of(kinds.nodes).create({metadata: {name: 'me', labels: {'plat.io/hostname': 'me'}}});
-  return {...world, uid: node.metadata!.uid!, mine: <T extends KubeObject>(kind: Parameters<typeof world.of<T>>[0]) => world.of(kind, me)};
+  const env = await startWith('NodeRestriction', {gate: anyGate, authorizer: {authorize: () => ({decision: 'noOpinion'})}, ...own}, {tokens});
+  const node = await env.of(kinds.nodes).create({metadata: {name: 'me', labels: {'plat.io/hostname': 'me'}}});
+  return {...env, uid: node.metadata!.uid!, mine: <T extends KubeObject>(kind: Parameters<typeof env.of<T>>[0]) => env.of(kind, me)};
 };
 
 const refused = async (act: Promise<unknown>): Promise<string> => (await refusal(act)).message!.replace(/^.*? is forbidden: /, '');
@@ -101,15 +101,15 @@ test('a node asks for tokens of pods that are on it, for audiences that they use
   const [own, foreign] = await Promise.all(['me', 'you'].map(nodeName => of(kinds.pods).create(aPod({nodeName, serviceAccountName: 'sa', volumes}, {name: `on-${nodeName}`}))));
   const ask = (spec: Partial<TokenRequest['spec']>) => mine(kinds.serviceAccounts).create({metadata: {name: 'sa', namespace}, spec} as never, {subresource: 'token', name: 'sa'}) as Promise<TokenRequest>;
   const bound = (pod: Pod | undefined, more: object = {}) => ({apiVersion: 'v1', kind: 'Pod', name: pod?.metadata?.name ?? '', uid: pod?.metadata?.uid ?? '', ...more});
-  const say = async (spec: Partial<TokenRequest['spec']>): Promise<string> => refusal(ask(spec)).then(({message}) => message!.replace(/^serviceaccounts "sa" is forbidden: /, ''));
+  const messageOf = async (spec: Partial<TokenRequest['spec']>): Promise<string> => refusal(ask(spec)).then(({message}) => message!.replace(/^serviceaccounts "sa" is forbidden: /, ''));
 
-  t.is(await say({audiences: []}), 'node requested token not bound to a pod');
-  t.is(await say({audiences: [], boundObjectRef: bound(own, {uid: ''})}), 'node requested token with a pod binding without a uid');
-  t.is(await say({audiences: [], boundObjectRef: bound(own, {name: 'gone'})}), 'pod "gone" not found');
-  t.regex(await say({audiences: [], boundObjectRef: bound(own, {uid: 'x'})}), /^the UID in the bound object reference \(x\) does not match/);
-  t.is(await say({audiences: [], boundObjectRef: bound(foreign)}), 'node requested token bound to a pod scheduled on a different node');
-  t.is(await say({audiences: ['a', 'b'], boundObjectRef: bound(own)}), 'node may only request 0 or 1 audiences');
-  t.is(await say({audiences: ['a'], boundObjectRef: bound(own)}), 'audience "a" not found in pod spec volume, system:node:me is not authorized to request tokens for this audience');
+  t.is(await messageOf({audiences: []}), 'node requested token not bound to a pod');
+  t.is(await messageOf({audiences: [], boundObjectRef: bound(own, {uid: ''})}), 'node requested token with a pod binding without a uid');
+  t.is(await messageOf({audiences: [], boundObjectRef: bound(own, {name: 'gone'})}), 'pod "gone" not found');
+  t.regex(await messageOf({audiences: [], boundObjectRef: bound(own, {uid: 'x'})}), /^the UID in the bound object reference \(x\) does not match/);
+  t.is(await messageOf({audiences: [], boundObjectRef: bound(foreign)}), 'node requested token bound to a pod scheduled on a different node');
+  t.is(await messageOf({audiences: ['a', 'b'], boundObjectRef: bound(own)}), 'node may only request 0 or 1 audiences');
+  t.is(await messageOf({audiences: ['a'], boundObjectRef: bound(own)}), 'audience "a" not found in pod spec volume, system:node:me is not authorized to request tokens for this audience');
   granted.add('a');
   for (const audience of ['vault', 'csi', 'a']) t.is((await ask({audiences: [audience], boundObjectRef: bound(own)})).status?.token, 'signed', audience);
 });

@@ -4,10 +4,10 @@ import type {PodSpec} from '#src/api/pod.js';
 import {naming} from '#src/api/naming.js';
 import {findings, inFull} from '#src/apiserver/admission/pod-security/evaluate.js';
 import {policyIn, shownLevel, type Level} from '#src/apiserver/admission/pod-security/policy.js';
-import {refusal, words} from '#test/resources/world.js';
+import {refusal, words} from '#test/resources/environment.js';
 import {aPod, namespace, startWith} from './context.js';
 
-const judged = (level: Level, spec: Partial<PodSpec>, minor = Infinity, annotations: Record<string, string> = {}): string =>
+const violations = (level: Level, spec: Partial<PodSpec>, minor = Infinity, annotations: Record<string, string> = {}): string =>
   inFull(findings({level, minor}, {annotations, spec: {containers: [{name: 'c', image: 'i'}], ...spec}, naming: words}, 35));
 
 const secured = (securityContext: object, more: object = {}): Partial<PodSpec> => ({containers: [{name: 'c', image: 'i', securityContext, ...more}]});
@@ -29,8 +29,8 @@ const baseline: readonly [string, Partial<PodSpec>, string][] = [
 ];
 for (const [title, spec, expected] of baseline) {
   test(`the baseline level judges ${title}`, t => {
-    t.is(judged('baseline', spec), expected);
-    t.is(judged('privileged', spec), '');
+    t.is(violations('baseline', spec), expected);
+    t.is(violations('privileged', spec), '');
   });
 }
 
@@ -50,14 +50,14 @@ const restricted: readonly [string, Partial<PodSpec>, string][] = [
   ['root in a user namespace', {...secured({...hardened, runAsUser: 0, runAsNonRoot: false}), hostUsers: false}, ''],
   ['added capabilities', secured({...hardened, capabilities: {drop: ['ALL'], add: ['NET_BIND_SERVICE', 'CHOWN']}}), 'unrestricted capabilities (container "c" must not include "CHOWN" in securityContext.capabilities.add)'],
 ];
-for (const [title, spec, expected] of restricted) test(`the restricted level judges ${title}`, t => t.is(judged('restricted', spec), expected));
+for (const [title, spec, expected] of restricted) test(`the restricted level judges ${title}`, t => t.is(violations('restricted', spec), expected));
 
 test('a level is what it was in its version', t => {
-  t.is(judged('restricted', {}, 7), 'runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true)');
-  t.is(judged('baseline', {securityContext: {sysctls: [{name: 'net.ipv4.tcp_rmem', value: '1'}]}}, 31), 'forbidden sysctls (net.ipv4.tcp_rmem)');
-  t.is(judged('baseline', {}, 18, {'seccomp.security.alpha.plat.io/pod': 'unconfined'}), 'seccompProfile (forbidden annotation seccomp.security.alpha.plat.io/pod="unconfined")');
-  t.regex(judged('restricted', {os: {name: 'windows'}}, 24), /^allowPrivilegeEscalation/);
-  t.is(judged('restricted', {os: {name: 'windows'}, securityContext: {runAsNonRoot: true}}), '');
+  t.is(violations('restricted', {}, 7), 'runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true)');
+  t.is(violations('baseline', {securityContext: {sysctls: [{name: 'net.ipv4.tcp_rmem', value: '1'}]}}, 31), 'forbidden sysctls (net.ipv4.tcp_rmem)');
+  t.is(violations('baseline', {}, 18, {'seccomp.security.alpha.plat.io/pod': 'unconfined'}), 'seccompProfile (forbidden annotation seccomp.security.alpha.plat.io/pod="unconfined")');
+  t.regex(violations('restricted', {os: {name: 'windows'}}, 24), /^allowPrivilegeEscalation/);
+  t.is(violations('restricted', {os: {name: 'windows'}, securityContext: {runAsNonRoot: true}}), '');
 });
 
 test('labels that cannot be read enforce the strictest level, and what is enforced is warned of', t => {

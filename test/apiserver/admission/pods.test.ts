@@ -4,7 +4,7 @@ import type {Binding, Pod, PodSpec} from '#src/api/pod.js';
 import {eventRateLimit} from '#src/apiserver/admission/event-rate-limit.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {podTopologyLabels} from '#src/apiserver/admission/pod-topology-labels.js';
-import {jane, refusal, words} from '#test/resources/world.js';
+import {jane, refusal, words} from '#test/resources/environment.js';
 import {aPod, aPluginContext, namespace, startWith} from './context.js';
 
 const why = async (act: Promise<unknown>): Promise<string> => (await refusal(act)).message?.replace('pods "p" is forbidden: ', '') ?? '';
@@ -53,8 +53,8 @@ test('an account may hold its pods to the secrets it names, and mirrors of stati
 test('a token bound to a pod tells where it runs, lives long when admission asked for it, and dies with the pod', async t => {
   const signed: object[] = [];
   const tokens = {audiences: ['here'], maxSeconds: 0, extends: true, sign: (claims: object) => (signed.push(claims), 'token')};
-  const {startWorld} = await import('#test/resources/world.js');
-  const {of} = await startWorld({tokens});
+  const {startEnvironment} = await import('#test/resources/environment.js');
+  const {of} = await startEnvironment({tokens});
   const account = await of(kinds.serviceAccounts).create({metadata: {name: 'robot', namespace}});
   const pod = await of(kinds.pods).create(aPod({serviceAccountName: 'robot', nodeName: 'one'}));
   const node = await of(kinds.nodes).create({metadata: {name: 'one'}});
@@ -200,20 +200,20 @@ const annotated = async (t: Awaited<ReturnType<typeof startWith>>, annotations: 
 };
 
 test('a namespace says where its pods run', async t => {
-  const world = await startWith('PodNodeSelector');
-  await annotated(world, {'scheduler.alpha.plat.io/node-selector': 'disk=fast,zone=z'});
+  const env = await startWith('PodNodeSelector');
+  await annotated(env, {'scheduler.alpha.plat.io/node-selector': 'disk=fast,zone=z'});
 
-  t.deepEqual((await world.pod({nodeSelector: {own: 'x'}})).spec!.nodeSelector, {disk: 'fast', zone: 'z', own: 'x'});
-  t.is(await why(world.pod({nodeSelector: {disk: 'slow'}})), 'pod node label selector conflicts with its namespace node label selector');
+  t.deepEqual((await env.pod({nodeSelector: {own: 'x'}})).spec!.nodeSelector, {disk: 'fast', zone: 'z', own: 'x'});
+  t.is(await why(env.pod({nodeSelector: {disk: 'slow'}})), 'pod node label selector conflicts with its namespace node label selector');
 });
 
 test('a namespace says what its pods tolerate', async t => {
-  const world = await startWith('PodTolerationRestriction');
+  const env = await startWith('PodTolerationRestriction');
   const one = {key: 'a', operator: 'Exists', effect: 'NoSchedule'};
-  await annotated(world, {'scheduler.alpha.plat.io/defaultTolerations': JSON.stringify([one]), 'scheduler.alpha.plat.io/tolerationsWhitelist': JSON.stringify([{key: 'a', operator: 'Exists'}])});
+  await annotated(env, {'scheduler.alpha.plat.io/defaultTolerations': JSON.stringify([one]), 'scheduler.alpha.plat.io/tolerationsWhitelist': JSON.stringify([{key: 'a', operator: 'Exists'}])});
 
-  t.deepEqual((await world.pod()).spec!.tolerations, [one]);
-  t.like(await refusal(world.pod({tolerations: [{key: 'b', operator: 'Exists'}]})), {code: 500, message: 'pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist'});
+  t.deepEqual((await env.pod()).spec!.tolerations, [one]);
+  t.like(await refusal(env.pod({tolerations: [{key: 'b', operator: 'Exists'}]})), {code: 500, message: 'pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist'});
 });
 
 test('who asks for a rare resource tolerates its taint', async t => {

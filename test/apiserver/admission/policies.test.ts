@@ -1,27 +1,27 @@
 import test from 'ava';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import type {Decision} from '#src/api/authorization.js';
-import {refusal, words} from '#test/resources/world.js';
-import {configMaps, policyWorld, type ValidatingSpec} from './policy-world.js';
+import {refusal, words} from '#test/resources/environment.js';
+import {configMaps, startPolicyEnvironment, type ValidatingSpec} from './policy-environment.js';
 
 const by = (message: string) => `ValidatingAdmissionPolicy 'p' with binding 'b' denied request: ${message}`;
 
 test('a policy does nothing without a binding, and is in force with one as soon as that is written, and no longer', async t => {
-  const world = await policyWorld();
-  await world.validating({validations: [{expression: 'object.data.size() < 2'}]}, null);
+  const env = await startPolicyEnvironment();
+  await env.validating({validations: [{expression: 'object.data.size() < 2'}]}, null);
   const large = {a: '1', b: '2'};
-  await t.notThrowsAsync(world.configMap('unbound', large));
-  await world.bind('b');
+  await t.notThrowsAsync(env.configMap('unbound', large));
+  await env.bind('b');
 
-  t.like(await refusal(world.configMap('c', large)), {
+  t.like(await refusal(env.configMap('c', large)), {
     code: 422,
     reason: 'Invalid',
     message: `configmaps "c" is forbidden: ${by('failed expression: object.data.size() < 2')}`,
     details: {name: 'c', kind: 'configmaps', causes: [{message: by('failed expression: object.data.size() < 2')}]},
   });
-  await t.notThrowsAsync(world.configMap('small', {a: '1'}));
-  await world.of(kinds.validatingAdmissionPolicyBindings, world.admin).delete('b');
-  await t.notThrowsAsync(world.configMap('c', large));
+  await t.notThrowsAsync(env.configMap('small', {a: '1'}));
+  await env.of(kinds.validatingAdmissionPolicyBindings, env.admin).delete('b');
+  await t.notThrowsAsync(env.configMap('c', large));
 });
 
 const request = words.apiVersion('meta', 'v1');
@@ -45,7 +45,7 @@ const truths: readonly string[] = [
 
 for (const expression of truths) {
   test(`it is true of a request: ${expression}`, async t => {
-    const world = await policyWorld({
+    const env = await startPolicyEnvironment({
       authorizer: {
         async authorize({verb, resource}): Promise<Decision> {
           await Promise.resolve();
@@ -53,28 +53,28 @@ for (const expression of truths) {
         },
       },
     });
-    await world.validating({
+    await env.validating({
       variables: [{name: 'n', expression: 'int(object.data.a)'}, {name: 'm', expression: 'variables.n + 1'}],
       validations: [{expression, messageExpression: '"not so"'}],
     });
 
-    await t.notThrowsAsync(world.configMap('c', {a: '1'}));
+    await t.notThrowsAsync(env.configMap('c', {a: '1'}));
   });
 }
 
 test('an update shows both objects, a deletion only the one that goes', async t => {
-  const world = await policyWorld();
-  await world.validating({
+  const env = await startPolicyEnvironment();
+  await env.validating({
     matchConstraints: {resourceRules: [{operations: ['UPDATE', 'DELETE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}]},
     validations: [{expression: 'object == null ? oldObject.data.keep != "yes" : object.data.keep == oldObject.data.keep', message: 'keep what is to be kept'}],
   });
-  const maps = world.of(kinds.configMaps);
-  await world.configMap('c', {keep: 'yes'});
+  const maps = env.of(kinds.configMaps);
+  await env.configMap('c', {keep: 'yes'});
 
   t.regex((await refusal(maps.patch('c', 'merge', {data: {keep: 'no'}}, {namespace: 'default'}))).message!, /denied request: keep what is to be kept$/);
   await t.notThrowsAsync(maps.patch('c', 'merge', {data: {other: 'x'}}, {namespace: 'default'}));
   t.regex((await refusal(maps.delete('c', {namespace: 'default'}))).message!, /denied request: keep what is to be kept$/);
-  await world.configMap('d', {keep: 'no'});
+  await env.configMap('d', {keep: 'no'});
   await t.notThrowsAsync(maps.delete('d', {namespace: 'default'}));
 });
 
@@ -92,32 +92,32 @@ const messages: readonly (readonly [validation: Partial<NonNullable<ValidatingSp
 
 for (const [validation, message] of messages) {
   test(`a denial is told as ${JSON.stringify(message)} where a validation says ${JSON.stringify(validation)}`, async t => {
-    const world = await policyWorld();
-    await world.validating({variables: [{name: 'n', expression: '1'}], validations: [{expression: 'false', ...validation}]});
+    const env = await startPolicyEnvironment();
+    await env.validating({variables: [{name: 'n', expression: '1'}], validations: [{expression: 'false', ...validation}]});
 
-    t.is((await refusal(world.configMap('c', {long: 'x'.repeat(6000)}))).message, `configmaps "c" is forbidden: ${by(message)}`);
+    t.is((await refusal(env.configMap('c', {long: 'x'.repeat(6000)}))).message, `configmaps "c" is forbidden: ${by(message)}`);
   });
 }
 
 for (const [reason, code] of [['Forbidden', 403], ['Invalid', 422], ['RequestEntityTooLarge', 413]] as const) {
   test(`a validation may give the reason ${reason}`, async t => {
-    const world = await policyWorld();
-    await world.validating({validations: [{expression: 'false', reason}]});
+    const env = await startPolicyEnvironment();
+    await env.validating({validations: [{expression: 'false', reason}]});
 
-    t.like(await refusal(world.configMap('c')), {reason, code});
+    t.like(await refusal(env.configMap('c')), {reason, code});
   });
 }
 
 test('failures are denied, warned of and noted as bindings say, each validation by itself', async t => {
-  const world = await policyWorld();
-  await world.validating({validations: [{expression: 'true'}, {expression: 'object.data.a == "1"', message: 'a is 1'}]}, {validationActions: ['Warn', 'Audit']});
-  await world.configMap('c', {a: '2'});
+  const env = await startPolicyEnvironment();
+  await env.validating({validations: [{expression: 'true'}, {expression: 'object.data.a == "1"', message: 'a is 1'}]}, {validationActions: ['Warn', 'Audit']});
+  await env.configMap('c', {a: '2'});
 
-  t.deepEqual(world.warnings, ["Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': a is 1"]);
-  t.deepEqual([...world.noted], [
+  t.deepEqual(env.warnings, ["Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': a is 1"]);
+  t.deepEqual([...env.noted], [
     [`validation.policy.${words.group('admission')}/validation_failure`, '[{"message":"a is 1","policy":"p","binding":"b","expressionIndex":1,"validationActions":["Warn","Audit"]}]'],
   ]);
-  t.deepEqual((await world.metricLines('apiserver_validating_admission_policy_check_total')).sort(), [
+  t.deepEqual((await env.metricLines('apiserver_validating_admission_policy_check_total')).sort(), [
     'apiserver_validating_admission_policy_check_total{policy="p",policy_binding="b",error_type="invalid_error",enforcement_action="audit"} 1',
     'apiserver_validating_admission_policy_check_total{policy="p",policy_binding="b",error_type="invalid_error",enforcement_action="warn"} 1',
   ]);
@@ -137,12 +137,12 @@ const failures: readonly (readonly [name: string, spec: Partial<ValidatingSpec>,
 
 for (const [name, spec, message, errorType] of failures) {
   test(`${name} is a matter of the failure policy`, async t => {
-    const world = await policyWorld();
-    await world.validating(spec);
-    t.regex((await refusal(world.configMap('c', {a: '1'}))).message!, message);
-    t.deepEqual((await world.metricLines('apiserver_validating_admission_policy_check_total')).map(line => /error_type="(.*?)",enforcement_action="(.*?)"/.exec(line)?.slice(1)), [[errorType, 'deny']]);
+    const env = await startPolicyEnvironment();
+    await env.validating(spec);
+    t.regex((await refusal(env.configMap('c', {a: '1'}))).message!, message);
+    t.deepEqual((await env.metricLines('apiserver_validating_admission_policy_check_total')).map(line => /error_type="(.*?)",enforcement_action="(.*?)"/.exec(line)?.slice(1)), [[errorType, 'deny']]);
 
-    const open = await policyWorld();
+    const open = await startPolicyEnvironment();
     await open.validating({failurePolicy: 'Ignore', ...spec});
     await t.notThrowsAsync(open.configMap('c', {a: '1'}));
   });
@@ -151,42 +151,42 @@ for (const [name, spec, message, errorType] of failures) {
 const costly = '[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, [1,2,3,4,5,6,7,8,9,10].all(d, [1,2].all(e, a+b+c+d+e < 100)))))';
 
 test('all validations of a policy share a budget, and so do its conditions', async t => {
-  const world = await policyWorld();
-  await world.validating({validations: Array.from({length: 40}, () => ({expression: costly}))});
-  t.is((await refusal(world.configMap('c'))).message, `configmaps "c" is forbidden: ${by('validation failed due to running out of cost budget, no further validation rules will be run')}`);
+  const env = await startPolicyEnvironment();
+  await env.validating({validations: Array.from({length: 40}, () => ({expression: costly}))});
+  t.is((await refusal(env.configMap('c'))).message, `configmaps "c" is forbidden: ${by('validation failed due to running out of cost budget, no further validation rules will be run')}`);
 
-  const other = await policyWorld();
+  const other = await startPolicyEnvironment();
   await other.validating({matchConditions: Array.from({length: 20}, (_, n) => ({name: `c${n}`, expression: costly})), validations: [{expression: 'true'}]});
   t.is((await refusal(other.configMap('c'))).message, `configmaps "c" is forbidden: ${by('validation failed due to running out of cost budget, no further validation rules will be run')}`);
 });
 
 test('a variable is worked out when it is named, and only once however often that is', async t => {
-  const world = await policyWorld();
-  await world.validating({
+  const env = await startPolicyEnvironment();
+  await env.validating({
     variables: [{name: 'unused', expression: 'object.data.missing'}, {name: 'much', expression: costly}],
     // Worked out once more for each of these, it would not fit into the budget.
     validations: Array.from({length: 40}, () => ({expression: 'variables.much && variables.much'})),
   });
 
-  await t.notThrowsAsync(world.configMap('c'));
+  await t.notThrowsAsync(env.configMap('c'));
 });
 
 test('conditions decide whether a policy is held against a request; one that is false does so even where another fails', async t => {
-  const world = await policyWorld();
-  await world.validating({
+  const env = await startPolicyEnvironment();
+  await env.validating({
     matchConditions: [{name: 'fails', expression: 'object.data.missing == "x"'}, {name: 'not-exempt', expression: 'object.metadata.name != "exempt"'}],
     validations: [{expression: 'false'}],
   });
 
-  await t.notThrowsAsync(world.configMap('exempt', {a: '1'}));
-  t.regex((await refusal(world.configMap('c', {a: '1'}))).message!, /no such key: missing/);
-  t.deepEqual((await world.metricLines('apiserver_admission_match_condition_evaluation_errors_total')), ['apiserver_admission_match_condition_evaluation_errors_total{name="p",kind="policy",type="validate",operation="CREATE"} 2']);
+  await t.notThrowsAsync(env.configMap('exempt', {a: '1'}));
+  t.regex((await refusal(env.configMap('c', {a: '1'}))).message!, /no such key: missing/);
+  t.deepEqual((await env.metricLines('apiserver_admission_match_condition_evaluation_errors_total')), ['apiserver_admission_match_condition_evaluation_errors_total{name="p",kind="policy",type="validate",operation="CREATE"} 2']);
 });
 
 test('annotations are noted under the name of the policy, from several parameters together, unless they are null or empty', async t => {
-  const world = await policyWorld();
-  for (const name of ['one', 'two', 'three']) await world.configMap(name, {text: name === 'three' ? 'one' : name}, {labels: {params: 'yes'}});
-  await world.validating(
+  const env = await startPolicyEnvironment();
+  for (const name of ['one', 'two', 'three']) await env.configMap(name, {text: name === 'three' ? 'one' : name}, {labels: {params: 'yes'}});
+  await env.validating(
     {
       paramKind: {apiVersion: 'v1', kind: 'ConfigMap'},
       auditAnnotations: [
@@ -198,12 +198,12 @@ test('annotations are noted under the name of the policy, from several parameter
     },
     {paramRef: {selector: {matchLabels: {params: 'yes'}}, parameterNotFoundAction: 'Deny'}},
   );
-  await world.configMap('c', {long: 'x'.repeat(11_000)});
+  await env.configMap('c', {long: 'x'.repeat(11_000)});
 
-  t.deepEqual(new Set(world.noted.keys()), new Set(['p/texts', 'p/long']));
-  t.is(world.noted.get('p/texts'), 'one, two');
-  t.is(world.noted.get('p/long')!.length, 10 * 1024);
-  t.regex((await refusal(world.configMap('d'))).message!, /denied request: expression 'string\(object\.data\.long\)' resulted in error: no such key/);
+  t.deepEqual(new Set(env.noted.keys()), new Set(['p/texts', 'p/long']));
+  t.is(env.noted.get('p/texts'), 'one, two');
+  t.is(env.noted.get('p/long')!.length, 10 * 1024);
+  t.regex((await refusal(env.configMap('d'))).message!, /denied request: expression 'string\(object\.data\.long\)' resulted in error: no such key/);
 });
 
 interface ParamCase {
@@ -229,56 +229,56 @@ const paramCases: readonly ParamCase[] = [
 
 for (const {title, kind, ref, message} of paramCases) {
   test(`parameters ${title}`, async t => {
-    const world = await policyWorld();
-    await world.of(kinds.namespaces).create({metadata: {name: 'other', annotations: {max: '0'}}});
-    await world.configMap('limits', {max: '0'}, {labels: {limits: 'yes'}});
-    await world.configMap('wide', {max: '9'}, {labels: {limits: 'yes'}});
-    await world.of(kinds.configMaps).create({metadata: {name: 'limits', namespace: 'other'}, data: {max: '9'}});
+    const env = await startPolicyEnvironment();
+    await env.of(kinds.namespaces).create({metadata: {name: 'other', annotations: {max: '0'}}});
+    await env.configMap('limits', {max: '0'}, {labels: {limits: 'yes'}});
+    await env.configMap('wide', {max: '9'}, {labels: {limits: 'yes'}});
+    await env.of(kinds.configMaps).create({metadata: {name: 'limits', namespace: 'other'}, data: {max: '9'}});
     const max = 'has(params.data) ? params.data.max : params.metadata.annotations.max';
-    await world.validating({...(kind && {paramKind: kind}), variables: [{name: 'max', expression: max}], validations: [{expression: 'int(object.data.a) <= int(variables.max)', messageExpression: '"max is " + variables.max'}]}, {paramRef: ref as never});
+    await env.validating({...(kind && {paramKind: kind}), variables: [{name: 'max', expression: max}], validations: [{expression: 'int(object.data.a) <= int(variables.max)', messageExpression: '"max is " + variables.max'}]}, {paramRef: ref as never});
 
-    const made = world.configMap('c', {a: '1'});
+    const made = env.configMap('c', {a: '1'});
     if (message === undefined) await t.notThrowsAsync(made);
     else t.is((await refusal(made)).message, `configmaps "c" is forbidden: ${by(message)}`);
   });
 }
 
 test('parameters come in the version that the policy names, with kind and apiVersion, and are null where a binding has none', async t => {
-  const world = await policyWorld();
-  await world.of(kinds.horizontalPodAutoscalers).create({metadata: {name: 'h', namespace: 'default'}, spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: 'apps/v1', kind: 'Deployment', name: 'x'}, metrics: [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 70}}}]}});
-  await world.validating(
+  const env = await startPolicyEnvironment();
+  await env.of(kinds.horizontalPodAutoscalers).create({metadata: {name: 'h', namespace: 'default'}, spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: 'apps/v1', kind: 'Deployment', name: 'x'}, metrics: [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 70}}}]}});
+  await env.validating(
     {paramKind: {apiVersion: 'autoscaling/v1', kind: 'HorizontalPodAutoscaler'}, validations: [{expression: 'params.apiVersion == "autoscaling/v1" && params.kind == "HorizontalPodAutoscaler" && params.spec.targetCPUUtilizationPercentage == 70'}]},
     {paramRef: {name: 'h', parameterNotFoundAction: 'Deny'}},
   );
-  await t.notThrowsAsync(world.configMap('c'));
-  await world.bind('none');
-  t.regex((await refusal(world.configMap('d'))).message!, /with binding 'none' denied request: .* no such key: apiVersion|no such overload/);
+  await t.notThrowsAsync(env.configMap('c'));
+  await env.bind('none');
+  t.regex((await refusal(env.configMap('d'))).message!, /with binding 'none' denied request: .* no such key: apiVersion|no such overload/);
 });
 
 test('a kind of parameters that is not served is a matter of the failure policy', async t => {
-  const world = await policyWorld();
-  await world.validating({paramKind: {apiVersion: 'example.com/v1', kind: 'Limit'}, validations: [{expression: 'true'}]}, {paramRef: {name: 'x', parameterNotFoundAction: 'Allow'}});
+  const env = await startPolicyEnvironment();
+  await env.validating({paramKind: {apiVersion: 'example.com/v1', kind: 'Limit'}, validations: [{expression: 'true'}]}, {paramRef: {name: 'x', parameterNotFoundAction: 'Allow'}});
 
-  t.is((await refusal(world.configMap('c'))).message, `configmaps "c" is forbidden: ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: failed to find resource referenced by paramKind: 'example.com/v1, Kind=Limit'`);
+  t.is((await refusal(env.configMap('c'))).message, `configmaps "c" is forbidden: ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: failed to find resource referenced by paramKind: 'example.com/v1, Kind=Limit'`);
 });
 
 test('a binding narrows what a policy is about', async t => {
-  const world = await policyWorld();
-  await world.of(kinds.namespaces).create({metadata: {name: 'free', labels: {free: 'yes'}}});
-  await world.validating(
+  const env = await startPolicyEnvironment();
+  await env.of(kinds.namespaces).create({metadata: {name: 'free', labels: {free: 'yes'}}});
+  await env.validating(
     {validations: [{expression: 'false'}]},
     {matchResources: {namespaceSelector: {matchExpressions: [{key: 'free', operator: 'DoesNotExist'}]}, objectSelector: {matchExpressions: [{key: 'free', operator: 'DoesNotExist'}]}, excludeResourceRules: [{operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'], resourceNames: ['free']}]}},
   );
 
-  await t.notThrowsAsync(world.of(kinds.configMaps).create({metadata: {name: 'c', namespace: 'free'}}));
-  await t.notThrowsAsync(world.configMap('c', {}, {labels: {free: ''}}));
-  await t.notThrowsAsync(world.configMap('free'));
-  await t.throwsAsync(world.configMap('d'));
+  await t.notThrowsAsync(env.of(kinds.configMaps).create({metadata: {name: 'c', namespace: 'free'}}));
+  await t.notThrowsAsync(env.configMap('c', {}, {labels: {free: ''}}));
+  await t.notThrowsAsync(env.configMap('free'));
+  await t.throwsAsync(env.configMap('d'));
 });
 
 test('objects are shown in the version a policy asks for, whichever they come in', async t => {
-  const world = await policyWorld();
-  await world.validating({
+  const env = await startPolicyEnvironment();
+  await env.validating({
     matchConstraints: {resourceRules: [{operations: ['CREATE'], apiGroups: ['autoscaling'], apiVersions: ['v1'], resources: ['horizontalpodautoscalers']}]},
     validations: [{expression: 'object.apiVersion == "autoscaling/v1" && object.spec.targetCPUUtilizationPercentage == 70 && request.resource.version == "v1" && request.requestResource.version == "v2"'}],
     matchConditions: [{name: 'c', expression: 'request.resource.version == "v2" && object.apiVersion == "autoscaling/v1"'}],
@@ -288,42 +288,42 @@ test('objects are shown in the version a policy asks for, whichever they come in
     spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: 'apps/v1', kind: 'Deployment', name: 'x'}, metrics: [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization}}}]},
   });
 
-  await t.notThrowsAsync(world.of(kinds.horizontalPodAutoscalers).create(autoscaler('a', 70)));
-  await t.throwsAsync(world.of(kinds.horizontalPodAutoscalers).create(autoscaler('b', 71)));
+  await t.notThrowsAsync(env.of(kinds.horizontalPodAutoscalers).create(autoscaler('a', 70)));
+  await t.throwsAsync(env.of(kinds.horizontalPodAutoscalers).create(autoscaler('b', 71)));
 });
 
 test('policies are held against requests in the order of their names, and so are bindings; the first denial is told', async t => {
-  const world = await policyWorld();
-  await world.validating({validations: [{expression: 'false'}]}, null, 'q');
-  await world.validating({validations: [{expression: 'false', message: 'first'}, {expression: 'false', message: 'second'}]}, null, 'p');
-  await world.bind('a', {policyName: 'q'});
-  await world.bind('c', {policyName: 'p'});
-  await world.bind('b', {policyName: 'p'});
+  const env = await startPolicyEnvironment();
+  await env.validating({validations: [{expression: 'false'}]}, null, 'q');
+  await env.validating({validations: [{expression: 'false', message: 'first'}, {expression: 'false', message: 'second'}]}, null, 'p');
+  await env.bind('a', {policyName: 'q'});
+  await env.bind('c', {policyName: 'p'});
+  await env.bind('b', {policyName: 'p'});
 
-  t.is((await refusal(world.configMap('c'))).message, `configmaps "c" is forbidden: ${by('first')}`);
+  t.is((await refusal(env.configMap('c'))).message, `configmaps "c" is forbidden: ${by('first')}`);
 });
 
 test('no policy is held against what says which policies there are, nor against reviews', async t => {
-  const world = await policyWorld();
-  await world.validating({matchConstraints: {resourceRules: [{operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*']}]}, validations: [{expression: 'false'}]});
+  const env = await startPolicyEnvironment();
+  await env.validating({matchConstraints: {resourceRules: [{operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*']}]}, validations: [{expression: 'false'}]});
 
-  await t.throwsAsync(world.configMap('c'));
-  await t.notThrowsAsync(world.of(kinds.selfSubjectAccessReviews).create({spec: {nonResourceAttributes: {path: '/', verb: 'get'}}} as never));
-  await t.notThrowsAsync(world.of(kinds.selfSubjectReviews).create({} as never));
-  await t.notThrowsAsync(world.validating({validations: [{expression: 'true'}]}, {}, 'other').catch(() => world.bind('other', {policyName: 'other'})));
-  await t.notThrowsAsync(world.of(kinds.validatingAdmissionPolicies as Kind, world.admin).delete('p'));
+  await t.throwsAsync(env.configMap('c'));
+  await t.notThrowsAsync(env.of(kinds.selfSubjectAccessReviews).create({spec: {nonResourceAttributes: {path: '/', verb: 'get'}}} as never));
+  await t.notThrowsAsync(env.of(kinds.selfSubjectReviews).create({} as never));
+  await t.notThrowsAsync(env.validating({validations: [{expression: 'true'}]}, {}, 'other').catch(() => env.bind('other', {policyName: 'other'})));
+  await t.notThrowsAsync(env.of(kinds.validatingAdmissionPolicies as Kind, env.admin).delete('p'));
 });
 
 test('namespaces have no namespace of their own, and other objects have', async t => {
-  const world = await policyWorld();
-  await world.validating({
+  const env = await startPolicyEnvironment();
+  await env.validating({
     matchConstraints: {resourceRules: [...configMaps.resourceRules!, {operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces', 'nodes']}]},
     validations: [{expression: '(namespaceObject == null) == (request.kind.kind != "ConfigMap")'}, {expression: 'request.kind.kind != "Namespace" || request.namespace == request.name'}],
   });
 
-  await t.notThrowsAsync(world.configMap('c'));
-  await t.notThrowsAsync(world.of(kinds.namespaces).create({metadata: {name: 'other'}}));
-  await t.notThrowsAsync(world.of(kinds.nodes).create({metadata: {name: 'n'}}));
+  await t.notThrowsAsync(env.configMap('c'));
+  await t.notThrowsAsync(env.of(kinds.namespaces).create({metadata: {name: 'other'}}));
+  await t.notThrowsAsync(env.of(kinds.nodes).create({metadata: {name: 'n'}}));
 });
 
 interface MutationCase {
@@ -360,10 +360,10 @@ const mutationCases: readonly MutationCase[] = [
 
 for (const {title, made, refused, ...mutation} of mutationCases) {
   test(`${title}${refused ? ' is refused' : ''}`, async t => {
-    const world = await policyWorld();
+    const env = await startPolicyEnvironment();
     const {expression, ...spec} = mutation;
-    await world.mutating([expression], spec);
-    const creating = world.configMap('c', {a: '1'}, {labels: {l: 'x'}});
+    await env.mutating([expression], spec);
+    const creating = env.configMap('c', {a: '1'}, {labels: {l: 'x'}});
 
     if (made) t.like(await creating, made);
     else t.like(await refusal(creating), refused!);
@@ -371,86 +371,86 @@ for (const {title, made, refused, ...mutation} of mutationCases) {
 }
 
 test('what an expression of a mutation sees is what the one before has made of the object', async t => {
-  const world = await policyWorld();
-  await world.mutating(['Object{data: {"n": "1"}}', 'Object{data: {"n": object.data.n + "1", "v": string(variables.n)}}'], {variables: [{name: 'n', expression: 'object.data.n'}]});
+  const env = await startPolicyEnvironment();
+  await env.mutating(['Object{data: {"n": "1"}}', 'Object{data: {"n": object.data.n + "1", "v": string(variables.n)}}'], {variables: [{name: 'n', expression: 'object.data.n'}]});
 
-  t.deepEqual((await world.configMap('c')).data, {n: '11', v: '1'});
+  t.deepEqual((await env.configMap('c')).data, {n: '11', v: '1'});
 });
 
 test('lists of a configuration are merged by their keys, and those without may not be touched', async t => {
   const pods = {resourceRules: [{operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods']}]};
   const pod = {metadata: {name: 'p', namespace: 'default'}, spec: {containers: [{name: 'c', image: 'i'}]}};
-  const world = await policyWorld();
-  await world.mutating(['Object{spec: Object.spec{containers: [Object.spec.containers{name: "c", env: [Object.spec.containers.env{name: "A", value: "1"}]}, Object.spec.containers{name: "side", image: "s"}]}}'], {matchConstraints: pods});
-  t.like((await world.of(kinds.pods).create(pod)).spec, {containers: [{name: 'c', image: 'i', env: [{name: 'A', value: '1'}]}, {name: 'side', image: 's', terminationMessagePolicy: 'File'}]});
+  const env = await startPolicyEnvironment();
+  await env.mutating(['Object{spec: Object.spec{containers: [Object.spec.containers{name: "c", env: [Object.spec.containers.env{name: "A", value: "1"}]}, Object.spec.containers{name: "side", image: "s"}]}}'], {matchConstraints: pods});
+  t.like((await env.of(kinds.pods).create(pod)).spec, {containers: [{name: 'c', image: 'i', env: [{name: 'A', value: '1'}]}, {name: 'side', image: 's', terminationMessagePolicy: 'File'}]});
 
-  const other = await policyWorld();
+  const other = await startPolicyEnvironment();
   await other.mutating(['Object{spec: Object.spec{containers: [Object.spec.containers{name: "c", args: ["x"]}], nodeSelector: {"a": "b"}}}'], {matchConstraints: pods});
   t.like(await refusal(other.of(kinds.pods).create(pod)), {message: mutatedBy('error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: .spec.containers[0].args, .spec.nodeSelector')});
 });
 
 test('what stands in the way of a mutation is a matter of the failure policy', async t => {
   const open = {failurePolicy: 'Ignore'};
-  const world = await policyWorld();
-  await world.mutating(['Object{data: {"b": object.data.missing}}', 'Object{data: {"c": "3"}}'], open);
-  t.deepEqual((await world.configMap('c', {a: '1'})).data, {a: '1', c: '3'});
+  const env = await startPolicyEnvironment();
+  await env.mutating(['Object{data: {"b": object.data.missing}}', 'Object{data: {"c": "3"}}'], open);
+  t.deepEqual((await env.configMap('c', {a: '1'})).data, {a: '1', c: '3'});
 
-  const strict = await policyWorld();
+  const strict = await startPolicyEnvironment();
   await strict.mutating(['Object{}'], {paramKind: {apiVersion: 'v1', kind: 'ConfigMap'}}, {paramRef: {name: 'missing', parameterNotFoundAction: 'Deny'}});
   t.like(await refusal(strict.configMap('c')), {code: 403, reason: 'Forbidden', message: mutatedBy('failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction')});
 
-  const unserved = await policyWorld();
+  const unserved = await startPolicyEnvironment();
   await unserved.mutating(['Object{}'], {paramKind: {apiVersion: 'example.com/v1', kind: 'X'}}, {paramRef: {name: 'x', parameterNotFoundAction: 'Allow'}});
   t.is((await refusal(unserved.configMap('c'))).message, `policy "p" denied request: failed to configure policy: failed to find resource referenced by paramKind: 'example.com/v1, Kind=X'`);
 });
 
 test('a mutation may use parameters, conditions, the namespace and the authorizer', async t => {
-  const world = await policyWorld({authorizer: {authorize: ({verb}) => Promise.resolve({decision: verb === 'get' ? 'allow' : 'deny'})}});
-  await world.of(kinds.configMaps).create({metadata: {name: 'extra', namespace: 'default'}, data: {value: 'from the parameter'}});
-  await world.mutating(
+  const env = await startPolicyEnvironment({authorizer: {authorize: ({verb}) => Promise.resolve({decision: verb === 'get' ? 'allow' : 'deny'})}});
+  await env.of(kinds.configMaps).create({metadata: {name: 'extra', namespace: 'default'}, data: {value: 'from the parameter'}});
+  await env.mutating(
     ['Object{data: {"param": string(params.data.value), "namespace": namespaceObject.metadata.name, "get": string(authorizer.requestResource.check("get").allowed()), "delete": string(authorizer.requestResource.check("delete").allowed())}}'],
     {paramKind: {apiVersion: 'v1', kind: 'ConfigMap'}, matchConditions: [{name: 'c', expression: 'object.metadata.name != "exempt"'}]},
     {paramRef: {name: 'extra', parameterNotFoundAction: 'Deny'}},
   );
 
-  t.deepEqual((await world.configMap('c')).data, {param: 'from the parameter', namespace: 'default', get: 'true', delete: 'false'});
-  t.is((await world.configMap('exempt')).data, undefined);
+  t.deepEqual((await env.configMap('c')).data, {param: 'from the parameter', namespace: 'default', get: 'true', delete: 'false'});
+  t.is((await env.configMap('exempt')).data, undefined);
 });
 
 for (const [reinvocationPolicy, count] of [['Never', '1'], ['IfNeeded', '11']] as const) {
   test(`a policy that is to be reinvoked ${reinvocationPolicy} sees what came after it`, async t => {
-    const world = await policyWorld();
+    const env = await startPolicyEnvironment();
     // The first counts how often it is asked; the one after it changes the object.
-    await world.mutating(['Object{data: {"count": (has(object.data) && has(object.data.count) ? object.data.count : "") + "1"}}'], {reinvocationPolicy}, null, 'a');
-    await world.mutating(['Object{data: {"later": "yes"}}'], {}, null, 'z');
-    await world.bindMutating('a', {policyName: 'a'});
-    await world.bindMutating('z', {policyName: 'z'});
+    await env.mutating(['Object{data: {"count": (has(object.data) && has(object.data.count) ? object.data.count : "") + "1"}}'], {reinvocationPolicy}, null, 'a');
+    await env.mutating(['Object{data: {"later": "yes"}}'], {}, null, 'z');
+    await env.bindMutating('a', {policyName: 'a'});
+    await env.bindMutating('z', {policyName: 'z'});
 
-    t.deepEqual((await world.configMap('c')).data, {count, later: 'yes'});
+    t.deepEqual((await env.configMap('c')).data, {count, later: 'yes'});
   });
 }
 
 test('mutations count, and what was wrong with them', async t => {
-  const world = await policyWorld();
-  await world.mutating(['Object{data: {"b": "2"}}', 'Object{data: {"c": object.data.missing}}'], {failurePolicy: 'Ignore'});
-  await world.configMap('c');
+  const env = await startPolicyEnvironment();
+  await env.mutating(['Object{data: {"b": "2"}}', 'Object{data: {"c": object.data.missing}}'], {failurePolicy: 'Ignore'});
+  await env.configMap('c');
 
-  t.deepEqual((await world.metricLines('apiserver_mutating_admission_policy_check_total')).sort(), [
+  t.deepEqual((await env.metricLines('apiserver_mutating_admission_policy_check_total')).sort(), [
     'apiserver_mutating_admission_policy_check_total{policy="p",policy_binding="b",error_type="invalid_error"} 1',
     'apiserver_mutating_admission_policy_check_total{policy="p",policy_binding="b",error_type="no_error"} 1',
   ]);
 });
 
 test('objects are changed in the version a policy asks for, and stay in their own; what goes is not changed', async t => {
-  const world = await policyWorld();
-  await world.mutating(['Object{spec: Object.spec{targetCPUUtilizationPercentage: 55}}'], {
+  const env = await startPolicyEnvironment();
+  await env.mutating(['Object{spec: Object.spec{targetCPUUtilizationPercentage: 55}}'], {
     matchConstraints: {resourceRules: [{operations: ['*'], apiGroups: ['autoscaling'], apiVersions: ['v1'], resources: ['horizontalpodautoscalers']}]},
   });
-  const made = await world.of(kinds.horizontalPodAutoscalers).create({
+  const made = await env.of(kinds.horizontalPodAutoscalers).create({
     metadata: {name: 'a', namespace: 'default'},
     spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: 'apps/v1', kind: 'Deployment', name: 'x'}},
   });
 
   t.like(made, {apiVersion: 'autoscaling/v2', spec: {metrics: [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 55}}}]}});
-  await t.notThrowsAsync(world.of(kinds.horizontalPodAutoscalers).delete('a', {namespace: 'default'}));
+  await t.notThrowsAsync(env.of(kinds.horizontalPodAutoscalers).delete('a', {namespace: 'default'}));
 });

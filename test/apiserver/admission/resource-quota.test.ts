@@ -5,14 +5,14 @@ import {charged, type Quota} from '#src/apiserver/admission/resource-quota/check
 import type {LimitedResource} from '#src/apiserver/admission/configuration/resource-quota.js';
 import {quotaEvaluators} from '#src/model/quota/evaluators.js';
 import {countedResource} from '#src/model/quota/evaluators.js';
-import {jane, refusal, words} from '#test/resources/world.js';
+import {jane, refusal, words} from '#test/resources/environment.js';
 import {aPod, namespace, startWith} from './context.js';
 
 const evaluators = quotaEvaluators(words, () => true);
 
 const aQuota = (name: string, hard: Record<string, string>, used: Record<string, string> = {}, spec: object = {}): Quota => ({metadata: {name, namespace}, spec: {hard, ...spec}, status: {hard, used}});
 
-interface Ask {
+interface Question {
   readonly object: object;
   readonly old?: object;
   readonly limited?: readonly LimitedResource[];
@@ -20,7 +20,7 @@ interface Ask {
   readonly group?: string;
 }
 
-const outcome = (quotas: readonly Quota[], {object, old, limited = [], resource = 'pods', group = ''}: Ask): object | string => {
+const outcome = (quotas: readonly Quota[], {object, old, limited = [], resource = 'pods', group = ''}: Question): object | string => {
   const attributes = {
     operation: old ? ('UPDATE' as const) : ('CREATE' as const),
     group,
@@ -48,7 +48,7 @@ const pod = (resources: object = {}, spec: object = {}) => ({metadata: {name: 'p
 const limited = (more: object): LimitedResource[] => [{resource: 'pods', ...more}];
 const high = {scopeName: 'PriorityClass', operator: 'In', values: ['high']};
 
-const cases: readonly [title: string, quotas: readonly Quota[], ask: Ask, outcome: object | string][] = [
+const cases: readonly [title: string, quotas: readonly Quota[], ask: Question, outcome: object | string][] = [
   ['a quota of other things is not charged', [aQuota('q', {secrets: '1'}, {secrets: '1'})], {object: pod()}, {}],
   ['several quotas are charged together', [aQuota('a', {pods: '2'}, {pods: '1'}), aQuota('b', {'count/pods': '2'}, {'count/pods': '0'})], {object: pod()}, {a: {pods: '2'}, b: {'count/pods': '1'}}],
   ['the first quota without room refuses', [aQuota('a', {pods: '2'}, {pods: '1'}), aQuota('b', {pods: '1'}, {pods: '1'})], {object: pod()}, 'exceeded quota: b, requested: pods=1, used: pods=1, limited: pods=1'],

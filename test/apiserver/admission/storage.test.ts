@@ -1,6 +1,6 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
-import {jane, refusal} from '#test/resources/world.js';
+import {jane, refusal} from '#test/resources/environment.js';
 import {namespace, startWith} from './context.js';
 
 const aClaim = (name: string, more: object = {}) => ({metadata: {name, namespace}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}, ...more}});

@@ -4,10 +4,10 @@ import type {KubeObject} from '#src/api/types.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {ruleMatches, type Rule, type RuleSubject} from '#src/apiserver/admission/matching/rules.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import {refusal, words} from '#test/resources/world.js';
+import {refusal, words} from '#test/resources/environment.js';
 import {json} from '#test/apiserver/webhook-server.js';
 import {wire} from '#test/apiserver/wire.js';
-import {aHook, aHookServer, hookWorld, patching, type AskedRequest, type MutatingHook} from './webhook-world.js';
+import {aHook, aHookServer, startWebhookEnvironment, patching, type WebhookRequest, type MutatingHook} from './webhook-environment.js';
 
 const aConfigMap = (name: string, more: KubeObject['metadata'] & {data?: Record<string, string>} = {}) => {
   const {data = {}, ...metadata} = more;
@@ -55,13 +55,13 @@ for (const [rule, subject, matches] of ruleCases) {
 }
 
 test('a webhook is asked everything there is to know of a request, and may change the object', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer(() => patching({op: 'add', path: '/metadata/labels', value: {seen: 'yes'}}, {op: 'add', path: '/data/b', value: '2'}));
-  await world.mutating('m', aHook(server));
+  await env.mutating('m', aHook(server));
 
-  const made = await world.of(kinds.configMaps).create(aConfigMap('c', {data: {a: '1'}}), {fieldManager: 'me'});
+  const made = await env.of(kinds.configMaps).create(aConfigMap('c', {data: {a: '1'}}), {fieldManager: 'me'});
   t.like(made, {metadata: {labels: {seen: 'yes'}}, data: {a: '1', b: '2'}});
-  const {uid, object, ...request} = server.asked[0]!;
+  const {uid, object, ...request} = server.requested[0]!;
   t.regex(uid, /^[0-9a-f-]{36}$/);
   t.like(object, {kind: 'ConfigMap', apiVersion: 'v1', metadata: {name: 'c', namespace: 'default'}, data: {a: '1'}});
   t.deepEqual(request as unknown, {
@@ -81,16 +81,16 @@ test('a webhook is asked everything there is to know of a request, and may chang
 });
 
 test('a configuration is in force as soon as it is written, and no longer than it is there', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer(() => ({allowed: false}));
-  const configMaps = world.of(kinds.configMaps);
+  const configMaps = env.of(kinds.configMaps);
   await configMaps.create(aConfigMap('before'));
-  await world.validating('v', aHook(server));
+  await env.validating('v', aHook(server));
 
   t.is((await refusal(configMaps.create(aConfigMap('c')))).message, 'admission webhook "hook.example.com" denied the request without explanation');
-  await world.of(kinds.validatingWebhookConfigurations).delete('v');
+  await env.of(kinds.validatingWebhookConfigurations).delete('v');
   await t.notThrowsAsync(configMaps.create(aConfigMap('c')));
-  t.is(server.asked.length, 1);
+  t.is(server.requested.length, 1);
 });
 
 const denials: readonly (readonly [status: object | undefined, expected: object])[] = [
@@ -104,11 +104,11 @@ const denials: readonly (readonly [status: object | undefined, expected: object]
 for (const [status, expected] of denials) {
   for (const kind of ['mutating', 'validating'] as const) {
     test(`a ${kind} webhook denies with ${JSON.stringify(status) ?? 'nothing'}`, async t => {
-      using world = await hookWorld();
+      using env = await startWebhookEnvironment();
       await using server = await aHookServer(() => ({allowed: false, ...(status ? {status} : {})}));
-      await world[kind]('x', aHook(server));
+      await env[kind]('x', aHook(server));
 
-      t.like(await refusal(world.of(kinds.configMaps).create(aConfigMap('c'))), {kind: 'Status', apiVersion: 'v1', status: 'Failure', ...expected});
+      t.like(await refusal(env.of(kinds.configMaps).create(aConfigMap('c'))), {kind: 'Status', apiVersion: 'v1', status: 'Failure', ...expected});
     });
   }
 }
@@ -137,17 +137,17 @@ const invalidReplies: readonly (readonly [kind: 'mutating' | 'validating', reply
 
 for (const [kind, reply, message] of invalidReplies) {
   test(`an answer to a ${kind} webhook that is none fails the request, unless failures are ignored: ${message}`, async t => {
-    using world = await hookWorld();
+    using env = await startWebhookEnvironment();
     await using server = await aHookServer();
     server.webhook.respond = ({body}, response) => json(response, reply((JSON.parse(body) as {request: {uid: string}}).request.uid));
-    await world[kind]('x', aHook(server), aHook(server, {name: 'open.example.com', failurePolicy: 'Ignore', rules: [{operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['secrets']}]}));
-    const refused = await refusal(world.of(kinds.configMaps).create(aConfigMap('c')));
+    await env[kind]('x', aHook(server), aHook(server, {name: 'open.example.com', failurePolicy: 'Ignore', rules: [{operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['secrets']}]}));
+    const refused = await refusal(env.of(kinds.configMaps).create(aConfigMap('c')));
 
     t.is(refused.code, 500);
     t.is(refused.reason, 'InternalError');
     const {uid} = (JSON.parse(server.webhook.seen[0]!.body) as {request: {uid: string}}).request;
     t.is(refused.message, `Internal error occurred: failed calling webhook "hook.example.com": ${message.replace('UID', uid)}`);
-    await t.notThrowsAsync(world.of(kinds.secrets).create({metadata: {name: 's', namespace: 'default'}}));
+    await t.notThrowsAsync(env.of(kinds.secrets).create({metadata: {name: 's', namespace: 'default'}}));
   });
 }
 
@@ -164,18 +164,18 @@ const brokenPatches: readonly (readonly [operation: object, message: RegExp])[] 
 
 for (const [operation, message] of brokenPatches) {
   test(`a patch that cannot be applied is the server's failure, whatever the failure policy: ${JSON.stringify(operation)}`, async t => {
-    using world = await hookWorld();
+    using env = await startWebhookEnvironment();
     await using server = await aHookServer(() => patching(operation));
-    await world.mutating('m', aHook(server, {failurePolicy: 'Ignore'}));
+    await env.mutating('m', aHook(server, {failurePolicy: 'Ignore'}));
 
-    t.regex((await refusal(world.of(kinds.configMaps).create(aConfigMap('c', {data: {a: '1'}})))).message!, message);
+    t.regex((await refusal(env.of(kinds.configMaps).create(aConfigMap('c', {data: {a: '1'}})))).message!, message);
   });
 }
 
 test('what webhooks take counts as the latency of a request, and not as its service level', async t => {
   const meter = new MetricsRegistry();
-  using world = await hookWorld({}, {meter});
-  const {clock} = world;
+  using env = await startWebhookEnvironment({}, {meter});
+  const {clock} = env;
   let laterMs = 0;
   const monotonic = clock.monotonic.bind(clock);
   clock.monotonic = () => monotonic() + laterMs;
@@ -183,10 +183,10 @@ test('what webhooks take counts as the latency of a request, and not as its serv
     laterMs += 5000;
     return {allowed: true};
   });
-  await world.mutating('m', aHook(server));
-  await world.validating('v', aHook(server, {name: 'other.example.com'}));
-  await world.of(kinds.configMaps).create(aConfigMap('a'));
-  await world.of(kinds.configMaps).create(aConfigMap('b'), {dryRun: true});
+  await env.mutating('m', aHook(server));
+  await env.validating('v', aHook(server, {name: 'other.example.com'}));
+  await env.of(kinds.configMaps).create(aConfigMap('a'));
+  await env.of(kinds.configMaps).create(aConfigMap('b'), {dryRun: true});
 
   const lines = (await meter.exposition()).body.split('\n').filter(line => /resource="configmaps"/.test(line));
   const own = (name: string, labels: string) => lines.filter(line => line.startsWith(`${name}{`) && line.includes(labels)).map(line => line.split('} ')[1]);
@@ -197,60 +197,60 @@ test('what webhooks take counts as the latency of a request, and not as its serv
 });
 
 test('a webhook that nobody answers for fails the request or is passed over, as it says, and is counted', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   const {url} = server.webhook;
   await server.webhook.close();
-  await world.mutating('m', aHook(server, {name: 'open.example.com', failurePolicy: 'Ignore'}));
-  await t.notThrowsAsync(world.of(kinds.configMaps).create(aConfigMap('a')));
-  await world.validating('v', aHook(server, {name: 'shut.example.com'}));
-  const refused = await refusal(world.of(kinds.configMaps).create(aConfigMap('b')));
+  await env.mutating('m', aHook(server, {name: 'open.example.com', failurePolicy: 'Ignore'}));
+  await t.notThrowsAsync(env.of(kinds.configMaps).create(aConfigMap('a')));
+  await env.validating('v', aHook(server, {name: 'shut.example.com'}));
+  const refused = await refusal(env.of(kinds.configMaps).create(aConfigMap('b')));
 
   const text = `failed calling webhook "shut.example.com": failed to call webhook: Post "${url}/?timeout=10s": dial tcp ${url.slice('https://'.length)}: connect: connection refused`;
   t.like(refused, {code: 500, reason: 'InternalError', message: `Internal error occurred: ${text}`, details: {causes: [{message: text}]}});
-  t.deepEqual(await world.metricLines('apiserver_admission_webhook_fail_open_count'), ['apiserver_admission_webhook_fail_open_count{name="open.example.com",type="admit"} 2']);
-  t.deepEqual(await world.metricLines('apiserver_admission_webhook_rejection_count'), [
+  t.deepEqual(await env.metricLines('apiserver_admission_webhook_fail_open_count'), ['apiserver_admission_webhook_fail_open_count{name="open.example.com",type="admit"} 2']);
+  t.deepEqual(await env.metricLines('apiserver_admission_webhook_rejection_count'), [
     'apiserver_admission_webhook_rejection_count{name="shut.example.com",type="validating",operation="CREATE",error_type="calling_webhook_error",rejection_code="503"} 1',
   ]);
-  t.deepEqual(await world.metricLines('apiserver_admission_webhook_request_total'), [
+  t.deepEqual(await env.metricLines('apiserver_admission_webhook_request_total'), [
     'apiserver_admission_webhook_request_total{name="open.example.com",type="admit",operation="CREATE",code="503",rejected="false"} 2',
     'apiserver_admission_webhook_request_total{name="shut.example.com",type="validating",operation="CREATE",code="503",rejected="true"} 1',
   ]);
 });
 
 test('a service that is not there is told of', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer();
-  await world.validating('v', aHook(server, {clientConfig: {service: {namespace: 'ns', name: 'svc', path: '/check'}, caBundle: server.webhook.caBundle}}));
+  await env.validating('v', aHook(server, {clientConfig: {service: {namespace: 'ns', name: 'svc', path: '/check'}, caBundle: server.webhook.caBundle}}));
 
   t.is(
-    (await refusal(world.of(kinds.configMaps).create(aConfigMap('c')))).message,
+    (await refusal(env.of(kinds.configMaps).create(aConfigMap('c')))).message,
     'Internal error occurred: failed calling webhook "hook.example.com": failed to call webhook: Post "https://svc.ns.svc:443/check?timeout=10s": service "svc" not found',
   );
 });
 
 test('webhooks are asked in the order of their configurations, each with what those before have made, complete and clean', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using first = await aHookServer(() => patching({op: 'add', path: '/spec/template/spec/containers/0/ports', value: [{containerPort: 80}]}, {op: 'add', path: '/spec/unknown', value: 1}));
   await using second = await aHookServer(() => patching({op: 'add', path: '/metadata/labels', value: {order: 'second'}}));
   const rules = [{operations: ['CREATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['deployments']}];
-  await world.mutating('b', aHook(second, {rules}));
-  await world.mutating('a', aHook(first, {rules}));
+  await env.mutating('b', aHook(second, {rules}));
+  await env.mutating('a', aHook(first, {rules}));
   const labels = {app: 'd'};
-  const made = await world.of(kinds.deployments).create({
+  const made = await env.of(kinds.deployments).create({
     metadata: {name: 'd', namespace: 'default'},
     spec: {selector: {matchLabels: labels}, template: {metadata: {labels}, spec: {containers: [{name: 'c', image: 'i'}]}}},
   } as never);
 
-  const spec = (second.asked[0]!.object as {spec: {unknown?: unknown; template: {spec: {containers: {ports: object[]}[]}}}}).spec;
+  const spec = (second.requested[0]!.object as {spec: {unknown?: unknown; template: {spec: {containers: {ports: object[]}[]}}}}).spec;
   t.deepEqual(spec.template.spec.containers[0]!.ports, [{containerPort: 80, protocol: 'TCP'}]);
   t.false('unknown' in spec);
   t.is(made.metadata?.labels?.['order'], 'second');
-  t.is(first.asked.length, 1);
+  t.is(first.requested.length, 1);
 });
 
 test('validating webhooks see what is about to be stored, all of them at once', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   let waiting = 0;
   let release = () => {};
@@ -258,122 +258,122 @@ test('validating webhooks see what is about to be stored, all of them at once', 
     release = resolve;
   });
   server.webhook.respond = async ({body}, response) => {
-    const {request, ...rest} = JSON.parse(body) as {request: AskedRequest};
-    server.asked.push(request);
+    const {request, ...rest} = JSON.parse(body) as {request: WebhookRequest};
+    server.requested.push(request);
     if (++waiting === 2) release();
     await both;
     json(response, {...rest, response: {uid: request.uid, allowed: true}});
   };
-  await world.validating('v', aHook(server), aHook(server, {name: 'other.example.com'}));
-  await world.of(kinds.configMaps).create({metadata: {generateName: 'c-', namespace: 'default'}});
+  await env.validating('v', aHook(server), aHook(server, {name: 'other.example.com'}));
+  await env.of(kinds.configMaps).create({metadata: {generateName: 'c-', namespace: 'default'}});
 
-  const {name, object} = server.asked[0]!;
+  const {name, object} = server.requested[0]!;
   t.regex(name!, /^c-.{5}$/);
   t.like(object, {metadata: {name: name!, namespace: 'default'}});
   t.truthy((object as {metadata: {uid?: string}}).metadata.uid);
 });
 
 test('a name that is still to be made is not told', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer();
-  await world.mutating('m', aHook(server));
-  await world.of(kinds.configMaps).create({metadata: {generateName: 'c-', namespace: 'default'}});
+  await env.mutating('m', aHook(server));
+  await env.of(kinds.configMaps).create({metadata: {generateName: 'c-', namespace: 'default'}});
 
-  t.false('name' in server.asked[0]!);
+  t.false('name' in server.requested[0]!);
 });
 
 test('updates, patches and deletions come with what is stored and with their options', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   const all = [{operations: ['*' as const], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*']}];
-  const configMaps = world.of(kinds.configMaps);
+  const configMaps = env.of(kinds.configMaps);
   const made = await configMaps.create(aConfigMap('c', {data: {a: '1'}}));
   await configMaps.create(aConfigMap('d'));
-  await world.validating('v', aHook(server, {rules: all as never}));
+  await env.validating('v', aHook(server, {rules: all as never}));
   await configMaps.update({...made, data: {a: '2'}});
   await configMaps.patch('c', {type: 'merge', patch: {data: {a: '3'}}} as never, {namespace: 'default'}).catch(() => undefined);
   await configMaps.delete('c', {namespace: 'default', propagationPolicy: 'Background'} as never);
 
-  const [updated] = server.asked;
+  const [updated] = server.requested;
   t.like(updated, {operation: 'UPDATE', name: 'c', object: {data: {a: '2'}}, oldObject: {data: {a: '1'}}, options: {kind: 'UpdateOptions'}});
   t.is(versionOf(updated!), made.metadata?.resourceVersion);
-  const deleted = server.asked.at(-1)!;
+  const deleted = server.requested.at(-1)!;
   t.like(deleted, {operation: 'DELETE', name: 'c', object: null, options: {kind: 'DeleteOptions', apiVersion: words.apiVersion('meta', 'v1'), propagationPolicy: 'Background'}});
   t.is((deleted['oldObject'] as {kind: string}).kind, 'ConfigMap');
 });
 
-const versionOf = ({object}: AskedRequest): string | undefined => (object as KubeObject).metadata?.resourceVersion;
+const versionOf = ({object}: WebhookRequest): string | undefined => (object as KubeObject).metadata?.resourceVersion;
 
 test('what changes an update sees the version that it states, before that is looked at; what judges it sees the one it replaces', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using changing = await aHookServer();
   await using judging = await aHookServer();
-  const configMaps = world.of(kinds.configMaps);
+  const configMaps = env.of(kinds.configMaps);
   const made = await configMaps.create(aConfigMap('c'));
-  await world.mutating('m', aHook(changing, {rules: updates}));
-  await world.validating('v', aHook(judging, {rules: updates}));
+  await env.mutating('m', aHook(changing, {rules: updates}));
+  await env.validating('v', aHook(judging, {rules: updates}));
   await configMaps.update(aConfigMap('c', {data: {a: '1'}}));
   t.is((await refusal(configMaps.update(aConfigMap('c', {resourceVersion: '1'})))).reason, 'Conflict');
 
-  t.deepEqual(changing.asked.map(versionOf), [undefined, '1']);
-  t.deepEqual(judging.asked.map(versionOf), [made.metadata?.resourceVersion]);
+  t.deepEqual(changing.requested.map(versionOf), [undefined, '1']);
+  t.deepEqual(judging.requested.map(versionOf), [made.metadata?.resourceVersion]);
 });
 
 const updates = [{operations: ['UPDATE' as const], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}];
 
 test('a pod is evicted once its eviction is let be: its deletion is not asked about', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer();
-  const pods = world.of(kinds.pods);
+  const pods = env.of(kinds.pods);
   await pods.create({metadata: {name: 'p', namespace: 'default'}, spec: {containers: [{name: 'c', image: 'i'}]}});
-  await world.validating('v', aHook(server, {rules: [{operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods', 'pods/*']}]}));
+  await env.validating('v', aHook(server, {rules: [{operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods', 'pods/*']}]}));
   await pods.create({apiVersion: 'policy/v1', kind: 'Eviction', metadata: {name: 'p'}} as never, {namespace: 'default', subresource: 'eviction', name: 'p'});
 
-  t.deepEqual(server.asked.map(({operation, ['subResource']: of}) => [operation, of]), [['CREATE', 'eviction']]);
+  t.deepEqual(server.requested.map(({operation, ['subResource']: of}) => [operation, of]), [['CREATE', 'eviction']]);
   t.deepEqual((await pods.list({namespace: 'default'})).items, []);
 });
 
 test('what changes a new object sees what it always has', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer();
-  await world.mutating('m', aHook(server, {rules: [{operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods']}]}));
-  await world.of(kinds.pods).create({metadata: {name: 'p', namespace: 'default'}, spec: {containers: [{name: 'c', image: 'i'}]}});
+  await env.mutating('m', aHook(server, {rules: [{operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods']}]}));
+  await env.of(kinds.pods).create({metadata: {name: 'p', namespace: 'default'}, spec: {containers: [{name: 'c', image: 'i'}]}});
 
-  t.deepEqual((server.asked[0]!.object as {status?: object}).status, {});
+  t.deepEqual((server.requested[0]!.object as {status?: object}).status, {});
 });
 
 test('an answer may be YAML', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   server.webhook.respond = ({body}, response) => {
     const {uid} = (JSON.parse(body) as {request: {uid: string}}).request;
     response.end(`kind: AdmissionReview\napiVersion: ${api('v1')}\nresponse:\n  uid: ${uid}\n  allowed: true\n  warnings: [seen]\n`);
   };
-  await world.validating('v', aHook(server));
+  await env.validating('v', aHook(server));
 
-  await t.notThrowsAsync(world.of(kinds.configMaps).create(aConfigMap('c')));
+  await t.notThrowsAsync(env.of(kinds.configMaps).create(aConfigMap('c')));
 });
 
 test('what webhooks say of objects that are deleted together is said of each', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer(({oldObject}) => ({allowed: (oldObject as KubeObject).metadata?.labels?.['keep'] === undefined}));
-  const configMaps = world.of(kinds.configMaps);
+  const configMaps = env.of(kinds.configMaps);
   await configMaps.create(aConfigMap('a'));
   await configMaps.create(aConfigMap('b', {labels: {keep: 'yes'}}));
-  await world.validating('v', aHook(server, {rules: [{operations: ['DELETE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}]}));
+  await env.validating('v', aHook(server, {rules: [{operations: ['DELETE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}]}));
   const refused = await refusal(configMaps.deleteCollection({namespace: 'default'} as never));
 
   t.is(refused.message, 'admission webhook "hook.example.com" denied the request without explanation');
-  t.false('name' in server.asked[0]!);
+  t.false('name' in server.requested[0]!);
   t.deepEqual((await configMaps.list({namespace: 'default'})).items.map(({metadata}) => metadata?.name), ['b']);
 });
 
 test('a change that a deletion is answered with is an error', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer(() => patching({op: 'add', path: '/data', value: {}}));
-  const configMaps = world.of(kinds.configMaps);
+  const configMaps = env.of(kinds.configMaps);
   await configMaps.create(aConfigMap('a'));
-  await world.mutating('m', aHook(server, {rules: [{operations: ['DELETE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}]}));
+  await env.mutating('m', aHook(server, {rules: [{operations: ['DELETE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}]}));
 
   t.is(
     (await refusal(configMaps.delete('a', {namespace: 'default'}))).message,
@@ -383,17 +383,17 @@ test('a change that a deletion is answered with is an error', async t => {
 
 for (const sideEffects of ['None', 'NoneOnDryRun']) {
   test(`a webhook with side effects ${sideEffects} is asked on a dry run too`, async t => {
-    using world = await hookWorld();
+    using env = await startWebhookEnvironment();
     await using server = await aHookServer();
-    await world.validating('v', aHook(server, {sideEffects}));
-    await world.of(kinds.configMaps).create(aConfigMap('c'), {dryRun: ['All']} as never);
+    await env.validating('v', aHook(server, {sideEffects}));
+    await env.of(kinds.configMaps).create(aConfigMap('c'), {dryRun: ['All']} as never);
 
-    t.is(server.asked[0]!['dryRun'], true);
-    t.like(server.asked[0]!['options'], {dryRun: ['All']});
+    t.is(server.requested[0]!['dryRun'], true);
+    t.like(server.requested[0]!['options'], {dryRun: ['All']});
   });
 }
 
-const selections: readonly (readonly [hook: Partial<MutatingHook>, asked: readonly string[]])[] = [
+const selections: readonly (readonly [hook: Partial<MutatingHook>, requested: readonly string[]])[] = [
   [{objectSelector: {matchLabels: {app: 'web'}}}, ['web']],
   [{objectSelector: {matchExpressions: [{key: 'app', operator: 'DoesNotExist'}]}}, ['plain', 'elsewhere']],
   [{namespaceSelector: {matchLabels: {env: 'prod'}}}, ['elsewhere']],
@@ -401,49 +401,49 @@ const selections: readonly (readonly [hook: Partial<MutatingHook>, asked: readon
   [{}, ['plain', 'web', 'elsewhere']],
 ];
 
-for (const [hook, asked] of selections) {
-  test(`a webhook with ${JSON.stringify(hook)} is asked about ${asked.join(', ')}`, async t => {
-    using world = await hookWorld();
+for (const [hook, requested] of selections) {
+  test(`a webhook with ${JSON.stringify(hook)} is asked about ${requested.join(', ')}`, async t => {
+    using env = await startWebhookEnvironment();
     await using server = await aHookServer();
-    await world.of(kinds.namespaces).create({metadata: {name: 'prod', labels: {env: 'prod', [words.labels.metadataName]: 'prod'}}});
-    await world.validating('v', aHook(server, hook));
-    const configMaps = world.of(kinds.configMaps);
+    await env.of(kinds.namespaces).create({metadata: {name: 'prod', labels: {env: 'prod', [words.labels.metadataName]: 'prod'}}});
+    await env.validating('v', aHook(server, hook));
+    const configMaps = env.of(kinds.configMaps);
     await configMaps.create(aConfigMap('plain'));
     await configMaps.create(aConfigMap('web', {labels: {app: 'web'}}));
     await configMaps.create(aConfigMap('elsewhere', {namespace: 'prod'}));
 
     t.deepEqual(
-      server.asked.map(({name}) => name),
-      asked,
+      server.requested.map(({name}) => name),
+      requested,
     );
   });
 }
 
 test('an object counts as selected by what it was as well as by what it becomes', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer();
-  const configMaps = world.of(kinds.configMaps);
+  const configMaps = env.of(kinds.configMaps);
   const made = await configMaps.create(aConfigMap('c', {labels: {app: 'web'}}));
-  await world.validating('v', aHook(server, {objectSelector: {matchLabels: {app: 'web'}}, rules: [{operations: ['UPDATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}]}));
+  await env.validating('v', aHook(server, {objectSelector: {matchLabels: {app: 'web'}}, rules: [{operations: ['UPDATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}]}));
   const {labels: _, ...metadata} = made.metadata!;
   const bare = await configMaps.update({...made, metadata});
   await configMaps.update({...bare, data: {a: '1'}});
 
-  t.is(server.asked.length, 1);
+  t.is(server.requested.length, 1);
 });
 
 test('a namespace is selected by the labels it gets, and by those it has when it goes', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer();
-  await world.validating('v', aHook(server, {namespaceSelector: {matchLabels: {env: 'prod'}}, rules: [{operations: ['CREATE', 'DELETE'], apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces'], scope: 'Cluster'}]}));
-  const namespaces = world.of(kinds.namespaces);
+  await env.validating('v', aHook(server, {namespaceSelector: {matchLabels: {env: 'prod'}}, rules: [{operations: ['CREATE', 'DELETE'], apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces'], scope: 'Cluster'}]}));
+  const namespaces = env.of(kinds.namespaces);
   await namespaces.create({metadata: {name: 'prod', labels: {env: 'prod'}}});
   await namespaces.create({metadata: {name: 'dev', labels: {env: 'dev'}}});
   await namespaces.delete('prod');
   await namespaces.delete('dev');
 
   t.deepEqual(
-    server.asked.map(({operation, name, namespace}) => [operation, name, namespace]),
+    server.requested.map(({operation, name, namespace}) => [operation, name, namespace]),
     [
       ['CREATE', 'prod', 'prod'],
       ['DELETE', 'prod', 'prod'],
@@ -452,26 +452,26 @@ test('a namespace is selected by the labels it gets, and by those it has when it
 });
 
 test('nobody is asked about who is asked', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer(() => ({allowed: false}));
-  await world.validating('v', aHook(server, {rules: [{operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*']}] as never}));
+  await env.validating('v', aHook(server, {rules: [{operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*']}] as never}));
 
-  await t.notThrowsAsync(world.of(kinds.validatingWebhookConfigurations).delete('v'));
-  t.is(server.asked.length, 0);
+  await t.notThrowsAsync(env.of(kinds.validatingWebhookConfigurations).delete('v'));
+  t.is(server.requested.length, 0);
 });
 
 test('a rule on another version of the same objects counts, and is told of them in that version', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer(({object}) => (object?.apiVersion === 'autoscaling/v1' ? patching({op: 'replace', path: '/spec/targetCPUUtilizationPercentage', value: 70}) : {allowed: true}));
   const rules = [{operations: ['CREATE' as const], apiGroups: ['autoscaling'], apiVersions: ['v1'], resources: ['horizontalpodautoscalers']}];
-  await world.mutating('m', aHook(server, {rules}), aHook(server, {name: 'exact.example.com', rules, matchPolicy: 'Exact'}));
-  const made = await world.of(kinds.horizontalPodAutoscalers).create({
+  await env.mutating('m', aHook(server, {rules}), aHook(server, {name: 'exact.example.com', rules, matchPolicy: 'Exact'}));
+  const made = await env.of(kinds.horizontalPodAutoscalers).create({
     metadata: {name: 'h', namespace: 'default'},
     spec: {maxReplicas: 3, scaleTargetRef: {kind: 'Deployment', name: 'd', apiVersion: 'apps/v1'}, metrics: [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 50}}}]},
   } as never);
 
-  t.is(server.asked.length, 1);
-  t.like(server.asked[0], {
+  t.is(server.requested.length, 1);
+  t.like(server.requested[0], {
     kind: {group: 'autoscaling', version: 'v1', kind: 'HorizontalPodAutoscaler'},
     resource: {version: 'v1'},
     requestKind: {version: 'v2'},
@@ -482,25 +482,25 @@ test('a rule on another version of the same objects counts, and is told of them 
 });
 
 test('a subresource that shows another kind is told as that kind', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer(() => patching({op: 'replace', path: '/spec/replicas', value: 5}));
   const labels = {app: 'd'};
-  const deployments = world.of(kinds.deployments);
+  const deployments = env.of(kinds.deployments);
   await deployments.create({metadata: {name: 'd', namespace: 'default'}, spec: {replicas: 1, selector: {matchLabels: labels}, template: {metadata: {labels}, spec: {containers: [{name: 'c', image: 'i'}]}}}} as never);
-  await world.mutating('m', aHook(server, {rules: [{operations: ['UPDATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['deployments/scale']}]}));
+  await env.mutating('m', aHook(server, {rules: [{operations: ['UPDATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['deployments/scale']}]}));
   const scale = {kind: 'Scale', apiVersion: 'autoscaling/v1', metadata: {name: 'd', namespace: 'default'}, spec: {replicas: 3}};
-  const response = await world.server.handler({
+  const response = await env.server.handler({
     method: 'PUT',
     url: '/apis/apps/v1/namespaces/default/deployments/d/scale',
     headers: {'content-type': 'application/json'},
-    caller: {user: world.jane},
+    caller: {user: env.jane},
     body: {kind: 'object', value: scale},
     signal: new AbortController().signal,
     inProcess: true,
   } as never);
 
   t.is(response.status, 200);
-  t.like(server.asked[0], {
+  t.like(server.requested[0], {
     kind: {group: 'autoscaling', version: 'v1', kind: 'Scale'},
     subResource: 'scale',
     requestSubResource: 'scale',
@@ -511,39 +511,39 @@ test('a subresource that shows another kind is told as that kind', async t => {
 });
 
 test('a webhook that speaks only the older review is asked in that, and may leave out what it need not say', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   server.webhook.respond = (_, response) => json(response, {response: {allowed: true, patch: Buffer.from('[{"op":"add","path":"/metadata/labels","value":{"old":"yes"}}]').toString('base64')}});
-  await world.mutating('m', aHook(server, {admissionReviewVersions: ['v2', 'v1beta1']}));
-  const made = await world.of(kinds.configMaps).create(aConfigMap('c'));
+  await env.mutating('m', aHook(server, {admissionReviewVersions: ['v2', 'v1beta1']}));
+  const made = await env.of(kinds.configMaps).create(aConfigMap('c'));
 
   t.is((JSON.parse(server.webhook.seen[0]!.body) as KubeObject).apiVersion, api('v1beta1'));
   t.is(made.metadata?.labels?.['old'], 'yes');
 });
 
-const labelling = (label: string) => ({object}: AskedRequest) => patching({op: 'add', path: '/metadata/labels', value: {...object?.metadata?.labels, [label]: String(Number(object?.metadata?.labels?.[label] ?? 0) + 1)}});
+const labelling = (label: string) => ({object}: WebhookRequest) => patching({op: 'add', path: '/metadata/labels', value: {...object?.metadata?.labels, [label]: String(Number(object?.metadata?.labels?.[label] ?? 0) + 1)}});
 
 test('what changed after a webhook that asked for it is put before it once more', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using first = await aHookServer(labelling('first'));
-  await using second = await aHookServer(({object}) => (object?.metadata?.labels?.['second'] ? {allowed: true} : labelling('second')({object} as AskedRequest)));
-  await world.mutating('a', aHook(first, {reinvocationPolicy: 'IfNeeded'}));
-  await world.mutating('b', aHook(second));
-  const made = await world.of(kinds.configMaps).create(aConfigMap('c'));
+  await using second = await aHookServer(({object}) => (object?.metadata?.labels?.['second'] ? {allowed: true} : labelling('second')({object} as WebhookRequest)));
+  await env.mutating('a', aHook(first, {reinvocationPolicy: 'IfNeeded'}));
+  await env.mutating('b', aHook(second));
+  const made = await env.of(kinds.configMaps).create(aConfigMap('c'));
 
   t.deepEqual(made.metadata?.labels, {first: '2', second: '1'});
-  t.is(second.asked.length, 1);
+  t.is(second.requested.length, 1);
 });
 
 test('a webhook that did not ask for it, or after which nothing changed, is asked once', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using first = await aHookServer(labelling('first'));
   await using last = await aHookServer(labelling('last'));
-  await world.mutating('a', aHook(first));
-  await world.mutating('b', aHook(last, {reinvocationPolicy: 'IfNeeded'}));
-  await world.of(kinds.configMaps).create(aConfigMap('c'));
+  await env.mutating('a', aHook(first));
+  await env.mutating('b', aHook(last, {reinvocationPolicy: 'IfNeeded'}));
+  await env.of(kinds.configMaps).create(aConfigMap('c'));
 
-  t.deepEqual([first.asked.length, last.asked.length], [1, 1]);
+  t.deepEqual([first.requested.length, last.requested.length], [1, 1]);
 });
 
 test('plugins before webhooks see what those changed, and what they make of it is put before webhooks that asked for it', async t => {
@@ -556,13 +556,13 @@ test('plugins before webhooks see what those changed, and what they make of it i
       },
     },
   ];
-  using world = await hookWorld({}, {before});
+  using env = await startWebhookEnvironment({}, {before});
   await using server = await aHookServer(({object}) => (object?.metadata?.labels?.['hook'] ? {allowed: true} : patching({op: 'add', path: '/metadata/labels', value: {hook: 'yes'}})));
-  await world.mutating('m', aHook(server, {reinvocationPolicy: 'IfNeeded'}));
-  const made = await world.of(kinds.configMaps).create(aConfigMap('c'));
+  await env.mutating('m', aHook(server, {reinvocationPolicy: 'IfNeeded'}));
+  const made = await env.of(kinds.configMaps).create(aConfigMap('c'));
 
   t.deepEqual(made.metadata?.labels, {hook: 'yes', copy: 'yes'});
-  t.is(server.asked.length, 2);
+  t.is(server.requested.length, 2);
 });
 
 const attributesOf = (more: Partial<AdmissionAttributes> = {}) => {
@@ -592,14 +592,14 @@ const attributesOf = (more: Partial<AdmissionAttributes> = {}) => {
 const until = (deadlineAt: number) => ({deadlineAt, info: {query: new URLSearchParams()}, signal: new AbortController().signal});
 
 test('what webhooks want to be noted and warned of is, and what they did', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer(() => ({...patching({op: 'add', path: '/metadata/labels', value: {a: 'b'}}), warnings: ['mind', '', 'bad\nline'], auditAnnotations: {why: 'so'}}));
   await using gone = await aHookServer();
   await gone.webhook.close();
-  await world.mutating('m', aHook(server), aHook(gone, {name: 'gone.example.com', failurePolicy: 'Ignore'}));
-  await world.validating('v', aHook(gone, {name: 'gone.example.com', failurePolicy: 'Ignore'}));
+  await env.mutating('m', aHook(server), aHook(gone, {name: 'gone.example.com', failurePolicy: 'Ignore'}));
+  await env.validating('v', aHook(gone, {name: 'gone.example.com', failurePolicy: 'Ignore'}));
   const {attributes, warnings, notes} = attributesOf();
-  const [admitting, validating] = world.plugins;
+  const [admitting, validating] = env.plugins;
 
   t.is(await admitting!.admit!(attributes), 'again');
   await validating!.validate!(attributes);
@@ -616,52 +616,52 @@ test('what webhooks want to be noted and warned of is, and what they did', async
 });
 
 test('nobody is asked about a request that nobody waits for any more', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer();
-  await world.validating('v', aHook(server));
-  await world.mutating('m', aHook(server));
-  const [admitting, validating] = world.plugins;
-  const {attributes} = attributesOf({original: until(world.clock.monotonic())});
+  await env.validating('v', aHook(server));
+  await env.mutating('m', aHook(server));
+  const [admitting, validating] = env.plugins;
+  const {attributes} = attributesOf({original: until(env.clock.monotonic())});
 
   for (const act of [() => admitting!.admit!(attributes), () => validating!.validate!(attributes)]) {
     t.like(await refusal((async () => act())()), {code: 504, reason: 'Timeout', message: 'Timeout: request did not complete within requested timeout'});
   }
-  t.is(server.asked.length, 0);
+  t.is(server.requested.length, 0);
 });
 
 test('a webhook has no more time than is left of the request', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer();
-  await world.validating('v', aHook(server));
-  const {attributes} = attributesOf({original: until(world.clock.monotonic() + 3200)});
-  await world.plugins[1]!.validate!(attributes);
+  await env.validating('v', aHook(server));
+  const {attributes} = attributesOf({original: until(env.clock.monotonic() + 3200)});
+  await env.plugins[1]!.validate!(attributes);
 
   t.is(server.webhook.seen[0]!.url, '/?timeout=4s');
 });
 
 for (const sideEffects of ['Some', 'Unknown']) {
   test(`a webhook with side effects ${sideEffects}, as old configurations may have, fails a dry run`, async t => {
-    using world = await hookWorld();
+    using env = await startWebhookEnvironment();
     await using server = await aHookServer();
-    await world.validating('v', aHook(server));
-    await world.rewriteValidating('v', hook => {
+    await env.validating('v', aHook(server));
+    await env.rewriteValidating('v', hook => {
       hook.sideEffects = sideEffects;
     });
 
-    t.like(await refusal(world.of(kinds.configMaps).create(aConfigMap('c'), {dryRun: ['All']} as never)), {code: 400, reason: 'BadRequest', message: 'admission webhook "hook.example.com" does not support dry run'});
-    t.is(server.asked.length, 0);
+    t.like(await refusal(env.of(kinds.configMaps).create(aConfigMap('c'), {dryRun: ['All']} as never)), {code: 400, reason: 'BadRequest', message: 'admission webhook "hook.example.com" does not support dry run'});
+    t.is(server.requested.length, 0);
   });
 }
 
 test('a webhook cannot move an object to another place', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer(() => patching({op: 'replace', path: '/metadata/namespace', value: 'other'}));
-  await world.mutating('m', aHook(server));
+  await env.mutating('m', aHook(server));
 
-  t.like(await refusal(world.of(kinds.configMaps).create(aConfigMap('c'))), {code: 400, message: 'the namespace of the provided object does not match the namespace sent on the request'});
+  t.like(await refusal(env.of(kinds.configMaps).create(aConfigMap('c'))), {code: 400, message: 'the namespace of the provided object does not match the namespace sent on the request'});
 });
 
-const conditions: readonly (readonly [expressions: readonly string[], asked: boolean])[] = [
+const conditions: readonly (readonly [expressions: readonly string[], requested: boolean])[] = [
   [["object.metadata.name == 'c'"], true],
   [["object.metadata.name == 'c'", "request.namespace != 'default'"], false],
   [["request.operation == 'CREATE' && request.kind.kind == 'ConfigMap' && request.resource.resource == 'configmaps' && oldObject == null"], true],
@@ -673,15 +673,15 @@ const conditions: readonly (readonly [expressions: readonly string[], asked: boo
   [['object.none == 1', 'false'], false],
 ];
 
-for (const [expressions, asked] of conditions) {
-  test(`a webhook is ${asked ? '' : 'not '}asked on the conditions ${expressions.join('; ')}`, async t => {
-    using world = await hookWorld();
+for (const [expressions, requested] of conditions) {
+  test(`a webhook is ${requested ? '' : 'not '}asked on the conditions ${expressions.join('; ')}`, async t => {
+    using env = await startWebhookEnvironment();
     await using server = await aHookServer();
-    await world.validating('v', aHook(server, {matchConditions: expressions.map((expression, i) => ({name: `c${i}`, expression}))}));
-    await world.of(kinds.configMaps).create(aConfigMap('c'));
+    await env.validating('v', aHook(server, {matchConditions: expressions.map((expression, i) => ({name: `c${i}`, expression}))}));
+    await env.of(kinds.configMaps).create(aConfigMap('c'));
 
-    t.is(server.asked.length, asked ? 1 : 0);
-    t.is((await world.metricLines('apiserver_admission_match_condition_exclusions_total')).length, asked ? 0 : 1);
+    t.is(server.requested.length, requested ? 1 : 0);
+    t.is((await env.metricLines('apiserver_admission_match_condition_exclusions_total')).length, requested ? 0 : 1);
   });
 }
 
@@ -694,96 +694,96 @@ const failing: readonly (readonly [expressions: readonly string[], message: stri
 
 for (const [expressions, message] of failing) {
   test(`conditions that cannot be judged are what the failure policy is for: ${expressions.join('; ')}`, async t => {
-    using world = await hookWorld();
+    using env = await startWebhookEnvironment();
     await using server = await aHookServer();
     const matchConditions = expressions.map((expression, i) => ({name: `c${i}`, expression}));
     // What cannot be compiled is not taken when it is written.
     const stored = async (failurePolicy: string) => {
-      await world.validating('v', aHook(server, {failurePolicy, matchConditions: [{name: 'c', expression: 'true'}]}));
-      await world.rewriteValidating('v', hook => {
+      await env.validating('v', aHook(server, {failurePolicy, matchConditions: [{name: 'c', expression: 'true'}]}));
+      await env.rewriteValidating('v', hook => {
         hook.matchConditions = matchConditions;
       });
     };
     await stored('Fail');
-    const refused = await refusal(world.of(kinds.configMaps).create(aConfigMap('c')));
+    const refused = await refusal(env.of(kinds.configMaps).create(aConfigMap('c')));
     t.is(refused.code, 403);
     if (typeof message === 'string') t.is(refused.message, message);
     else t.regex(refused.message!, message);
-    await world.of(kinds.validatingWebhookConfigurations).delete('v');
+    await env.of(kinds.validatingWebhookConfigurations).delete('v');
     await stored('Ignore');
-    await t.notThrowsAsync(world.of(kinds.configMaps).create(aConfigMap('c')));
-    t.is(server.asked.length, 0);
+    await t.notThrowsAsync(env.of(kinds.configMaps).create(aConfigMap('c')));
+    t.is(server.requested.length, 0);
   });
 }
 
 test('what a caller says of his patience is passed on to webhooks', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer();
-  await world.validating('v', aHook(server));
-  const {post} = wire(world.server.handler);
+  await env.validating('v', aHook(server));
+  const {post} = wire(env.server.handler);
 
   t.is((await post('/api/v1/namespaces/default/configmaps?timeout=3s', {metadata: {name: 'c'}})).status, 201);
   t.is(server.webhook.seen[0]!.url, '/?timeout=3s');
 });
 
 test('warnings of webhooks reach the caller, however they are written', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer(() => ({allowed: true, warnings: ['a "quoted" – word', 'x'.repeat(5000)]}));
-  await world.validating('v', aHook(server));
-  const {post} = wire(world.server.handler);
+  await env.validating('v', aHook(server));
+  const {post} = wire(env.server.handler);
   const made = await post('/api/v1/namespaces/default/configmaps', {metadata: {name: 'c'}});
 
   t.deepEqual(made.header('warning'), ['299 - "a \\"quoted\\" – word"', `299 - "${'x'.repeat(256)}"`]);
 });
 
 test('a webhook is not waited for any longer than its caller waits, and that is not counted against it', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   const leaving = new AbortController();
   server.webhook.respond = () => leaving.abort();
-  await world.validating('v', aHook(server));
+  await env.validating('v', aHook(server));
   const {attributes} = attributesOf({original: {info: {query: new URLSearchParams()}, signal: leaving.signal}});
-  const refused = await refusal((async () => world.plugins[1]!.validate!(attributes))());
+  const refused = await refusal((async () => env.plugins[1]!.validate!(attributes))());
 
   t.is(refused.message, `Internal error occurred: failed calling webhook "hook.example.com": failed to call webhook: Post "${server.webhook.url}/?timeout=10s": context canceled`);
-  t.deepEqual(await world.metricLines('apiserver_admission_webhook_rejection_count'), []);
+  t.deepEqual(await env.metricLines('apiserver_admission_webhook_rejection_count'), []);
 });
 
 const everything = [{operations: ['*' as const], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*']}] as never;
 
 test('what is done instead of storing is told as what was sent', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer();
-  await world.mutating('m', aHook(server, {rules: everything}));
-  const {post} = wire(world.server.handler);
+  await env.mutating('m', aHook(server, {rules: everything}));
+  const {post} = wire(env.server.handler);
   const group = words.group('authorization');
   const made = await post(`/apis/${group}/v1/subjectaccessreviews`, {spec: {user: 'jane', nonResourceAttributes: {path: '/', verb: 'get'}}});
 
   t.is(made.status, 201, made.text);
-  t.like(server.asked[0], {operation: 'CREATE', kind: {group, version: 'v1', kind: 'SubjectAccessReview'}, object: {kind: 'SubjectAccessReview', spec: {user: 'jane'}}});
-  t.false('namespace' in server.asked[0]!);
+  t.like(server.requested[0], {operation: 'CREATE', kind: {group, version: 'v1', kind: 'SubjectAccessReview'}, object: {kind: 'SubjectAccessReview', spec: {user: 'jane'}}});
+  t.false('namespace' in server.requested[0]!);
 });
 
 test('a change of a status is told as such, and what a webhook changes beside it does not count', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer(() => patching({op: 'add', path: '/spec/finalizers', value: []}, {op: 'add', path: '/metadata/labels', value: {late: 'yes'}}));
-  const made = await world.of(kinds.namespaces).create({metadata: {name: 'n'}});
-  await world.mutating('m', aHook(server, {rules: [{operations: ['UPDATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces/status']}]}));
-  const {put} = wire(world.server.handler);
+  const made = await env.of(kinds.namespaces).create({metadata: {name: 'n'}});
+  await env.mutating('m', aHook(server, {rules: [{operations: ['UPDATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces/status']}]}));
+  const {put} = wire(env.server.handler);
   const answer = await put('/api/v1/namespaces/n/status', {...made, status: {phase: 'Active'}});
 
   t.is(answer.status, 200, answer.text);
-  t.like(server.asked[0], {subResource: 'status', namespace: 'n', name: 'n'});
+  t.like(server.requested[0], {subResource: 'status', namespace: 'n', name: 'n'});
   t.deepEqual(answer.json<{spec: object}>().spec, {finalizers: [words.namespaceFinalizer]});
 });
 
 test('an object that is put where there is none is told as a new one', async t => {
-  using world = await hookWorld();
+  using env = await startWebhookEnvironment();
   await using server = await aHookServer();
-  await world.validating('v', aHook(server, {rules: [{operations: ['*'], apiGroups: [words.group('coordination')], apiVersions: ['v1'], resources: ['leases']}] as never}));
-  const {put} = wire(world.server.handler);
+  await env.validating('v', aHook(server, {rules: [{operations: ['*'], apiGroups: [words.group('coordination')], apiVersions: ['v1'], resources: ['leases']}] as never}));
+  const {put} = wire(env.server.handler);
   const answer = await put(`/apis/${words.group('coordination')}/v1/namespaces/default/leases/l`, {metadata: {name: 'l'}});
 
   t.is(answer.status, 201, answer.text);
-  t.like(server.asked[0], {operation: 'CREATE', oldObject: null, options: {kind: 'CreateOptions'}});
+  t.like(server.requested[0], {operation: 'CREATE', oldObject: null, options: {kind: 'CreateOptions'}});
 });

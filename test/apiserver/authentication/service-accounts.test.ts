@@ -7,7 +7,7 @@ import type {KubeObject, TokenRequest} from '#src/api/types.js';
 import {generatePrivateKey, privateKeyPem, publicKeyPem} from '#src/pki/keys.js';
 import {signToken, tokenKey} from '#src/pki/token.js';
 import type {Plane} from '#src/plane/plane.js';
-import {refusal} from '#test/resources/world.js';
+import {refusal} from '#test/resources/environment.js';
 import {aPlane, issuer, minutes, namespace, own} from './accounts.js';
 
 const get = async (plane: Plane, url: string, headers: Record<string, string> = {}) => {

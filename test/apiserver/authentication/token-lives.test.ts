@@ -14,10 +14,10 @@ import {generatePrivateKey, privateKeyPem, publicKeyPem} from '#src/pki/keys.js'
 import {signToken, tokenKey} from '#src/pki/token.js';
 import {parseVerifyingKeys} from '#src/pki/token-keys.js';
 import {wire} from '#test/apiserver/wire.js';
-import {startWorld, words} from '#test/resources/world.js';
+import {startEnvironment, words} from '#test/resources/environment.js';
 import {aPlane, issuer, minutes, namespace, own} from './accounts.js';
 
-type World = Awaited<ReturnType<typeof aPlane>>;
+type Environment = Awaited<ReturnType<typeof aPlane>>;
 
 const ended = '[invalid bearer token, service account token has been invalidated]';
 
@@ -40,36 +40,36 @@ const secretClaims = (uid: string, more: object = {}) => ({
   ...more,
 });
 
-const aPod = async ({client}: World, name: string, spec: object = {}) =>
+const aPod = async ({client}: Environment, name: string, spec: object = {}) =>
   client.resource(kinds.pods).create({metadata: {name, namespace}, spec: {serviceAccountName: 'robot', automountServiceAccountToken: false, containers: [{name: 'c', image: 'i'}], ...spec}});
 
-const forPod = async (world: World, name: string, seconds = 3600): Promise<TokenRequest> => world.request({expirationSeconds: seconds, boundObjectRef: {apiVersion: 'v1', kind: 'Pod', name}});
+const forPod = async (env: Environment, name: string, seconds = 3600): Promise<TokenRequest> => env.request({expirationSeconds: seconds, boundObjectRef: {apiVersion: 'v1', kind: 'Pod', name}});
 
 /** The figures of uses of tokens, by name. */
-const figuresIn = (text: string): Record<string, number> => Object.fromEntries([...text.matchAll(/^serviceaccount_(\w+) (\d+)$/gm)].map(([, name = '', value]) => [name, Number(value)]));
+const metricsIn = (text: string): Record<string, number> => Object.fromEntries([...text.matchAll(/^serviceaccount_(\w+) (\d+)$/gm)].map(([, name = '', value]) => [name, Number(value)]));
 
 test('a token bound to a pod tells of it and dies with it', async t => {
-  const world = await aPlane();
-  await using _ = world.plane;
-  const {client, review} = world;
+  const env = await aPlane();
+  await using _ = env.plane;
+  const {client, review} = env;
   const pods = client.resource(kinds.pods);
-  const pod = await aPod(world, 'p');
-  const {token} = (await forPod(world, 'p')).status!;
+  const pod = await aPod(env, 'p');
+  const {token} = (await forPod(env, 'p')).status!;
 
   t.like((await review(token)).user?.extra, {'authentication.plat.io/pod-name': ['p'], 'authentication.plat.io/pod-uid': [pod.metadata!.uid]});
   await pods.delete('p', {namespace, gracePeriodSeconds: 0});
   t.is((await review(token)).error, ended);
-  const again = await aPod(world, 'p');
+  const again = await aPod(env, 'p');
   t.is((await review(token)).error, `[invalid bearer token, pod UID (${again.metadata!.uid}) does not match service account pod ref claim (${pod.metadata!.uid})]`);
 });
 
 test('a token of a pod that is ending lives until a minute after the pod should be gone, wherever its node went', async t => {
-  const world = await aPlane();
-  await using _ = world.plane;
-  const {client, clock, review} = world;
+  const env = await aPlane();
+  await using _ = env.plane;
+  const {client, clock, review} = env;
   const node = await client.resource(kinds.nodes).create({metadata: {name: 'n'}});
-  await aPod(world, 'p', {nodeName: 'n'});
-  const made = await forPod(world, 'p');
+  await aPod(env, 'p', {nodeName: 'n'});
+  const made = await forPod(env, 'p');
   const {token} = made.status!;
   t.deepEqual(own(made)['plat.io']['node'], {name: 'n', uid: node.metadata!.uid} as never);
 
@@ -83,45 +83,45 @@ test('a token of a pod that is ending lives until a minute after the pod should 
 });
 
 test('a token that admission asks for lives for a year, and says when it should be renewed', async t => {
-  const world = await aPlane();
-  await using _ = world.plane;
-  await aPod(world, 'p');
-  const made = await forPod(world, 'p', 3607);
-  const now = Math.floor(world.clock.now() / 1000);
+  const env = await aPlane();
+  await using _ = env.plane;
+  await aPod(env, 'p');
+  const made = await forPod(env, 'p', 3607);
+  const now = Math.floor(env.clock.now() / 1000);
 
   t.is(made.spec.expirationSeconds, 3607);
   t.is(made.status!.expirationTimestamp, new Date((now + 3607) * 1000).toISOString().replace('.000', ''));
   t.is(own(made).exp! - now, 365 * 24 * 3600);
   t.is(own(made)['plat.io']['warnafter'] as unknown, now + 3607);
-  t.true((await world.review(made.status!.token)).authenticated);
-  t.like(figuresIn((await wire(world.plane.api.handler).get('/metrics')).text), {valid_tokens_total: 1, stale_tokens_total: 0});
+  t.true((await env.review(made.status!.token)).authenticated);
+  t.like(metricsIn((await wire(env.plane.api.handler).get('/metrics')).text), {valid_tokens_total: 1, stale_tokens_total: 0});
 });
 
 test('a token for another time, for someone else, or bound to no pod lives as long as was asked', async t => {
-  const world = await aPlane();
-  await using _ = world.plane;
-  await aPod(world, 'p');
+  const env = await aPlane();
+  await using _ = env.plane;
+  await aPod(env, 'p');
   const pod = {boundObjectRef: {apiVersion: 'v1', kind: 'Pod', name: 'p'}};
   for (const spec of [{expirationSeconds: 3600, ...pod}, {expirationSeconds: 3607, audiences: ['vault'], ...pod}, {expirationSeconds: 3607}]) {
-    const made = await world.request(spec);
+    const made = await env.request(spec);
     t.is(own(made).exp! - own(made).iat!, spec.expirationSeconds);
     t.is(own(made)['plat.io']['warnafter'], undefined);
   }
 });
 
 test('no token lives longer than was asked where that is off', async t => {
-  const world = await aPlane(['--service-account-extend-token-expiration=false']);
-  await using _ = world.plane;
-  await aPod(world, 'p');
-  const made = await forPod(world, 'p', 3607);
+  const env = await aPlane(['--service-account-extend-token-expiration=false']);
+  await using _ = env.plane;
+  await aPod(env, 'p');
+  const made = await forPod(env, 'p', 3607);
 
   t.is(own(made).exp! - own(made).iat!, 3607);
 });
 
 test('a token kept in a secret is believed for its signature where nothing is looked up; one that was issued never is', async t => {
-  const world = await aPlane([`--service-account-key-file=${keyFile}`, `--service-account-signing-key-file=${keyFile}`, '--service-account-lookup=false']);
-  await using _ = world.plane;
-  const {client, review, request} = world;
+  const env = await aPlane([`--service-account-key-file=${keyFile}`, `--service-account-signing-key-file=${keyFile}`, '--service-account-lookup=false']);
+  await using _ = env.plane;
+  const {client, review, request} = env;
   const issued = (await request()).status!.token;
   await client.resource(kinds.serviceAccounts).delete('robot', {namespace});
 
@@ -130,25 +130,25 @@ test('a token kept in a secret is believed for its signature where nothing is lo
 });
 
 test('without files of keys the TLS key of the server verifies tokens, and issues none', async t => {
-  const world = await aPlane(['--service-account-key-file=', '--service-account-signing-key-file=', `--tls-private-key-file=${keyFile}`, `--tls-cert-file=${aFile('')}`, '--service-account-lookup=false']);
-  await using _ = world.plane;
+  const env = await aPlane(['--service-account-key-file=', '--service-account-signing-key-file=', `--tls-private-key-file=${keyFile}`, `--tls-cert-file=${aFile('')}`, '--service-account-lookup=false']);
+  await using _ = env.plane;
   const token = signToken(secretClaims('u'), tokenKey(key));
 
-  t.true((await world.review(token)).authenticated);
-  t.is((await world.review(signToken(secretClaims('u'), tokenKey(await generatePrivateKey())))).error, '[invalid bearer token, invalid signature, no keys found]');
-  await t.throwsAsync(world.request(), {message: /could not find the requested resource|not found/});
+  t.true((await env.review(token)).authenticated);
+  t.is((await env.review(signToken(secretClaims('u'), tokenKey(await generatePrivateKey())))).error, '[invalid bearer token, invalid signature, no keys found]');
+  await t.throwsAsync(env.request(), {message: /could not find the requested resource|not found/});
 });
 
 test('without any key no token of an account is believed', async t => {
-  const world = await aPlane(['--service-account-key-file=', '--service-account-signing-key-file=', '--service-account-lookup=false', `--cert-dir=${mkdtempSync(join(tmpdir(), 'plat-tokens-'))}`]);
-  await using _ = world.plane;
+  const env = await aPlane(['--service-account-key-file=', '--service-account-signing-key-file=', '--service-account-lookup=false', `--cert-dir=${mkdtempSync(join(tmpdir(), 'plat-tokens-'))}`]);
+  await using _ = env.plane;
 
-  t.is((await world.review(signToken(secretClaims('u'), tokenKey(key)))).error, 'invalid bearer token');
+  t.is((await env.review(signToken(secretClaims('u'), tokenKey(key)))).error, 'invalid bearer token');
 });
 
 /** The judges of tokens alone, over a server with the account `robot` and its token in the secret `kept`. */
-const aJudge = async () => {
-  const {of, clock, server} = await startWorld();
+const someAuthenticators = async () => {
+  const {of, clock, server} = await startEnvironment();
   const metrics = new MetricsRegistry();
   const [secrets, accounts] = [of(kinds.secrets), of(kinds.serviceAccounts)];
   const account = await accounts.create({metadata: {name: 'robot', namespace}});
@@ -158,20 +158,20 @@ const aJudge = async () => {
   const days: string[] = [];
   const shared = {naming: words, clock, reader: registryReader(server.registry), keys: parseVerifyingKeys(Buffer.from(publicKeyPem(key))), audiences: [issuer], note: tokenUses(metrics, words)};
   const used = (_: unknown, day: string) => Promise.resolve(void days.push(day));
-  const judges = [secretTokens({...shared, lookup: true, used}), boundTokens({...shared, issuers: [issuer]})];
+  const authenticators = [secretTokens({...shared, lookup: true, used}), boundTokens({...shared, issuers: [issuer]})];
   const use = async (own = token) => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const request: AuthenticationRequest = {
       credentials: {certificates: []},
       headers: {authorization: `Bearer ${own}`},
-      annotate: (name, text) => void told.push(`${name}: ${text}`),
-      warn: text => void told.push(text),
+      annotate: (name, text) => void reported.push(`${name}: ${text}`),
+      warn: text => void reported.push(text),
     };
-    for (const judge of judges) await judge.authenticate(request);
-    return told;
+    for (const authenticator of authenticators) await authenticator.authenticate(request);
+    return reported;
   };
   const labelled = (labels: Record<string, string>) => secrets.patch('kept', 'merge', {metadata: {labels}}, {namespace});
-  const counted = async () => figuresIn((await metrics.exposition()).body);
+  const counted = async () => metricsIn((await metrics.exposition()).body);
   return {use, days, clock, accounts, account, labelled, counted};
 };
 
@@ -179,7 +179,7 @@ const legacy = 'authentication.plat.io/legacy-token: system:serviceaccount:defau
 const manual = [legacy, 'authentication.plat.io/legacy-token-manual-secret: kept'];
 
 test('a token kept in a secret is noted, with the day of its use unless another server did', async t => {
-  const {use, days, clock, labelled, counted} = await aJudge();
+  const {use, days, clock, labelled, counted} = await someAuthenticators();
 
   t.deepEqual(await use(), manual);
   await labelled({'plat.io/legacy-token-last-used': '2026-01-01'});
@@ -193,7 +193,7 @@ test('a token kept in a secret is noted, with the day of its use unless another 
 });
 
 test('a token that was made for its account is warned of, one marked invalid is refused and noted all the same', async t => {
-  const {use, days, accounts, labelled, counted} = await aJudge();
+  const {use, days, accounts, labelled, counted} = await someAuthenticators();
   await accounts.patch('robot', 'merge', {secrets: [{name: 'kept'}]}, {namespace});
 
   t.deepEqual(await use(), [
@@ -208,7 +208,7 @@ test('a token that was made for its account is warned of, one marked invalid is 
 });
 
 test('a token that should have been renewed is noted with how late it is', async t => {
-  const {use, clock, account, counted} = await aJudge();
+  const {use, clock, account, counted} = await someAuthenticators();
   const now = Math.floor(clock.now() / 1000);
   const own = {namespace, serviceaccount: {name: 'robot', uid: account.metadata!.uid}, warnafter: now + 60};
   const token = signToken({iss: issuer, sub: 'system:serviceaccount:default:robot', aud: [issuer], exp: now + 3600, 'plat.io': own}, tokenKey(key));

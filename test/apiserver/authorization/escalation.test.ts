@@ -5,7 +5,7 @@ import {missing} from '#src/apiserver/authorization/coverage.js';
 import {escalation, escalationCheck} from '#src/apiserver/authorization/escalation.js';
 import type {PolicyChange} from '#src/apiserver/authorization/policy.js';
 import {seededRandom} from '#src/base/random.js';
-import {refusal, startWorld} from '#test/resources/world.js';
+import {refusal, startEnvironment} from '#test/resources/environment.js';
 import {aUser, binding, clusterBinding, clusterRole, paths, rbacOf, role, rule, user, words} from './policy.js';
 
 const jane = aUser('jane', 'devs');
@@ -93,7 +93,7 @@ const own = [
 const start = async (...more: PolicyChange[]) => {
   const {rbac} = await rbacOf(...own, ...more);
   const check = escalationCheck({naming: words, rbac, authorizer: rbac});
-  return startWorld({admission: () => [check]});
+  return startEnvironment({admission: () => [check]});
 };
 
 const grantsSecrets = 'is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}';

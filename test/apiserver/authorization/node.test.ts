@@ -6,7 +6,7 @@ import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js'
 import {NodeAuthorizer} from '#src/apiserver/authorization/node/authorizer.js';
 import {NodeGraph} from '#src/apiserver/authorization/node/graph.js';
 import {aPlane} from '#test/controllers/plane.js';
-import {refusal} from '#test/resources/world.js';
+import {refusal} from '#test/resources/environment.js';
 import {asking, aUser, words} from './policy.js';
 
 const gate = (name: string): boolean => name !== 'ClusterTrustBundle';
@@ -53,8 +53,8 @@ graph.pod(aPod('q', 'n2', {imagePullSecrets: [{name: 'shared'}]}), false);
 graph.pod(aPod('mirror', 'n1', {imagePullSecrets: [{name: 'stolen'}]}, {metadata: {name: 'mirror', namespace: 'ns', annotations: {'plat.io/config.mirror': 'x'}}}), false);
 graph.volume(aVolume('claim'), false);
 
-type Ask = Parameters<typeof asking>[3] & {fieldSelector?: string};
-const decide = (verb: string, what: string, {fieldSelector, ...more}: Ask = {}, node = 'n1') => {
+type Question = Parameters<typeof asking>[3] & {fieldSelector?: string};
+const decide = (verb: string, what: string, {fieldSelector, ...more}: Question = {}, node = 'n1') => {
   const attributes = asking(agent(node), verb, what, more);
   return authorizer.authorize({...attributes, ...(attributes.resource && fieldSelector ? {resource: {...attributes.resource, fieldSelector}} : {})});
 };
@@ -138,7 +138,7 @@ for (const [allowed, verb, what, more = {}] of [
   [true, 'create', 'subjectaccessreviews', {group: 'authorization.plat.io'}],
   [false, 'list', 'deployments', {group: 'apps'}],
   [false, 'get', '/metrics', {}],
-] as [boolean, string, string, Ask][]) {
+] as [boolean, string, string, Question][]) {
   test(`a node ${allowed ? 'may' : 'may not'} ${verb} ${what} ${JSON.stringify(more)}`, t => t.is(decide(verb, what, more).decision, allowed ? 'allow' : 'noOpinion'));
 }
 
@@ -154,7 +154,7 @@ for (const [verb, what, more, reason] of [
   ['update', 'csinodes', {...storage, name: 'n2'}, 'can only access CSINode with the same name as the requesting node'],
   ['get', 'serviceaccounts/token', {...ns, name: 'sa'}, 'cannot get subresource'],
   ['delete', 'serviceaccounts', {...ns, name: 'sa'}, 'can only create tokens for individual service accounts'],
-] as [string, string, Ask, string][]) {
+] as [string, string, Question, string][]) {
   test(`a node is told why it may not ${verb} ${what} ${JSON.stringify(more)}`, t => t.is(decide(verb, what, more).reason, reason));
 }
 

@@ -31,17 +31,17 @@ export const binding = (namespace: string, name: string, kind: 'Role' | 'Cluster
 
 /** An authorizer with that policy, and a way to change it. */
 export const rbacOf = async (...changes: PolicyChange[]) => {
-  let tell: (change: PolicyChange) => void = () => {};
+  let notify: (change: PolicyChange) => void = () => {};
   const source: PolicySource = {
     follow(changed) {
-      tell = changed;
+      notify = changed;
       for (const change of changes) changed(change);
       return Promise.resolve();
     },
   };
   const rbac = new Rbac(words);
   await rbac.follow(source, new AbortController().signal);
-  return {rbac, change: (change: PolicyChange) => tell(change)};
+  return {rbac, change: (change: PolicyChange) => notify(change)};
 };
 
 /** `verb group/resource/subresource name namespace`, each but the verb and the resource optional; or `verb /path`. */

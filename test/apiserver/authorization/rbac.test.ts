@@ -154,9 +154,9 @@ test('masters may do anything', t => {
 });
 
 test('what stands behind a part of an object is no part of its own', t => {
-  const asked = attributesOf(jane, requestInfo('GET', '/api/v1/namespaces/x/pods/y/log/z'));
+  const requested = attributesOf(jane, requestInfo('GET', '/api/v1/namespaces/x/pods/y/log/z'));
 
-  t.like(asked.resource, {resource: 'pods', name: 'y', subresource: 'log'});
+  t.like(requested.resource, {resource: 'pods', name: 'y', subresource: 'log'});
 });
 
 test('who cannot list rules says so, and a binding that leads nowhere is told of', async t => {

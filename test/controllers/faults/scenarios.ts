@@ -28,7 +28,7 @@ const signingRequest = async (stage: Stage) => {
   const requests = stage.as(nodeUser).resource(kinds.certificateSigningRequests);
   for (const name of ['one', 'two']) await requests.create(await aRequest({name, signer, usages: nodeClientUsages}));
 };
-const judged = async (stage: Stage) => {
+const approvalSet = async (stage: Stage) => {
   const requests = stage.client.resource(kinds.certificateSigningRequests);
   for (const csr of (await requests.list()).items) {
     await requests.update({...csr, status: {conditions: [{type: 'Approved', status: 'True', reason: 'Test'}]}}, {subresource: 'approval'});
@@ -94,13 +94,13 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     blurred: ['request'],
   },
   'certificatesigningrequest-signing': {
-    steps: [signingRequest, judged],
+    steps: [signingRequest, approvalSet],
     touch: kinds.certificateSigningRequests,
     compare: [kinds.certificateSigningRequests],
     blurred: ['request', 'certificate'],
   },
   'certificatesigningrequest-cleaner': {
-    steps: [signingRequest, judged, () => Promise.resolve()],
+    steps: [signingRequest, approvalSet, () => Promise.resolve()],
     touch: kinds.certificateSigningRequests,
     compare: [kinds.certificateSigningRequests],
     settleMs: 26 * hour,

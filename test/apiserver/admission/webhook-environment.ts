@@ -12,14 +12,14 @@ import {registryReader} from '#src/apiserver/registry/reader.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {seededRandom} from '#src/base/random.js';
 import type {ServerOptions} from '#test/fixtures/server.js';
-import {jane, startWorld} from '#test/resources/world.js';
+import {jane, startEnvironment} from '#test/resources/environment.js';
 import {json, startWebhook, type TestWebhook, type WebhookOptions} from '#test/apiserver/webhook-server.js';
 import {aPluginContext, noWebhooks} from './context.js';
 
 export type MutatingHook = NonNullable<ObjectOf<typeof kinds.mutatingWebhookConfigurations>['webhooks']>[number];
 
 /** What a webhook is asked, as far as tests look at it. */
-export interface AskedRequest {
+export interface WebhookRequest {
   readonly uid: string;
   readonly operation: string;
   readonly name?: string;
@@ -28,24 +28,24 @@ export interface AskedRequest {
 }
 
 /** What a webhook answers; the uid and what else a review needs are added. */
-export type Answering = (request: AskedRequest) => object;
+export type Answering = (request: WebhookRequest) => object;
 
 export interface HookServer extends AsyncDisposable {
   readonly webhook: TestWebhook;
-  readonly asked: AskedRequest[];
+  readonly requested: WebhookRequest[];
   answer: Answering;
 }
 
 /** A webhook that answers reviews, and lets everything be unless told otherwise. */
 export const aHookServer = async (answer: Answering = () => ({allowed: true}), options: WebhookOptions = {}): Promise<HookServer> => {
-  const asked: AskedRequest[] = [];
+  const requested: WebhookRequest[] = [];
   const server: {answer: Answering} = {answer};
   const webhook = await startWebhook(({body}, response) => {
-    const {kind, apiVersion, request} = JSON.parse(body) as {kind: string; apiVersion: string; request: AskedRequest};
-    asked.push(request);
+    const {kind, apiVersion, request} = JSON.parse(body) as {kind: string; apiVersion: string; request: WebhookRequest};
+    requested.push(request);
     json(response, {kind, apiVersion, response: {uid: request.uid, ...server.answer(request)}});
   }, options);
-  return Object.assign(server, {webhook, asked, [Symbol.asyncDispose]: () => webhook.close()});
+  return Object.assign(server, {webhook, requested, [Symbol.asyncDispose]: () => webhook.close()});
 };
 
 /** A patch as webhooks answer it. */
@@ -62,13 +62,13 @@ export const aHook = ({webhook}: Pick<HookServer, 'webhook'>, own: Partial<Mutat
 });
 
 /** A server on which webhooks are asked, and which notes what they are the cause of. */
-export const hookWorld = async (own: Partial<PluginContext> = {}, options: ServerOptions & {readonly before?: readonly AdmissionPlugin[]} = {}) => {
+export const startWebhookEnvironment = async (own: Partial<PluginContext> = {}, options: ServerOptions & {readonly before?: readonly AdmissionPlugin[]} = {}) => {
   const clock = new VirtualClock();
   const metrics = new MetricsRegistry();
   const caller = webhookCaller({clock, resolve: () => Promise.reject(new Error('service "svc" not found')), userAgent: 'tester'});
   const plugins: AdmissionPlugin[] = [];
   const {before = [], ...server} = options;
-  const world = await startWorld({
+  const env = await startEnvironment({
     ...server,
     clock,
     admission(registry: Registry) {
@@ -86,10 +86,10 @@ export const hookWorld = async (own: Partial<PluginContext> = {}, options: Serve
     },
   });
   const put = async <T extends object>(kind: Kind, name: string, webhooks: readonly T[]) => {
-    await world.of(kind).create({metadata: {name}, webhooks} as never);
+    await env.of(kind).create({metadata: {name}, webhooks} as never);
   };
   return {
-    ...world,
+    ...env,
     plugins,
     jane,
     metrics,
@@ -99,13 +99,13 @@ export const hookWorld = async (own: Partial<PluginContext> = {}, options: Serve
     validating: (name: string, ...webhooks: readonly MutatingHook[]) => put(kinds.validatingWebhookConfigurations as Kind, name, webhooks),
     /** Changes a configuration where it is stored: what may not be written any more may have been once. */
     async rewriteValidating(name: string, change: (hook: MutatingHook) => void) {
-      const resource = world.server.registry.of(kinds.validatingWebhookConfigurations as Kind);
+      const resource = env.server.registry.of(kinds.validatingWebhookConfigurations as Kind);
       const key = resource.key('', name);
-      const {value, revision} = (await world.store.get(key))!;
+      const {value, revision} = (await env.store.get(key))!;
       const {webhooks, ...object} = recordObject<KubeObject & {webhooks: MutatingHook[]}>(value, revision);
       webhooks.forEach(change);
       delete object.metadata!.resourceVersion;
-      await world.store.update(key, encodeRecord({...object, webhooks} as KubeObject), revision);
+      await env.store.update(key, encodeRecord({...object, webhooks} as KubeObject), revision);
     },
     /** The lines of a metric. */
     async metricLines(name: string): Promise<string[]> {

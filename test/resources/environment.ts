@@ -36,14 +36,14 @@ export const findings = async (act: Promise<unknown>): Promise<string[]> => {
 };
 
 /** A server with the namespace `default`, and a way to each kind as `jane`. */
-export const startWorld = async (options: ServerOptions = {}) => {
-  const world = startServer(options);
-  await world.clientOf().resource(kinds.namespaces).create({metadata: {name: 'default'}});
-  const of = <T extends KubeObject>(kind: Kind<T>, user: UserInfo = jane) => world.clientOf(user).resource(kind);
+export const startEnvironment = async (options: ServerOptions = {}) => {
+  const env = startServer(options);
+  await env.clientOf().resource(kinds.namespaces).create({metadata: {name: 'default'}});
+  const of = <T extends KubeObject>(kind: Kind<T>, user: UserInfo = jane) => env.clientOf(user).resource(kind);
   /** The cells of the object's row in the server's table, by column. */
   const row = async <T extends KubeObject>(kind: Kind<T>, object: T): Promise<Record<string, unknown>> => {
-    const {definition} = world.server.registry.of(kind);
-    return Object.fromEntries((definition.columns ?? []).map(column => [column.name, column.of(object, agoFrom(world.clock.now()), words)]));
+    const {definition} = env.server.registry.of(kind);
+    return Object.fromEntries((definition.columns ?? []).map(column => [column.name, column.of(object, agoFrom(env.clock.now()), words)]));
   };
-  return {...world, of, row};
+  return {...env, of, row};
 };

@@ -9,7 +9,7 @@ import {registryReader} from '#src/apiserver/registry/reader.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {ServerOptions} from '#test/fixtures/server.js';
-import {startWorld} from '#test/resources/world.js';
+import {startEnvironment} from '#test/resources/environment.js';
 import {aPluginContext} from './context.js';
 
 export type ValidatingSpec = NonNullable<ObjectOf<typeof kinds.validatingAdmissionPolicies>['spec']>;
@@ -46,20 +46,20 @@ export const policyPlugins = (registry: Registry, own: Partial<PluginContext> & 
 };
 
 /** A server on which policies are in force, and which notes what they are the cause of. */
-export const policyWorld = async (own: {readonly authorizer?: Authorizer; readonly after?: readonly AdmissionPlugin[]} & ServerOptions = {}) => {
+export const startPolicyEnvironment = async (own: {readonly authorizer?: Authorizer; readonly after?: readonly AdmissionPlugin[]} & ServerOptions = {}) => {
   const {authorizer, after = [], ...server} = own;
   const clock = new VirtualClock();
   const metrics = new MetricsRegistry();
   const noted = new Map<string, string>();
   const warnings: string[] = [];
-  const world = await startWorld({
+  const env = await startEnvironment({
     ...server,
     clock,
     admission: registry => [listening(noted, warnings), ...policyPlugins(registry, {clock, metrics, ...(authorizer && {authorizer})}), ...after],
   });
   const admin = {name: 'admin', groups: ['system:masters']};
   const make = async (kind: Kind, name: string, spec: object) => {
-    await world.of(kind, admin).create({metadata: {name}, spec} as never);
+    await env.of(kind, admin).create({metadata: {name}, spec} as never);
   };
   const mutations = (list: readonly string[], patchType: 'ApplyConfiguration' | 'JSONPatch') =>
     list.map(expression => (patchType === 'JSONPatch' ? {patchType, jsonPatch: {expression}} : {patchType, applyConfiguration: {expression}}));
@@ -67,7 +67,7 @@ export const policyWorld = async (own: {readonly authorizer?: Authorizer; readon
     make(kinds.validatingAdmissionPolicyBindings as Kind, name, {policyName: 'p', validationActions: ['Deny'], ...spec});
   const bindMutating = (name: string, spec: Partial<MutatingBindingSpec> = {}) => make(kinds.mutatingAdmissionPolicyBindings as Kind, name, {policyName: 'p', ...spec});
   return {
-    ...world,
+    ...env,
     admin,
     noted,
     warnings,
@@ -86,7 +86,7 @@ export const policyWorld = async (own: {readonly authorizer?: Authorizer; readon
       if (binding) await bindMutating('b', {policyName: name, ...binding});
     },
     /** Makes a config map. */
-    configMap: (name: string, data: Record<string, string> = {}, metadata: object = {}) => world.of(kinds.configMaps).create({metadata: {name, namespace: 'default', ...metadata}, data}),
+    configMap: (name: string, data: Record<string, string> = {}, metadata: object = {}) => env.of(kinds.configMaps).create({metadata: {name, namespace: 'default', ...metadata}, data}),
     /** The lines of a metric. */
     async metricLines(name: string): Promise<string[]> {
       const {body} = await metrics.exposition();
