@@ -1,4 +1,4 @@
-import {requestController} from '#controllers/shared/certificate-requests.js';
+import {requestController} from '#controllers/shared/certificates/certificate-requests.js';
 import {defineController} from '#src/runtime/controller.js';
 import {approvingReconciler} from './reconcile.js';
 

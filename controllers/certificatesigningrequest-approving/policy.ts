@@ -1,5 +1,5 @@
-import type {CachedRequest} from '#controllers/shared/certificate-requests.js';
-import {checkNodeClientRequest} from '#controllers/shared/node-certificates.js';
+import type {CachedRequest} from '#controllers/shared/certificates/certificate-requests.js';
+import {checkNodeClientRequest} from '#controllers/shared/certificates/node-certificates.js';
 import type {Naming} from '#src/api/naming.js';
 import type {SigningRequest} from '#src/pki/signing-request.js';
 

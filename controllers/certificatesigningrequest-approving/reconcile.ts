@@ -1,4 +1,4 @@
-import {conditionOf, signingRequestIn, untilIssued, withCondition, type CachedRequest} from '#controllers/shared/certificate-requests.js';
+import {conditionOf, signingRequestIn, untilIssued, withCondition, type CachedRequest} from '#controllers/shared/certificates/certificate-requests.js';
 import {kinds} from '#src/api/kinds.js';
 import type {SubjectAccessReview} from '#src/api/types.js';
 import {Expected, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';

@@ -1,4 +1,4 @@
-import {requestController} from '#controllers/shared/certificate-requests.js';
+import {requestController} from '#controllers/shared/certificates/certificate-requests.js';
 import {kinds} from '#src/api/kinds.js';
 import {defineController, every, singletonKey} from '#src/runtime/controller.js';
 import {cleaner} from './reconcile.js';

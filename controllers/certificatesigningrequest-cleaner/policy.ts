@@ -1,4 +1,4 @@
-import {conditionOf, type CachedRequest} from '#controllers/shared/certificate-requests.js';
+import {conditionOf, type CachedRequest} from '#controllers/shared/certificates/certificate-requests.js';
 import {parseTime} from '#src/api/time.js';
 import {parseCertificates} from '#src/pki/certificate.js';
 import {firstPemBlock} from '#src/pki/pem.js';

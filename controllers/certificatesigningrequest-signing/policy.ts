@@ -1,4 +1,4 @@
-import {checkNodeClientRequest, checkNodeServingRequest} from '#controllers/shared/node-certificates.js';
+import {checkNodeClientRequest, checkNodeServingRequest} from '#controllers/shared/certificates/node-certificates.js';
 import {wellKnown} from '#src/api/user.js';
 import type {SigningRequest} from '#src/pki/signing-request.js';
 import type {SignerToken} from './key-files.js';

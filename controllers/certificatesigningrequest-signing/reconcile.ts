@@ -1,4 +1,4 @@
-import {conditionOf, signingRequestIn, untilIssued, withCondition, withStatus, type CachedRequest} from '#controllers/shared/certificate-requests.js';
+import {conditionOf, signingRequestIn, untilIssued, withCondition, withStatus, type CachedRequest} from '#controllers/shared/certificates/certificate-requests.js';
 import {kinds} from '#src/api/kinds.js';
 import {wireTime} from '#src/api/time.js';
 import {signRequest} from '#src/pki/authority.js';

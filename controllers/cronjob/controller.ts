@@ -1,4 +1,4 @@
-import {controllingParent} from '#controllers/shared/parents.js';
+import {controllingParent} from '#controllers/shared/children/parents.js';
 import {isResync, type Change} from '#informers/change.js';
 import {keyOf} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';

@@ -1,7 +1,7 @@
-import {watchChildren} from '#controllers/shared/child-events.js';
-import {trackingExpectations} from '#controllers/shared/expectations.js';
+import {watchChildren} from '#controllers/shared/children/child-events.js';
+import {trackingExpectations} from '#controllers/shared/children/expectations.js';
 import {selecting} from '#informers/selecting.js';
-import {watchPods} from '#controllers/shared/pod-events.js';
+import {watchPods} from '#controllers/shared/pods/pod-events.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';

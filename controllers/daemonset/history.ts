@@ -1,6 +1,6 @@
-import {indexingChildren, possibleChildren} from '#controllers/shared/children.js';
-import {claimer} from '#controllers/shared/claiming.js';
-import {byRevision, newRevision, nextRevision, renumbered, sameRevision, templatePatch, type ControllerRevision} from '#controllers/shared/revisions.js';
+import {indexingChildren, possibleChildren} from '#controllers/shared/children/children.js';
+import {claimer} from '#controllers/shared/children/claiming.js';
+import {byRevision, newRevision, nextRevision, renumbered, sameRevision, templatePatch, type ControllerRevision} from '#controllers/shared/children/revisions.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';

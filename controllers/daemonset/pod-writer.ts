@@ -1,7 +1,7 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
-import type {TrackingExpectations} from '#controllers/shared/expectations.js';
-import {podControl} from '#controllers/shared/pod-control.js';
-import {slowStart} from '#controllers/shared/slow-start.js';
+import type {TrackingExpectations} from '#controllers/shared/children/expectations.js';
+import {podControl} from '#controllers/shared/pods/pod-control.js';
+import {slowStart} from '#controllers/shared/pods/slow-start.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {hasCause, isNotFound} from '#src/api/status.js';

@@ -1,6 +1,6 @@
-import {indexingChildren, possibleChildren} from '#controllers/shared/children.js';
-import {claimer} from '#controllers/shared/claiming.js';
-import type {TrackingExpectations} from '#controllers/shared/expectations.js';
+import {indexingChildren, possibleChildren} from '#controllers/shared/children/children.js';
+import {claimer} from '#controllers/shared/children/claiming.js';
+import type {TrackingExpectations} from '#controllers/shared/children/expectations.js';
 import type {Selecting} from '#informers/selecting.js';
 import {sameJson} from '#src/api/equal.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';

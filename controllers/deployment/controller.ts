@@ -1,6 +1,6 @@
-import {watchChildren} from '#controllers/shared/child-events.js';
-import {controlledBy, countOf} from '#controllers/shared/children.js';
-import {controllingParent} from '#controllers/shared/parents.js';
+import {watchChildren} from '#controllers/shared/children/child-events.js';
+import {controlledBy, countOf} from '#controllers/shared/children/children.js';
+import {controllingParent} from '#controllers/shared/children/parents.js';
 import {selecting} from '#informers/selecting.js';
 import {keyOf} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';

@@ -1,5 +1,5 @@
-import {indexingChildren, possibleChildren} from '#controllers/shared/children.js';
-import {claimer} from '#controllers/shared/claiming.js';
+import {indexingChildren, possibleChildren} from '#controllers/shared/children/children.js';
+import {claimer} from '#controllers/shared/children/claiming.js';
 import type {Selecting} from '#informers/selecting.js';
 import {sameJson} from '#src/api/equal.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';

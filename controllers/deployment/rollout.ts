@@ -1,4 +1,4 @@
-import {controlledBy} from '#controllers/shared/children.js';
+import {controlledBy} from '#controllers/shared/children/children.js';
 import {isTerminal} from '#src/model/pod/state.js';
 import {ensureNewest} from './newest.js';
 import {replicasOf, type ReplicaSet} from './kinds.js';

@@ -1,4 +1,4 @@
-import {selectedPods} from '#controllers/shared/selected.js';
+import {selectedPods} from '#controllers/shared/children/selected.js';
 import {selecting} from '#informers/selecting.js';
 import type {Index, Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';

@@ -1,7 +1,7 @@
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {ownWrites} from '#controllers/shared/own-writes.js';
-import {hasSelector, isHeadless, podsOfService, servicesOfPodChange, type Service} from '#controllers/shared/services.js';
-import {triggerTimes, withTriggerTime} from '#controllers/shared/trigger-times.js';
+import {hasSelector, isHeadless, podsOfService, servicesOfPodChange, type Service} from '#controllers/shared/endpoints/services.js';
+import {triggerTimes, withTriggerTime} from '#controllers/shared/endpoints/trigger-times.js';
 import {sameContent} from '#src/api/equal.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {apiVersionOf, kinds} from '#src/api/kinds.js';

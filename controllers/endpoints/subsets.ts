@@ -1,5 +1,5 @@
-import {familyOf, hostnameWithin, isEndpoint, referenceTo, targetPort, withoutVersion, type AddressFamily} from '#controllers/shared/pod-endpoints.js';
-import type {Service} from '#controllers/shared/services.js';
+import {familyOf, hostnameWithin, isEndpoint, referenceTo, targetPort, withoutVersion, type AddressFamily} from '#controllers/shared/endpoints/pod-endpoints.js';
+import type {Service} from '#controllers/shared/endpoints/services.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds.js';

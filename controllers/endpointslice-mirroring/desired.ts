@@ -1,5 +1,5 @@
-import {endpointText, portsText, sameEndpoint, type Endpoint, type EndpointSlice, type SlicePort} from '#controllers/shared/endpoint-slices.js';
-import {readAddress, type AddressFamily} from '#controllers/shared/pod-endpoints.js';
+import {endpointText, portsText, sameEndpoint, type Endpoint, type EndpointSlice, type SlicePort} from '#controllers/shared/endpoints/endpoint-slices.js';
+import {readAddress, type AddressFamily} from '#controllers/shared/endpoints/pod-endpoints.js';
 import type {Frozen} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import type {ObjectReference} from '#src/api/types.js';

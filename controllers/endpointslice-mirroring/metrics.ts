@@ -1,4 +1,4 @@
-import {endpointCounts, commonSliceMetrics} from '#controllers/shared/slice-metrics.js';
+import {endpointCounts, commonSliceMetrics} from '#controllers/shared/endpoints/slice-metrics.js';
 import {exponentialBuckets, type Meter} from '#src/base/meter.js';
 
 const prefix = 'endpoint_slice_mirroring_controller';

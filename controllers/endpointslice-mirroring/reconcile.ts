@@ -1,7 +1,7 @@
-import {servicesOfSliceChange, slicePrefix, slicesOfService, sliceNames, type EndpointSlice} from '#controllers/shared/endpoint-slices.js';
+import {servicesOfSliceChange, slicePrefix, slicesOfService, sliceNames, type EndpointSlice} from '#controllers/shared/endpoints/endpoint-slices.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
-import {hasSelector} from '#controllers/shared/services.js';
-import {sliceTracker} from '#controllers/shared/slice-tracker.js';
+import {hasSelector} from '#controllers/shared/endpoints/services.js';
+import {sliceTracker} from '#controllers/shared/endpoints/slice-tracker.js';
 import {sameContent} from '#src/api/equal.js';
 import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';

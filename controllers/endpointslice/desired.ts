@@ -1,6 +1,6 @@
-import {portsText, type Endpoint, type SlicePort} from '#controllers/shared/endpoint-slices.js';
-import {familyOf, hostnameWithin, readAddress, referenceTo, targetPort, type AddressFamily} from '#controllers/shared/pod-endpoints.js';
-import type {Service} from '#controllers/shared/services.js';
+import {portsText, type Endpoint, type SlicePort} from '#controllers/shared/endpoints/endpoint-slices.js';
+import {familyOf, hostnameWithin, readAddress, referenceTo, targetPort, type AddressFamily} from '#controllers/shared/endpoints/pod-endpoints.js';
+import type {Service} from '#controllers/shared/endpoints/services.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';

@@ -1,5 +1,5 @@
-import type {Endpoint, EndpointSlice} from '#controllers/shared/endpoint-slices.js';
-import type {Service} from '#controllers/shared/services.js';
+import type {Endpoint, EndpointSlice} from '#controllers/shared/endpoints/endpoint-slices.js';
+import type {Service} from '#controllers/shared/endpoints/services.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Draft} from './packing.js';

@@ -1,4 +1,4 @@
-import {commonSliceMetrics} from '#controllers/shared/slice-metrics.js';
+import {commonSliceMetrics} from '#controllers/shared/endpoints/slice-metrics.js';
 import type {Meter} from '#src/base/meter.js';
 
 const prefix = 'endpoint_slice_controller';

@@ -1,4 +1,4 @@
-import {endpointText, sameEndpoint, type Endpoint, type EndpointSlice, type SlicePort} from '#controllers/shared/endpoint-slices.js';
+import {endpointText, sameEndpoint, type Endpoint, type EndpointSlice, type SlicePort} from '#controllers/shared/endpoints/endpoint-slices.js';
 import type {Frozen} from '#src/api/key.js';
 
 /** A planned slice: a new one, or `existing` with changed content. */

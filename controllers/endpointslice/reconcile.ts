@@ -1,10 +1,10 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
-import {endpointText, portsText, servicesOfSliceChange, slicesOfService, sliceNames, type EndpointSlice} from '#controllers/shared/endpoint-slices.js';
-import {isEndpoint, type AddressFamily} from '#controllers/shared/pod-endpoints.js';
-import {hasSelector, podsOfService, servicesOfPodChange, type Service} from '#controllers/shared/services.js';
-import type {Efficiency} from '#controllers/shared/slice-metrics.js';
-import {sliceTracker} from '#controllers/shared/slice-tracker.js';
-import {triggerTimes} from '#controllers/shared/trigger-times.js';
+import {endpointText, portsText, servicesOfSliceChange, slicesOfService, sliceNames, type EndpointSlice} from '#controllers/shared/endpoints/endpoint-slices.js';
+import {isEndpoint, type AddressFamily} from '#controllers/shared/endpoints/pod-endpoints.js';
+import {hasSelector, podsOfService, servicesOfPodChange, type Service} from '#controllers/shared/endpoints/services.js';
+import type {Efficiency} from '#controllers/shared/endpoints/slice-metrics.js';
+import {sliceTracker} from '#controllers/shared/endpoints/slice-tracker.js';
+import {triggerTimes} from '#controllers/shared/endpoints/trigger-times.js';
 import {keyOf, keyText, parseKey, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';

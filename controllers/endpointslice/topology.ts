@@ -1,4 +1,4 @@
-import type {Service} from '#controllers/shared/services.js';
+import type {Service} from '#controllers/shared/endpoints/services.js';
 import type {Lister} from '#informers/lister.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';

@@ -1,9 +1,9 @@
-import {slicePrefix, type EndpointSlice, type SliceNames} from '#controllers/shared/endpoint-slices.js';
+import {slicePrefix, type EndpointSlice, type SliceNames} from '#controllers/shared/endpoints/endpoint-slices.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
-import type {AddressFamily} from '#controllers/shared/pod-endpoints.js';
-import {isHeadless, type Service} from '#controllers/shared/services.js';
-import type {SliceTracker} from '#controllers/shared/slice-tracker.js';
-import {withTriggerTime} from '#controllers/shared/trigger-times.js';
+import type {AddressFamily} from '#controllers/shared/endpoints/pod-endpoints.js';
+import {isHeadless, type Service} from '#controllers/shared/endpoints/services.js';
+import type {SliceTracker} from '#controllers/shared/endpoints/slice-tracker.js';
+import {withTriggerTime} from '#controllers/shared/endpoints/trigger-times.js';
 import {sameContent} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';

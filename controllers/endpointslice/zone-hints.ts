@@ -1,4 +1,4 @@
-import type {EndpointSlice} from '#controllers/shared/endpoint-slices.js';
+import type {EndpointSlice} from '#controllers/shared/endpoints/endpoint-slices.js';
 import type {Frozen} from '#src/api/key.js';
 import {withHints, isReadyEndpoint, draftFrom, withoutHints, type SlicePlan} from './hints.js';
 import type {Draft} from './packing.js';

@@ -1,4 +1,4 @@
-import {selectedPods} from '#controllers/shared/selected.js';
+import {selectedPods} from '#controllers/shared/children/selected.js';
 import type {Lister} from '#informers/lister.js';
 import {keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';

@@ -1,4 +1,4 @@
-import {demandedLabels} from '#controllers/shared/selected.js';
+import {demandedLabels} from '#controllers/shared/children/selected.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';

@@ -1,4 +1,4 @@
-import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
+import type {WaitingPodsOptions} from '#controllers/shared/pods/waiting-pods.js';
 import {kinds} from '#src/api/kinds.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {defineController} from '#src/runtime/controller.js';

@@ -1,8 +1,8 @@
-import {controlledBy} from '#controllers/shared/children.js';
+import {controlledBy} from '#controllers/shared/children/children.js';
 import {endOf} from '#controllers/shared/jobs.js';
-import {controllingParent} from '#controllers/shared/parents.js';
-import {watchPods} from '#controllers/shared/pod-events.js';
-import type {TrackingExpectations} from '#controllers/shared/expectations.js';
+import {controllingParent} from '#controllers/shared/children/parents.js';
+import {watchPods} from '#controllers/shared/pods/pod-events.js';
+import type {TrackingExpectations} from '#controllers/shared/children/expectations.js';
 import type {Change} from '#informers/change.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';

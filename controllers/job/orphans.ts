@@ -1,5 +1,5 @@
 import {unlessMissing} from '#controllers/shared/missing.js';
-import {controllingParent} from '#controllers/shared/parents.js';
+import {controllingParent} from '#controllers/shared/children/parents.js';
 import {endOf} from '#controllers/shared/jobs.js';
 import {apiVersionOf, kinds} from '#src/api/kinds.js';
 import {controllerOf} from '#src/model/owners.js';

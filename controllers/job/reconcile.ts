@@ -1,13 +1,13 @@
-import {indexingChildren, possibleChildren} from '#controllers/shared/children.js';
-import {claimer} from '#controllers/shared/claiming.js';
-import {trackingExpectations} from '#controllers/shared/expectations.js';
+import {indexingChildren, possibleChildren} from '#controllers/shared/children/children.js';
+import {claimer} from '#controllers/shared/children/claiming.js';
+import {trackingExpectations} from '#controllers/shared/children/expectations.js';
 import {endOf} from '#controllers/shared/jobs.js';
 import {ownWrites} from '#controllers/shared/own-writes.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {wireTime} from '#src/api/time.js';
 import {isControlledBy} from '#src/model/owners.js';
-import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
+import type {WaitingPodsOptions} from '#controllers/shared/pods/waiting-pods.js';
 import {settled, type KeyedContext, type Loops} from '#src/runtime/controller.js';
 import type {BackoffRecord} from './backoff.js';
 import {condition, withCondition, type JobEnd} from './conditions.js';

@@ -1,4 +1,4 @@
-import {podsToDelete} from '#controllers/shared/deletion-order.js';
+import {podsToDelete} from '#controllers/shared/replicas/deletion-order.js';
 import {isIndexed, validIndexOf, type CachedJob, type CachedPod, type JobNames} from './kinds.js';
 
 /** Returns all but the most advanced pod of each index, and all pods without a valid index. */

@@ -1,5 +1,5 @@
-import {podsByNode} from '#controllers/shared/pods-by-node.js';
-import {withPodCondition} from '#controllers/shared/pod-condition.js';
+import {podsByNode} from '#controllers/shared/pods/pods-by-node.js';
+import {withPodCondition} from '#controllers/shared/pods/pod-condition.js';
 import {aggregate} from '#controllers/shared/aggregate.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import type {Lister} from '#informers/lister.js';

@@ -1,6 +1,6 @@
 import {selecting} from '#informers/selecting.js';
-import {replicaReconciler} from '#controllers/shared/replicas.js';
-import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
+import {replicaReconciler} from '#controllers/shared/replicas/replicas.js';
+import type {WaitingPodsOptions} from '#controllers/shared/pods/waiting-pods.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {defineController} from '#src/runtime/controller.js';

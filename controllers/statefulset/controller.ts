@@ -1,7 +1,7 @@
 import {selecting} from '#informers/selecting.js';
-import {watchPods} from '#controllers/shared/pod-events.js';
+import {watchPods} from '#controllers/shared/pods/pod-events.js';
 import {keyOf} from '#src/api/key.js';
-import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
+import type {WaitingPodsOptions} from '#controllers/shared/pods/waiting-pods.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {defineController, type KeyedContext} from '#src/runtime/controller.js';

@@ -1,4 +1,4 @@
-import {podFromTemplate} from '#controllers/shared/pod-control.js';
+import {podFromTemplate} from '#controllers/shared/pods/pod-control.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';

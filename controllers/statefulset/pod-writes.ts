@@ -5,7 +5,7 @@ import {hasCause, isAlreadyExists, isConflict} from '#src/api/status.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
 import {hasIdentity, hasStorage, withIdentity, withStorage} from './identity.js';
-import {waitingPodsLimit, type WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
+import {waitingPodsLimit, type WaitingPodsOptions} from '#controllers/shared/pods/waiting-pods.js';
 import type {StatefulSet} from './kinds.js';
 import type {Storage} from './storage.js';
 

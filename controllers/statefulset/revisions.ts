@@ -9,7 +9,7 @@ import {
   templateOf,
   type ControllerRevision,
   type RevisionOf,
-} from '#controllers/shared/revisions.js';
+} from '#controllers/shared/children/revisions.js';
 import {sameContent} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';

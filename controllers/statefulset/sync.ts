@@ -1,11 +1,11 @@
-import {slowStart} from '#controllers/shared/slow-start.js';
+import {slowStart} from '#controllers/shared/pods/slow-start.js';
 import type {Frozen} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import {hasCause, isNotFound} from '#src/api/status.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {isTerminal} from '#src/model/pod/state.js';
-import {withRevision, type ControllerRevision} from '#controllers/shared/revisions.js';
+import {withRevision, type ControllerRevision} from '#controllers/shared/children/revisions.js';
 import {podAt} from './identity.js';
 import {isTerminating, isParallel, isUnavailable, type StatefulSet, type StatefulSetStatus} from './kinds.js';
 import {firstOrdinal, type PodSlots, type Slot, type OccupiedSlot} from './ordinals.js';

@@ -1,4 +1,4 @@
-import {withPodCondition} from '#controllers/shared/pod-condition.js';
+import {withPodCondition} from '#controllers/shared/pods/pod-condition.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {keyText, type ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';

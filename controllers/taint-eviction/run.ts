@@ -1,4 +1,4 @@
-import {podsByNode} from '#controllers/shared/pods-by-node.js';
+import {podsByNode} from '#controllers/shared/pods/pods-by-node.js';
 import {sameJson} from '#src/api/equal.js';
 import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';

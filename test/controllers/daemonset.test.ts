@@ -6,7 +6,7 @@ import type {Node} from '#src/api/types.js';
 import {nodeOf} from '#controllers/daemonset/placement.js';
 import {daemonSetReconciler} from '#controllers/daemonset/reconcile.js';
 import {rollingUpdate} from '#controllers/daemonset/rolling-update.js';
-import {trackingExpectations} from '#controllers/shared/expectations.js';
+import {trackingExpectations} from '#controllers/shared/children/expectations.js';
 import {selecting} from '#informers/selecting.js';
 import {settled} from '#src/runtime/controller.js';
 import {attempt, contextOver} from './context.js';

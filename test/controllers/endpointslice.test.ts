@@ -4,7 +4,7 @@ import {packSlices} from '#controllers/endpointslice/packing.js';
 import {sliceReconciler} from '#controllers/endpointslice/reconcile.js';
 import {withZoneHints} from '#controllers/endpointslice/zone-hints.js';
 import {allocations, isOverloaded, zoneShares} from '#controllers/endpointslice/zones.js';
-import {endpointText, type Endpoint} from '#controllers/shared/endpoint-slices.js';
+import {endpointText, type Endpoint} from '#controllers/shared/endpoints/endpoint-slices.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';

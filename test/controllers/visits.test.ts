@@ -8,7 +8,7 @@ import {quotasCounting, cachedUsage, usageOf, type Quota} from '#controllers/res
 import {deletedRangesAround} from '#controllers/service-cidr/deleted-ranges.js';
 import {RangeSet} from '#controllers/service-cidr/range-set.js';
 import {rangesOf, type ServiceCIDR} from '#controllers/service-cidr/ranges.js';
-import {possibleChildren} from '#controllers/shared/children.js';
+import {possibleChildren} from '#controllers/shared/children/children.js';
 import type {Change} from '#informers/change.js';
 import type {Source} from '#informers/selection.js';
 import {keyText, type Frozen} from '#src/api/key.js';

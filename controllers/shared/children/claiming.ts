@@ -6,7 +6,7 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
 import {controllerOf, controllerRefTo} from '#src/model/owners.js';
 import {messageOf} from '#src/base/message.js';
-import {aggregate} from './aggregate.js';
+import {aggregate} from '#controllers/shared/aggregate.js';
 
 /** The kinds of parents and children. */
 export interface ClaimerOptions<T extends KubeObject> {

@@ -8,17 +8,17 @@ import {hasCause, isNotFound} from '#src/api/status.js';
 import {controllerOf} from '#src/model/owners.js';
 import {isActive, isTerminating, nextAvailability} from '#src/model/pod/state.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
-import {controlledBy, indexingChildren} from './children.js';
-import {claimer} from './claiming.js';
+import {controlledBy, indexingChildren} from '#controllers/shared/children/children.js';
+import {claimer} from '#controllers/shared/children/claiming.js';
 import {podsToDelete, ranksByNode} from './deletion-order.js';
-import {trackingExpectations} from './expectations.js';
-import {podControl} from './pod-control.js';
-import {watchPods} from './pod-events.js';
+import {trackingExpectations} from '#controllers/shared/children/expectations.js';
+import {podControl} from '#controllers/shared/pods/pod-control.js';
+import {watchPods} from '#controllers/shared/pods/pod-events.js';
 import {singlePodGroups, groupPods, podGroupsOf, type PodGroup} from './pod-groups.js';
 import {countOfAll, nextReplicaStatus, type Replicated, type ReplicaStatus} from './replica-status.js';
-import {selectedOrphans} from './selected.js';
-import {slowStart} from './slow-start.js';
-import {waitingPodsLimit, type WaitingPodsOptions} from './waiting-pods.js';
+import {selectedOrphans} from '#controllers/shared/children/selected.js';
+import {slowStart} from '#controllers/shared/pods/slow-start.js';
+import {waitingPodsLimit, type WaitingPodsOptions} from '#controllers/shared/pods/waiting-pods.js';
 
 /** A kind whose objects have a number of pods. */
 export interface ReplicatedKind<T extends Replicated> {

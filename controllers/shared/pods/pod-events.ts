@@ -4,7 +4,7 @@ import type {Pod} from '#src/api/pod.js';
 import type {KubeObject} from '#src/api/types.js';
 import {isReady} from '#src/model/pod/state.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
-import {watchChildren, type ChildEventsOptions} from './child-events.js';
+import {watchChildren, type ChildEventsOptions} from '#controllers/shared/children/child-events.js';
 
 export interface PodEventsOptions<P extends KubeObject> extends Omit<ChildEventsOptions<P, Pod>, 'children' | 'requeueAfterMs'> {
   /** How long a pod must be ready to be available; the parent is queued again a second later. */

@@ -7,7 +7,7 @@ import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import {selectorForLabels} from '#src/api/selectors/label-selector.js';
 import {isReady, isTerminal} from '#src/model/pod/state.js';
-import {selectedPods} from './selected.js';
+import {selectedPods} from '#controllers/shared/children/selected.js';
 
 export type Service = ObjectOf<typeof kinds.services>;
 
