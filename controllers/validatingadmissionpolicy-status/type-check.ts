@@ -1,13 +1,13 @@
 import type {Frozen} from '#src/api/key.js';
 import {checked, type CompileError} from '#src/cel/compile.js';
-import {resultType} from '#src/cel/check.js';
-import {extend, type Environment} from '#src/cel/environment.js';
+import {resultType} from '#src/cel/check/check.js';
+import {extend, type Environment} from '#src/cel/check/environment.js';
 import {Composition} from '#src/cel/kubernetes/admission.js';
 import {admissionTypes, namespaceType, requestType} from '#src/cel/kubernetes/admission-types.js';
 import {authorizerType} from '#src/cel/kubernetes/authorizer.js';
 import {storedExpressions} from '#src/cel/kubernetes/environment.js';
-import {SchemaTypes} from '#src/cel/schema-types.js';
-import {dyn, type Type} from '#src/cel/types.js';
+import {SchemaTypes} from '#src/cel/schema/schema-types.js';
+import {dyn, type Type} from '#src/cel/values/types.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {kindText, type KindName} from './kinds.js';
 import type {Policy} from './subjects.js';

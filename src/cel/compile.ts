@@ -2,16 +2,16 @@
 // (literal-problems.ts) and planned (plan.ts) once; the resulting program is evaluated any number of times, each time within a cost
 // limit. Errors of the user's expression are returned as values and never thrown.
 
-import {check, resultType, type CheckedAst} from './check.js';
-import type {Environment} from './environment.js';
-import {CostLimitExceeded, type Frame} from './frame.js';
+import {check, resultType, type CheckedAst} from '#src/cel/check/check.js';
+import type {Environment} from '#src/cel/check/environment.js';
+import {CostLimitExceeded, type Frame} from '#src/cel/values/frame.js';
 import {literalProblems} from './literal-problems.js';
-import {fromJson} from './native.js';
-import {isParseError, parse} from './parse.js';
-import {plan, PlanError, type Plan} from './plan.js';
-import {formatProblems, type Problem} from './problem.js';
-import type {Type} from './types.js';
-import {Failure, type Value} from './values.js';
+import {fromJson} from '#src/cel/values/native.js';
+import {isParseError, parse} from '#src/cel/syntax/parse.js';
+import {plan, PlanError, type Plan} from '#src/cel/run/plan.js';
+import {formatProblems, type Problem} from '#src/cel/values/problem.js';
+import type {Type} from '#src/cel/values/types.js';
+import {Failure, type Value} from '#src/cel/values/values.js';
 
 /** Why an expression cannot be compiled. */
 export interface CompileError {

@@ -1,11 +1,11 @@
-import type {CallExpr, Expr, ListExpr, MapExpr} from './ast.js';
-import type {CheckedAst} from './check.js';
+import type {CallExpr, Expr, ListExpr, MapExpr} from '#src/cel/syntax/ast.js';
+import type {CheckedAst} from '#src/cel/check/check.js';
 import {clauseErrorMessage, parseTemplate, FormatError} from './libraries/string-format.js';
-import {regexpError} from './regular-expressions.js';
-import {addProblem, type Problem} from './problem.js';
-import {dyn, optionalElement, type Type, type TypeKind} from './types.js';
-import {Failure} from './values.js';
-import {nodes} from './walk.js';
+import {regexpError} from '#src/cel/values/regular-expressions.js';
+import {addProblem, type Problem} from '#src/cel/values/problem.js';
+import {dyn, optionalElement, type Type, type TypeKind} from '#src/cel/values/types.js';
+import {Failure} from '#src/cel/values/values.js';
+import {nodes} from '#src/cel/syntax/walk.js';
 
 type Found = readonly {readonly at: Expr; readonly message: string}[];
 

@@ -1,18 +1,18 @@
 import test from 'ava';
 import {tests as conformance} from '@bufbuild/cel-spec/testdata/conformance.js';
 import {checked, compile, isCompileError} from '#src/cel/compile.js';
-import {emptyEnvironment, extend, type Environment} from '#src/cel/environment.js';
+import {emptyEnvironment, extend, type Environment} from '#src/cel/check/environment.js';
 import {bindings} from '#src/cel/libraries/bindings.js';
 import {math} from '#src/cel/libraries/math.js';
 import {optionals} from '#src/cel/libraries/optionals.js';
 import {strings} from '#src/cel/libraries/strings.js';
 import {twoVariables} from '#src/cel/libraries/two-variables.js';
-import {NativeList, NativeMap} from '#src/cel/native.js';
+import {NativeList, NativeMap} from '#src/cel/values/native.js';
 import {standard} from '#src/cel/standard/index.js';
 import {
   bool, bytes, double, duration, dyn, int, listOf, mapOf, nullType, opaqueType, param, string, timestamp, typeOf, uint, type Type,
-} from '#src/cel/types.js';
-import {Bytes, Duration, ListValue, MapValue, Optional, Timestamp, TypeValue, Uint, type Value} from '#src/cel/values.js';
+} from '#src/cel/values/types.js';
+import {Bytes, Duration, ListValue, MapValue, Optional, Timestamp, TypeValue, Uint, type Value} from '#src/cel/values/values.js';
 
 interface Suite {
   readonly name: string;

@@ -1,16 +1,16 @@
 import test from 'ava';
 import type {Attributes, Decision} from '#src/api/authorization.js';
 import {compile, isCompileError, type Bindings} from '#src/cel/compile.js';
-import {extend, type Environment} from '#src/cel/environment.js';
+import {extend, type Environment} from '#src/cel/check/environment.js';
 import {admissionEnvironment, compileAdmission, Composition, isProblem, resultTypes} from '#src/cel/kubernetes/admission.js';
 import {Authorizations, evaluateWithAuthorizer} from '#src/cel/kubernetes/authorization.js';
 import {authorizerType, authorizerVariables, resourceCheckType} from '#src/cel/kubernetes/authorizer.js';
 import {newExpressions, withLibrary} from '#src/cel/kubernetes/environment.js';
 import {appliedType, jsonPatches, jsonPatchType, typeNameErrors, patchTypes} from '#src/cel/kubernetes/patches.js';
 import {ComposedVariables} from '#src/cel/kubernetes/variables.js';
-import {toJson} from '#src/cel/to-json.js';
-import {dyn, listOf} from '#src/cel/types.js';
-import type {Failure, Value} from '#src/cel/values.js';
+import {toJson} from '#src/cel/values/to-json.js';
+import {dyn, listOf} from '#src/cel/values/types.js';
+import type {Failure, Value} from '#src/cel/values/values.js';
 
 const withPatches = extend(withLibrary(newExpressions, jsonPatches), {types: patchTypes, variables: {x: dyn}});
 

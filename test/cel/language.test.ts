@@ -1,10 +1,10 @@
 import test from 'ava';
 import {compile, isCompileError, Lazy, type Bindings} from '#src/cel/compile.js';
-import {emptyEnvironment, extend} from '#src/cel/environment.js';
-import {SchemaTypes} from '#src/cel/schema-types.js';
-import {view} from '#src/cel/schema-values.js';
+import {emptyEnvironment, extend} from '#src/cel/check/environment.js';
+import {SchemaTypes} from '#src/cel/schema/schema-types.js';
+import {view} from '#src/cel/schema/schema-values.js';
 import {standard} from '#src/cel/standard/index.js';
-import {bool, dyn, int, listOf, mapOf, string} from '#src/cel/types.js';
+import {bool, dyn, int, listOf, mapOf, string} from '#src/cel/values/types.js';
 import type {SchemaNode} from '#src/schema/node.js';
 
 const environment = extend(emptyEnvironment, {

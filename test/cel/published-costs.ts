@@ -1,6 +1,6 @@
 // What expressions cost by the tables that the original and its language were published with.
 
-import {bool, bytes, double, duration, int, listOf, mapOf, string, timestamp, type Type} from '#src/cel/types.js';
+import {bool, bytes, double, duration, int, listOf, mapOf, string, timestamp, type Type} from '#src/cel/values/types.js';
 import type {JsonSchema} from '#src/schema/custom/json-schema.js';
 
 /** Expressions over texts and bytes of up to twelve characters: the least and the most they may cost, and where nothing in them is worked out before they are run, what they do. */

@@ -2,14 +2,14 @@ import test from 'ava';
 import {tests as comprehensions} from '@bufbuild/cel-spec/testdata/comprehension.js';
 import {tests as parsing} from '@bufbuild/cel-spec/testdata/parsing.js';
 import {checked, compile, isCompileError} from '#src/cel/compile.js';
-import {emptyEnvironment, extend} from '#src/cel/environment.js';
+import {emptyEnvironment, extend} from '#src/cel/check/environment.js';
 import {bindings} from '#src/cel/libraries/bindings.js';
 import {optionals} from '#src/cel/libraries/optionals.js';
 import {strings} from '#src/cel/libraries/strings.js';
 import {twoVariables} from '#src/cel/libraries/two-variables.js';
 import {lists} from '#src/cel/libraries/lists.js';
 import {standard} from '#src/cel/standard/index.js';
-import {bool} from '#src/cel/types.js';
+import {bool} from '#src/cel/values/types.js';
 
 interface Published {
   readonly tests: readonly {readonly original: {readonly expr: string}; readonly error?: string}[];

@@ -1,11 +1,11 @@
 import test from 'ava';
 import {compile, isCompileError} from '#src/cel/compile.js';
-import {emptyEnvironment, extend} from '#src/cel/environment.js';
+import {emptyEnvironment, extend} from '#src/cel/check/environment.js';
 import {storedExpressions} from '#src/cel/kubernetes/environment.js';
 import {optionals} from '#src/cel/libraries/optionals.js';
 import {standard} from '#src/cel/standard/index.js';
-import {bool, bytes, dyn, int, listOf, mapOf, string, type Type} from '#src/cel/types.js';
-import {Bytes} from '#src/cel/values.js';
+import {bool, bytes, dyn, int, listOf, mapOf, string, type Type} from '#src/cel/values/types.js';
+import {Bytes} from '#src/cel/values/values.js';
 import {sources, target} from '#test/sources.js';
 
 const long = 'x'.repeat(500);

@@ -1,10 +1,10 @@
-import type {CallExpr, ComprehensionExpr, Expr, ListExpr, Literal, MapExpr, SelectExpr} from '#src/cel/ast.js';
-import type {CheckedAst, Reference} from '#src/cel/check.js';
-import {accumulator} from '#src/cel/macros.js';
-import {optionalElement, type Type, type TypeKind} from '#src/cel/types.js';
-import {Bytes, characters} from '#src/cel/values.js';
+import type {CallExpr, ComprehensionExpr, Expr, ListExpr, Literal, MapExpr, SelectExpr} from '#src/cel/syntax/ast.js';
+import type {CheckedAst, Reference} from '#src/cel/check/check.js';
+import {accumulator} from '#src/cel/syntax/macros.js';
+import {optionalElement, type Type, type TypeKind} from '#src/cel/values/types.js';
+import {Bytes, characters} from '#src/cel/values/values.js';
 import {chosenSize, libraryEstimates, standardEstimates} from './overloads.js';
-import {anything, around, exactly, nothing, one, perList, perMap, perObject, unbounded, sum, times, type CallEstimate, type EstimatedCall, type EstimatedNode, type Range, type SizeAt} from './range.js';
+import {anything, around, exactly, nothing, one, perList, perMap, perObject, unbounded, sum, times, type CallEstimate, type EstimatedCall, type EstimatedNode, type Range, type SizeAt} from '#src/cel/check/range.js';
 
 /** The sizes of the keys and the values of a list or map. */
 interface Entries {

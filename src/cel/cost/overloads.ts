@@ -1,5 +1,5 @@
-import {bool, bytes, double, duration, int, string, timestamp, uint} from '#src/cel/types.js';
-import {around, unbounded, exactly, one, perCharacter, perList, perPatternCharacter, scaled, sum, times, type CallEstimate, type EstimatedNode, type EstimateOf, type Range} from './range.js';
+import {bool, bytes, double, duration, int, string, timestamp, uint} from '#src/cel/values/types.js';
+import {around, unbounded, exactly, one, perCharacter, perList, perPatternCharacter, scaled, sum, times, type CallEstimate, type EstimatedNode, type EstimateOf, type Range} from '#src/cel/check/range.js';
 
 const known = ({size}: EstimatedNode): Range => size ?? {min: 0, max: unbounded};
 

@@ -1,8 +1,8 @@
 import {mostOf} from '#src/base/extremes.js';
-import {asRoot} from '#src/cel/schema-types.js';
-import {escaped} from '#src/cel/escape.js';
+import {asRoot} from '#src/cel/schema/schema-types.js';
+import {escaped} from '#src/cel/values/escape.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import type {Range, SizeAt} from './range.js';
+import type {Range, SizeAt} from '#src/cel/check/range.js';
 
 /** The largest request that the API server accepts, in bytes. */
 const largestRequest = 3 * 1024 * 1024;

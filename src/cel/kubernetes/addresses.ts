@@ -1,7 +1,7 @@
 import {formatIp, parseIp, parseRange, rangeHolds, rangeStart, type IpAddress, type IpRange} from '#src/base/ip-address.js';
-import {declare, member, overload, type Library} from '#src/cel/declarations.js';
-import {bool, int, opaqueType, string, type Type} from '#src/cel/types.js';
-import {Failure, noSuchOverload, OpaqueValue, type Value} from '#src/cel/values.js';
+import {declare, member, overload, type Library} from '#src/cel/check/declarations.js';
+import {bool, int, opaqueType, string, type Type} from '#src/cel/values/types.js';
+import {Failure, noSuchOverload, OpaqueValue, type Value} from '#src/cel/values/values.js';
 import {addressError, prefixError, zoneOf} from './address-errors.js';
 
 const ipType = opaqueType('net.IP');

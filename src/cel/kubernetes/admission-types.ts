@@ -1,5 +1,5 @@
-import type {TypeSource} from '#src/cel/declarations.js';
-import {bool, dyn, int, listOf, mapOf, objectType, string, timestamp, type Type} from '#src/cel/types.js';
+import type {TypeSource} from '#src/cel/check/declarations.js';
+import {bool, dyn, int, listOf, mapOf, objectType, string, timestamp, type Type} from '#src/cel/values/types.js';
 
 const prefix = 'kubernetes.';
 const named = (name: string): Type => objectType(prefix + name);

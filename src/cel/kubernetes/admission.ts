@@ -1,9 +1,9 @@
 // Environments and result types of the expressions in admission policies, webhook match conditions and authorization configuration.
 
 import {checked, isCompileError, program, type Program} from '#src/cel/compile.js';
-import {resultType} from '#src/cel/check.js';
-import {extend, type Environment} from '#src/cel/environment.js';
-import {bool, dyn, listOf, mapOf, nullType, objectType, string, type Type} from '#src/cel/types.js';
+import {resultType} from '#src/cel/check/check.js';
+import {extend, type Environment} from '#src/cel/check/environment.js';
+import {bool, dyn, listOf, mapOf, nullType, objectType, string, type Type} from '#src/cel/values/types.js';
 import {admissionTypes, namespaceType, requestType} from './admission-types.js';
 import {authorizerType, resourceCheckType} from './authorizer.js';
 import {newExpressions, storedExpressions, withLibrary} from './environment.js';

@@ -2,9 +2,9 @@ import type {Attributes, Decision} from '#src/api/authorization.js';
 import {dnsLabelProblems, dnsSubdomainProblems} from '#src/api/names.js';
 import {serviceAccountUser, wellKnown} from '#src/api/user.js';
 import type {Bindings} from '#src/cel/compile.js';
-import {declare, member, type Library} from '#src/cel/declarations.js';
-import {bool, objectType, string, type Type} from '#src/cel/types.js';
-import {Failure, noSuchOverload, OpaqueValue, type Value} from '#src/cel/values.js';
+import {declare, member, type Library} from '#src/cel/check/declarations.js';
+import {bool, objectType, string, type Type} from '#src/cel/values/types.js';
+import {Failure, noSuchOverload, OpaqueValue, type Value} from '#src/cel/values/values.js';
 import type {Subject} from './authorization.js';
 
 export const authorizerType = objectType('kubernetes.authorization.Authorizer');

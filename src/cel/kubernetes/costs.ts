@@ -1,7 +1,7 @@
-import {reading, traversal, wholeTraversal} from '#src/cel/costs.js';
-import {unbounded, exactly, one, perCharacter, perList, perObject, perPatternCharacter, scaled, sum, times, type CallEstimate, type EstimatedCall, type EstimatedNode, type EstimateOf, type Range} from '#src/cel/cost/range.js';
-import type {CostOf} from '#src/cel/declarations.js';
-import {sizeOf} from '#src/cel/values.js';
+import {reading, traversal, wholeTraversal} from '#src/cel/values/costs.js';
+import {unbounded, exactly, one, perCharacter, perList, perObject, perPatternCharacter, scaled, sum, times, type CallEstimate, type EstimatedCall, type EstimatedNode, type EstimateOf, type Range} from '#src/cel/check/range.js';
+import type {CostOf} from '#src/cel/check/declarations.js';
+import {sizeOf} from '#src/cel/values/values.js';
 import {Cidr} from './addresses.js';
 import {Format} from './format.js';
 

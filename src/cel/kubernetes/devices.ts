@@ -1,13 +1,13 @@
 // Expressions that select devices: what they may look at, and what they may cost.
 
-import {resultType} from '#src/cel/check.js';
+import {resultType} from '#src/cel/check/check.js';
 import {checked, isCompileError, program} from '#src/cel/compile.js';
 import {estimateCost} from '#src/cel/cost/estimate.js';
-import type {Range} from '#src/cel/cost/range.js';
-import type {TypeSource} from '#src/cel/declarations.js';
-import {extend, type Environment} from '#src/cel/environment.js';
+import type {Range} from '#src/cel/check/range.js';
+import type {TypeSource} from '#src/cel/check/declarations.js';
+import {extend, type Environment} from '#src/cel/check/environment.js';
 import {bindings} from '#src/cel/libraries/bindings.js';
-import {bool, dyn, mapOf, objectType, string, type Type} from '#src/cel/types.js';
+import {bool, dyn, mapOf, objectType, string, type Type} from '#src/cel/values/types.js';
 import type {ExpressionAge} from './admission.js';
 import {newExpressions, storedExpressions} from './environment.js';
 import {quantityType} from './quantity.js';

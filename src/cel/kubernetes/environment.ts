@@ -1,8 +1,8 @@
 // The base environments of Kubernetes' CEL: which libraries an expression may use. Every user of CEL in the API server extends one of
 // these two environments by its variables.
 
-import type {Library} from '#src/cel/declarations.js';
-import {emptyEnvironment, extend, type Environment} from '#src/cel/environment.js';
+import type {Library} from '#src/cel/check/declarations.js';
+import {emptyEnvironment, extend, type Environment} from '#src/cel/check/environment.js';
 import {lists as moreLists} from '#src/cel/libraries/lists.js';
 import {optionals} from '#src/cel/libraries/optionals.js';
 import {sets} from '#src/cel/libraries/sets.js';

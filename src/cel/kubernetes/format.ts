@@ -1,8 +1,8 @@
 import {asPrefix, dnsLabel1035Problems, dnsLabelProblems, dnsSubdomainProblems, labelKeyProblems, labelValueProblems} from '#src/api/names.js';
-import {declare, member, overload, type Library} from '#src/cel/declarations.js';
-import {NativeList} from '#src/cel/native.js';
-import {listOf, objectType, optionalOf, string, type Type} from '#src/cel/types.js';
-import {noSuchOverload, OpaqueValue, Optional, type Value} from '#src/cel/values.js';
+import {declare, member, overload, type Library} from '#src/cel/check/declarations.js';
+import {NativeList} from '#src/cel/values/native.js';
+import {listOf, objectType, optionalOf, string, type Type} from '#src/cel/values/types.js';
+import {noSuchOverload, OpaqueValue, Optional, type Value} from '#src/cel/values/values.js';
 import {textFormats} from '#src/schema/custom/text-formats.js';
 import {UrlError, parseRequestUri} from './go-url.js';
 

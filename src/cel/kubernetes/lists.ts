@@ -1,9 +1,9 @@
-import {compare, equal} from '#src/cel/compare.js';
-import {declare, member, type FunctionDeclaration, type Library} from '#src/cel/declarations.js';
-import {checkedInt, checkedUint} from '#src/cel/numbers.js';
-import {durationOf} from '#src/cel/time.js';
-import {bool, bytes, double, duration, int, listOf, param, string, timestamp, uint, type Type} from '#src/cel/types.js';
-import {Duration, Failure, ListValue, noSuchOverload, Uint, type Value} from '#src/cel/values.js';
+import {compare, equal} from '#src/cel/values/compare.js';
+import {declare, member, type FunctionDeclaration, type Library} from '#src/cel/check/declarations.js';
+import {checkedInt, checkedUint} from '#src/cel/values/numbers.js';
+import {durationOf} from '#src/cel/values/time.js';
+import {bool, bytes, double, duration, int, listOf, param, string, timestamp, uint, type Type} from '#src/cel/values/types.js';
+import {Duration, Failure, ListValue, noSuchOverload, Uint, type Value} from '#src/cel/values/values.js';
 
 const comparable: readonly (readonly [string, Type])[] = [['int', int], ['uint', uint], ['double', double], ['bool', bool], ['duration', duration], ['timestamp', timestamp], ['string', string], ['bytes', bytes]];
 const a = param('A');

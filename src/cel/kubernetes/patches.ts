@@ -1,7 +1,7 @@
-import {equalMaps} from '#src/cel/compare.js';
-import {declare, overload, type Library, type TypeSource} from '#src/cel/declarations.js';
-import {dyn, objectType, string, type Type} from '#src/cel/types.js';
-import {Failure, MapValue, typeOfValue, type Value} from '#src/cel/values.js';
+import {equalMaps} from '#src/cel/values/compare.js';
+import {declare, overload, type Library, type TypeSource} from '#src/cel/check/declarations.js';
+import {dyn, objectType, string, type Type} from '#src/cel/values/types.js';
+import {Failure, MapValue, typeOfValue, type Value} from '#src/cel/values/values.js';
 
 /** The types of JSON Patch operations and of apply configurations. */
 export const jsonPatchType = objectType('JSONPatch');

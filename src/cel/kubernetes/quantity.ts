@@ -1,8 +1,8 @@
 import {addQuantities, compareQuantities, parseQuantity, quantityNumber, quantityOf, quantityValue, QuantityError, subtractQuantities, type Quantity} from '#src/api/quantity.js';
-import {declare, member, overload, type Library} from '#src/cel/declarations.js';
-import {checkedInt} from '#src/cel/numbers.js';
-import {bool, double, int, objectType, string, type Type} from '#src/cel/types.js';
-import {Failure, noSuchOverload, OpaqueValue, type Value} from '#src/cel/values.js';
+import {declare, member, overload, type Library} from '#src/cel/check/declarations.js';
+import {checkedInt} from '#src/cel/values/numbers.js';
+import {bool, double, int, objectType, string, type Type} from '#src/cel/values/types.js';
+import {Failure, noSuchOverload, OpaqueValue, type Value} from '#src/cel/values/values.js';
 
 /** The type of a quantity. */
 export const quantityType = objectType('kubernetes.Quantity');

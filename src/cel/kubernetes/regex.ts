@@ -1,8 +1,8 @@
-import {declare, member, type FunctionDeclaration, type Library} from '#src/cel/declarations.js';
-import {NativeList} from '#src/cel/native.js';
-import {regexpError, matchesIn} from '#src/cel/regular-expressions.js';
-import {int, listOf, string} from '#src/cel/types.js';
-import {Failure, type Value} from '#src/cel/values.js';
+import {declare, member, type FunctionDeclaration, type Library} from '#src/cel/check/declarations.js';
+import {NativeList} from '#src/cel/values/native.js';
+import {regexpError, matchesIn} from '#src/cel/values/regular-expressions.js';
+import {int, listOf, string} from '#src/cel/values/types.js';
+import {Failure, type Value} from '#src/cel/values/values.js';
 
 const matchResult = (text: string, pattern: string, limit: number, made: (matches: readonly string[]) => Value): Value => {
   const error = regexpError(pattern);

@@ -1,6 +1,6 @@
-import {declare, member, overload, type Library} from '#src/cel/declarations.js';
-import {bool, int, objectType, string, type Type} from '#src/cel/types.js';
-import {Failure, noSuchOverload, OpaqueValue, type Value} from '#src/cel/values.js';
+import {declare, member, overload, type Library} from '#src/cel/check/declarations.js';
+import {bool, int, objectType, string, type Type} from '#src/cel/values/types.js';
+import {Failure, noSuchOverload, OpaqueValue, type Value} from '#src/cel/values/values.js';
 
 const semverType = objectType('kubernetes.Semver');
 

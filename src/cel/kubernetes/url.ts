@@ -1,7 +1,7 @@
-import {declare, member, overload, type Library} from '#src/cel/declarations.js';
-import {NativeList, NativeMap} from '#src/cel/native.js';
-import {bool, listOf, mapOf, objectType, string, type Type} from '#src/cel/types.js';
-import {Failure, noSuchOverload, OpaqueValue, type Value} from '#src/cel/values.js';
+import {declare, member, overload, type Library} from '#src/cel/check/declarations.js';
+import {NativeList, NativeMap} from '#src/cel/values/native.js';
+import {bool, listOf, mapOf, objectType, string, type Type} from '#src/cel/values/types.js';
+import {Failure, noSuchOverload, OpaqueValue, type Value} from '#src/cel/values/values.js';
 import {hostAndPort, formatUrl, UrlError, parseGoUrl, parseRequestUri, queryParameters, type GoUrl} from './go-url.js';
 
 const urlType = objectType('kubernetes.URL');

@@ -1,6 +1,6 @@
 import type {Bindings, Program} from '#src/cel/compile.js';
-import {equalMaps} from '#src/cel/compare.js';
-import {Failure, MapValue, type Value} from '#src/cel/values.js';
+import {equalMaps} from '#src/cel/values/compare.js';
+import {Failure, MapValue, type Value} from '#src/cel/values/values.js';
 
 /** The variables of a policy in order: programs, or compilation problems. */
 export type ComposedPrograms = ReadonlyMap<string, Program | {readonly problem: string}>;

@@ -1,5 +1,5 @@
-import type {Library} from '#src/cel/declarations.js';
-import {bindVariable, MacroError} from '#src/cel/macros.js';
+import type {Library} from '#src/cel/check/declarations.js';
+import {bindVariable, MacroError} from '#src/cel/syntax/macros.js';
 
 /** `cel.bind(x, value, f(x))`. */
 export const bindings: Library = {

@@ -1,9 +1,9 @@
-import {compare, equal} from '#src/cel/compare.js';
-import {declare, member, overload, type CostOf, type Library} from '#src/cel/declarations.js';
-import {accumulator, bindVariable, MacroError, result, variableName, type Macro} from '#src/cel/macros.js';
-import {NativeList} from '#src/cel/native.js';
-import {bool, bytes, double, duration, dyn, int, listOf, param, string, timestamp, uint} from '#src/cel/types.js';
-import {Bytes, Failure, ListValue, noSuchOverload, sizeOf, typeOfValue, type Value} from '#src/cel/values.js';
+import {compare, equal} from '#src/cel/values/compare.js';
+import {declare, member, overload, type CostOf, type Library} from '#src/cel/check/declarations.js';
+import {accumulator, bindVariable, MacroError, result, variableName, type Macro} from '#src/cel/syntax/macros.js';
+import {NativeList} from '#src/cel/values/native.js';
+import {bool, bytes, double, duration, dyn, int, listOf, param, string, timestamp, uint} from '#src/cel/values/types.js';
+import {Bytes, Failure, ListValue, noSuchOverload, sizeOf, typeOfValue, type Value} from '#src/cel/values/values.js';
 
 const list = listOf(param('T'));
 const comparable = [int, uint, double, bool, duration, timestamp, string, bytes];

@@ -1,10 +1,10 @@
-import type {Expr} from '#src/cel/ast.js';
-import {compare} from '#src/cel/compare.js';
-import {declare, overload, type FunctionDeclaration, type Implementation, type Library} from '#src/cel/declarations.js';
-import {MacroError, type Macro} from '#src/cel/macros.js';
-import {checkedInt} from '#src/cel/numbers.js';
-import {bool, double, dyn, int, listOf, uint, type Type} from '#src/cel/types.js';
-import {Failure, Uint, type ListValue, type Value} from '#src/cel/values.js';
+import type {Expr} from '#src/cel/syntax/ast.js';
+import {compare} from '#src/cel/values/compare.js';
+import {declare, overload, type FunctionDeclaration, type Implementation, type Library} from '#src/cel/check/declarations.js';
+import {MacroError, type Macro} from '#src/cel/syntax/macros.js';
+import {checkedInt} from '#src/cel/values/numbers.js';
+import {bool, double, dyn, int, listOf, uint, type Type} from '#src/cel/values/types.js';
+import {Failure, Uint, type ListValue, type Value} from '#src/cel/values/values.js';
 
 const numbers: readonly (readonly [string, Type])[] = [['double', double], ['int', int], ['uint', uint]];
 

@@ -1,9 +1,9 @@
-import {declare, member, overload, type FunctionDeclaration, type Library} from '#src/cel/declarations.js';
-import type {Step} from '#src/cel/frame.js';
-import {bindVariable, variableName, type Macro} from '#src/cel/macros.js';
-import {NativeList} from '#src/cel/native.js';
-import {bool, dyn, int, listOf, mapOf, optionalOf, param, string} from '#src/cel/types.js';
-import {Bytes, Duration, Failure, ListValue, MapValue, Optional, Timestamp, Uint, type Value} from '#src/cel/values.js';
+import {declare, member, overload, type FunctionDeclaration, type Library} from '#src/cel/check/declarations.js';
+import type {Step} from '#src/cel/values/frame.js';
+import {bindVariable, variableName, type Macro} from '#src/cel/syntax/macros.js';
+import {NativeList} from '#src/cel/values/native.js';
+import {bool, dyn, int, listOf, mapOf, optionalOf, param, string} from '#src/cel/values/types.js';
+import {Bytes, Duration, Failure, ListValue, MapValue, Optional, Timestamp, Uint, type Value} from '#src/cel/values/values.js';
 
 const k = param('K');
 const v = param('V');

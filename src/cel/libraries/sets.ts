@@ -1,7 +1,7 @@
-import {contains} from '#src/cel/compare.js';
-import {declare, overload, type CostOf, type FunctionDeclaration, type Library} from '#src/cel/declarations.js';
-import {bool, listOf, param} from '#src/cel/types.js';
-import {sizeOf, type ListValue, type Value} from '#src/cel/values.js';
+import {contains} from '#src/cel/values/compare.js';
+import {declare, overload, type CostOf, type FunctionDeclaration, type Library} from '#src/cel/check/declarations.js';
+import {bool, listOf, param} from '#src/cel/values/types.js';
+import {sizeOf, type ListValue, type Value} from '#src/cel/values/values.js';
 
 const list = listOf(param('T'));
 

@@ -1,7 +1,7 @@
 import {isUtf8} from 'node:buffer';
-import {formatDouble} from '#src/cel/numbers.js';
-import {formatCelDuration, formatTimestamp} from '#src/cel/time.js';
-import {Bytes, Duration, Failure, ListValue, MapValue, Timestamp, typeOfValue, TypeValue, Uint, type Value} from '#src/cel/values.js';
+import {formatDouble} from '#src/cel/values/numbers.js';
+import {formatCelDuration, formatTimestamp} from '#src/cel/values/time.js';
+import {Bytes, Duration, Failure, ListValue, MapValue, Timestamp, typeOfValue, TypeValue, Uint, type Value} from '#src/cel/values/values.js';
 
 /** Thrown when a string cannot be formatted. */
 export class FormatError extends Error {}

@@ -1,8 +1,8 @@
-import {reading, wholeTraversal} from '#src/cel/costs.js';
-import {declare, member, overload, type CostOf, type FunctionDeclaration, type Library} from '#src/cel/declarations.js';
-import {NativeList} from '#src/cel/native.js';
-import {dyn, int, listOf, string} from '#src/cel/types.js';
-import {characters, Failure, sizeOf, type ListValue, type Value} from '#src/cel/values.js';
+import {reading, wholeTraversal} from '#src/cel/values/costs.js';
+import {declare, member, overload, type CostOf, type FunctionDeclaration, type Library} from '#src/cel/check/declarations.js';
+import {NativeList} from '#src/cel/values/native.js';
+import {dyn, int, listOf, string} from '#src/cel/values/types.js';
+import {characters, Failure, sizeOf, type ListValue, type Value} from '#src/cel/values/values.js';
 import {formatString} from './string-format.js';
 
 const outOfRange = (index: bigint): Failure => new Failure(`index out of range: ${index}`);

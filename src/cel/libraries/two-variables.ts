@@ -1,10 +1,10 @@
-import type {Expr} from '#src/cel/ast.js';
-import {formatKey} from '#src/cel/attributes.js';
-import {declare, overload, type Library} from '#src/cel/declarations.js';
-import {accumulator, variableName, MacroError, quantifiers, result, type Macro, type ExprFactory} from '#src/cel/macros.js';
-import {GrowingMap, NativeMap} from '#src/cel/native.js';
-import {mapOf, param} from '#src/cel/types.js';
-import {Failure, type MapValue, type Value} from '#src/cel/values.js';
+import type {Expr} from '#src/cel/syntax/ast.js';
+import {formatKey} from '#src/cel/run/attributes.js';
+import {declare, overload, type Library} from '#src/cel/check/declarations.js';
+import {accumulator, variableName, MacroError, quantifiers, result, type Macro, type ExprFactory} from '#src/cel/syntax/macros.js';
+import {GrowingMap, NativeMap} from '#src/cel/values/native.js';
+import {mapOf, param} from '#src/cel/values/types.js';
+import {Failure, type MapValue, type Value} from '#src/cel/values/values.js';
 
 const k = param('K');
 const v = param('V');

@@ -1,7 +1,7 @@
-import {declare, member, type FunctionDeclaration} from '#src/cel/declarations.js';
-import {inZone} from '#src/cel/time.js';
-import {duration, int, string, timestamp} from '#src/cel/types.js';
-import {Failure, type Duration, type Timestamp, type Value} from '#src/cel/values.js';
+import {declare, member, type FunctionDeclaration} from '#src/cel/check/declarations.js';
+import {inZone} from '#src/cel/values/time.js';
+import {duration, int, string, timestamp} from '#src/cel/values/types.js';
+import {Failure, type Duration, type Timestamp, type Value} from '#src/cel/values/values.js';
 
 const dayOfYear = (date: Date): number => Math.floor((date.getTime() - new Date(date).setUTCMonth(0, 1)) / 86_400_000);
 

@@ -1,4 +1,4 @@
-import type {Library} from '#src/cel/declarations.js';
+import type {Library} from '#src/cel/check/declarations.js';
 import {calendar} from './calendar.js';
 import {conversions} from './conversions.js';
 import {operators} from './operators.js';

@@ -1,10 +1,10 @@
-import {compare, contains} from '#src/cel/compare.js';
-import {traversal} from '#src/cel/costs.js';
-import {declare, overload, type FunctionDeclaration} from '#src/cel/declarations.js';
-import {checkedInt, checkedUint, divisionByZero, modulusByZero} from '#src/cel/numbers.js';
-import {durationOf, timestampOf} from '#src/cel/time.js';
-import {bool, bytes, double, duration, int, listOf, mapOf, param, string, timestamp, uint, type Type, type TypeKind} from '#src/cel/types.js';
-import {Bytes, Duration, Failure, ListValue, MapValue, noSuchOverload, sizeOf, Timestamp, Uint, type Value} from '#src/cel/values.js';
+import {compare, contains} from '#src/cel/values/compare.js';
+import {traversal} from '#src/cel/values/costs.js';
+import {declare, overload, type FunctionDeclaration} from '#src/cel/check/declarations.js';
+import {checkedInt, checkedUint, divisionByZero, modulusByZero} from '#src/cel/values/numbers.js';
+import {durationOf, timestampOf} from '#src/cel/values/time.js';
+import {bool, bytes, double, duration, int, listOf, mapOf, param, string, timestamp, uint, type Type, type TypeKind} from '#src/cel/values/types.js';
+import {Bytes, Duration, Failure, ListValue, MapValue, noSuchOverload, sizeOf, Timestamp, Uint, type Value} from '#src/cel/values/values.js';
 
 const a = param('A');
 const b = param('B');

@@ -1,8 +1,8 @@
-import {matching, reading, traversal} from '#src/cel/costs.js';
-import {member, overload, type CostOf, type FunctionDeclaration} from '#src/cel/declarations.js';
-import {regexpError, matches} from '#src/cel/regular-expressions.js';
-import {bool, bytes, int, listOf, mapOf, param, string, type Type} from '#src/cel/types.js';
-import {Bytes, ListValue, MapValue, noSuchOverload, sizeOf, type Value} from '#src/cel/values.js';
+import {matching, reading, traversal} from '#src/cel/values/costs.js';
+import {member, overload, type CostOf, type FunctionDeclaration} from '#src/cel/check/declarations.js';
+import {regexpError, matches} from '#src/cel/values/regular-expressions.js';
+import {bool, bytes, int, listOf, mapOf, param, string, type Type} from '#src/cel/values/types.js';
+import {Bytes, ListValue, MapValue, noSuchOverload, sizeOf, type Value} from '#src/cel/values/values.js';
 
 const sized: readonly (readonly [string, Type])[] = [['bytes', bytes], ['list', listOf(param('A'))], ['map', mapOf(param('A'), param('B'))], ['string', string]];
 

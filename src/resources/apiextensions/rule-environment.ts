@@ -1,7 +1,7 @@
 import {compile, isCompileError, type Program} from '#src/cel/compile.js';
-import {extend, type Environment} from '#src/cel/environment.js';
+import {extend, type Environment} from '#src/cel/check/environment.js';
 import {newExpressions} from '#src/cel/kubernetes/environment.js';
-import {optionalOf} from '#src/cel/types.js';
+import {optionalOf} from '#src/cel/values/types.js';
 import {typeOfPart} from '#src/resources/custom/rules/compiled.js';
 import type {ValidationRule} from '#src/schema/custom/json-schema.js';
 import type {SchemaNode} from '#src/schema/node.js';

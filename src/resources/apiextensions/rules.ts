@@ -1,6 +1,6 @@
 import {internalFieldError, invalid, invalidText, shown, type FieldError} from '#src/api/field-error.js';
 import {estimateCost} from '#src/cel/cost/estimate.js';
-import type {SizeAt} from '#src/cel/cost/range.js';
+import type {SizeAt} from '#src/cel/check/range.js';
 import {mostOccurrences, sizesIn} from '#src/cel/cost/sizes.js';
 import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/custom/json-schema.js';
 import {customSchema} from '#src/schema/custom/schema.js';

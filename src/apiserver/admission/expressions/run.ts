@@ -3,7 +3,7 @@ import type {Bindings, Program} from '#src/cel/compile.js';
 import {isProblem} from '#src/cel/kubernetes/admission.js';
 import type {Authorizations} from '#src/cel/kubernetes/authorization.js';
 import {authorizerVariables} from '#src/cel/kubernetes/authorizer.js';
-import {Failure, MapValue, type Value} from '#src/cel/values.js';
+import {Failure, MapValue, type Value} from '#src/cel/values/values.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {namespaceOf} from '#src/apiserver/admission/matching/match.js';
 

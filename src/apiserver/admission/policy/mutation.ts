@@ -1,9 +1,9 @@
 import type {KubeObject} from '#src/api/types.js';
 import {internalError, serviceUnavailable, StatusError} from '#src/api/status.js';
-import type {Failure, Value} from '#src/cel/values.js';
-import {ListValue} from '#src/cel/values.js';
+import type {Failure, Value} from '#src/cel/values/values.js';
+import {ListValue} from '#src/cel/values/values.js';
 import {ConstructedObject, typeNameErrors} from '#src/cel/kubernetes/patches.js';
-import {JsonConversionError, toJson} from '#src/cel/to-json.js';
+import {JsonConversionError, toJson} from '#src/cel/values/to-json.js';
 import {isProblem} from '#src/cel/kubernetes/admission.js';
 import {decodeValue} from '#src/schema/decode/decode.js';
 import {strictDecodingText} from '#src/schema/decode/error.js';

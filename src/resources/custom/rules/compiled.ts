@@ -1,8 +1,8 @@
 import {compile, isCompileError, type Program} from '#src/cel/compile.js';
-import {extend, type Environment} from '#src/cel/environment.js';
+import {extend, type Environment} from '#src/cel/check/environment.js';
 import {storedExpressions} from '#src/cel/kubernetes/environment.js';
-import {SchemaTypes} from '#src/cel/schema-types.js';
-import {bool, optionalOf, string, type Type} from '#src/cel/types.js';
+import {SchemaTypes} from '#src/cel/schema/schema-types.js';
+import {bool, optionalOf, string, type Type} from '#src/cel/values/types.js';
 import {fieldPathIn} from '#src/schema/custom/field-path.js';
 import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/custom/json-schema.js';
 import type {SchemaNode} from '#src/schema/node.js';

@@ -1,12 +1,12 @@
-import {qualifiedName, type Ast, type CallExpr, type ComprehensionExpr, type Expr, type StructExpr} from './ast.js';
+import {qualifiedName, type Ast, type CallExpr, type ComprehensionExpr, type Expr, type StructExpr} from '#src/cel/syntax/ast.js';
 import type {FunctionDeclaration, Overload} from './declarations.js';
 import {resolveFunction, resolveName, type Environment, type ResolvedName} from './environment.js';
-import {addProblem, problemAt, type Problem} from './problem.js';
+import {addProblem, problemAt, type Problem} from '#src/cel/values/problem.js';
 import {
   bool, bytes, double, dyn, errorType, optionalElement, int, listOf, mapOf, nullType, optionalOf, withTypeParams, param, signature, string, TypeTooLarge, uint, type Type,
-} from './types.js';
+} from '#src/cel/values/types.js';
 import {moreGeneral, Substitutions} from './unify.js';
-import {Uint} from './values.js';
+import {Uint} from '#src/cel/values/values.js';
 
 /** What a node refers to: a variable or type by its full name, or a function with the overloads that the argument types allow. */
 export type Reference =

@@ -1,7 +1,7 @@
 import type {FunctionDeclaration, Library, Overload, TypeSource} from './declarations.js';
-import {standardMacros, type Macro} from './macros.js';
-import {macroTable, type ParseOptions} from './parse.js';
-import {namedTypes, typeOf, type Type} from './types.js';
+import {standardMacros, type Macro} from '#src/cel/syntax/macros.js';
+import {macroTable, type ParseOptions} from '#src/cel/syntax/parse.js';
+import {namedTypes, typeOf, type Type} from '#src/cel/values/types.js';
 
 /** The variables, functions, macros and types that an expression may use, and the checks that apply to it. Immutable; shared by any number of expressions. */
 export interface Environment {

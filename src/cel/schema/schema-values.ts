@@ -1,11 +1,11 @@
 import {sameContent} from '#src/api/equal.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {equal, equalLists} from './compare.js';
-import {escaped, isReserved, unescaped} from './escape.js';
-import {fromJson} from './native.js';
+import {equal, equalLists} from '#src/cel/values/compare.js';
+import {escaped, isReserved, unescaped} from '#src/cel/values/escape.js';
+import {fromJson} from '#src/cel/values/native.js';
 import {asRoot} from './schema-types.js';
-import {parseCelDuration, parseTimestamp} from './time.js';
-import {Bytes, Duration, Failure, keyOf, ListValue, MapValue, noSuchOverload, type Value} from './values.js';
+import {parseCelDuration, parseTimestamp} from '#src/cel/values/time.js';
+import {Bytes, Duration, Failure, keyOf, ListValue, MapValue, noSuchOverload, type Value} from '#src/cel/values/values.js';
 
 const typeError = (expected: string, raw: unknown): Failure => new Failure(`invalid data, expected ${expected}, got ${raw === null ? 'null' : typeof raw}`);
 

@@ -1,7 +1,7 @@
 import type {Ast, Expr, FieldEntry, Literal, MapEntry} from './ast.js';
 import {LiteralError, bytesLiteral, doubleLiteral, intLiteral, stringLiteral, uintLiteral} from './literals.js';
 import {macroKey, MacroError, standardMacros, type Macro, type ExprFactory} from './macros.js';
-import {formatProblems, maxDepth, addProblem, problemAt, tooDeep, type Problem} from './problem.js';
+import {formatProblems, maxDepth, addProblem, problemAt, tooDeep, type Problem} from '#src/cel/values/problem.js';
 import {syntaxProblems} from './syntax-problems.js';
 import {tokenise, type Token, type TokenKind} from './tokens.js';
 

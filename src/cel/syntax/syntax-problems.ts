@@ -1,6 +1,6 @@
 import {grammar, type Part, type RuleName} from './grammar.js';
 import {areIndistinguishable, pathsAfter, distinctPaths, expectedAt, firstOf, firstOfRest, clearLookahead, sequenceRest, canLeaveRule, repeated, restOf, type Call, type Rest, type ParserPath} from './grammar-lookahead.js';
-import {addProblem, problemAt, tooDeep, type Problem} from './problem.js';
+import {addProblem, problemAt, tooDeep, type Problem} from '#src/cel/values/problem.js';
 import {tokenKinds, type Token, type TokenKind, type UnrecognizedText} from './tokens.js';
 
 /** Thrown when no rule matches; the current rule recovers. */

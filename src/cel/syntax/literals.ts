@@ -1,4 +1,4 @@
-import {Bytes, Uint} from './values.js';
+import {Bytes, Uint} from '#src/cel/values/values.js';
 
 /** Thrown for an invalid literal. */
 export class LiteralError extends Error {}

@@ -1,4 +1,4 @@
-import type {Bytes, Uint} from './values.js';
+import type {Bytes, Uint} from '#src/cel/values/values.js';
 
 /** The value of a literal: an int is a bigint, a double a number. */
 export type Literal = null | boolean | bigint | number | string | Uint | Bytes;

@@ -1,4 +1,4 @@
-import {dyn, withTypeParams, type Type} from './types.js';
+import {dyn, withTypeParams, type Type} from '#src/cel/values/types.js';
 
 const isDyn = ({kind}: Type): boolean => kind === 'dyn';
 const isDynOrError = ({kind}: Type): boolean => kind === 'dyn' || kind === 'error';

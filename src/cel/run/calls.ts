@@ -1,7 +1,7 @@
-import type {FunctionDeclaration, Overload} from './declarations.js';
-import {charge, type Frame, type Step} from './frame.js';
-import type {Type} from './types.js';
-import {Failure, ListValue, MapValue, noSuchOverload, typeOfValue, type Value} from './values.js';
+import type {FunctionDeclaration, Overload} from '#src/cel/check/declarations.js';
+import {charge, type Frame, type Step} from '#src/cel/values/frame.js';
+import type {Type} from '#src/cel/values/types.js';
+import {Failure, ListValue, MapValue, noSuchOverload, typeOfValue, type Value} from '#src/cel/values/values.js';
 
 type Run = (...args: readonly Value[]) => Value;
 

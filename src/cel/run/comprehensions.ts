@@ -1,7 +1,7 @@
-import type {ComprehensionExpr} from './ast.js';
-import type {Frame, Step} from './frame.js';
-import {GrowingList, GrowingMap, NativeList, NativeMap} from './native.js';
-import {Failure, ListValue, MapValue, typeOfValue, type Value} from './values.js';
+import type {ComprehensionExpr} from '#src/cel/syntax/ast.js';
+import type {Frame, Step} from '#src/cel/values/frame.js';
+import {GrowingList, GrowingMap, NativeList, NativeMap} from '#src/cel/values/native.js';
+import {Failure, ListValue, MapValue, typeOfValue, type Value} from '#src/cel/values/values.js';
 
 /** Go type names that upstream's messages show for values that are not iterable. */
 const goNames: Readonly<Record<string, string>> = {

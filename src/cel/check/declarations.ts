@@ -1,8 +1,8 @@
-import type {EstimateOf} from './cost/range.js';
-import type {Step} from './frame.js';
-import type {Macro} from './macros.js';
-import type {Type, TypeKind} from './types.js';
-import type {Value} from './values.js';
+import type {EstimateOf} from './range.js';
+import type {Step} from '#src/cel/values/frame.js';
+import type {Macro} from '#src/cel/syntax/macros.js';
+import type {Type, TypeKind} from '#src/cel/values/types.js';
+import type {Value} from '#src/cel/values/values.js';
 
 /** Returns the actual cost of a call from its arguments and its result. Undefined falls back to the standard cost. */
 export type CostOf = (args: readonly Value[], result: Value) => number | undefined;

@@ -1,5 +1,5 @@
-import {charge, type Frame, type Step} from './frame.js';
-import {Failure, ListValue, MapValue, noSuchOverload, Optional, typeOfValue, Uint, type Value} from './values.js';
+import {charge, type Frame, type Step} from '#src/cel/values/frame.js';
+import {Failure, ListValue, MapValue, noSuchOverload, Optional, typeOfValue, Uint, type Value} from '#src/cel/values/values.js';
 
 /** One step of an attribute path: `.field`, `[index]`, or the optional form of either. */
 export type Key = ({readonly constant: Value} | {readonly step: Step}) & {

@@ -1,12 +1,12 @@
-import type {CallExpr, ComprehensionExpr, Expr, ListExpr, MapExpr, SelectExpr, StructExpr} from './ast.js';
+import type {CallExpr, ComprehensionExpr, Expr, ListExpr, MapExpr, SelectExpr, StructExpr} from '#src/cel/syntax/ast.js';
 import {conditionalOf, withKey, isAttribute, plainAttribute, resolveAttribute, stepOf, presenceTest, type Key, type Node} from './attributes.js';
-import type {CheckedAst} from './check.js';
+import type {CheckedAst} from '#src/cel/check/check.js';
 import {invocation} from './calls.js';
 import {forEachElement, forEachEntry, immutableResult, mutableAccumulator, notIterable} from './comprehensions.js';
-import {charge, type Frame, type Step} from './frame.js';
+import {charge, type Frame, type Step} from '#src/cel/values/frame.js';
 import {logicalAnd, comparison, logicalOr, membership} from './logic.js';
-import {NativeList, NativeMap} from './native.js';
-import {Failure, noSuchOverload, Optional, TypeValue, type Value} from './values.js';
+import {NativeList, NativeMap} from '#src/cel/values/native.js';
+import {Failure, noSuchOverload, Optional, TypeValue, type Value} from '#src/cel/values/values.js';
 
 /** The cost of creating a list, a map or an object. */
 const listCost = 10;

@@ -1,7 +1,7 @@
 import type {SchemaNode} from '#src/schema/node.js';
-import type {TypeSource} from './declarations.js';
-import {escaped, isReserved} from './escape.js';
-import {bool, bytes, double, duration, dyn, int, listOf, mapOf, objectType, string, timestamp, type Type} from './types.js';
+import type {TypeSource} from '#src/cel/check/declarations.js';
+import {escaped, isReserved} from '#src/cel/values/escape.js';
+import {bool, bytes, double, duration, dyn, int, listOf, mapOf, objectType, string, timestamp, type Type} from '#src/cel/values/types.js';
 
 /** A field of an object that a schema describes. */
 export interface SchemaField {

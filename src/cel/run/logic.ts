@@ -1,8 +1,8 @@
 import {stepOf, type Node} from './attributes.js';
-import {equal} from './compare.js';
-import {traversal} from './costs.js';
-import {charge, type Step} from './frame.js';
-import {Failure, keyOf, ListValue, noSuchOverload, OpaqueValue, sizeOf} from './values.js';
+import {equal} from '#src/cel/values/compare.js';
+import {traversal} from '#src/cel/values/costs.js';
+import {charge, type Step} from '#src/cel/values/frame.js';
+import {Failure, keyOf, ListValue, noSuchOverload, OpaqueValue, sizeOf} from '#src/cel/values/values.js';
 
 /** `value in [constants]` as a set lookup, free of charge. Returns undefined where the list contains values that are not scalar. */
 export const membership = (wanted: Node, list: Node): Node | undefined => {

@@ -1,5 +1,5 @@
-import type {Expr} from '#src/cel/ast.js';
-import type {Type} from '#src/cel/types.js';
+import type {Expr} from '#src/cel/syntax/ast.js';
+import type {Type} from '#src/cel/values/types.js';
 
 /** A range of sizes or costs, both ends included. No end exceeds `unbounded`. */
 export interface Range {
