@@ -1,6 +1,6 @@
 import {setTimeout as wait} from 'node:timers/promises';
 import {naming} from '#src/api/naming.js';
-import {generatePrivateKey} from '#src/pki/keys.js';
+import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import {type Row, row} from './row.js';
 import {caller, startPlane} from './programs.js';

@@ -2,7 +2,7 @@ import {sign, verify} from 'node:crypto';
 import {createAuthority, signRequest} from '#src/pki/authority.js';
 import {parseCertificate} from '#src/pki/certificate.js';
 import {trustAnchors, verifyChain} from '#src/pki/chain.js';
-import {generatePrivateKey} from '#src/pki/keys.js';
+import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {checkRequestSignature, createSigningRequest, parseSigningRequest, parseSigningRequestDer} from '#src/pki/signing-request.js';
 
 interface Row {

@@ -10,7 +10,7 @@ import {systemClock} from '#src/base/clock.js';
 import {systemRandom} from '#src/base/random.js';
 import {authorityPem, createAuthority} from '#src/pki/authority.js';
 import {issueServingCertificate, keyPairPem} from '#src/pki/issuing.js';
-import {generatePrivateKey} from '#src/pki/keys.js';
+import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {createHttpServer} from '#src/serving/http-server.js';
 import {listen} from '#src/serving/listener.js';
 import type {Load} from './load.js';

@@ -1,7 +1,7 @@
 import {conditionOf, type CachedRequest} from '#controllers/shared/certificates/certificate-requests.js';
 import {parseTime} from '#src/api/time.js';
 import {parseCertificates} from '#src/pki/certificate.js';
-import {firstPemBlock} from '#src/pki/pem.js';
+import {firstPemBlock} from '#src/pki/encoding/pem.js';
 
 const hour = 3_600_000;
 

@@ -3,8 +3,8 @@ import type {Naming} from '#src/api/naming.js';
 import type {Secret, ServiceAccount} from '#src/api/types.js';
 import {contentOf, type Files} from '#src/base/files.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
-import {parseSigningKey} from '#src/pki/token-keys.js';
-import {signToken, type TokenKey} from '#src/pki/token.js';
+import {parseSigningKey} from '#src/pki/keys/token-keys.js';
+import {signToken, type TokenKey} from '#src/pki/keys/token.js';
 import {messageOf} from '#src/base/message.js';
 
 /** What goes into every token secret besides its token. */

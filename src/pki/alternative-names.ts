@@ -1,6 +1,6 @@
-import {elementsOf, onlyElement, tags} from './der.js';
-import {sequenceOfPrimitives, type Node, type Primitive} from './der-builder.js';
-import {PkiError} from './error.js';
+import {elementsOf, onlyElement, tags} from '#src/pki/encoding/der.js';
+import {sequenceOfPrimitives, type Node, type Primitive} from '#src/pki/encoding/der-builder.js';
+import {PkiError} from '#src/pki/encoding/error.js';
 import {ipBytes, ipText} from './ip.js';
 
 /** Subject alternative names of the supported kinds (RFC 5280 §4.2.1.6). IP addresses are in canonical text form. */

@@ -1,13 +1,13 @@
 import {createHash, type KeyObject} from 'node:crypto';
 import {certificatePem, parseCertificate, parseCertificateBundle, type Certificate} from './certificate.js';
 import {buildCertificate} from './certificate-builder.js';
-import {DerReader, readOctetsOfBitString, tags} from './der.js';
-import {withMessagePrefix, PkiError} from './error.js';
+import {DerReader, readOctetsOfBitString, tags} from '#src/pki/encoding/der.js';
+import {withMessagePrefix, PkiError} from '#src/pki/encoding/error.js';
 import {parseKeyPair, type KeyPairPem} from './key-pair.js';
-import {privateKeyPem, publicKeyDer} from './keys.js';
+import {privateKeyPem, publicKeyDer} from '#src/pki/keys/keys.js';
 import {certificateValidity, grantedTtl} from './lifetime.js';
 import {subjectOf} from './names.js';
-import {authorityAlgorithm} from './signatures.js';
+import {authorityAlgorithm} from '#src/pki/keys/signatures.js';
 import {checkRequestSignature, type SigningRequest} from './signing-request.js';
 import {certificateUsages} from './usages.js';
 

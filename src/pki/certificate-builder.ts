@@ -1,7 +1,7 @@
 import {randomBytes, type KeyObject} from 'node:crypto';
 import {buildAlternativeNames, hasAlternativeNames, noAlternativeNames, type AlternativeNames} from './alternative-names.js';
-import {tags} from './der.js';
-import {bits, encoded, integer, sequence, time, toDer, wrapped, type Node} from './der-builder.js';
+import {tags} from '#src/pki/encoding/der.js';
+import {bits, encoded, integer, sequence, time, toDer, wrapped, type Node} from '#src/pki/encoding/der-builder.js';
 import {
   buildAlternativeNamesExtension,
   buildAuthorityKeyIdentifier,
@@ -13,7 +13,7 @@ import {
 } from './extensions.js';
 import type {Validity} from './lifetime.js';
 import {buildName, type Subject} from './names.js';
-import {authorityAlgorithm, buildSignatureAlgorithm, signBytes} from './signatures.js';
+import {authorityAlgorithm, buildSignatureAlgorithm, signBytes} from '#src/pki/keys/signatures.js';
 import type {CertificateUsages} from './usages.js';
 
 /** The content of a certificate to be issued. */

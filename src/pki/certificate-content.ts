@@ -1,7 +1,7 @@
 import {parseCertificatesBer, type Certificate} from './certificate.js';
-import {PkiError} from './error.js';
-import {readPublicKey} from './keys.js';
-import {pemBlocks} from './pem.js';
+import {PkiError} from '#src/pki/encoding/error.js';
+import {readPublicKey} from '#src/pki/keys/keys.js';
+import {pemBlocks} from '#src/pki/encoding/pem.js';
 
 /**
  * Parses the certificates that a signer issues: PEM blocks labelled CERTIFICATE without headers, each with at least one certificate in

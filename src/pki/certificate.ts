@@ -3,9 +3,9 @@
 
 import {createHash, type KeyObject} from 'node:crypto';
 import {noAlternativeNames, readAlternativeNames, type AlternativeNames} from './alternative-names.js';
-import {berToDer} from './ber.js';
-import {DerReader, readInteger, readOctetsOfBitString, tags, type Element} from './der.js';
-import {PkiError} from './error.js';
+import {berToDer} from '#src/pki/encoding/ber.js';
+import {DerReader, readInteger, readOctetsOfBitString, tags, type Element} from '#src/pki/encoding/der.js';
+import {PkiError} from '#src/pki/encoding/error.js';
 import {
   readAuthorityKeyIdentifier,
   readBasicConstraints,
@@ -16,12 +16,12 @@ import {
   type BasicConstraints,
   type Extension,
 } from './extensions.js';
-import {readPublicKey} from './keys.js';
+import {readPublicKey} from '#src/pki/keys/keys.js';
 import {readName, type DistinguishedName} from './names.js';
-import {extensionOids} from './oids.js';
-import {pemBlocks, toPem} from './pem.js';
-import {readSignatureAlgorithm, type SignedBytes} from './signatures.js';
-import {readTime} from './times.js';
+import {extensionOids} from '#src/pki/encoding/oids.js';
+import {pemBlocks, toPem} from '#src/pki/encoding/pem.js';
+import {readSignatureAlgorithm, type SignedBytes} from '#src/pki/keys/signatures.js';
+import {readTime} from '#src/pki/encoding/times.js';
 import {extendedUsageName, type KeyUsageBit} from './usages.js';
 
 /** An X.509 certificate (RFC 5280 §4.1). Times are in ms since the epoch. Extended usages are names, or object identifiers if unknown. */

@@ -1,8 +1,8 @@
 import type {Certificate} from './certificate.js';
-import {PkiError} from './error.js';
-import {extensionOids} from './oids.js';
-import {checkSignature} from './signatures.js';
-import {rfc3339} from './times.js';
+import {PkiError} from '#src/pki/encoding/error.js';
+import {extensionOids} from '#src/pki/encoding/oids.js';
+import {checkSignature} from '#src/pki/keys/signatures.js';
+import {rfc3339} from '#src/pki/encoding/times.js';
 
 /** Trusted root certificates, indexed by subject. */
 export interface TrustAnchors {

@@ -1,7 +1,7 @@
-import {DerReader, elementsOf, onlyElement, readBitString, readBoolean, readInteger, readOid, tags, type Element} from './der.js';
-import {bits, boolean, integer, octets, oid, sequence, tagged, toDer, type Node} from './der-builder.js';
-import {PkiError} from './error.js';
-import {extensionOids} from './oids.js';
+import {DerReader, elementsOf, onlyElement, readBitString, readBoolean, readInteger, readOid, tags, type Element} from '#src/pki/encoding/der.js';
+import {bits, boolean, integer, octets, oid, sequence, tagged, toDer, type Node} from '#src/pki/encoding/der-builder.js';
+import {PkiError} from '#src/pki/encoding/error.js';
+import {extensionOids} from '#src/pki/encoding/oids.js';
 import {keyUsageBits, type KeyUsageBit} from './usages.js';
 
 /** An extension of a certificate or of a signing request. `value` is the content of its octet string. */

@@ -1,6 +1,6 @@
 import {isIP} from 'node:net';
 import type {AlternativeNames} from './alternative-names.js';
-import {PkiError} from './error.js';
+import {PkiError} from '#src/pki/encoding/error.js';
 import {ipBytes, ipText} from './ip.js';
 
 /** Returns a host name in lower case without a trailing dot. */

@@ -1,5 +1,5 @@
 import {isIPv6} from 'node:net';
-import {PkiError} from './error.js';
+import {PkiError} from '#src/pki/encoding/error.js';
 
 const mappedPrefix = Buffer.from('00000000000000000000ffff', 'hex');
 

@@ -6,7 +6,7 @@ import {certificatePem, parseCertificate, type Certificate} from './certificate.
 import {buildCertificate} from './certificate-builder.js';
 import {ipBytes, ipText} from './ip.js';
 import type {KeyPair, KeyPairPem} from './key-pair.js';
-import {generatePrivateKey, privateKeyPem, publicKeyDer, type KeySpec} from './keys.js';
+import {generatePrivateKey, privateKeyPem, publicKeyDer, type KeySpec} from '#src/pki/keys/keys.js';
 import type {Subject} from './names.js';
 import {certificateUsages} from './usages.js';
 

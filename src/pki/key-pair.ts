@@ -1,8 +1,8 @@
 import type {KeyObject} from 'node:crypto';
 import {parseCertificate, type Certificate} from './certificate.js';
-import {PkiError} from './error.js';
-import {parsePrivateKey, sameKey} from './keys.js';
-import {pemBlocks} from './pem.js';
+import {PkiError} from '#src/pki/encoding/error.js';
+import {parsePrivateKey, sameKey} from '#src/pki/keys/keys.js';
+import {pemBlocks} from '#src/pki/encoding/pem.js';
 
 /** A certificate chain and its private key in PEM. */
 export interface KeyPairPem {

@@ -1,5 +1,5 @@
-import {PkiError} from './error.js';
-import {formatGoTime} from './times.js';
+import {PkiError} from '#src/pki/encoding/error.js';
+import {formatGoTime} from '#src/pki/encoding/times.js';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -1,7 +1,7 @@
-import {DerReader, readOid, tags, type Element} from './der.js';
-import {directoryString, oidContent, primitiveElements, sequenceOf, setOfPrimitives, type Node, type Primitive} from './der-builder.js';
-import {PkiError} from './error.js';
-import {attributeOids} from './oids.js';
+import {DerReader, readOid, tags, type Element} from '#src/pki/encoding/der.js';
+import {directoryString, oidContent, primitiveElements, sequenceOf, setOfPrimitives, type Node, type Primitive} from '#src/pki/encoding/der-builder.js';
+import {PkiError} from '#src/pki/encoding/error.js';
+import {attributeOids} from '#src/pki/encoding/oids.js';
 
 /** An attribute of a distinguished name. `value` is undefined if it is not a character string. */
 export interface Attribute {

@@ -1,4 +1,4 @@
-import {PkiError} from './error.js';
+import {PkiError} from '#src/pki/encoding/error.js';
 
 /** Bits of the key usage extension by name (RFC 5280 §4.2.1.3). */
 export const keyUsageBits = {

@@ -8,8 +8,8 @@ import {authorityPem, createAuthority, loadAuthority, type Authority} from '#src
 import {parseCertificate} from '#src/pki/certificate.js';
 import {issueClientCertificate, issueServingCertificate, keyPairPem} from '#src/pki/issuing.js';
 import type {KeyPair} from '#src/pki/key-pair.js';
-import {generatePrivateKey, parsePrivateKey, privateKeyPem, publicKeyPem} from '#src/pki/keys.js';
-import {firstPemBlock} from '#src/pki/pem.js';
+import {generatePrivateKey, parsePrivateKey, privateKeyPem, publicKeyPem} from '#src/pki/keys/keys.js';
+import {firstPemBlock} from '#src/pki/encoding/pem.js';
 import type {ServingPair} from './embedded.js';
 
 const day = 24 * 3600 * 1000;

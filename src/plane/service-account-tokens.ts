@@ -15,8 +15,8 @@ import {issuerObjection, keySetPath, openIdRoutes} from '#src/apiserver/handlers
 import type {Route} from '#src/apiserver/routes.js';
 import type {Client} from '#src/client/client.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
-import {signToken, type TokenKey} from '#src/pki/token.js';
-import {parseSigningKey, parseVerifyingKeys} from '#src/pki/token-keys.js';
+import {signToken, type TokenKey} from '#src/pki/keys/token.js';
+import {parseSigningKey, parseVerifyingKeys} from '#src/pki/keys/token-keys.js';
 import type {TokenIssuer} from '#src/resources/definition.js';
 import {explained, readFlagFile} from './authentication.js';
 

@@ -11,7 +11,7 @@ import type {Authorizer, UserRules} from '#src/api/authorization.js';
 import type {Authentication} from '#src/api/authentication.js';
 import type {Reader} from '#src/api/reader.js';
 import type {Writer} from '#src/api/writer.js';
-import type {TokenClaims} from '#src/pki/token.js';
+import type {TokenClaims} from '#src/pki/keys/token.js';
 import type {DescribedSchema} from '#src/schema/openapi/description.js';
 import type {AddressPool, PortPool} from './pools.js';
 

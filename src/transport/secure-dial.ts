@@ -4,7 +4,7 @@ import type {Clock} from '#src/base/clock.js';
 import {parseCertificate, type Certificate} from '#src/pki/certificate.js';
 import {trustAnchors, verifyChain, type TrustAnchors} from '#src/pki/chain.js';
 import {checkHost} from '#src/pki/host-names.js';
-import {pemBlocks} from '#src/pki/pem.js';
+import {pemBlocks} from '#src/pki/encoding/pem.js';
 import {systemNetwork} from './network.js';
 import {peerChain} from './peer-chain.js';
 import type {ClientPair} from './proof.js';

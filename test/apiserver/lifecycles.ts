@@ -3,7 +3,7 @@ import {naming} from '#src/api/naming.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import {createAuthority} from '#src/pki/authority.js';
-import {generatePrivateKey} from '#src/pki/keys.js';
+import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {names, samples} from './samples.js';
 import type {wire} from './wire.js';
 

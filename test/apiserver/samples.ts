@@ -1,6 +1,6 @@
 import {sign} from 'node:crypto';
 import {authorityPem, createAuthority} from '#src/pki/authority.js';
-import {generatePrivateKey, publicKeyDer} from '#src/pki/keys.js';
+import {generatePrivateKey, publicKeyDer} from '#src/pki/keys/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import type {Naming} from '#src/api/naming.js';
 

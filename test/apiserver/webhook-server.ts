@@ -5,7 +5,7 @@ import type {TLSSocket} from 'node:tls';
 import {createAuthority, type Authority} from '#src/pki/authority.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import {issueServingCertificate, keyPairPem} from '#src/pki/issuing.js';
-import {generatePrivateKey} from '#src/pki/keys.js';
+import {generatePrivateKey} from '#src/pki/keys/keys.js';
 
 /** A call as the webhook saw it. */
 export interface Seen {

@@ -5,7 +5,7 @@ import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {packageVersion, release} from '#src/api/version.js';
 import type {NamingName} from '#src/api/naming.js';
-import {generatePrivateKey} from '#src/pki/keys.js';
+import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import type {Client} from '#src/client/client.js';
 import {aDirectory, aServer, clientBy, Program, run} from './programs.js';

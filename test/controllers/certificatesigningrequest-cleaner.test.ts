@@ -6,7 +6,7 @@ import type {CertificateSigningRequest} from '#src/api/types.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {createAuthority} from '#src/pki/authority.js';
 import {certificatePem} from '#src/pki/certificate.js';
-import {generatePrivateKey} from '#src/pki/keys.js';
+import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {attempt, contextOver} from './context.js';
 import {aPlane} from './plane.js';
 import {nodeClientUsages, requestsOf} from './requests.js';

@@ -10,7 +10,7 @@ import {kinds} from '#src/api/kinds.js';
 import {isConflict} from '#src/api/status.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {certificatePem} from '#src/pki/certificate.js';
-import type {KeySpec} from '#src/pki/keys.js';
+import type {KeySpec} from '#src/pki/keys/keys.js';
 import {parseSigningRequest} from '#src/pki/signing-request.js';
 import type {PlaneOptions} from '#src/plane/options.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';

@@ -2,7 +2,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import {createSigningRequest, type RequestTemplate} from '#src/pki/signing-request.js';
-import {generatePrivateKey, type KeySpec} from '#src/pki/keys.js';
+import {generatePrivateKey, type KeySpec} from '#src/pki/keys/keys.js';
 import {parseCertificateBundle, type Certificate} from '#src/pki/certificate.js';
 import type {Plane} from '#src/plane/plane.js';
 

@@ -6,8 +6,8 @@ import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {isNotFound} from '#src/api/status.js';
 import type {Secret} from '#src/api/types.js';
-import {parseSigningKey} from '#src/pki/token-keys.js';
-import {readToken} from '#src/pki/token.js';
+import {parseSigningKey} from '#src/pki/keys/token-keys.js';
+import {readToken} from '#src/pki/keys/token.js';
 import {aPlane} from './plane.js';
 
 const plane = await aPlane({controllers: ['serviceaccount-token-controller']});

@@ -2,7 +2,7 @@ import {mkdtempSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {authorityPem, createAuthority, type Authority} from '#src/pki/authority.js';
-import {generatePrivateKey, type KeySpec} from '#src/pki/keys.js';
+import {generatePrivateKey, type KeySpec} from '#src/pki/keys/keys.js';
 
 /** Two files for a signing pair, in a folder of their own. */
 export interface SigningFiles {

@@ -5,7 +5,7 @@ import {join} from 'node:path';
 import test, {type ExecutionContext} from 'ava';
 import type {Naming, NamingName} from '#src/api/naming.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
-import {generatePrivateKey} from '#src/pki/keys.js';
+import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {hasKubectl, Kubectl, kubectlMinor, table} from './kubectl.js';

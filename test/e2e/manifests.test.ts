@@ -9,7 +9,7 @@ import type {ClusterRole, PolicyRule} from '#src/api/types.js';
 import {controllers} from '#controllers/index.js';
 import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
-import {generatePrivateKey} from '#src/pki/keys.js';
+import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import {sleep, systemClock} from '#src/base/clock.js';
 import {aDirectory, aServer, Program, run} from '#test/cli/programs.js';

@@ -7,8 +7,8 @@ import {trustAnchors, verifyChain, type ChainVerifyOptions} from '#src/pki/chain
 import {checkHost, coversHost} from '#src/pki/host-names.js';
 import {createSelfSignedServing, hostAlternativeNames, issueClientCertificate, issueServingCertificate, keyPairPem} from '#src/pki/issuing.js';
 import {parseKeyPair} from '#src/pki/key-pair.js';
-import {generatePrivateKey, publicKeyDer} from '#src/pki/keys.js';
-import {toPem} from '#src/pki/pem.js';
+import {generatePrivateKey, publicKeyDer} from '#src/pki/keys/keys.js';
+import {toPem} from '#src/pki/encoding/pem.js';
 import {createSigningRequest, parseSigningRequest} from '#src/pki/signing-request.js';
 import {certificateUsages} from '#src/pki/usages.js';
 

@@ -1,12 +1,12 @@
 import test from 'ava';
-import {berToDer} from '#src/pki/ber.js';
-import {DerReader, readInteger, readOid, tags} from '#src/pki/der.js';
-import {integer, oid, sequence, setOf, tagged, time, toDer} from '#src/pki/der-builder.js';
-import {PkiError} from '#src/pki/error.js';
+import {berToDer} from '#src/pki/encoding/ber.js';
+import {DerReader, readInteger, readOid, tags} from '#src/pki/encoding/der.js';
+import {integer, oid, sequence, setOf, tagged, time, toDer} from '#src/pki/encoding/der-builder.js';
+import {PkiError} from '#src/pki/encoding/error.js';
 import {ipBytes, ipText} from '#src/pki/ip.js';
 import {buildName, readName, subjectOf, userIdOf} from '#src/pki/names.js';
-import {firstPemBlock, pemBlocks, toPem} from '#src/pki/pem.js';
-import {formatGoTime, readTime} from '#src/pki/times.js';
+import {firstPemBlock, pemBlocks, toPem} from '#src/pki/encoding/pem.js';
+import {formatGoTime, readTime} from '#src/pki/encoding/times.js';
 import {certificateUsages, knownUsages} from '#src/pki/usages.js';
 
 const hello = Buffer.from('hello');

@@ -1,14 +1,14 @@
 import test, {type ExecutionContext} from 'ava';
 import {seededRandom, type Random} from '#src/base/random.js';
 import {authorityPem, createAuthority} from '#src/pki/authority.js';
-import {berToDer} from '#src/pki/ber.js';
+import {berToDer} from '#src/pki/encoding/ber.js';
 import {parseCertificate, parseCertificatesBer, type Certificate} from '#src/pki/certificate.js';
 import {parseIssuedCertificates} from '#src/pki/certificate-content.js';
 import {trustAnchors, verifyChain} from '#src/pki/chain.js';
-import {PkiError} from '#src/pki/error.js';
+import {PkiError} from '#src/pki/encoding/error.js';
 import {issueServingCertificate} from '#src/pki/issuing.js';
 import {parseKeyPair} from '#src/pki/key-pair.js';
-import {generatePrivateKey, parsePrivateKey} from '#src/pki/keys.js';
+import {generatePrivateKey, parsePrivateKey} from '#src/pki/keys/keys.js';
 import {checkRequestSignature, createSigningRequest, parseSigningRequest, parseSigningRequestDer} from '#src/pki/signing-request.js';
 
 const now = Date.parse('2026-01-01T00:00:00Z');

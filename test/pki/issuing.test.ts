@@ -3,13 +3,13 @@ import test from 'ava';
 import {buildAlternativeNames, readAlternativeNames} from '#src/pki/alternative-names.js';
 import {authorityPem, createAuthority, loadAuthority, signRequest, type SigningOptions} from '#src/pki/authority.js';
 import {certificatePem, isAuthority, parseCertificate, parseCertificateBundle} from '#src/pki/certificate.js';
-import {DerReader, tags} from '#src/pki/der.js';
-import {boolean, octets, oid, sequence, sequenceOf, setOf, tagged, toDer, wrapped} from '#src/pki/der-builder.js';
-import {PkiError} from '#src/pki/error.js';
-import {generatePrivateKey, parsePrivateKey, privateKeyPem, publicKeyDer, readPublicKey, sameKey, type KeySpec} from '#src/pki/keys.js';
+import {DerReader, tags} from '#src/pki/encoding/der.js';
+import {boolean, octets, oid, sequence, sequenceOf, setOf, tagged, toDer, wrapped} from '#src/pki/encoding/der-builder.js';
+import {PkiError} from '#src/pki/encoding/error.js';
+import {generatePrivateKey, parsePrivateKey, privateKeyPem, publicKeyDer, readPublicKey, sameKey, type KeySpec} from '#src/pki/keys/keys.js';
 import {certificateValidity, grantedTtl} from '#src/pki/lifetime.js';
 import {buildName, readName} from '#src/pki/names.js';
-import {toPem} from '#src/pki/pem.js';
+import {toPem} from '#src/pki/encoding/pem.js';
 import {checkRequestSignature, createSigningRequest, parseSigningRequest, parseSigningRequestDer} from '#src/pki/signing-request.js';
 import {craftedRequest, craftedRequestDer, rsaWith} from '#test/pki/requests.js';
 

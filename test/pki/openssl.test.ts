@@ -6,9 +6,9 @@ import test from 'ava';
 import {authorityPem, createAuthority, loadAuthority, signRequest} from '#src/pki/authority.js';
 import {parseCertificate, parseCertificateBundle} from '#src/pki/certificate.js';
 import {trustAnchors, verifyChain} from '#src/pki/chain.js';
-import {PkiError} from '#src/pki/error.js';
-import {generatePrivateKey, parsePrivateKey, sameKey, type KeySpec} from '#src/pki/keys.js';
-import {toPem} from '#src/pki/pem.js';
+import {PkiError} from '#src/pki/encoding/error.js';
+import {generatePrivateKey, parsePrivateKey, sameKey, type KeySpec} from '#src/pki/keys/keys.js';
+import {toPem} from '#src/pki/encoding/pem.js';
 import {checkRequestSignature, createSigningRequest, parseSigningRequest, parseSigningRequestDer} from '#src/pki/signing-request.js';
 
 const missing = (() => {

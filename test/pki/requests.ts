@@ -1,9 +1,9 @@
 import {sign, type KeyObject} from 'node:crypto';
-import {tags} from '#src/pki/der.js';
-import {bits, encoded, integer, nothing, oid, sequence, setOf, toDer, wrapped, type Node} from '#src/pki/der-builder.js';
-import {publicKeyDer} from '#src/pki/keys.js';
+import {tags} from '#src/pki/encoding/der.js';
+import {bits, encoded, integer, nothing, oid, sequence, setOf, toDer, wrapped, type Node} from '#src/pki/encoding/der-builder.js';
+import {publicKeyDer} from '#src/pki/keys/keys.js';
 import {buildName} from '#src/pki/names.js';
-import {toPem} from '#src/pki/pem.js';
+import {toPem} from '#src/pki/encoding/pem.js';
 
 /** Parts of a request that the honest builder would never put together. */
 export interface CraftedRequest {

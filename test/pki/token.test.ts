@@ -1,9 +1,9 @@
 import {generateKeyPairSync, sign, type KeyObject} from 'node:crypto';
 import test from 'ava';
-import {PkiError} from '#src/pki/error.js';
-import {generatePrivateKey, privateKeyPem, publicKeyPem} from '#src/pki/keys.js';
-import {jsonWebKey, readToken, signToken, tokenKey} from '#src/pki/token.js';
-import {parseSigningKey, parseVerifyingKeys} from '#src/pki/token-keys.js';
+import {PkiError} from '#src/pki/encoding/error.js';
+import {generatePrivateKey, privateKeyPem, publicKeyPem} from '#src/pki/keys/keys.js';
+import {jsonWebKey, readToken, signToken, tokenKey} from '#src/pki/keys/token.js';
+import {parseSigningKey, parseVerifyingKeys} from '#src/pki/keys/token-keys.js';
 
 const keys: readonly [name: string, key: KeyObject][] = [
   ['RS256', await generatePrivateKey({kind: 'rsa'})],

@@ -8,7 +8,7 @@ import {createLog} from '#src/observe/log.js';
 import {Verbosity} from '#src/observe/verbosity.js';
 import {authorityPem, createAuthority} from '#src/pki/authority.js';
 import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
-import {generatePrivateKey, privateKeyPem} from '#src/pki/keys.js';
+import {generatePrivateKey, privateKeyPem} from '#src/pki/keys/keys.js';
 import {startPlane} from '#src/plane/plane.js';
 
 const proxyEnvironment = async () => {

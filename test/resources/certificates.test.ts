@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {CertificateSigningRequest, CertificateSigningRequestCondition as Condition} from '#src/api/types.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import {createAuthority} from '#src/pki/authority.js';
-import {generatePrivateKey} from '#src/pki/keys.js';
+import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import {certificateSigningRequests} from '#src/resources/certificates/certificatesigningrequest.js';
 import {jane, problems, refusal, startEnvironment, words} from './environment.js';

@@ -5,7 +5,7 @@ import type {Condition, PodCertificateRequest} from '#src/api/types.js';
 import {createAuthority} from '#src/pki/authority.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import {issueClientCertificate} from '#src/pki/issuing.js';
-import {generatePrivateKey, publicKeyDer} from '#src/pki/keys.js';
+import {generatePrivateKey, publicKeyDer} from '#src/pki/keys/keys.js';
 import {problems, refusal, startEnvironment} from './environment.js';
 
 const namespace = 'default';

@@ -4,7 +4,7 @@ import type {Condition, StorageVersionMigration} from '#src/api/types.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import {createAuthority} from '#src/pki/authority.js';
 import {createSelfSignedServing} from '#src/pki/issuing.js';
-import {generatePrivateKey} from '#src/pki/keys.js';
+import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {problems, startEnvironment} from './environment.js';
 
 type Bundle = ObjectOf<typeof kinds.clusterTrustBundles>;

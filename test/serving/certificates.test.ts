@@ -11,7 +11,7 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import {createAuthority} from '#src/pki/authority.js';
 import {parseCertificate, parseCertificateBundle} from '#src/pki/certificate.js';
 import {createSelfSignedServing, issueServingCertificate, keyPairPem} from '#src/pki/issuing.js';
-import {generatePrivateKey} from '#src/pki/keys.js';
+import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {NameTable} from '#src/serving/certificates/names.js';
 import {ensureOwnPair, keepOwnPair} from '#src/serving/certificates/own-pair.js';
 import {ServingCertificates, type ServingCertificatesOptions} from '#src/serving/certificates/serving-certificates.js';

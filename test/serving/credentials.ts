@@ -1,6 +1,6 @@
 import {type Authority, createAuthority, signRequest} from '#src/pki/authority.js';
 import {certificatePem} from '#src/pki/certificate.js';
-import {generatePrivateKey, privateKeyPem} from '#src/pki/keys.js';
+import {generatePrivateKey, privateKeyPem} from '#src/pki/keys/keys.js';
 import {createSigningRequest, parseSigningRequest} from '#src/pki/signing-request.js';
 
 export const anAuthority = async (commonName = 'test-ca'): Promise<Authority> =>

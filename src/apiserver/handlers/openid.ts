@@ -1,5 +1,5 @@
 import {statusError} from '#src/api/status.js';
-import {jsonWebKey, type TokenKey} from '#src/pki/token.js';
+import {jsonWebKey, type TokenKey} from '#src/pki/keys/token.js';
 import {header} from '#src/apiserver/request/context.js';
 import type {Route} from '#src/apiserver/routes.js';
 

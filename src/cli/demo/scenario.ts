@@ -6,7 +6,7 @@ import type {Client} from '#src/client/client.js';
 import {setApproval} from '#src/cli/certificate.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
-import {generatePrivateKey, privateKeyPem} from '#src/pki/keys.js';
+import {generatePrivateKey, privateKeyPem} from '#src/pki/keys/keys.js';
 import type {Authority} from '#src/pki/authority.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import type {Plane} from '#src/plane/plane.js';

@@ -1,6 +1,6 @@
 import {messageOf} from '#src/base/message.js';
 import {parseCertificate} from '#src/pki/certificate.js';
-import {pemBlocks} from '#src/pki/pem.js';
+import {pemBlocks} from '#src/pki/encoding/pem.js';
 
 const cannotLoad = 'unable to load root certificates: ';
 

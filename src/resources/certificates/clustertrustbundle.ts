@@ -1,7 +1,7 @@
 import {invalid, tooLong, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {parseCertificate, isAuthority} from '#src/pki/certificate.js';
-import {pemBlocks, type PemBlock} from '#src/pki/pem.js';
+import {pemBlocks, type PemBlock} from '#src/pki/encoding/pem.js';
 import {nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';

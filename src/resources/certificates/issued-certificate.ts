@@ -1,6 +1,6 @@
 import {parseCertificatesBer} from '#src/pki/certificate.js';
-import {PkiError} from '#src/pki/error.js';
-import {pemBlocks} from '#src/pki/pem.js';
+import {PkiError} from '#src/pki/encoding/error.js';
+import {pemBlocks} from '#src/pki/encoding/pem.js';
 
 /** Refuses what is not one or more PEM blocks of certificates. Text around the blocks may be anything (RFC 7468 §5.2). */
 export const checkIssuedCertificate = (pem: Buffer): void => {

@@ -2,7 +2,7 @@ import {invalid, required, type FieldError} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Secret} from '#src/api/types.js';
-import {PkiError} from '#src/pki/error.js';
+import {PkiError} from '#src/pki/encoding/error.js';
 import {parseKeyPair} from '#src/pki/key-pair.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';

@@ -5,7 +5,7 @@ import {badRequest, conflict, notFound} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ServiceAccount, TokenRequest} from '#src/api/types.js';
 import {serviceAccountUser} from '#src/api/user.js';
-import type {TokenClaims} from '#src/pki/token.js';
+import type {TokenClaims} from '#src/pki/keys/token.js';
 import type {Action, ActionContext, TokenIssuer} from '#src/resources/definition.js';
 
 const shortestSeconds = 600;

@@ -5,7 +5,7 @@ import type {UserInfo} from '#src/api/user.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {clusterTrustBundleAttest} from '#src/apiserver/admission/cluster-trust-bundle-attest.js';
 import {createPlugins} from '#src/apiserver/admission/plugins.js';
-import {generatePrivateKey} from '#src/pki/keys.js';
+import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import type {Attributes, Authorizer} from '#src/api/authorization.js';
 import {refusal, startEnvironment, words} from '#test/resources/environment.js';

@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject, TokenRequest} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
-import {generatePrivateKey} from '#src/pki/keys.js';
+import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import {refusal} from '#test/resources/environment.js';
 import {aPod, namespace, startWith} from './context.js';

@@ -1,7 +1,7 @@
 import {kinds} from '#src/api/kinds.js';
 import type {KubeObject, TokenRequest} from '#src/api/types.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {readToken, type TokenClaims} from '#src/pki/token.js';
+import {readToken, type TokenClaims} from '#src/pki/keys/token.js';
 import {startPlane} from '#src/plane/plane.js';
 
 export const namespace = 'default';

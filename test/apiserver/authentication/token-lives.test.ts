@@ -10,9 +10,9 @@ import {secretTokens} from '#src/apiserver/authentication/service-account/secret
 import {tokenUses} from '#src/apiserver/authentication/service-account/token-uses.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import {generatePrivateKey, privateKeyPem, publicKeyPem} from '#src/pki/keys.js';
-import {signToken, tokenKey} from '#src/pki/token.js';
-import {parseVerifyingKeys} from '#src/pki/token-keys.js';
+import {generatePrivateKey, privateKeyPem, publicKeyPem} from '#src/pki/keys/keys.js';
+import {signToken, tokenKey} from '#src/pki/keys/token.js';
+import {parseVerifyingKeys} from '#src/pki/keys/token-keys.js';
 import {wire} from '#test/apiserver/wire.js';
 import {startEnvironment, words} from '#test/resources/environment.js';
 import {aPlane, issuer, minutes, namespace, own} from './accounts.js';

@@ -3,7 +3,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {CertificateSigningRequest, PodCertificateRequest} from '#src/api/types.js';
 import {wellKnown} from '#src/api/user.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
-import {PkiError} from '#src/pki/error.js';
+import {PkiError} from '#src/pki/encoding/error.js';
 import {parseSigningRequest} from '#src/pki/signing-request.js';
 import {existing, existingPod, quoted, unexpected, type NodeRule} from './parts.js';
 

@@ -6,7 +6,7 @@ import {parseTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';
 import {serviceAccountUser, type UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
-import type {TokenClaims} from '#src/pki/token.js';
+import type {TokenClaims} from '#src/pki/keys/token.js';
 import {InvalidToken, signedTokens, type TokenTrust} from './signed-tokens.js';
 
 /** What is between the clocks of issuers and verifiers, and for how long after its deletion an object still vouches. */

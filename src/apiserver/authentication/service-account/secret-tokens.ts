@@ -5,7 +5,7 @@ import type {Reader} from '#src/api/reader.js';
 import type {Secret, ServiceAccount} from '#src/api/types.js';
 import {serviceAccountUser} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
-import type {TokenClaims} from '#src/pki/token.js';
+import type {TokenClaims} from '#src/pki/keys/token.js';
 import {InvalidToken, signedTokens, type TokenTrust} from './signed-tokens.js';
 
 export interface SecretTokenParts extends TokenTrust {

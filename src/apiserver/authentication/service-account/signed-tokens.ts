@@ -3,7 +3,7 @@ import type {Authentication, AuthenticationRequest, Authenticator} from '#src/ap
 import type {UserInfo} from '#src/api/user.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
-import {readToken, type TokenClaims, type TokenKey} from '#src/pki/token.js';
+import {readToken, type TokenClaims, type TokenKey} from '#src/pki/keys/token.js';
 import {bearerToken} from '#src/serving/authenticators/bearer.js';
 import type {NoteUse} from './token-uses.js';
 

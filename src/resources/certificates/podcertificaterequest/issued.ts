@@ -2,9 +2,9 @@ import {invalid, required, tooLong, type FieldError} from '#src/api/field-error.
 import {parseTime, wireTime} from '#src/api/time.js';
 import type {PodCertificateRequest} from '#src/api/types.js';
 import {parseCertificate, type Certificate} from '#src/pki/certificate.js';
-import {sameKey} from '#src/pki/keys.js';
-import {pemBlocks, type PemBlock} from '#src/pki/pem.js';
-import {publicKeyOf} from '#src/pki/possession.js';
+import {sameKey} from '#src/pki/keys/keys.js';
+import {pemBlocks, type PemBlock} from '#src/pki/encoding/pem.js';
+import {publicKeyOf} from '#src/pki/keys/possession.js';
 import type {HookContext} from '#src/resources/definition.js';
 
 const chainPath = 'status.certificateChain';

@@ -3,7 +3,7 @@ import {invalid, invalidUnshown, required, tooLong, type FieldError} from '#src/
 import {dnsSubdomainProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import type {PodCertificateRequest} from '#src/api/types.js';
-import {provesPossession, publicKeyOf} from '#src/pki/possession.js';
+import {provesPossession, publicKeyOf} from '#src/pki/keys/possession.js';
 import {validateSignerName} from '#src/resources/certificates/signer-name.js';
 import {certificateLife, validateUserAnnotations} from '#src/resources/certificates/user-annotations.js';
 import {each} from '#src/resources/validation/values.js';

@@ -1,7 +1,7 @@
 import {createPrivateKey, createPublicKey, X509Certificate, type KeyObject} from 'node:crypto';
-import {PkiError} from './error.js';
+import {PkiError} from '#src/pki/encoding/error.js';
 import {parsePrivateKey} from './keys.js';
-import {pemBlocks, type PemBlock} from './pem.js';
+import {pemBlocks, type PemBlock} from '#src/pki/encoding/pem.js';
 import {tokenKey, type TokenKey} from './token.js';
 
 const readers: Readonly<Record<string, (bytes: Buffer) => KeyObject>> = {

@@ -1,5 +1,5 @@
 import {createHash, createPublicKey, sign, verify, type KeyObject} from 'node:crypto';
-import {PkiError} from './error.js';
+import {PkiError} from '#src/pki/encoding/error.js';
 import {publicKeyDer} from './keys.js';
 
 /** The claims of a token (RFC 7519 §4.1), registered and private. Times are in seconds since the epoch. */

@@ -1,5 +1,5 @@
 import {constants, createPublicKey, verify, type KeyObject} from 'node:crypto';
-import {onlyElement, tags} from './der.js';
+import {onlyElement, tags} from '#src/pki/encoding/der.js';
 import {readPublicKey} from './keys.js';
 
 /** Parses a SubjectPublicKeyInfo without trailing data; undefined if it is invalid. Also accepts algorithms that cannot be used for verification. */

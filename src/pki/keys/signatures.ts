@@ -1,7 +1,7 @@
 import {constants, sign, verify, type KeyObject} from 'node:crypto';
-import {DerReader, onlyElement, readInteger, readOid, tags, type Element} from './der.js';
-import {integer, nothing, oid, sequence, wrapped, type Node} from './der-builder.js';
-import {PkiError} from './error.js';
+import {DerReader, onlyElement, readInteger, readOid, tags, type Element} from '#src/pki/encoding/der.js';
+import {integer, nothing, oid, sequence, wrapped, type Node} from '#src/pki/encoding/der-builder.js';
+import {PkiError} from '#src/pki/encoding/error.js';
 
 type KeyKind = 'rsa' | 'ec' | 'ed25519';
 

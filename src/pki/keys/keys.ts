@@ -1,9 +1,9 @@
 import {createPrivateKey, createPublicKey, generateKeyPair, type KeyObject} from 'node:crypto';
 import {promisify} from 'node:util';
-import {readOid, tags, DerReader} from './der.js';
-import {PkiError} from './error.js';
-import {curves, keyOids} from './oids.js';
-import {pemBlocks, toPem} from './pem.js';
+import {readOid, tags, DerReader} from '#src/pki/encoding/der.js';
+import {PkiError} from '#src/pki/encoding/error.js';
+import {curves, keyOids} from '#src/pki/encoding/oids.js';
+import {pemBlocks, toPem} from '#src/pki/encoding/pem.js';
 
 const generate = promisify(generateKeyPair);
 
