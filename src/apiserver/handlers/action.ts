@@ -6,7 +6,7 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Action} from '#src/resources/definition.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {partialMetadata} from '#src/apiserver/present/table.js';
-import {addressOf, elsewhereText} from '#src/apiserver/registry/create.js';
+import {namespaceMismatch, requestAttributes} from '#src/apiserver/registry/address.js';
 import {recordPosted} from '#src/apiserver/registry/ownership.js';
 import {registryWriter} from '#src/apiserver/registry/writer.js';
 import {readObject} from '#src/apiserver/request/body.js';
@@ -42,7 +42,7 @@ export const runAction = async (services: ResourceServices, served: ServedResour
     warn: text => context.warnings.add(text),
   });
   if (action.kind.namespaced && object.metadata?.namespace && object.metadata.namespace !== namespace) {
-    throw badRequest(elsewhereText);
+    throw badRequest(namespaceMismatch);
   }
   if (action.kind.namespaced) (object.metadata ??= {}).namespace = namespace;
   else if (definition.review) delete object.metadata?.namespace;
@@ -51,7 +51,7 @@ export const runAction = async (services: ResourceServices, served: ServedResour
   recordPosted(resource, action.kind, object, subresource, writing);
   const attributes: AdmissionAttributes = {
     operation: 'CREATE',
-    ...addressOf(resource, writing),
+    ...requestAttributes(resource, writing),
     kind: action.kind.kind,
     subresource,
     namespace,

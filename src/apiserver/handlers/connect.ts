@@ -6,7 +6,7 @@ import {forbidden} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ConnectDestination, ConnectSubresource, ConnectOptions} from '#src/resources/definition.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
-import {addressOf} from '#src/apiserver/registry/create.js';
+import {requestAttributes} from '#src/apiserver/registry/address.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {attributesOf} from '#src/apiserver/request/attributes.js';
 import {header, type ResourceContext} from '#src/apiserver/request/context.js';
@@ -73,7 +73,7 @@ const admitted = async (connectSubresource: ConnectSubresource, options: Connect
   const {namespace, name, subresource} = context.target;
   const attributes: AdmissionAttributes = {
     operation: 'CONNECT',
-    ...addressOf(resource, writeContext(context, served, false)),
+    ...requestAttributes(resource, writeContext(context, served, false)),
     kind: connectSubresource.options.kind,
     subresource,
     namespace,

@@ -9,7 +9,7 @@ import {denial} from '#src/serving/authorizers/denial.js';
 import {representation, type Representation} from '#src/apiserver/present/representation.js';
 import {includeObject} from '#src/apiserver/present/table.js';
 import type {ServedResource, Registry, WriteContext} from '#src/apiserver/registry/registry.js';
-import type {Stored} from '#src/apiserver/registry/create.js';
+import type {Stored} from '#src/apiserver/registry/stored.js';
 import {managerOfAgent} from '#src/apiserver/registry/ownership.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
 import {cborMediaType} from '#src/schema/cbor/media-types.js';

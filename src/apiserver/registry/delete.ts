@@ -4,11 +4,11 @@ import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import {RevisionMismatch} from '#src/storage/errors.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import {runPhase} from '#src/apiserver/admission/admission.js';
+import {requestAttributes} from './address.js';
 import {released} from './allocation.js';
-import {addressOf, type Stored} from './create.js';
-import {encodeRecord} from './record.js';
 import {checkStored} from '#src/apiserver/request/large.js';
 import type {Resource, WriteContext} from './registry.js';
+import {atVersion, replaceRecord, type Stored} from './stored.js';
 
 const orphanFinalizer = 'orphan';
 const foregroundFinalizer = 'foregroundDeletion';
@@ -36,7 +36,7 @@ const deleteOnce = async (resource: Resource, namespace: string, name: string, r
   const {settings, definition} = resource;
   const old = resource.objects.of(record.key, record.value, record.revision);
   checkPreconditions(resource, name, old, options);
-  const attributes = {operation: 'DELETE' as const, ...addressOf(resource, context), deletion: options, subresource: '', namespace, name, oldObject: old};
+  const attributes = {operation: 'DELETE' as const, ...requestAttributes(resource, context), deletion: options, subresource: '', namespace, name, oldObject: old};
   if (!context.isAdmitted) {
     await runPhase(settings.writes.admission, 'admit', attributes);
     await runPhase(settings.writes.admission, 'validate', attributes);
@@ -62,15 +62,13 @@ const deleteOnce = async (resource: Resource, namespace: string, name: string, r
 const remove = async (resource: Resource, record: StoredRecord, old: Readonly<KubeObject>, context: WriteContext): Promise<Deleted> => {
   const revision = context.dryRun ? record.revision : await resource.settings.store.delete(record.key, record.revision);
   await released(resource, old, context);
-  return {object: {...old, metadata: {...old.metadata, resourceVersion: String(revision)}}, value: record.value, revision, removed: true};
+  return {object: atVersion(old, revision), value: record.value, revision, removed: true};
 };
 
-const keep = async (resource: Resource, record: StoredRecord, object: KubeObject, {dryRun}: WriteContext): Promise<Deleted> => {
-  const value = encodeRecord(object);
-  if (dryRun) return {object, value, revision: record.revision, removed: false};
-  const revision = await resource.settings.store.update(record.key, value, record.revision);
-  return {object: resource.objects.of(record.key, value, revision), value, revision, removed: false};
-};
+const keep = async (resource: Resource, record: StoredRecord, object: KubeObject, {dryRun}: WriteContext): Promise<Deleted> => ({
+  ...(await replaceRecord(resource, record, object, dryRun)),
+  removed: false,
+});
 
 /** Marks an object that has no time left before it removes it: whoever watches sees it end first. */
 const removeMarked = async (resource: Resource, record: StoredRecord, object: KubeObject, context: WriteContext): Promise<Deleted> => {

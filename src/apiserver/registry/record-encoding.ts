@@ -9,7 +9,7 @@ import type {RecordEncoding} from '#src/storage/etcd/encoding.js';
 import type {ResourceDefinition} from '#src/resources/definition.js';
 import {resources} from '#src/resources/index.js';
 import {storedKindOf} from '#src/resources/stored-version.js';
-import {fillAlwaysPresent} from './create.js';
+import {fillAlwaysPresent} from './always-present.js';
 import {encodeRecord, recordText} from './record.js';
 
 export interface RecordEncodingSettings {

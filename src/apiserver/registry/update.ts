@@ -1,30 +1,28 @@
 import {sameJson} from '#src/api/equal.js';
-import {invalidObject, invalidText} from '#src/api/field-error.js';
+import {invalidObject, invalidText, type FieldError} from '#src/api/field-error.js';
 import {collectErrors} from '#src/api/collect-errors.js';
-import {badRequest, conflict, isAlreadyExists, notFound, type ResourceRef} from '#src/api/status.js';
+import {conflict, isAlreadyExists, notFound, type ResourceRef} from '#src/api/status.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import {own} from '#src/base/own.js';
-import type {Endpoint} from '#src/resources/definition.js';
+import type {Endpoint, HookContext} from '#src/resources/definition.js';
 import {validateObjectMetaUpdate} from '#src/resources/validation/object-meta.js';
 import {RevisionMismatch} from '#src/storage/errors.js';
-import type {StoredRecord} from '#src/storage/store.js';
-import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
-import {allocating, released} from './allocation.js';
-import {count} from './count.js';
-import {addressOf, createObject, elsewhereText, fillAlwaysPresent, leaseOf, shownAs, storedAt, type Stored} from './create.js';
-import {authorizationErrors} from './write-authorization.js';
-import {metadataValidationOf, metadataRules} from './metadata-rules.js';
-import {deepFreeze} from './object-cache.js';
-import {carriedOver} from './paths.js';
-import {withoutDoubleOwners} from './owners.js';
-import {entriesOf, recordUpdate, restoreMalformed, setEntries, withOldTimes} from './ownership.js';
-import {encodeRecord} from './record.js';
-import {parseObjectVersion} from './options.js';
-import type {Resource, WriteContext} from './registry.js';
+import type {Eventually, StoredRecord} from '#src/storage/store.js';
 import {checkStored} from '#src/apiserver/request/large.js';
-import {writeFitting} from './size.js';
+import {released} from './allocation.js';
+import {createObject} from './create.js';
+import {raiseGeneration} from './generation.js';
+import {metadataValidationOf, metadataRules} from './metadata-rules.js';
+import {parseObjectVersion} from './options.js';
+import {withoutDoubleOwners} from './owners.js';
+import {entriesOf, recordUpdate, setEntries, withOldTimes} from './ownership.js';
+import {carriedOver} from './paths.js';
+import {encodeRecord} from './record.js';
+import type {Resource, WriteContext} from './registry.js';
+import {atVersion, writeRecord} from './stored.js';
+import {write, type WriteOperation, type Written} from './write.js';
 
-/** How an update comes to its object: from the stored one, which is undefined when there is none. Called again after each lost race. */
+/** Makes the updated object from the stored one, which is undefined when there is none. Called again after each lost race. */
 export type Transform = (old: Readonly<KubeObject> | undefined) => KubeObject | Promise<KubeObject>;
 
 export interface UpdateTarget {
@@ -33,28 +31,25 @@ export interface UpdateTarget {
   readonly name: string;
   /** Empty for the main address. */
   readonly subresource: string;
-  /** Whether the caller sent a patch instead of an object. */
+  /** Whether the client sent a patch instead of an object. */
   readonly patches?: boolean;
-  /** Whether a missing object is created, where that is not the kind's to say. */
+  /** Whether a missing object is created; by default the kind decides. */
   readonly createsMissing?: boolean;
-  /** Asks whether the caller may create, when an update turns out to be a creation. */
+  /** Throws 403 where the client may not create; called when an update turns out to be a creation. */
   authorizeCreate?(): Promise<void>;
 }
 
-/** `created` when a PUT made the object, `deleted` when the update took the last finalizer of a dying one. */
-export interface Updated extends Stored {
-  readonly outcome: 'updated' | 'created' | 'deleted' | 'unchanged';
-}
-
-/** Updates one object, again and again until no other writer came between. Throws the Status the caller gets. */
-export const updateObject = async (target: UpdateTarget, transform: Transform, context: WriteContext): Promise<Updated> => {
+/** Updates one object, again and again until no other writer came between. Throws the Status the client gets. */
+export const updateObject = async (target: UpdateTarget, transform: Transform, context: WriteContext): Promise<Written> => {
   const {resource, namespace, name} = target;
   const key = resource.key(namespace, name);
   for (;;) {
     const record = await resource.settings.store.get(key);
     if (record && context.original) checkStored(context.original, record.value);
     try {
-      return record ? await updateOnce(target, record, transform, context) : await createInstead(target, transform, context);
+      if (!record) return await createInstead(target, transform, context);
+      const old = resource.objects.of(key, record.value, record.revision);
+      return await write(new Update(target, record, old, context), await transform(old));
     } catch (error) {
       const overtaken = record ? error instanceof RevisionMismatch : isAlreadyExists(error);
       if (!overtaken) throw error;
@@ -62,7 +57,7 @@ export const updateObject = async (target: UpdateTarget, transform: Transform, c
   }
 };
 
-const createInstead = async (target: UpdateTarget, transform: Transform, context: WriteContext): Promise<Updated> => {
+const createInstead = async (target: UpdateTarget, transform: Transform, context: WriteContext): Promise<Written> => {
   const {resource, namespace, name, subresource} = target;
   if (subresource || !(target.createsMissing ?? resource.definition.createOnUpdate)) throw notFound(resource.refIn(context.served), name);
   const object = await transform(undefined);
@@ -70,117 +65,113 @@ const createInstead = async (target: UpdateTarget, transform: Transform, context
   if (uid) throw conflict(resource.refIn(context.served), name, `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`);
   await target.authorizeCreate?.();
   delete object.metadata?.resourceVersion;
-  return Object.assign(await createObject(resource, object, namespace, context), {outcome: 'created'} as const);
+  return createObject(resource, object, namespace, context);
 };
 
-const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform: Transform, context: WriteContext): Promise<Updated> => {
-  const {resource, namespace, name, subresource} = target;
-  const {definition, settings} = resource;
-  const endpoint: Endpoint<KubeObject> = subresource ? own(definition.subresources, subresource)! : definition.main;
-  const old = resource.objects.of(record.key, record.value, record.revision);
-  const incoming = await transform(old);
-  const meta = (incoming.metadata ??= {});
-  placeAt(target, meta);
-  checkUid(target, meta, old, resource.refIn(context.served));
-  // A patch starts from what the server stored, which is clean; only what it adds is looked at, after admission.
-  if (!target.patches) withoutDoubleOwners(meta, context.warn, 'sent');
-  keepDeletion(meta, old.metadata!);
-  definition.default?.(incoming, settings);
-  const recording = recordUpdate(resource, {endpoint, subresource}, incoming, old, context);
-  if (recording) await recording;
-  const recorded = meta.managedFields;
-
-  const attributes = {
-    operation: 'UPDATE' as const,
-    ...addressOf(resource, context),
-    subresource,
-    namespace,
-    name,
-    object: incoming,
-    oldObject: old,
-  };
-  await runPhase(settings.writes.admission, 'admit', attributes);
-  checkVersion(target, meta, record.revision, resource.refIn(context.served));
-  restoreMalformed(meta, recorded, context.warn);
-  withoutDoubleOwners(meta, context.warn, 'admitted');
-  definition.default?.(incoming, settings);
-
-  const object = carriedOver(incoming, old, endpoint.writes.update);
-  restoreSystemFields(resource, object, old);
-  setEntries(object.metadata!, entriesOf(incoming));
-  fillAlwaysPresent(resource, object);
-  const finish = () => finishUpdate(target, {record, old, object, attributes}, context);
-  return subresource ? finish() : allocating(resource, object, old, context, finish);
-};
-
-/** An update under way: what is stored, what shall be, and what admission is told. */
-interface Pending {
-  readonly record: StoredRecord;
+/** The steps of a write that changes a stored object. */
+class Update implements WriteOperation {
+  readonly type = 'UPDATE';
+  readonly endpoint: Endpoint<KubeObject>;
   readonly old: Readonly<KubeObject>;
-  readonly object: KubeObject;
-  readonly attributes: AdmissionAttributes;
+  readonly context: WriteContext;
+  readonly #target: UpdateTarget;
+  readonly #record: StoredRecord;
+
+  constructor(target: UpdateTarget, record: StoredRecord, old: Readonly<KubeObject>, context: WriteContext) {
+    const {main, subresources} = target.resource.definition;
+    this.endpoint = target.subresource ? own(subresources, target.subresource)! : main;
+    this.old = old;
+    this.context = context;
+    this.#target = target;
+    this.#record = record;
+  }
+
+  get resource(): Resource {
+    return this.#target.resource;
+  }
+
+  get namespace(): string {
+    return this.#target.namespace;
+  }
+
+  get subresource(): string {
+    return this.#target.subresource;
+  }
+
+  receive(meta: ObjectMeta): void {
+    const {resource, namespace, name, patches} = this.#target;
+    meta.name = name;
+    if (resource.kind.namespaced) meta.namespace = namespace;
+    else delete meta.namespace;
+    checkUid(this.#target, meta, this.old, this.#ref);
+    // A patch starts from the stored object, which is clean; what it adds is checked after admission.
+    if (!patches) withoutDoubleOwners(meta, this.context.warn, 'sent');
+    keepDeletion(meta, this.old.metadata!);
+  }
+
+  recordOwners(object: KubeObject): Eventually<void> {
+    return recordUpdate(this.resource, this, object, this.old, this.context);
+  }
+
+  checkAdmitted(meta: ObjectMeta): void {
+    checkVersion(this.#target, meta, this.#record.revision, this.#ref);
+  }
+
+  select(incoming: KubeObject): KubeObject {
+    const object = carriedOver(incoming, this.old, this.endpoint.writes.update);
+    restoreSystemFields(this.resource, object, this.old);
+    setEntries(object.metadata!, entriesOf(incoming));
+    return object;
+  }
+
+  prepare(object: KubeObject, hooks: HookContext): void {
+    const {resource, endpoint, old, subresource} = this;
+    const {countsUnprepared} = resource.definition;
+    if (countsUnprepared) raiseGeneration(resource, object, old, subresource);
+    endpoint.prepare?.(object, old, hooks);
+    if (!countsUnprepared) raiseGeneration(resource, object, old, subresource);
+  }
+
+  validate(object: KubeObject, hooks: HookContext): FieldError[] {
+    const {resource, endpoint, old, subresource, context} = this;
+    return collectErrors(
+      validateObjectMetaUpdate(object.metadata!, old.metadata!, metadataValidationOf(endpoint, hooks), metadataRules(resource, hooks)),
+      endpoint.validate?.(object, old, hooks) ?? [],
+      subresource ? [] : resource.versionErrors(context.served, object, old, hooks),
+    );
+  }
+
+  admitted(object: KubeObject): KubeObject {
+    return atVersion(object, this.#record.revision);
+  }
+
+  async store(object: KubeObject): Promise<Written> {
+    const {resource, old, context} = this;
+    const record = this.#record;
+    if (isOver(resource, object)) {
+      if (!context.dryRun) await resource.settings.store.delete(record.key, record.revision);
+      await released(resource, object, context);
+      return {object: atVersion(object, record.revision), value: encodeRecord(object), revision: record.revision, outcome: 'deleted'};
+    }
+    if (!record.isStale && sameJson(withOldTimes(object, old), withoutVersion(old))) {
+      return {object: old, value: record.value, revision: record.revision, outcome: 'unchanged'};
+    }
+    if (context.dryRun) return {object: atVersion(object, record.revision), value: encodeRecord(object), revision: record.revision, outcome: 'updated'};
+    return Object.assign(await writeRecord(resource, record.key, record, object, context), {outcome: 'updated'} as const);
+  }
+
+  get #ref(): ResourceRef {
+    return this.resource.refIn(this.context.served);
+  }
 }
 
-const finishUpdate = async ({resource, name, subresource}: UpdateTarget, {record, old, object, attributes}: Pending, context: WriteContext): Promise<Updated> => {
-  const {definition, settings} = resource;
-  const endpoint: Endpoint<KubeObject> = subresource ? own(definition.subresources, subresource)! : definition.main;
-  const loading = definition.ready?.(object);
-  if (loading) await loading;
-  const hooks = resource.hooks(context.user, context.warn, context.served);
-  if (definition.countsUnprepared) countGeneration(resource, object, old, subresource);
-  endpoint.prepare?.(object, old, hooks);
-  if (!definition.countsUnprepared) countGeneration(resource, object, old, subresource);
-  const errors = collectErrors(
-    validateObjectMetaUpdate(object.metadata!, old.metadata!, metadataValidationOf(endpoint, hooks), metadataRules(resource, hooks)),
-    endpoint.validate?.(object, old, hooks) ?? [],
-    subresource ? [] : resource.versionErrors(context.served, object, old, hooks),
-  );
-  if (errors.length === 0) errors.push(...(await authorizationErrors(resource, endpoint, object, old, hooks)));
-  if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, errors);
-  for (const text of endpoint.warn?.(object, old, hooks) ?? []) context.warn(text);
-  await runPhase(settings.writes.admission, 'validate', {...attributes, object: deepFreeze(atVersion(object, record.revision))});
-  const updated = await store(resource, record, old, object, context);
-  if (updated.outcome === 'updated' && !context.dryRun) count(resource, endpoint.counts?.(object, old, hooks));
-  return updated;
+/** Whether nothing holds an object any longer that is being deleted. */
+const isOver = ({definition}: Resource, object: KubeObject): boolean => {
+  const {deletionTimestamp, deletionGracePeriodSeconds, finalizers} = object.metadata!;
+  return Boolean(deletionTimestamp) && !finalizers?.length && !deletionGracePeriodSeconds && (definition.mayRemove?.(object) ?? true);
 };
 
-const store = async (resource: Resource, record: StoredRecord, old: Readonly<KubeObject>, object: KubeObject, context: WriteContext): Promise<Updated> => {
-  const {settings, definition} = resource;
-  const {metadata} = object;
-  const over = Boolean(metadata?.deletionTimestamp) && !metadata?.finalizers?.length && !metadata?.deletionGracePeriodSeconds;
-  if (over && (definition.mayRemove?.(object) ?? true)) {
-    if (!context.dryRun) await settings.store.delete(record.key, record.revision);
-    await released(resource, object, context);
-    return {object: {...object, metadata: {...metadata, resourceVersion: String(record.revision)}}, value: encodeRecord(object), revision: record.revision, outcome: 'deleted'};
-  }
-  if (!record.isStale && sameJson(withOldTimes(object, old), withoutVersion(old))) {
-    return {object: old, value: record.value, revision: record.revision, outcome: 'unchanged'};
-  }
-  if (context.dryRun) return {object: {...object, metadata: {...metadata, resourceVersion: String(record.revision)}}, value: encodeRecord(object), revision: record.revision, outcome: 'updated'};
-  const lease = await leaseOf(resource, object);
-  return writeFitting(object, context, async value => {
-    const revision = await settings.store.update(record.key, value, record.revision, lease);
-    return storedAt(resource, record.key, {value: await shownAs(resource, record.key, value, revision), revision}, {outcome: 'updated'} as const);
-  });
-};
-
-/** The name and namespace an object says it has must be those it is written to; only the namespace may be left out. Throws 400. */
-export const checkAddress = ({metadata = {}}: KubeObject, {namespace, name}: {readonly namespace: string; readonly name: string}, {namespaced}: {readonly namespaced: boolean}): void => {
-  if (namespaced && namespace && metadata.namespace && metadata.namespace !== namespace) throw badRequest(elsewhereText);
-  if (!metadata.name) throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
-  if (metadata.name !== name) throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
-};
-
-const placeAt = ({resource, namespace, name}: UpdateTarget, meta: ObjectMeta): void => {
-  meta.name = name;
-  if (resource.kind.namespaced) meta.namespace = namespace;
-  else delete meta.namespace;
-};
-
-/** The object as it is told of when it has the version that it replaces. */
-const atVersion = (object: KubeObject, revision: number): KubeObject => ({...object, metadata: {...object.metadata, resourceVersion: String(revision)}});
-
-/** The uid must be that of the stored object, or left out. */
+/** The uid must be that of the stored object, or absent. */
 const checkUid = ({resource, namespace, name}: UpdateTarget, meta: ObjectMeta, old: Readonly<KubeObject>, ref: ResourceRef): void => {
   const uid = old.metadata?.uid;
   if (meta.uid && meta.uid !== uid) {
@@ -189,7 +180,7 @@ const checkUid = ({resource, namespace, name}: UpdateTarget, meta: ObjectMeta, o
   }
 };
 
-/** The resourceVersion, as admission leaves it, must be that of the stored object, or left out where the kind allows it; zero stands for any version. */
+/** The resourceVersion, as admission leaves it, must be that of the stored object, or absent where the kind allows it; zero stands for any version. */
 const checkVersion = ({resource, name, subresource}: UpdateTarget, {resourceVersion: statedVersion}: ObjectMeta, revision: number, ref: ResourceRef): void => {
   if (parseObjectVersion(statedVersion)) {
     if (statedVersion !== String(revision)) throw conflict(ref, name);
@@ -201,23 +192,22 @@ const checkVersion = ({resource, name, subresource}: UpdateTarget, {resourceVers
 const owned = ['uid', 'creationTimestamp', 'generation'] as const;
 const deletion = ['deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
 
-/** A writer that does not speak of the deletion leaves it as it is; one that changes it is refused by validation. */
+/** An update without the fields of a deletion leaves them as they are; one that changes them is refused by validation. */
 const keepDeletion = (meta: ObjectMeta, stored: Readonly<ObjectMeta>): void => {
   restore(meta, stored, deletion.filter(field => meta[field] === undefined));
 };
 
-/** What only the server sets comes back from the stored object, whatever the caller sent. */
+/** Restores what only the server sets from the stored object, whatever the client sent. */
 const restoreSystemFields = ({apiVersion, kind}: Resource, object: KubeObject, old: Readonly<KubeObject>): void => {
-  const meta = object.metadata! as Record<string, unknown>;
-  const stored = old.metadata! as Record<string, unknown>;
+  const meta = object.metadata!;
   object.apiVersion = apiVersion;
   object.kind = kind.kind;
-  delete meta['selfLink'];
-  delete meta['resourceVersion'];
-  restore(meta, stored, owned);
+  delete meta.selfLink;
+  delete meta.resourceVersion;
+  restore(meta, old.metadata!, owned);
 };
 
-const restore = (meta: Record<string, unknown> | ObjectMeta, stored: Readonly<Record<string, unknown>> | Readonly<ObjectMeta>, fields: readonly (typeof owned | typeof deletion)[number][]): void => {
+const restore = (meta: ObjectMeta, stored: Readonly<ObjectMeta>, fields: readonly (typeof owned | typeof deletion)[number][]): void => {
   for (const field of fields) {
     if (stored[field] === undefined) delete meta[field];
     else Object.assign(meta, {[field]: stored[field]});
@@ -227,19 +217,4 @@ const restore = (meta: Record<string, unknown> | ObjectMeta, stored: Readonly<Re
 const withoutVersion = ({metadata = {}, ...rest}: Readonly<KubeObject>): KubeObject => {
   const {resourceVersion: _, ...meta} = metadata;
   return {...rest, metadata: meta};
-};
-
-const countGeneration = ({definition}: Resource, object: KubeObject, old: Readonly<KubeObject>, subresource: string): void => {
-  // Writing what another kind shows of an object is writing the object.
-  if (!definition.generation || (subresource && !definition.subresources?.[subresource]?.view)) return;
-  if (!(typeof definition.generation === 'function' ? definition.generation : changesWish)(object, old)) return;
-  let generation = old.metadata!.generation ?? 0;
-  object.metadata!.generation = ++generation;
-};
-
-/** Whether anything outside metadata and status differs. */
-const changesWish = (object: Readonly<KubeObject>, old: Readonly<KubeObject>): boolean => {
-  const {metadata: _, status: __, ...now} = object as KubeObject & {status?: unknown};
-  const {metadata: ___, status: ____, ...before} = old as KubeObject & {status?: unknown};
-  return !sameJson(now, before);
 };

@@ -3,19 +3,16 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Writer} from '#src/api/writer.js';
 import {RevisionMismatch} from '#src/storage/errors.js';
 import {deleteObject} from './delete.js';
-import {encodeRecord} from './record.js';
 import type {Registry, Resource, WriteContext} from './registry.js';
+import {replaceRecord} from './stored.js';
 
 const changeOnce = async <T extends KubeObject>(resource: Resource, namespace: string, name: string, change: (object: T) => void, dryRun: boolean): Promise<Readonly<T>> => {
-  const {store} = resource.settings;
-  const record = await store.get(resource.key(namespace, name));
+  const record = await resource.settings.store.get(resource.key(namespace, name));
   if (!record) throw notFound(resource.ref, name);
   const object = structuredClone(resource.objects.of(record.key, record.value, record.revision)) as T;
   change(object);
-  if (dryRun) return object;
-  const value = encodeRecord(object);
-  const revision = await store.update(record.key, value, record.revision);
-  return resource.objects.of(record.key, value, revision) as Readonly<T>;
+  const replaced = await replaceRecord(resource, record, object, dryRun);
+  return replaced.object as Readonly<T>;
 };
 
 /** How the server changes its own objects. */

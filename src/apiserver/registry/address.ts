@@ -1,0 +1,27 @@
+import {badRequest} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {WriteContext, Resource} from './registry.js';
+
+/** The refusal of an object whose namespace is not the request's. */
+export const namespaceMismatch = 'the namespace of the provided object does not match the namespace sent on the request';
+
+/** The name and namespace in an object must be those of the request; only the namespace may be left out. Throws 400. */
+export const checkAddress = ({metadata = {}}: KubeObject, {namespace, name}: {readonly namespace: string; readonly name: string}, {namespaced}: {readonly namespaced: boolean}): void => {
+  if (namespaced && namespace && metadata.namespace && metadata.namespace !== namespace) throw badRequest(namespaceMismatch);
+  if (!metadata.name) throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  if (metadata.name !== name) throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
+};
+
+/** The admission attributes that every request on a resource has. */
+export const requestAttributes = ({settings, kind}: Resource, {served, user, dryRun, warn, original, ofCollection}: WriteContext) => ({
+  group: settings.naming.group(served.group),
+  version: served.version,
+  resource: served.plural,
+  kind: kind.kind,
+  namespaced: kind.namespaced,
+  user,
+  dryRun,
+  warn,
+  original,
+  ofCollection,
+});

@@ -1,0 +1,18 @@
+import {sameJson} from '#src/api/equal.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Resource} from './registry.js';
+
+/** Raises the generation of an updated object whose desired state changes. Writing through a view of another kind is writing the object. */
+export const raiseGeneration = ({definition}: Resource, object: KubeObject, old: Readonly<KubeObject>, subresource: string): void => {
+  const {generation, subresources} = definition;
+  if (!generation || (subresource && !subresources?.[subresource]?.view)) return;
+  const changes = typeof generation === 'function' ? generation : changesDesiredState;
+  if (changes(object, old)) object.metadata!.generation = (old.metadata!.generation ?? 0) + 1;
+};
+
+/** Whether anything outside metadata and status differs. */
+const changesDesiredState = (object: Readonly<KubeObject>, old: Readonly<KubeObject>): boolean => {
+  const {metadata: _, status: __, ...now} = object as KubeObject & {status?: unknown};
+  const {metadata: ___, status: ____, ...before} = old as KubeObject & {status?: unknown};
+  return !sameJson(now, before);
+};

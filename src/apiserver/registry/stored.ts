@@ -1,0 +1,47 @@
+import type {KubeObject} from '#src/api/types.js';
+import type {StoredRecord} from '#src/storage/store.js';
+import {writeFitting} from './size.js';
+import {encodeRecord} from './record.js';
+import type {Resource, WriteContext} from './registry.js';
+
+/** An object as it is stored now; the revision is 0 for one that is not stored. */
+export interface Stored {
+  /** Parsed on first access: most callers need the bytes only. */
+  readonly object: KubeObject;
+  readonly value: Buffer;
+  readonly revision: number;
+}
+
+/** The lease an object's record is written under, if its kind expires. */
+const leaseOf = async ({definition, settings}: Resource, object: KubeObject): Promise<{lease: number} | undefined> => {
+  const seconds = definition.ttlSeconds?.(object, settings);
+  return seconds === undefined ? undefined : {lease: await settings.leases.for(seconds)};
+};
+
+/** Writes an object to the store, as a new record or in place of `record`. Throws KeyExists or RevisionMismatch when another writer was first. */
+export const writeRecord = async (resource: Resource, key: string, record: StoredRecord | undefined, object: KubeObject, context: WriteContext): Promise<Stored> => {
+  const {store, shownAs} = resource.settings;
+  const lease = await leaseOf(resource, object);
+  return writeFitting(object, context, async written => {
+    const revision = await (record ? store.update(key, written, record.revision, lease) : store.create(key, written, lease));
+    const value = (await shownAs?.(key, written, revision)) ?? written;
+    return {
+      get object() {
+        return resource.objects.of(key, value, revision);
+      },
+      value,
+      revision,
+    };
+  });
+};
+
+/** Replaces a record by an object without strategy and admission: the mark of a deletion, and the server's own changes. */
+export const replaceRecord = async (resource: Resource, record: StoredRecord, object: KubeObject, dryRun: boolean): Promise<Stored> => {
+  const value = encodeRecord(object);
+  if (dryRun) return {object, value, revision: record.revision};
+  const revision = await resource.settings.store.update(record.key, value, record.revision);
+  return {object: resource.objects.of(record.key, value, revision), value, revision};
+};
+
+/** The object under a resource version other than its own. */
+export const atVersion = (object: Readonly<KubeObject>, revision: number): KubeObject => ({...object, metadata: {...object.metadata, resourceVersion: String(revision)}});
