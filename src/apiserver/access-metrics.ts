@@ -7,7 +7,7 @@ import {exponentialBuckets, type Counter, type Histogram, type Meter} from '#src
 const buckets = exponentialBuckets(0.001, 2, 15);
 const labels = ['result'];
 
-/** Attempts and durations of one step, by result. */
+/** Counts and durations of one step, by result. */
 class Attempts {
   readonly #clock: Clock;
   readonly #attempts: Counter;
@@ -30,10 +30,10 @@ class Attempts {
 
 const authorizationResults: Readonly<Record<Decision['decision'], string>> = {allow: 'allowed', deny: 'denied', noOpinion: 'no-opinion'};
 
-/** How authentication and authorization of requests went. */
+/** Metrics of the authentication and authorization of requests. */
 export class AccessMetrics {
   readonly #users: Counter;
-  /** By what stands in the label; there are few. */
+  /** Keyed by the label's value; there are few. */
   readonly #series = new Map<string, ReturnType<Counter['at']>>();
   readonly #authentications: Attempts;
   readonly #authorizations: Attempts;
@@ -59,7 +59,7 @@ export class AccessMetrics {
     this.#authentications.count('success', startedAt);
   }
 
-  /** Nobody was authenticated: for want of credentials (`failure`), or since those there are were not accepted. */
+  /** Records that a request was not authenticated: it had no credentials (`failure`), or they were not accepted. */
   notAuthenticated(result: 'failure' | 'error', startedAt: number): void {
     this.#authentications.count(result, startedAt);
   }
@@ -78,7 +78,7 @@ export class AccessMetrics {
     return series;
   }
 
-  /** Names of users stay out of the labels, which must be few. */
+  /** Replaces user names, since a label must have few values. */
   #compressed(name: string): string {
     if (this.#knownUsers.has(name)) return name;
     return name.includes('@') ? 'email_id' : 'other';

@@ -27,7 +27,7 @@ import type {LongLived} from './request/long-lived.js';
 import {isLongRunning, requestInfo, type RequestInfo} from './request/request-info.js';
 import {warningHeaders, Warnings} from './request/warnings.js';
 
-/** What every request passes through, put together by the server. */
+/** The parts that every request passes through. */
 export interface CoreSettings {
   readonly naming: Naming;
   readonly cbor: CborEncoding | undefined;
@@ -39,27 +39,27 @@ export interface CoreSettings {
   readonly access: AccessMetrics;
   readonly requestTimeoutMs: number;
   readonly inFlight: InFlight;
-  /** Bodies that are not there yet: their requests are not in flight. */
+  /** Requests whose body has not arrived yet; they do not count as in flight. */
   readonly bodies: IncomingBodies;
-  /** What goes on for as long as somebody listens, but for watches. */
+  /** Long-running responses except watches. */
   readonly longLived: LongLived;
-  /** Once set, new requests are turned away with 429. */
+  /** Once set, new requests are refused with 429. */
   readonly draining: {rejects: boolean};
-  /** Finds what answers a request; never authorizes. */
+  /** Returns the handler of a request; never authorizes. */
   route(info: RequestInfo): Handler;
-  /** Refuses, by throwing, what is allowed but has to wait. */
+  /** Throws to refuse an authorized request that has to wait. */
   holdBack?(info: RequestInfo, user: UserInfo): void;
-  /** Told of every finished request, for metrics. Returns the answer to send, which may be the same but for what it counts. */
+  /** Called after every request, for metrics. Returns the response to send, which differs only in that it records its size. */
   finished(request: ApiRequest, info: RequestInfo | undefined, response: ApiResponse, times: RequestTimes): ApiResponse;
-  /** Where requests are told of, for those who ask for it. */
+  /** Logs requests at higher verbosities. */
   readonly log?: RequestLog;
-  /** Told of failures that are the server's own fault. */
+  /** Called for failures that are the server's own fault. */
   failed(error: unknown, request: ApiRequest): void;
 }
 
 /**
- * The path of every request, whichever face it came in by: audit id, classification, deadline, authentication, impersonation, limits,
- * authorization, handler. Whatever is thrown on the way becomes a Status; nothing escapes.
+ * The path of every request, over every transport: audit id, classification, deadline, authentication, impersonation, limits, authorization, handler.
+ * Every error becomes a Status; nothing is thrown to the HTTP server.
  */
 export const requestCore = (settings: CoreSettings): ApiHandler => {
   const {clock} = settings;
@@ -97,13 +97,13 @@ export const requestCore = (settings: CoreSettings): ApiHandler => {
 
 const isPassedOn = ({body: {kind}}: ApiResponse): boolean => kind === 'stream' || kind === 'upgrade';
 
-/** What of an audit id of the caller's is taken and given back, in characters. Differs from upstream, which gives back as many as headers can have. */
+/** The longest audit id accepted from a client and returned, in characters. Differs from upstream, which returns as many as headers can have. */
 const longestAuditId = 1024;
 
-/** However long a request may take, what a write asks others must be answered by then. */
+/** The deadline of the outgoing calls of a write, however long the request itself may take. */
 const longestWriteMs = 34_000;
 
-/** What is known of a request from its beginning. */
+/** The state of a request from its start. */
 interface Begun {
   readonly auditId: string;
   readonly warnings: Set<string>;
@@ -112,11 +112,11 @@ interface Begun {
   readonly endsAt: number | undefined;
   /** The place among the requests in flight. */
   place: Disposable | undefined;
-  /** The same of one that has its answer. */
+  /** The same place, once there is a response. */
   entered: Disposable | undefined;
 }
 
-/** The sending of an answer whose request is in flight until it ends. */
+/** The sending of a response whose request stays in flight until it ends. */
 class Sending implements Delivery {
   readonly endsAt: number;
   #entered: Disposable | undefined;
@@ -132,13 +132,13 @@ class Sending implements Delivery {
   }
 }
 
-/** A request is in flight until its answer is sent, where sending takes time. */
+/** Keeps a request in flight until its response is sent, where sending takes time. */
 const hand = ({sendsBytes}: ApiRequest, response: ApiResponse, {entered, endsAt}: Begun): void => {
   if (sendsBytes && endsAt !== undefined) response.delivery = new Sending(endsAt, entered!);
   else entered![Symbol.dispose]();
 };
 
-/** Lets go of an answer that came after its time was up. */
+/** Discards a response that was ready after the deadline. */
 const letGo = (response: ApiResponse, {entered}: Begun): void => {
   entered?.[Symbol.dispose]();
   discard(response);
@@ -168,7 +168,7 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
   }
 };
 
-/** Throws 429 where there is no place for one more request. */
+/** Enters a request among those in flight. Throws 429 when there are too many. */
 const placeOf = ({inFlight, bodies}: CoreSettings, request: ApiRequest, info: RequestInfo, user: UserInfo): Disposable => {
   const isExempt = request.inProcess === true || user.groups.includes(wellKnown.masters);
   const place = inFlight.enter(info, isExempt);
@@ -177,10 +177,10 @@ const placeOf = ({inFlight, bodies}: CoreSettings, request: ApiRequest, info: Re
   return body?.kind !== 'bytes' ? place : bodies.follow(body, {user: user.name, place, enter: () => inFlight.enter(info, isExempt)});
 };
 
-/** Nobody waits for the body any more: its request is answered. */
+/** Ends the reading of a body after the request was answered. */
 const lateBody = (): Error => timeout('request did not complete within the allotted timeout');
 
-/** Loads what reads and writes the forms that a request speaks of. */
+/** Loads the codecs of the media types that a request names; undefined if nothing has to be loaded. */
 const codecsFor = (request: ApiRequest, {naming, cbor}: CoreSettings): Promise<unknown> | undefined => {
   const accept = header(request, 'accept');
   const speaksCbor = cbor && !cbor.loaded && (accept?.includes('cbor') || header(request, 'content-type')?.includes('cbor'));
@@ -188,13 +188,16 @@ const codecsFor = (request: ApiRequest, {naming, cbor}: CoreSettings): Promise<u
   return speaksCbor ? Promise.all([codec, cbor.load()]) : codec;
 };
 
-/** Who watches over the server, and the server's own parts, are served to the end. */
+/** Whether a request is served during shutdown: health, metrics, and the server's own components. */
 const staysOpen = ({inProcess}: ApiRequest, {path}: RequestInfo): boolean => inProcess === true || /^\/(healthz|livez|readyz|metrics)(\/|$)/.test(path);
 
-/** A server on its way out sends its clients to another one. */
+/** The refusal during shutdown; the client retries with another server. */
 const leaving = (): PlainRefusal => new PlainRefusal(429, 'The apiserver is shutting down, please try again later.', {'Retry-After': '5', Connection: 'close'});
 
-/** Waits for nobody who need not be waited for, as what follows does: each wait costs as much as the step. */
+/**
+ * Returns the user after authentication and impersonation. Like the following functions it returns a promise only where needed, since each await costs as
+ * much as the step.
+ */
 const whoIs = (settings: CoreSettings, request: ApiRequest, info: RequestInfo, warnings: Set<string>): UserInfo | Promise<UserInfo> => {
   const {caller, headers} = request;
   const found = 'user' in caller ? caller.user : authenticated(settings, {credentials: caller.credentials, headers, warn: text => void warnings.add(text)}, info.path);
@@ -202,7 +205,7 @@ const whoIs = (settings: CoreSettings, request: ApiRequest, info: RequestInfo, w
   return found instanceof Promise ? found.then(asWhom) : asWhom(found);
 };
 
-/** Who a request proves to be from, counted and timed. */
+/** Authenticates a request, and counts and times it. */
 const authenticated = ({access, clock, log, authenticators, anonymous}: CoreSettings, request: AuthenticationRequest, path: string): UserInfo | Promise<UserInfo> => {
   const startedAt = clock.monotonic();
   return observed(
@@ -215,7 +218,7 @@ const authenticated = ({access, clock, log, authenticators, anonymous}: CoreSett
   );
 };
 
-/** What the authorizer says, counted and timed. */
+/** Authorizes a request, and counts and times it. */
 const authorized = ({authorizer, access, clock}: CoreSettings, attributes: Attributes): Decision | Promise<Decision> => {
   const startedAt = clock.monotonic();
   return observed(
@@ -240,7 +243,7 @@ const failure = (settings: CoreSettings, request: ApiRequest, error: unknown): A
   return statusResponse(internalError(error).status, form);
 };
 
-/** The answer that carries a Status, in the form the caller asked for. */
+/** The response that carries a Status, in the requested form. */
 const statusResponse = (status: Status, {accepted, pretty}: ErrorFormat): ApiResponse => {
   const retryAfter = status.details?.retryAfterSeconds;
   return {

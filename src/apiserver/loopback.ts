@@ -1,8 +1,8 @@
 import type {ApiHandler} from '#src/api/request.js';
 
 /**
- * The way in which a server calls itself: its own clients, and webhooks and servers of APIServices that it runs. They are built before the server is
- * whole, so they call this, which passes requests on from `attach` on.
+ * The server's handler for its own calls: its own clients, and webhooks and servers of APIServices that it runs. They are created before the server is
+ * complete, so they call this one, which forwards requests after `attach`.
  */
 export class Loopback {
   #handler: ApiHandler = () => Promise.reject(new Error('the server is not assembled yet'));

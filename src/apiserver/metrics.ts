@@ -10,18 +10,18 @@ const durationBuckets = [
 const sliBuckets = durationBuckets.filter(bound => bound >= 0.05);
 const sizeBuckets = exponentialBuckets(1000, 10, 7);
 
-/** Verbs and methods as labels spell them; whatever else a caller sends is `other`. */
+/** Verbs and methods that are used as label values; all others are `other`. */
 const wireVerbs: ReadonlyMap<string, string> = new Map([
   ...['get', 'list', 'watch', 'patch', 'delete', 'deletecollection', 'post', 'put', 'head', 'options'].map((verb): [string, string] => [verb, verb.toUpperCase()]),
   ['update', 'PUT'],
   ['create', 'POST'],
 ]);
 
-/** Subresources that connect the caller with somebody else, whatever the method. */
+/** Subresources that relay a connection, whatever the method. */
 const connecting = new Set(['log', 'exec', 'portforward', 'attach', 'proxy']);
 const applyPatch = 'application/apply-patch+yaml';
 
-/** Where the requests of one kind are counted. */
+/** The series that requests with the same labels are counted in. */
 interface Series {
   readonly labels: Labels;
   /** By status code. */
@@ -52,7 +52,7 @@ const dryRunOf = ({query}: RequestInfo): string => {
 const noTarget = {group: '', version: '', resource: '', subresource: ''};
 const targetLabels = ['verb', 'group', 'version', 'resource', 'subresource', 'scope', 'component'];
 
-/** The labels of a request, less what only some metrics carry. */
+/** The labels of a request that all metrics have. */
 const labelsOf = (info: RequestInfo, isApply = false, {group, version, resource, subresource}: Pick<ResourceTarget, keyof typeof noTarget> = info.resource ?? noTarget): Labels => ({
   verb: verbOf(info, isApply),
   group,
@@ -63,20 +63,20 @@ const labelsOf = (info: RequestInfo, isApply = false, {group, version, resource,
   component: 'apiserver',
 });
 
-/** The labels that a long-running request is counted under. */
+/** The labels of a long-running request. */
 export const longRunningLabels = (info: RequestInfo): Labels => labelsOf(info);
 
-/** Where figures are read from when somebody looks. */
+/** The sources of gauges, read when metrics are collected. */
 export interface MetricSources {
   readonly inFlight: InFlight;
   /** The labels of each long-running request. */
   longRunning(): Iterable<Labels>;
   isServed(resource: ResourceTarget): boolean;
-  /** How many objects there are of each resource, where the store can tell without waiting. */
+  /** The number of objects of each resource, where the store can count without waiting. */
   stored(): Iterable<readonly [Labels, number]>;
 }
 
-/** The metrics of an API server, by the names monitoring knows them by. */
+/** The request metrics of an API server, with upstream's names. */
 export class RequestMetrics {
   readonly #total: Counter;
   readonly #duration: Histogram;
@@ -86,7 +86,7 @@ export class RequestMetrics {
   readonly #series = new Map<string, Series>();
   readonly #isServed: MetricSources['isServed'];
 
-  /** `isServed` keeps names that callers made up out of the labels. */
+  /** `isServed` keeps names made up by clients out of the labels. */
   constructor(meter: Meter, {inFlight, longRunning, isServed, stored}: MetricSources) {
     this.#isServed = isServed;
     this.#total = meter.counter({
@@ -131,7 +131,7 @@ export class RequestMetrics {
     );
   }
 
-  /** One finished request. Returns the answer, which counts its size when its bytes are taken. */
+  /** Records a finished request. Returns the response, which records its size when its bytes are taken. */
   finished(request: ApiRequest, info: RequestInfo | undefined, response: ApiResponse, seconds: number, {webhooksMs}: RequestTimes): ApiResponse {
     if (!info) return response;
     const series = this.#seriesOf(info, info.verb === 'patch' && header(request, 'content-type') === applyPatch);
@@ -146,7 +146,7 @@ export class RequestMetrics {
     return isRead && !request.inProcess ? sized(response, series.size) : response;
   }
 
-  /** What counts an event sent to a watcher of a resource. */
+  /** Returns a function that counts an event sent to a watcher of a resource. */
   watchEvents(labels: Labels): () => void {
     const series = this.#events.at(labels);
     return () => series.add();
@@ -161,13 +161,13 @@ export class RequestMetrics {
     if (known) return known;
     const labels = {...labelsOf(info, isApply, target), dry_run: dryRun};
     const series = {labels, totals: new Map(), duration: this.#duration.at(labels), sli: this.#sli.at(labels), size: this.#sizes.at(labels)};
-    // The key holds what callers made up too: the map must not grow without end.
+    // The key contains values chosen by clients: the map must not grow without bound.
     if (this.#series.size < 5000) this.#series.set(key, series);
     return series;
   }
 }
 
-/** An answer whose size is observed: at once where its bytes are there, else when they are taken. */
+/** A response whose size is observed: at once if its bytes exist, otherwise when they are taken. */
 const sized = (response: ApiResponse, size: Series['size']): ApiResponse => {
   const {body} = response;
   if (body.kind === 'bytes') size.observe(Buffer.byteLength(body.bytes));
@@ -181,7 +181,7 @@ const sized = (response: ApiResponse, size: Series['size']): ApiResponse => {
   return {...response, body: {kind: 'object', contentType: body.contentType, object: () => body.object(), bytes}};
 };
 
-/** What was sent of a collection counts once nobody reads on. */
+/** A paged body whose size is observed at the end of the reading. */
 const sizedPages = (body: PagedBody, size: Series['size']): PagedBody => {
   let sent = 0;
   let isOver = false;

@@ -19,25 +19,25 @@ import {plainJson} from './request/media-type.js';
 import type {RequestInfo, ResourceTarget} from './request/request-info.js';
 import type {ServedResource} from './registry/registry.js';
 
-/** A path that is not a resource's, and what answers it; `path` may end in `/*` to mean everything below. */
+/** A path that is not a resource's, with its handler; a `path` that ends in `/*` matches everything below. */
 export interface Route {
   readonly path: string;
   readonly methods?: readonly string[];
   readonly handler: Handler;
   /** Left out of the index at `/`. */
   readonly hidden?: boolean;
-  /** What is below, where the index names each. */
+  /** The paths below, if the index lists each of them. */
   below?(): readonly string[];
 }
 
-/** The plain 404 of an unknown path. */
+/** The plain-text 404 of an unknown path. */
 export const pageNotFound = (): ApiResponse => ({
   status: 404,
   headers: {'X-Content-Type-Options': 'nosniff'},
   body: {kind: 'bytes', bytes: '404 page not found\n', contentType: 'text/plain; charset=utf-8'},
 });
 
-/** Finds what answers a request: a resource's verb, a discovery document, or one of the other routes. */
+/** Returns a function that finds the handler of a request: a resource's verb, a discovery document, or one of the other routes. */
 export const router = (services: ResourceServices, discovery: Discovery, others: readonly Route[]): ((info: RequestInfo) => Handler) => {
   const exact = new Map(others.filter(({path}) => !path.endsWith('/*')).map(route => [route.path, route]));
   const below = others.filter(({path}) => path.endsWith('/*')).map(route => ({...route, prefix: route.path.slice(0, -1)}));
@@ -51,7 +51,7 @@ export const router = (services: ResourceServices, discovery: Discovery, others:
   };
 };
 
-/** Who has just read that a custom resource is established finds it served. */
+/** Retries a resource that is not served yet, so that a client that has just read that a custom resource is established can use it. */
 const perhapsSoon = (services: ResourceServices, target: ResourceTarget): Handler =>
   services.registry.hasGroup(target.group)
     ? nothing
@@ -60,7 +60,7 @@ const perhapsSoon = (services: ResourceServices, target: ResourceTarget): Handle
         return (resourceHandler(services, target, context.info) ?? pageNotFound)(context);
       };
 
-/** Below what the server was built with, clients are told by a Status that there is nothing; elsewhere by a page. */
+/** The 404 of an unknown path: a Status below the built-in group versions, plain text elsewhere. */
 const nothingAt = ({registry}: ResourceServices, path: string): Handler => {
   const [, root, group] = path.split('/');
   return group !== undefined && (root === 'api' || (root === 'apis' && group !== '' && registry.hasGroup(group))) ? nothing : pageNotFound;
@@ -79,7 +79,7 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, {ve
   if (!served) return undefined;
   const {definition} = served.resource;
   const {custom} = definition;
-  // Where kinds are defined while the server runs, nothing but reads goes on without a namespace, and a part that objects lack is told of like an object.
+  // Upstream, custom resources without a namespace support only reads, and report a missing subresource like a missing object.
   if (custom && served.kind.namespaced && !target.namespace && verb !== 'list' && verb !== 'watch') return undefined;
   if (custom && !hasPart(served, target) && isAddress(served, {...target, subresource: ''})) {
     return () => {
@@ -89,7 +89,7 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, {ve
   if (!isAddress(served, target)) return undefined;
   const connectSubresource = own(definition.connectSubresources, target.subresource);
   if (connectSubresource && leadsOn(connectSubresource, verb)) return context => connect(connectSubresource, services, served, context as ResourceContext);
-  // Only what is defined while the server runs can be asked for its headers alone.
+  // Only custom resources support HEAD.
   const run = offers(served, target, verb) && (custom || !onlyHeaders) ? verbs.get(verb) : undefined;
   const {naming} = services.registry.settings;
   const deprecation = (served.version ?? definition).deprecation?.(naming) ?? (custom ? undefined : deprecatedVersion(served.kind, naming));
@@ -108,11 +108,11 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, {ve
   };
 };
 
-/** Whether the resource's objects have the part that is asked for, if one is. */
+/** Whether the resource has the requested subresource, if any. */
 const hasPart = ({resource: {definition}}: ServedResource, {subresource}: ResourceTarget): boolean =>
   !subresource || Boolean(own(definition.subresources, subresource) ?? own(definition.actions, subresource) ?? own(definition.connectSubresources, subresource));
 
-/** Whether the resource has such an address at all, whatever is done there. */
+/** Whether the resource has this URL, whatever the verb. */
 const isAddress = (served: ServedResource, target: ResourceTarget): boolean => {
   const {kind, resource: {definition}} = served;
   const {item, namespace, resource} = target;
@@ -121,7 +121,7 @@ const isAddress = (served: ServedResource, target: ResourceTarget): boolean => {
   return definition.review ? Boolean(namespace) && !item : Boolean(namespace) || !item;
 };
 
-/** Whether a verb can be done at an address. */
+/** Whether a verb is supported at this URL. */
 const offers = ({kind, resource: {definition}}: ServedResource, {subresource, item, namespace}: ResourceTarget, verb: string): boolean => {
   if (definition.review) return verb === 'create';
   if (definition.virtual) return verb === (item ? 'get' : 'list');
@@ -135,7 +135,7 @@ const offers = ({kind, resource: {definition}}: ServedResource, {subresource, it
   return verb === 'list' || verb === 'watch' || ((verb === 'create' || verb === 'deletecollection') && (!kind.namespaced || Boolean(namespace)));
 };
 
-/** Calls are passed on whatever they are; discovery does not list them all. */
+/** Whether a connect subresource relays a verb; discovery does not list all that it relays. */
 const leadsOn = ({mode, verbs}: ConnectSubresource, verb: string): boolean => (mode === 'calls' && verb === 'options') || verbs.some(offered => offered === verb);
 
 const endpointVerbs = ['get', 'update', 'patch'];
@@ -165,6 +165,6 @@ const verbs: ReadonlyMap<string, Run> = new Map<string, Run>(Object.entries({
   deletecollection: (_, served, context) => removeCollection(served, context),
 } satisfies Record<string, Run>));
 
-/** The index of paths at `/`. */
+/** The paths of the index at `/`. */
 const paths = (discovery: Discovery, others: readonly Route[]): string[] =>
   [...new Set(['/api', '/apis', '/apis/', ...discovery.paths, ...others.filter(({hidden}) => !hidden).flatMap(({path, below}) => below?.().map(name => path.slice(0, -1) + name) ?? [path.replace(/\*$/, '')])])].sort();

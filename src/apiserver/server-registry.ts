@@ -18,7 +18,7 @@ import {defaultSelectionBytes, SelectionCache} from './registry/selection-cache.
 import {WriteServices} from './registry/write-services.js';
 import {CborEncoding} from './request/cbor-encoding.js';
 
-/** What the registry of a server is made of. The store is closed by its owner. */
+/** The settings of a server's registry. The store is closed by its owner. */
 export interface ServerRegistrySettings {
   readonly naming: Naming;
   readonly clock: Clock;
@@ -28,9 +28,9 @@ export interface ServerRegistrySettings {
   readonly prefix: string;
   gate(name: string): boolean;
   readonly allowPrivileged: boolean;
-  /** Which versions are served beside, or not among, those served by default. */
+  /** `--runtime-config`: group versions served in addition to, or excluded from, the defaults. */
   readonly runtimeConfig: ReadonlyMap<string, string>;
-  /** The release to behave as, where it is not this server's own. */
+  /** The release to emulate, if it is not this server's own. */
   readonly release?: EmulatedRelease | undefined;
   /** The oldest release whose servers must be able to read what is stored. */
   readonly minCompatibility?: string | undefined;
@@ -49,7 +49,7 @@ export interface ServerRegistrySettings {
   readonly meter: Meter;
 }
 
-/** A resource less the actions that need the issuing of tokens. */
+/** A definition without the actions that need a token issuer. */
 const withoutTokens = ({actions, ...definition}: ResourceDefinition): ResourceDefinition => {
   const left = Object.entries(actions ?? {}).filter(([, {needs}]) => needs !== 'tokens');
   return left.length > 0 ? {...definition, actions: Object.fromEntries(left)} : definition;
@@ -57,7 +57,7 @@ const withoutTokens = ({actions, ...definition}: ResourceDefinition): ResourceDe
 
 const selections = new OwnedCaches<SelectionCache>('selections', ({bytes}) => ({bytes, maxBytes: defaultSelectionBytes}));
 
-/** Creates the registry of all built-in kinds. It serves reads; `writes.begin` of its settings lets it take writes. */
+/** Creates the registry of all built-in kinds. It serves reads, and accepts writes after `writes.begin` of its settings. */
 export const createRegistry = (settings: ServerRegistrySettings): Registry => {
   const {naming, clock, random, store, gate, watchCache, log = noLog, meter} = settings;
   const schemas = new Schemas();
@@ -81,7 +81,7 @@ export const createRegistry = (settings: ServerRegistrySettings): Registry => {
     eventTtlSeconds: settings.eventTtlSeconds,
     garbageCollector: settings.garbageCollector,
     deleteCollectionWorkers: settings.deleteCollectionWorkers,
-    // Events are many and seldom read again: the original keeps no cache of them.
+    // Events are many and seldom read again: like upstream, they are not cached.
     isCached: ({group, resource}) => watchCache.on && !(group === '' && resource === 'events') && !watchCache.without.has(group ? `${resource}.${group}` : resource),
     meter,
     selection,

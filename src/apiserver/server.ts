@@ -32,38 +32,38 @@ import {StorageMetrics} from './storage-metrics.js';
 import {Bookmarks} from './watch/bookmarks.js';
 import type {WatchSettings} from './watch/watch.js';
 
-/** What a server is made of beside its registry. Everything that lives comes in from outside and is closed by its owner. */
+/** The settings of a server besides its registry. Everything with a lifetime is passed in and closed by its owner. */
 export interface ApiServerSettings {
   readonly registry: Registry;
   readonly authenticators: readonly Authenticator[];
   readonly anonymous: Anonymous | undefined;
   readonly admission: readonly AdmissionPlugin[];
   rulesFor: ActionContext['rulesFor'];
-  /** What signs tokens of service accounts; without it they cannot be requested. */
+  /** Signs tokens of service accounts; without it they cannot be requested. */
   readonly tokens?: TokenIssuer | undefined;
   authenticateToken: ActionContext['authenticateToken'];
   readonly requestTimeoutMs: number;
   readonly minRequestTimeoutSeconds: number;
   readonly maxInFlight: InFlightLimits;
-  /** Where requests are logged, if they are. */
+  /** The log of requests, if enabled. */
   readonly log?: Log;
   /** Returns the health of the other components of the control plane. */
   components: VirtualContext['components'];
-  /** Where the metrics API gets its values; without it that API is not served. */
+  /** The source of the metrics API's values; without it that API is not served. */
   readonly usage?: VirtualContext['usage'];
   readonly network: Network;
   /** Converts custom objects between the versions of their definitions. */
   readonly conversion: CatalogParts['conversion'];
   readonly agents: AgentAccess;
-  /** Where services get their addresses and node ports. */
+  /** The ranges of service addresses and node ports. */
   readonly serviceRanges: ServiceRanges;
   readonly discovery: Discovery;
-  /** Health, metrics, version and the like. */
+  /** Health, metrics, version and other routes. */
   readonly routes: readonly Route[];
-  /** Connections to the servers behind this one. */
+  /** The connections to the servers behind this one. */
   readonly backends: Backends;
   readonly aggregation?: Aggregation | undefined;
-  /** Answers large requests in another thread; without it all requests are answered by this thread. */
+  /** Handles large requests in another thread; without it this thread handles all. */
   readonly largeRequests?: LargeRequests | undefined;
   failed(error: unknown, request: ApiRequest): void;
 }
@@ -73,23 +73,23 @@ export interface ApiServer {
   readonly handler: ApiHandler;
   readonly registry: Registry;
   readonly discovery: Discovery;
-  /** What is defined while the server runs; served once it follows the definitions. */
+  /** The custom resources; served once the catalog follows the definitions. */
   readonly custom: CustomCatalog;
   readonly authorizer: Authorizer;
   readonly inFlight: InFlight;
   readonly storageMetrics: StorageMetrics;
-  /** Connections to the servers behind this one. Closed by the server's owner. */
+  /** The connections to the servers behind this one. Closed by the server's owner. */
   readonly backends: Backends;
   readonly draining: {rejects: boolean};
-  /** Holds back writes to what it expects to be told of. */
+  /** Refuses writes to resources whose storage version is not published yet. */
   readonly storedVersions: StoredVersionsBarrier;
-  /** How many watches are open. */
+  /** The number of open watches. */
   readonly watchers: number;
-  /** Ends every watch and whatever else goes on for as long as somebody listens, or the oldest `most` watches. */
+  /** Ends all watches and other long-running responses, or the oldest `most` watches. */
   endWatches(most?: number): void;
 }
 
-/** Creates a server over a registry, which takes writes from here on. */
+/** Creates a server over a registry, which accepts writes from then on. */
 export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const {registry, aggregation, discovery} = settings;
   const {naming, clock, random, store, authorizer, meter, cbor} = registry.settings;

@@ -10,13 +10,13 @@ export interface PollingSettings {
   readonly log: Log;
   readonly meter: Meter;
   readonly naming: Naming;
-  /** Zero never counts. */
+  /** Zero disables counting. */
   readonly countEveryMs: number;
-  /** Zero never asks. */
+  /** Zero disables the size. */
   readonly sizeEveryMs: number;
 }
 
-/** How much the store holds. A store that has to be asked is asked now and then; any other when somebody wants to know. */
+/** The number and size of what the store holds. A store that counts only by requests is polled; any other is read when metrics are collected. */
 export class StorageMetrics {
   readonly #registry: Registry;
   readonly #store: Store;
@@ -28,7 +28,7 @@ export class StorageMetrics {
     this.#store = store;
   }
 
-  /** How many objects there are of each resource, as far as that is known. */
+  /** The number of objects of each resource, as far as known. */
   *objects(): Generator<readonly [Labels, number]> {
     if (!this.#counts) return;
     for (const [resource, {root}] of this.#stored()) {
@@ -37,7 +37,7 @@ export class StorageMetrics {
     }
   }
 
-  /** Asks at once and then at each interval, until the signal aborts. */
+  /** Polls at once and then at each interval, until the signal aborts. */
   follow({clock, log, meter, naming, countEveryMs, sizeEveryMs}: PollingSettings, signal: AbortSignal): void {
     this.#counts = countEveryMs > 0;
     const poll = (what: string, periodMs: number, run: () => Promise<void>): void => {

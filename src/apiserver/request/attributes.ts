@@ -2,7 +2,7 @@ import type {Attributes} from '#src/api/authorization.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {RequestInfo} from './request-info.js';
 
-/** What an authorizer is asked about a request. */
+/** Returns the attributes of a request that an authorizer decides on. */
 export const attributesOf = (user: UserInfo, {verb, path, query, resource}: RequestInfo): Attributes => {
   if (!resource) return {user, verb, path};
   const {item: _, ...target} = resource;
@@ -13,7 +13,7 @@ export const attributesOf = (user: UserInfo, {verb, path, query, resource}: Requ
     user,
     verb,
     path,
-    // What comes behind a part of an object is no part of its own.
+    // The path below a subresource is not part of its name.
     resource: {...target, subresource: target.subresource.split('/', 1)[0]!, ...(labelSelector ? {labelSelector} : {}), ...(fieldSelector ? {fieldSelector} : {})},
   };
 };

@@ -17,10 +17,10 @@ import {cborMediaType} from '#src/schema/cbor/media-types.js';
 import type {CborEncoding} from './cbor-encoding.js';
 import {header} from './context.js';
 
-/** The largest body a request may have, in bytes. */
+/** The size limit of a request's body, in bytes. */
 const bodyLimit = 3 * 1024 * 1024;
 
-/** What it takes to read an object out of a request. */
+/** The parameters for reading an object from a request. */
 export interface BodyReader {
   readonly request: ApiRequest;
   readonly naming: Naming;
@@ -28,9 +28,9 @@ export interface BodyReader {
   readonly cbor: CborEncoding | undefined;
   readonly yaml: YamlThread;
   readonly kind: Kind;
-  /** Versions of its group that a body may also say it is of. */
+  /** Other versions of the group that a body may have. */
   readonly otherVersions?: readonly string[] | undefined;
-  /** Whether bodies must say themselves what they are: so it is with kinds that are defined while the server runs. */
+  /** Whether a body must have apiVersion and kind, as those of custom resources must. */
   readonly custom?: boolean | undefined;
   readonly fieldValidation: FieldValidation;
   warn(text: string): void;
@@ -38,7 +38,7 @@ export interface BodyReader {
 
 const notations: Readonly<Record<string, Notation>> = {'': 'json', 'application/json': 'json', 'application/yaml': 'yaml'};
 
-/** The media type of a request's body without its parameters. */
+/** Returns the media type of a request's body without its parameters. */
 export const mediaTypeOf = (request: ApiRequest): string => (header(request, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase();
 
 /** What a body is expected to be. */
@@ -52,7 +52,7 @@ interface Expected {
 
 const hasBinaryForm = async ({apiVersion, kind, naming}: Expected): Promise<boolean> => (await protobufCodec()).hasBinaryForm(apiVersion, kind, naming);
 
-/** The refusal of a form, with those the kind has. */
+/** The refusal of a media type, which lists the supported ones. */
 const unknownForm = async (expected: Expected): Promise<StatusError> =>
   unsupportedMediaType([
     ...Object.keys(notations).filter(Boolean),
@@ -60,10 +60,10 @@ const unknownForm = async (expected: Expected): Promise<StatusError> =>
     ...(expected.cbor ? [cborMediaType] : []),
   ]);
 
-/** Reads bytes in whatever form the request says they have. Throws 415 for one the kind does not have, `DecodeError` for what is not in that form. */
+/** Parses bytes by the request's media type. Throws 415 for an unsupported one, `DecodeError` for malformed content. */
 const parsedBytes = async (request: ApiRequest, bytes: Buffer, expected: Expected): Promise<ParsedBody> => {
   const type = mediaTypeOf(request);
-  // Either naming's: compiled clients know no other than theirs.
+  // Accepts the media type of either naming: compiled clients know only their own.
   const binary = namingOfMediaType(type);
   if (binary && (await hasBinaryForm(expected))) {
     const {apiVersion, kind} = expected;
@@ -77,13 +77,13 @@ const parsedBytes = async (request: ApiRequest, bytes: Buffer, expected: Expecte
 
 const labelled = (value: KubeObject): ParsedBody => ({value, apiVersion: value.apiVersion ?? '', kind: value.kind ?? '', problems: []});
 
-/** The whole body as bytes. Throws 413 for one that is too large. */
+/** Returns the whole body as bytes. Throws 413 if it is too large. */
 export const readBytes = async ({body}: ApiRequest): Promise<Buffer> => {
   if (!body) return Buffer.alloc(0);
   return body.kind === 'bytes' ? body.read(bodyLimit) : Buffer.from(jsonText(body.value));
 };
 
-/** Reads the object of a body, held against its kind's schema. Throws 400 for what is not one, 415 for unknown media types. */
+/** Returns the object of a body, checked against its kind's schema. Throws 400 if it is malformed, 415 for unknown media types. */
 export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
   const {request, naming, cbor, yaml, schemas, kind} = reader;
   const apiVersion = naming.apiVersion(kind.group, kind.version);
@@ -91,7 +91,7 @@ export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
   const {otherVersions = []} = reader;
   if (reader.custom) checkOwnKind(body, reader, apiVersion);
   else checkKind(otherVersions.some(version => body.apiVersion === naming.apiVersion(kind.group, version)) ? {...body, apiVersion} : body, kind, apiVersion, reader);
-  // What is said in another version is held against that one before it is refused.
+  // A body in another version is decoded by that version's schema before it is refused.
   const isOther = reader.custom === true && body.apiVersion !== apiVersion;
   if (isOther && body.apiVersion === '') throw otherVersion('', apiVersion);
   const decoded = held(body, isOther ? nodeOfVersion(body.apiVersion, reader) : schemaOf(schemas, kind), reader.fieldValidation, apiVersion, kind.kind);
@@ -103,7 +103,7 @@ export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
   return {...decoded.object, kind: kind.kind, apiVersion};
 };
 
-/** A body, with its bytes where it came as such. */
+/** A parsed body, with its bytes unless it came as an object. */
 interface ReadBody extends ParsedBody {
   readonly bytes?: Buffer;
 }
@@ -123,13 +123,13 @@ const unrecognized = (wanted: string, bytes: Buffer, error: Error): StatusError 
 
 const shownBytes = 30;
 
-/** The first bytes of a body, so that its sender recognises it: as text where it looks like JSON. */
+/** Returns the first bytes of a body for an error message: as text if it looks like JSON. */
 const beginning = (bytes: Buffer): string => {
   if (bytes.length === 0) return '<empty>';
   return `${bytes.toString(bytes[0] === 0x7b ? 'utf8' : 'hex', 0, shownBytes)}${bytes.length > shownBytes ? ' ...' : ''}`;
 };
 
-/** The schema of a kind that is served. A served kind without one is a mistake of the build. */
+/** Returns the schema of a served kind. A served kind without one is an error of the build. */
 export const schemaOf = (schemas: SchemaSource, {group, version, kind}: Pick<Kind, 'group' | 'version' | 'kind'>): SchemaNode => {
   const node = schemas.of(group, version, kind);
   if (!node) throw new Error(`there is no schema of ${kind} in ${group}/${version}`);
@@ -141,7 +141,7 @@ const undecodable = (apiVersion: string, found: string, wanted: string, error: E
 
 const versionOf = (apiVersion: string): string => apiVersion.split('/').at(-1)!;
 
-/** What a body says of itself must be what the address takes; what it leaves out is taken from there. */
+/** Checks that apiVersion and kind of a body match the URL, from which missing ones are taken. */
 const checkKind = (body: ParsedBody, kind: Kind, apiVersion: string, reader: Pick<BodyReader, 'naming' | 'schemas'>): void => {
   const label = {apiVersion: body.apiVersion || apiVersion, kind: body.kind || kind.kind};
   if (label.kind === kind.kind && label.apiVersion === apiVersion) return;
@@ -149,7 +149,7 @@ const checkKind = (body: ParsedBody, kind: Kind, apiVersion: string, reader: Pic
   throw undecodable(label.apiVersion, label.kind, kind.kind, new Error(foreignKind(label, kind, reader)));
 };
 
-/** Why an object that says it is of another kind or version than the one an address takes is not taken, in the original's words. */
+/** The refusal, as upstream words it, of an object of another kind or version than the URL's. */
 export const foreignKind = (label: {apiVersion: string; kind: string}, {kind, group, version}: Kind, {naming, schemas}: Pick<BodyReader, 'naming' | 'schemas'>): string => {
   const [found, says] = [label.apiVersion, label.kind];
   if (!isKnown(found, says, {naming, schemas}) || naming.hasOwnScheme(group)) {
@@ -159,7 +159,7 @@ export const foreignKind = (label: {apiVersion: string; kind: string}, {kind, gr
   return otherVersionText(found, naming.apiVersion(group, version));
 };
 
-/** Whether there is such a kind at all, be it served or not. */
+/** Whether a kind exists, served or not. */
 const isKnown = (apiVersion: string, kind: string, {naming, schemas}: Pick<BodyReader, 'naming' | 'schemas'>): boolean => {
   if (apiVersion === 'v1' && kind === 'List') return true;
   const [version, group = ''] = apiVersion.split('/').toReversed() as [string, string?];
@@ -167,7 +167,7 @@ const isKnown = (apiVersion: string, kind: string, {naming, schemas}: Pick<BodyR
   return token !== undefined && schemas.of(token, version, kind) !== undefined;
 };
 
-/** Throws 400 for a body that does not say of itself what it is; another kind or version is found wrong with the rest of the object. */
+/** Throws 400 for a body without apiVersion or kind; wrong ones are reported together with the object's other errors. */
 const checkOwnKind = ({kind, value, bytes = Buffer.from(jsonText(value))}: ReadBody, {kind: wanted, fieldValidation}: BodyReader, expected: string): void => {
   if (!kind) {
     const error = new Error(`Object 'Kind' is missing in '${bytes.toString()}'`);
@@ -175,7 +175,7 @@ const checkOwnKind = ({kind, value, bytes = Buffer.from(jsonText(value))}: ReadB
   }
 };
 
-/** The schema of a custom kind in the version that a body says it is of. Of one that is not served nothing but what all objects have is known. */
+/** The schema of a custom kind in the version of the body. For a version that is not served, only the fields that all objects have. */
 const nodeOfVersion = (apiVersion: string, {naming, schemas, kind}: BodyReader): SchemaNode => {
   const version = apiVersion.split('/').at(-1)!;
   const node = naming.apiVersion(kind.group, version) === apiVersion ? schemas.of(kind.group, version, kind.kind) : undefined;
@@ -200,7 +200,7 @@ const report = ({problems}: Decoded<KubeObject>, {fieldValidation, kind, warn}: 
   for (const {text} of problems) warn(text);
 };
 
-/** Reads the options in the body of a deletion; undefined when there is none. */
+/** Reads the options in the body of a deletion; undefined if there are none. */
 export const readDeleteOptions = async (request: ApiRequest, {naming, cbor, yaml, schemas}: Pick<BodyReader, 'naming' | 'cbor' | 'yaml' | 'schemas'>): Promise<DeleteOptions | undefined> => {
   if (!request.body || (request.body.kind === 'object' && request.body.value === undefined)) return undefined;
   if (request.body.kind === 'object') return options(labelled(request.body.value as KubeObject), naming, schemas);
@@ -214,7 +214,7 @@ export const readDeleteOptions = async (request: ApiRequest, {naming, cbor, yaml
 
 const deleteOptionsKind = {group: 'meta', version: 'v1', kind: 'DeleteOptions'} as const;
 
-/** The options may come under the version of any group: clients write that of the object they delete. */
+/** DeleteOptions are accepted in the version of any group: clients use that of the deleted object. */
 const options = (body: ParsedBody, naming: Naming, schemas: SchemaSource): DeleteOptions => {
   if (body.kind && body.kind !== deleteOptionsKind.kind) {
     const version = body.apiVersion || naming.apiVersion('meta', 'v1');

@@ -5,24 +5,24 @@ import type {KubeObject} from '#src/api/types.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {SchemaSource} from '#src/schema/schemas.js';
 
-/** Objects as CBOR, where the gate for it is on. The code is loaded with the first request that speaks of it. */
+/** The CBOR codec of objects, if its feature gate is on. The code is loaded with the first request that uses it. */
 export class CborEncoding {
   readonly #schemas: SchemaSource;
   readonly #naming: Naming;
   #codec: CborCodec | undefined;
 
-  /** The schemas tell which fields of built-in kinds are bytes. */
+  /** The schemas determine which fields of built-in kinds are bytes. */
   constructor(schemas: SchemaSource, naming: Naming) {
     this.#schemas = schemas;
     this.#naming = naming;
   }
 
-  /** The form, once it is loaded. */
+  /** The codec, once it is loaded. */
   get loaded(): CborEncoding | undefined {
     return this.#codec && this;
   }
 
-  /** To be awaited before anything else is called. */
+  /** Must be awaited before any other method is called. */
   async load(): Promise<void> {
     this.#codec ??= await cborCodec();
   }
@@ -32,7 +32,7 @@ export class CborEncoding {
     return this.#codec!.parseCbor(bytes);
   }
 
-  /** What somebody applies. Throws `DecodeError`. */
+  /** Parses an apply patch. Throws `DecodeError`. */
   parseIntent(bytes: Buffer): ParsedBody {
     return this.#codec!.parseIntent(bytes);
   }

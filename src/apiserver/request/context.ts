@@ -4,33 +4,33 @@ import type {Clock} from '#src/base/clock.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {RequestInfo, ResourceTarget} from './request-info.js';
 
-/** When a request came, and how long it waited for others. By the monotonic clock. */
+/** When a request arrived and how long it waited for others, by the monotonic clock. */
 export interface RequestTimes {
   readonly startedAt: number;
-  /** What admission webhooks took; those that were asked at once count once. */
+  /** The time spent in admission webhooks; concurrent ones count once. */
   webhooksMs: number;
 }
 
-/** A request on its way through the core. */
+/** A request and its state in the request core. */
 export interface RequestContext {
   readonly request: ApiRequest;
   readonly info: RequestInfo;
   readonly auditId: string;
   readonly user: UserInfo;
-  /** Texts of `Warning` headers, in order, each once. */
+  /** The texts of `Warning` headers, in order, without duplicates. */
   readonly warnings: Set<string>;
-  /** Aborts when the caller went away or the deadline passed. */
+  /** Aborts when the client is gone or the deadline has passed. */
   readonly signal: AbortSignal;
-  /** When nobody waits for what a write still has to ask others, by the monotonic clock. */
+  /** The deadline of outgoing calls of a write, by the monotonic clock. */
   readonly deadlineAt?: number | undefined;
-  /** When the answer must have been sent, by the monotonic clock; undefined for what goes on for as long as somebody listens. */
+  /** The time by which the response must have been sent, by the monotonic clock; undefined for long-running requests. */
   readonly endsAt?: number | undefined;
   readonly times?: RequestTimes | undefined;
-  /** Whether the request may be handed to another thread as long as nothing was done for it. */
+  /** Whether the request may be moved to another thread, which is possible until something was done for it. */
   readonly mayMove?: boolean;
-  /** The same request, which may be handed over, with another way to read its body. */
+  /** The same request with another body, which may be moved to another thread. */
   movable(body: ApiBody | undefined): RequestContext;
-  /** The same request with such a body. */
+  /** The same request with another body. */
   having(body: ApiBody | undefined): RequestContext;
 }
 
@@ -38,7 +38,7 @@ export interface ResourceContext extends RequestContext {
   readonly target: ResourceTarget;
 }
 
-/** The context of a request, made without touching what most requests never need. */
+/** The context of a request. Its construction computes nothing that most requests do not need. */
 export class Context implements RequestContext {
   readonly request: ApiRequest;
   readonly info: RequestInfo;
@@ -81,7 +81,7 @@ export class Context implements RequestContext {
   }
 }
 
-/** A request whose body is read in another way. */
+/** A request with another body. */
 class RequestWithBody implements ApiRequest {
   readonly #request: ApiRequest;
   readonly body: ApiBody;
@@ -124,17 +124,17 @@ class RequestWithBody implements ApiRequest {
   }
 }
 
-/** What long work calls between its pieces: throws when the caller is gone, or the time of the request is up. */
+/** Called by long work between its steps: throws when the client is gone or the deadline has passed. */
 export const whileWanted =
   ({signal, endsAt}: Pick<RequestContext, 'signal' | 'endsAt'>, clock: Clock): (() => void) =>
   () => {
     if (signal.aborted || (endsAt !== undefined && clock.monotonic() >= endsAt)) throw timeout('request did not complete within the allotted timeout');
   };
 
-/** What answers a request. Throws a `StatusError` (or anything, which becomes an internal error) to refuse. */
+/** Handles a request. Throws a `StatusError` to refuse it; any other error becomes an internal error. */
 export type Handler = (context: RequestContext) => ApiResponse | Promise<ApiResponse>;
 
-/** One header of a request; repeated ones as they were joined. */
+/** Returns a header of a request; repeated ones as they were joined. */
 export const header = ({headers}: ApiRequest, name: string): string | undefined => {
   const value = headers[name];
   return typeof value === 'string' || value === undefined ? value : value.join(', ');

@@ -5,13 +5,13 @@ import {nextTurn} from '#src/base/turn.js';
 import type {RequestInfo} from './request-info.js';
 import {isLongRunning} from './request-info.js';
 
-/** How long a request may take, in ms: what the server allows, or less when the query's `timeout` says so. Undefined for long-running ones. */
+/** The time limit of a request in ms: the server's, or less if the query's `timeout` requests it. Undefined for long-running requests. */
 export const deadlineOf = (info: RequestInfo, allowedMs: number): number | undefined => {
   if (isLongRunning(info)) return undefined;
   return Math.min(requested(info, allowedMs), listing(info));
 };
 
-/** What `timeoutSeconds` leaves a list; nobody else is bound by it here. */
+/** The limit by `timeoutSeconds`, which applies only to lists here. */
 const listing = ({verb, query}: RequestInfo): number => {
   const seconds = verb === 'list' ? Number(query.get('timeoutSeconds') ?? 0) : 0;
   return seconds > 0 ? seconds * 1000 : Infinity;
@@ -25,7 +25,7 @@ const requested = (info: RequestInfo, allowedMs: number): number => {
   return ms <= 0 ? allowedMs : Math.min(ms, allowedMs);
 };
 
-/** A request whose time runs. */
+/** A request with a running deadline. */
 class Waiting<T> {
   readonly #ms: number;
   readonly #promise: Promise<T>;
@@ -70,7 +70,7 @@ class Waiting<T> {
   }
 }
 
-/** Keeps requests to their time. Most are answered in the turn of the event loop they came in: a timer is set only for those that are not. */
+/** Enforces the deadlines of requests. Most are answered within one turn of the event loop; a timer is set only for the others. */
 export class Deadlines {
   readonly #clock: Clock;
   #fresh: Waiting<unknown>[] = [];
@@ -79,7 +79,7 @@ export class Deadlines {
     this.#clock = clock;
   }
 
-  /** The answer of `work`, or 504 once `ms` are up. What the work does then is nobody's business any more; an answer that comes `late` is let go. */
+  /** Returns the result of `work`, or rejects with 504 after `ms`. A result that comes later is passed to `late`. */
   within<T>(ms: number | undefined, work: Promise<T>, late: (answer: T) => void): Promise<T> {
     if (ms === undefined) return work;
     const waiting = new Waiting(ms, work, late);

@@ -2,21 +2,21 @@ import {isLongRunning, type RequestInfo} from './request-info.js';
 
 const readVerbs = new Set(['get', 'list', 'watch', 'head', 'options']);
 
-/** How many requests may be under way. */
+/** The limits of concurrent requests. */
 export interface InFlightLimits {
   readonly reading: number;
   readonly mutating: number;
-  /** Whether the two are one limit, their sum, for both kinds together; else each holds for its own kind and zero is no limit. */
+  /** Whether the sum of the two is one limit for both kinds; otherwise each limits its own kind, and zero is no limit. */
   readonly summed?: boolean;
 }
 
-/** Counts the requests under way and says when there are too many; those who are exempt are counted apart. */
+/** Counts the requests in flight and enforces the limits; exempt requests are counted separately. */
 export class InFlight {
   readonly #limits: InFlightLimits;
   #reading = 0;
   #mutating = 0;
   #exempt = 0;
-  // Every request enters: what it leaves by is made once, and used once a request.
+  // The disposables are made once and shared by all requests; each request disposes of its own one once.
   readonly #leaveReading: Disposable = {[Symbol.dispose]: () => void this.#reading--};
   readonly #leaveMutating: Disposable = {[Symbol.dispose]: () => void this.#mutating--};
   readonly #leaveExempt: Disposable = {[Symbol.dispose]: () => void this.#exempt--};
@@ -25,7 +25,7 @@ export class InFlight {
     this.#limits = limits;
   }
 
-  /** Enters a request, or returns undefined when it has to be turned away. */
+  /** Enters a request, or returns undefined if the limit is reached. */
   enter(info: RequestInfo, exempt = false): Disposable | undefined {
     if (isLongRunning(info)) return nothing;
     if (exempt) {
@@ -44,7 +44,7 @@ export class InFlight {
     return this.#leaveMutating;
   }
 
-  /** Every request under way that will come to an end by itself. */
+  /** The number of requests in flight that end by themselves. */
   get all(): number {
     return this.#reading + this.#mutating + this.#exempt;
   }

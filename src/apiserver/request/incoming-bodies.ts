@@ -1,6 +1,7 @@
 /**
- * Bodies on their way in. A request whose body is not there yet gives up its place among those in flight and takes one again once the body is: callers who send
- * slowly keep nobody else waiting. What has come in of all bodies has a bound in bytes.
+ * Bodies that are being received. A request whose body has not arrived gives up its place among those in flight and takes one again when the body is
+ * complete, so that
+ * clients that send slowly do not delay others. The bytes received for all bodies are limited.
  */
 import type {ApiBody, BodyObserver} from '#src/api/request.js';
 import type {Counter, Meter} from '#src/base/meter.js';
@@ -8,19 +9,19 @@ import {tooManyRequests} from './plain-refusal.js';
 
 type Bytes = Extract<ApiBody, {kind: 'bytes'}>;
 
-/** How many bytes all bodies that are coming in may take. */
+/** The default limit of bytes for all bodies that are being received. */
 const defaultIncomingBytes = 128 << 20;
 
-/** What a request that waits for its body takes besides what came of it. */
+/** The cost of a waiting request besides the received bytes. */
 const requestBytes = 16 << 10;
 
-/** The bodies of one user, the one that waits longest first. */
+/** The bodies of one user, the oldest first. */
 interface UserBodies {
   bytes: number;
   readonly bodies: Set<IncomingBody>;
 }
 
-/** All bodies that are coming in. */
+/** All bodies that are being received. */
 export class IncomingBodies {
   readonly #maxBytes: number;
   readonly #byUser = new Map<string, UserBodies>();
@@ -38,12 +39,12 @@ export class IncomingBodies {
     return this.#bytes;
   }
 
-  /** Returns the place of a request in flight, which it leaves while its body comes in. `enter` takes a place anew. */
+  /** Returns the place of a request in flight, which is given up while the body is received. `enter` takes a place anew. */
   follow(body: Bytes, entrance: Entrance): Disposable {
     return body.observe ? new IncomingBody(this, body, entrance) : entrance.place;
   }
 
-  /** For bodies: so many bytes more are kept for a user. Beyond the bound, the user with the most of them loses the request that waits longest. */
+  /** Called by bodies: adds to the bytes kept for a user. Above the limit, the oldest request of the user with the most bytes is ended. */
   grow(body: IncomingBody, bytes: number): void {
     const found = this.#byUser.get(body.user);
     const of = found ?? {bytes: 0, bodies: new Set()};
@@ -57,7 +58,7 @@ export class IncomingBodies {
     }
   }
 
-  /** For bodies: nothing more comes of it. */
+  /** Called by bodies: the body has ended. */
   remove(body: IncomingBody, bytes: number): void {
     const of = this.#byUser.get(body.user);
     if (!of?.bodies.delete(body)) return;
@@ -73,7 +74,7 @@ export class IncomingBodies {
   }
 }
 
-/** How a request is in flight. */
+/** A request's way to enter those in flight. */
 interface Entrance {
   readonly user: string;
   readonly place: Disposable;
@@ -118,7 +119,7 @@ export class IncomingBody implements BodyObserver, Disposable {
     return this.#place ? undefined : tooManyRequests();
   }
 
-  /** Ends the reading with an error, where it goes on. */
+  /** Ends the reading with an error, if it is not complete. */
   stop(error: Error): void {
     const stop = this.#stop;
     this.#stop = undefined;
@@ -126,7 +127,7 @@ export class IncomingBody implements BodyObserver, Disposable {
     stop?.(error);
   }
 
-  /** The request is over. */
+  /** Called when the request has ended. */
   [Symbol.dispose](): void {
     this.#over = true;
     this.#leave();

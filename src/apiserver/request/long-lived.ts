@@ -1,7 +1,7 @@
 import type {ApiResponse} from '#src/api/request.js';
 import type {RequestInfo} from './request-info.js';
 
-/** The answers of others that go on for as long as somebody listens: what a server that leaves has to end, since they do not end by themselves. */
+/** Long-running responses other than watches. A server that shuts down has to end them, since they do not end by themselves. */
 export class LongLived {
   readonly #live = new Map<() => void, RequestInfo>();
 
@@ -9,12 +9,12 @@ export class LongLived {
     return this.#live.size;
   }
 
-  /** What was asked for. */
+  /** The requests of these responses. */
   get requests(): Iterable<RequestInfo> {
     return this.#live.values();
   }
 
-  /** Keeps sight of an answer until it is over. */
+  /** Tracks a response until it ends. */
   follow(response: ApiResponse, info: RequestInfo): ApiResponse {
     const {body} = response;
     if (body.kind === 'stream') {

@@ -6,22 +6,22 @@ import {cborMediaType, cborSequence} from '#src/schema/cbor/media-types.js';
 import {parseClauses, type Clause} from '#src/serving/accept.js';
 import type {CborEncoding} from './cbor-encoding.js';
 
-/** In which shape an object is wanted. */
+/** The form of an object that a client requests. */
 export type Shape = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | 'APIGroupDiscoveryList';
 
-/** What was agreed on for a response. */
+/** The negotiated form of a response. */
 export interface Accepted {
   readonly media: 'json' | 'yaml' | 'binary' | 'cbor';
-  /** In whose words the binary form is; of that form alone. */
+  /** The naming of the binary form. */
   readonly naming?: Naming;
-  /** What writes CBOR; of that form alone. */
+  /** The codec of the CBOR form. */
   readonly cbor?: CborEncoding;
   readonly shape: Shape;
-  /** The shape's apiVersion as the caller spelled it: clients know the answer by it, whatever the server's own naming. */
+  /** The apiVersion of the shape as the client wrote it, whatever the server's naming. */
   readonly shapeVersion: string;
   /** The media type with its parameters, as the response repeats them. */
   readonly contentType: string;
-  /** Whether the caller asked for an indented body beside the media type. */
+  /** Whether the client requested an indented body besides the media type. */
   readonly pretty?: true;
 }
 
@@ -55,21 +55,21 @@ const ofForms = (form: CborEncoding): Lru<string, Accepted | null> => {
   byForm.set(form, found);
   return found;
 };
-/** Longer headers are nobody's habit; they are read anew each time. */
+/** Longer headers are unusual; they are parsed each time. */
 const longestCached = 1000;
 
-/** What there is besides JSON. */
+/** The forms that are available besides JSON. */
 export interface Offer {
-  /** A stream has no YAML. */
+  /** Whether the response is a stream, which has no YAML. */
   readonly stream?: boolean;
-  /** The naming in whose words there is a binary form. */
+  /** The naming of the binary form, if there is one. */
   readonly binary?: Naming | undefined;
-  /** Whether metadata alone has a binary form, as it is with custom resources. */
+  /** Whether only metadata has a binary form, as with custom resources. */
   readonly onlyMetadata?: boolean;
   readonly cbor?: CborEncoding | undefined;
 }
 
-/** What an offer has for a type of a header. */
+/** The available encoding for a media type of the header. */
 const mediaOf = (type: string, {binary, cbor}: Offer): Accepted['media'] | undefined => {
   if (binary && type === binary.protobufMediaType) return 'binary';
   if (cbor && type === cborMediaType) return 'cbor';
@@ -83,10 +83,10 @@ const contentTypeOf = (media: Accepted['media'], {params}: Clause, shape: Shape,
   return shape === 'APIGroupDiscoveryList' ? `${type};g=${params.get('g')};v=${params.get('v')};as=${shape}` : type;
 };
 
-/** The one way of streaming a clause may name, and only where there is a stream of the media. */
+/** Whether the `stream` parameter of a clause is supported: only `watch`, and only for streamed encodings. */
 const canStream = (media: Accepted['media'], {params}: Clause): boolean => !params.get('stream') || (media !== 'yaml' && params.get('stream') === 'watch');
 
-/** Whether a shape can be written in a form: tables cannot be in the binary one, nor what goes by names of the other vocabulary. */
+/** Whether a shape can be encoded in a form: tables have no binary form, and neither do names of the other naming. */
 const isWritable = (media: Accepted['media'], {shape, version}: {shape: Shape; version: string}, {binary, onlyMetadata}: Offer): boolean => {
   if (media !== 'binary') return true;
   if (shape === 'Table' || (onlyMetadata && shape === 'object')) return false;
@@ -94,14 +94,14 @@ const isWritable = (media: Accepted['media'], {shape, version}: {shape: Shape; v
 };
 
 /**
- * The best match of an `Accept` header, or undefined when nothing fits (406). A clause that asks for an impossible shape is skipped.
- * `kind` tells which shapes are possible; it is part of what the small cache remembers.
+ * Returns the best match of an `Accept` header, or undefined if nothing matches (406). Clauses with an impossible shape are skipped.
+ * `kind` identifies the possible shapes; it is part of the cache's key.
  */
 export const negotiate = (header: string | undefined, kind: string, allowed: ReadonlySet<Shape>, offer: Offer = {}): Accepted | undefined => {
   if (!header || header === '*/*' || header === 'application/json') return plainJson;
   const {binary, onlyMetadata, cbor, stream} = offer;
   const key = `${kind} ${stream ? 's' : ''} ${onlyMetadata ? 'm' : ''} ${binary?.name ?? ''} ${header}`;
-  // What is agreed on names the form itself, which each server has its own of.
+  // The result contains the codec, of which each server has its own.
   const agreements = cbor ? ofForms(cbor) : cache;
   const known = agreements.peek(key);
   if (known !== undefined) return known ?? undefined;

@@ -1,6 +1,6 @@
 import type {ApiResponse} from '#src/api/request.js';
 
-/** A refusal that clients know as plain text, not as a Status. */
+/** A refusal that is sent as plain text, not as a Status. */
 export class PlainRefusal extends Error {
   override readonly name = 'PlainRefusal';
   readonly status: number;
@@ -23,5 +23,5 @@ export class PlainRefusal extends Error {
   }
 }
 
-/** The refusal of a request for which there is no room now. */
+/** The refusal of a request above the limits. */
 export const tooManyRequests = (): PlainRefusal => new PlainRefusal(429, 'Too many requests, please try again later.', {'Retry-After': '1'});

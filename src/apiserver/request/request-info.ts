@@ -2,7 +2,7 @@ import {pathSegmentProblems} from '#src/api/names.js';
 import {badRequest} from '#src/api/status.js';
 import {PlainRefusal} from './plain-refusal.js';
 
-/** What a request asks for, read off its method and URL alone. */
+/** The attributes of a request, from its method and URL alone. */
 export interface RequestInfo {
   readonly verb: string;
   readonly path: string;
@@ -25,7 +25,7 @@ export interface ResourceTarget {
   readonly item: boolean;
 }
 
-/** A boolean of the query: absent, `0` and `false` are false, everything else is true. */
+/** Parses a boolean of the query: absent, `0` and `false` are false, everything else is true. */
 export const truthy = (value: string | null): boolean => value !== null && value !== '0' && value.toLowerCase() !== 'false';
 
 const noQuery = new URLSearchParams();
@@ -38,15 +38,15 @@ const decoded = (path: string): string => {
   try {
     return decodeURIComponent(path);
   } catch {
-    // What serves HTTP turns it down in the original, before anybody is asked for.
+    // The original's HTTP server refuses it before authentication.
     throw new PlainRefusal(400, '400 Bad Request', {Connection: 'close'}, '');
   }
 };
 
-/** Classifies a request (the API reference, API access: request attributes). Throws 400 for a path that is not percent-encoded right. */
+/** Classifies a request (the API reference, API access: request attributes). Throws 400 for a path with malformed percent-encoding. */
 export const requestInfo = (method: string, url: string): RequestInfo => {
   const mark = url.indexOf('?');
-  // Escaped slashes part a path like any other.
+  // Escaped slashes separate segments like others.
   const path = decoded(mark < 0 ? url : url.slice(0, mark));
   const query = mark < 0 ? noQuery : new URLSearchParams(url.slice(mark + 1));
   const plain = (): RequestInfo => ({verb: method.toLowerCase(), path, query});
@@ -81,25 +81,25 @@ export const requestInfo = (method: string, url: string): RequestInfo => {
   }
   const item = parts.length > rest;
   if (item) name = parts[rest]!;
-  // What an object is not named by leads nowhere.
+  // A path that continues below a name without subresource has no handler.
   if (item && name === '' && parts.length > rest + 1) return plain();
   const spaced = resource === 'namespaces' ? item : rest > at + 1;
   const verbs = item ? itemVerbs : collectionVerbs;
   if (spaced && (item || namespace !== '')) checkSegment('Namespace', namespace);
-  // A method that nothing answers is told of before the name.
+  // An unsupported method is reported before a malformed name.
   if (item && verbs.has(method) && (method !== 'POST' || parts.length > rest + 1)) checkSegment('Name', name);
-  // What comes behind a proxy is a path of its own.
+  // The path behind a proxy is not split.
   if (parts.length > rest + 1) subresource = parts[rest + 1] === 'proxy' ? 'proxy' : parts.slice(rest + 1).join('/');
 
   let verb = verbs.get(method) ?? method.toLowerCase();
-  // Only reading can be watching: under the old prefix every other method names a verb that nothing has and nobody is allowed.
+  // Only reads can watch: under the old prefix every other method has a verb that nothing supports and nobody is granted.
   if (watchPrefix) verb = method === 'GET' ? 'watch' : `${method.toLowerCase()}watch`;
   else if (verb === 'list' && method === 'GET' && truthy(query.get('watch'))) verb = 'watch';
   if (!name && (verb === 'list' || verb === 'watch' || verb === 'deletecollection')) name = pinnedName(query.get('fieldSelector'));
   return {verb, path, query, ...(method === 'HEAD' ? {onlyHeaders: true} : {}), resource: {group, version, resource, subresource, namespace, name, item}};
 };
 
-/** The name a field selector narrows a collection to, if it does. */
+/** The name to which a field selector restricts a collection, if it does. */
 const pinnedName = (selector: string | null): string => {
   if (!selector || !selector.includes('metadata.name')) return '';
   const match = /(?:^|,)metadata\.name==?([^,\\]+)(?:,|$)/.exec(selector);
@@ -107,9 +107,9 @@ const pinnedName = (selector: string | null): string => {
   return pathSegmentProblems(name).length === 0 ? name : '';
 };
 
-/** Names become parts of keys: what could mean another key is refused before anybody looks. */
+/** Names become parts of keys: those that could address another key are refused at once. */
 const checkSegment = (what: 'Name' | 'Namespace', value: string): void => {
-  // Nearly every name is plain, and every request comes by here.
+  // Nearly all names are plain, and every request passes here.
   if (value.charCodeAt(0) > 0x2f && !value.includes('/') && !value.includes('%')) return;
   if (value === '') throw badRequest(`${what} parameter required.`);
   const problems = pathSegmentProblems(value);

@@ -9,31 +9,32 @@ import {bodyText, urlText} from '#src/observe/body-text.js';
 import {header} from './context.js';
 import type {RequestInfo} from './request-info.js';
 
-/** What is told of a text that a caller chose. */
+/** The logged length of texts that clients chose. */
 const [longestUri, longestAgent, longestAuditId] = [2048, 256, 64];
 
-/** What each verbosity adds: requests, why they are refused, their bodies. */
+/** What each verbosity adds: requests, reasons of refusals, bodies. */
 const [requests, refusals, bodies] = [3, 4, 8];
 const mostVerbose = 10;
 
 const verbOf = ({method}: ApiRequest, info: RequestInfo | undefined): string => (info?.verb === 'list' || info?.verb === 'watch' ? info.verb.toUpperCase() : method);
 const uriOf = ({url}: ApiRequest): string => urlText(url).slice(0, longestUri);
 
-/** What an answer is told with: its request came in at `startedAt` on the monotonic clock. */
+/** A response and the data of its request; `startedAt` is by the monotonic clock. */
 interface LoggedRequest {
   readonly response: ApiResponse;
   readonly auditId: string;
   readonly startedAt: number;
 }
 
-/** Resources whose objects hold secrets, tokens or keys, or lead to them. */
+/** Resources whose objects contain secrets, tokens or keys, or grant access to them. */
 const secret = new Set(['secrets', 'tokenreviews']);
 
 const holdsSecrets = ({resource}: RequestInfo): boolean => resource !== undefined && (secret.has(resource.resource) || resource.subresource === 'token');
 
 /**
- * Tells of requests: of every answer at verbosity 3 (`--vmodule=httplog=3` asks for these alone), why callers were refused at 4, bodies at 8 and, longer, at 9 and 10.
- * A watch is told of when it begins.
+ * Logs requests: every response at verbosity 3 (`--vmodule=httplog=3` enables these alone), the reasons of refusals at 4, bodies at 8 and, longer, at 9 and
+ * 10.
+ * A watch is logged when it begins.
  */
 export class RequestLog {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -49,7 +50,7 @@ export class RequestLog {
     this.#authorization = log.child({component: 'authorization'});
   }
 
-  /** The request to go on with, whose body is remembered where it will be told. */
+  /** Returns the request to handle, which records its body if it will be logged. */
   begun(request: ApiRequest): ApiRequest {
     return this.#http.v(bodies) === noLog ? request : this.#remembering(request);
   }
@@ -87,7 +88,7 @@ export class RequestLog {
     return bodies;
   }
 
-  /** The same request, which notes its body once it is read. */
+  /** The same request, which records its body when it is read. */
   #remembering(request: ApiRequest): ApiRequest {
     const {method, url, headers, caller, remoteAddress, body, signal, upgradable, sendsBytes, inProcess} = request;
     if (!body) return request;

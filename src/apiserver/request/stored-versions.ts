@@ -8,9 +8,9 @@ import type {Naming} from '#src/api/naming.js';
 import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
 import type {RequestInfo, ResourceTarget} from './request-info.js';
 
-/** In which versions this server reads and writes a resource. */
+/** The versions in which this server reads and writes a resource. */
 export interface StoredResource {
-  /** On the wire's spelling; the first of those under which the same objects are served. */
+  /** The group on the wire; the first one if the same objects are served under several. */
   readonly group: string;
   readonly resource: string;
   readonly encodingVersion: string;
@@ -43,7 +43,7 @@ const storedResource = ({definition, settings, ref}: Resource, registry: Registr
   };
 };
 
-/** The built-in resources that this server stores, in the order of their groups and names. */
+/** The built-in resources that this server stores, ordered by group and name. */
 export const storedResources = (registry: Registry): readonly StoredResource[] =>
   registry.resources
     .flatMap(resource => storedResource(resource, registry) ?? [])
@@ -53,24 +53,24 @@ const reading: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 const nameOf = (resource: string, group: string): string => (group ? `${resource}.${group}` : resource);
 
 /**
- * Holds back writes to resources of which it has not been told yet in which version this server stores them, lest somebody who migrates them
- * believes that all servers agree (KEP-2339). What telling it needs passes.
+ * Refuses writes to resources whose storage version this server has not published yet, so that a storage migration can rely on the published versions
+ * of all servers (KEP-2339). Requests that the publication needs are allowed.
  */
 export class StoredVersionsBarrier {
   readonly #naming: Naming;
-  /** With the last failure to tell of each. */
+  /** The unpublished resources with the last error of the publication. */
   readonly #pending = new Map<string, string | undefined>();
 
   constructor(naming: Naming) {
     this.#naming = naming;
   }
 
-  /** Holds back the writes of what the registry stores. */
+  /** Refuses writes to these resources until they are published. */
   expect(resources: readonly StoredResource[]): void {
     for (const {names} of resources) for (const name of names) this.#pending.set(name, undefined);
   }
 
-  /** Says what came of telling of a resource. */
+  /** Records the result of a resource's publication. */
   updated({names}: StoredResource, error?: unknown): void {
     for (const name of names) {
       if (error === undefined) this.#pending.delete(name);
@@ -78,7 +78,7 @@ export class StoredVersionsBarrier {
     }
   }
 
-  /** Throws 503 for what has to wait. */
+  /** Throws 503 for a write that has to wait. */
   check({verb, resource: target}: RequestInfo, user: UserInfo): void {
     if (this.#pending.size === 0 || !target || reading.has(verb)) return;
     const name = nameOf(target.resource, target.group);
@@ -86,7 +86,7 @@ export class StoredVersionsBarrier {
     throw serviceUnavailable(`wait for storage version registration to complete for resource: ${name}, last seen error: ${this.#pending.get(name) ?? '<nil>'}`);
   }
 
-  /** Storage versions themselves, the system's leases, and the namespace these are in when the server makes it. */
+  /** Whether publication needs the request: storage versions, the system's leases, and the creation of their namespace. */
   #isNeeded({group, resource, namespace}: ResourceTarget, verb: string, {name, groups}: UserInfo): boolean {
     const naming = this.#naming;
     const is = (kind: Kind): boolean => group === naming.group(kind.group) && resource === kind.plural;

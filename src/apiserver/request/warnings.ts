@@ -1,14 +1,14 @@
-/** All warnings of a response together may be so long, in characters; beyond that each is cut. */
+/** The limit for all warnings of a response together, in characters; above it each is cut. */
 const totalLimit = 4096;
 const singleLimit = 256;
 
 /**
- * The texts of the warnings of one request, in order, each once. Keeps no more than its answer could carry, however many there are: a body can give
- * cause for a million.
+ * The texts of the warnings of one request, in order, without duplicates. Keeps only as many as a response can carry, since a body can cause
+ * a million.
  */
 export class Warnings extends Set<string> {
   override add(text: string): this {
-    // What is longer than all headers together is cut there anyway.
+    // Longer texts are cut in any case.
     return this.size > totalLimit ? this : super.add(text.slice(0, 2 * totalLimit + 1));
   }
 }
@@ -17,7 +17,10 @@ const controlCharacter = /\p{Cc}/u;
 
 const quoted = (text: string): string => `299 - "${text.replaceAll(/[\\"]/g, match => `\\${match}`)}"`;
 
-/** The values of the `Warning` headers for texts, each text once (RFC 7234 §5.5, code 299). A text that no header can carry is left out, the one that is one too many is not. */
+/**
+ * Returns the values of the `Warning` headers (RFC 7234 §5.5, code 299), each text once. Texts that a header cannot carry are left out; the one that exceeds
+ * the limit is the last.
+ */
 export const warningHeaders = (texts: ReadonlySet<string>): string[] => {
   const all = [...texts].filter(text => text !== '' && !controlCharacter.test(text)).map(text => [...text]);
   const total = all.reduce((sum, text) => sum + text.length, 0);
