@@ -17,11 +17,11 @@ export interface Aggregation {
   readonly registrations: Registrations;
   readonly discovery: RemoteDiscovery;
   readonly openApi: RemoteOpenApi;
-  /** Passes requests on to who serves a registered version. */
+  /** Returns a handler that relays requests to the server of a registered version. */
   behind(registration: Registration): Handler;
-  /** What answers a request that one of them serves; nothing for one that is this server's. */
+  /** Returns the handler of a request that an aggregated server serves; undefined for this server's own. */
   handler(info: Pick<RequestInfo, 'path'>): Handler | undefined;
-  /** Rejects with why the server behind a registration does not answer. */
+  /** Rejects with the reason why the server behind a registration is not available. */
   check(name: string): Promise<void>;
 }
 

@@ -14,13 +14,13 @@ export interface DiscoveryCheckParts {
   readonly registrations: Registrations;
 }
 
-/** Several at once, since each may reach another of the servers behind a service; one that answers is enough. */
+/** Concurrent attempts, each of which may reach another server behind the service; one success is enough. */
 const attempts = 5;
 const timeoutMs = 5000;
 
 /**
- * Asks the server behind a service for the one document that every API has to have: which resources a version has. Whoever answers is believed, as no more
- * is asked than whether somebody does. Rejects with what the last of the attempts failed with, in the original's words.
+ * Requests the one document that every API must have from the server behind a service: the resources of a version. Certificates are not verified, since
+ * only availability is checked. Rejects with the error of the last attempt, as upstream words it.
  */
 export const discoveryCheck =
   ({naming, backends, resolve, registrations}: DiscoveryCheckParts) =>

@@ -1,15 +1,15 @@
 import type {UserInfo} from '#src/api/user.js';
 
-/** Bytes as they are, in the letters that headers are made of. */
+/** The bytes of a text as Latin-1, as header values are encoded. */
 const headerText = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
 const isHeaderLetter = (byte: number): boolean => /[!#$&'*+\-.^_`|~0-9A-Za-z]/.test(String.fromCharCode(byte));
 
-/** A key of extra attributes, as part of a header's name. */
+/** A key of extra attributes, escaped for use in a header's name. */
 const escapedKey = (key: string): string =>
   [...Buffer.from(key, 'utf8')].map(byte => (isHeaderLetter(byte) ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)).join('');
 
-/** How a server behind this one is told who is calling. It believes that of whoever has a certificate it trusts in this. */
+/** The headers that pass the user to an aggregated server, which trusts them from a client with this server's certificate. */
 export const identityHeaders = ({name, uid, groups, extra}: UserInfo, tellsUid: boolean): Record<string, string | readonly string[]> => ({
   'x-remote-user': headerText(name),
   ...(tellsUid && uid ? {'x-remote-uid': headerText(uid)} : {}),

@@ -7,14 +7,14 @@ import {endpoint} from '#src/transport/network.js';
 import type {Readable} from 'node:stream';
 import {identityHeaders} from './identity.js';
 
-/** Something the server wants to know itself of a server behind it. */
+/** A request of this server's own to an aggregated server. */
 export interface Inquiry {
   readonly at: ServiceAddress;
   readonly tls: BackendTls;
   readonly path: string;
   readonly user: UserInfo;
   readonly headers: Readonly<Record<string, string>>;
-  /** For the whole answer. */
+  /** The limit for the whole response. */
   readonly timeoutMs: number;
 }
 
@@ -25,7 +25,7 @@ export interface Inquired {
   readonly body: Buffer;
 }
 
-/** Documents that tell of an API are large, but not larger than this. */
+/** The size limit of discovery and OpenAPI documents. */
 const maxBytes = 64 << 20;
 
 const whole = async (source: Readable): Promise<Buffer> => {
@@ -39,7 +39,7 @@ const whole = async (source: Readable): Promise<Buffer> => {
   return Buffer.concat(chunks);
 };
 
-/** Asks a server behind this one, over the connections that callers' requests go over too. Rejects with why it did not answer. */
+/** Sends a request to an aggregated server, over the connections that clients' requests use too. Rejects with the reason of a failure. */
 export const inquire = async (backends: Backends, {at, tls, path, user, headers, timeoutMs}: Inquiry): Promise<Inquired> => {
   using _ = backends.clock.hold();
   const late = new AbortController();

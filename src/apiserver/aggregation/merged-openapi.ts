@@ -6,7 +6,7 @@ import {definitionMessage, pathMessage, swaggerMessage} from '#src/schema/openap
 import {rootOf, type Registration} from './registrations.js';
 import type {RemoteOpenApi} from './remote-openapi.js';
 
-/** This server's OpenAPI documents with those of the servers behind it. Where there are none, they are this server's own. */
+/** This server's OpenAPI documents, merged with those of the aggregated servers, if there are any. */
 export class MergedOpenApi {
   readonly #own: OpenApiDocuments;
   readonly #remote: RemoteOpenApi;
@@ -19,13 +19,13 @@ export class MergedOpenApi {
     remote.onChange(() => this.forget());
   }
 
-  /** What is served here has changed. */
+  /** Called when the resources served here have changed. */
   forget(): void {
     this.#swagger = undefined;
     this.#message = undefined;
   }
 
-  /** Where each document of version 3 lies. */
+  /** The index of the version 3 documents. */
   async index(): Promise<PackedDocument> {
     const own = await this.#own.index();
     const others = this.#remote.versionThree;
@@ -40,7 +40,7 @@ export class MergedOpenApi {
     return Packing.whole(Buffer.from(JSON.stringify({paths: sorted})));
   }
 
-  /** A document of version 3: one that is here, or the registration of who has it. */
+  /** Returns a version 3 document of this server, or the registration of the server that has it. */
   document(name: string): Promise<PackedDocument> | Registration | undefined {
     const others = this.#remote.versionThree;
     const [registered, document] = others.find(([registration]) => documentOf(registration) === name) ?? [];
@@ -49,13 +49,13 @@ export class MergedOpenApi {
     return this.#own.document(name) ?? others.find(([, other]) => 'listed' in other && Object.hasOwn(other.listed, name))?.[0];
   }
 
-  /** The document of version 2. */
+  /** The version 2 document. */
   swagger(): Promise<PackedDocument> {
     if (this.#remote.versionTwo.length === 0) return this.#own.swagger();
     return (this.#swagger ??= this.#merged().then(document => Packing.whole(Buffer.from(JSON.stringify(document)))));
   }
 
-  /** The same in its binary form. */
+  /** The version 2 document in its binary form. */
   swaggerMessage(): Promise<PackedDocument> {
     if (this.#remote.versionTwo.length === 0) return this.#own.swaggerMessage();
     return (this.#message ??= this.#merged().then(({paths, definitions, ...frame}) => Packing.whole(swaggerMessage(frame, pieces(paths, pathMessage), pieces(definitions, definitionMessage)))));
@@ -67,10 +67,10 @@ export class MergedOpenApi {
   }
 }
 
-/** What the document of a registration's version is called. */
+/** The name of the document of a registration's version. */
 const documentOf = (registration: Registration): string => rootOf(registration).slice(1);
 
-/** Each item in its binary form, but for what others say that has none. */
+/** The binary form of each item; items of other servers that have none are left out. */
 const pieces = (items: unknown, write: (name: string, item: unknown) => Buffer): Buffer[] =>
   Object.entries(items as PlainObject).flatMap(([name, item]) => {
     try {

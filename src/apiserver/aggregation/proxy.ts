@@ -15,7 +15,7 @@ export interface ProxyParts {
   readonly backends: Backends;
   readonly resolve: ServiceResolver;
   readonly log: Log;
-  /** Whether callers are told that a server tried to send them elsewhere, instead of being sent there. */
+  /** Whether a redirect of the server is refused with an error instead of being relayed. */
   readonly refusesRedirects: boolean;
   gate(name: string): boolean;
 }
@@ -33,7 +33,7 @@ const addressOf = async ({service}: Remote, {resolve, log}: ProxyParts): Promise
 
 const wantsUpgrade = (request: ApiRequest): boolean => Boolean(request.upgradable) && (header(request, 'connection')?.toLowerCase().includes('upgrade') ?? false) && header(request, 'upgrade') !== undefined;
 
-/** Passes requests on to the server that serves a group version in this one's place, which is told who is calling; its answers go back as they are. */
+/** Relays requests, with the user's identity, to the server of a group version, and its responses unchanged. */
 export const proxied =
   ({remote}: Registration, parts: ProxyParts): Handler =>
   async ({request, user, auditId}) => {

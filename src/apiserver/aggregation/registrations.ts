@@ -7,35 +7,35 @@ import {serviceServerName, type ServiceReference} from '#src/apiserver/backends/
 
 export type ApiService = ObjectOf<typeof kinds.apiServices>;
 
-/** A server behind a service that serves a group version in this server's place. */
+/** The server behind a service that serves a group version. */
 export interface Remote {
   readonly service: ServiceReference;
-  /** Whether it was found to answer. */
+  /** Whether the availability check succeeded. */
   readonly available: boolean;
-  /** How it is trusted; or why it cannot be called. */
+  /** The TLS settings, or why the server cannot be called. */
   readonly tls: BackendTls | Error;
-  /** The same, whoever answers. */
+  /** The same without verification of the server's certificate. */
   readonly believing: BackendTls;
 }
 
-/** Who serves a version of a group, and where it stands among the others. Names are those on the wire. */
+/** An APIService: the server of a group version, and its priority. Names are those on the wire. */
 export interface Registration {
   readonly name: string;
   readonly group: string;
   readonly version: string;
   readonly groupPriority: number;
   readonly versionPriority: number;
-  /** Absent for what this server serves itself. */
+  /** Absent for versions that this server serves itself. */
   readonly remote?: Remote;
 }
 
-/** The path all of a group version lies under. */
+/** The path of a group version. */
 export const rootOf = ({group, version}: Pick<Registration, 'group' | 'version'>): string => (group === '' ? `/api/${version}` : `/apis/${group}/${version}`);
 
-/** The path all requests below which go to who serves it: those of the core group as a whole. */
+/** The path below which all requests go to the version's server: for the core group, `/api` as a whole. */
 const routeOf = (registration: Registration): string => (registration.group === '' ? '/api' : rootOf(registration));
 
-/** The APIServices there are, as requests need them. */
+/** All APIServices, indexed for requests. */
 export class Registrations {
   readonly #pair: () => ClientPair | undefined;
   readonly #objects = new Map<string, Frozen<ApiService>>();
@@ -43,7 +43,7 @@ export class Registrations {
   readonly #routes = new Map<string, Registration>();
   readonly #listeners = new Set<(name: string) => void>();
 
-  /** `pair` is what this server proves itself with to others, as it is now. */
+  /** `pair` returns the current client certificate that this server presents to others. */
   constructor(pair: () => ClientPair | undefined) {
     this.#pair = pair;
   }
@@ -59,7 +59,7 @@ export class Registrations {
     this.#take(name, undefined);
   }
 
-  /** Takes up another pair. */
+  /** Applies a changed client certificate. */
   renew(): void {
     for (const object of this.#objects.values()) if (object.spec?.service) this.set(object);
   }
@@ -72,19 +72,19 @@ export class Registrations {
     return [...this.#all.values()];
   }
 
-  /** Those that others serve. */
+  /** The registrations of aggregated servers. */
   get remote(): readonly Registration[] {
     return [...this.#routes.values()];
   }
 
-  /** The registration of who serves a path in this server's place. */
+  /** Returns the registration of the aggregated server of a path, if there is one. */
   at(path: string): Registration | undefined {
     if (this.#routes.size === 0) return undefined;
     const [, root, group, version] = path.split('/', 4);
     return this.#routes.get(root === 'api' ? '/api' : `/${root}/${group}/${version}`);
   }
 
-  /** Calls `listener` with the name of each that changed. */
+  /** Calls `listener` with the name of each registration that changed. */
   onChange(listener: (name: string) => void): void {
     this.#listeners.add(listener);
   }
@@ -109,7 +109,7 @@ const registrationOf = (object: Frozen<ApiService>, pair: ClientPair | undefined
   return {...registration, remote: {service: reference, available, ...trustIn(object, reference, pair, before)}};
 };
 
-/** The trust of a server; the same values for as long as nothing of it changed, since connections are kept by them. */
+/** The TLS settings of a server; the same objects while nothing changed, since connections are pooled by them. */
 const trustIn = ({spec}: Frozen<ApiService>, service: ServiceReference, pair: ClientPair | undefined, before: Remote | undefined): Pick<Remote, 'tls' | 'believing'> => {
   const {caBundle, insecureSkipTLSVerify: insecure = false} = spec ?? {};
   const ca = caBundle ? Buffer.from(caBundle, 'base64').toString() : undefined;

@@ -8,15 +8,15 @@ import {inquire, type Inquired} from './inquiry.js';
 import {resourcesOfList} from './resource-list.js';
 import {rootOf, type Registration, type Registrations, type Remote} from './registrations.js';
 
-/** What a server behind this one says that it serves in one version, in the form of aggregated discovery. */
+/** The resources that an aggregated server serves in one version, in the form of aggregated discovery. */
 export interface RemoteVersion {
-  /** Whether it said so when it was last asked. */
+  /** Whether the last request for it succeeded. */
   readonly isFresh: boolean;
-  /** Absent where it never said anything. */
+  /** Absent until the first success. */
   readonly resources?: readonly unknown[];
 }
 
-/** What one server said in one document of all its versions. */
+/** An aggregated discovery document of one server. */
 interface Document {
   readonly etag: string | undefined;
   readonly versions: ReadonlyMap<string, readonly unknown[]>;
@@ -32,7 +32,7 @@ export interface RemoteDiscoveryParts {
 
 const timeoutMs = 5000;
 
-/** Keeps what the servers behind this one say that they serve. */
+/** Caches the discovery documents of the aggregated servers. */
 export class RemoteDiscovery {
   readonly #parts: RemoteDiscoveryParts;
   readonly #versions = new Map<string, RemoteVersion>();
@@ -43,7 +43,7 @@ export class RemoteDiscovery {
     this.#parts = parts;
   }
 
-  /** What was last said of the version that a registration stands for. */
+  /** Returns the last known state of a registration's version. */
   get(name: string): RemoteVersion {
     return this.#versions.get(name) ?? {isFresh: false};
   }
@@ -52,7 +52,7 @@ export class RemoteDiscovery {
     this.#listeners.add(listener);
   }
 
-  /** Asks anew. Where that fails, what was said before stays, marked as stale. Never rejects. */
+  /** Requests the document again. On failure the last one is kept, marked as stale. Never rejects. */
   async refresh(name: string): Promise<void> {
     const {registrations, log} = this.#parts;
     const registration = registrations.get(name);
@@ -103,7 +103,7 @@ export class RemoteDiscovery {
   }
 }
 
-/** This server's own spelling first, then the others that servers may know. */
+/** This server's own naming first, then the others that servers may use. */
 const acceptAggregated = (naming: Naming): string => {
   const groups = [...new Set([naming.group('apidiscovery'), ...knownApiSuffixes.map(suffix => `apidiscovery.${suffix}`)])];
   return groups.flatMap(group => ['v2', 'v2beta1'].map(version => `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`)).join(',');
@@ -119,7 +119,7 @@ const listOf = (value: unknown, field: string): readonly PlainObject[] => {
 const texts = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter(item => typeof item === 'string') : []);
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Some clients trip over an address without a kind. */
+/** Some clients fail on an entry without a kind. */
 const kindOf = ({responseKind}: PlainObject): object => {
   const {group, version, kind} = isPlainObject(responseKind) ? responseKind : {};
   return {group: text(group), version: text(version), kind: text(kind)};
@@ -127,7 +127,7 @@ const kindOf = ({responseKind}: PlainObject): object => {
 
 const named = (field: 'shortNames' | 'categories', of: PlainObject): object => (texts(of[field]).length > 0 ? {[field]: texts(of[field])} : {});
 
-/** What clients look for, and nothing else that a server may have said. */
+/** Keeps only the fields that clients use. */
 const readable = (resource: PlainObject): object => {
   const subresources = listOf(resource, 'subresources').map(each => ({subresource: text(each['subresource']), responseKind: kindOf(each), verbs: texts(each['verbs'])}));
   return {

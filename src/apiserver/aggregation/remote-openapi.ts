@@ -15,26 +15,26 @@ export interface RemoteOpenApiParts {
   readonly log: Log;
 }
 
-/** As whom documents are asked for. */
+/** The user of requests for documents. */
 const reader: UserInfo = {name: 'system:aggregator', groups: []};
 const timeoutMs = 60_000;
 
-/** What is known of a server's documents of version 3: where it has them, or one made of what it says in version 2. */
+/** A server's version 3 documents: its index, or a document converted from version 2. */
 export type VersionThree = {readonly listed: PlainObject} | {readonly made: PackedDocument};
 
 interface VersionTwo {
   readonly etag: string | undefined;
   readonly part: ForeignPart;
-  /** The document as a whole, less its paths and definitions. */
+  /** The document without its paths and definitions. */
   readonly frame: PlainObject;
 }
 
 const isSame = (one: object | undefined, other: object | undefined): boolean => one === other || (textOf(one) === textOf(other) && one !== undefined);
 
-/** A packed document counts by its hash. */
+/** Compares packed documents by their hash. */
 const textOf = (document: object | undefined): string => JSON.stringify(document, (key, value: unknown) => (key === 'packed' ? undefined : value)) ?? '';
 
-/** Keeps what the servers behind this one say of themselves in OpenAPI documents. What was said last stays while they do not answer. */
+/** Caches the OpenAPI documents of the aggregated servers. The last one is kept while a server is not available. */
 export class RemoteOpenApi {
   readonly #parts: RemoteOpenApiParts;
   readonly #two = new Map<string, VersionTwo>();
@@ -49,7 +49,7 @@ export class RemoteOpenApi {
     this.#listeners.add(listener);
   }
 
-  /** Documents of version 2 by registration, of those who have one. */
+  /** The version 2 documents by registration, of those that have one. */
   get versionTwo(): readonly (readonly [registration: Registration, part: ForeignPart])[] {
     return this.#known(this.#two).map(([registration, {part}]) => [registration, part]);
   }
@@ -58,7 +58,7 @@ export class RemoteOpenApi {
     return this.#known(this.#three);
   }
 
-  /** Asks anew for the document of version 2. Never rejects. */
+  /** Requests the version 2 document again. Never rejects. */
   refreshTwo(name: string): Promise<void> {
     return this.#refresh(name, this.#two, async registration => {
       const known = this.#two.get(name);
@@ -66,7 +66,7 @@ export class RemoteOpenApi {
     });
   }
 
-  /** Asks anew for where the documents of version 3 are. Never rejects. */
+  /** Requests the index of the version 3 documents again. Never rejects. */
   refreshThree(name: string): Promise<void> {
     return this.#refresh(name, this.#three, async registration => {
       const answer = await this.#inquire(registration, '/openapi/v3');
@@ -78,7 +78,7 @@ export class RemoteOpenApi {
     });
   }
 
-  /** In the order in which they count. */
+  /** In the order of priority. */
   #known<T>(documents: ReadonlyMap<string, T>): (readonly [Registration, T])[] {
     const {registrations} = this.#parts;
     const found = [...documents].flatMap(([name, document]) => {
@@ -113,7 +113,7 @@ export class RemoteOpenApi {
     return inquire(backends, {at: await resolve(service), tls, path, user: reader, headers: {accept: 'application/json', ...headers}, timeoutMs});
   }
 
-  /** Nothing where it has not changed, and where there is none. */
+  /** Undefined if it has not changed or there is none. */
   async #askTwo(registration: Registration, known: VersionTwo | undefined): Promise<VersionTwo | undefined> {
     const answer = await this.#inquire(registration, '/openapi/v2', known?.etag ? {'if-none-match': known.etag} : {});
     if (answer.status === 304 || answer.status === 404) return undefined;

@@ -6,10 +6,10 @@ const kindOf = ({group = '', version = '', kind}: PlainObject): object => (kind 
 
 const scopeOf = ({namespaced}: PlainObject): string => (namespaced ? 'Namespaced' : 'Cluster');
 
-/** Only lists that hold something. */
+/** Keeps only lists with items. */
 const filled = (of: PlainObject, fields: readonly string[]): PlainObject => Object.fromEntries(fields.flatMap(field => (Array.isArray(of[field]) && of[field].length > 0 ? [[field, of[field]]] : [])));
 
-/** The resources of an `APIResourceList` in the form of aggregated discovery, in which subresources stand with their resource. */
+/** Converts an `APIResourceList` to the form of aggregated discovery, in which subresources are listed with their resource. */
 export const resourcesOfList = (list: unknown): readonly PlainObject[] => {
   const lines = (isPlainObject(list) && Array.isArray(list['resources']) ? list['resources'] : []).filter(isPlainObject);
   const found = new Map<string, {resource: PlainObject; subresources: PlainObject[]}>();

@@ -14,11 +14,11 @@ import {ownWrites} from './own-writes.js';
 type ServiceCIDR = ObjectOf<typeof kinds.serviceCIDRs>;
 type IPAddress = ObjectOf<typeof kinds.ipAddresses>;
 
-/** The lowest addresses of a range are left for those who choose their own, as long as the rest lasts (KEP-3070). */
+/** The lowest addresses of a range are kept for static assignment while others are free (KEP-3070). */
 const reservedShare = 16n;
 const [leastReserved, mostReserved] = [16n, 256n];
 
-/** The addresses of a range that services may have, with how many of them are given out last. */
+/** The assignable addresses of a range, and the number of those that are assigned last. */
 interface Usable extends AddressSpan {
   readonly range: IpRange;
   readonly reserved: bigint;
@@ -32,8 +32,8 @@ const usable = (range: IpRange): Usable => {
 };
 
 /**
- * The addresses of services, each held by an IPAddress object of its name, so that of several servers only one gives it away. They come from the ranges of
- * all ServiceCIDR objects that are ready, or from the ranges the server was started with as long as there is no such object.
+ * The addresses of services, each held by an IPAddress object of that name, so that of several servers only one can assign it. They come from the ranges of
+ * all ready ServiceCIDR objects, or from the configured ranges while there is no such object.
  */
 export class ServiceAddresses implements AddressPool {
   readonly families: readonly IpFamily[];

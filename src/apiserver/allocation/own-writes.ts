@@ -2,7 +2,7 @@ import type {Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {WriteContext} from '#src/apiserver/registry/registry.js';
 
-/** How the server itself writes. */
+/** The context of the server's own writes. */
 export const ownWrites = (served: Kind, naming: Naming): WriteContext => ({
   user: {name: 'system:apiserver', groups: ['system:masters', 'system:authenticated']},
   manager: naming.component('apiserver'),

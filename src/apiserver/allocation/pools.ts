@@ -7,14 +7,14 @@ import {ServiceAddresses} from './addresses.js';
 import {ownWrites} from './own-writes.js';
 import {NodePorts, type PortRange} from './ports.js';
 
-/** The ranges that services are given addresses and node ports from. */
+/** The ranges of service addresses and node ports. */
 export interface ServiceRanges {
-  /** One or two ranges of different families; the first is that of the default family. */
+  /** One or two ranges of different families; the first has the default family. */
   readonly addresses: readonly string[];
   readonly ports: PortRange;
 }
 
-/** The pools of a server, over its own registry. */
+/** Creates the pools of a server, over its own registry. */
 export const createPools = (registry: Registry, {addresses, ports}: ServiceRanges): Pools => ({
   addresses: new ServiceAddresses(registry, addresses),
   nodePorts: new NodePorts(registry.settings, ports),

@@ -4,7 +4,7 @@ import {encodeRecord, recordObject} from '#src/apiserver/registry/record.js';
 import type {RegistrySettings} from '#src/apiserver/registry/registry.js';
 import {KeyExists, RevisionMismatch} from '#src/storage/errors.js';
 
-/** Both ends belong to it. */
+/** Both ends are included. */
 export interface PortRange {
   readonly from: number;
   readonly to: number;
@@ -12,14 +12,14 @@ export interface PortRange {
 
 type PortSettings = Pick<RegistrySettings, 'store' | 'prefix' | 'naming' | 'random'>;
 
-/** How the pool lies in the store: core/v1 RangeAllocation, whose data is a big-endian bit map. */
+/** The stored form of the pool: core/v1 RangeAllocation, whose data is a big-endian bit map. */
 interface RangeAllocation extends KubeObject {
   range: string;
-  /** Absent while nothing is taken: the binary form tells no empty bytes from none. */
+  /** Absent while no port is assigned: the binary form does not distinguish empty bytes from absent ones. */
   data?: string;
 }
 
-/** The lowest ports are left for those who choose their own, as long as the rest lasts (KEP-3668). */
+/** The lowest ports are kept for static assignment while others are free (KEP-3668). */
 const reservedShare = 32;
 const [leastReserved, mostReserved] = [16, 128];
 
@@ -38,7 +38,7 @@ const bytesOf = (bits: bigint): Buffer => {
 
 const dataOf = (bits: bigint): string => bytesOf(bits).toString('base64');
 
-/** The places whose bits are set, lowest first. Most bytes are empty, and all are looked at regularly. */
+/** Returns the positions of the set bits, lowest first. Optimized for mostly empty bytes, since it runs regularly. */
 const placesOf = (bits: bigint): number[] => {
   const bytes = bytesOf(bits).toReversed();
   const places: number[] = [];
@@ -50,7 +50,7 @@ const placesOf = (bits: bigint): number[] => {
 
 const has = (bits: bigint, place: number): boolean => ((bits >> BigInt(place)) & 1n) === 1n;
 
-/** The node ports, held in one record that all servers share. */
+/** The node ports, in one record that all servers share. */
 export class NodePorts implements PortPool {
   readonly #settings: PortSettings;
   readonly #range: PortRange;
@@ -116,7 +116,7 @@ export class NodePorts implements PortPool {
 
   #bits(value: Buffer, revision: number): bigint {
     const {range, data} = recordObject<RangeAllocation>(value, revision);
-    // A server that was started with another range begins with an empty map; the repair loop fills it from the services.
+    // A server started with another range begins with an empty map; the repair loop fills it from the services.
     return range === this.#text ? bitsOf(data) : 0n;
   }
 

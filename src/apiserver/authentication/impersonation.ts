@@ -18,15 +18,15 @@ const decodedKey = (key: string): string => {
   }
 };
 
-/** Whether a request says anything about acting as someone else. */
+/** Whether a request has impersonation headers. */
 export const wantsImpersonation = (headers: ApiRequest['headers']): boolean => {
   for (const name in headers) if (name.startsWith('impersonate-')) return true;
   return false;
 };
 
 /**
- * Whom a request acts as: its caller, or whom he wants to act as (the API reference, user impersonation). Throws 403 unless the caller may
- * impersonate every part of it, and 400 when parts come without a user.
+ * Returns the user of a request: the authenticated user, or the impersonated one (the API reference, user impersonation). Throws 403 unless the
+ * authenticated user may impersonate every part of the identity, and 400 when other parts come without a user.
  */
 export const impersonated = async (request: ApiRequest, user: UserInfo, authorizer: Authorizer, naming: Naming): Promise<UserInfo> => {
   const {headers} = request;
@@ -66,7 +66,7 @@ export const impersonated = async (request: ApiRequest, user: UserInfo, authoriz
   };
 };
 
-/** The parts of an identity as an error shows them: as references to objects, with the empty fields between. */
+/** The parts of an identity as an error shows them: as object references, with the empty fields in between. */
 const askedParts = ({uid, groups, extra}: {readonly uid: string; readonly groups: readonly string[]; readonly extra: readonly (readonly [key: string, value: string])[]}, naming: Naming): string[] => {
   const version = naming.apiVersion('authentication', 'v1');
   return [...groups.map(group => `{Group  ${group}    }`), ...extra.map(([key, value]) => `{UserExtra  ${value}  ${version}  ${key}}`), ...(uid ? [`{UID  ${uid}  ${version}  }`] : [])];
@@ -74,7 +74,7 @@ const askedParts = ({uid, groups, extra}: {readonly uid: string; readonly groups
 
 const accountPrefix = 'system:serviceaccount:';
 
-/** The service account a user name stands for; undefined for every name that is not exactly one's. */
+/** Returns the service account of a user name; undefined for all other names. */
 const serviceAccountOf = (user: string): {readonly namespace: string; readonly name: string} | undefined => {
   if (!user.startsWith(accountPrefix)) return undefined;
   const [namespace = '', name = '', ...rest] = user.slice(accountPrefix.length).split(':');

@@ -3,7 +3,7 @@ import type {UserInfo} from '#src/api/user.js';
 import type {Authenticator} from '#src/api/authentication.js';
 import {bearerToken} from '#src/serving/authenticators/bearer.js';
 
-/** One line of a CSV file: fields apart by commas, in double quotes where they hold commas themselves. */
+/** One line of a CSV file: fields separated by commas, quoted if they contain commas. */
 const fieldsOf = (line: string): string[] => {
   const fields: string[] = [];
   const pattern = /\s*(?:"((?:[^"]|"")*)"|([^,]*))(,|$)/gy;
@@ -16,7 +16,7 @@ const fieldsOf = (line: string): string[] => {
 
 const fingerprint = (token: string): string => createHash('sha256').update(token).digest('base64');
 
-/** Reads `token,user,uid[,"group1,group2"]` lines. Throws an error that names the line. A token given twice belongs to its last line. */
+/** Parses `token,user,uid[,"group1,group2"]` lines. Throws an error with the line number. The last line of a repeated token counts. */
 export const parseTokenFile = (text: string): ReadonlyMap<string, UserInfo> => {
   const users = new Map<string, UserInfo>();
   for (const [index, line] of text.split(/\r?\n/).entries()) {

@@ -4,10 +4,10 @@ import type {Answer} from '#src/transport/keep-alive-calls.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {parseBody} from '#src/schema/decode/document.js';
 
-/** How much of an answer's text is told. */
+/** The length of a response's text that error messages contain. */
 const mostShown = 2048;
 
-/** What is said of the answer to a call where that is not what is said of any. `{}` stands for what the server said. */
+/** The reasons and messages of status codes that have their own. `{}` is replaced by the server's text. */
 const refusals: Readonly<Record<number, readonly [reason: string, message: string]>> = {
   403: ['Forbidden', '{}'],
   406: ['NotAcceptable', 'the server was unable to respond with a content type that the client supports'],
@@ -22,7 +22,7 @@ const said = (answer: Answer): string => {
   return media === '' || media.startsWith('text/') ? answer.body.toString('utf8', 0, mostShown).trim() : 'unknown';
 };
 
-/** The failure that an answer means whose code is no success, and which is no Status of its own. */
+/** The error for a response with a failure code and without a Status. */
 const refusal = (answer: Answer): StatusError => {
   const {status: code} = answer;
   const text = said(answer);
@@ -42,10 +42,10 @@ const refusal = (answer: Answer): StatusError => {
   });
 };
 
-/** An answer in JSON or, as its first character tells, YAML. */
+/** Parses a response as JSON or, by its first character, YAML. */
 const parsed = (body: Buffer): unknown => parseBody(body, /^\s*\{/.test(body.toString('utf8', 0, mostShown)) ? 'json' : 'yaml').value;
 
-/** A failure that the answer itself states in full. */
+/** The error for a Status in the response, if there is one. */
 const statedFailure = (body: Buffer): StatusError | undefined => {
   try {
     const value = JSON.parse(body.toString('utf8')) as unknown;
@@ -56,7 +56,7 @@ const statedFailure = (body: Buffer): StatusError | undefined => {
   }
 };
 
-/** The object of an answer. Throws a `StatusError` for what the server refused, another error for what is no object. */
+/** Returns the object of a response. Throws a `StatusError` for a refusal, another error for a malformed object. */
 export const replyObject = (answer: Answer): PlainObject => {
   const {status, body} = answer;
   if (status < 200 || status > 206) throw statedFailure(body) ?? refusal(answer);

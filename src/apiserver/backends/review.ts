@@ -5,20 +5,20 @@ import {DecodeError} from '#src/schema/decode/error.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 
-/** A kind of exchange with webhooks. */
+/** A kind of review that webhooks receive. */
 export interface ReviewKind {
   readonly group: GroupToken;
   readonly kind: string;
-  /** The fields of an answer. */
+  /** The fields of a response. */
   readonly fields: SchemaNode;
 }
 
-/** The versions of reviews that are spoken. */
+/** The supported versions of reviews. */
 export const reviewVersions: readonly string[] = ['v1', 'v1beta1'];
 
 const text: SchemaNode = {type: 'string'};
 
-/** A Status as answers carry it. */
+/** The fields of a Status in responses. */
 export const statusFields: SchemaNode = {
   type: 'object',
   ref: {group: 'meta', version: 'v1', name: 'Status'},
@@ -36,7 +36,7 @@ export const statusFields: SchemaNode = {
 
 export const groupVersionKind = ({apiVersion = '', kind = ''}: KubeObject): string => `${apiVersion.includes('/') ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
 
-/** Reads an answer as a review in the version of the question. Throws what it is instead. */
+/** Reads a response as a review in the version of the request. Throws an error that describes any other content. */
 export const readReview = <T extends KubeObject>(answer: PlainObject, review: ReviewKind, {naming, version}: {readonly naming: Naming; readonly version: string}): T => {
   const {apiVersion, kind} = answer as KubeObject;
   const known = reviewVersions.find(spoken => apiVersion === naming.apiVersion(review.group, spoken));

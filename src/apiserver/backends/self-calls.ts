@@ -3,7 +3,7 @@ import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import {CallAborted, type Answer, type Call, type KeepAliveCalls} from '#src/transport/keep-alive-calls.js';
 
-/** Calls of this very server, which need no connection: it knows who calls. */
+/** Calls of this server itself, in process and with a given user. */
 export const selfCalls = (handler: ApiHandler, user: UserInfo, clock: Clock): KeepAliveCalls => ({
   async send(call) {
     const over = new AbortController();

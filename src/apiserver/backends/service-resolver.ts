@@ -7,20 +7,20 @@ import type {Random} from '#src/base/random.js';
 type Service = ObjectOf<typeof kinds.services>;
 type Slice = ObjectOf<typeof kinds.endpointSlices>;
 
-/** A service that something is called at. */
+/** A service that is called. */
 export interface ServiceReference {
   readonly namespace: string;
   readonly name: string;
   readonly port: number;
 }
 
-/** Where a connection to it leads. */
+/** The address of a connection to it. */
 export interface ServiceAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** Finds out where a service is now. Rejects with why it cannot be reached, in the original's words. */
+/** Resolves the current address of a service. Rejects with the reason, as upstream words it. */
 export type ServiceResolver = (reference: ServiceReference) => Promise<ServiceAddress>;
 
 export interface ServiceResolverParts {
@@ -29,24 +29,24 @@ export interface ServiceResolverParts {
   readonly naming: Naming;
   /** Whether connections go to the addresses behind a service instead of its own (`--enable-aggregator-routing`). */
   readonly toEndpoints: boolean;
-  /** `host:port` at which this server listens; empty where it does not. */
+  /** `host:port` of this server's listener; empty without one. */
   readonly serverAddress: string;
 }
 
-/** The name that the certificate of what is behind a service must carry. */
+/** The name that the certificate behind a service must have. */
 export const serviceServerName = ({namespace, name}: Pick<ServiceReference, 'namespace' | 'name'>): string => `${name}.${namespace}.svc`;
 
-/** Whether a reference means this very server. */
+/** Whether a reference refers to this server itself. */
 export const isSelf = ({namespace, name, port}: ServiceReference, {self}: Naming): boolean => namespace === 'default' && name === self && port === 443;
 
-/** Resolves services as the options say. This server itself is found where it listens, whatever its service says. */
+/** Resolves services as the options specify. This server itself is found at its listener, whatever its service contains. */
 export const serviceResolver = ({reader, random, naming, toEndpoints, serverAddress}: ServiceResolverParts): ServiceResolver => {
   const resolve = toEndpoints ? behind : clusterAddress;
   return async reference => {
     const own = isSelf(reference, naming) ? listening(serverAddress) : undefined;
     if (own) return own;
     const service = await reader.get(kinds.services, reference.namespace, reference.name);
-    // Named as the original's listers do.
+    // Named as upstream's listers do.
     if (!service) throw notFound({group: '', resource: 'service'}, reference.name);
     return resolve(service as Service, reference, {reader, random, naming});
   };
@@ -64,7 +64,7 @@ const typeOf = ({spec}: Service): string => spec?.type ?? 'ClusterIP';
 
 const routed = new Set(['ClusterIP', 'LoadBalancer', 'NodePort']);
 
-/** Throws for a type of service that leads nowhere. */
+/** Throws for a type of service that cannot be resolved. */
 const checkRouted = (type: string): void => {
   if (!routed.has(type)) throw new Error(`unsupported service type ${JSON.stringify(type)}`);
 };
@@ -105,7 +105,7 @@ const inRandomOrder = (slices: readonly Slice[], family: string | undefined, ran
     .sort((a, b) => a.rank - b.rank)
     .map(({slice}) => slice);
 
-/** The address of one of those who are ready. */
+/** Returns the address of a random ready endpoint. */
 const readyFrom = ({endpoints}: Slice, random: Random): string | undefined => {
   const all = endpoints ?? [];
   const offset = Math.floor(random.float() * all.length);

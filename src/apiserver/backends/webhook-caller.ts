@@ -15,21 +15,21 @@ import {replyObject} from './reply.js';
 import {serviceServerName, type ServiceReference, type ServiceResolver} from './service-resolver.js';
 import {anonymousCaller, type Credentials, type WebhookUsers} from './webhook-users.js';
 
-/** Where a webhook is: at a URL, or behind a service. */
+/** The location of a webhook: a URL or a service. */
 export interface WebhookLocation {
   readonly url?: string | undefined;
   readonly service?: {readonly namespace: string; readonly name: string; readonly path?: string | undefined; readonly port?: number | undefined} | undefined;
-  /** Authorities of its certificate: PEM in base64. */
+  /** The CAs of its certificate: PEM in base64. */
   readonly caBundle?: string | undefined;
 }
 
-/** A webhook did not answer, or with something else than an object. */
+/** The failure of a call: no response, or one that is not an object. */
 export class WebhookFailure extends Error {
-  /** What the webhook refused the call with, if it did. */
+  /** The status of the webhook's refusal, if there was one. */
   readonly status: StatusError | undefined;
-  /** Whether who asked for the call went away. */
+  /** Whether the caller aborted the call. */
   readonly isCanceled: boolean;
-  /** Whether it was not even tried, for what its configuration says. */
+  /** Whether the call was not attempted because of a wrong configuration. */
   readonly isMisconfigured: boolean;
 
   constructor(message: string, {cause, status, isMisconfigured = false}: {readonly cause: unknown; readonly status?: StatusError | undefined; readonly isMisconfigured?: boolean}) {
@@ -41,14 +41,14 @@ export class WebhookFailure extends Error {
 }
 
 export interface CallOptions {
-  /** How long the whole call may take. The webhook is told, in seconds rounded up. */
+  /** The time limit of the whole call. The webhook receives it in seconds, rounded up. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** The longest answer that is read; for an object of the largest size unless given. */
+  /** The size limit of the response; by default that for an object of the largest size. */
   readonly maxBytes?: number | undefined;
 }
 
-/** Calls webhooks with an object and hands out the object they answer with. */
+/** Calls webhooks with an object and returns the object of the response. */
 export interface WebhookCaller {
   /** Rejects with a `WebhookFailure`. */
   call(location: WebhookLocation, review: object, options: CallOptions): Promise<PlainObject>;
@@ -58,28 +58,28 @@ export interface WebhookCaller {
 
 export interface WebhookCallerParts {
   readonly clock: Clock;
-  /** Where calls are told of, for those who ask for it. */
+  /** The log of calls, if enabled. */
   readonly log?: Log | undefined;
   readonly resolve: ServiceResolver;
   readonly userAgent: string;
-  /** How the server proves itself to webhooks, by their host; nothing unless given. */
+  /** The credentials for webhooks, by host; none by default. */
   readonly users?: WebhookUsers | undefined;
-  /** Calls of the service that leads to this very server, and which that is. */
+  /** In-process calls for services that refer to this server itself. */
   readonly self?: {readonly calls: KeepAliveCalls; is(reference: ServiceReference): boolean} | undefined;
-  /** What the server shows on each new connection to webhooks that ask for a certificate, where no user says otherwise. */
+  /** The client certificate for webhooks that request one, unless a user is configured. */
   clientPair?(): ClientPair | undefined;
 }
 
-/** How many webhooks' connections are kept. */
+/** The number of webhooks whose connections are cached. */
 const mostWebhooks = 200;
-/** What the connections of one take, about. */
+/** The estimated memory of one webhook's connections. */
 const webhookBytes = 64 << 10;
 const bound = new CacheBound('webhook_clients', 32 << 20);
-/** The longest answer: an object of the largest size, as a patch of it in base64. */
+/** The default size limit of responses: an object of the largest size, as a patch of it in base64. */
 const longestAnswer = 8 * 1024 * 1024;
 const mostRetries = 10;
 
-/** A webhook ready to be called. */
+/** A webhook that is ready to be called. */
 interface Webhook {
   readonly calls: KeepAliveCalls;
   readonly host: string;
@@ -120,7 +120,7 @@ export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
   };
 };
 
-/** The webhook, whose calls are told of. */
+/** The webhook, whose calls are logged. */
 const reasonOf = (webhook: Webhook, log: CallLog): Webhook => ({
   ...webhook,
   calls: {
@@ -136,7 +136,7 @@ const cleanPath = (path: string): string => {
   return joined.length > 1 && joined.endsWith('/') ? joined.slice(0, -1) : joined;
 };
 
-/** Gets ready to call a webhook. Rejects for what can be seen to be wrong without calling. */
+/** Prepares the calls of a webhook. Rejects if its configuration is wrong. */
 const open = async ({url, service, caBundle}: WebhookLocation, {clock, resolve, users, clientPair, self}: WebhookCallerParts): Promise<Webhook> => {
   const anchors = caBundle ? readAnchors(Buffer.from(caBundle, 'base64').toString()) : undefined;
   if (service) {
@@ -160,7 +160,7 @@ const open = async ({url, service, caBundle}: WebhookLocation, {clock, resolve, 
   return {calls: keepAliveCalls(() => dialSecurely({host: bare, port: number, trust: trust()}, clock), clock), host, path: cleanPath(pathname), credentials};
 };
 
-/** Posts a review, again after a while where the webhook asks for that. */
+/** Posts a review, and retries if the webhook asks for it by `Retry-After`. */
 const post = async ({calls, host, path, credentials}: Webhook, review: object, {timeoutMs, signal, maxBytes = longestAnswer}: CallOptions, {clock, userAgent}: WebhookCallerParts, deadline: number): Promise<PlainObject> => {
   const target = `${path}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
   const body = jsonText(review);
@@ -188,7 +188,7 @@ const objectOf = (answer: Answer): PlainObject => {
   }
 };
 
-/** How long a server that has too much to do wants to be left alone, in ms. */
+/** Returns the wait in ms that an overloaded server asks for by `Retry-After`. */
 const patienceAsked = ({status, header}: Answer): number | undefined => {
   const seconds = status === 429 || status >= 500 ? header('retry-after') : undefined;
   return seconds !== undefined && /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined;

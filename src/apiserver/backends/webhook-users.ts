@@ -5,21 +5,21 @@ import type {ClientIdentity} from '#src/transport/settings.js';
 import type {NamedIdentities} from '#src/transport/settings-file.js';
 import {readMaterial} from '#src/transport/tls-material.js';
 
-/** What one webhook is shown. */
+/** The credentials for one webhook. */
 export interface Credentials {
   headers(): Promise<Readonly<Record<string, string[]>>>;
   readonly pair?: ClientPair | undefined;
 }
 
-/** Finds what the webhooks at `host:port` are shown. Rejects when it cannot be read. */
+/** Returns the credentials for the webhooks at `host:port`. Rejects when they cannot be read. */
 export type WebhookUsers = (host: string) => Promise<Credentials>;
 
-/** Shows nothing. */
+/** No credentials. */
 export const anonymousCaller: Credentials = {headers: () => Promise.resolve({})};
 
 /**
- * The users of a settings file by the hosts their names stand for: `host:port`, `*.domain:port`, for port 443 both without the port, `*`, or else the
- * user of the current context (the original's documentation of webhook authentication).
+ * The users of a settings file by the hosts that their names match: `host:port`, `*.domain:port`, for port 443 both without the port, `*`, or otherwise the
+ * user of the current context (upstream's documentation of webhook authentication).
  */
 export const usersByHost = ({users, current, source}: NamedIdentities, clock: Clock): WebhookUsers => {
   const made = new Map<string, Promise<Credentials>>();
@@ -41,7 +41,7 @@ const withStars = (host: string): string[] => {
   return [host, ...steps.slice(1).map((_, i) => `*.${steps.slice(i + 1).join('.')}`)];
 };
 
-/** The names that may stand for a host, best first. */
+/** The names that match a host, best first. */
 const namesFor = (host: string): string[] => [...withStars(host), ...(host.endsWith(':443') ? withStars(host.slice(0, -':443'.length).replace(/^\[(.*)\]$/, '$1')) : []), '*'];
 
 const credentialsOf = async (identity: ClientIdentity, source: string, clock: Clock): Promise<Credentials> => {

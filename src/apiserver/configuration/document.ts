@@ -3,11 +3,11 @@ import {parseBody, type ParsedBody} from '#src/schema/decode/document.js';
 import {strictDecodingText} from '#src/schema/decode/error.js';
 import {record, text, type Fields} from './fields.js';
 
-/** A kind that a configuration file may be of. */
+/** A supported kind of configuration file. */
 export interface ConfigurationKind {
-  /** On the wire's spelling. */
+  /** The group on the wire. */
   readonly group: string;
-  /** Every version that is read, the best first; they do not differ in their fields. */
+  /** All supported versions, the best first; they have the same fields. */
   readonly versions: readonly string[];
   readonly kind: string;
   readonly fields: Fields;
@@ -15,12 +15,12 @@ export interface ConfigurationKind {
 
 const nameOf = ({group, versions: [version], kind}: ConfigurationKind): string => `${kind} of ${group}/${version}`;
 
-/** Reads a text as YAML or JSON, as far as can be done without knowing what it is. Throws one line. */
+/** Parses a text as YAML or JSON before its kind is known. Throws an error of one line. */
 export const parseConfiguration = (source: string): ParsedBody => parseBody(source, 'yaml');
 
 /**
- * Reads a configuration of one of the kinds. Throws one line for what is none of them, and for fields that are not known, said twice or of the wrong
- * type: nobody means those.
+ * Reads a configuration of one of the kinds. Throws an error of one line for other kinds, and for unknown fields, duplicate fields and wrong types, which
+ * are never intended.
  */
 export const readConfiguration = <T>(source: string | ParsedBody, kinds: readonly ConfigurationKind[]): T => {
   const body = typeof source === 'string' ? parseConfiguration(source) : source;

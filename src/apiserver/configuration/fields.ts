@@ -3,7 +3,7 @@ import type {SchemaNode} from '#src/schema/node.js';
 /** The fields of a part of a configuration file, by name. */
 export type Fields = Readonly<Record<string, SchemaNode>>;
 
-// What fields of configuration files may hold.
+// The types of fields in configuration files.
 
 export const text: SchemaNode = {type: 'string'};
 export const integer: SchemaNode = {type: 'integer', format: 'int32'};

@@ -10,13 +10,13 @@ import type {Conversion} from './conversion.js';
 import {translationOf} from './records.js';
 import {translatedStore} from './translated-store.js';
 
-/** What a definition brings: its versions that are served, and where its objects lie. */
+/** The resources of a definition: its served versions, and the store of its objects. */
 interface Brought {
   readonly served: ReadonlyMap<string, ServedResource>;
   readonly stored?: Resource;
 }
 
-/** A definition, and what is served by it once anybody asks. */
+/** A definition, and its resources, which are created on first use. */
 class Entry {
   readonly #record: StoredRecord;
   readonly #objects: ObjectCache;
@@ -42,21 +42,21 @@ class Entry {
 
 export interface CatalogParts {
   readonly registry: Registry;
-  /** The way between the versions of a definition's objects. */
+  /** Returns the conversion between the versions of a definition's objects. */
   conversion(definition: Definition): Conversion;
 }
 
 /**
- * The custom resources (KEP-95): follows the definitions in the store and serves what they define. A definition that nobody uses costs its record; its
- * schemas are read when the first object is.
+ * The custom resources (KEP-95): follows the definitions in the store and serves their resources. An unused definition costs only its record; its
+ * schemas are parsed with the first object.
  */
 export class CustomCatalog implements CustomResources {
   readonly #parts: CatalogParts;
   readonly #definitions: Resource;
   readonly #entries = new Map<string, Entry>();
-  /** Up to which revision the definitions are known. Nothing is heard of later ones while they are not followed. */
+  /** The revision up to which the definitions are known. While they are not followed, later ones are not received. */
   #known = Infinity;
-  /** Whether what there is at the beginning is read. */
+  /** Whether the initial list is being read. */
   #isListing = false;
   readonly #waiting = new Set<{readonly revision: number; readonly resolve: () => void}>();
 
@@ -66,7 +66,7 @@ export class CustomCatalog implements CustomResources {
     parts.registry.extend(this);
   }
 
-  /** Serves what is defined, and follows the definitions until the signal aborts. */
+  /** Serves the defined resources, and follows the definitions until the signal aborts. */
   async follow(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => this.#reach(Infinity), {once: true});
     this.#isListing = true;
@@ -75,7 +75,10 @@ export class CustomCatalog implements CustomResources {
     if (this.#entries.size > 0) this.#parts.registry.changed();
   }
 
-  /** Resolves once what the store holds of a definition has been heard of. Who reads the definition may see it a moment earlier, and asks for its objects at once. */
+  /**
+   * Resolves when the stored changes of a definition have been received. A client that reads the definition may see it a moment earlier and then request its
+   * objects at once.
+   */
   async caughtUp(group: string, plural: string): Promise<void> {
     const record = await this.#definitions.settings.store.get(this.#definitions.key('', `${plural}.${group}`));
     if (!record || record.revision <= this.#known) return;
@@ -96,7 +99,7 @@ export class CustomCatalog implements CustomResources {
     return entry && this.#broughtBy(entry).served.get(version);
   }
 
-  /** The objects of a definition in the version they are stored in, be it served or not; nothing before the definition is established. */
+  /** Returns the objects of a definition in its storage version, served or not; undefined before the definition is established. */
   stored(name: string): Resource | undefined {
     const entry = this.#entries.get(name);
     return entry && this.#broughtBy(entry).stored;
@@ -119,7 +122,7 @@ export class CustomCatalog implements CustomResources {
 
   #replace(name: string, now: Entry | undefined): void {
     const before = this.#entries.get(name);
-    // Most changes of a definition are of its conditions, which its objects do not feel.
+    // Most changes of a definition are changes of its conditions, which do not affect its objects.
     if (before && now && sameService(before.definition, now.definition)) return;
     if (now) this.#entries.set(name, now);
     else this.#entries.delete(name);

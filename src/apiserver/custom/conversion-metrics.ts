@@ -1,14 +1,14 @@
 import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';
 
-/** Whose fault it is that objects were not converted. */
+/** The cause of a failed conversion. */
 export type ConversionFault = 'call' | 'malformed_response' | 'partial_response' | 'invalid_converted_object';
 
-/** The figures of webhooks that convert custom objects. */
+/** The metrics of conversion webhooks. */
 export interface ConversionMetrics {
-  /** Notes what came of asking a webhook. */
+  /** Records the result of a webhook call. */
   called(startedAt: number, fault?: ConversionFault): void;
-  /** Notes the conversion of objects of a definition from one version to another. */
+  /** Records the conversion of objects of a definition from one version to another. */
   converted(definition: string, from: string, to: string, startedAt: number, succeeded: boolean): void;
 }
 

@@ -33,22 +33,22 @@ const review: ReviewKind = {
   },
 };
 
-/** A question of one webhook, by which its answer is read. */
+/** The parameters of a request, by which its response is checked. */
 export interface ReviewRequest {
   readonly naming: Naming;
-  /** Of the review. */
+  /** The version of the review. */
   readonly version: string;
   readonly uid: string;
 }
 
-/** The first version of reviews a webhook accepts that is spoken here. Throws when there is none. */
+/** The first supported version among those that a webhook accepts. Throws when there is none. */
 export const reviewVersion = (accepted: readonly string[]): string => {
   const version = accepted.find(one => reviewVersions.includes(one));
   if (version === undefined) throw new Error('no supported conversion review versions');
   return version;
 };
 
-/** What a webhook is asked. The empty response is what the original sends as well. */
+/** The request to a webhook. Upstream sends the empty response as well. */
 export const reviewRequest = (objects: readonly object[], desiredAPIVersion: string, {naming, version, uid}: ReviewRequest) => ({
   kind,
   apiVersion: naming.apiVersion(review.group, version),
@@ -58,10 +58,10 @@ export const reviewRequest = (objects: readonly object[], desiredAPIVersion: str
 
 type Review = KubeObject & {readonly response?: {readonly uid?: string; readonly convertedObjects?: readonly unknown[]; readonly result?: {readonly status?: string; readonly message?: string}}};
 
-/** Reads an answer. Throws what it is instead. */
+/** Reads a response. Throws an error that describes any other content. */
 export const readAnswer = (answer: PlainObject, question: ReviewRequest): Review => readReview<Review>(answer, review, question);
 
-/** The objects of an answer. Throws why there are none: in v1 it has to be about the question. */
+/** Returns the objects of a response. Throws the reason if there are none: in v1 the uid of the request must match. */
 export const objectsOf = (answer: Review, {naming, version, uid}: ReviewRequest): readonly unknown[] => {
   const expected = {apiVersion: naming.apiVersion(review.group, version), kind};
   if (version === 'v1' && groupVersionKind(answer) !== groupVersionKind(expected)) throw new Error(`expected webhook response of ${groupVersionKind(expected)}, got ${groupVersionKind(answer)}`);

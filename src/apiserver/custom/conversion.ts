@@ -3,13 +3,13 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import type {Eventually} from '#src/storage/store.js';
 
-/** The way between the versions of a custom resource. */
+/** The conversion between the versions of a custom resource. */
 export interface Conversion {
-  /** The objects, each whatever version it is in, in another version; they are handed over for good. Rejects with the Status of a failure. */
+  /** Converts objects of any versions to one version; the objects passed in may be modified. Rejects with the Status of a failure. */
   convert(objects: readonly KubeObject[], apiVersion: string): Eventually<readonly KubeObject[]>;
 }
 
-/** Versions that differ in name alone. */
+/** For versions that differ only in name. */
 export const renaming: Conversion = {
   convert(objects, apiVersion) {
     for (const object of objects) object.apiVersion = apiVersion;
@@ -17,7 +17,7 @@ export const renaming: Conversion = {
   },
 };
 
-/** Only what is of a version of the definition can be converted, be that served or not. Throws in the original's words. */
+/** Allows only versions of the definition, served or not. Throws as upstream words it. */
 const withinVersions = (conversion: Conversion, {spec}: Definition): Conversion => {
   const valid = new Set(spec.versions.map(({name}) => `${spec.group}/${name}`));
   return {
@@ -30,7 +30,7 @@ const withinVersions = (conversion: Conversion, {spec}: Definition): Conversion 
   };
 };
 
-/** Makes the ways that definitions ask for: their versions differ in name alone, or a webhook knows how they differ. */
+/** Returns the conversion that a definition specifies: renaming, or a webhook. */
 export const conversions =
   (byWebhook: (definition: Definition) => Conversion) =>
   (definition: Definition): Conversion =>

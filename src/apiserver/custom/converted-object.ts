@@ -3,7 +3,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {validateAnnotations, validateLabels} from '#src/resources/validation/object-meta.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 
-/** The names the original has for what stands in JSON. */
+/** The upstream names of the types of JSON values. */
 const typeOf = (value: unknown): string => {
   if (value === null || value === undefined) return '<nil>';
   if (Array.isArray(value)) return '[]interface {}';
@@ -26,7 +26,7 @@ const identity = [
   ['UID', ['metadata', 'uid']],
 ] as const;
 
-/** Whether an object is still the one that was to be converted. Throws what differs. */
+/** Checks that a converted object has the identity of the original. Throws an error with the difference. */
 export const checkIdentity = (original: Readonly<PlainObject>, converted: Readonly<PlainObject>): void => {
   for (const [what, path] of identity) {
     const [expected, actual] = [textAt(original, ...path), textAt(converted, ...path)];
@@ -34,7 +34,7 @@ export const checkIdentity = (original: Readonly<PlainObject>, converted: Readon
   }
 };
 
-/** How the original joins what it finds wrong. */
+/** Joins errors as upstream does. */
 const joined = (errors: Iterable<FieldError>): string => {
   const texts = [...new Set([...errors].map(({path, detail}) => `${path}: ${detail}`))];
   return texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`;
@@ -45,7 +45,7 @@ const maps = [
   ['annotations', (texts: Readonly<Record<string, string>>) => validateAnnotations(texts, 'metadata.annotation')],
 ] as const;
 
-/** Gives a converted object the metadata of the original but for labels and annotations, the only ones a conversion may change. Throws what is wrong with them. */
+/** Copies the metadata of the original to a converted object, except labels and annotations, which a conversion may change. Throws an error if they are invalid. */
 export const restoreMetadata = (original: Readonly<KubeObject>, converted: PlainObject): void => {
   if (!Object.hasOwn(converted, 'metadata')) throw new Error('missing metadata in converted object');
   const sent = converted['metadata'];
@@ -63,7 +63,7 @@ export const restoreMetadata = (original: Readonly<KubeObject>, converted: Plain
     for (const [key, value] of entries) {
       if (typeof value !== 'string') throw new Error(`metadata.${field}[${key}] must be a string, but is ${typeOf(value)} in converted object`);
     }
-    // What was there before need not hold to the rules of today.
+    // Entries that the original has are not validated again.
     if (entries.length !== Object.keys(before).length || entries.some(([key, value]) => before[key] !== value)) {
       const errors = [...validate(now as Record<string, string>)];
       if (errors.length > 0) throw new Error(joined(errors));

@@ -11,13 +11,13 @@ import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {Conversion} from './conversion.js';
 import type {Translation} from './translated-store.js';
 
-/** Records in an old form are remembered in the new one, those of all versions together. */
+/** Converted records are cached, those of all versions together. */
 const bound = new CacheBound('converted_objects', 32 << 20);
 
-/** Marks a record that was written by the present definition through another version, and may lack defaults of its own. */
+/** Marks a record that was written by the current definition through another version, and may lack defaults of the storage version. */
 const incomplete = 0x8000;
 
-/** Fits a converted object to the schema of its version: what that does not know goes. Throws for metadata that is none. */
+/** Prunes a converted object by the schema of its version. Throws for malformed metadata. */
 const fitted = (object: KubeObject, {schema}: CustomVersion): KubeObject => {
   try {
     schema.coerce(object as PlainObject);
@@ -28,20 +28,20 @@ const fitted = (object: KubeObject, {schema}: CustomVersion): KubeObject => {
 };
 
 /**
- * How one version of a custom resource sees records (KEP-575, KEP-598): a record as the present definition writes it is taken as it is; any other is pruned,
- * given the defaults of the version it lies in, and converted.
+ * The translation of stored records to one version of a custom resource (KEP-575, KEP-598): a record written by the current definition is used unchanged;
+ * any other is pruned, defaulted in its stored version, and converted.
  */
 export const translationOf = ({versions, stored, mark}: CustomFamily, version: CustomVersion, conversion: Conversion): Translation => {
   const isStored = version === stored;
   const known = new Lru<string, Pick<StoredRecord, 'value' | 'isStale'>>(bound, {bytesOf: ({value}) => value.length});
 
-  /** The object of a record in the version it lies in, by the rules of that version. */
+  /** The object of a record in its stored version, pruned and defaulted by that version. */
   const inOwnVersion = ({value, revision}: StoredRecord): KubeObject => {
     const object = recordObject<KubeObject>(value, revision);
     const own = versions.find(({apiVersion}) => apiVersion === object.apiVersion);
     own?.schema.coerce(object as PlainObject, 'drop');
     own?.schema.applyDefaults(object as PlainObject);
-    // What was written before there were generations has had its first.
+    // Objects stored before generations existed have generation 1.
     object.metadata!.generation ||= 1;
     return object;
   };
@@ -82,7 +82,7 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
         const record = encodeRecord({...converted!, kind: stored.kind.kind, apiVersion: stored.apiVersion});
         const complete = structuredClone(converted!);
         stored.schema.applyDefaults(complete as PlainObject);
-        // Readers of the stored version are to find its defaults.
+        // Readers of the storage version need its defaults.
         setMark(record, isDeepStrictEqual(complete, converted) ? mark : mark | incomplete);
         return record;
       };

@@ -1,31 +1,31 @@
 import {andThen} from '#src/base/eventually.js';
 import type {Change, Eventually, Range, Store, StoredRecord, Watcher, WatchQuery} from '#src/storage/store.js';
 
-/** How records that lie in the store become those one version of a kind sees, and back. Both keep revisions and order. */
+/** The translation of stored records to one version of a kind, and back. Both directions keep revisions and order. */
 export interface Translation {
-  /** Whether a record lies in the store just as this version sees it. */
+  /** Whether a stored record needs no translation for this version. */
   isCurrent(value: Buffer): boolean;
-  /** The records as this version sees them, in the same order. Rejects when one cannot be shown. */
+  /** The records in this version, in the same order. Rejects if one cannot be converted. */
   seen(records: readonly StoredRecord[]): Eventually<readonly StoredRecord[]>;
-  /** What is put into the store for a value of this version. */
+  /** The stored form of a value of this version. */
   stored(value: Buffer): Eventually<Buffer>;
 }
 
 export interface TranslatedStore extends Store {
-  /** What is read where a value was written: it has been translated, and is translated back. */
+  /** The value that is returned after a write: the written one, translated back. */
   shownAs(key: string, written: Buffer, revision: number): Eventually<Buffer>;
 }
 
 const recordsOf = ({record, previous}: Change): readonly StoredRecord[] => [record, previous].filter(one => one !== undefined);
 
-/** A change with other records, which begin with its own. */
+/** A change with its records replaced, the current one first. */
 const withRecords = (change: Change, records: readonly StoredRecord[]): Change => ({
   ...change,
   ...(change.record ? {record: records[0]!} : {}),
   ...(change.previous ? {previous: records[change.record ? 1 : 0]!} : {}),
 });
 
-/** A store through the eyes of one version: everything that is read is translated, everything that is written translated back. Watches end when `signal` aborts. */
+/** A view of a store in one version: values are translated on reads and translated back on writes. Watches end when `signal` aborts. */
 export const translatedStore = (store: Store, translation: Translation, signal: AbortSignal): TranslatedStore => {
   const seen = (records: readonly StoredRecord[]): Eventually<readonly StoredRecord[]> => {
     if (records.every(({value}) => translation.isCurrent(value))) return records;
@@ -43,14 +43,14 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
   };
   const changes = new WeakMap<Change, Eventually<Change>>();
   const alone = (change: Change): Eventually<Change> => andThen(seen(recordsOf(change)), records => withRecords(change, records));
-  /** Each change is translated once, whoever hears of it; those that come together are translated together. */
+  /** Each change is translated once for all watchers; those that come together are translated together. */
   const translated = (batch: readonly Change[]): readonly Eventually<Change>[] => {
     const fresh = batch.filter(change => !changes.has(change));
     if (fresh.length === 1) changes.set(fresh[0]!, alone(fresh[0]!));
     else if (fresh.length > 1) {
       const together = seen(fresh.flatMap(recordsOf));
       let at = 0;
-      // Where one fails the others may not.
+      // If the batch fails, each change is translated separately.
       let turn: Promise<unknown> = Promise.resolve();
       for (const change of fresh) {
         const from = at;
@@ -66,7 +66,7 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
     revision: () => store.revision(),
     get: (key, options) => andThen(store.get(key, options), record => record && andThen(seen([record]), ([one]) => one)),
     range: ({filter, ...query}) => {
-      // What lies in the store in another version is judged once it is translated.
+      // Filters apply after the translation of records stored in another version.
       const early = filter && {
         known: (key: string, revision: number) => filter.known(key, revision),
         passes: (record: StoredRecord) => !translation.isCurrent(record.value) || filter.passes(record),
@@ -92,14 +92,14 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
   };
 };
 
-/** Tells a watcher of changes once they are translated. While one waits for its translation, whatever comes after it waits too. */
+/** Delivers translated changes to a watcher. While one is being translated, later ones wait. */
 class TranslatedWatch implements Disposable {
   readonly #watcher: Watcher;
   readonly #translated: (batch: readonly Change[]) => readonly Eventually<Change>[];
   readonly #following: Disposable;
   readonly #signal: AbortSignal;
   readonly #retire = (): void => this.#inTurn(() => this.#close());
-  /** Set while something waits. */
+  /** Set while a change is waiting. */
   #waiting: Promise<void> | undefined;
   #over = false;
 
@@ -136,7 +136,7 @@ class TranslatedWatch implements Disposable {
     return translated.some(change => change instanceof Promise) ? this.#deliverLater(translated) : this.#watcher.changes(translated as readonly Change[]);
   }
 
-  /** Tells what comes before the first change that could not be translated, and rejects with why. */
+  /** Delivers the changes before the first one whose translation failed, and rejects with its error. */
   async #deliverLater(translated: readonly Eventually<Change>[]): Promise<void> {
     const changes: Change[] = [];
     for (const change of translated) if (change instanceof Promise) change.catch(() => undefined);

@@ -20,14 +20,14 @@ export interface WebhookConversionParts {
   readonly metrics: ConversionMetrics;
 }
 
-/** How long a webhook has for one call. */
+/** The time limit of one call. */
 const timeoutMs = 30_000;
-/** So many objects are sent at once: as many as clients' pages have. */
+/** The number of objects per call: the size of a page that clients request. */
 const mostObjects = 500;
-/** The longest answer to one call, in bytes: the largest objects would fill it, but that many of them are nowhere. */
+/** The size limit of a response in bytes; objects of the largest size would exceed it, but do not occur in such numbers. */
 const longestAnswer = 256 * 1024 * 1024;
 
-/** A failure, and whose fault it is. */
+/** An error with its cause. */
 class Fault extends Error {
   readonly fault: ConversionFault;
 
@@ -41,12 +41,12 @@ const versionOf = (apiVersion = ''): string => apiVersion.slice(apiVersion.index
 
 const locationOf = ({spec}: Definition): WebhookLocation => {
   const {url, service, caBundle} = spec.conversion?.webhook?.clientConfig ?? {};
-  // Nothing but white space stands for nothing.
+  // White space alone counts as empty.
   const isBlank = caBundle !== undefined && Buffer.from(caBundle, 'base64').toString().trim() === '';
   return {url, service, caBundle: isBlank ? undefined : caBundle};
 };
 
-/** The way between versions that the webhook of a definition knows. Objects that are in the version already are not sent. */
+/** The conversion by the webhook of a definition. Objects that already have the version are not sent. */
 export const webhookConversion = (definition: Definition, {naming, clock, random, caller, metrics}: WebhookConversionParts): Conversion => {
   const location = locationOf(definition);
   const accepted = definition.spec.conversion?.webhook?.conversionReviewVersions ?? [];
@@ -67,7 +67,7 @@ export const webhookConversion = (definition: Definition, {naming, clock, random
     }
   };
 
-  /** Converts objects of which none is in the version yet, by one call. */
+  /** Converts objects that do not have the version yet, by one call. */
   const convertPart = async (originals: readonly KubeObject[], apiVersion: string): Promise<readonly KubeObject[]> => {
     const startedAt = clock.monotonic();
     const [first] = originals;
@@ -105,7 +105,7 @@ const withoutRevision = ({metadata = {}, ...object}: KubeObject): KubeObject => 
   return {...object, metadata: rest};
 };
 
-/** Takes what a webhook made of an object. Throws what is wrong with it. */
+/** Accepts a converted object from a webhook. Throws an error that describes what is wrong with it. */
 const accept = (original: KubeObject, value: unknown, apiVersion: string, {index, isAlone}: {readonly index: number; readonly isAlone: boolean}): KubeObject => {
   const invalid = (what: string, why: string, cause?: unknown) => new Fault('invalid_converted_object', `returned invalid ${what}: ${why}`, cause);
   const object = isAlone ? `object at index ${index}` : `converted object at index ${index}`;
@@ -128,7 +128,7 @@ const accept = (original: KubeObject, value: unknown, apiVersion: string, {index
   return converted;
 };
 
-/** Why a value is no object of any kind. */
+/** Why a value is not an object of any kind. */
 const formProblem = (value: unknown): string | undefined => {
   if (value === null) return 'unexpected end of JSON input';
   if (!isPlainObject(value)) return `couldn't get version/kind; json parse error: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type struct`;

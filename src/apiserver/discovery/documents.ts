@@ -4,7 +4,7 @@ import type {RemoteVersion} from '#src/apiserver/aggregation/remote-discovery.js
 import type {ListedGroup} from './listing.js';
 import type {DiscoveredAddress, DiscoveredGroup, DiscoveredResource, DiscoveredVersion} from './resources.js';
 
-/** The documents of discovery (the API reference, API discovery), each made when asked for. */
+/** The documents of discovery (the API reference, API discovery), each made on request. */
 
 export const apiVersions = (serverAddress: string): unknown => ({
   kind: 'APIVersions',
@@ -25,7 +25,7 @@ export const apiGroupList = (groups: readonly ListedGroup[]): unknown => ({
 
 export const apiGroup = (group: ListedGroup): unknown => ({kind: 'APIGroup', apiVersion: 'v1', ...groupBody(group)});
 
-/** Group and version of a kind, only where they differ from the document's own. */
+/** Group and version of a kind, if they differ from the document's. */
 const foreign = (naming: Naming, {kind}: DiscoveredAddress, group: string, version: string): {group?: string; version?: string} =>
   naming.group(kind.group) === group && kind.version === version ? {} : {group: naming.group(kind.group), version: kind.version};
 
@@ -61,7 +61,7 @@ export const apiResourceList = (naming: Naming, {group}: DiscoveredGroup, {versi
   return {kind: 'APIResourceList', ...(wire ? {apiVersion: 'v1'} : {}), groupVersion: naming.apiVersion(group, version), resources: lines};
 };
 
-/** Whose group and version what is answered has: of built-in kinds only another's are told. */
+/** The kind of a response: for built-in kinds, group and version only if they differ. */
 const responseKind = (naming: Naming, address: DiscoveredAddress, {group, version, custom}: {readonly group: string; readonly version: string; readonly custom: boolean}) => ({
   group: custom ? group : '',
   version: custom ? version : '',
@@ -88,7 +88,10 @@ const aggregatedResource = (naming: Naming, resource: DiscoveredResource, group:
     : {}),
 });
 
-/** All groups in one document (KEP-3352), under the apiVersion it was asked for by. `core` tells whether the list is `/api`'s or `/apis`'; `behind` what others say that they serve. */
+/**
+ * All groups in one document (KEP-3352), under the requested apiVersion. `core` selects the list of `/api` or `/apis`; `behind` returns the resources of
+ * aggregated servers.
+ */
 export const aggregated = (naming: Naming, groups: readonly ListedGroup[], behind: (registration: Registration) => RemoteVersion, shapeVersion: string, core: boolean): unknown => ({
   kind: 'APIGroupDiscoveryList',
   apiVersion: shapeVersion,

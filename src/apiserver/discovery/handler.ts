@@ -20,13 +20,13 @@ import {discoveredGroups, type DiscoveredGroup} from './resources.js';
 const rootShapes: ReadonlySet<Shape> = new Set(['object', 'APIGroupDiscoveryList']);
 const plainShapes: ReadonlySet<Shape> = new Set(['object']);
 
-/** What is known of the servers behind this one. */
+/** The discovery data of the aggregated servers. */
 export interface Behind {
   readonly registrations: Registrations;
   readonly discovery: Pick<RemoteDiscovery, 'get' | 'onChange'>;
 }
 
-/** Answers for discovery. Documents are made once, and again when what is served has changed. */
+/** Serves discovery. Documents are cached until the served resources change. */
 export class Discovery {
   readonly #registry: Registry;
   readonly #serverAddress: string;
@@ -51,17 +51,17 @@ export class Discovery {
     behind?.discovery.onChange(changed);
   }
 
-  /** What this server serves itself. */
+  /** The groups that this server serves itself. */
   get groups(): readonly DiscoveredGroup[] {
     return (this.#groups ??= discoveredGroups(this.#registry));
   }
 
-  /** What is served here and behind. */
+  /** The groups of this server and of the aggregated ones. */
   get listed(): readonly ListedGroup[] {
     return (this.#listed ??= listing(this.#registry.settings.naming, this.groups, this.#behind?.registrations));
   }
 
-  /** Where groups and their versions are told of. */
+  /** The paths of groups and their versions. */
   get paths(): readonly string[] {
     return this.listed.flatMap(({name, versions}) => {
       const root = name === '' ? '/api' : `/apis/${name}`;
@@ -69,7 +69,7 @@ export class Discovery {
     });
   }
 
-  /** The handler of a discovery path, if it is one that exists. The lists of groups care for no method, those of what a version serves do. */
+  /** Returns the handler of a discovery path, if it exists. The lists of groups accept any method, those of resources only GET. */
   handler(path: string, method: string): Handler | undefined {
     const {naming} = this.#registry.settings;
     const parts = path.replace(/\/$/, '').split('/').slice(1);
@@ -124,8 +124,8 @@ const onlyRead = (method: string, handler: Handler): Handler =>
 const bytesOf = (body: ResponseBody): Buffer => (body.kind === 'object' ? body.bytes() : Buffer.alloc(0));
 
 /**
- * Every document of discovery has a binary form. Throws 406 where nothing fits, and 415 where a body is told of that no document takes; the list of groups, which is
- * no address like the others, cares for neither media types that stand for several nor bodies.
+ * Negotiates the form of a discovery document; all have a binary one. Throws 406 if nothing matches, and 415 for a body of an unsupported media type; the
+ * list of groups, as upstream, accepts neither wildcards nor checks bodies.
  */
 const acceptedHere = (context: RequestContext, kind: string, shapes: ReadonlySet<Shape>, naming: Naming): Accepted => {
   const media = ['application/json', 'application/yaml', naming.protobufMediaType];

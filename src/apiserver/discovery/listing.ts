@@ -10,7 +10,7 @@ export interface ListedVersion {
   readonly served: {readonly here: DiscoveredVersion} | {readonly behind: Registration};
 }
 
-/** A group as clients are told of it, by its name on the wire. */
+/** A group in discovery, by its name on the wire. */
 export interface ListedGroup {
   readonly name: string;
   /** Best first. */
@@ -21,14 +21,14 @@ interface Placed extends ListedVersion {
   readonly priority: Priority;
 }
 
-/** Those who register stand before all that they register. */
+/** The group of registrations itself comes before all others. */
 const foremost: Priority = {group: 20_001, version: 0};
 
 const bestOf = (versions: readonly Placed[]): number => Math.max(...versions.map(({priority}) => priority.group));
 
 const placeOfBuiltIn = ({group}: DiscoveredGroup, version: string): Priority => (group === registrationGroup ? foremost : (builtInPriority(group, version) ?? customPriority));
 
-/** Of two groups the one with the higher priority, of two versions the one with the higher priority, and else the newer. */
+/** Groups and versions are ordered by priority; of equal versions the newer comes first. */
 const sorted = (groups: ReadonlyMap<string, readonly Placed[]>): ListedGroup[] =>
   [...groups]
     .sort(([a, of], [b, ofOther]) => bestOf(ofOther) - bestOf(of) || (a < b ? -1 : 1))
@@ -37,7 +37,7 @@ const sorted = (groups: ReadonlyMap<string, readonly Placed[]>): ListedGroup[] =
       versions: versions.toSorted((a, b) => b.priority.version - a.priority.version || compareVersions(a.version, b.version)),
     }));
 
-/** Every group with its versions, in the order clients are told of them: what is served here, and what registrations say that others serve. */
+/** Every group with its versions, in the order of discovery: those served here, and those of registrations. */
 export const listing = (naming: Naming, here: readonly DiscoveredGroup[], registrations: Registrations | undefined): ListedGroup[] => {
   const groups = new Map<string, Placed[]>();
   for (const group of here) {
@@ -51,7 +51,7 @@ export const listing = (naming: Naming, here: readonly DiscoveredGroup[], regist
   }
   for (const registration of registrations?.remote ?? []) {
     const {group, version} = registration;
-    if (group === '') continue; // The core group is told of by its own document.
+    if (group === '') continue; // The core group has its own document.
     const others = (groups.get(group) ?? []).filter(other => other.version !== version);
     groups.set(group, [...others, {version, served: {behind: registration}, priority: priorityOf(registration)}]);
   }

@@ -7,7 +7,7 @@ import {builtInPriority, customPriority, registrationGroup} from '#src/resources
 import type {ConnectSubresource} from '#src/resources/definition.js';
 import type {DescribedConnect, DescribedSchema} from '#src/schema/openapi/description.js';
 
-/** One address of a resource as discovery tells of it. */
+/** A resource or subresource in discovery. */
 export interface DiscoveredAddress {
   readonly name: string;
   readonly kind: Kind;
@@ -15,7 +15,7 @@ export interface DiscoveredAddress {
   readonly connect?: DescribedConnect;
 }
 
-/** A resource with its subresources, as every document that describes the API reads it. */
+/** A resource with its subresources, as used by all documents that describe the API. */
 export interface DiscoveredResource extends DiscoveredAddress {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
@@ -26,7 +26,7 @@ export interface DiscoveredResource extends DiscoveredAddress {
   readonly schema?: (() => DescribedSchema) | undefined;
 }
 
-/** One version of a group with what it serves, sorted by name. */
+/** One version of a group with its resources, sorted by name. */
 export interface DiscoveredVersion {
   readonly version: string;
   readonly resources: readonly DiscoveredResource[];
@@ -41,13 +41,13 @@ export interface DiscoveredGroup {
 const storedVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const endpointVerbs = ['get', 'patch', 'update'];
 
-/** Tells clients when the stored version of a resource changes: 8 bytes of SHA-256 over group, version and kind. */
+/** The storage version hash, by which clients detect a change of the storage version: 8 bytes of SHA-256 over group, version and kind. */
 const storageHash = (naming: Naming, {group, version, kind}: Kind): string =>
   createHash('sha256').update(`${naming.group(group)}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');
 
 const wireTypes = {string: 'string', strings: 'string', integer: 'integer', ports: 'integer', boolean: 'boolean'} as const;
 
-/** What documents tell of a passage: times have no place in them. */
+/** The description of a connect subresource in documents, without its timeouts. */
 const describedConnect = ({mode, options}: ConnectSubresource): DescribedConnect => ({
   mode,
   options: options.fields.flatMap(({name, type, description}) => (type === 'time' ? [] : [{name, type: wireTypes[type], description}])),
@@ -68,14 +68,14 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
     shortNames: definition.shortNames ?? [],
     categories: definition.categories ?? [],
     storageVersionHash: hidesHash ? undefined : storageHash(settings.naming, settings.storedKind(definition)),
-    // Kinds that are defined while the server runs have theirs told in the order of their definition.
+    // The columns of custom resources keep the order of their definition.
     subresources: definition.custom ? endpoints : [...endpoints, ...actions, ...connects].sort(byName),
     deleteAnswers: definition.deleteAnswers === 'object' ? 'object' : 'status',
     schema: definition.described,
   };
 };
 
-/** Where a group stands that clients are told of; it decides which group a bare resource name means. */
+/** The position of a group in discovery, which determines the group of a resource name without one. */
 const placeOf = (group: GroupToken, versions: Iterable<string>): number => {
   if (group === '' || group === registrationGroup) return Infinity;
   return Math.max(...[...versions].map(version => (builtInPriority(group, version) ?? customPriority).group));

@@ -18,7 +18,7 @@ import {writeQuery} from '#src/apiserver/registry/options.js';
 import {encoded} from './encode.js';
 import {acceptedShape, isPretty, writeContext, type ResourceServices} from './resource.js';
 
-/** Runs what a POST does instead of storing its body, and answers with what came of it. */
+/** Runs the action of a POST that does not store its body, and responds with its result. */
 export const runAction = async (services: ResourceServices, served: ServedResource, context: ResourceContext, action: Action): Promise<ApiResponse> => {
   const {resource} = served;
   const {definition} = resource;
@@ -73,7 +73,7 @@ export const runAction = async (services: ResourceServices, served: ServedResour
     warn: (text: string) => void context.warnings.add(text),
   };
   const errors = collectErrors(action.validate?.(object, actionContext) ?? []);
-  // A review that is refused goes by no kind and no name.
+  // A refused review is reported without kind and name.
   const [kindName, refused] = definition.review ? ['', ''] : [action.kind.kind, object.metadata?.name ?? ''];
   if (errors.length > 0) throw invalidObject({group: naming.group(action.kind.group), kind: kindName}, refused, errors);
   await runPhase(resource.settings.writes.admission, 'validate', attributes);
@@ -82,6 +82,6 @@ export const runAction = async (services: ResourceServices, served: ServedResour
   return {status: 201, headers: {}, body: encoded(accepted, () => shaped(accepted, answer), isPretty(context))};
 };
 
-/** What came of it in the shape that was asked for; a Status has one shape. */
+/** The result in the requested shape; a Status has one shape. */
 const shaped = ({shape, shapeVersion}: Accepted, outcome: KubeObject): unknown =>
   shape === 'PartialObjectMetadata' && outcome.kind !== 'Status' ? partialMetadata(shapeVersion, outcome) : outcome;

@@ -1,17 +1,17 @@
 import type {BackendTls} from '#src/transport/relay/backends.js';
 
-/** How agents of nodes and this server prove themselves to each other. */
+/** The credentials of this server towards node agents, and its trust in theirs. */
 export interface AgentTrust {
   readonly verified: BackendTls;
-  /** For callers who do not care who answers them. */
+  /** Without verification, for callers that allow it. */
   readonly unverified: BackendTls;
 }
 
-/** What there is to know about reaching agents. */
+/** The settings of connections to node agents. */
 export interface AgentAccess {
-  /** Types of addresses by which agents of nodes are reached, best first. */
+  /** The preferred types of node addresses, best first. */
   readonly addresses: readonly string[];
   readonly trust: {readonly current: AgentTrust};
-  /** How long it may take to reach one. */
+  /** The time limit of a connection's setup. */
   readonly timeoutMs: number;
 }

@@ -24,19 +24,19 @@ import {cborApplyMediaType} from '#src/schema/cbor/media-types.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import {checkView, withView} from './view-change.js';
 
-/** An intent that is of the kind asked for. */
+/** An apply patch of the expected kind. */
 interface Intent {
   readonly value: PlainObject;
-  /** Namespace, name and kind, as messages name them. */
+  /** Namespace, name and kind for messages. */
   readonly label: string;
 }
 
-/** An address's rules for who writes there. */
+/** The endpoint's definition of writable fields. */
 const endpointOf = ({definition}: Resource, subresource: string): Endpoint<KubeObject> => (subresource ? own(definition.subresources, subresource)! : definition.main);
 
 /**
- * Reads an intent into what it does to an object, or to none. Throws 400 for what cannot be read or is of another kind, 500 in the original's
- * way for what does not fit the kind's schema.
+ * Reads an apply patch and returns its effect on an object, or on none. Throws 400 if it is malformed or of another kind, and 500, as upstream,
+ * if it does not match the kind's schema.
  */
 export const applyIntentOf = async (served: ServedResource, context: ResourceContext, write: WriteContext, query: WriteQuery): Promise<Transform> => {
   const {resource, kind, version} = served;
@@ -61,8 +61,8 @@ export const applyIntentOf = async (served: ServedResource, context: ResourceCon
 };
 
 /**
- * Reads an intent for what a subresource shows instead of the object. Who applies it owns, through the subresource, what the view sets in the
- * object itself.
+ * Reads an apply patch of the kind that a subresource shows instead of the object. The field manager then owns, through the subresource, the fields that the
+ * view sets in the object itself.
  */
 export const applyViewOf = async (view: View<KubeObject>, {resource}: ServedResource, context: ResourceContext, write: WriteContext, query: WriteQuery): Promise<Transform> => {
   const {naming, schemas} = resource.settings;
@@ -88,7 +88,7 @@ export const applyViewOf = async (view: View<KubeObject>, {resource}: ServedReso
   };
 };
 
-/** Tells of conflicts in the version that a view shows: it knows the object's owners in no other. */
+/** Reports conflicts in the version of the view, the only one in which the object's field owners are known. */
 const throughView = <T>(apiVersion: string, apply: () => T): T => {
   try {
     return apply();
@@ -98,7 +98,7 @@ const throughView = <T>(apiVersion: string, apply: () => T): T => {
   }
 };
 
-/** Reads an intent of a kind and holds it against its schema. */
+/** Reads an apply patch of a kind and checks it by the schema. */
 const intentOf = async (kind: Kind, {settings}: Resource, context: ResourceContext): Promise<Intent & {readonly body: ParsedBody}> => {
   const body = await readIntent(context, settings);
   const apiVersion = settings.naming.apiVersion(kind.group, kind.version);
@@ -121,7 +121,7 @@ const readIntent = async ({request}: ResourceContext, settings: Resource['settin
   }
 };
 
-/** An intent is read in two steps, of which the original tells the one that fails. */
+/** A patch is read in two steps; upstream reports which one failed. */
 const intentProblem = (error: DecodeError): string => {
   if (error instanceof NoObject) return `error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${error.given} into Go value of type map[string]interface {}`;
   return error.message.startsWith('yaml: ') ? `error converting YAML to JSON: ${error.message}` : error.message;
@@ -145,7 +145,7 @@ const labelOf = ({metadata}: PlainObject, apiVersion: string, kind: string): str
   return `${namespace}/${name}; ${groupVersion(apiVersion)}, Kind=${kind}`;
 };
 
-/** Keys that are there twice are refused or warned of, but only once everything else is right. */
+/** Duplicate keys are refused or warned about, but only after all other checks. */
 const reportDoubles = ({problems}: ParsedBody, {fieldValidation}: WriteQuery, {warnings}: ResourceContext): void => {
   if (fieldValidation === 'Ignore' || problems.length === 0) return;
   if (fieldValidation === 'Strict') throw badRequest(`error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n${problems.map(({text}) => `  ${text}`).join('\n')}`);

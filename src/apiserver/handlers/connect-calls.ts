@@ -9,25 +9,25 @@ import {relayUpgrade} from '#src/transport/relay/upgrade.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import type {ResourceServices} from './resource.js';
 
-/** Characters of a path that are written as they are. */
+/** Characters of a path that are not escaped. */
 const unescaped = /%(?:24|26|2B|2C|2F|3A|3B|3D|40)/g;
 
-/** A path as it is put into a request: percent-encoded. */
+/** A path, percent-encoded for use in a request. */
 export const escapedPath = (path: string): string =>
   encodeURIComponent(path)
     .replaceAll(unescaped, code => decodeURIComponent(code))
     .replaceAll(/[!'()*]/g, character => `%${character.codePointAt(0)!.toString(16).toUpperCase()}`);
 
-/** Headers by which browsers are allowed things: only this server's own count. */
+/** CORS headers of the backend are removed: only this server's own apply. */
 const removed = ['Credentials', 'Headers', 'Methods', 'Origin'].map(part => `Access-Control-Allow-${part}`);
 
-/** Where a call leads: `before` is the path that stands for `/` there. */
+/** The destination of a call: `before` is the path that is mapped to `/`. */
 export interface CallPath {
   readonly before: string;
   readonly path: string;
 }
 
-/** Passes a call on to whoever is there, and what he says back, with links that lead through here again. */
+/** Relays a call to a backend and its response, with links rewritten so that they go through this server. */
 export const connectCall = async ({backends}: ResourceServices, to: Backend, {before, path}: CallPath, {request}: ResourceContext): Promise<ApiResponse> => {
   const query = request.url.indexOf('?');
   const relayed = {request, to, path: (path === '' ? '/' : escapedPath(path)) + (query < 0 ? '' : request.url.slice(query))};

@@ -1,7 +1,7 @@
 import type {Naming} from '#src/api/naming.js';
 import type {Counter, Meter} from '#src/base/meter.js';
 
-/** The figures of what is led through to nodes, by the names monitoring knows them by. */
+/** The metrics of connections to nodes, with upstream's names. */
 export class ConnectMetrics {
   readonly #translated: Counter;
   readonly #tunnelled: Counter;
@@ -30,7 +30,7 @@ export class ConnectMetrics {
     });
   }
 
-  /** A command of which a client over WebSocket and an agent over SPDY talked. */
+  /** Records a remote command translated between a WebSocket client and a SPDY agent. */
   translated(code: number): void {
     this.#translated.add({code: String(code)});
   }
@@ -39,7 +39,7 @@ export class ConnectMetrics {
     this.#tunnelled.add({code: String(code)});
   }
 
-  /** A log is asked for, whoever has it or only where it is sure who. */
+  /** Records a request for a log, with or without verification of the agent's certificate. */
   logRequested(believing: boolean): void {
     this.#backends.add({usage: believing ? 'skip_tls_allowed' : 'enforce_tls'});
   }

@@ -38,6 +38,6 @@ const read: Readonly<Record<ConnectOption['type'], (values: readonly string[]) =
   ports: values => values.flatMap(value => value.split(',')).map(port),
 };
 
-/** The options of a call by its query. Throws 400 for a value that is not of its option's type. */
+/** Parses the options of a call from its query. Throws 400 for a value of the wrong type. */
 export const connectOptions = ({options}: ConnectSubresource, query: URLSearchParams): ConnectOptions =>
   Object.fromEntries(options.fields.filter(({name}) => query.has(name)).map(({name, type}) => [name, read[type](query.getAll(name))]));

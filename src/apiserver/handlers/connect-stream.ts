@@ -10,20 +10,20 @@ import {relayUpgrade} from '#src/transport/relay/upgrade.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import type {ResourceServices} from './resource.js';
 
-/** A way to an agent that begins with its consent to speak another protocol. */
+/** A connection to an agent that is upgraded to another protocol. */
 export interface StreamConnection {
   readonly connect: ConnectSubresource;
   readonly options: ConnectOptions;
   readonly to: Backend;
-  /** Path and query there. */
+  /** The path and query at the agent. */
   readonly path: string;
 }
 
 const has = ({options: {fields}}: ConnectSubresource, option: string): boolean => fields.some(({name}) => name === option);
 
 /**
- * Connects a caller with an agent. Bytes go through as they are, but for two wishes of callers over WebSocket that are met here, so that agents need to speak SPDY alone: streams of a
- * command with their ends (version 5), and SPDY put through the WebSocket for ports.
+ * Connects a client with an agent. Bytes are relayed unchanged, with two exceptions for WebSocket clients, so that agents need only support SPDY: streams of
+ * a command with half-close (version 5), and SPDY tunneled through the WebSocket for port-forward.
  */
 export const connectStream = async ({backends, registry, connectMetrics: metrics}: ResourceServices, {connect, options, to, path}: StreamConnection, {request}: ResourceContext): Promise<ApiResponse> => {
   if (!request.upgradable || request.headers['upgrade'] === undefined) throw badRequest('Upgrade request required');

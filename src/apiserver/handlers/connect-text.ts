@@ -8,13 +8,13 @@ import {textOverWebSocket, wantsWebSocket} from '#src/serving/websocket-text.js'
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import type {ResourceServices} from './resource.js';
 
-/** What is read of a refusal, in bytes. */
+/** The number of bytes read of a refusal. */
 const longestRefusal = 50_000;
 
-/** The caller's wish in a request of this server's own: nothing of what he sent is the agent's to see. */
+/** A request of this server's own with the client's options; no header of the client is sent to the agent. */
 const ownRequest = ({request: {signal, remoteAddress, caller}}: ResourceContext): ApiRequest => ({method: 'GET', url: '/', headers: {}, caller, remoteAddress, signal});
 
-/** Gives the caller a text that someone else writes, as it is written. */
+/** Relays a text from an agent to the client while it is being written. */
 export const connectText = async ({backends, connectMetrics: metrics}: ResourceServices, to: Backend, path: string, context: ResourceContext): Promise<ApiResponse> => {
   const requestText = `Get ${JSON.stringify(`${to.scheme}://${authority(to)}${path}`)}`;
   metrics.logRequested(context.info.query.has('insecureSkipTLSVerifyBackend') && to.tls?.insecure === true);

@@ -15,7 +15,7 @@ import type {AgentAccess} from './agent-trust.js';
 import {connectOptions} from './connect-options.js';
 import {writeContext, type ResourceServices} from './resource.js';
 
-/** Follows a passage: refuses what is refused before, finds who is to answer, and connects the two. Where there is nobody to ask yet there is no content. */
+/** Handles a connect subresource: validates, finds the backend, and connects it with the client. Responds without content if there is no backend yet. */
 export const connect = async (connectSubresource: ConnectSubresource, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {registry, reader, network, agents} = services;
   const {gate, random} = registry.settings;
@@ -38,7 +38,7 @@ export const connect = async (connectSubresource: ConnectSubresource, services: 
   });
   if (!destination) return {status: 204, headers: {}, body: {kind: 'empty'}};
   const to = backendOf(destination, options, agents);
-  // What is behind the ways is loaded with the first that is taken.
+  // The code of each mode is loaded on first use.
   if (connectSubresource.mode === 'text') return (await import('./connect-text.js')).connectText(services, to, destination.path, context);
   if (connectSubresource.mode === 'stream') return (await import('./connect-stream.js')).connectStream(services, {connect: connectSubresource, options, to, path: destination.path}, context);
   const upgrades = context.request.upgradable && header(context.request, 'upgrade') !== undefined;
@@ -46,7 +46,7 @@ export const connect = async (connectSubresource: ConnectSubresource, services: 
   return (await import('./connect-calls.js')).connectCall(services, to, {before, path}, context);
 };
 
-/** Who listens at the other end. Only agents are held to a certificate: of pods none is known. */
+/** The backend of a connection. Only agents are verified by certificate: pods have no known one. */
 const backendOf = ({scheme, host, addresses, port, agent}: ConnectDestination, options: ConnectOptions, {trust: {current}, timeoutMs}: AgentAccess): Backend => {
   if (!agent) return {scheme, host, addresses, port, ...(scheme === 'https' ? {tls: anybody} : {})};
   return {scheme, host, addresses, port, tls: options['insecureSkipTLSVerifyBackend'] === true ? current.unverified : current.verified, connectTimeoutMs: timeoutMs};
@@ -54,7 +54,7 @@ const backendOf = ({scheme, host, addresses, port, agent}: ConnectDestination, o
 
 const anybody: BackendTls = {insecure: true};
 
-/** The address of a call as far as it leads to here, and the path behind it, tidied: `..` leads no further up than to its top. */
+/** The part of a call's path that addresses this server, and the rest, normalized: `..` cannot leave the rest. */
 const pathBeyond = ({info, target: {resource, name}}: ResourceContext): {readonly before: string; readonly path: string} => {
   const address = `/${resource}/${name}/proxy`;
   const end = info.path.indexOf(address) + address.length;
@@ -62,7 +62,7 @@ const pathBeyond = ({info, target: {resource, name}}: ResourceContext): {readonl
   return {before: info.path.slice(0, end), path: beyond === '' ? '' : posix.normalize(beyond)};
 };
 
-/** What is behind a call has relative links, which need the slash. */
+/** Relative links behind a call need the trailing slash. */
 const slashed = ({request: {url}}: ResourceContext): ApiResponse => {
   const [path = '', ...query] = url.split('?');
   return {status: 301, headers: {Location: [`${path}/`, ...query].join('?')}, body: {kind: 'empty'}};
@@ -84,7 +84,7 @@ const admitted = async (connectSubresource: ConnectSubresource, options: Connect
   await runPhase(resource.settings.writes.admission, 'validate', attributes);
 };
 
-/** A stream begun by GET does as much as one begun by POST, so it takes the same right (KEP-4006). */
+/** A stream opened by GET requires the same permission as one opened by POST (KEP-4006). */
 const mayStream = async ({authorizer}: ResourceServices, {user, info, target: {group, resource, name}}: ResourceContext): Promise<void> => {
   if (info.verb === 'create') return;
   const {decision, reason = ''} = await authorizer.authorize({...attributesOf(user, info), verb: 'create'});

@@ -5,17 +5,17 @@ import type {PlainObject} from '#src/schema/decode/plain.js';
 import {yamlText} from '#src/schema/yaml-text.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 
-/** A body that is made when asked for: as bytes in the media type agreed on, or as the object itself. */
+/** A body that is encoded on demand: as bytes in the negotiated media type, or as the object itself. */
 export const encoded = (form: Pick<Accepted, 'media' | 'naming' | 'cbor' | 'contentType' | 'pretty'>, make: () => unknown, pretty: boolean): ResponseBody => {
   let made: unknown;
   const object = () => (made ??= make());
   return {kind: 'object', contentType: form.contentType, object, bytes: () => bytesOf(form, object(), pretty || form.pretty === true)};
 };
 
-/** What does not tell its version is of the core group: the oldest document of discovery. */
+/** Objects without apiVersion are encoded as core: the oldest document of discovery. */
 const unversioned = {apiVersion: 'v1', kind: ''};
 
-/** The encoding of an object in the media type agreed on. */
+/** Encodes an object in the negotiated media type. */
 export const bytesOf = ({media, naming, cbor}: Pick<Accepted, 'media' | 'naming' | 'cbor'>, object: unknown, pretty: boolean): Buffer => {
   switch (media) {
     case 'json':
@@ -23,7 +23,7 @@ export const bytesOf = ({media, naming, cbor}: Pick<Accepted, 'media' | 'naming'
     case 'yaml':
       return Buffer.from(yamlText(object));
     case 'binary':
-      // Nobody agrees on it before the codec is there.
+      // It is negotiated only after the codec was loaded.
       return loadedCodec()!.encodeObject(object as PlainObject, naming!, unversioned);
     case 'cbor':
       return cbor!.encode(object);

@@ -12,21 +12,21 @@ import type {Resource} from '#src/apiserver/registry/registry.js';
 import {bytesOf, encoded} from './encode.js';
 import {listText, type ListText} from './list-text.js';
 
-/** A list to be answered with. */
+/** A list to be sent. */
 export interface ShownList {
   readonly resource: Resource;
   readonly shown: Representation;
   readonly listed: Listed;
   readonly meta: ListMeta;
   readonly pretty: boolean;
-  /** Whether the list is taken as an object. */
+  /** Whether the client takes the list as an object. */
   readonly takesObjects: boolean;
 }
 
-/** The answer that carries a list: at once where it is small, else page by page. */
+/** The response for a list: at once if it is small, otherwise page by page. */
 export const listResponse = (list: ShownList): ApiResponse => ({status: 200, headers: {}, body: list.listed.isWhole && !parsesLong(list) ? wholeBody(list) : new ListPages(list)});
 
-/** Whether a record has to be parsed that would keep others waiting. */
+/** Whether a record has to be parsed that takes long. */
 const parsesLong = (list: ShownList): boolean => (list.takesObjects || !(isRaw(list) || itemTextOf(list))) && list.listed.first.some(({value}) => value.length >= longRecordBytes);
 
 const wholeBody = (list: ShownList): ApiResponse['body'] => {
@@ -42,10 +42,10 @@ const isRaw = ({shown, pretty}: ShownList): boolean => shown.raw && !pretty;
 
 const itemTextOf = ({shown, pretty}: ShownList): Representation['itemText'] => (pretty ? undefined : shown.itemText);
 
-/** How a list begins whose items are last in it. */
+/** The beginning of a list whose items come last. */
 const itemsOpen = ({shown, meta}: ShownList): string => JSON.stringify(shown.list([], meta)).slice(0, -2);
 
-/** A list of some of the objects, parsed in pieces where they are long. */
+/** A list of some of the objects; long ones are parsed in steps. */
 const partInPieces = async ({resource, shown, meta}: ShownList, records: readonly StoredRecord[]): Promise<unknown> => {
   const objects: Readonly<KubeObject>[] = [];
   for (const record of records) {
@@ -63,7 +63,7 @@ const rawClose = ']}\n';
 const rawOpen = ({resource: {definition}, shown: {listKind}, meta}: ShownList): string =>
   `{"kind":${JSON.stringify(listKind.kind)},"apiVersion":${JSON.stringify(listKind.apiVersion)},"metadata":${JSON.stringify(definition.custom ? {continue: '', ...meta} : meta)},"items":[`;
 
-/** A list as bytes: the stored items with their revisions put in, nothing parsed. */
+/** A list as bytes: the stored items with their resource versions inserted, without parsing. */
 const rawPart = ({resource: {definition}}: ShownList, records: readonly StoredRecord[], before: string, after: string): Buffer =>
   (definition.custom ? wholeListJson : listJson)(records, before, after);
 
@@ -110,18 +110,18 @@ class ListPages implements PagedBody {
 
 const itemsOf = (list: Record<string, unknown>): unknown[] => (list['rows'] ?? list['items']) as unknown[];
 
-/** What a reader is told whose list is no longer kept. */
+/** The error for a list whose revision was compacted. */
 const readable = (error: unknown): unknown => (error instanceof Compacted ? expired('The resourceVersion for the provided list is too old.') : error);
 
 const encodedList = ({shown: {accepted}, pretty}: ShownList, part: unknown): Buffer => bytesOf(accepted, part, pretty || accepted.pretty === true);
 
 const encodedPart = async (list: ShownList, records: readonly StoredRecord[]): Promise<Buffer> => encodedList(list, await partInPieces(list, records));
 
-/** How pages of a list are made in one form. */
+/** The encoding of pages in one form. */
 interface PageForm {
-  /** What comes before the first item; asked for once. */
+  /** The bytes before the first item; called once. */
   open(): Promise<Buffer | string>;
-  /** The items of some records, behind what comes before them. */
+  /** The items of some records, after the given beginning. */
   page(before: Buffer | string, records: readonly StoredRecord[]): Buffer | Promise<Buffer>;
   readonly separator: string;
   readonly close: Buffer | string;
@@ -146,7 +146,7 @@ const encodedForm = (list: ShownList, {needs, open, part, separator, close}: Lis
   close,
 });
 
-/** The pages of a list, each made of a piece of which nothing is kept then, and its end. */
+/** The pages of a list, each made of a chunk that is released afterwards, and its end. */
 class Pages {
   readonly #list: ShownList;
   readonly #form: PageForm;

@@ -3,19 +3,19 @@ import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import {WireWriter} from '#src/schema/protobuf/wire-writer.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 
-/** How the encoding of a list is put together from encodings of lists that hold a part of its items each. */
+/** Joins the encoding of a list from encodings of lists with parts of its items. */
 export interface ListText {
-  /** What comes before the first item. `total` is what `needs` asks for. */
+  /** The bytes before the first item. `total` is what `needs` specifies. */
   open(total: number): Buffer;
-  /** The items alone, out of the encoding of a list that holds just them. */
+  /** The items alone, from the encoding of a list of these items. */
   part(encoded: Buffer): Buffer;
   readonly separator: string;
   readonly close: Buffer;
-  /** Whether the beginning tells how long all parts are together, or how many items there are. */
+  /** Whether the beginning contains the length of all parts together, or the number of items. */
   readonly needs: 'length' | 'count' | undefined;
 }
 
-/** From the encoding of the list without any items. */
+/** From the encoding of an empty list. */
 export const listText = ({media, naming}: Pick<Accepted, 'media' | 'naming'>, empty: Buffer, pretty: boolean): ListText => {
   switch (media) {
     case 'json':
@@ -34,7 +34,7 @@ const between = (before: Buffer, after: string, separator: string): ListText => 
   return {open: () => before, part: encoded => encoded.subarray(before.length, encoded.length - close.length), separator, close, needs: undefined};
 };
 
-/** Keys are in order there: the items are in the middle. */
+/** YAML keys are sorted: the items are in the middle. */
 const yamlText = (empty: Buffer): ListText => {
   const text = empty.toString();
   const [line, key] = /^(items|rows): \[\]\n/m.exec(text) as unknown as [string, string];
@@ -42,10 +42,10 @@ const yamlText = (empty: Buffer): ListText => {
   return between(Buffer.from(`${before}${key}:\n`), after, '');
 };
 
-/** contentEncoding and contentType, which stay empty. */
+/** The length of contentEncoding and contentType, which stay empty. */
 const closeLength = 4;
 
-/** A list in its wrapping, which tells the list's length before it. The items are at the end of the list, one after the other. */
+/** Protobuf: a list in its envelope, which contains the list's length. The items are at the end of the list. */
 const binaryText = (empty: Buffer, naming: Naming): ListText => {
   const listOf = (encoded: Buffer) => loadedCodec()!.decodeEnvelope(encoded, naming).raw;
   const list = listOf(empty);
@@ -61,10 +61,10 @@ const binaryText = (empty: Buffer, naming: Naming): ListText => {
 
 const emptyArrays = ['items', 'rows'].map(name => Buffer.of(0x40 | name.length, ...Buffer.from(name), 0x80));
 const arrayType = 0x80;
-/** How many bytes the head of an array takes by what its first byte says. */
+/** The length of an array's head in bytes, by its first byte. */
 const headLengths: Readonly<Record<number, number>> = {24: 2, 25: 3, 26: 5};
 
-/** Keys are in order of their lengths there: the items are in the middle, behind their number. */
+/** CBOR keys are sorted by length: the items are in the middle, after their count. */
 const cborText = (empty: Buffer): ListText => {
   const name = emptyArrays.find(bytes => empty.includes(bytes))!;
   const start = empty.indexOf(name) + name.length - 1;

@@ -9,11 +9,11 @@ import {header, type Handler, type RequestContext} from '#src/apiserver/request/
 import type {Route} from '#src/apiserver/routes.js';
 
 const json = 'application/json';
-/** The binary form of the version 2 document: how it is asked for, with a character that media types must not have, and how it is named. */
+/** The binary form of the version 2 document: the media type that clients request, which contains a character that media types must not have, and the one in responses. */
 const messageAlias = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 const message = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
-/** The first form that the caller takes, of those offered; JSON to whoever does not say. */
+/** The first of the offered forms that the client accepts; JSON without an Accept header. */
 const accepted = (value: string | undefined, offered: readonly string[]): string => {
   if (!value) return json;
   for (const clause of value.split(',')) {
@@ -26,10 +26,10 @@ const accepted = (value: string | undefined, offered: readonly string[]): string
 
 const yearMs = 365 * 24 * 3600 * 1000;
 
-/** When documents were first asked for. */
+/** When each document was first requested. */
 const firstAsked = new WeakMap<PackedDocument, number>();
 
-/** Whether the caller has what he asks for, by the document's hash or, where he names none, by its date. */
+/** Whether the client's copy is current, by the document's hash or, without one, by its date. */
 const isCurrent = ({request}: RequestContext, etag: string, modifiedAt: number): boolean => {
   const known = header(request, 'if-none-match');
   return known === undefined ? Date.parse(header(request, 'if-modified-since') ?? '') >= modifiedAt : known === etag;
@@ -49,12 +49,12 @@ const answer = async (context: RequestContext, document: PackedDocument, clock: 
 
 export interface OpenApiRouteParts {
   documents(): Promise<MergedOpenApi>;
-  /** Passes a request on to who serves a registered version. */
+  /** Returns a handler that relays requests to the server of a registered version. */
   behind(registration: Registration): Handler;
   readonly clock: Clock;
 }
 
-/** The routes of the OpenAPI documents; nothing is made before somebody asks. */
+/** The routes of the OpenAPI documents, which are made on request. */
 export const openApiRoutes = ({documents, behind, clock}: OpenApiRouteParts): Route[] => {
   const handler =
     (respond: (context: RequestContext, all: MergedOpenApi, form: string) => Promise<ApiResponse>, offered: readonly string[] = []): Handler =>
@@ -64,7 +64,7 @@ export const openApiRoutes = ({documents, behind, clock}: OpenApiRouteParts): Ro
     };
   return [
     {path: '/openapi/v2', handler: handler((context, all, form) => versionTwo(context, all, form, clock), [message, messageAlias])},
-    // The index is there in one form, whatever the caller accepts.
+    // The index has one form, whatever the client accepts.
     {path: '/openapi/v3', handler: async context => answer(context, await (await documents()).index(), clock, {})},
     {path: '/openapi/v3/*', handler: handler((context, all) => oneDocument(context, all, behind, clock))},
   ];
@@ -73,7 +73,7 @@ export const openApiRoutes = ({documents, behind, clock}: OpenApiRouteParts): Ro
 const versionTwo = async (context: RequestContext, all: MergedOpenApi, form: string, clock: Clock): Promise<ApiResponse> =>
   form === json ? answer(context, await all.swagger(), clock, {}) : answer(context, await all.swaggerMessage(), clock, {}, message);
 
-/** A document under its hash may be kept for ever; under an old hash the caller is sent to the current one. */
+/** A document requested by its hash may be cached indefinitely; an outdated hash is redirected to the current one. */
 const oneDocument = async (context: RequestContext, all: MergedOpenApi, behind: OpenApiRouteParts['behind'], clock: Clock): Promise<ApiResponse> => {
   const name = context.info.path.slice('/openapi/v3/'.length);
   const found = all.document(name);

@@ -3,15 +3,15 @@ import {jsonWebKey, type TokenKey} from '#src/pki/keys/token.js';
 import {header} from '#src/apiserver/request/context.js';
 import type {Route} from '#src/apiserver/routes.js';
 
-/** Who issues the tokens of service accounts, as relying parties discover it. */
+/** The issuer of service account tokens, for discovery by relying parties. */
 export interface OpenIdProvider {
   readonly issuer: string;
-  /** Where the key set is; asked for with each request, since a server may learn its address late. */
+  /** The URL of the key set; called with each request, since a server may learn its address late. */
   keySetUri(): string;
   readonly keys: readonly TokenKey[];
 }
 
-/** Why an issuer cannot be discovered (OpenID Connect Discovery 1.0 §3); nothing for a good one. */
+/** Why an issuer cannot be discovered (OpenID Connect Discovery 1.0 §3); undefined for a valid one. */
 export const issuerObjection = (issuer: string): string | undefined => {
   if (!issuer) return 'empty issuer URL';
   const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
@@ -21,12 +21,12 @@ export const issuerObjection = (issuer: string): string | undefined => {
   return undefined;
 };
 
-/** Whether a caller takes a type, named or as whatever there is; its weights play no part. */
+/** Whether the Accept header includes a type, by name or by wildcard; weights are ignored. */
 const takes = (accept: string | undefined, type: string): boolean => !accept || accept.split(',').some(clause => ['*/*', type].includes(clause.split(';')[0]!.trim()));
 
 export const keySetPath = '/openid/v1/jwks';
 
-/** The discovery document and the key set of the issuer. They hold nothing secret and may be kept for an hour. */
+/** The discovery document and the key set of the issuer. They contain no secrets and may be cached for an hour. */
 export const openIdRoutes = ({issuer, keys, keySetUri}: OpenIdProvider): Route[] => {
   const document = () => ({
     issuer,

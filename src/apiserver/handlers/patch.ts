@@ -18,7 +18,7 @@ import type {ResourceContext} from '#src/apiserver/request/context.js';
 
 const types = new Map<string, PatchType | 'apply'>([...Object.entries(patchMediaTypes).map(([type, media]) => [media, type as PatchType] as const), [applyMediaType, 'apply']]);
 
-/** The type of the patch a request carries. Throws 415 for one the server does not know. */
+/** The type of a request's patch. Throws 415 for an unsupported one. */
 export const patchTypeOf = ({request}: ResourceContext, {resource: {definition, settings}}: ServedResource): PatchType | 'apply' => {
   const media = mediaTypeOf(request);
   if (settings.cbor && media === cborApplyMediaType) return 'apply';
@@ -28,7 +28,7 @@ export const patchTypeOf = ({request}: ResourceContext, {resource: {definition, 
   throw definition.custom ? unsupportedMediaType([patchMediaTypes.json, patchMediaTypes.merge, applyMediaType, ...(settings.cbor ? [cborApplyMediaType] : [])]) : unsupportedMedia();
 };
 
-/** Reads the patch of a request into what it does to an object. Throws 400 for what cannot be read. */
+/** Reads the patch of a request and returns its effect on an object. Throws 400 if it is malformed. */
 export const applyPatch = async (served: ServedResource, context: ResourceContext, type: PatchType, {fieldValidation}: WriteQuery): Promise<Transform> => {
   const {resource, kind, version} = served;
   const {definition} = resource;
@@ -58,7 +58,10 @@ export const applyPatch = async (served: ServedResource, context: ResourceContex
   };
 };
 
-/** Refuses what a patch made, with its text. How the fields of built-in kinds stand there is known to their binary form, which is loaded for that. */
+/**
+ * The error for a patch result that does not match the schema, with the patched text. For built-in kinds the order of fields comes from the protobuf codec,
+ * which is loaded for that.
+ */
 const refused = async (error: PatchMisfit, {apiVersion, kind, naming}: {apiVersion: string; kind: string | undefined; naming: Naming}): Promise<never> => {
   const {shown} = error;
   if ('text' in shown) throw undecodable(shown.text, error.message);
@@ -66,7 +69,7 @@ const refused = async (error: PatchMisfit, {apiVersion, kind, naming}: {apiVersi
   throw undecodable(patchedText(error.value, shown.opened, order), error.message);
 };
 
-/** A patch may change what an object says, not what it is. What a strategic one says of that does not count: it is put into an object of the kind. */
+/** A patch must not change the identity of an object. Kind and apiVersion in a strategic merge patch are ignored: its result is an object of the kind. */
 const keepIdentity = (object: KubeObject, live: Readonly<KubeObject>, patch: ParsedPatch, {resource, kind: served}: ServedResource): void => {
   const changed = (['kind', 'apiVersion'] as const).filter(field => object[field] && !sameJson(object[field], live[field]));
   if (changed.length === 0) return;

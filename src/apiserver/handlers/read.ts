@@ -14,13 +14,13 @@ import {watchObjects} from '#src/apiserver/watch/watch.js';
 import {listResponse} from './list-pages.js';
 import {isPretty, objectResponse, representationFor, type ResourceServices} from './resource.js';
 
-/** GET of one object, or of one of its subresources that show the whole object. */
+/** GET of one object, or of a subresource that shows the whole object. */
 export const get = (served: ServedResource, context: ResourceContext): ApiResponse | Promise<ApiResponse> => {
   const {resource} = served;
   const {namespace, name} = context.target;
   const shown = representationFor(context, served, 'item');
   const version = context.info.query.get('resourceVersion');
-  // What the original reads without a watch cache is refused by its store, which does not wait for a version.
+  // Without a watch cache upstream's store refuses the read, since it does not wait for a version.
   const isCached = resource.settings.isCached(resource.ref);
   const asked = isCached ? parseExactVersion(version) : parseResourceVersion(version);
   if (asked) return reached(resource, asked, {waits: isCached}).then(() => answer());
@@ -79,7 +79,7 @@ export const watch = (services: ResourceServices, served: ServedResource, contex
   return watchObjects(resource, request, services.watch);
 };
 
-/** The filter of a watch whose path names an object. Throws 400 when its selector asks for anything else. */
+/** The filter of a watch whose path names an object. Throws 400 when its selector selects another name. */
 const ofOne = (filter: Filter, {fields}: ListOptions, name: string): Filter => {
   if (!fields.empty && filter.name !== name) throw badRequest("fieldSelector metadata.name doesn't match requested name");
   return {

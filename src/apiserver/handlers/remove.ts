@@ -15,7 +15,7 @@ import {encoded} from './encode.js';
 import {listResponse} from './list-pages.js';
 import {acceptedShape, isPretty, objectResponse, representationFor, statusKind, writeContext} from './resource.js';
 
-/** Reads the options of a deletion from the body, or from the query when there is none, and judges them. */
+/** Reads the options of a deletion from the body, or from the query without a body, and validates them. */
 const deleteOptions = async ({resource}: ServedResource, context: ResourceContext): Promise<DeleteOptions> => {
   const {naming} = resource.settings;
   const options = (await readDeleteOptions(context.request, resource.settings)) ?? fromQuery(context.info.query);
@@ -68,7 +68,7 @@ const statusResponse = ({resource, kind}: ServedResource, context: ResourceConte
   return {status: code, headers: {}, body: encoded(acceptedShape(context, 'item', statusKind(settings)), () => status, isPretty(context))};
 };
 
-/** DELETE of a collection: each object on its own, those already gone passed over. */
+/** DELETE of a collection: each object separately; those already deleted are skipped. */
 export const removeCollection = async (served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {resource} = served;
   const {settings} = resource;
@@ -92,7 +92,7 @@ export const removeCollection = async (served: ServedResource, context: Resource
   if (resource.definition.deleteAnswers === 'statusAlways') {
     return {status: 200, headers: {}, body: encoded(acceptedShape(context, 'list', statusKind(settings)), () => success(), isPretty(context))};
   }
-  // What is gone is still kept as of the revision it was listed at.
+  // A deleted object is still returned as of the list's revision.
   return listResponse({resource, shown, listed: listed.isWhole ? {...listed, first} : listed, meta: {resourceVersion: String(listed.revision)}, pretty: isPretty(context), takesObjects: context.request.inProcess === true});
 };
 

@@ -26,7 +26,7 @@ import type {AgentAccess} from './agent-trust.js';
 import {encoded} from './encode.js';
 import type {ConnectMetrics} from './connect-metrics.js';
 
-/** What the handlers of resources share. */
+/** The services that the handlers of resources share. */
 export interface ResourceServices {
   readonly registry: Registry;
   readonly authorizer: Authorizer;
@@ -44,7 +44,7 @@ export interface ResourceServices {
   readonly largeRequests: LargeRequests | undefined;
 }
 
-/** What is asked for: one object, many, a stream of them, or what came of an action, which has no columns. */
+/** What is requested: one object, a list, a watch, or the result of an action, which has no columns. */
 type Wanted = 'item' | 'list' | 'watch' | 'outcome';
 
 const shapes: Readonly<Record<Wanted, ReadonlySet<Shape>>> = {
@@ -54,25 +54,25 @@ const shapes: Readonly<Record<Wanted, ReadonlySet<Shape>>> = {
   outcome: new Set(['object', 'PartialObjectMetadata']),
 };
 
-/** What kind of object a response carries, and in whose words. */
+/** The kind of a response's object, and its naming. */
 export interface ResponseKind {
   readonly naming: Naming;
   readonly apiVersion: string;
   readonly kind: string;
   readonly cbor: CborEncoding | undefined;
-  /** The original's package of the kind's own type; absent for kinds that are defined while the server runs. */
+  /** Upstream's package of the kind's type; absent for custom resources. */
   readonly package?: string | undefined;
 }
 
-/** In which words and forms a server tells objects. */
+/** The naming and codecs of a server's responses. */
 export type ResponseEncodings = Pick<ResponseKind, 'naming' | 'cbor'>;
 
 export const statusKind = ({naming, cbor}: ResponseEncodings): ResponseKind => ({naming, cbor, apiVersion: 'v1', kind: 'Status', package: 'v1'});
 
-/** The naming in whose words a kind has a binary form, where anyone has asked for such a form yet. */
+/** The naming in which a kind has a binary form, once the codec is loaded. */
 const binaryOf = ({naming, apiVersion, kind}: ResponseKind): Naming | undefined => (loadedCodec()?.hasBinaryForm(apiVersion, kind, naming) ? naming : undefined);
 
-/** How the answer shall look. Throws 406 when the caller accepts nothing the server has. */
+/** Negotiates the form of the response. Throws 406 when the client accepts none of the available ones. */
 export const acceptedShape = ({request}: RequestContext, wanted: Wanted, responseKind: ResponseKind): Accepted => {
   const stream = wanted === 'watch';
   const binary = binaryOf(responseKind);
@@ -89,11 +89,11 @@ export const acceptedShape = ({request}: RequestContext, wanted: Wanted, respons
 
 const mediaTypes = ({naming, cbor}: ResponseKind): string[] => ['application/json', 'application/yaml', naming.protobufMediaType, ...(cbor ? [cborMediaType] : [])];
 
-/** Addresses of built-in kinds know media types and what stands for all of them; `application/*` is neither. */
+/** The paths of built-in kinds accept known media types and `*/*`; `application/*` is neither. */
 const passesRoute = (accept: string | undefined, responseKind: ResponseKind): boolean =>
   responseKind.package === undefined || !accept?.includes('application/*') || namedClauses(accept, mediaTypes(responseKind)).length > 0;
 
-/** Why nothing fits: there is none of the media types, or they are asked for in a shape that there is none of. */
+/** The 406: no media type matches, or only in an unsupported shape. */
 const unacceptable = (accept: string, wanted: Wanted, responseKind: ResponseKind): StatusError => {
   const media = mediaTypes(responseKind);
   const clauses = namedClauses(accept, media);
@@ -104,7 +104,7 @@ const unacceptable = (accept: string, wanted: Wanted, responseKind: ResponseKind
   return isOther ? shapeMismatch(other, `*${responseKind.package}.${responseKind.kind}`) : shapeNotAcceptable(media);
 };
 
-/** What there is: of what has no binary form, at least its metadata has one. */
+/** The available media types: a kind without a binary form has at least one for its metadata. */
 const offered = (responseKind: ResponseKind, wanted: Wanted): string[] => {
   const media = mediaTypes(responseKind);
   const streams = ['application/json', responseKind.naming.protobufMediaType].map(type => `${type};stream=watch`);
@@ -124,13 +124,13 @@ export const representationFor = (context: RequestContext, served: ServedResourc
   return representation(served, accepted, accepted.shape === 'Table' ? includeObject(context.info.query.get('includeObject')) : 'Metadata');
 };
 
-/** The answer that carries one object (which must be frozen when it is shared). */
+/** The response for one object (which must be frozen when it is shared). */
 export const objectResponse = (context: RequestContext, shown: Representation, object: Readonly<KubeObject>, status = 200): ApiResponse => {
   const pretty = isPretty(context);
   return {status, headers: {}, body: encoded(shown.accepted, () => shown.one(object), pretty)};
 };
 
-/** The answer that carries what was written, by its bytes in the store where the caller wants the object as it lies there. */
+/** The response for a written object, by its stored bytes if the client requests the stored form. */
 export const storedResponse = (context: RequestContext, shown: Representation, stored: Stored, status = 200): ApiResponse => {
   const {value, revision} = stored;
   if (!shown.raw || revision === 0 || isPretty(context)) return objectResponse(context, shown, stored.object, status);
@@ -141,7 +141,7 @@ export const storedResponse = (context: RequestContext, shown: Representation, s
   };
 };
 
-/** How a refusal is put down. */
+/** The form of an error. */
 export interface ErrorFormat {
   readonly accepted: Accepted;
   readonly pretty: boolean;
@@ -149,7 +149,7 @@ export interface ErrorFormat {
 
 const plainShapes: ReadonlySet<Shape> = new Set(['object']);
 
-/** The form a caller wants errors in; JSON where he wants none the server has, so that the error he gets is his own. */
+/** The requested form of errors; JSON if the client accepts none of the available ones, so that it gets the original error. */
 export const errorFormat = (request: ApiRequest, forms: ResponseEncodings): ErrorFormat => {
   const mark = request.url.indexOf('?');
   const accepted = negotiate(header(request, 'accept'), 'error', plainShapes, {binary: binaryOf(statusKind(forms)), cbor: forms.cbor?.loaded});
@@ -162,7 +162,7 @@ export const errorFormat = (request: ApiRequest, forms: ResponseEncodings): Erro
 const noQuery = new URLSearchParams();
 const yes = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
 
-/** Whether the body shall be indented: asked for, or the caller looks like a person's tool. */
+/** Whether the body is indented: on request, or for interactive tools. */
 export const isPretty = ({request, info}: RequestContext): boolean => isIndented(request, info.query);
 
 const isIndented = (request: ApiRequest, query: URLSearchParams): boolean => {
@@ -181,7 +181,7 @@ export const writeContext = (context: ResourceContext, {kind}: ServedResource, d
   original: context,
 });
 
-/** Throws 403 unless the caller may create the target: for writes that turn out to be creations. */
+/** Throws 403 unless the user may create the target: for writes that turn out to be creations. */
 export const mayCreate = async ({authorizer}: ResourceServices, context: ResourceContext): Promise<void> => {
   const {group, version, resource, namespace, name} = context.target;
   const attributes: Attributes = {

@@ -8,7 +8,7 @@ import {encoded} from './encode.js';
 
 const media = ['application/json'];
 
-/** What release the server speaks, for clients that decide by it. Those made from its OpenAPI document ask with a slash at the end. */
+/** The server's version. Clients generated from its OpenAPI document request it with a trailing slash. */
 export const versionRoutes = (version: VersionInfo): readonly Route[] =>
   ['/version', '/version/'].map((path, at) => ({
     path,

@@ -5,7 +5,7 @@ import type {KubeObject} from '#src/api/types.js';
 import type {View} from '#src/resources/definition.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
 
-/** Throws 422 for what a view may not say, 409 when it speaks of another object. */
+/** Throws 422 for an invalid view, 409 when it is of another object. */
 export const checkView = (view: View<KubeObject>, {settings, ref}: Resource, shown: KubeObject, old: Readonly<KubeObject>): void => {
   const {group, kind} = view.shows.kind;
   const name = old.metadata?.name ?? '';
@@ -17,7 +17,7 @@ export const checkView = (view: View<KubeObject>, {settings, ref}: Resource, sho
   }
 };
 
-/** The object with what a view says of it, under the resourceVersion that the view insists on. */
+/** The object with the view's changes, under the resourceVersion that the view requires. */
 export const withView = (view: View<KubeObject>, shown: KubeObject, old: Readonly<KubeObject>): KubeObject => {
   const object = structuredClone(old) as KubeObject;
   const {resourceVersion} = shown.metadata ?? {};

@@ -16,11 +16,11 @@ import {objectResponse, representationFor, writeContext, type ResourceServices} 
 import {checkView, withView} from './view-change.js';
 import {bodyReader, targetOf} from './write.js';
 
-/** The other kind a subresource shows, if it shows one. */
+/** The other kind that a subresource shows, if any. */
 export const viewOf = ({resource}: ServedResource, {subresource}: ResourceContext['target']): View<KubeObject> | undefined =>
   subresource ? resource.definition.subresources?.[subresource]?.view : undefined;
 
-/** Stand-ins through which the shown kind is presented like any other. */
+/** Resources through which the shown kind is presented like any other. */
 const shownAs = new WeakMap<Resource, Map<View<KubeObject>, ServedResource>>();
 
 const servedView = ({resource}: ServedResource, view: View<KubeObject>): ServedResource => {
@@ -41,14 +41,14 @@ const answer = (served: ServedResource, view: View<KubeObject>, context: Resourc
   return objectResponse(context, representationFor(context, servedView(served, view), 'item'), shown);
 };
 
-/** GET of what a subresource shows instead of the object. */
+/** GET of the kind that a subresource shows instead of the object. */
 export const getView = async (view: View<KubeObject>, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {resource} = served;
   const {namespace, name} = context.target;
   return answer(served, view, context, objectOf(resource, await findRecord(served, namespace, name)));
 };
 
-/** How the object changes when what is shown of it does. */
+/** Applies a change of the view to the object. */
 const through =
   (view: View<KubeObject>, {resource}: ServedResource, name: string, change: Transform): Transform =>
   async old => {
@@ -58,7 +58,7 @@ const through =
     return withView(view, shown, old);
   };
 
-/** PUT of what a subresource shows instead of the object. */
+/** PUT of the kind that a subresource shows instead of the object. */
 export const updateView = async (view: View<KubeObject>, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {name} = context.target;
   const query = writeQuery(served.resource.settings.naming, context.info.query, 'UpdateOptions');
@@ -68,7 +68,7 @@ export const updateView = async (view: View<KubeObject>, services: ResourceServi
   return answer(served, view, context, done.object);
 };
 
-/** PATCH of what a subresource shows instead of the object. */
+/** PATCH of the kind that a subresource shows instead of the object. */
 export const patchView = async (view: View<KubeObject>, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const type = patchTypeOf(context, served);
   const query = writeQuery(served.resource.settings.naming, context.info.query, 'PatchOptions', {applies: type === 'apply'});

@@ -18,13 +18,13 @@ const worldOf = ({components, usage}: ResourceServices, {resource: {settings}}: 
 
 const marked = ({kind, resource}: ServedResource, object: KubeObject): KubeObject => ({kind: kind.kind, apiVersion: resource.apiVersion, ...object});
 
-/** GET of one object of a kind that is made up when it is read. */
+/** GET of one object of a kind that is computed on reads. */
 export const getVirtual = async (virtual: Virtual<KubeObject>, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const shown = representationFor(context, served, 'item');
   return objectResponse(context, shown, marked(served, await virtual.get(context.target.name, worldOf(services, served, context))));
 };
 
-/** GET of all objects of a kind that is made up when it is read. */
+/** GET of all objects of a kind that is computed on reads. */
 export const listVirtual = async (virtual: Virtual<KubeObject>, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const shown = representationFor(context, served, 'list');
   const filter = filterOf(served, listOptions(served.resource.settings, context.info.query, false));

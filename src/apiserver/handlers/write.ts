@@ -17,7 +17,7 @@ import {mayCreate, representationFor, storedResponse, writeContext, type Resourc
 /** The object of a body in the hub's version. */
 const hubObject = ({resource, version}: ServedResource, object: KubeObject): KubeObject => (version ? version.toHub(object, resource.settings.naming) : object);
 
-/** Reads bodies in the kind that is served. */
+/** Reads bodies in the served kind. */
 export const bodyReader = (served: ServedResource, context: ResourceContext, {fieldValidation}: WriteQuery): BodyReader => ({
   request: context.request,
   naming: served.resource.settings.naming,
@@ -31,8 +31,8 @@ export const bodyReader = (served: ServedResource, context: ResourceContext, {fi
 });
 
 /**
- * POST: creates an object, or does what the resource or subresource does instead of storing. As with every write, what can be refused without
- * reading the body is refused first, an answer nobody accepts above all: nothing may be written and then not told.
+ * POST: creates an object, or runs the action of the resource or subresource. As with every write, the checks that do not need the body come
+ * first, in particular whether the client accepts any form of the response: nothing must be written whose result cannot be sent.
  */
 export const create = async (services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {resource} = served;
@@ -48,13 +48,13 @@ export const create = async (services: ResourceServices, served: ServedResource,
   return storedResponse(context, shown, made, 201);
 };
 
-/** What a write is on. */
+/** The target of a write. */
 export const targetOf = (services: ResourceServices, served: ServedResource, context: ResourceContext): UpdateTarget => {
   const {namespace, name, subresource} = context.target;
   return {resource: served.resource, namespace, name, subresource, authorizeCreate: () => mayCreate(services, context)};
 };
 
-/** PUT: replaces an object at its main address or one of its subresources. */
+/** PUT: replaces an object, or a part of it through a subresource. */
 export const update = async (services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {resource} = served;
   const shown = representationFor(context, served, 'item');
@@ -67,7 +67,7 @@ export const update = async (services: ResourceServices, served: ServedResource,
   return storedResponse(context, shown, done, done.outcome === 'created' ? 201 : 200);
 };
 
-/** PATCH: changes an object by a patch, on the newest object until no other writer comes between. */
+/** PATCH: changes an object by a patch, and retries on conflicts with other writers. */
 export const patch = async (services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const type = patchTypeOf(context, served);
   const shown = representationFor(context, served, 'item');

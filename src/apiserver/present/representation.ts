@@ -12,36 +12,36 @@ import type {StoredRecord} from '#src/storage/store.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 import {partialMetadata, tableOf, type IncludeObject} from './table.js';
 
-/** How objects of a resource are shown to one caller: in which version and in which shape. */
+/** The presentation of a resource's objects to one client: the version and the shape. */
 export interface Representation {
-  /** Equal keys show equally: what is encoded for one caller serves all of that key. */
+  /** Representations with equal keys are equal: an encoded event is shared by all of them. */
   readonly key: string;
-  /** Whether stored bytes can go out as they are. */
+  /** Whether stored bytes can be sent unchanged. */
   readonly raw: boolean;
   readonly accepted: Accepted;
   /** One object. */
   one(object: Readonly<KubeObject>): unknown;
-  /** One object in a watch; `first` tells the first event of a stream. */
+  /** The object of a watch event; `first` if it is the first of the stream. */
   event(object: Readonly<KubeObject>, first: boolean): unknown;
-  /** A bookmark in a watch: metadata alone, and what objects of the kind have about which nothing is said. */
+  /** A bookmark of a watch: only metadata, and the fields that objects of the kind always have. */
   bookmark(object: Readonly<KubeObject>, first: boolean): unknown;
   list(objects: readonly Readonly<KubeObject>[], meta: ListMeta): unknown;
-  /** The JSON of one item of a list, where it is put together of stored bytes and what is known beside them. */
+  /** The JSON of a list item, if it is joined from stored bytes and cached data. */
   readonly itemText: ((record: StoredRecord) => string) | undefined;
-  /** What of an object is shown, where that is nothing but its metadata: the JSON of it. */
+  /** The JSON of an object's metadata, if only that is shown. */
   readonly metadataText: ((record: StoredRecord) => string) | undefined;
-  /** Kind and apiVersion of what `list` yields in the plain shape. */
+  /** Kind and apiVersion of the result of `list` in the plain shape. */
   readonly listKind: {readonly kind: string; readonly apiVersion: string};
 }
 
-/** An object as one served version shows it. The hub shows stored objects as they are. */
+/** An object in one served version. The hub shows stored objects unchanged. */
 const inVersion = ({resource, kind, version}: ServedResource, apiVersion: string, object: Readonly<KubeObject>): Readonly<KubeObject> =>
   version ? {...version.fromHub(object, resource.settings.naming), apiVersion, kind: kind.kind} : object;
 
-/** Representations made before, by what was agreed on: they go with it, and agreements are remembered within a bound. */
+/** Representations by the negotiated form, whose cache is bounded. */
 const made = new WeakMap<ServedResource, WeakMap<Accepted, Map<IncludeObject, Representation>>>();
 
-/** How a resource is shown under an agreement. */
+/** The representation of a resource in a negotiated form. */
 export const representation = (served: ServedResource, accepted: Accepted, includeObject: IncludeObject): Representation => {
   let byAccepted = made.get(served);
   if (!byAccepted) made.set(served, (byAccepted = new WeakMap()));
@@ -85,7 +85,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
         itemText: isText ? rowText : undefined,
         one: object => table([object], {resourceVersion: object.metadata!.resourceVersion!}, true),
         event: (object, first) => table([object], {resourceVersion: object.metadata!.resourceVersion!}, first),
-        // A bookmark is no whole object: columns must not look into it.
+        // A bookmark is not a complete object: columns must not read it.
         bookmark: (object, first) =>
           tableOf(resource.definition, [object], {
             apiVersion: metaVersion,
@@ -123,7 +123,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
         bookmark: object => ({...empty(), ...object, apiVersion}),
         list: (objects, meta) => ({
           ...listKind,
-          // Lists of custom resources say that nothing follows, too.
+          // Lists of custom resources have an empty `continue`, too.
           metadata: resource.definition.custom ? {continue: '', ...meta} : meta,
           items: objects.map(object => {
             if (resource.definition.custom) return shown(object);

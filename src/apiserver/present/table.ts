@@ -3,7 +3,7 @@ import type {KubeObject, ListMeta, ObjectMeta} from '#src/api/types.js';
 import type {Column, ResourceDefinition, RowCondition} from '#src/resources/definition.js';
 import {columnsOf} from '#src/apiserver/registry/row-text.js';
 
-/** What of the object a row of a table carries. */
+/** The part of the object that a row of a table contains. */
 export type IncludeObject = 'Metadata' | 'Object' | 'None';
 
 /** The query parameter `includeObject`. Throws 400 for unknown values. */
@@ -17,7 +17,7 @@ interface TableSettings {
   readonly apiVersion: string;
   readonly includeObject: IncludeObject;
   readonly meta: ListMeta;
-  /** Whether the column definitions go with it. */
+  /** Whether to include the column definitions. */
   readonly columns: boolean;
   cell(column: Column<KubeObject>, object: Readonly<KubeObject>): string | number | boolean | null;
   shown(object: Readonly<KubeObject>): unknown;
@@ -57,7 +57,7 @@ const rowObject = (definition: ResourceDefinition, object: Readonly<KubeObject>,
   }
 };
 
-/** An object's metadata alone. */
+/** Only the metadata of an object. */
 export const partialMetadata = (apiVersion: string, object: Readonly<KubeObject>, definition?: ResourceDefinition): KubeObject => ({
   kind: 'PartialObjectMetadata',
   apiVersion,

@@ -1,7 +1,6 @@
 /**
  * Bodies that are being received. A request whose body has not arrived gives up its place among those in flight and takes one again when the body is
- * complete, so that
- * clients that send slowly do not delay others. The bytes received for all bodies are limited.
+ * complete, so that clients that send slowly do not delay others. The bytes received for all bodies are limited.
  */
 import type {ApiBody, BodyObserver} from '#src/api/request.js';
 import type {Counter, Meter} from '#src/base/meter.js';

@@ -33,8 +33,7 @@ const holdsSecrets = ({resource}: RequestInfo): boolean => resource !== undefine
 
 /**
  * Logs requests: every response at verbosity 3 (`--vmodule=httplog=3` enables these alone), the reasons of refusals at 4, bodies at 8 and, longer, at 9 and
- * 10.
- * A watch is logged when it begins.
+ * 10. A watch is logged when it begins.
  */
 export class RequestLog {
   readonly #clock: Pick<Clock, 'monotonic'>;

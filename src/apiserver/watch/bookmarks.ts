@@ -2,7 +2,7 @@ import {guarded, type Clock} from '#src/base/clock.js';
 
 const periodMs = 60_000;
 
-/** Reminds streams each minute to tell how far they are, with one timer for all: a server has many, and each would else wake it at a moment of its own. */
+/** Triggers the bookmarks of all watch streams each minute by one timer, so that many streams do not wake the process at different times. */
 export class Bookmarks {
   readonly #clock: Clock;
   readonly #marks = new Set<() => void>();
@@ -12,7 +12,7 @@ export class Bookmarks {
     this.#clock = clock;
   }
 
-  /** Calls `mark` each minute, the first time within one, until the answer is disposed of. */
+  /** Calls `mark` each minute, the first time within one, until the returned value is disposed of. */
   remind(mark: () => void): Disposable {
     this.#marks.add(mark);
     this.#timer ??= this.#next();

@@ -16,14 +16,14 @@ import {recordJson} from '#src/apiserver/registry/record.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 
-/** How the object of an event is made. */
+/** Creates the object of an event. */
 interface Making {
   now(): unknown;
-  /** The same in pieces, with a turn of the event loop for everybody else in between; undefined where `now` holds nobody up. */
+  /** The same in steps, with turns of the event loop in between; undefined if `now` is fast enough. */
   later?(): Promise<unknown> | undefined;
 }
 
-/** An event whose line and object are made when first asked for, once for all who share it. */
+/** An event whose line and object are created on first use, once for all watchers. */
 class LazyEvent implements ReadiedEvent {
   readonly type: string;
   readonly #form: Accepted;
@@ -33,7 +33,7 @@ class LazyEvent implements ReadiedEvent {
   #bytes: Buffer | undefined;
   #ready: Promise<void> | undefined;
 
-  /** `raw` is a record whose bytes can be told as they are. */
+  /** `raw` is a record whose bytes can be sent unchanged. */
   constructor(type: string, {accepted}: Representation, making: Making, raw?: StoredRecord) {
     this.type = type;
     this.#form = accepted;
@@ -66,16 +66,16 @@ class LazyEvent implements ReadiedEvent {
   }
 }
 
-/** An event whose object can be made before it is asked for. */
+/** An event whose object can be created in advance. */
 export interface ReadiedEvent extends EncodedEvent {
-  /** What is to be waited for before `object` is at hand, or can be made without keeping others waiting. */
+  /** A promise to await before using `object`, unless it exists or can be created quickly. */
   ready(): Promise<void> | undefined;
 }
 
-/** Events of a change by form; they live as long as the change does. */
+/** The events of a change by form; they live as long as the change. */
 const shared = new WeakMap<Change, Map<string, ReadiedEvent>>();
 
-/** The event of a change as one representation shows it. `DELETED` shows the last state with the revision of the change. */
+/** The event of a change in one representation. `DELETED` shows the last state with the revision of the change. */
 export const eventOf = (resource: Resource, representation: Representation, change: Change, type: string, first: boolean): ReadiedEvent => {
   const key = `${type} ${first && representation.accepted.shape === 'Table'} ${representation.key}`;
   const forms = shared.get(change) ?? new Map<string, ReadiedEvent>();
@@ -101,7 +101,7 @@ const ofObject = (resource: Resource, record: StoredRecord, seen: (stored: Reado
   later: () => resource.objects.inPieces(record.key, record.value, record.revision, resource.settings.clock)?.then(seen),
 });
 
-/** Metadata is read without parsing what else there is of an object. */
+/** Reads metadata without parsing the rest of an object. */
 const ofMetadata = ({settings: {clock}}: Resource, text: (record: StoredRecord) => string, record: StoredRecord): Making => {
   const parsed = () => parsedInSteps(Buffer.from(text(record)), {freezes: true});
   return {
@@ -110,7 +110,7 @@ const ofMetadata = ({settings: {clock}}: Resource, text: (record: StoredRecord) 
   };
 };
 
-/** The synthetic ADDED of an object that was there when the watch began. */
+/** The synthetic ADDED of an object that existed when the watch began. */
 export const initialEvent = (resource: Resource, representation: Representation, record: StoredRecord, first: boolean): ReadiedEvent => {
   const {metadataText, raw} = representation;
   const making = metadataText ? ofMetadata(resource, metadataText, record) : ofObject(resource, record, stored => representation.event(stored, first));
@@ -124,7 +124,7 @@ export interface BookmarkSettings {
   readonly first: boolean;
 }
 
-/** A bookmark: an object of the kind with nothing but its revision; `initialEnd` marks the end of the initial events. */
+/** A bookmark: an object of the kind with only a resource version; `initialEnd` marks the end of the initial events. */
 export const bookmark = ({settings, kind, apiVersion}: Resource, representation: Representation, revision: number, {initialEnd, first}: BookmarkSettings): EncodedEvent => {
   const object: KubeObject = {
     kind: kind.kind,

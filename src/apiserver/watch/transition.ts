@@ -4,7 +4,7 @@ import type {Filter} from '#src/apiserver/registry/filter.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
 import type {RecordAttributes} from '#src/apiserver/registry/selection-cache.js';
 
-/** What selectors look at of a change's records: found once, however many watch with selectors. */
+/** The attributes of a change's records for selectors: extracted once for all watches. */
 class ChangeAttributes {
   readonly resource: Resource;
   readonly before: RecordAttributes | undefined;
@@ -16,13 +16,13 @@ class ChangeAttributes {
     const of = (seen: StoredRecord | undefined) => seen && (hasFields ? attributes.withFields(seen) : attributes.of(seen));
     this.resource = resource;
     this.hasFields = hasFields;
-    // What was there before is known most likely, until what is there now takes its place.
+    // The previous state is most likely cached, until the new one replaces it.
     this.before = of(previous);
     this.after = of(record);
   }
 }
 
-/** They live as long as the change does. */
+/** They live as long as the change. */
 const shared = new WeakMap<Change, ChangeAttributes>();
 
 const attributesOf = (resource: Resource, change: Change, hasFields: boolean): ChangeAttributes => {
@@ -32,13 +32,13 @@ const attributesOf = (resource: Resource, change: Change, hasFields: boolean): C
 };
 
 /**
- * What a change means to a watcher with a filter: what enters its sight is ADDED, what leaves it DELETED, whatever happened in the store.
- * Nothing when it concerns what the watcher never saw.
+ * The event type of a change for a watch with a filter: an object that begins to match is ADDED, one that ceases to match is DELETED, whatever happened in
+ * the store. Undefined if neither state matches.
  */
 export const transition = (resource: Resource, change: Change, filter: Filter): Exclude<WatchEvent['type'], 'BOOKMARK'> | undefined => {
   const {key, record, previous} = change;
   if (filter.all) return record ? (previous ? 'MODIFIED' : 'ADDED') : 'DELETED';
-  // Those who wait for one name are many, and hear of every other.
+  // Many watches select one name, and receive the changes of all others.
   if (filter.name !== undefined && !key.endsWith(`/${filter.name}`)) return undefined;
   const sees = (seen: StoredRecord | undefined, of: 'before' | 'after'): boolean => seen !== undefined && (filter.decide(key, undefined) ?? filter.decide(key, attributesOf(resource, change, filter.looksAtFields)[of])!);
   const after = sees(record, 'after');

@@ -15,47 +15,47 @@ import type {Bookmarks} from './bookmarks.js';
 import {bookmark, eventOf, errorEvent, initialEvent, type ReadiedEvent} from './events.js';
 import {transition} from './transition.js';
 
-/** A last bookmark goes out so long before the server closes a stream. */
+/** A last bookmark is sent this long before the server closes a stream. */
 const closeTimeoutMs = 2000;
 
 export interface WatchSettings {
   readonly minRequestTimeoutSeconds: number;
-  /** The streams that are open, so that a shutdown can end them, with the labels that metrics count them under. */
+  /** The open streams, so that a shutdown can end them, with their metric labels. */
   readonly streams: Set<{end(): void; readonly labels: Labels}>;
   readonly bookmarks: Bookmarks;
-  /** Tells of watches at verbosity 4, and of their bookmarks at 5. */
+  /** Logs watches at verbosity 4, and their bookmarks at 5. */
   readonly log: Log;
-  /** What is to be called at every event sent of a resource, for the metrics. */
+  /** Returns the function to call with every event of a resource, for metrics. */
   counter(resource: Labels): () => void;
 }
 
 interface Start {
-  /** Changes count that come after this revision, which the store may not have reached. */
+  /** Only changes after this revision are sent; the store may not have reached it yet. */
   readonly after: number;
-  /** Where the store is followed from. */
+  /** The revision from which the store is followed. */
   readonly from: number;
-  /** The state the watch begins with: what was read of it, and the rest. */
+  /** The initial state: its first chunk, and the rest. */
   readonly initial: Piece | undefined;
   readonly rest?: AsyncIterator<Piece, undefined>;
   readonly marksEnd: boolean;
-  /** What ends the stream before it tells anything. */
+  /** The error that ends the stream at once. */
   readonly refusal?: unknown;
 }
 
-/** A watch that is asked for. */
+/** A requested watch. */
 export interface WatchRequest {
   readonly namespace: string;
   readonly filter: Filter;
   readonly options: ListOptions;
   readonly representation: Representation;
-  /** Whether events are taken as objects, or have to be made of objects. */
+  /** Whether events are taken as objects, or have to be encoded from objects. */
   readonly takesObjects: boolean;
-  /** What metrics count it under. */
+  /** The labels for metrics. */
   readonly labels: Labels;
 }
 
 /**
- * Opens a watch. Everything that can be refused is refused here, before the stream begins; history that is gone shows as an ERROR event in it
+ * Opens a watch. All refusals happen here, before the stream begins; compacted history becomes an ERROR event of the stream
  * (the API reference, efficient detection of changes).
  */
 export const watchObjects = async (resource: Resource, request: WatchRequest, settings: WatchSettings): Promise<ApiResponse> => {
@@ -91,7 +91,7 @@ const startOf = async (resource: Resource, {namespace, filter, options, represen
   return {after: revision, from: revision, initial, rest, marksEnd: sendInitialEvents === true && options.bookmarks};
 };
 
-/** One watcher: follows the store from where it starts and pushes what its filter lets through, until either side ends it. */
+/** One watch: follows the store from its start and pushes the matching events, until either side ends it. */
 class WatchStream implements Disposable {
   readonly labels: Labels;
   readonly #resource: Resource;
@@ -108,7 +108,7 @@ class WatchStream implements Disposable {
   #delivered: number;
   #startedAt = 0;
   #sent = 0;
-  /** Whether an event is being made ready, and what comes behind it. */
+  /** Whether an event is being prepared; later ones wait. */
   #isWaiting = false;
   readonly #behind: (() => void)[] = [];
   #over = false;
@@ -144,7 +144,7 @@ class WatchStream implements Disposable {
     });
   }
 
-  /** A version that does not come to a store nobody else writes to is of another store: who goes on from it would wait for ever, and lists anew instead. */
+  /** If nobody else writes to the store, a revision that it does not reach is that of another store: the client would wait forever, and has to list again. */
   async #expect(revision: number): Promise<void> {
     try {
       await reached(this.#resource, revision);
@@ -153,7 +153,7 @@ class WatchStream implements Disposable {
     }
   }
 
-  /** Tells the state the watch begins with as fast as its consumer takes it, so that a large one does not pile up, and then goes on. */
+  /** Sends the initial state as fast as the consumer takes it, so that a large one is not buffered, and then continues. */
   #sendInitial(piece: Piece | undefined, rest: Start['rest'], then: () => void): void {
     this.#sendRecords((piece?.records ?? []).values(), () => {
       if (piece?.next === undefined || !rest) return then();
@@ -178,7 +178,7 @@ class WatchStream implements Disposable {
     then();
   }
 
-  /** Goes on with the records once an event is made and its consumer has taken it. */
+  /** Continues with the records when an event is prepared and the consumer is ready. */
   async #sendSlowly(event: EncodedEvent, ready: Promise<void> | undefined, records: Iterator<StoredRecord>, then: () => void): Promise<void> {
     try {
       if (ready) {
@@ -191,7 +191,7 @@ class WatchStream implements Disposable {
     }
   }
 
-  /** What is to be waited for before an event is sent. */
+  /** The promise to await before an event is sent. */
   #readying(event: ReadiedEvent): Promise<void> | undefined {
     return this.#takesObjects ? event.ready() : undefined;
   }
@@ -238,7 +238,7 @@ class WatchStream implements Disposable {
     }
   }
 
-  /** Does something at once, or behind the event that is being made ready. */
+  /** Acts at once, or after the event that is being prepared. */
   #inOrder(act: () => void): void {
     if (this.#isWaiting) this.#behind.push(act);
     else act();
@@ -250,7 +250,7 @@ class WatchStream implements Disposable {
     return first;
   }
 
-  /** False when the consumer asks for patience. */
+  /** False when the consumer applies backpressure. */
   #send(event: EncodedEvent): boolean {
     if (this.#over) return false;
     this.#count();
@@ -258,7 +258,7 @@ class WatchStream implements Disposable {
     return this.#sink.event(event);
   }
 
-  /** Tells how far the watch has come; not before what came until then is told. */
+  /** Sends a bookmark, after the events before it. */
   #mark(initialEnd = false): void {
     if (!this.#hasBegun) return;
     if (this.#isWaiting) return void this.#behind.push(() => this.#mark(initialEnd));
@@ -282,7 +282,7 @@ class WatchStream implements Disposable {
     this.#timers.add(this.#settings.bookmarks.remind(() => this.#mark()));
   }
 
-  /** Ends the stream towards its consumer. */
+  /** Ends the stream for its consumer. */
   end(): void {
     if (this.#over) return;
     this.#stop();
@@ -308,7 +308,7 @@ class WatchStream implements Disposable {
   }
 }
 
-/** How a stream tells what ended it. */
+/** The Status of the error that ended a stream. */
 const statusOf = (error: unknown, delivered: number): Status => {
   if (error instanceof Compacted) return expired(`too old resource version: ${delivered} (${error.compacted})`).status;
   return error instanceof StatusError && error.reason ? error.status : internalError(error).status;

@@ -9,7 +9,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {TokenClaims} from '#src/pki/keys/token.js';
 import {InvalidToken, signedTokens, type TokenTrust} from './signed-tokens.js';
 
-/** What is between the clocks of issuers and verifiers, and for how long after its deletion an object still vouches. */
+/** The tolerated clock difference of issuers and verifiers, and how long tokens stay valid after the deletion of a bound object. */
 const leewayMs = 60_000;
 
 interface Reference {
@@ -17,14 +17,14 @@ interface Reference {
   readonly uid: string;
 }
 
-/** What the server itself says in its tokens. */
+/** The private claims of the server's own tokens. */
 interface PrivateClaims {
   readonly namespace: string;
   readonly account: Reference;
   readonly pod: Reference | undefined;
   readonly secret: Reference | undefined;
   readonly node: Reference | undefined;
-  /** From when on (s since the epoch) its use is remarked upon; zero for never. */
+  /** The time (s since the epoch) from which its use is recorded as stale; zero for never. */
   readonly warnAfter: number;
 }
 
@@ -48,7 +48,7 @@ const privateClaims = (claims: TokenClaims, naming: Naming): PrivateClaims => {
   };
 };
 
-/** Throws for a token whose time is over or has not come (RFC 7519 §4.1.4 to §4.1.6). */
+/** Throws for a token that has expired or is not valid yet (RFC 7519 §4.1.4 to §4.1.6). */
 const checkTimes = ({exp, nbf, iat}: TokenClaims, now: number): void => {
   if (exp !== undefined && now - leewayMs > exp * 1000) throw new InvalidToken('service account token has expired');
   if (nbf !== undefined && now + leewayMs < nbf * 1000) throw new InvalidToken('service account token is not valid yet');
@@ -65,8 +65,8 @@ export interface BoundTokenParts extends TokenTrust {
 }
 
 /**
- * Authenticates tokens that the server issued: the account, and what the token is bound to, must still be the same objects. A pod vouches for its
- * token, whatever becomes of its node.
+ * Authenticates tokens issued by the server: the account, and the objects that the token is bound to, must still exist with the same uid. The token of a pod
+ * is valid whether or not its node exists.
  */
 export const boundTokens = ({naming, clock, reader, issuers, ...trust}: BoundTokenParts): Authenticator => {
   const isGone = ({metadata}: Readonly<KubeObject>): boolean => {
@@ -100,7 +100,7 @@ export const boundTokens = ({naming, clock, reader, issuers, ...trust}: BoundTok
     return Object.keys(extra).length > 0 ? {...user, extra} : user;
   };
 
-  /** Whether the token lives on borrowed time: whoever uses it has not read the newer one. */
+  /** Records the use of a token with an extended lifetime after its requested one: the client did not reload the token. */
   const noteAge = ({warnAfter}: PrivateClaims, subject: string, request: AuthenticationRequest): void => {
     if (!warnAfter) return;
     const late = Math.floor(clock.now() / 1000) - warnAfter;

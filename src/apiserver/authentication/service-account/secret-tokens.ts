@@ -12,13 +12,13 @@ export interface SecretTokenParts extends TokenTrust {
   readonly naming: Naming;
   readonly clock: Clock;
   readonly reader: Reader;
-  /** Whether account and secret must still be there. */
+  /** Whether account and secret must still exist. */
   readonly lookup: boolean;
-  /** Notes on the secret that its token was used on that day. Must not fail. */
+  /** Records on the secret the day of the token's last use. Must not throw. */
   used(secret: Readonly<Secret>, day: string): Promise<void>;
 }
 
-/** What a token that lives in a secret says of itself. */
+/** The claims of a token that is stored in a secret. */
 interface SecretClaims {
   readonly namespace: string;
   readonly secretName: string;
@@ -58,7 +58,7 @@ const checkAccount = (account: Readonly<ServiceAccount> | undefined, {namespace,
 
 const dayMs = 86_400_000;
 
-/** Authenticates the tokens without an end that are kept in secrets: the secret must still hold the very token, and the account must be the same. */
+/** Authenticates tokens without expiry that are stored in secrets: the secret must still contain the token, and the account must be the same. */
 export const secretTokens = ({naming, clock, reader, lookup, used, ...trust}: SecretTokenParts): Authenticator => {
   const {note} = trust;
   const invalidSince = naming.key('legacy-token-invalid-since');
@@ -66,7 +66,7 @@ export const secretTokens = ({naming, clock, reader, lookup, used, ...trust}: Se
 
   const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-  /** Notes the day of use; one of another server whose clock is ahead stands. */
+  /** Records the day of use, unless another server with a clock ahead recorded a later one. */
   const noteDay = async (secret: Readonly<Secret>): Promise<void> => {
     const now = clock.now();
     const noted = secret.metadata?.labels?.[lastUsed] ?? '';

@@ -7,28 +7,28 @@ import {readToken, type TokenClaims, type TokenKey} from '#src/pki/keys/token.js
 import {bearerToken} from '#src/serving/authenticators/bearer.js';
 import type {NoteUse} from './token-uses.js';
 
-/** Which tokens of service accounts are believed. */
+/** The trusted tokens of service accounts. */
 export interface TokenTrust {
   readonly keys: readonly TokenKey[];
-  /** Names of this server; a token must be meant for one of them unless the request says for whom. */
+  /** The audiences of this server; a token must be issued for one of them unless the request names others. */
   readonly audiences: readonly string[];
   readonly note: NoteUse;
 }
 
-/** Why a token is not valid, for the log and for token reviews. */
+/** The reason why a token is not valid, for the log and for token reviews. */
 export class InvalidToken extends Error {
   override readonly name = 'InvalidToken';
 }
 
-/** Says whose token it is, once its signature, issuer and audience are found good. Throws `InvalidToken`. */
+/** Returns the user of a token after its signature, issuer and audience were verified. Throws `InvalidToken`. */
 export type CheckClaims = (claims: TokenClaims, token: string, request: AuthenticationRequest) => Promise<UserInfo>;
 
-/** Signatures that are remembered. Everything else about a token is judged each time. */
+/** Verified signatures are cached. All other properties of a token are checked each time. */
 const bound = new CacheBound('verified_tokens', 16 << 20);
 
 const listed = (texts: readonly string[]): string => `[${texts.map(text => JSON.stringify(text)).join(' ')}]`;
 
-/** Recognises signed tokens by their issuer and leaves all others to other methods. */
+/** Authenticates signed tokens of these issuers, and leaves all others to other authenticators. */
 export const signedTokens = (name: string, issuers: readonly string[], trust: TokenTrust, checkClaims: CheckClaims): Authenticator => {
   const accepted = new Set(issuers);
   const verified = new Lru<string, TokenClaims>(bound, {bytesOf: claims => 500 + 3 * JSON.stringify(claims).length});
@@ -46,7 +46,7 @@ export const signedTokens = (name: string, issuers: readonly string[], trust: To
     return read.claims;
   };
 
-  /** For whom the token is, of those it is asked for. A token that does not say is for this server. */
+  /** The wanted audiences that the token is valid for. A token without an audience is for this server. */
   const audiencesOf = ({aud = []}: TokenClaims, wanted: readonly string[]): readonly string[] => {
     const stated = aud.length > 0 ? aud : trust.audiences;
     const shared = stated.filter(audience => wanted.includes(audience));

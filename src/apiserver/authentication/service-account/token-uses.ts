@@ -11,7 +11,7 @@ const metrics = {
   invalidated: ['invalid_legacy_auto_token_uses_total', 'invalid auto-generated legacy tokens used'],
 } as const;
 
-/** A way in which a token is used that an administrator wants to know of. */
+/** A use of tokens that administrators should know of. */
 export type TokenUse = keyof typeof metrics;
 
 const annotations: Partial<Record<TokenUse, string>> = {
@@ -22,7 +22,7 @@ const annotations: Partial<Record<TokenUse, string>> = {
   invalidated: 'legacy-token-invalidated',
 };
 
-/** Counts a use, and notes on the request's audit event what it is about. */
+/** Counts a use, and annotates the request's audit event with its subject. */
 export type NoteUse = (use: TokenUse, about: string, request: AuthenticationRequest) => void;
 
 /** Counts uses of tokens on a meter. */
