@@ -8,7 +8,7 @@ import {refuse} from './refuse.js';
 
 const imagesOf = (spec: Readonly<PodSpec>): string[] => [...containersOf(spec).map(({image = ''}) => image), ...(spec.volumes ?? []).flatMap(({image}) => image?.reference ?? [])];
 
-/** An image that lies on a node serves those alone who may pull it: it is asked for each time. */
+/** Sets the pull policy of all images to Always, so that an image cached on a node is available only to pods that may pull it. */
 export const alwaysPullImages = (naming: Naming): AdmissionPlugin => {
   const podWithImages = (attributes: AdmissionAttributes) => {
     const pod = podWritten(attributes, naming, ['CREATE', 'UPDATE']);

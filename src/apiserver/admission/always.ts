@@ -1,10 +1,10 @@
 import type {AdmissionPlugin} from './admission.js';
 import {refuse} from './refuse.js';
 
-/** Lets everything pass. */
+/** Admits all requests. */
 export const alwaysAdmit: AdmissionPlugin = {name: 'AlwaysAdmit'};
 
-/** Lets nothing pass. */
+/** Refuses all requests. */
 export const alwaysDeny: AdmissionPlugin = {
   name: 'AlwaysDeny',
   admit(attributes) {

@@ -2,7 +2,7 @@ import type {AdmissionPlugin} from './admission.js';
 import {refuse} from './refuse.js';
 import {isAboutRequests, mayForSigner, storedSigner, type SignerGuard} from './signer-permission.js';
 
-/** Who approves or denies a request needs the verb `approve` on its signer. */
+/** Requires the verb `approve` on the signer for an approval or denial. */
 export const certificateApproval = (guard: SignerGuard): AdmissionPlugin => ({
   name: 'CertificateApproval',
   async validate(attributes) {

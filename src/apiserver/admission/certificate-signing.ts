@@ -4,7 +4,7 @@ import type {AdmissionPlugin} from './admission.js';
 import {refuse} from './refuse.js';
 import {isAboutRequests, mayForSigner, storedSigner, type SignerGuard} from './signer-permission.js';
 
-/** Who puts in a certificate, or changes conditions through the status, needs the verb `sign` on the signer. */
+/** Requires the verb `sign` on the signer for setting the certificate or changing conditions through the status. */
 export const certificateSigning = (guard: SignerGuard): AdmissionPlugin => ({
   name: 'CertificateSigning',
   async validate(attributes) {

@@ -16,9 +16,9 @@ const parsed = (attributes: AdmissionAttributes, request: string | undefined): S
 };
 
 /**
- * Nobody becomes an administrator past all authorization by a certificate that the API server may trust: one for its clients, or one of the legacy signer,
- * which has the same authority where it has no pair of its own. The signers for nodes issue for the organization of nodes alone. Differs from upstream,
- * where nobody may ask the legacy signer.
+ * Refuses requests for certificates with the group of administrators, which bypasses authorization, from signers that the API server may trust: those of its
+ * clients, and the legacy signer, which has the same CA unless it has its own. The signers for nodes issue only for the organization of nodes. Differs from
+ * upstream, where all requests to the legacy signer are refused.
  */
 export const certificateSubjectRestriction = (naming: Naming): AdmissionPlugin => ({
   name: 'CertificateSubjectRestriction',

@@ -9,7 +9,7 @@ import {refuse} from './refuse.js';
 
 type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
 
-/** A claim grows only once it is bound, and only if its class can grow. */
+/** Allows expansion only of bound claims whose storage class allows it. */
 export const persistentVolumeClaimResize = ({naming, reader}: {readonly naming: Naming; readonly reader: Reader}): AdmissionPlugin => {
   const sizeOf = ({spec}: Readonly<Claim>) => parseQuantity(spec?.resources?.requests?.['storage'] ?? '0');
   return {

@@ -6,7 +6,7 @@ import {mayForSigner, type SignerGuard} from './signer-permission.js';
 
 type Bundle = KubeObject & {readonly spec?: {readonly signerName?: string}};
 
-/** Who says what a signer's trust anchors are needs the verb `attest` on the signer. Asleep while there are no bundles. */
+/** Requires the verb `attest` on the signer for changes of its trust bundles. Inactive unless the feature gate is on. */
 export const clusterTrustBundleAttest = (guard: SignerGuard & {gate(name: string): boolean}): AdmissionPlugin => ({
   name: 'ClusterTrustBundleAttest',
   async validate(attributes) {

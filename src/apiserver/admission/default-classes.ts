@@ -12,7 +12,7 @@ interface Parts {
   readonly reader: Reader;
 }
 
-/** The name of the class that one of the annotations marks as the default: the newest, and of equally new ones the first by name. */
+/** The name of the default class, which one of the annotations marks: the newest, and of equally new ones the first by name. */
 const defaultOf = async (reader: Reader, kind: Kind, marks: readonly string[]): Promise<string | undefined> => {
   const marked = (await reader.list(kind)).filter(({metadata}) => marks.some(mark => metadata?.annotations?.[mark] === 'true'));
   const made = ({metadata}: Readonly<KubeObject>): number => parseTime(metadata?.creationTimestamp) ?? 0;
@@ -21,7 +21,7 @@ const defaultOf = async (reader: Reader, kind: Kind, marks: readonly string[]): 
   return newest && name(newest);
 };
 
-/** Claims that name no class get the default one. An empty name is a name: it asks for no class. */
+/** Sets the default class of claims without one. An empty name counts as one: it requests no class. */
 export const defaultStorageClass = ({naming, reader}: Parts): AdmissionPlugin => {
   const marks = ['storageclass', 'storageclass.beta'].map(sub => naming.subKey(sub, 'is-default-class'));
   const older = classAnnotation(naming);
@@ -37,7 +37,7 @@ export const defaultStorageClass = ({naming, reader}: Parts): AdmissionPlugin =>
   };
 };
 
-/** Ingresses that name no class, neither by the field nor by the older annotation, get the default one. */
+/** Sets the default class of ingresses that have none, neither by the field nor by the older annotation. */
 export const defaultIngressClass = ({naming, reader}: Parts): AdmissionPlugin => {
   const marks = [naming.subKey('ingressclass', 'is-default-class')];
   const older = naming.key('ingress.class');

@@ -7,7 +7,7 @@ export interface TolerationSeconds {
   readonly unreachable: number;
 }
 
-/** Pods stay for some time on a node that is not ready or cannot be reached, unless they say for how long themselves. */
+/** Adds default tolerations for nodes that are not ready or unreachable to pods without their own. */
 export const defaultTolerationSeconds = ({naming, seconds}: {readonly naming: Naming; readonly seconds: TolerationSeconds}): AdmissionPlugin => {
   const wanted = [
     {key: naming.subKey('node', 'not-ready'), tolerationSeconds: seconds.notReady},

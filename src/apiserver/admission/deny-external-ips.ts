@@ -6,7 +6,7 @@ import {refuse} from './refuse.js';
 
 type Service = ObjectOf<typeof kinds.services>;
 
-/** Services take no addresses from outside that they do not have yet: who can write them could catch anybody's traffic (CVE-2020-8554). */
+/** Refuses new external IPs of services, by which their author could intercept others' traffic (CVE-2020-8554). */
 export const denyServiceExternalIps = (naming: Naming): AdmissionPlugin => ({
   name: 'DenyServiceExternalIPs',
   validate(attributes) {

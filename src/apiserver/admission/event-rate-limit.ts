@@ -7,15 +7,15 @@ import {TokenBucket} from '#src/base/token-bucket.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
 import {combinedMessage} from './request-kind.js';
 
-/** What events can be counted by. */
+/** The scopes in which events can be limited. */
 export const limitTypes = ['Namespace', 'Server', 'SourceAndObject', 'User'] as const;
 
-/** How many events pass, and what they are counted by. */
+/** The limit of events in one scope. */
 export interface EventLimit {
   readonly type: (typeof limitTypes)[number];
   readonly qps: number;
   readonly burst: number;
-  /** How many buckets are kept; that of whoever was quiet for longest is forgotten. */
+  /** The number of cached buckets; the least recently used one is dropped. */
   readonly cacheSize?: number;
 }
 
@@ -33,7 +33,7 @@ const keys: Readonly<Record<EventLimit['type'], (attributes: AdmissionAttributes
   },
 };
 
-/** So many events and no more: a bucket for the server, a namespace, a user, or what the event is about. Dry runs do not count. */
+/** Limits events by token buckets: one for the server, each namespace, each user, or each source and object. Dry runs do not count. */
 export const eventRateLimit = (limits: readonly EventLimit[], clock: Clock): AdmissionPlugin => {
   const buckets = limits.map(limit => ({limit, kept: new Lru<string, TokenBucket>(bound, {bytesOf: () => 100, maxEntries: limit.cacheSize || defaultCacheSize})}));
   return {

@@ -4,7 +4,7 @@ import {isExtendedResource} from '#src/model/resource-names.js';
 import type {AdmissionPlugin} from './admission.js';
 import {podWritten} from './request-kind.js';
 
-/** Nodes with rare resources are tainted by their names: who asks for one tolerates the taint. */
+/** Adds tolerations to pods for the extended resources they request, since nodes with such resources are tainted by their names. */
 export const extendedResourceToleration = (naming: Naming): AdmissionPlugin => ({
   name: 'ExtendedResourceToleration',
   admit(attributes) {

@@ -3,7 +3,7 @@ import type {AdmissionPlugin} from './admission.js';
 import {podWritten} from './request-kind.js';
 import {refuse} from './refuse.js';
 
-/** What a pod must not be near to, it must not be near to on a node alone: nobody bars others from a whole zone. */
+/** Refuses required anti-affinity by any topology other than the host name. */
 export const limitPodHardAntiAffinityTopology = (naming: Naming): AdmissionPlugin => ({
   name: 'LimitPodHardAntiAffinityTopology',
   validate(attributes) {

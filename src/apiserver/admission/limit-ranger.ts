@@ -15,7 +15,7 @@ export interface LimitRangerParts {
 
 type List = Record<string, string>;
 
-/** Fills in what is not said, and tells what was filled in. */
+/** Sets missing values, and returns a description of them. */
 const fill = (container: Container, defaults: {readonly requests: List; readonly limits: List}, what: string): string[] => {
   const notes: string[] = [];
   for (const [field, word] of [['requests', 'request'], ['limits', 'limit']] as const) {
@@ -41,7 +41,7 @@ const fillPod = (pod: Pod & {spec: PodSpec}, {spec: range}: Readonly<LimitRange>
   if (notes.length > 0) ((pod.metadata ??= {}).annotations ??= {})[key] = `LimitRanger plugin set: ${notes.join('; ')}`;
 };
 
-/** What a namespace's limit ranges allow pods and claims, and what they give containers that say nothing. */
+/** Applies the limit ranges of a namespace: defaults of containers, and limits of pods and claims. */
 export const limitRanger = ({naming, reader, gate}: LimitRangerParts): AdmissionPlugin => {
   const isPod = (attributes: AdmissionAttributes): boolean =>
     (attributes.operation === 'CREATE' && isForKind(attributes, naming, kinds.pods)) || (attributes.operation === 'UPDATE' && isForKind(attributes, naming, kinds.pods, 'resize'));

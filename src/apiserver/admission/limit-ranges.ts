@@ -10,7 +10,7 @@ export type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
 
 type List = Readonly<Record<string, string>>;
 
-/** What is asked for and what it is held to. */
+/** The requests and limits of something. */
 interface Usage {
   readonly requests: List;
   readonly limits: List;
@@ -19,7 +19,7 @@ interface Usage {
 const zero = parseQuantity('0');
 const amount = (list: List, name: string): Quantity | undefined => (list[name] === undefined ? undefined : parseQuantity(list[name]));
 
-/** One thing a range may demand of a resource: why a usage does not meet it. */
+/** One constraint of a range on a resource: returns why a usage violates it. */
 type Demand = (what: string, type: string, enforced: Quantity, request: Quantity | undefined, limit: Quantity | undefined) => string | undefined;
 
 const minimum: Demand = (what, type, enforced, request, limit) => {
@@ -42,7 +42,7 @@ const maximumRequest: Demand = (what, type, enforced, request) => {
   return compareQuantities(request, enforced) > 0 ? `${rule}, but request is ${formatQuantity(request)}` : undefined;
 };
 
-/** Amounts that are large are compared by whole units, as the ratio shown is. */
+/** Large quantities are compared by whole units, as the reported ratio is. */
 const measured = (quantity: Quantity, bySmallParts: boolean): number => Number(bySmallParts ? quantityMilliValue(quantity) : quantityValue(quantity));
 const largestInParts = 9_223_372_036_854_775n;
 
@@ -70,13 +70,13 @@ function* objectionsTo(usage: Usage, {type, min, max, maxLimitRequestRatio}: Lim
 
 const overridden = (sums: List, own: List | undefined): List => ({...sums, ...Object.fromEntries(Object.entries(own ?? {}).filter(([name]) => isPodLevelResource(name)))});
 
-/** What the pod as a whole uses: what it says itself counts before the sum of its containers where that is allowed. */
+/** The usage of the pod as a whole: if allowed, its own values take precedence over the sum of its containers. */
 const podUsage = (spec: Readonly<PodSpec>, podLevel: boolean): Usage => ({
   requests: overridden(formatResourceList(containerRequests(spec)), podLevel ? spec.resources?.requests : undefined),
   limits: overridden(formatResourceList(containerLimits(spec)), podLevel ? spec.resources?.limits : undefined),
 });
 
-/** Why a pod does not fit into a range; each limit in its turn. */
+/** Why a pod violates a range; each constraint separately. */
 export function* podObjections(spec: Readonly<PodSpec>, {spec: range}: Readonly<LimitRange>, podLevel: boolean): Iterable<string> {
   for (const limit of range?.limits ?? []) {
     if (limit.type === 'Container') {
@@ -86,7 +86,7 @@ export function* podObjections(spec: Readonly<PodSpec>, {spec: range}: Readonly<
   }
 }
 
-/** Why a claim does not fit into a range. Nobody is asked to limit a claim. */
+/** Why a claim violates a range. Claims need no limits. */
 export function* claimObjections({spec}: Readonly<Claim>, {spec: range}: Readonly<LimitRange>): Iterable<string> {
   const usage = {requests: spec?.resources?.requests ?? {}, limits: {}};
   for (const {type, min, max} of range?.limits ?? []) {

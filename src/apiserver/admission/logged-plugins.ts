@@ -3,7 +3,7 @@ import {noLog, type Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
 
-/** What each verbosity adds: refusals, and how long each plugin took. */
+/** What each verbosity adds: refusals, and the duration of each plugin. */
 const [refusals, durations] = [4, 5];
 
 type Phase = 'admit' | 'validate';
@@ -17,7 +17,7 @@ const fieldsOf = (plugin: string, phase: Phase, {operation, resource, subresourc
   name,
 });
 
-/** The plugins, whose decisions are told of at verbosity 4 and whose times at 5; `--vmodule=admission=5` asks for these alone. */
+/** Wraps plugins to log their refusals at verbosity 4 and their durations at 5; `--vmodule=admission=5` enables these alone. */
 export const loggedPlugins = (plugins: readonly AdmissionPlugin[], parent: Log, clock: Pick<Clock, 'monotonic'>): readonly AdmissionPlugin[] => {
   const log = parent.child({component: 'admission'});
   const timed = async <T>(plugin: string, phase: Phase, attributes: AdmissionAttributes, run: () => T | Promise<T>): Promise<T> => {

@@ -4,14 +4,14 @@ import type {Namespace} from '#src/api/types.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
 import {refuse} from './refuse.js';
 
-/** Finds a namespace as it is now, or undefined. */
+/** Returns the current namespace, or undefined. */
 export type FindNamespace = (name: string) => Promise<Readonly<Namespace> | undefined> | Readonly<Namespace> | undefined;
 
 const isNamespace = ({group, resource}: AdmissionAttributes): boolean => group === '' && resource === 'namespaces';
 
 /**
- * Nothing is written into a namespace that does not exist, nothing new comes into one that is going, and the platform's own cannot be deleted.
- * Deleting what is in them is always allowed, and so is asking about access.
+ * Refuses writes in namespaces that do not exist, creation in terminating ones, and deletion of the system's own. Deletion of objects and access reviews are
+ * always allowed.
  */
 export const namespaceLifecycle = (naming: Naming, find: FindNamespace): AdmissionPlugin => {
   const immortal = new Set(['default', naming.systemNamespace, naming.publicNamespace]);

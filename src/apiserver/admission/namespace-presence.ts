@@ -5,7 +5,7 @@ import {refuse} from './refuse.js';
 
 const isInNamespace = ({group, resource, namespace}: AdmissionAttributes): boolean => Boolean(namespace) && !(group === '' && resource === 'namespaces');
 
-/** Nothing is done in a namespace that does not exist. */
+/** Refuses requests in a namespace that does not exist. */
 export const namespaceExists = (find: FindNamespace): AdmissionPlugin => ({
   name: 'NamespaceExists',
   async validate(attributes) {
@@ -15,7 +15,7 @@ export const namespaceExists = (find: FindNamespace): AdmissionPlugin => ({
   },
 });
 
-/** A namespace comes to be when something is put into it. Not on a dry run. */
+/** Creates the namespace of a created object if it does not exist, except on dry runs. */
 export const namespaceAutoProvision = (find: FindNamespace, create: (name: string) => Promise<unknown>): AdmissionPlugin => ({
   name: 'NamespaceAutoProvision',
   async admit(attributes) {

@@ -2,7 +2,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {AdmissionAttributes} from './admission.js';
 
-/** The options of a request as an object of their own kind; nothing for calls that are passed on. A patch has those of an update. */
+/** The options of a request as an object of their kind; undefined for connect requests. A patch has the options of an update. */
 export const operationOptions = ({operation, original, deletion}: AdmissionAttributes, naming: Naming): PlainObject | null => {
   const apiVersion = naming.apiVersion('meta', 'v1');
   if (operation === 'CONNECT') return null;

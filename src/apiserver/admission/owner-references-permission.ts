@@ -9,11 +9,14 @@ import {refuse} from './refuse.js';
 export interface OwnerReferencesParts {
   readonly naming: Naming;
   readonly authorizer: Authorizer;
-  /** The kinds that are served under an apiVersion by that name. */
+  /** The served kinds of that name in an apiVersion. */
   kindsOf(apiVersion: string, kind: string): readonly Kind[];
 }
 
-/** Who gives an object another owner might have it deleted: he must be allowed to delete it himself. And who lets it hold up its owner must be allowed to hold up that one. */
+/**
+ * Requires permission to delete an object for changes of its owners, since these may cause its deletion, and permission to update an owner's finalizers for
+ * blocking its deletion.
+ */
 export const ownerReferencesPermission = ({naming, authorizer, kindsOf}: OwnerReferencesParts): AdmissionPlugin => {
   const ownersOf = (object: AdmissionAttributes['object']): readonly OwnerReference[] => object?.metadata?.ownerReferences ?? [];
 

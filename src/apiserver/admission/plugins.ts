@@ -43,7 +43,7 @@ import {hookContext, type HookParts} from './webhook/context.js';
 import {mutatingWebhooks} from './webhook/mutating.js';
 import {validatingWebhooks} from './webhook/validating.js';
 
-/** What plugins are made of. */
+/** The dependencies of plugins. */
 export interface PluginContext extends PluginSettings {
   readonly naming: Naming;
   readonly authorizer: Authorizer | undefined;
@@ -56,9 +56,9 @@ export interface PluginContext extends PluginSettings {
   readonly webhooks: HookParts;
   readonly policies: PolicyParts;
   createNamespace(name: string): Promise<unknown>;
-  /** The kinds that are served under an apiVersion by that name. */
+  /** The served kinds of that name in an apiVersion. */
   kindsOf(apiVersion: string, kind: string): readonly Kind[];
-  /** The minor version whose behaviour is shown. */
+  /** The emulated minor version. */
   readonly minor: number;
   readonly tolerationSeconds: TolerationSeconds;
   gate(name: string): boolean;
@@ -76,7 +76,7 @@ const configured = <T>(name: PluginName, value: T | undefined): T => {
 
 type Create = (context: PluginContext) => AdmissionPlugin;
 
-/** Every plugin in the order in which both phases run them. Those without a maker have nothing to act on yet. */
+/** All plugins in the order of both phases. Those without a constructor have no objects to act on yet. */
 const inOrder: readonly (readonly [name: PluginName, create?: Create])[] = [
   ['AlwaysAdmit', () => alwaysAdmit],
   ['NamespaceAutoProvision', ({findNamespace, createNamespace}) => namespaceAutoProvision(findNamespace, createNamespace)],
@@ -117,20 +117,20 @@ const inOrder: readonly (readonly [name: PluginName, create?: Create])[] = [
   ['AlwaysDeny', () => alwaysDeny],
 ];
 
-/** Every plugin's name in the order in which they run. */
+/** The names of all plugins in the order in which they run. */
 export const pluginOrder: readonly PluginName[] = inOrder.map(([name]) => name);
 
-/** What the options say about plugins. */
+/** The flags that select plugins. */
 export interface PluginChoice {
   readonly enable: readonly string[];
   readonly disable: readonly string[];
-  /** The deprecated option that names them all; empty when it is not used. */
+  /** The deprecated flag with the complete list; empty if it is not set. */
   readonly exactly?: readonly string[];
-  /** Those that the configuration speaks of. */
+  /** The plugins in the configuration file. */
   readonly configured?: readonly string[];
 }
 
-/** Which plugins are on. */
+/** Returns the enabled plugins. */
 export const chosenPlugins = ({enable, disable, exactly = []}: PluginChoice): ReadonlySet<string> => {
   if (exactly.length > 0) return new Set(exactly);
   return new Set([...defaultAdmissionPlugins.filter(name => !disable.includes(name)), ...enable]);
@@ -138,11 +138,11 @@ export const chosenPlugins = ({enable, disable, exactly = []}: PluginChoice): Re
 
 export interface Plugins {
   readonly plugins: readonly AdmissionPlugin[];
-  /** Plugins somebody asked for, or configured, whose subject is not there. */
+  /** Enabled or configured plugins that have no objects to act on. */
   readonly withoutSubject: readonly string[];
 }
 
-/** Makes the plugins that are on, in their order. Throws when one lacks what it needs. */
+/** Creates the enabled plugins, in their order. Throws if a dependency is missing. */
 export const createPlugins = (choice: PluginChoice, context: PluginContext): Plugins => {
   const on = chosenPlugins(choice);
   const asked = new Set([...choice.enable, ...(choice.exactly ?? []), ...(choice.configured ?? []).filter(name => on.has(name))]);

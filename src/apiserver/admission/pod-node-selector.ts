@@ -5,7 +5,7 @@ import {podWritten} from './request-kind.js';
 import type {FindNamespace} from './namespace-lifecycle.js';
 import {refuse} from './refuse.js';
 
-/** Which labels of nodes pods may ask for: what namespaces that say nothing give their pods, and all that each namespace allows. */
+/** The node labels that pods may select: the defaults of namespaces without an annotation, and the allowed labels of each namespace. */
 export interface NodeSelectors {
   readonly otherwise: Readonly<Record<string, string>>;
   readonly allowed: ReadonlyMap<string, Readonly<Record<string, string>>>;
@@ -17,7 +17,7 @@ interface Parts {
   readonly nodeSelectors?: NodeSelectors | undefined;
 }
 
-/** Reads `key=value,key=value`. Throws for anything else. */
+/** Parses `key=value,key=value`. Throws for anything else. */
 export const labelsIn = (text: string): Record<string, string> => {
   if (!text) return {};
   return Object.fromEntries(
@@ -32,7 +32,7 @@ export const labelsIn = (text: string): Record<string, string> => {
 const conflicts = (wanted: Readonly<Record<string, string>>, own: Readonly<Record<string, string>> = {}): boolean =>
   Object.entries(wanted).some(([key, value]) => own[key] !== undefined && own[key] !== value);
 
-/** Pods run where their namespace says, by its annotation or else by the configuration, and ask neither for the contrary nor for more than is allowed there. */
+/** Adds the node selector of the namespace, from its annotation or else the configuration, and refuses pods that conflict with it or select labels that are not allowed. */
 export const podNodeSelector = ({naming, findNamespace, nodeSelectors}: Parts): AdmissionPlugin => {
   const annotation = naming.subKey('scheduler.alpha', 'node-selector');
   const selectorOf = async ({namespace}: AdmissionAttributes): Promise<Record<string, string>> => {

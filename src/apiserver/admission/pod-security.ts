@@ -21,7 +21,7 @@ export interface PodSecurityParts {
   readonly naming: Naming;
   readonly reader: Reader;
   readonly findNamespace: FindNamespace;
-  /** The minor version that `latest` stands for. */
+  /** The minor version of `latest`. */
   readonly minor: number;
   readonly podSecurity?: PodSecuritySettings | undefined;
 }
@@ -30,7 +30,7 @@ type Templated = KubeObject & {readonly spec?: {readonly template?: PodTemplateS
 
 const templateIn = ({spec}: Templated): PodTemplateSpec | undefined => spec?.template;
 
-/** The kinds that make pods, and where their template is. */
+/** The kinds with a pod template, and its path. */
 const makers: readonly (readonly [kind: Kind, template: (object: Templated) => PodTemplateSpec | undefined])[] = [
   [kinds.replicationControllers, templateIn],
   [kinds.podTemplates, ({template}) => template],
@@ -42,19 +42,19 @@ const makers: readonly (readonly [kind: Kind, template: (object: Templated) => P
   [kinds.cronJobs, ({spec}) => spec?.jobTemplate?.spec?.template],
 ];
 
-/** Addresses of pods at which nothing of what is judged can change. */
+/** Subresources of pods that change nothing relevant. */
 const harmless: ReadonlySet<string> = new Set(['exec', 'attach', 'binding', 'eviction', 'log', 'portforward', 'proxy', 'status']);
 
 const imagesDiffer = (now: readonly AnyContainer[] = [], before: readonly AnyContainer[] = []): boolean =>
   now.length !== before.length || now.some(({image}, at) => image !== before[at]!.image);
 
-/** Of what can change in a pod only images and added containers matter. */
+/** Only changes of images and added containers matter on updates of pods. */
 const isSignificant = (now: Readonly<PodSpec>, before: Readonly<PodSpec>): boolean =>
   imagesDiffer(now.containers, before.containers) ||
   imagesDiffer(now.initContainers, before.initContainers) ||
   (now.ephemeralContainers ?? []).some(({name, image}) => before.ephemeralContainers?.find(other => other.name === name)?.image !== image);
 
-/** Pods keep to the security level that their namespace's labels demand: others are refused, noted or warned of (the pod security standards). */
+/** Enforces the pod security standards by the labels of namespaces: refuses, audits, or warns about pods that violate the level. */
 export const podSecurity = ({naming, reader, findNamespace, minor, podSecurity: settings = openSettings}: PodSecurityParts): AdmissionPlugin => {
   const checkedPod = ({metadata, spec}: {readonly metadata?: {readonly annotations?: Record<string, string>}; readonly spec?: PodSpec}): CheckedPod => ({
     annotations: metadata?.annotations ?? {},
@@ -67,7 +67,7 @@ export const podSecurity = ({naming, reader, findNamespace, minor, podSecurity: 
     (key: string, text: string): void =>
       annotate?.(naming.subKey('pod-security', key), text);
 
-  /** Whether what is written is left alone; why is noted. */
+  /** Whether the object is exempt, which is audited with the reason. */
   const isExempt = (attributes: AdmissionAttributes, runtimeClass?: string): boolean => {
     const why = exemptionOf(settings, {namespace: attributes.namespace, username: attributes.user.name, runtimeClass});
     if (why) noteFor(attributes)('exempt', why);

@@ -7,7 +7,7 @@ import {podWritten} from './request-kind.js';
 import type {FindNamespace} from './namespace-lifecycle.js';
 import {areAllowed, mergedTolerations} from './tolerations.js';
 
-/** What pods tolerate, and may tolerate at most, where their namespace says nothing. */
+/** The default tolerations of namespaces, and their allowed ones. */
 export interface TolerationSettings {
   readonly given: readonly Toleration[];
   readonly allowed: readonly Toleration[];
@@ -19,7 +19,10 @@ interface Parts {
   readonly tolerations?: TolerationSettings | undefined;
 }
 
-/** Pods tolerate what their namespace gives them, and nothing that it does not allow. Both are annotations that hold lists; without one the configuration counts. */
+/**
+ * Adds the default tolerations of the namespace to pods, and refuses tolerations that it does not allow. Both are lists in annotations; without one the
+ * configuration applies.
+ */
 export const podTolerationRestriction = ({naming, findNamespace, tolerations: settings}: Parts): AdmissionPlugin => {
   const given = naming.subKey('scheduler.alpha', 'defaultTolerations');
   const allowed = naming.subKey('scheduler.alpha', 'tolerationsWhitelist');

@@ -12,7 +12,7 @@ export interface PodTopologyLabelsParts {
   gate(name: string): boolean;
 }
 
-/** Pods learn by labels in which zone and region their node is, when they are bound to it (KEP-4742). */
+/** Copies the zone and region labels of the node to a pod when it is bound (KEP-4742). */
 export const podTopologyLabels = ({naming, reader, gate}: PodTopologyLabelsParts): AdmissionPlugin => {
   const keys = ['zone', 'region'].map(what => naming.subKey('topology', what));
   const copyFrom = async (nodeName: string, object: KubeObject): Promise<void> => {

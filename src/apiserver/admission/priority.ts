@@ -16,11 +16,11 @@ interface Resolved {
 
 const without: Resolved = {priority: 0, preemptionPolicy: 'PreemptLowerPriority'};
 
-/** Pods have the priority of their class, or of the class that is the default; what they say themselves must agree. One class is the default. */
+/** Sets the priority of pods from their class or the default one, which an explicit priority must equal, and refuses a second default class. */
 export const priority = ({naming, reader}: {readonly naming: Naming; readonly reader: Reader}): AdmissionPlugin => {
   const defaultClass = async (): Promise<Readonly<PriorityClass> | undefined> => {
     const candidates = (await reader.list(kinds.priorityClasses)).filter(({globalDefault}) => globalDefault);
-    // Several may have come to be at once: the least of them harms least.
+    // Several may have been created concurrently: the lowest one does the least harm.
     return candidates.reduce<Readonly<PriorityClass> | undefined>((least, one) => (least && least.value <= one.value ? least : one), undefined);
   };
 

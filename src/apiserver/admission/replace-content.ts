@@ -1,7 +1,7 @@
 import type {KubeObject} from '#src/api/types.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 
-/** Puts one object's content into another, which others hold; so they do its metadata. */
+/** Replaces the content of an object and of its metadata in place, since others refer to them. */
 export const replaceContent = (object: KubeObject, content: KubeObject): void => {
   const {metadata} = object;
   replaceFields(object as PlainObject, content as PlainObject);

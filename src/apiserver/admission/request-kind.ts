@@ -4,18 +4,18 @@ import type {Pod, PodSpec} from '#src/api/pod.js';
 import {kinds} from '#src/api/kinds.js';
 import type {AdmissionAttributes} from './admission.js';
 
-/** Whether a request is about objects of that kind, in any version, at their main address or the named subresource. */
+/** Whether a request is for objects of that kind, in any version, without a subresource or with the given one. */
 export const isForKind = ({group, resource, subresource}: AdmissionAttributes, naming: Naming, kind: Kind, at = ''): boolean =>
   resource === kind.plural && subresource === at && group === naming.group(kind.group);
 
-/** The pod that is written at its main address by one of the operations, or undefined. Phases that may not change it must not. */
+/** The pod that one of the operations writes, without a subresource; otherwise undefined. Validating phases must not change it. */
 export const podWritten = (attributes: AdmissionAttributes, naming: Naming, operations: readonly AdmissionAttributes['operation'][]): (Pod & {spec: PodSpec}) | undefined => {
   if (!operations.includes(attributes.operation) || !isForKind(attributes, naming, kinds.pods)) return undefined;
   const pod = attributes.object as Pod | undefined;
   return pod?.spec ? (pod as Pod & {spec: PodSpec}) : undefined;
 };
 
-/** The texts of several errors as one, each once. */
+/** Joins the texts of several errors, each once. */
 export const combinedMessage = (texts: readonly string[]): string => {
   const distinct = [...new Set(texts)];
   return distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`;

@@ -16,7 +16,7 @@ type List = Readonly<Record<string, string>>;
 const canonical = (list: List = {}): List => Object.fromEntries(Object.entries(list).map(([name, text]) => [name, canonicalQuantity(text)]));
 const isSame = (one: List | undefined, other: List | undefined): boolean => sameJson(canonical(one), canonical(other));
 
-/** What a class of runtimes costs, and where it runs, is known from the class: pods take it over, and cannot say otherwise. */
+/** Sets the overhead and scheduling of pods from their runtime class, and refuses conflicting values. */
 export const runtimeClass = ({naming, reader}: {readonly naming: Naming; readonly reader: Reader}): AdmissionPlugin => {
   const classOf = async (attributes: AdmissionAttributes, {runtimeClassName: name}: Readonly<PodSpec>): Promise<Readonly<RuntimeClass> | undefined> => {
     if (name === undefined) return undefined;

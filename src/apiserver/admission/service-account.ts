@@ -18,7 +18,7 @@ export interface ServiceAccountParts {
 
 const usual = 'default';
 
-/** What containers find at the mount path: a token for the server, whom to trust, and where they are. */
+/** The volume at the mount path: a token, the server's CA bundle, and the namespace. */
 const tokenVolume = (name: string, naming: Naming): Volume => ({
   name,
   projected: {
@@ -31,7 +31,7 @@ const tokenVolume = (name: string, naming: Naming): Volume => ({
   },
 });
 
-/** Gives every container that has nothing at the mount path the account's token there. */
+/** Mounts the account's token in every container without a volume at the mount path. */
 const mountToken = (spec: PodSpec, {naming, random}: ServiceAccountParts): void => {
   const prefix = `${naming.component('api-access')}-`;
   const existing = spec.volumes?.find(({name}) => name.startsWith(prefix));
@@ -46,7 +46,7 @@ const mountToken = (spec: PodSpec, {naming, random}: ServiceAccountParts): void 
   if (needed && !existing) (spec.volumes ??= []).push(tokenVolume(name, naming));
 };
 
-/** Why a container may not name the secrets it names. */
+/** Why a container must not reference its secrets. */
 function* forbiddenUses(what: string, {name, env = [], envFrom = []}: AnyContainer, allowed: ReadonlySet<string>, account: string): Iterable<string> {
   const so = (secret: string): string => `referencing secret.secretName="${secret}" is not allowed because service account ${account} does not reference that secret`;
   for (const {name: variable, valueFrom} of env) {
@@ -74,10 +74,7 @@ function* forbiddenSecrets(spec: Readonly<PodSpec>, account: Readonly<ServiceAcc
   }
 }
 
-/**
- * Every pod acts as a service account, the one called `default` unless it says so, which must exist; it finds the account's token in its containers
- * and pulls images with the account's secrets.
- */
+/** Sets the service account of pods, `default` unless specified, which must exist; mounts its token into their containers and | adds its image pull secrets. */
 export const serviceAccount = (parts: ServiceAccountParts): AdmissionPlugin => {
   const {naming, reader} = parts;
   const isMirror = ({metadata}: Pod): boolean => metadata?.annotations?.[naming.key('config.mirror')] !== undefined;
@@ -105,7 +102,7 @@ export const serviceAccount = (parts: ServiceAccountParts): AdmissionPlugin => {
     for (const why of forbiddenSecrets(pod.spec, account)) throw refuse(attributes, why);
   };
 
-  /** Containers that are added later name no secrets that the pod could not. */
+  /** Ephemeral containers may only reference secrets that the pod may reference. */
   const checkAdded = async (attributes: AdmissionAttributes): Promise<void> => {
     const {spec} = attributes.object as Pod;
     const account = spec && (await accountOf(attributes, spec));
@@ -124,7 +121,7 @@ export const serviceAccount = (parts: ServiceAccountParts): AdmissionPlugin => {
       if (isMirror(pod)) return checkMirror(attributes, pod);
       const {spec} = pod;
       spec.serviceAccountName ||= usual;
-      // The field's older name goes with it.
+      // The deprecated field is set as well.
       spec.serviceAccount = spec.serviceAccountName;
       const account = await accountOf(attributes, spec);
       if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true) mountToken(spec, parts);

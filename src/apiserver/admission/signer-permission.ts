@@ -4,9 +4,9 @@ import type {AdmissionAttributes} from './admission.js';
 
 export {mayForSigner, type SignerGuard} from '#src/resources/certificates/signer-permission.js';
 
-/** Whether a request is about certificate signing requests, under that subresource. */
+/** Whether a request is for the subresource of a certificate signing request. */
 export const isAboutRequests = ({group, resource, subresource}: AdmissionAttributes, naming: Naming, wanted: string): boolean =>
   resource === 'certificatesigningrequests' && subresource === wanted && group === naming.group('certificates');
 
-/** The signer that the stored request asks for. */
+/** The signer of the stored request. */
 export const storedSigner = ({oldObject}: AdmissionAttributes): string => (oldObject as CertificateSigningRequest | undefined)?.spec.signerName ?? '';

@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {AdmissionPlugin} from './admission.js';
 import {isForKind} from './request-kind.js';
 
-/** Nothing of storage goes away while something uses it: controllers take the finalizers off. */
+/** Adds the finalizers that keep storage objects while they are in use; controllers remove them. */
 export const storageObjectInUseProtection = (naming: Naming): AdmissionPlugin => {
   const finalizers: readonly (readonly [kind: Kind, finalizer: string])[] = [
     [kinds.persistentVolumes, naming.key('pv-protection')],

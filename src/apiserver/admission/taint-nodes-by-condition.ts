@@ -4,7 +4,7 @@ import type {Node} from '#src/api/types.js';
 import type {AdmissionPlugin} from './admission.js';
 import {isForKind} from './request-kind.js';
 
-/** A new node takes no pods before somebody saw that it is ready. */
+/** Taints new nodes, which receive no pods until they are found ready. */
 export const taintNodesByCondition = (naming: Naming): AdmissionPlugin => ({
   name: 'TaintNodesByCondition',
   admit(attributes) {

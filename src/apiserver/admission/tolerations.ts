@@ -3,7 +3,7 @@ import type {Toleration} from '#src/api/pod.js';
 
 const isEqualing = (operator: string | undefined): boolean => operator === undefined || operator === '' || operator === 'Equal';
 
-/** Whether whatever `one` tolerates, `other` tolerates too. */
+/** Whether `other` tolerates all taints that `one` tolerates. */
 const covers = (other: Toleration, one: Toleration): boolean => {
   if (sameJson(one, other)) return true;
   if ((one.key ?? '') !== (other.key ?? '') && (other.key || other.operator !== 'Exists')) return false;
@@ -15,7 +15,7 @@ const covers = (other: Toleration, one: Toleration): boolean => {
   return isEqualing(other.operator) && (one.operator ?? '') === (other.operator ?? '') && (one.value ?? '') === (other.value ?? '');
 };
 
-/** Both lists as one, without those that another one of them covers. */
+/** Merges two lists, without tolerations that another one covers. */
 export const mergedTolerations = (first: readonly Toleration[], second: readonly Toleration[]): Toleration[] => {
   const all = [...first, ...second];
   const merged: Toleration[] = [];

@@ -2,17 +2,17 @@ import {maxErrors, maxErrorText} from '#src/api/collect-errors.js';
 import type {PolicyRule} from '#src/api/types.js';
 import {grantedPrefix, type Grant} from './rules.js';
 
-// Rules are compared as products of sets (verbs by groups by resources by names): what they multiply to is never written out.
+// Rules are compared as products of sets (verbs by groups by resources by names), without expanding the products.
 
-/** How many comparisons of single values are made for one question. What is undecided then counts as not held. */
+/** The limit of comparisons of single values for one check. Permissions that are undecided then count as missing. */
 const mostSteps = 1_000_000;
 
-/** Which values of one list of a rule are held. */
+/** The values that one list of a rule covers. */
 interface Held {
   readonly all: boolean;
-  /** How many comparisons it takes to tell of one value. */
+  /** The number of comparisons for one value. */
   readonly cost: number;
-  /** The values themselves, where nothing but they can be meant. */
+  /** The values themselves, if the list has no patterns. */
   readonly values?: ReadonlySet<string>;
   has(value: string): boolean;
 }
@@ -24,7 +24,7 @@ const heldValues = (values: readonly string[] | undefined): Held => {
   return known.has('*') ? everything : {all: false, cost: 1, values: known, has: value => known.has(value)};
 };
 
-/** A resource is held by itself, with its subresource, as `*`, or as any resource's subresource. */
+/** A resource is covered by itself, with its subresource, by `*`, or by any resource's subresource. */
 const heldResources = (values: readonly string[] | undefined): Held => {
   const known = new Set(values);
   if (known.has('*')) return everything;
@@ -35,7 +35,7 @@ const heldResources = (values: readonly string[] | undefined): Held => {
   return {all: false, cost: 1, has};
 };
 
-/** A path is held by itself or by what it begins with. */
+/** A path is covered by itself or by a prefix. */
 const heldPaths = (values: readonly string[] | undefined): Held => {
   const known = new Set(values);
   if (known.has('*')) return everything;
@@ -45,7 +45,7 @@ const heldPaths = (values: readonly string[] | undefined): Held => {
   return {all: false, cost: 1 + lengths.length, has: path => known.has(path) || lengths.some(length => length <= path.length && prefixes.has(path.slice(0, length)))};
 };
 
-/** What a rule holds, list by list, in the order of the lists of a `Box`. */
+/** The coverage of a rule by list, in the order of the lists of a `Box`. */
 interface HeldRule {
   readonly onResources: readonly Held[];
   readonly onPaths: readonly Held[];
@@ -58,19 +58,19 @@ const heldRule = ({verbs, apiGroups, resources, resourceNames, nonResourceURLs}:
   return {onResources: [heldValues(apiGroups), heldResources(resources), ofVerbs, ofNames], onPaths: [heldPaths(nonResourceURLs), ofVerbs]};
 };
 
-/** Stands for no name: met only by rules that name no objects. */
+/** Represents the absence of a name: only matched by rules without names. */
 const noName = '\0';
 
-/** Everything some lists multiply to, each given by places in a list of the rule that is wanted. */
+/** A product of lists, each given by indexes into a list of the wanted rule. */
 type Box = readonly (readonly number[])[];
 
-/** A rule that is wanted, or the half of it that is about resources or paths. */
+/** A wanted rule, or its part for resources or for paths. */
 interface Wanted {
   readonly lists: readonly (readonly string[])[];
   grant(values: readonly string[]): Grant;
 }
 
-/** Rules may come as callers wrote them, before anything was validated. */
+/** Rules may come from clients, before validation. */
 const wantedOf = ({verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = []}: Readonly<PolicyRule>): Wanted[] => {
   const isNamed = resourceNames.length > 0;
   return [
@@ -82,7 +82,7 @@ const wantedOf = ({verbs = [], apiGroups = [], resources = [], resourceNames = [
   ];
 };
 
-/** Takes what is held away from what is wanted. */
+/** Subtracts the held rules from the wanted ones. */
 class Subtraction {
   readonly #held: readonly HeldRule[];
   #steps = 0;
@@ -91,7 +91,7 @@ class Subtraction {
     this.#held = held.map(heldRule);
   }
 
-  /** What is left of a wanted rule: boxes that have nothing in common. */
+  /** Returns the uncovered part of a wanted rule: disjoint boxes. */
   left({lists}: Wanted, of: keyof HeldRule): readonly Box[] {
     if (lists.some(({length}) => length === 0)) return [];
     let boxes: readonly Box[] = [lists.map(list => [...list.keys()])];
@@ -106,7 +106,7 @@ class Subtraction {
     return boxes;
   }
 
-  /** Whether a rule can have anything in common with long lists, seen from the rule, which mostly has short ones. */
+  /** Whether a rule can intersect long lists, checked from the rule, whose lists are mostly short. */
   #meets(lists: readonly (readonly string[])[], held: readonly Held[], known: (ReadonlySet<string> | undefined)[]): boolean {
     return held.every(({all, values}, at) => {
       if (all || !values || values.size >= lists[at]!.length) return true;
@@ -135,22 +135,22 @@ class Subtraction {
   }
 }
 
-/** Permissions somebody lacks, in the order in which the rules have them. */
+/** Missing permissions, in the order of the rules. */
 export interface Lacking {
   readonly grants: readonly Grant[];
-  /** Whether there are more than are listed, or than could be compared. */
+  /** Whether there are more than are listed or than could be compared. */
   readonly hasMore: boolean;
 }
 
 const byPlaces = (a: readonly number[], b: readonly number[]): number => a.reduce((order, place, at) => order || place - b[at]!, 0);
 
-/** The places in a box, one combination after the other. */
+/** The combinations of indexes in a box, one after another. */
 function* places(box: Box, chosen: readonly number[] = []): Iterable<readonly number[]> {
   if (chosen.length === box.length) yield chosen;
   else for (const place of box[chosen.length]!) yield* places(box, [...chosen, place]);
 }
 
-/** Which of the permissions in `wanted` are not among those in `held`: as many of them as are told of. */
+/** Returns the permissions of `wanted` that `held` does not cover, up to the number that is reported. */
 export const missing = (held: readonly PolicyRule[], wanted: readonly PolicyRule[]): Lacking => {
   const subtraction = new Subtraction(held);
   const grants: Grant[] = [];

@@ -11,7 +11,7 @@ import {aggregated, type Rbac} from './rbac.js';
 import {missing} from './coverage.js';
 import {grantLines} from './rules.js';
 
-/** Everything there is; what gathering the rules of others takes. */
+/** All permissions, which are required to aggregate the rules of other roles. */
 const fullAuthority: readonly PolicyRule[] = [
   {verbs: ['*'], apiGroups: ['*'], resources: ['*']},
   {verbs: ['*'], nonResourceURLs: ['*']},
@@ -19,7 +19,7 @@ const fullAuthority: readonly PolicyRule[] = [
 
 const goList = (texts: readonly string[]): string => `[${texts.map(text => JSON.stringify(text)).join(' ')}]`;
 
-/** Why a user may not hand out the rules in a namespace (everywhere, without one): he does not hold them all himself. Undefined when he may. */
+/** Returns why a user may not grant the rules in a namespace (cluster-wide without one): permissions that the user lacks. Undefined if allowed. */
 export const escalation = (rbac: Rbac, user: UserInfo, namespace: string, rules: readonly PolicyRule[]): string | undefined => {
   const {rules: held, errors} = rbac.holdings(user, namespace);
   const lacking = missing(held.map(({rule}) => rule), rules);
@@ -29,7 +29,7 @@ export const escalation = (rbac: Rbac, user: UserInfo, namespace: string, rules:
   return `user ${JSON.stringify(user.name)} (groups=${goList(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${lines.join('\n')}${resolution}`;
 };
 
-/** What the check works with. */
+/** The dependencies of the check. */
 export interface EscalationSettings {
   readonly naming: Naming;
   readonly rbac: Rbac;
@@ -41,13 +41,13 @@ const may = async ({authorizer, naming}: EscalationSettings, {user}: AdmissionAt
   return (await authorizer.authorize({user, verb, resource, path: ''})).decision === 'allow';
 };
 
-/** Whether a role takes rules over from others. */
+/** Whether a role aggregates the rules of others. */
 const gathersRoles = (role: Readonly<ClusterRole> | undefined): boolean => Boolean(role?.aggregationRule?.clusterRoleSelectors?.length);
 
 const checkRole = async (settings: EscalationSettings, attributes: AdmissionAttributes): Promise<void> => {
   const {namespace, resource, user} = attributes;
   const role = attributes.object as Role & ClusterRole;
-  // A role that is not there yet has no name that permission could be given for.
+  // A role that does not exist yet cannot be granted by name.
   const name = attributes.operation === 'CREATE' ? '' : attributes.name;
   if (await may(settings, attributes, 'escalate', {resource, namespace, name})) return;
   const why = escalation(settings.rbac, user, namespace, role.rules ?? []);
@@ -65,7 +65,7 @@ const checkBinding = async (settings: EscalationSettings, attributes: AdmissionA
   if (!resource) throw plainFailure(`unsupported role reference kind: ${JSON.stringify(roleRef?.kind ?? '')}`);
   if (await may(settings, attributes, 'bind', {resource, namespace, name: roleRef.name})) return;
   const rules = settings.rbac.find(roleRef, namespace);
-  // The role is looked for on behalf of the request, and so what is missing goes by the request's resource.
+  // The role is read on behalf of the request, so a missing one is reported under the request's resource.
   if (!rules) throw notFound({group: attributes.group, resource: attributes.resource}, roleRef.name);
   const why = escalation(settings.rbac, user, namespace, rules);
   if (why) throw refuse(attributes, why);
@@ -79,8 +79,8 @@ const checks: ReadonlyMap<string, typeof checkRole> = new Map([
 ]);
 
 /**
- * Nobody hands out what he does not hold (the API reference, "Privilege escalation prevention"), unless he has the verb for it: `escalate` on the
- * role, `bind` on the role a binding refers to. Not a plugin one can switch off: it goes last in the mutating phase, after which nothing changes rules.
+ * Prevents privilege escalation: users may only grant permissions they have (the API reference, "Privilege escalation prevention"), unless they may
+ * `escalate` the role, or `bind` the role of a binding. It cannot be disabled, and runs last in the mutating phase, after which rules do not change.
  */
 export const escalationCheck = (settings: EscalationSettings): AdmissionPlugin => {
   const group = settings.naming.group('rbac.authorization');

@@ -6,6 +6,6 @@ const withoutHousekeeping = ({apiVersion: _version, kind: _kind, metadata, ...re
   return {metadata: meta, ...rest};
 };
 
-/** Whether an update changes nothing but what the garbage collector needs to change. */
+/** Whether an update only changes fields that the garbage collector changes. */
 export const changesOnlyHousekeeping = (object: Readonly<KubeObject>, old: Readonly<KubeObject>): boolean =>
   sameContent(withoutHousekeeping(object), withoutHousekeeping(old));

@@ -2,7 +2,7 @@ import type {UserInfo} from '#src/api/user.js';
 import type {Attributes, Authorizer, Decision, UserRules} from '#src/api/authorization.js';
 import {isPrivileged} from './policy.js';
 
-/** An authorizer that can say what a user may do without being asked about each thing. */
+/** An authorizer that can list a user's permissions. */
 export interface RuleLister {
   rulesFor(user: UserInfo, namespace: string): UserRules | Promise<UserRules>;
 }
@@ -23,7 +23,7 @@ export const alwaysDeny: Authorizer & RuleLister = {
   rulesFor: () => ({resourceRules: [], nonResourceRules: [], incomplete: false}),
 };
 
-/** Allows everything to `system:masters`. Comes before every mode, so that no policy can lock the administrator out. */
+/** Allows everything to `system:masters`. Precedes all modes, so that no policy can lock out the administrator. */
 export const privileged: Authorizer = {
   authorize: ({user}) => (isPrivileged(user) ? {decision: 'allow'} : {decision: 'noOpinion'}),
 };
@@ -38,7 +38,7 @@ const undecided = (decisions: readonly Decision[]): Decision => {
   };
 };
 
-/** Asks one after another; the first to allow or deny decides. Waits for nobody who need not be waited for. */
+/** Consults authorizers in order; the first to allow or deny decides. Awaits only promises. */
 export const union = (authorizers: readonly Authorizer[]): Authorizer => {
   const ask = (attributes: Attributes, from: number, before: Decision[]): Decision | Promise<Decision> => {
     for (let i = from; i < authorizers.length; i++) {
@@ -54,7 +54,7 @@ export const union = (authorizers: readonly Authorizer[]): Authorizer => {
   return {authorize: attributes => ask(attributes, 0, [])};
 };
 
-/** What all of them together can say about a user. */
+/** The combined permissions that all of them list for a user. */
 export const unionRules = (listers: readonly RuleLister[]) => async (user: UserInfo, namespace: string): Promise<UserRules> => {
   const lists = await Promise.all(listers.map(lister => lister.rulesFor(user, namespace)));
   const errors = lists.flatMap(({error}) => error || []);

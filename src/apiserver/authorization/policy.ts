@@ -3,7 +3,7 @@ import {wellKnown, type UserInfo} from '#src/api/user.js';
 
 export type Binding = RoleBinding | ClusterRoleBinding;
 
-/** One role or binding that came, changed or went. The kind tells which. */
+/** A role or binding that was added, changed or removed, by its kind. */
 export type PolicyChange = {readonly gone: boolean} & (
   | {readonly kind: 'Role'; readonly object: Readonly<Role>}
   | {readonly kind: 'ClusterRole'; readonly object: Readonly<ClusterRole>}
@@ -11,15 +11,13 @@ export type PolicyChange = {readonly gone: boolean} & (
   | {readonly kind: 'ClusterRoleBinding'; readonly object: Readonly<ClusterRoleBinding>}
 );
 
-/** Where roles and bindings come from. */
+/** The source of roles and bindings. */
 export interface PolicySource {
-  /**
-   * Tells of everything there is, then of each change, in order, until the signal aborts. Resolves once what there was at the beginning was told.
-   */
+  /** Reports all existing objects, then each change, in order, until the signal aborts. Resolves after the existing ones. */
   follow(changed: (change: PolicyChange) => void, signal: AbortSignal): Promise<void>;
 }
 
-/** A binding that applies to a user, with the subject it applies by. */
+/** A binding that applies to a user, with the matching subject. */
 export interface Applied {
   readonly binding: Readonly<Binding>;
   readonly subject: Readonly<RbacSubject>;
@@ -28,7 +26,7 @@ export interface Applied {
 const user = (name: string): string => `u${name}`;
 const group = (name: string): string => `g${name}`;
 
-/** The key a subject is found by; service accounts are the users they act as. */
+/** The key of a subject; a service account has that of its user name. */
 const keyOf = ({kind, name, namespace}: Readonly<RbacSubject>, bindingNamespace: string): string | undefined => {
   if (kind === 'User') return user(name);
   if (kind === 'Group') return group(name);
@@ -38,7 +36,7 @@ const keyOf = ({kind, name, namespace}: Readonly<RbacSubject>, bindingNamespace:
 
 const byName = (one: Applied, other: Applied): number => ((one.binding.metadata?.name ?? '') < (other.binding.metadata?.name ?? '') ? -1 : 1);
 
-/** Bindings of one namespace (or of none), found by subject. */
+/** The bindings of one namespace (or of none), by subject. */
 class BindingIndex {
   readonly #namespace: string;
   readonly #bindings = new Map<string, Readonly<Binding>>();
@@ -64,7 +62,7 @@ class BindingIndex {
     }
   }
 
-  /** In the order of the bindings' names. */
+  /** Ordered by the bindings' names. */
   of({name, groups}: UserInfo): Applied[] {
     const keys = new Set([user(name), ...groups.map(group)]);
     const found = new Set([...keys].flatMap(key => [...(this.#bySubject.get(key) ?? [])]));
@@ -80,10 +78,7 @@ class BindingIndex {
   }
 }
 
-/**
- * All roles and bindings at one point in time, held so that a user's are found without looking at the others'. `revision` grows with each change, so
- * that conclusions drawn before can be told from those that still hold.
- */
+/** All roles and bindings, indexed by subject. `revision` increases with each change, so | that cached results can be recognized as outdated. */
 export class Policy {
   #revision = 0;
   readonly #clusterBindings = new BindingIndex('');
@@ -103,7 +98,7 @@ export class Policy {
     else this.#roles.set(`${namespace}/${name}`, object.rules ?? []);
   }
 
-  /** The rules of a role (of a cluster role without a namespace); undefined when there is no such role. */
+  /** Returns the rules of a role (of a cluster role without a namespace); undefined if it does not exist. */
   rules(namespace: string, name: string): readonly PolicyRule[] | undefined {
     return this.#roles.get(`${namespace}/${name}`);
   }
@@ -123,5 +118,5 @@ export class Policy {
   }
 }
 
-/** Whether a user may do anything, whatever the policy says. */
+/** Whether a user may do anything, whatever the policy contains. */
 export const isPrivileged = ({groups}: UserInfo): boolean => groups.includes(wellKnown.masters);

@@ -8,21 +8,21 @@ import {Lru} from '#src/base/lru.js';
 import {Policy, type Applied, type Binding, type PolicySource} from './policy.js';
 import {allows} from './rules.js';
 
-/** A rule a user has, and the words for where he has it from. */
+/** A rule that applies to a user, and a description of its binding. */
 export interface HeldRule {
   readonly rule: Readonly<PolicyRule>;
   source(): string;
 }
 
-/** All that a user may do somewhere, and which bindings led nowhere. */
+/** All permissions of a user, and the bindings to missing roles. */
 export interface Holdings {
   readonly rules: readonly HeldRule[];
   readonly errors: readonly Error[];
 }
 
-/** Rules of users that are remembered. */
+/** Cached rules of users. */
 const bound = new CacheBound('rbac_rules', 32 << 20);
-/** What a rule that a user holds takes beside the rule, about, and what an error does. */
+/** The estimated memory of a cached rule besides the rule itself, and of an error. */
 const [ruleBytes, errorBytes] = [150, 1000];
 
 const quoted = JSON.stringify;
@@ -37,7 +37,7 @@ const sourceText = (applied: Applied): string => {
   return `${binding} of ${kind} ${quoted(role)} to ${subjectText(applied)}`;
 };
 
-/** Several errors as one text: each once, in brackets when there are more than one. */
+/** Joins several errors: each once, in brackets if there are several. */
 export const aggregated = (errors: readonly Error[]): string => {
   const texts = [...new Set(errors.map(({message}) => message))];
   return texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`;
@@ -46,8 +46,8 @@ export const aggregated = (errors: readonly Error[]): string => {
 const userKey = ({name, groups}: UserInfo): string => JSON.stringify([name, ...groups]);
 
 /**
- * Decides by roles and their bindings (the API reference, RBAC authorization). Never denies: what no rule allows is left to others. Rules only ever
- * add up, so bindings to roles that are gone are passed over, and told of when nothing allows.
+ * Authorizes by roles and bindings (the API reference, RBAC authorization). Never denies: without a matching rule it has no opinion. Since rules only add
+ * permissions, bindings to missing roles are skipped, and reported when nothing allows the request.
  */
 export class Rbac implements Authorizer {
   readonly #naming: Naming;
@@ -59,7 +59,7 @@ export class Rbac implements Authorizer {
     this.#naming = naming;
   }
 
-  /** Takes over the policy of a source for as long as the signal lasts. Resolves once it is known. */
+  /** Follows the policy of a source until the signal aborts. Resolves once it is read. */
   follow(source: PolicySource, signal: AbortSignal): Promise<void> {
     return source.follow(change => this.#policy.apply(change), signal);
   }
@@ -85,7 +85,7 @@ export class Rbac implements Authorizer {
     return {resourceRules, nonResourceRules, incomplete: false, ...(errors.length > 0 ? {error: aggregated(errors)} : {})};
   }
 
-  /** All rules that apply to a user in a namespace; without one, those that apply everywhere. */
+  /** Returns all rules that apply to a user in a namespace; without one, those that apply cluster-wide. */
   holdings(user: UserInfo, namespace: string): Holdings {
     if (this.#revision !== this.#policy.revision) {
       this.#remembered.clear();
@@ -97,12 +97,12 @@ export class Rbac implements Authorizer {
     return found;
   }
 
-  /** The rules of the role a binding in that namespace refers to, if there is such a role. */
+  /** Returns the rules of the role that a binding in that namespace refers to, if it exists. */
   find({kind, name}: Binding['roleRef'], namespace: string): readonly PolicyRule[] | undefined {
     return kind === 'ClusterRole' ? this.#policy.rules('', name) : kind === 'Role' ? this.#policy.rules(namespace, name) : undefined;
   }
 
-  /** The same. Throws a 404 when there is none. */
+  /** The same. Throws a 404 if it does not exist. */
   #rulesOf(roleRef: Binding['roleRef'], namespace: string): readonly PolicyRule[] {
     const {kind, name} = roleRef;
     const rules = this.find(roleRef, namespace);

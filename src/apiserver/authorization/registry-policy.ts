@@ -5,7 +5,7 @@ import type {PolicyChange, PolicySource} from './policy.js';
 
 const policyKinds: readonly Kind[] = [kinds.clusterRoles, kinds.clusterRoleBindings, kinds.roles, kinds.roleBindings];
 
-/** The roles and bindings of a server's own registry. A write is in force as soon as its answer is out. */
+/** The roles and bindings of a server's own registry. A write is effective when its response is sent. */
 export const registryPolicy = (registry: Registry): PolicySource => ({
   async follow(changed, signal) {
     await Promise.all(policyKinds.map(kind => followKind(registry, kind, (object, gone) => changed({kind: kind.kind, object, gone} as PolicyChange), signal)));

@@ -5,7 +5,7 @@ type Texts = readonly string[] | undefined;
 
 const holds = (list: Texts, text: string): boolean => list !== undefined && (list.includes(text) || list.includes('*'));
 
-/** What paths begin with that are granted by a path with a star at its end; undefined for one without. */
+/** The prefix that a path ending in a star grants; undefined without a star. */
 export const grantedPrefix = (granted: string): string | undefined => {
   if (!granted.endsWith('*')) return undefined;
   let end = granted.length - 1;
@@ -18,13 +18,13 @@ const meetsPath = (granted: string, path: string): boolean => {
   return granted === path || (prefix !== undefined && path.startsWith(prefix));
 };
 
-/** Whether a list of resources names one: by itself, with its subresource, as `*`, or as any resource's subresource. */
+/** Whether a list of resources covers one: by itself, with its subresource, by `*`, or by any resource's subresource. */
 const namesResource = (resources: Texts, resource: string, subresource: string): boolean => {
   if (!resources) return false;
   return holds(resources, subresource ? `${resource}/${subresource}` : resource) || (subresource !== '' && resources.includes(`*/${subresource}`));
 };
 
-/** Whether a rule allows what is asked. A rule that names objects is never met by a request that names none. */
+/** Whether a rule allows a request. A rule with names never matches a request without one. */
 export const allows = (rule: Readonly<PolicyRule>, {verb, resource: asked, path}: Attributes): boolean => {
   if (!holds(rule.verbs, verb)) return false;
   if (!asked) return (rule.nonResourceURLs ?? []).some(granted => meetsPath(granted, path));
@@ -47,7 +47,7 @@ export interface Grant {
 
 const resourceKey = ({group, resource, name}: Grant): string => JSON.stringify([group, resource, name]);
 
-/** Permissions as rules: verbs on one resource (of one name) together, each path by itself. */
+/** Permissions as rules: verbs on the same resource (and name) together, each path separately. */
 export const rulesOf = (grants: readonly Grant[]): PolicyRule[] => {
   const rules: PolicyRule[] = [];
   const byResource = new Map<string, PolicyRule>();
@@ -81,5 +81,5 @@ const lineOf = ({apiGroups, resources, nonResourceURLs, resourceNames, verbs}: P
   return `{${parts.join(', ')}}`;
 };
 
-/** Permissions as the refusal of an escalation lists them: sorted, one rule a line. */
+/** Permissions as the refusal of an escalation lists them: sorted, one rule per line. */
 export const grantLines = (grants: readonly Grant[]): string[] => [...new Set(rulesOf(grants).map(lineOf))].sort();

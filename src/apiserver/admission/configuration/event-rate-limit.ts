@@ -25,7 +25,7 @@ function* problems(limits: readonly Limit[]): Iterable<FieldError> {
 
 const fields = {limits: list(record({type: text, qps: integer, burst: integer, cacheSize: integer}))};
 
-/** Reads how many events may come. */
+/** Reads the limits of events. */
 export const readEventLimits = (source: string, {apiSuffix}: Naming): Read<readonly EventLimit[]> => {
   const kind = {group: `eventratelimit.admission.${apiSuffix}`, versions: ['v1alpha1'], kind: 'Configuration', fields};
   const {limits = []} = readConfiguration<{readonly limits?: readonly Limit[]}>(source, [kind]);

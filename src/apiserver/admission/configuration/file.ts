@@ -4,7 +4,7 @@ import {parseConfiguration, readConfiguration} from '#src/apiserver/configuratio
 import {anything, list, record, text} from '#src/apiserver/configuration/fields.js';
 import {isPlainObject, own} from '#src/schema/decode/plain.js';
 
-/** What the configuration file says about each plugin, by its name. */
+/** The configuration of each plugin, by its name. */
 export type PluginTexts = ReadonlyMap<string, string>;
 
 interface Entry {
@@ -13,15 +13,15 @@ interface Entry {
   readonly configuration?: unknown;
 }
 
-/** Before the file had a kind of its own it was the configuration of one of these, which still have none. */
+/** Kinds without a group and version, whose configuration was the whole file before the file had its own kind. */
 const unversioned = {imagePolicy: 'ImagePolicyWebhook', podNodeSelectorPluginConfig: 'PodNodeSelector'} as const;
 
 const ofOldForm = (value: unknown): string | undefined =>
   isPlainObject(value) ? Object.entries(unversioned).find(([field]) => own(value, field) !== undefined)?.[1] : undefined;
 
 /**
- * Reads the file of `--admission-control-config-file` and the files it names, which lie beside it where they are named without a folder. `read` throws
- * for a file that cannot be read, and so does this, with one line.
+ * Reads the file of `--admission-control-config-file` and the files it refers to, relative to its directory. Throws an error of one line, as `read` does for
+ * a file that cannot be read.
  */
 export const readPluginTexts = (path: string, naming: Naming, read: (path: string) => string): PluginTexts => {
   const source = read(path);

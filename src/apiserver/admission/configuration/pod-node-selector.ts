@@ -8,7 +8,7 @@ import type {Read} from './read.js';
 const field = 'podNodeSelectorPluginConfig';
 const clusterWide = 'clusterDefaultNodeSelector';
 
-/** Reads which labels of nodes are for whom, from a file that has no kind. Selectors stand in it as texts. */
+/** Reads the node labels of each namespace from a file without a kind. Selectors are texts. */
 export const readNodeSelectors = (source: string): Read<NodeSelectors> => {
   const {object} = decodeParsed<Readonly<Record<string, Readonly<Record<string, string>> | undefined>>>(parseConfiguration(source), record({[field]: map(text)}), 'Ignore');
   const errors: FieldError[] = [];

@@ -25,7 +25,7 @@ function* exempted(path: string, names: readonly string[], problemsOf: (name: st
   }
 }
 
-/** Reads what holds where namespaces say nothing, and who is exempt. */
+/** Reads the default levels of namespaces and the exemptions. */
 export const readPodSecurity = (source: string, {apiSuffix}: Naming): Read<PodSecuritySettings> => {
   const kind = {group: `pod-security.admission.config.${apiSuffix}`, versions: ['v1', 'v1beta1', 'v1alpha1'], kind: 'PodSecurityConfiguration', fields};
   const {defaults = {}, exemptions: {usernames = [], namespaces = [], runtimeClasses = []} = {}} = readConfiguration<Configuration>(source, [kind]);

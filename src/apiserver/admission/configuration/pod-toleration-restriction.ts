@@ -8,7 +8,7 @@ import type {Read} from './read.js';
 
 const tolerations = list(record({key: text, operator: text, value: text, effect: text, tolerationSeconds: long}));
 
-/** Reads what pods tolerate where their namespace says nothing. */
+/** Reads the default tolerations of namespaces. */
 export const readTolerations = (source: string, {apiSuffix}: Naming): Read<TolerationSettings> => {
   const kind = {group: `podtolerationrestriction.admission.${apiSuffix}`, versions: ['v1alpha1'], kind: 'Configuration', fields: {default: tolerations, whitelist: tolerations}};
   const {default: given = [], whitelist: allowed = []} = readConfiguration<{readonly default?: readonly Toleration[]; readonly whitelist?: readonly Toleration[]}>(source, [kind]);

@@ -1,6 +1,6 @@
 import type {FieldError} from '#src/api/field-error.js';
 
-/** A configuration as it was read, with everything that is wrong with it. */
+/** A configuration, with all its errors. */
 export interface Read<T> {
   readonly value: T;
   readonly errors: readonly FieldError[];

@@ -4,11 +4,11 @@ import {readConfiguration} from '#src/apiserver/configuration/document.js';
 import {list, record, text} from '#src/apiserver/configuration/fields.js';
 import type {Read} from './read.js';
 
-/** A resource that may be used only where a quota speaks of it. */
+/** A resource that may only be used where a quota covers it. */
 export interface LimitedResource {
   readonly apiGroup?: string;
   readonly resource: string;
-  /** Parts of the names of what is counted; one is enough. */
+  /** Parts of the names of counted resources; one match is enough. */
   readonly matchContains?: readonly string[];
   readonly matchScopes?: readonly {readonly scopeName: string; readonly operator: string; readonly values?: readonly string[]}[];
 }
@@ -23,7 +23,7 @@ function* problems(resources: readonly Partial<LimitedResource>[]): Iterable<Fie
   for (const [i, {resource}] of resources.entries()) if (!resource) yield required(`limitedResources[${i}].resource`);
 }
 
-/** Reads what may be used only within quotas. */
+/** Reads the resources that may only be used where a quota covers them. */
 export const readLimitedResources = (source: string, naming: Naming): Read<readonly LimitedResource[]> => {
   const {limitedResources = []} = readConfiguration<{readonly limitedResources?: readonly LimitedResource[]}>(source, [
     {group: naming.group('apiserver.config'), versions: ['v1'], kind: 'ResourceQuotaConfiguration', fields},

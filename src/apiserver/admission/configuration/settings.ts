@@ -13,19 +13,19 @@ import type {Read} from './read.js';
 import {readLimitedResources, type LimitedResource} from './resource-quota.js';
 import {readWebhookAdmission, type WebhookAdmission} from './webhook-admission.js';
 
-/** What plugins were told beyond the command line; what nobody told them is absent. */
+/** The configuration of plugins; absent for those without one. */
 export interface PluginSettings {
   readonly eventLimits?: readonly EventLimit[] | undefined;
   readonly podSecurity?: PodSecuritySettings | undefined;
   readonly nodeSelectors?: NodeSelectors | undefined;
   readonly tolerations?: TolerationSettings | undefined;
-  /** Resources that may be used only where a quota speaks of them. */
+  /** Resources that may only be used where a quota covers them. */
   readonly limitedResources?: readonly LimitedResource[] | undefined;
   readonly mutatingWebhooks?: WebhookAdmission | undefined;
   readonly validatingWebhooks?: WebhookAdmission | undefined;
 }
 
-/** The plugins that can be told something. */
+/** The plugins that have a configuration. */
 export const configurablePlugins: ReadonlySet<string> = new Set([
   'EventRateLimit',
   'ImagePolicyWebhook',
@@ -49,7 +49,7 @@ const checked = <T>(plugin: string, texts: PluginTexts, read: (text: string) => 
   }
 };
 
-/** Reads what the plugins are told. Throws one line that names the plugin whose configuration cannot be used. */
+/** Reads the configurations of the plugins. Throws an error of one line that names the plugin. */
 export const readPluginSettings = (texts: PluginTexts, naming: Naming): PluginSettings => ({
   eventLimits: checked('EventRateLimit', texts, text => readEventLimits(text, naming)),
   podSecurity: checked('PodSecurity', texts, text => readPodSecurity(text, naming)),

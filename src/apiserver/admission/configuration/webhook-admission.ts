@@ -5,13 +5,13 @@ import {readConfiguration} from '#src/apiserver/configuration/document.js';
 import {text} from '#src/apiserver/configuration/fields.js';
 import type {Read} from './read.js';
 
-/** How the server proves itself to webhooks. */
+/** The credentials of the server towards webhooks. */
 export interface WebhookAdmission {
-  /** The settings file whose users are named after the hosts they are for. */
+  /** The kubeconfig file, whose user names are the hosts they are for. */
   readonly kubeConfigFile: string;
 }
 
-/** Reads what one of the two plugins that ask webhooks is told. */
+/** Reads the configuration of one of the two webhook plugins. */
 export const readWebhookAdmission = (source: string, naming: Naming): Read<WebhookAdmission> => {
   const group = naming.group('apiserver.config');
   const fields = {kubeConfigFile: text};

@@ -1,16 +1,16 @@
 import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';
 
-/** The figures of match conditions, by the name of who has them. */
+/** The metrics of match conditions, by the name of their owner. */
 export interface ConditionMetrics {
-  /** A request that conditions keep from who has them. */
+  /** Records a request that conditions excluded. */
   excluded(name: string, operation: string): void;
-  /** A condition that could not be judged. */
+  /** Records a condition whose evaluation failed. */
   failed(name: string, operation: string): void;
   evaluated(name: string, operation: string, startedAt: number): void;
 }
 
-/** Who has conditions, and in which phase they are judged. */
+/** The owner of match conditions, and the phase of their evaluation. */
 export interface ConditionOwner {
   readonly kind: 'webhook' | 'policy';
   readonly type: string;

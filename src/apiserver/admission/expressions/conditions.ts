@@ -1,25 +1,25 @@
 import {OutOfBudget, type Ready, type Run} from './run.js';
 
-/** What all conditions of one webhook or policy together may cost. */
+/** The cost limit of all match conditions of one webhook or policy together. */
 export const budgetOfConditions = 2_500_000;
 
-/** A condition, compiled. */
+/** A compiled condition. */
 export interface ReadyCondition {
   readonly expression: string;
   readonly ready: Ready;
 }
 
-/** What came of conditions. */
+/** The result of match conditions. */
 export interface ConditionsResult {
   /** Whether one of them is false. */
   readonly isFalse: boolean;
-  /** Why others could not be judged. */
+  /** The errors of failed evaluations. */
   readonly errors: readonly string[];
-  /** Whether they could not all be judged since they cost too much: that is an error that is not counted as one of a condition. */
+  /** Whether the cost limit was exceeded: an error that is not counted as one of a condition. */
   readonly isOutOfBudget?: true;
 }
 
-/** Judges conditions, all of them as long as they cost no more than they may together. */
+/** Evaluates conditions within their common cost limit. */
 export const evaluateConditions = (conditions: readonly ReadyCondition[], run: Run): ConditionsResult => {
   const errors: string[] = [];
   let isFalse = false;

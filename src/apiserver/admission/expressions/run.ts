@@ -7,28 +7,28 @@ import {Failure, MapValue, type Value} from '#src/cel/values/values.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {namespaceOf} from '#src/apiserver/admission/matching/match.js';
 
-/** A program, or why there is none. */
+/** A program, or the error of its compilation. */
 export type Ready = Program | {readonly problem: string};
 
-/** What an expression came to, or what went wrong, in the original's words. */
+/** The value of an expression, or its error as upstream words it. */
 export type Result = {readonly value: Exclude<Value, Failure>} | {readonly error: string};
 
-/** Thrown where all expressions of a run together cost more than they may. */
+/** Thrown when the expressions of a run exceed their common cost limit. */
 export class OutOfBudget extends Error {
   constructor() {
     super('validation failed due to running out of cost budget, no further validation rules will be run');
   }
 }
 
-/** Expressions that are judged on one request, one after another, at their common expense. */
+/** The evaluation of expressions on one request, one after another, within a common cost limit. */
 export interface Run {
   /** Throws `OutOfBudget`. */
   evaluate(expression: string, ready: Ready): Result;
-  /** What may still be spent. */
+  /** The remaining cost. */
   readonly left: number;
 }
 
-/** The variables of a policy: each is worked out when it is first named, and remembered for as long as the run takes. */
+/** The variables of a policy: each is evaluated on first use and cached for the run. */
 class Variables extends MapValue {
   readonly #expressions: ReadonlyMap<string, Ready>;
   readonly #known = new Map<string, Value>();
@@ -70,7 +70,7 @@ class Variables extends MapValue {
 
 const noVariables: ReadonlyMap<string, Ready> = new Map();
 
-/** Begins a run. What its variables cost counts once for all its expressions. */
+/** Starts a run. The cost of each variable counts once for all expressions. */
 export const startRun = (subject: Bindings, budget: number, variables: ReadonlyMap<string, Ready> = noVariables): Run => {
   let left = budget;
   let spentOnVariables = 0;
@@ -101,7 +101,7 @@ export const startRun = (subject: Bindings, budget: number, variables: ReadonlyM
   };
 };
 
-/** The names by which expressions ask what a user may do. */
+/** The variables through which expressions use the authorizer. */
 export const authorizerBindings = (user: UserInfo, attributes: AdmissionAttributes, authorizations: Authorizations): Bindings => {
   const {subresource, name} = attributes;
   return authorizerVariables({user, authorizations}, {requestResource: attributes, requestSubResource: subresource, namespace: namespaceOf(attributes), name});

@@ -9,7 +9,7 @@ import type {Eventually} from '#src/storage/store.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import type {Registry, Resource, ServedResource, Siblings} from '#src/apiserver/registry/registry.js';
 
-/** Names on the wire of a kind in one version, and of the resource it is reached by. */
+/** The names on the wire of a kind in one version, and of its resource. */
 export interface FormName {
   readonly group: string;
   readonly version: string;
@@ -19,18 +19,15 @@ export interface FormName {
   readonly kind: string;
 }
 
-/** How the objects of a request look in one of the versions in which they can be spoken of. */
+/** The objects of a request in one of the versions in which they are served. */
 export interface ObjectForm extends FormName {
-  /** What objects may look like there; nothing where that is not known. */
+  /** The schema of the version, if known. */
   schema(): SchemaNode | undefined;
-  /** An object of admission in this form. It shares what it can; it must not be changed. */
+  /** Converts an object of admission to this version. The result may share parts with it and must not be changed. */
   of(object: Readonly<KubeObject>): Eventually<KubeObject>;
-  /** The labels it has there; all versions of an object have the same. */
+  /** The labels of an object in this version, which are the same in all versions. */
   labelsOf(object: Readonly<KubeObject>): Readonly<Record<string, string>>;
-  /**
-   * The object of admission that comes of a changed one in this form: without what the kind does not know, and with its defaults. Throws what
-   * cannot be read. `before` is the object as it was.
-   */
+  /** Converts a changed object back to the version of admission, pruned and defaulted. Throws if it cannot be | decoded. `before` is the unchanged object. */
   back(changed: KubeObject, before: Readonly<KubeObject>): Eventually<KubeObject>;
 }
 
@@ -45,7 +42,7 @@ const formName = ({settings: {naming}}: Resource, served: Kind, shown: Kind): Fo
 
 const ownLabels = ({metadata}: Readonly<KubeObject>): Readonly<Record<string, string>> => metadata?.labels ?? {};
 
-/** What is stored, as one of its versions speaks of it. */
+/** The stored kind in one of its versions. */
 const storedForm = (resource: Resource, kind: Kind, version: ServedVersion<KubeObject> | undefined): ObjectForm => {
   const {settings, definition} = resource;
   const {naming} = settings;
@@ -67,7 +64,7 @@ const storedForm = (resource: Resource, kind: Kind, version: ServedVersion<KubeO
   };
 };
 
-/** What is stored, as a version speaks of it that is a resource of its own. */
+/** The stored kind in a version that is a resource of its own, as those of custom resources are. */
 const siblingForm = (resource: Resource, sibling: ServedResource, {convert}: Siblings): ObjectForm => {
   const own = storedForm(sibling.resource, sibling.kind, undefined);
   return {
@@ -77,7 +74,7 @@ const siblingForm = (resource: Resource, sibling: ServedResource, {convert}: Sib
   };
 };
 
-/** Another kind that an address shows of what is stored. */
+/** The other kind that a subresource shows. */
 const viewForm = (resource: Resource, kind: Kind, view: View<KubeObject>): ObjectForm => {
   const {shows} = view;
   const apiVersion = resource.settings.naming.apiVersion(shows.kind.group, shows.kind.version);
@@ -94,7 +91,7 @@ const viewForm = (resource: Resource, kind: Kind, view: View<KubeObject>): Objec
   };
 };
 
-/** What is never stored: there is one form. */
+/** Options of connect requests, which are never stored and have one version. */
 const connectForm = (resource: Resource, shown: FormName): ObjectForm => {
   const schema = () => {
     const {naming, schemas} = resource.settings;
@@ -124,7 +121,7 @@ const makeForm = ({resource, kind, version}: ServedResource, subresource: string
   return storedForm(resource, kind, version);
 };
 
-/** Forms are made once for each address. */
+/** Cached by resource and subresource. */
 const known = new WeakMap<Resource, Map<string, ObjectForm>>();
 
 const formOf = (served: ServedResource, subresource: string): ObjectForm => {
@@ -143,15 +140,15 @@ const siblingFormOf = (served: ServedResource, other: ServedResource, subresourc
   return isView ? {...form, version, kindGroup, kindVersion, kind} : siblingForm(served.resource, other, siblings);
 };
 
-/** How a request's objects can be spoken of. */
+/** The versions in which the objects of a request are available. */
 export interface Forms {
-  /** In the version of the request itself. */
+  /** The version of the request itself. */
   readonly own: ObjectForm;
-  /** In the other versions, and under other groups, in which the same objects are served. */
+  /** The other versions, and other groups, in which the same objects are served. */
   others(): readonly ObjectForm[];
 }
 
-/** The forms of a request's objects; nothing where its resource is no longer served. */
+/** Returns the versions of a request's objects; undefined if its resource is no longer served. */
 export const formsOf = (registry: Pick<Registry, 'find' | 'served'>, {group, version, resource, subresource}: Pick<AdmissionAttributes, 'group' | 'version' | 'resource' | 'subresource'>): Forms | undefined => {
   const served = registry.find(group, version, resource);
   if (!served) return undefined;
@@ -160,7 +157,7 @@ export const formsOf = (registry: Pick<Registry, 'find' | 'served'>, {group, ver
     others() {
       const {definition, settings} = served.resource;
       const {siblings} = settings;
-      // What is shown of an object is the same kind whatever version it is shown by.
+      // The kind of a view is the same in all versions of the resource.
       if (siblings) return siblings.served().filter(({kind}) => kind !== served.kind).map(other => siblingFormOf(served, other, subresource, siblings));
       const {naming} = served.resource.settings;
       const all = [definition.kind, ...(definition.otherVersions ?? []).map(({kind}) => kind)];

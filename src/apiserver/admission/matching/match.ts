@@ -6,29 +6,29 @@ import type {FindNamespace} from '#src/apiserver/admission/namespace-lifecycle.j
 import {formsOf, type FormName, type Forms, type ObjectForm} from './forms.js';
 import {ruleMatches, type Rule, type RuleSubject} from './rules.js';
 
-/** Which requests somebody wants to see: those of a rule, and of no excluding one, on objects and in namespaces with the right labels. */
+/** The requests that a webhook or policy receives: those of a rule, and of no excluding one, on objects and in namespaces with matching labels. */
 export interface Criteria {
-  /** Undefined where all are wanted. */
+  /** Undefined if all requests match. */
   readonly rules: readonly Rule[] | undefined;
   readonly excluded?: readonly Rule[] | undefined;
-  /** Whether a rule on another version of the same objects counts too. */
+  /** Whether a rule for another version of the same objects matches too. */
   readonly matchPolicy?: string | undefined;
   readonly namespaceSelector: LabelSelector;
   readonly objectSelector: LabelSelector;
 }
 
-/** Where matching looks things up. */
+/** The sources of objects for matching. */
 export interface MatchingContext {
   readonly registry: Pick<Registry, 'find' | 'served'>;
   readonly findNamespace: FindNamespace;
 }
 
-/** The form in which a matching request is to be told; nothing for one that does not match. Rejects with 404 when its namespace would have to be looked at and is gone. */
+/** The version in which a matching request is passed on; undefined if it does not match. Rejects with 404 when its namespace has to be read and does not exist. */
 export type Matched = ObjectForm | undefined;
 
 const isNamespace = ({group, resource}: AdmissionAttributes): boolean => group === '' && resource === 'namespaces';
 
-/** The namespace a request is in; of a namespace itself that is its own name. */
+/** The namespace of a request; for a namespace itself its own name. */
 export const namespaceOf = (attributes: AdmissionAttributes): string => (isNamespace(attributes) ? attributes.name || (attributes.object?.metadata?.name ?? '') : attributes.namespace);
 
 const subjectOf = (attributes: AdmissionAttributes, {group, version, resource}: Pick<FormName, 'group' | 'version' | 'resource'>): RuleSubject => ({
@@ -43,7 +43,7 @@ const subjectOf = (attributes: AdmissionAttributes, {group, version, resource}: 
 
 const isAnyOf = (rules: readonly Rule[], subject: RuleSubject): boolean => rules.some(rule => ruleMatches(rule, subject));
 
-/** Earlier rules count before later ones, the request's own version before others. */
+/** Earlier rules come first, and the request's own version before others. */
 const formFor = (rules: readonly Rule[], matchPolicy: string | undefined, attributes: AdmissionAttributes, forms: Forms): ObjectForm | undefined => {
   if (isAnyOf(rules, subjectOf(attributes, attributes))) return forms.own;
   if (matchPolicy !== 'Equivalent') return undefined;
@@ -55,7 +55,7 @@ const formFor = (rules: readonly Rule[], matchPolicy: string | undefined, attrib
   return undefined;
 };
 
-/** Options of calls that are passed on have no labels, nor lack any. */
+/** Options of connect requests neither match nor violate an object selector. */
 const hasLabels = (selector: LabelSelector, attributes: AdmissionAttributes, form: ObjectForm): boolean => {
   const {operation, object, oldObject} = attributes;
   if (selector.empty) return true;
@@ -67,7 +67,7 @@ const inNamespace = (selector: LabelSelector, attributes: AdmissionAttributes, f
   const {operation, subresource, object} = attributes;
   const name = namespaceOf(attributes);
   if ((name === '' && attributes.resource !== 'namespaces') || selector.empty) return true;
-  // What is stored of a namespace that is being written is not yet what it will be.
+  // The stored state of a namespace is outdated while it is being written.
   if (isNamespace(attributes) && subresource === '' && (operation === 'CREATE' || operation === 'UPDATE')) return selector.matches(object?.metadata?.labels ?? {});
   const matchesNamespace = (namespace: Awaited<ReturnType<FindNamespace>>): boolean => {
     if (!namespace) throw notFound({group: '', resource: 'namespaces'}, name);
@@ -77,7 +77,7 @@ const inNamespace = (selector: LabelSelector, attributes: AdmissionAttributes, f
   return found instanceof Promise ? found.then(matchesNamespace) : matchesNamespace(found);
 };
 
-/** Holds a request against criteria, at once where the namespace is there at once. The cheapest question comes first. */
+/** Matches a request against criteria, synchronously if the namespace is available. The cheapest checks come first. */
 export const match = (criteria: Criteria, attributes: AdmissionAttributes, {registry, findNamespace}: MatchingContext): Matched | Promise<Matched> => {
   const {rules, excluded = [], matchPolicy, namespaceSelector, objectSelector} = criteria;
   const forms = formsOf(registry, attributes);

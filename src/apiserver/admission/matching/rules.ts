@@ -1,23 +1,23 @@
-/** Which requests somebody wants to see; a list that holds `*` stands for everything. */
+/** The requests that a rule selects; a list with `*` selects everything. */
 export interface Rule {
   readonly operations?: readonly string[] | undefined;
   readonly apiGroups?: readonly string[] | undefined;
   readonly apiVersions?: readonly string[] | undefined;
-  /** With their subresources: `pods`, `pods/status`, `pods/*`, `*`, `*` with `/scale`, or all of all. */
+  /** With their subresources: `pods`, `pods/status`, `pods/*`, `*`, `*` with `/scale`, or `*` for both. */
   readonly resources?: readonly string[] | undefined;
   readonly scope?: string | undefined;
-  /** The only names, if there are any. */
+  /** If not empty, only these names match. */
   readonly resourceNames?: readonly string[] | undefined;
 }
 
-/** What a rule is held against: a request, or the same request had it spoken of another version. */
+/** The attributes that a rule is matched against: those of a request, or of the same request in another version. */
 export interface RuleSubject {
   readonly operation: string;
   readonly group: string;
   readonly version: string;
   readonly resource: string;
   readonly subresource: string;
-  /** Of a request on a namespace its own name. */
+  /** For a request on a namespace its own name. */
   readonly namespace: string;
   readonly name: string;
 }
@@ -36,7 +36,7 @@ const isResource = (pattern: string, {resource, subresource}: RuleSubject): bool
   return (wanted === '*' || wanted === resource) && (sub === '*' || sub === subresource);
 };
 
-/** Whether a rule speaks of a request. */
+/** Whether a rule selects a request. */
 export const ruleMatches = (rule: Rule, subject: RuleSubject): boolean =>
   isInScope(rule, subject) &&
   isNamed(rule.operations, subject.operation) &&

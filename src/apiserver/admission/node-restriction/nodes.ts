@@ -6,7 +6,7 @@ import {quoted, type NodeRule} from './parts.js';
 const changedLabels = (labels: Readonly<Record<string, string>> = {}, old: Readonly<Record<string, string>> = {}): string[] =>
   [...new Set([...Object.keys(labels), ...Object.keys(old)])].filter(key => labels[key] !== old[key]).sort();
 
-/** A node changes itself alone, and nothing of itself that decides which pods come to it. */
+/** A node may only change its own Node object, and not the fields that attract pods. */
 export const nodeRule: NodeRule = ({naming}, node, {operation, name, object, oldObject}) => {
   const who = `node ${quoted(node)}`;
   if (name !== node) return `${who} is not allowed to modify node ${quoted(name)}`;

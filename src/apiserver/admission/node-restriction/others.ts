@@ -9,7 +9,7 @@ import {existing, existingPod, quoted, unexpected, type NodeRule} from './parts.
 
 type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
 
-/** A claim less what the node may say of it. */
+/** A claim without the fields that the node may change. */
 const fixed = (claim: Claim): unknown => {
   const {resourceVersion: _revision, managedFields: _fields, ...metadata} = claim.metadata ?? {};
   const {capacity: _capacity, conditions: _conditions, allocatedResources: _resources, allocatedResourceStatuses: _statuses, ...status} = claim.status ?? {};
@@ -39,7 +39,7 @@ export const sliceRule: NodeRule = (_rules, node, {operation, object, oldObject}
   return `can only ${operation.toLowerCase()} ResourceSlice with the same NodeName as the requesting node`;
 };
 
-/** A node asks for certificates in its own name alone. */
+/** A node may only request certificates for its own name. */
 export const signingRule: NodeRule = ({naming, gate}, node, {operation, object}) => {
   if (operation !== 'CREATE' || gate('AllowInsecurePlatletCertificateSigningRequests')) return undefined;
   const {signerName, request} = (object as CertificateSigningRequest).spec;
@@ -54,7 +54,7 @@ export const signingRule: NodeRule = ({naming, gate}, node, {operation, object})
   }
 };
 
-/** A node asks for certificates of pods that are on it, as they are. */
+/** A node may only request certificates of pods bound to it, with their actual attributes. */
 export const podCertificateRule: NodeRule = async (rules, node, attributes) => {
   if (attributes.operation !== 'CREATE') return `${unexpected(attributes)}, only create is allowed`;
   if (attributes.subresource) return `unexpected PodCertificateRequest subresource ${quoted(attributes.subresource)}`;

@@ -7,7 +7,7 @@ import type {Pod} from '#src/api/pod.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 
-/** What the rules for nodes are made of. */
+/** The dependencies of the rules for nodes. */
 export interface NodeRules {
   readonly naming: Naming;
   readonly reader: Reader;
@@ -15,10 +15,10 @@ export interface NodeRules {
   gate(name: string): boolean;
 }
 
-/** Why a node's request is refused; nothing where it is not. Rejects with a 404 where what it speaks of is not there. */
+/** Returns why a node's request is refused, or undefined. Rejects with 404 if an object it refers to does not exist. */
 export type NodeRule = (rules: NodeRules, node: string, attributes: AdmissionAttributes) => string | undefined | Promise<string | undefined>;
 
-/** An object as it is now. Throws a 404 that calls it by its kind. */
+/** Returns the current object. Throws a 404 with the name of its kind. */
 export const existing = async <T extends KubeObject>({reader, naming}: NodeRules, kind: Kind<T>, namespace: string, name: string): Promise<Readonly<T>> => {
   const found = await reader.get(kind, namespace, name);
   if (!found) throw notFound({group: naming.group(kind.group), resource: kind.kind.toLowerCase()}, name);

@@ -20,7 +20,7 @@ const byKind: readonly (readonly [kind: Kind, rule: NodeRule])[] = [
   [kinds.podCertificateRequests, podCertificateRule],
 ];
 
-/** Keeps the agents of nodes to what is theirs: what authorization cannot judge without the content of a request. Concerns nobody else. */
+/** Restricts node agents to their own objects where authorization cannot decide without the request's body. Ignores all other users. */
 export const nodeRestriction = (rules: NodeRules): AdmissionPlugin => {
   const found = new Map(byKind.map(([{group, plural}, rule]) => [`${rules.naming.group(group)}/${plural}`, rule]));
   return {

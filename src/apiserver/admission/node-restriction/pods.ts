@@ -26,7 +26,7 @@ const volumeReference = ({configMap, secret, csi, glusterfs, persistentVolumeCla
   return projected?.sources?.map(projectedReference).find(found => found !== undefined);
 };
 
-/** What of the API a pod speaks of: with such a pod a node could give itself rights. */
+/** The first reference of a pod to API objects, through which a node could extend its rights. */
 const reference = (spec: Readonly<PodSpec>): string | undefined => {
   if (spec.serviceAccountName) return 'serviceaccounts';
   if (secretNamesOf(spec).length > 0) return 'secrets';
@@ -35,7 +35,7 @@ const reference = (spec: Readonly<PodSpec>): string | undefined => {
   return spec.volumes?.map(volumeReference).find(found => found !== undefined);
 };
 
-/** A node makes nothing but pods that stand for what it runs by itself. */
+/** A node may only create mirror pods of its static pods. */
 const create: NodeRule = async (rules, node, {object}) => {
   const {naming} = rules;
   const {metadata, spec} = object as Pod;
@@ -84,7 +84,7 @@ const eviction: NodeRule = async (rules: NodeRules, node, attributes) => {
   return spec?.nodeName === node ? undefined : `node ${node} can only evict pods with spec.nodeName set to itself`;
 };
 
-/** What a node may do to pods: tell how its own are, delete and evict those, and make those that stand for its own. */
+/** A node may update the status of its own pods, delete and evict them, and create their mirror pods. */
 export const podRule: NodeRule = (rules, node, attributes) => {
   switch (attributes.subresource) {
     case '':

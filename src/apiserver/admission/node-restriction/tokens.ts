@@ -5,7 +5,7 @@ import type {TokenRequest} from '#src/api/types.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {existing, existingPod, quoted, type NodeRule, type NodeRules} from './parts.js';
 
-/** The driver of a volume that a pod has through a claim. */
+/** The driver of a pod's volume that comes from a claim. */
 const claimedDriver = async (rules: NodeRules, namespace: string, claim: string): Promise<string | undefined> => {
   const {spec} = await existing(rules, kinds.persistentVolumeClaims, namespace, claim);
   if (!spec?.volumeName) return undefined;
@@ -19,7 +19,7 @@ const driverOf = async (rules: NodeRules, pod: Pod, {csi, persistentVolumeClaim,
   return claim === undefined ? undefined : claimedDriver(rules, pod.metadata?.namespace ?? '', claim);
 };
 
-/** Whether a pod has a volume in which a token for that audience is to lie. What cannot be found is told only if no other volume has it. */
+/** Whether a pod has a volume that needs a token of the audience. A missing object is reported only if no other volume needs it. */
 const wantsToken = async (rules: NodeRules, pod: Pod, audience: string): Promise<boolean> => {
   const volumes = pod.spec?.volumes ?? [];
   if (volumes.some(({projected}) => projected?.sources?.some(({serviceAccountToken}) => serviceAccountToken && (serviceAccountToken.audience ?? '') === audience))) return true;
@@ -39,7 +39,7 @@ const wantsToken = async (rules: NodeRules, pod: Pod, audience: string): Promise
   return false;
 };
 
-/** Whether a rule lets the node ask for tokens of the account for that audience, though no volume speaks of it. */
+/** Whether a rule allows the node to request tokens of the account for the audience, regardless of volumes. */
 const isGranted = async ({authorizer}: NodeRules, {user, namespace, name}: AdmissionAttributes, audience: string): Promise<boolean> => {
   if (!authorizer || audience === '') return false;
   const resource = {group: '', version: 'v1', resource: audience, subresource: '', namespace, name};
@@ -59,7 +59,7 @@ const audienceProblem = async (rules: NodeRules, attributes: AdmissionAttributes
   return `audience ${quoted(audience)} not found in pod spec volume, ${attributes.user.name} is not authorized to request tokens for this audience`;
 };
 
-/** A node asks for tokens only for pods that are on it, and that use them. */
+/** A node may only request tokens for pods that are bound to it and use them. */
 export const tokenRule: NodeRule = async (rules, node, attributes) => {
   const {operation, subresource, namespace, object} = attributes;
   if (operation !== 'CREATE' || subresource !== 'token') return undefined;

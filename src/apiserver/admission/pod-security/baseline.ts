@@ -53,7 +53,7 @@ const privileged: PodCheck = ({spec}) => {
   return bad.length > 0 ? {reason: 'privileged', detail: `${containersNamed(bad)} must not set securityContext.privileged=true`} : undefined;
 };
 
-/** Also a check of the restricted level, where user namespaces excuse nothing. */
+/** Also a check of the restricted level, where user namespaces do not exempt from it. */
 export const procMount: PodCheck = ({spec}) => {
   const unusual = (type: string | undefined): boolean => type !== undefined && type !== 'Default';
   const bad = containersWhere(spec, ({securityContext}) => unusual(securityContext?.procMount));
@@ -100,7 +100,7 @@ const windowsHostProcess: PodCheck = ({spec}) => {
   return who.length > 0 ? {reason: 'hostProcess', detail: `${who.join(' and ')} must not set securityContext.windowsOptions.hostProcess=true`} : undefined;
 };
 
-/** What keeps known ways of raising privileges shut. */
+/** The baseline level: prevents known privilege escalations. */
 export const baseline: readonly Check[] = [
   {id: 'appArmorProfile', level: 'baseline', since: [[0, appArmorProfile]]},
   {id: 'capabilities_baseline', level: 'baseline', since: [[0, defaultCapabilities]]},

@@ -3,17 +3,17 @@ import type {Check, Finding, PodCheck, CheckedPod} from './check.js';
 import type {LevelVersion} from './policy.js';
 import {restricted} from './restricted.js';
 
-/** The way a check judges in a version; undefined before there was such a check. */
+/** The check of a version; undefined for versions before the check existed. */
 const checkOf = ({since}: Check, minor: number): PodCheck | undefined => since.findLast(([from]) => from <= minor)?.[1];
 
-/** The checks of a level in a version: those of the lower level first, without those that a stricter one stands for. */
+/** The checks of a level in a version: those of the lower level first, without replaced ones. */
 const checksFor = ({level, minor}: LevelVersion): PodCheck[] => {
   const strict = level === 'restricted' ? restricted.filter(check => checkOf(check, minor)) : [];
   const overridden = new Set(strict.map(({overrides}) => overrides));
   return [...baseline.filter(({id}) => !overridden.has(id)), ...strict].flatMap(check => checkOf(check, minor) ?? []);
 };
 
-/** Everything that a pod does that the level forbids. A version beyond `newest` counts as that one. */
+/** Returns all violations of a level by a pod. Versions after `newest` count as that one. */
 export const findings = (wanted: LevelVersion, pod: CheckedPod, newest: number): Finding[] =>
   wanted.level === 'privileged' ? [] : checksFor({level: wanted.level, minor: Math.min(wanted.minor, newest)}).flatMap(podCheck => podCheck(pod) ?? []);
 

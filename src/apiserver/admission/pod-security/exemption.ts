@@ -3,14 +3,14 @@ import type {Naming} from '#src/api/naming.js';
 import {modeKeys, shownLevel, type Policy} from './policy.js';
 import type {PodSecuritySettings} from './settings.js';
 
-/** What is judged: where it is, who wrote it, and what runs it. */
+/** The namespace, user and runtime class of a pod. */
 export interface ExemptionSubject {
   readonly namespace: string;
   readonly username: string;
   readonly runtimeClass?: string | undefined;
 }
 
-/** Why the standards leave something alone; undefined where they do not. */
+/** Returns the reason of an exemption; undefined if the pod is not exempt. */
 export const exemptionOf = ({exempt}: PodSecuritySettings, {namespace, username, runtimeClass}: ExemptionSubject): 'namespace' | 'user' | 'runtimeClass' | undefined => {
   if (exempt.namespaces.has(namespace)) return 'namespace';
   if (exempt.usernames.has(username)) return 'user';
@@ -19,7 +19,7 @@ export const exemptionOf = ({exempt}: PodSecuritySettings, {namespace, username,
 
 const modes = ['enforce', 'audit', 'warn'] as const;
 
-/** What to tell whoever labels a namespace to no effect; undefined where the labels ask for nothing beyond what holds anyway. */
+/** The warning for labels of an exempt namespace, which have no effect; undefined if they equal the defaults. */
 export const exemptNamespaceWarning = (name: string, labels: Readonly<Record<string, string>>, policy: Policy, {defaults}: PodSecuritySettings, naming: Naming): string | undefined => {
   if (modes.every(mode => policy[mode].level === 'privileged') || modes.every(mode => sameJson(policy[mode], defaults[mode]))) return undefined;
   const said = modes.filter(mode => policy[mode].level !== 'privileged' && modeKeys(naming, mode).some(key => labels[key] !== undefined));

@@ -5,7 +5,7 @@ import type {CheckedPod} from './check.js';
 
 const mostPods = 3000;
 
-/** One pod of each controller first: the others are most likely like it. */
+/** Puts one pod of each controller first, since its other pods are probably alike. */
 const representativesFirst = (pods: readonly Readonly<Pod>[]): Readonly<Pod>[] => {
   const seen = new Set<string>();
   const [first, rest]: [Readonly<Pod>[], Readonly<Pod>[]] = [[], []];
@@ -18,7 +18,7 @@ const representativesFirst = (pods: readonly Readonly<Pod>[]): Readonly<Pod>[] =
   return [...first, ...rest];
 };
 
-/** Warnings about the pods that are in a namespace already and would not be let in under the level. */
+/** Warnings about existing pods of a namespace that violate the level. */
 export const existingPodWarnings = (namespace: string, pods: readonly Readonly<Pod>[], level: LevelVersion, checkedPod: (pod: Readonly<Pod>) => CheckedPod, newest: number): string[] => {
   const names = new Map<string, string[]>();
   for (const pod of representativesFirst(pods).slice(0, mostPods)) {

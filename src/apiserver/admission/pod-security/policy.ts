@@ -5,13 +5,13 @@ import type {Naming} from '#src/api/naming.js';
 export const levels = ['privileged', 'baseline', 'restricted'] as const;
 export type Level = (typeof levels)[number];
 
-/** A level as it was in a minor version; `Infinity` stands for the latest. */
+/** A level in a minor version; `Infinity` is the latest. */
 export interface LevelVersion {
   readonly level: Level;
   readonly minor: number;
 }
 
-/** What a namespace demands of pods: what is refused, what is noted, and what the caller is warned of. */
+/** The levels of a namespace: what is refused, audited, and warned about. */
 export interface Policy {
   readonly enforce: LevelVersion;
   readonly audit: LevelVersion;
@@ -20,7 +20,7 @@ export interface Policy {
 
 export type Mode = keyof Policy;
 
-/** `level:version`, as messages name it. */
+/** `level:version`, as in messages. */
 export const shownLevel = ({level, minor}: LevelVersion): string => `${level}:${minor === Infinity ? 'latest' : `v1.${minor}`}`;
 
 export const isStricter = (one: Level, other: Level): boolean => levels.indexOf(one) > levels.indexOf(other);
@@ -35,25 +35,25 @@ export interface ReadLabel<T> {
   readonly error?: FieldError;
 }
 
-/** Reads a level; what is none counts as `otherwise`. */
+/** Parses a level; an invalid one becomes `otherwise`. */
 export const levelIn = (path: string, text: string, otherwise: Level): ReadLabel<Level> => {
   const found = levels.find(level => level === text);
   return found ? {value: found} : {value: otherwise, error: invalid(path, text, `must be one of ${levels.join(', ')}`)};
 };
 
-/** Reads a version as its minor number. */
+/** Parses a version into its minor number. */
 export const versionIn = (path: string, text: string): ReadLabel<number> => {
   if (text === 'latest') return {value: Infinity};
   const [, minor] = /^v1\.(\d|[1-9]\d*)$/.exec(text) ?? [];
   return minor === undefined ? {value: Infinity, error: invalid(path, text, 'must be "latest" or "v1.x"')} : {value: Number(minor)};
 };
 
-/** Where a mode's level and version stand in the labels of a namespace. */
+/** The label keys of a mode's level and version. */
 export const modeKeys = (naming: Naming, mode: Mode): readonly [level: string, version: string] => [naming.subKey('pod-security', mode), naming.subKey('pod-security', `${mode}-version`)];
 
 /**
- * The policy in a namespace's labels, over `defaults`, and what is wrong with them. What cannot be read enforces the strictest level, but neither notes nor warns;
- * what is enforced is warned of too, unless the labels say otherwise.
+ * Reads the policy from a namespace's labels, over `defaults`, with its errors. An invalid level enforces the strictest one, but does not audit or warn; the
+ * enforced level is also warned about, unless the labels specify otherwise.
  */
 export const policyIn = (labels: Readonly<Record<string, string>>, naming: Naming, defaults: Policy = open): {readonly policy: Policy; readonly errors: readonly FieldError[]} => {
   const errors: FieldError[] = [];

@@ -4,7 +4,7 @@ import {containersNamed, containersWhere, plural, quoted, setters, sorted, type 
 const allowedTypes = ['RuntimeDefault', 'Localhost'];
 const isOther = (type: string | undefined): boolean => type !== undefined && !allowedTypes.includes(type);
 
-/** The profiles of AppArmor: by the field, and by the annotations that came before it. */
+/** AppArmor profiles: by the field, and by the older annotations. */
 export const appArmorProfile: PodCheck = ({annotations, spec, naming}) => {
   const typeOf = ({securityContext}: {readonly securityContext?: {readonly appArmorProfile?: {readonly type: string}}}) => securityContext?.appArmorProfile?.type;
   const byPod = typeOf(spec);
@@ -22,7 +22,7 @@ export const appArmorProfile: PodCheck = ({annotations, spec, naming}) => {
     : undefined;
 };
 
-/** The profiles of seccomp as annotations, before there was a field. */
+/** Seccomp profiles as annotations, before the field existed. */
 export const seccompAnnotations: PodCheck = ({annotations, spec, naming}) => {
   const pod = naming.subKey('seccomp.security.alpha', 'pod');
   const keys = [pod, ...containersOf(spec).map(({name}) => naming.subKey('container.seccomp.security.alpha', name))];
@@ -31,7 +31,7 @@ export const seccompAnnotations: PodCheck = ({annotations, spec, naming}) => {
   return bad.length > 0 ? {reason: 'seccompProfile', detail: `forbidden ${plural(bad.length, 'annotation')} ${bad.join(', ')}`} : undefined;
 };
 
-/** The profiles of seccomp: those that are set must be known ones, and where they are demanded each container has one, if only the pod's. */
+/** Seccomp profiles: set ones must be known, and where they are required each container needs one, its own or the pod's. */
 export const seccompProfile =
   ({demanded}: {readonly demanded: boolean}): PodCheck =>
   ({spec}) => {

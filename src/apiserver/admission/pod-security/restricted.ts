@@ -50,7 +50,7 @@ const runAsUser: PodCheck = ({spec}) => {
 
 const demandedSeccomp = seccompProfile({demanded: true});
 
-/** What current practice of hardening demands, at the cost of some compatibility. */
+/** The restricted level: current best practice of hardening, at the cost of some compatibility. */
 export const restricted: readonly Check[] = [
   {id: 'allowPrivilegeEscalation', level: 'restricted', since: [[8, allowPrivilegeEscalation], [25, butOnWindows(allowPrivilegeEscalation)]]},
   {id: 'capabilities_restricted', level: 'restricted', since: [[22, capabilities], [25, butOnWindows(capabilities)]], overrides: 'capabilities_baseline'},

@@ -1,6 +1,6 @@
 import {open, type Policy} from './policy.js';
 
-/** What holds where a namespace says nothing, and whom the standards leave alone. */
+/** The default levels of namespaces, and the exemptions. */
 export interface PodSecuritySettings {
   readonly defaults: Policy;
   readonly exempt: {
@@ -10,7 +10,7 @@ export interface PodSecuritySettings {
   };
 }
 
-/** Everything is allowed unless a namespace says otherwise, and nobody is exempt. */
+/** By default everything is allowed, without exemptions. */
 export const openSettings: PodSecuritySettings = {
   defaults: open,
   exempt: {namespaces: new Set(), usernames: new Set(), runtimeClasses: new Set()},

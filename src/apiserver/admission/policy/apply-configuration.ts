@@ -4,7 +4,7 @@ import {misfits, misfitText} from '#src/schema/apply/misfits.js';
 import {mergeIntent} from '#src/schema/apply/merge.js';
 import type {SchemaNode} from '#src/schema/node.js';
 
-/** The places of atomic lists, maps and structs that a value sets: each is a whole of which a policy knows but a part. */
+/** The paths of atomic lists, maps and structs that a value sets, which would replace fields that the policy does not set. */
 const atomics = (value: unknown, node: SchemaNode, path = ''): string[] => {
   if (isPlainObject(value)) {
     const own = node.mapType === 'atomic' ? [path] : [];
@@ -20,14 +20,14 @@ const atomics = (value: unknown, node: SchemaNode, path = ''): string[] => {
   return [...own, ...(items ? value.flatMap((item, index) => atomics(item, items, `${path}[${index}]`)) : [])];
 };
 
-/** Nothing is a zero in what expressions make, as it is in the original. */
+/** As upstream, null in the result of an expression becomes a zero value. */
 const zeroed = (value: unknown): unknown => {
   if (value === null) return 0;
   if (Array.isArray(value)) return value.map(zeroed);
   return isPlainObject(value) ? Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, zeroed(entry)])) : value;
 };
 
-/** An object with a configuration laid over it, as an apply would without removing anything. Throws what keeps that from being done, in the original's words. */
+/** Merges a configuration into an object, as an apply that removes nothing. Throws the reason of a failure, as upstream words it. */
 export const applyConfiguration = (live: Readonly<KubeObject>, configuration: PlainObject, node: SchemaNode): KubeObject => {
   const wanted = {...(zeroed(configuration) as PlainObject), apiVersion: live.apiVersion, kind: live.kind};
   const wrong = misfits(wanted, node);

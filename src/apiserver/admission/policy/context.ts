@@ -9,15 +9,15 @@ import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {CommonSpec} from './policy.js';
 import type {PolicySource} from './source.js';
 
-/** What a server has for admission by policies. */
+/** The server's dependencies of policy admission. */
 export interface PolicyParts {
   readonly registry: Pick<Registry, 'find' | 'served'>;
   readonly meter: Meter;
-  /** The policies of a kind that are in force. */
+  /** The active policies of a kind. */
   sourceOf<S extends CommonSpec>(policies: Kind, bindings: Kind): PolicySource<S>;
 }
 
-/** What policies of either kind are judged with. */
+/** The context of policies of either kind. */
 export interface PolicyContext extends MatchingContext {
   readonly naming: Naming;
   readonly clock: Clock;
@@ -30,7 +30,7 @@ type Parts = Omit<PolicyContext, 'registry' | 'meter' | 'authorizer'> & {readonl
 
 const allowing: Authorizer = {authorize: () => ({decision: 'allow'})};
 
-/** Makes what one of the two plugins works with. */
+/** Creates the context of one of the two plugins. */
 export const policyContext = ({naming, clock, reader, findNamespace, authorizer = allowing, policies: {registry, meter}}: Parts): PolicyContext => ({
   naming,
   clock,

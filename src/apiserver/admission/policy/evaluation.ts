@@ -10,23 +10,23 @@ import {conditionSubject, type Subject} from '#src/apiserver/admission/expressio
 import type {Compiler} from './programs.js';
 import type {Invocation} from './selection.js';
 
-/** What all expressions of a policy together may cost on one request under one binding, its match conditions apart. */
+/** The cost limit of all expressions of a policy for one request and binding, without match conditions. */
 export const budgetOfPolicy = 10_000_000;
 
-/** A policy could not be judged on a request: what its failure policy is for. */
+/** A policy that could not be evaluated: its failure policy decides. */
 export class EvaluationFailed extends Error {}
 
-/** A request that a policy is held against. */
+/** A request and the objects it is evaluated with. */
 export interface EvaluationInput {
   readonly attributes: AdmissionAttributes;
   readonly invocation: Invocation;
   readonly subject: Subject;
-  /** The namespace the request is in; null where it is in none. */
+  /** The request's namespace; null if it has none. */
   readonly namespace: Readonly<Namespace> | null;
   readonly authorizations: Authorizations;
 }
 
-/** What expressions can name: the authorizer only where they may ask it. */
+/** The variables of expressions, with the authorizer only where it is allowed. */
 export const bindingsOf = ({attributes, invocation, subject, namespace, authorizations}: EvaluationInput, {mayAsk}: {readonly mayAsk: boolean}): Bindings => ({
   ...subject,
   namespaceObject: namespace,
@@ -34,7 +34,7 @@ export const bindingsOf = ({attributes, invocation, subject, namespace, authoriz
   ...(mayAsk ? authorizerBindings(attributes.user, attributes, authorizations) : {}),
 });
 
-/** Whether a policy's conditions hold. One that is false decides. Rejects with `JudgingFailed` where others cannot be judged. */
+/** Whether a policy's match conditions hold. One that is false decides. Rejects with `EvaluationFailed` when others fail. */
 export const meetsConditions = async ({conditions, variables}: Compiler, input: EvaluationInput, {metrics, startedAt}: {readonly metrics: ConditionMetrics; readonly startedAt: number}): Promise<boolean> => {
   if (conditions.length === 0) return true;
   const {attributes, invocation, authorizations} = input;

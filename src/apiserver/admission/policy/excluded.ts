@@ -7,7 +7,7 @@ const reviews = {
   authorization: ['localsubjectaccessreviews', 'selfsubjectaccessreviews', 'selfsubjectrulesreviews', 'subjectaccessreviews'],
 } as const;
 
-/** Whether no policy is held against a request: it is about what says who is asked, or it only asks who somebody is and what he may do. */
+/** Whether a request is exempt from policies: it concerns admission configuration itself, or is a review. */
 export const isExcluded = (attributes: AdmissionAttributes, naming: Naming): boolean =>
   isExempt(attributes, naming) ||
   (['authentication', 'authorization'] as const).some(group => attributes.group === naming.group(group) && reviews[group].some(resource => resource === attributes.resource));

@@ -1,7 +1,7 @@
 import type {Meter} from '#src/base/meter.js';
 import {checkBuckets, errorTypeOf} from './validating-metrics.js';
 
-/** Counts a mutation, and what went wrong with it, if anything. */
+/** Counts a mutation and its error, if any. */
 export type CountMutation = (by: {readonly policy: string; readonly binding: string}, tookMs: number, failure?: string) => void;
 
 export const mutatingMetrics = (meter: Meter): CountMutation => {

@@ -22,15 +22,13 @@ interface PolicyMetrics {
   readonly conditions: ConditionMetrics;
 }
 
-/** Which of the two rounds it is, and what is remembered of the first. */
+/** Whether this is the reinvocation, and the state of the first invocation. */
 interface Invocations {
   readonly memory: Reinvocation;
   readonly isSecond: boolean;
 }
 
-/**
- * Changes objects as the mutating policies that are in force say. When any did, all plugins run once more, and of the policies those that asked for it.
- */
+/** Applies the active mutating policies. If one changes the object, all plugins run once more, and of the policies those with reinvocation. */
 export const mutatingPolicies = (parts: Parameters<typeof policyContext>[0] & {readonly policies: PolicyParts; gate(name: string): boolean}): AdmissionPlugin => {
   const name = 'MutatingAdmissionPolicy';
   if (!parts.gate('MutatingAdmissionPolicy')) return {name};
@@ -49,7 +47,7 @@ export const mutatingPolicies = (parts: Parameters<typeof policyContext>[0] & {r
   return {
     name,
     admit(attributes) {
-      // Nothing is left to be changed of what is deleted.
+      // Deleted objects are not mutated.
       if (attributes.operation === 'DELETE') return undefined;
       const policies = source.policies();
       if (policies instanceof Promise) return policies.then(all => admit(all, attributes));
@@ -58,10 +56,10 @@ export const mutatingPolicies = (parts: Parameters<typeof policyContext>[0] & {r
   };
 };
 
-/** Why a policy could not be judged. */
+/** The error of a policy's evaluation. */
 interface Failing {
   readonly text: string;
-  /** The reason of the refusal, where it is not the usual one. */
+  /** The reason of the refusal, if it is not the usual one. */
   readonly reason?: string;
 }
 
@@ -92,7 +90,7 @@ const mutate = async (found: Awaited<ReturnType<typeof selected<MutatingPolicySp
 
 const deniedBy = (policy: string, binding: string, problem: string): string => `policy '${policy}' with binding '${binding}' denied request: ${problem}`;
 
-/** What a policy came to: whether it has patched the object, and what went wrong. */
+/** The result of a policy: whether it changed the object, and its error. */
 interface Outcome {
   readonly isPatched: boolean;
   readonly problems: readonly string[];
@@ -102,7 +100,7 @@ const untouched: Outcome = {isPatched: false, problems: []};
 
 const keyOf = ({policy, binding, param}: Held): string => JSON.stringify([policy.name, binding.name, param?.metadata?.namespace, param?.metadata?.name]);
 
-/** What one policy after another does to the object of a request. The language is loaded with the first. */
+/** Applies one policy after another to the object of a request. CEL is loaded with the first. */
 const mutationBy = async (attributes: AdmissionAttributes, context: PolicyContext, metrics: PolicyMetrics) => {
   const [{Authorizations}, {EvaluationFailed, meetsConditions}, {mutated, readyMutations}] = await Promise.all([import('#src/cel/kubernetes/authorization.js'), import('./evaluation.js'), import('./mutation.js')]);
   const {clock, naming} = context;
@@ -119,7 +117,7 @@ const mutationBy = async (attributes: AdmissionAttributes, context: PolicyContex
       if (error instanceof EvaluationFailed) return {isPatched: false, problems: [error.message]};
       throw error;
     }
-    // Who was not asked in the first round is not asked in the second, whatever the object has become.
+    // Only policies invoked the first time are invoked again, whatever the object has become.
     if (isSecond && !memory.isDue(keyOf(invocation))) return untouched;
     const problems: string[] = [];
     let isPatched = false;
@@ -145,7 +143,7 @@ const mutationBy = async (attributes: AdmissionAttributes, context: PolicyContex
   };
 };
 
-/** The 403 of policies that could not be judged. It tells the first, and all of them as its causes. */
+/** The 403 for failed policies, with the first error as its message and all of them as causes. */
 const refusal = (failing: readonly Failing[], attributes: AdmissionAttributes): StatusError => {
   const [{text, reason}] = failing as [Failing];
   const {status} = refuse(attributes, '', failing.map(({text: message}) => ({message})));

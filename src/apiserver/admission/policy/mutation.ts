@@ -17,7 +17,7 @@ import {bindingsOf, budgetOfPolicy, EvaluationFailed, type EvaluationInput} from
 import type {Policy} from './policy.js';
 import {compilerFor, type Compiler, type ReadyExpression} from './programs.js';
 
-/** What a policy does to an object in one step. */
+/** One mutation of a policy, compiled. */
 export interface ReadyMutation extends ReadyExpression {
   readonly isJsonPatch: boolean;
 }
@@ -30,7 +30,7 @@ export interface ReadyMutations {
 
 const known = new WeakMap<Policy, ReadyMutations>();
 
-/** Compiles a policy the first time it is needed. What cannot be compiled fails when it would be run. */
+/** Compiles a policy on first use. Compilation errors are reported on evaluation. */
 export const readyMutations = (policy: Policy<MutatingPolicySpec>): ReadyMutations => {
   let made = known.get(policy);
   if (!made) known.set(policy, (made = compiled(policy.spec)));
@@ -47,7 +47,7 @@ const compiled = (spec: MutatingPolicySpec): ReadyMutations => {
   return {compiler, mutations};
 };
 
-/** What an expression comes to. Must be given what it asks for of the authorizer; see `Authorizations.settle`. */
+/** The value of an expression. Its authorizer checks must be resolved before; see `Authorizations.settle`. */
 const evaluated = ({variables}: Compiler, {expression, ready}: ReadyMutation, held: EvaluationInput): Exclude<Value, Failure> => {
   if (isProblem(ready)) throw new EvaluationFailed(ready.problem);
   try {
@@ -104,7 +104,7 @@ const configured = (object: KubeObject, value: Value, form: ObjectForm): KubeObj
   }
 };
 
-/** Patches of built-in kinds may not add fields that these do not know. Of custom resources they are pruned. */
+/** Patches of built-in kinds must not add unknown fields. For custom resources these are pruned. */
 const refuseUnknown = (object: KubeObject, form: ObjectForm): void => {
   const node = form.schema();
   const problems = node && !node.hold ? decodeValue(object, node, 'Strict').problems : [];
@@ -112,8 +112,8 @@ const refuseUnknown = (object: KubeObject, form: ObjectForm): void => {
 };
 
 /**
- * The object of a request, in the form of admission, as one mutation leaves it; the one it is given stays as it is. Rejects with `JudgingFailed` where the
- * failure policy decides what comes of it, and with a `StatusError` where nothing can.
+ * Returns the request's object, in the version of admission, after one mutation; the given object is not changed. Rejects with `EvaluationFailed` where the
+ * failure policy decides, and otherwise with a `StatusError`.
  */
 export const mutated = async ({compiler}: Pick<ReadyMutations, 'compiler'>, mutation: ReadyMutation, held: EvaluationInput): Promise<KubeObject> => {
   const {invocation: {form}, attributes, authorizations} = held;

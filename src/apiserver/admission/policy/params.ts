@@ -5,10 +5,10 @@ import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import type {ParamKind, ParamRef} from '#src/resources/admissionregistration/types.js';
 import type {PolicyContext} from './context.js';
 
-/** Why a policy cannot be judged as it is written: what its failure policy is for. */
+/** A policy with an invalid configuration: its failure policy decides. */
 class Misconfigured extends Error {}
 
-/** Where objects of a kind of parameters are served. Throws `Misconfigured` where they are not. */
+/** Returns the served resource of a kind of parameters. Throws `Misconfigured` if there is none. */
 export const paramsServed = ({apiVersion = '', kind = ''}: ParamKind, {registry, naming}: PolicyContext): ServedResource => {
   const found = registry.served.find(served => served.kind.kind === kind && naming.apiVersion(served.kind.group, served.kind.version) === apiVersion);
   if (found) return found;
@@ -16,7 +16,7 @@ export const paramsServed = ({apiVersion = '', kind = ''}: ParamKind, {registry,
   throw new Misconfigured(`failed to find resource referenced by paramKind: '${groupVersion}, Kind=${kind}'`);
 };
 
-/** The namespace in which parameters are looked for. */
+/** The namespace of parameters. */
 const namespaceFor = ({namespace: stated}: ParamRef, {kind}: ServedResource, requestNamespace: string): string => {
   if (!kind.namespaced) {
     if (stated) throw new Misconfigured('paramRef.namespace must not be provided for a cluster-scoped `paramKind`');
@@ -28,8 +28,8 @@ const namespaceFor = ({namespace: stated}: ParamRef, {kind}: ServedResource, req
 };
 
 /**
- * The parameters with which a binding has its policy judged, each in turn: one that is undefined where there are to be none, none at all where they are
- * missing and that is all right. Rejects with `Misconfigured` where it is not. They are read as they are now, in the version the policy names.
+ * Returns the parameters of a binding, with each of which its policy is evaluated: a single undefined if it has none, and an empty list if they are missing
+ * and that is allowed. Rejects with `Misconfigured` if it is not. Reads their current state, in the version that the policy specifies.
  */
 export const paramsOf = async (served: ServedResource | undefined, ref: ParamRef | undefined, requestNamespace: string, context: PolicyContext): Promise<readonly (Readonly<KubeObject> | undefined)[]> => {
   if (!served || !ref) return [undefined];

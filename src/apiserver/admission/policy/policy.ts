@@ -3,7 +3,7 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Criteria} from '#src/apiserver/admission/matching/match.js';
 import type {MatchCondition, MatchResources, ParamKind, ParamRef, Variable} from '#src/resources/admissionregistration/types.js';
 
-/** What policies of both kinds have. */
+/** The common fields of policies of both kinds. */
 export interface CommonSpec {
   readonly failurePolicy?: string;
   readonly paramKind?: ParamKind;
@@ -12,7 +12,7 @@ export interface CommonSpec {
   readonly variables?: readonly Variable[];
 }
 
-/** What bindings of both kinds have. */
+/** The common fields of bindings of both kinds. */
 export interface CommonBindingSpec {
   readonly policyName?: string;
   readonly paramRef?: ParamRef;
@@ -20,27 +20,27 @@ export interface CommonBindingSpec {
   readonly validationActions?: readonly string[];
 }
 
-/** An object that puts a policy into force, ready to be held against requests. */
+/** A binding, prepared for evaluation. */
 export interface Binding {
   readonly name: string;
   readonly spec: CommonBindingSpec;
-  /** Undefined where it is about all that its policy is about. */
+  /** Undefined if it matches all requests of its policy. */
   readonly criteria: Criteria | undefined;
 }
 
-/** A policy, ready to be held against requests. */
+/** A policy, prepared for evaluation. */
 export interface Policy<S extends CommonSpec = CommonSpec> {
   readonly name: string;
   readonly spec: S;
   readonly criteria: Criteria;
-  /** Whether requests go on where it cannot be judged. */
+  /** Whether requests are admitted when its evaluation fails. */
   readonly failsOpen: boolean;
 }
 
-/** A policy that is in force, by at least one binding. */
+/** A policy with at least one binding. */
 export interface BoundPolicy<S extends CommonSpec = CommonSpec> {
   readonly policy: Policy<S>;
-  /** In the order of their names. */
+  /** Ordered by name. */
   readonly bindings: readonly Binding[];
 }
 

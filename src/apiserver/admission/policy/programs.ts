@@ -9,15 +9,15 @@ export interface ReadyExpression {
   readonly ready: Ready;
 }
 
-/** What the expressions of one policy are compiled with. */
+/** The compiler of one policy's expressions. */
 export interface Compiler {
   readonly conditions: readonly ReadyCondition[];
   readonly variables: ReadonlyMap<string, Ready>;
-  /** The program of an expression that is to come to something of a kind. */
+  /** Compiles an expression with a required result type. */
   compile(yields: keyof typeof resultTypes, expression: string, use?: {readonly hasAuthorizer?: boolean}): Ready;
 }
 
-/** Compiles a policy's variables, in their order, and its conditions, and stands ready for the rest. */
+/** Compiles a policy's variables, in their order, and its conditions, and returns the compiler for its other expressions. */
 export const compilerFor = ({paramKind, matchConditions = [], variables: stated = []}: CommonSpec): Compiler => {
   const composition = stated.length > 0 ? new Composition() : undefined;
   const hasParams = paramKind !== undefined;

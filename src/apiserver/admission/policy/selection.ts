@@ -8,18 +8,18 @@ import type {PolicyContext} from './context.js';
 import {paramsOf, paramsServed} from './params.js';
 import type {Binding, BoundPolicy, CommonSpec, Policy} from './policy.js';
 
-/** A policy that a request is held against, under a binding and with one of its parameters. */
+/** The evaluation of a policy on a request, for one binding and one of its parameters. */
 export interface Invocation<S extends CommonSpec = CommonSpec> {
   readonly policy: Policy<S>;
   readonly binding: Binding;
   readonly param: Readonly<KubeObject> | undefined;
-  /** The form in which the policy wants to see the objects. */
+  /** The version in which the policy receives the objects. */
   readonly form: ObjectForm;
-  /** The form of the request itself. */
+  /** The version of the request itself. */
   readonly own: ObjectForm;
 }
 
-/** A policy that cannot be judged as it, or the binding, is written. */
+/** A policy that cannot be evaluated because of its own or the binding's configuration. */
 export interface Obstacle<S extends CommonSpec = CommonSpec> {
   readonly policy: Policy<S>;
   readonly binding: Binding | undefined;
@@ -32,7 +32,7 @@ const obstacle = <S extends CommonSpec>(policy: Policy<S>, binding: Binding | un
   problem: `failed to configure ${binding ? 'binding' : 'policy'}: ${(error as Error).message}`,
 });
 
-/** All that a request is held against, in the order of policies, bindings and parameters, and what stands in the way of that. */
+/** Returns the invocations for a request, ordered by policies, bindings and parameters, and the policies that cannot be evaluated. */
 export const selected = async <S extends CommonSpec>(policies: readonly BoundPolicy<S>[], attributes: AdmissionAttributes, context: PolicyContext): Promise<readonly (Invocation<S> | Obstacle<S>)[]> => {
   const found: (Invocation<S> | Obstacle<S>)[] = [];
   for (const bound of policies) {
@@ -65,7 +65,7 @@ const invocationsOf = async <S extends CommonSpec>({policy, bindings}: BoundPoli
   return found;
 };
 
-/** The namespace a request is in, as it is now; of a namespace itself there is none. Rejects with 404 where it is gone. */
+/** Returns the current namespace of a request; null for a namespace itself. Rejects with 404 if it does not exist. */
 export const surroundings = async ({group, resource, namespace}: AdmissionAttributes, {findNamespace}: PolicyContext): Promise<Readonly<Namespace> | null> => {
   if (namespace === '' || (group === '' && resource === 'namespaces')) return null;
   const found = await findNamespace(namespace);

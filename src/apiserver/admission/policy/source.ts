@@ -4,16 +4,13 @@ import {followKind} from '#src/apiserver/registry/follow.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import {bindingOf, policyOf, type Binding, type BoundPolicy, type CommonSpec, type Policy} from './policy.js';
 
-/** The policies of one kind that are in force. */
+/** The active policies of one kind. */
 export interface PolicySource<S extends CommonSpec = CommonSpec> {
-  /** In the order of their names; to be waited for only by the first who ask. */
+  /** Ordered by name; a promise only until the initial list is read. */
   policies(): readonly BoundPolicy<S>[] | Promise<readonly BoundPolicy<S>[]>;
 }
 
-/**
- * Follows the policies of a kind and their bindings from the first question on. They are in force with the answer to who wrote them: the store tells
- * of a write no later than that.
- */
+/** Follows the policies of a kind and their bindings from first use on. A write is effective when its response is sent, since the store | notifies of it no later. */
 export const policySource = <S extends CommonSpec>(registry: Registry, kinds: {readonly policies: Kind; readonly bindings: Kind}, signal: AbortSignal): PolicySource<S> => {
   const policies = new Map<string, Policy<S>>();
   const bindings = new Map<string, Binding>();

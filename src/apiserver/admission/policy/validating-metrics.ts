@@ -1,16 +1,16 @@
 import type {Meter} from '#src/base/meter.js';
 
-/** What went wrong with an expression, as figures call it: told from what is said of it, as the original does. */
+/** The metric label of an expression's error, derived from its message as upstream does. */
 export const errorTypeOf = (message: string | undefined): string => {
   if (message === undefined) return 'no_error';
   if (message.startsWith('compilation')) return 'compile_error';
   return message.startsWith('validation failed due to running out of cost budget') ? 'out_of_budget' : 'invalid_error';
 };
 
-/** How long expressions take, in seconds. */
+/** The buckets of evaluation times, in seconds. */
 export const checkBuckets = [0.000_000_5, 0.001, 0.01, 0.1, 1];
 
-/** What came of a validation. */
+/** The result of a validation. */
 export interface Check {
   readonly policy: string;
   readonly binding: string;
@@ -18,7 +18,7 @@ export interface Check {
   readonly tookMs: number;
 }
 
-/** Counts what is enforced. */
+/** Counts enforced validations. */
 export type CountCheck = (action: 'allow' | 'deny' | 'audit' | 'warn', check: Check) => void;
 
 export const validatingMetrics = (meter: Meter): CountCheck => {

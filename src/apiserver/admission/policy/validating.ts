@@ -22,7 +22,7 @@ interface PolicyMetrics {
   readonly conditions: ConditionMetrics;
 }
 
-/** Holds requests against the validating policies that are in force. */
+/** Evaluates requests by the active validating policies. */
 export const validatingPolicies = (parts: Parameters<typeof policyContext>[0] & {readonly policies: PolicyParts}): AdmissionPlugin => {
   const context = policyContext(parts);
   const source = parts.policies.sourceOf<ValidatingPolicySpec>(kinds.validatingAdmissionPolicies as Kind, kinds.validatingAdmissionPolicyBindings as Kind);
@@ -42,7 +42,7 @@ export const validatingPolicies = (parts: Parameters<typeof policyContext>[0] & 
   };
 };
 
-/** Why a request may not be. */
+/** The refusal of a request. */
 interface Denial {
   readonly policy: string;
   readonly binding: string | undefined;
@@ -74,7 +74,7 @@ const evaluate = async (found: Awaited<ReturnType<typeof selected<ValidatingPoli
   if (denials.length > 0) throw refusal(denials[0]!, attributes);
 };
 
-/** What is judged of one request after another policy. The language is loaded with the first. */
+/** Evaluates one policy after another on a request. CEL is loaded with the first. */
 const validationOf = async (attributes: AdmissionAttributes, context: PolicyContext, metrics: PolicyMetrics) => {
   const [{Authorizations}, {EvaluationFailed, meetsConditions}, {readyPolicy, validated}] = await Promise.all([import('#src/cel/kubernetes/authorization.js'), import('./evaluation.js'), import('./validation.js')]);
   const authorizations = new Authorizations(context.authorizer);
@@ -102,7 +102,7 @@ const validationOf = async (attributes: AdmissionAttributes, context: PolicyCont
   };
 };
 
-/** Does what a binding says is to be done about a decision. Whether the request is to be denied. */
+/** Enforces a decision by the binding's actions. Returns whether the request is to be denied. */
 const enforce = ({policy, binding}: Held, index: number, decision: Decision, attributes: AdmissionAttributes, count: CountCheck, {naming}: PolicyContext): boolean => {
   const {outcome, message, tookMs} = decision;
   if (outcome === 'admit') return false;
@@ -130,7 +130,7 @@ const enforce = ({policy, binding}: Held, index: number, decision: Decision, att
 const failureText = ({name: binding, spec: {policyName: policy, validationActions}}: Binding, expressionIndex: number, message: string): string =>
   JSON.stringify([{message, policy, binding, expressionIndex, validationActions}]);
 
-/** What policies want to have noted. Under several bindings one may say several things; each is told once. */
+/** The audit annotations of policies. Values of several bindings are joined; each is listed once. */
 class Annotations {
   readonly #texts = new Map<string, Set<string>>();
 
@@ -152,5 +152,5 @@ const refusal = ({policy, binding, message, reason}: Denial, attributes: Admissi
   return new StatusError({...status, reason: stated, code: codes[stated] ?? 422} as Status);
 };
 
-/** The codes of the reasons that a validation may give. */
+/** The status codes of the reasons that a validation may have. */
 const codes: Readonly<Record<string, number>> = {Unauthorized: 401, Forbidden: 403, RequestEntityTooLarge: 413, Invalid: 422};

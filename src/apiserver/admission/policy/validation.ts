@@ -24,7 +24,7 @@ export interface ReadyPolicy {
 
 const known = new WeakMap<Policy, ReadyPolicy>();
 
-/** Compiles a policy the first time it is needed. What cannot be compiled fails when it would be run. */
+/** Compiles a policy on first use. Compilation errors are reported on evaluation. */
 export const readyPolicy = (policy: Policy<ValidatingPolicySpec>): ReadyPolicy => {
   let made = known.get(policy);
   if (!made) known.set(policy, (made = compiled(policy.spec)));
@@ -47,17 +47,17 @@ const compiled = (spec: ValidatingPolicySpec): ReadyPolicy => {
   };
 };
 
-/** What one validation came to. */
+/** The result of one validation. */
 export interface Decision {
   readonly outcome: 'admit' | 'deny' | 'error';
-  /** Why not, or what went wrong. */
+  /** The message of a denial or an error. */
   readonly message: string;
   /** The reason of a denial; an error has none. */
   readonly reason: string;
   readonly tookMs: number;
 }
 
-/** What one audit annotation came to; nothing where it is left out. */
+/** The result of one audit annotation; without a value if it is omitted. */
 export type Annotation = {readonly key: string; readonly tookMs: number} & ({readonly value: string} | {readonly error: string});
 
 export interface Validated {
@@ -67,7 +67,7 @@ export interface Validated {
 
 const failed = (message: string, tookMs = 0): Decision => ({outcome: 'error', message, reason: '', tookMs});
 
-/** A run of all, of which the whole fails where the budget does not reach. */
+/** Maps all items; if the cost limit is exceeded, all of them fail. */
 const all = <T, R>(items: readonly T[], each: (item: T) => R): {readonly results: readonly R[]} | {readonly error: string} => {
   try {
     return {results: items.map(each)};
@@ -83,11 +83,11 @@ const timed = (run: Run, {expression, ready}: ReadyExpression, clock: Clock): Re
   return {...result, tookMs: clock.monotonic() - startedAt};
 };
 
-/** The longest text, in bytes, that an expression may give for a message, and that an annotation may have. */
+/** The size limit, in bytes, of messages from expressions and of annotations. */
 const longestMessage = 5 * 1024;
 const longestAnnotation = 10 * 1024;
 
-/** A message that an expression gave, if it is one line and not too long. */
+/** The message from an expression, if it is one line within the size limit. */
 const computed = (result: Result | undefined): string => {
   if (!result || 'error' in result || typeof result.value !== 'string') return '';
   const text = result.value.trim();
@@ -101,7 +101,7 @@ const annotationOf = ({key}: ReadyAnnotation, result: Result & {readonly tookMs:
   return text === '' ? undefined : {key, tookMs, value: Buffer.from(text).subarray(0, longestAnnotation).toString()};
 };
 
-/** Judges a request by a policy's validations, then by its annotations. Must be given what it asks for of the authorizer; see `Authorizations.settle`. */
+/** Evaluates a policy's validations, then its annotations. Authorizer checks must be resolved before; see `Authorizations.settle`. */
 export const validated = ({compiler: {variables}, validations, annotations}: ReadyPolicy, held: EvaluationInput, clock: Clock): Validated => {
   const run = startRun(bindingsOf(held, {mayAsk: true}), budgetOfPolicy, variables);
   const outcomes = all(validations, validation => timed(run, validation, clock));

@@ -11,7 +11,7 @@ import {refuse} from '#src/apiserver/admission/refuse.js';
 export type Quota = ObjectOf<typeof kinds.resourceQuotas>;
 type List = Readonly<Record<string, string>>;
 
-/** A request that is to be charged. */
+/** A request to be charged. */
 export interface Charge {
   readonly attributes: AdmissionAttributes & {readonly object: KubeObject};
   readonly evaluator: QuotaEvaluator;
@@ -19,7 +19,7 @@ export interface Charge {
   readonly now: number;
 }
 
-/** What is used after a charge, by the quota's name. */
+/** The usage after a charge, by the quota's name. */
 export type Used = ReadonlyMap<string, List>;
 
 const text = (amounts: ReadonlyMap<string, Quantity>): string =>
@@ -30,7 +30,7 @@ const text = (amounts: ReadonlyMap<string, Quantity>): string =>
 
 const amountIn = (list: List | undefined, name: string): Quantity => (list?.[name] === undefined ? zeroQuantity : parseQuantity(list[name]));
 
-/** How much more is used than before; an update is charged with the difference. Throws for an object that uses less than nothing. */
+/** The increase of usage; an update is charged with the difference. Throws for negative usage. */
 const increase = ({attributes, evaluator, now}: Charge): ResourceList => {
   const usage = evaluator.usage(attributes.object, now);
   const negative = [...usage].filter(([, amount]) => compareQuantities(amount, zeroQuantity) < 0).map(([name]) => name);
@@ -42,7 +42,7 @@ const increase = ({attributes, evaluator, now}: Charge): ResourceList => {
   return usage;
 };
 
-/** The quotas that count what the request is about. Throws where one cannot be charged. */
+/** Returns the quotas that apply to the request. Throws if one cannot be charged. */
 const concerned = (quotas: readonly Readonly<Quota>[], {attributes, evaluator}: Charge): readonly Readonly<Quota>[] =>
   quotas.filter(quota => {
     const name = quota.metadata?.name ?? '';
@@ -57,7 +57,7 @@ const concerned = (quotas: readonly Readonly<Quota>[], {attributes, evaluator}: 
 
 const matchesAny = (name: string, {matchContains = []}: LimitedResource): boolean => matchContains.some(part => name.includes(part));
 
-/** What may be used within quotas alone, and is not covered by any. */
+/** Throws if the request uses a resource that needs a quota and has none. */
 const checkCovered = (quotas: readonly Readonly<Quota>[], found: readonly Readonly<Quota>[], {attributes, evaluator, limited}: Charge): void => {
   const covered = new Set(found.flatMap(({status}) => Object.keys(status?.hard ?? {})));
   const uncovered = [...evaluator.usage(attributes.object, 0).keys()].filter(name => limited.some(each => matchesAny(name, each)) && !covered.has(name));
@@ -71,7 +71,7 @@ const checkCovered = (quotas: readonly Readonly<Quota>[], found: readonly Readon
   throw refuse(attributes, `insufficient quota to match these scopes: [${shown}]`);
 };
 
-/** Charges a request to the quotas of its namespace: what each has in use then. Throws the refusal of the first that has not enough left. */
+/** Charges a request to the quotas of its namespace and returns their new usage. Throws the refusal of the first quota that would be exceeded. */
 export const charged = (quotas: readonly Readonly<Quota>[], charge: Charge): Used => {
   const {attributes} = charge;
   const found = concerned(quotas, charge);

@@ -11,14 +11,14 @@ interface Waiting {
   refuse(error: unknown): void;
 }
 
-/** How often a batch is charged anew because somebody else wrote a quota meanwhile. */
+/** How often a batch is retried after a conflict with another writer of a quota. */
 const mostTries = 3;
 
 class Overtaken extends Error {}
 
 /**
- * Charges the requests of each namespace one after the other, so that no two take what is left at the same time; those that wait together are charged
- * together and cost one write of each quota.
+ * Charges the requests of each namespace one after another, so that two cannot use the same remainder; waiting requests are charged together and cost one
+ * write of each quota.
  */
 export class QuotaLedger {
   readonly #reader: Reader;

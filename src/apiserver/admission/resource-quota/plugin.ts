@@ -17,7 +17,7 @@ interface Context {
   gate(name: string): boolean;
 }
 
-/** Charges what is made in a namespace to its quotas, and refuses what they have no room for. */
+/** Charges created and updated objects to the quotas of their namespace, and refuses those that exceed them. */
 export const resourceQuota = ({naming, reader, change, clock, gate, limitedResources = []}: Context): AdmissionPlugin => {
   const evaluators = quotaEvaluators(naming, gate);
   const ledger = new QuotaLedger(reader, change);
@@ -29,7 +29,7 @@ export const resourceQuota = ({naming, reader, change, clock, gate, limitedResou
       const evaluator = evaluators.of(group, resource);
       if (!evaluator?.handles(operation, subresource)) return;
       const limited = limitedResources.filter(each => each.resource === resource && (each.apiGroup ?? '') === group);
-      // Most namespaces have no quota: they wait for nobody.
+      // Most namespaces have no quota and need no await.
       if (limited.length === 0 && (await reader.list(kinds.resourceQuotas, namespace, 1)).length === 0) return;
       await ledger.charge({attributes: {...attributes, object}, evaluator, limited, now: clock.now()});
     },

@@ -10,7 +10,7 @@ import type {Hook} from './hook.js';
 import {CallingFailed, denial, noDryRun} from './outcome.js';
 import {readReview, reviewOf, reviewResult, type ReviewResult} from './review.js';
 
-/** What it takes to ask webhooks. */
+/** The dependencies of webhook calls. */
 export interface HookCallContext {
   readonly naming: Naming;
   readonly clock: Clock;
@@ -18,26 +18,26 @@ export interface HookCallContext {
   readonly caller: WebhookCaller;
 }
 
-/** A request in the form in which one webhook is to be told of it. */
+/** A request in the version that one webhook receives. */
 export interface HookCall {
   readonly hook: Hook;
   readonly attributes: AdmissionAttributes;
   readonly form: ObjectForm;
-  /** The form of the request itself. */
+  /** The version of the request itself. */
   readonly own: ObjectForm;
 }
 
-/** How long a webhook has that does not say. */
+/** The default timeout of a webhook. */
 const usualTimeoutMs = 30_000;
 
-/** Nobody waits for the request any more. */
+/** The error after the request's deadline. */
 export const requestOver = () => timeout('request did not complete within requested timeout');
 
 export const isOver = ({original}: AdmissionAttributes, clock: Clock): boolean => original !== undefined && (original.signal.aborted || clock.monotonic() >= (original.deadlineAt ?? Infinity));
 
 const controlCharacter = /\p{Cc}/u;
 
-/** Asks a webhook. Rejects with `CallingFailed` when it says nothing, `Denied` when it says no, and a `StatusError` when it must not be asked. */
+/** Calls a webhook. Rejects with `CallingFailed` if the call fails, `Denied` if it denies the request, and a `StatusError` if it must not be called. */
 export const callHook = async ({hook, attributes, form, own}: HookCall, mutates: boolean, {naming, clock, random, caller}: HookCallContext): Promise<ReviewResult> => {
   const {name, timeoutMs = usualTimeoutMs} = hook;
   if (attributes.dryRun) {

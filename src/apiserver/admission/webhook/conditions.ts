@@ -8,14 +8,14 @@ import type {Ready} from '#src/apiserver/admission/expressions/run.js';
 import type {HookCall} from './call.js';
 import type {Condition} from './hook.js';
 
-/** Judges the conditions of a webhook on the question it would be asked. */
+/** Evaluates the match conditions of a webhook on a request. */
 export type EvaluateConditions = (conditions: readonly Condition[], hookCall: HookCall) => Promise<ConditionsResult>;
 
 const bound = new CacheBound('webhook_conditions', 32 << 20);
-/** What a program takes for each character of its expression, about. */
+/** The estimated memory of a program per character of its expression. */
 const programBytes = 200;
 
-/** The language is loaded with the first condition. */
+/** CEL is loaded with the first condition. */
 const language = async () => {
   const [{admissionEnvironment, compileAdmission, resultTypes}, {Authorizations}, {authorizerBindings, startRun}, conditions] = await Promise.all([
     import('#src/cel/kubernetes/admission.js'),
@@ -27,7 +27,7 @@ const language = async () => {
   return {...conditions, Authorizations, authorizerBindings, startRun, compile: (expression: string) => compileAdmission(environment, expression, resultTypes.condition)};
 };
 
-/** Judges conditions in the expression language: all of them, as long as they cost no more than they may together. */
+/** Evaluates match conditions within their common cost limit. */
 export const conditionsIn = (naming: Naming, authorizer: Authorizer): EvaluateConditions => {
   const programs = new Lru<string, Ready>(bound, {bytesOf: (_, expression) => 2000 + programBytes * expression.length});
   let loaded: Awaited<ReturnType<typeof language>> | undefined;

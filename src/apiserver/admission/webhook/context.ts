@@ -9,24 +9,24 @@ import {webhookMetrics, type HookType} from './metrics.js';
 import type {HookSource} from './hook-source.js';
 import type {SelectionContext} from './selection.js';
 
-/** What webhooks of either kind are asked with. */
+/** The context of webhooks of either kind. */
 export interface HookContext extends HookCallContext, SelectionContext {
   readonly source: HookSource;
   readonly log: Log;
 }
 
-/** What a server has for admission by webhooks. */
+/** The server's dependencies of webhook admission. */
 export interface HookParts {
   readonly registry: Pick<Registry, 'find' | 'served'>;
   callerFor(type: HookType): WebhookCaller;
   readonly log: Log;
   readonly meter: Meter;
   readonly evaluateConditions: EvaluateConditions;
-  /** The webhooks of a kind of configurations. */
+  /** The webhooks of a kind of configuration. */
   sourceOf(kind: Kind): HookSource;
 }
 
-/** Makes what one of the two plugins works with. */
+/** Creates the context of one of the two plugins. */
 export const hookContext = (
   kind: Kind,
   type: HookType,

@@ -10,5 +10,5 @@ const kinds = new Set([
   'MutatingAdmissionPolicyBinding',
 ]);
 
-/** Whether a request is about what says who is asked: nobody is asked about that, lest it could not be set right again. */
+/** Whether a request is for a webhook or policy configuration, for which webhooks are not called, so that it can always be repaired. */
 export const isExempt = ({group, kind}: AdmissionAttributes, naming: Naming): boolean => group === naming.group('admissionregistration') && kinds.has(kind);

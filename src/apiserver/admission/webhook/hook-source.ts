@@ -4,16 +4,13 @@ import {followKind} from '#src/apiserver/registry/follow.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import {hooksOf, type Configuration, type Hook} from './hook.js';
 
-/** The webhooks that are in force. */
+/** The active webhooks. */
 export interface HookSource {
-  /** In the order in which they are asked; to be waited for only by the first who ask. */
+  /** In the order in which they are called; a promise only until the initial list is read. */
   hooks(): readonly Hook[] | Promise<readonly Hook[]>;
 }
 
-/**
- * Follows the configurations of a kind from the first question on. A configuration is in force with the answer to who wrote it: the store tells of
- * a write no later than that.
- */
+/** Follows the configurations of a kind from first use on. A write is effective when its response is sent, since the store | notifies of it no later. */
 export const hookSource = (registry: Registry, kind: Kind, signal: AbortSignal): HookSource => {
   const configurations = new Map<string, readonly Hook[]>();
   let hooks: readonly Hook[] = [];

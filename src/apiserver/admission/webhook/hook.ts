@@ -4,15 +4,15 @@ import type {Criteria} from '#src/apiserver/admission/matching/match.js';
 import type {WebhookLocation} from '#src/apiserver/backends/webhook-caller.js';
 import type {Webhook} from '#src/resources/admissionregistration/types.js';
 
-/** A condition of a webhook in the expression language. */
+/** A match condition of a webhook in CEL. */
 export interface Condition {
   readonly name: string;
   readonly expression: string;
 }
 
-/** A webhook of a configuration, ready to be asked. */
+/** A webhook of a configuration, prepared for calls. */
 export interface Hook {
-  /** Tells it from all others, also from those of the same name. */
+  /** Unique, also among webhooks of the same name. */
   readonly uid: string;
   readonly name: string;
   readonly configuration: string;
@@ -20,12 +20,12 @@ export interface Hook {
   readonly conditions: readonly Condition[];
   readonly location: WebhookLocation;
   readonly timeoutMs: number | undefined;
-  /** Whether requests go on when it cannot be asked. */
+  /** Whether requests are admitted when the call fails. */
   readonly failsOpen: boolean;
-  /** Whether it may be asked on a dry run; undefined where it does not say. */
+  /** Whether it may be called on a dry run; undefined if that is not specified. */
   readonly isHarmless: boolean | undefined;
   readonly reviewVersions: readonly string[];
-  /** Whether it is asked again when later ones changed the object. */
+  /** Whether it is called again when later plugins changed the object. */
   readonly isReinvoked: boolean;
 }
 
@@ -51,7 +51,7 @@ const hookOf = (webhook: Webhook, configuration: string, uid: string): Hook => (
   isReinvoked: webhook.reinvocationPolicy === 'IfNeeded',
 });
 
-/** The webhooks of a configuration in their order. */
+/** Returns the webhooks of a configuration in their order. */
 export const hooksOf = ({metadata, webhooks = []}: Configuration): readonly Hook[] => {
   const configuration = metadata?.name ?? '';
   const counts = new Map<string, number>();

@@ -3,16 +3,16 @@ import type {Meter} from '#src/base/meter.js';
 import {conditionMetrics} from '#src/apiserver/admission/expressions/condition-metrics.js';
 import {CallingFailed, Denied} from './outcome.js';
 
-/** In which phase a webhook is asked, as figures call it. */
+/** The metric label of the phase. */
 export type HookType = 'admit' | 'validating';
 
-/** Beyond this codes are counted as one, lest a webhook makes as many series as it likes. */
+/** Higher codes share one label value, so that a webhook cannot create arbitrarily many series. */
 const highestCode = 600;
 const known = (code: number): string => String(Math.min(code, highestCode));
 
-/** The figures of webhooks. */
+/** The metrics of webhooks. */
 export interface WebhookMetrics {
-  /** Notes what came of asking; `error` is what it was refused or failed with. */
+  /** Records the result of a call; `error` is the refusal or failure. */
   called(hook: {readonly name: string; readonly failsOpen: boolean}, operation: string, startedAt: number, error?: unknown): void;
   failedOpen(name: string): void;
   excluded(name: string, operation: string): void;

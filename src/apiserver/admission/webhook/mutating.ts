@@ -9,10 +9,7 @@ import {CallingFailed, Denied} from './outcome.js';
 import {applyReview, type Patched} from './patching.js';
 import {hookCallFor} from './selection.js';
 
-/**
- * Asks the webhooks that want to see a request, one after another, what to change. When any changed something all plugins run once more, and of the
- * webhooks those that asked for it.
- */
+/** Calls the matching mutating webhooks one after another. If one changes the object, all plugins run once more, and of the | webhooks those with reinvocation. */
 export const mutatingWebhooks = (context: HookContext): AdmissionPlugin => {
   const reinvocations = new WeakMap<AdmissionAttributes, Reinvocation>();
   const admit = async (hooks: readonly Hook[], attributes: AdmissionAttributes): Promise<void | 'again'> => {
@@ -44,7 +41,7 @@ const callAll = async (hooks: readonly Hook[], attributes: AdmissionAttributes, 
   let anyChanged = false;
   for (const [index, hook] of hooks.entries()) {
     const hookCall = await hookCallFor(hook, attributes, context);
-    // Who was not asked in the first round is not asked in the second, whatever the object has become.
+    // Only webhooks called the first time are called again, whatever the object has become.
     if (!hookCall || (round > 0 && !memory.isDue(hook.uid))) continue;
     if (isOver(attributes, context.clock)) throw requestOver();
     const changed = await callOne(hookCall, `round_${round}_index_${index}`, context);
@@ -55,7 +52,7 @@ const callAll = async (hooks: readonly Hook[], attributes: AdmissionAttributes, 
   return anyChanged;
 };
 
-/** Asks one webhook and does what it says. Whether that changed the object. */
+/** Calls one webhook and applies its patch. Returns whether that changed the object. */
 const callOne = async (hookCall: HookCall, place: string, context: HookContext): Promise<boolean> => {
   const {hook, attributes} = hookCall;
   const {metrics, clock, log, naming} = context;

@@ -1,11 +1,11 @@
 import {badRequest, StatusError, type Status} from '#src/api/status.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 
-/** A webhook could not be asked, or what it said was nothing: what its failure policy is for. */
+/** A failed call or an invalid response of a webhook: its failure policy decides. */
 export class CallingFailed extends Error {
-  /** The code that figures count it under. */
+  /** The code for metrics. */
   readonly code: number;
-  /** Whether who asked went away. */
+  /** Whether the client aborted the request. */
   readonly isCanceled: boolean;
 
   constructor(hook: string, reason: string, {code, isCanceled = false, cause}: {readonly code: number; readonly isCanceled?: boolean; readonly cause?: unknown}) {
@@ -15,7 +15,7 @@ export class CallingFailed extends Error {
   }
 }
 
-/** A webhook said no. */
+/** A webhook denied the request. */
 export class Denied extends Error {
   readonly refusal: StatusError;
 
@@ -25,7 +25,7 @@ export class Denied extends Error {
   }
 }
 
-/** The refusal that a webhook's answer means, whatever it says its code is: never that of a success. */
+/** The refusal of a webhook's response, which never has the code of a success. */
 export const denial = (hook: string, result: PlainObject = {}): Denied => {
   const {code = 0, status = '', message = '', reason = '', ...rest} = result as Partial<Status>;
   const by = `admission webhook ${JSON.stringify(hook)} denied the request`;

@@ -10,7 +10,7 @@ import type {HookContext} from './context.js';
 import {CallingFailed} from './outcome.js';
 import type {ReviewResult} from './review.js';
 
-/** The operations of a patch. Throws a `CallingFailed` for what is none. */
+/** Parses the operations of a patch. Throws `CallingFailed` if it is invalid. */
 const operationsOf = (patch: string, hook: string): readonly JsonPatchOperation[] => {
   try {
     return parsePatch('json', Buffer.from(patch, 'base64'), 'Ignore').content as readonly JsonPatchOperation[];
@@ -19,13 +19,13 @@ const operationsOf = (patch: string, hook: string): readonly JsonPatchOperation[
   }
 };
 
-/** What a patch made of an object, which has been put into its place. */
+/** The result of a patch, after it was applied. */
 export interface Patched {
   readonly changed: boolean;
   readonly operations: readonly JsonPatchOperation[];
 }
 
-/** Throws where a patch makes an object of another kind. A custom object's kind is its definition's to say. */
+/** Throws if a patch changes the kind. Those of custom resources are set by their definition. */
 const checkKind = (before: Readonly<KubeObject>, after: KubeObject, {kindGroup, kind: own}: ObjectForm, {registry, naming}: HookContext): void => {
   const {apiVersion = '', kind = ''} = after;
   if ((apiVersion === before.apiVersion && kind === before.kind) || naming.groupToken(kindGroup) === undefined) return;
@@ -35,8 +35,8 @@ const checkKind = (before: Readonly<KubeObject>, after: KubeObject, {kindGroup, 
 };
 
 /**
- * Changes the object of a request as a webhook says. Rejects with a `CallingFailed` for what is no patch, and an internal error for one that cannot be
- * applied or makes something else of the object.
+ * Applies a webhook's patch to the object of a request. Rejects with `CallingFailed` for an invalid patch, and with an internal error for one that cannot be
+ * applied or changes the kind.
  */
 export const applyReview = async ({hook, attributes, form}: HookCall, {patch, patchType}: ReviewResult, context: HookContext): Promise<Patched | undefined> => {
   if (!patch) return undefined;
@@ -50,7 +50,7 @@ export const applyReview = async ({hook, attributes, form}: HookCall, {patch, pa
     const after = applyJsonPatch(before, operations) as KubeObject;
     checkKind(before, after, form, context);
     const content = await form.back(after, object);
-    // Told before it is put into place: until then the two share nothing.
+    // Audited before it replaces the object: until then the two share nothing.
     const changed = !sameContent(before, after);
     replaceContent(object, content);
     return {changed, operations};

@@ -8,14 +8,14 @@ import {namespaceOf} from '#src/apiserver/admission/matching/match.js';
 import {operationOptions} from '#src/apiserver/admission/options.js';
 import {groupVersionKind, readReview as readAs, statusFields, type ReviewKind} from '#src/apiserver/backends/review.js';
 
-/** A question to a webhook. */
+/** A request to a webhook. */
 export interface Review extends KubeObject {
   readonly request: {readonly uid: string} & PlainObject;
 }
 
 const given = <T>(name: string, value: T | undefined): Record<string, T> => (value === undefined || value === '' || (Array.isArray(value) && value.length === 0) ? {} : {[name]: value});
 
-/** What a webhook is asked about a request, in the version of reviews it accepts. */
+/** Returns the review of a request in a version that the webhook supports. */
 export const reviewOf = async (attributes: AdmissionAttributes, form: ObjectForm, own: ObjectForm, {naming, version, uid}: {readonly naming: Naming; readonly version: string; readonly uid: string}): Promise<Review> => {
   const {operation, subresource, user, object, oldObject} = attributes;
   return {
@@ -41,11 +41,11 @@ export const reviewOf = async (attributes: AdmissionAttributes, form: ObjectForm
   };
 };
 
-/** What a webhook said. */
+/** The result of a webhook's response. */
 export interface ReviewResult {
   readonly allowed: boolean;
   readonly result: PlainObject | undefined;
-  /** JSON in base64, and what it is. */
+  /** JSON in base64, with its type. */
   readonly patch: string;
   readonly patchType: string;
   readonly warnings: readonly string[];
@@ -92,10 +92,10 @@ interface Response {
 
 const review: ReviewKind = {group: 'admission', kind: 'AdmissionReview', fields: responseFields};
 
-/** Reads an answer as a review in the version of the question. Throws what it is instead. */
+/** Reads a response as a review in the version of the request. Throws an error that describes any other content. */
 export const readReview = (answer: PlainObject, asked: {readonly naming: Naming; readonly version: string}) => readAs<KubeObject & {readonly response?: Response}>(answer, review, asked);
 
-/** What an answer says. Throws why it says nothing: in v1 it has to be about the question, and only who may change objects may send patches. */
+/** Returns the result of a response. Throws the reason if it is invalid: in v1 the uid must match, and only mutating webhooks may send patches. */
 export const reviewResult = (answer: KubeObject & {readonly response?: Response}, {naming, version, uid, mutates}: {readonly naming: Naming; readonly version: string; readonly uid: string; readonly mutates: boolean}): ReviewResult => {
   const {response} = answer;
   if (!response) throw new Error('webhook response was absent');

@@ -8,14 +8,14 @@ import type {EvaluateConditions} from './conditions.js';
 import type {WebhookMetrics} from './metrics.js';
 import type {Hook} from './hook.js';
 
-/** What it takes to tell which webhooks a request is put before. */
+/** The dependencies of the selection of webhooks. */
 export interface SelectionContext extends MatchingContext {
   readonly clock: Clock;
   readonly evaluateConditions: EvaluateConditions;
   readonly metrics: WebhookMetrics;
 }
 
-/** The question that a webhook is to be asked about a request, if any. Rejects with the Status of who cannot tell. */
+/** Returns the call of a webhook for a request, or undefined if it does not match. Rejects with a Status if that cannot be decided. */
 export const hookCallFor = async (hook: Hook, attributes: AdmissionAttributes, context: SelectionContext): Promise<HookCall | undefined> => {
   const form = await match(hook.criteria, attributes, context);
   const own = form && formsOf(context.registry, attributes)?.own;
@@ -24,7 +24,7 @@ export const hookCallFor = async (hook: Hook, attributes: AdmissionAttributes, c
   return hook.conditions.length === 0 || (await meetsConditions(hookCall, context)) ? hookCall : undefined;
 };
 
-/** Whether all conditions hold. One that is false decides; one that cannot be judged is what the failure policy is for. */
+/** Whether all match conditions hold. One that is false decides; if one fails, the failure policy does. */
 const meetsConditions = async (hookCall: HookCall, {clock, evaluateConditions, metrics}: SelectionContext): Promise<boolean> => {
   const {hook, attributes} = hookCall;
   const {group, resource, name, operation} = attributes;

@@ -7,7 +7,7 @@ import type {Hook} from './hook.js';
 import {CallingFailed, Denied} from './outcome.js';
 import {hookCallFor} from './selection.js';
 
-/** Asks all webhooks that want to see a request, at once, whether it may be. */
+/** Calls all matching validating webhooks concurrently. */
 export const validatingWebhooks = (context: HookContext): AdmissionPlugin => ({
   name: 'ValidatingAdmissionWebhook',
   validate(attributes) {
@@ -39,7 +39,7 @@ const validate = async (hooks: readonly Hook[], attributes: AdmissionAttributes,
   if (first) throw first;
 };
 
-/** Why a request may not be, after all that one webhook says or fails to say. */
+/** Returns the refusal of a request by one webhook's response or failure, or undefined. */
 const rejectionOf = async (hookCall: HookCall, index: number, context: HookContext): Promise<Error | undefined> => {
   const {hook, attributes} = hookCall;
   const {metrics, clock, log, naming} = context;

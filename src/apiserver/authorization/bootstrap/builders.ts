@@ -1,7 +1,7 @@
 import type {GroupToken, Naming} from '#src/api/naming.js';
 import type {ClusterRole, ClusterRoleBinding, PolicyRule, RbacSubject, Role, RoleBinding} from '#src/api/types.js';
 
-/** Verbs of those who only look. */
+/** The read-only verbs. */
 export const read = 'get list watch';
 
 /** `core`, `*`, or a group's name in code. */
@@ -9,7 +9,7 @@ type GroupWord = 'core' | '*' | Exclude<GroupToken, ''>;
 
 const sorted = (text: string): string[] => text.split(' ').sort();
 
-/** The words that the bootstrap policy is written in, bound to a naming and to the feature gates. */
+/** Functions that build the bootstrap policy for a naming and the feature gates. */
 export const policyBuilders = (naming: Naming, gate: (name: string) => boolean) => {
   const group = (word: string): string => (word === 'core' ? '' : word === '*' ? '*' : naming.group(word as GroupToken));
   const apiGroup = naming.group('rbac.authorization');
@@ -21,7 +21,7 @@ export const policyBuilders = (naming: Naming, gate: (name: string) => boolean) 
     annotations: {[naming.annotations.autoupdate]: 'true'},
   });
 
-  /** Verbs on resources of groups, each a list with blanks between; only on objects of the names, if any are given. */
+  /** A rule of verbs on resources of groups, each a list separated by blanks; restricted to names, if there are any. */
   const rule = (verbs: string, groups: GroupWord | `${GroupWord} ${GroupWord}`, resources: string, ...names: string[]): PolicyRule => ({
     verbs: sorted(verbs),
     apiGroups: groups.split(' ').map(group).sort(),
@@ -40,9 +40,9 @@ export const policyBuilders = (naming: Naming, gate: (name: string) => boolean) 
     gate,
     rule,
     ...subjects,
-    /** Verbs on paths. */
+    /** A rule of verbs on paths. */
     paths: (verbs: string, ...urls: string[]): PolicyRule => ({verbs: sorted(verbs), nonResourceURLs: [...urls].sort()}),
-    /** What whoever reports events needs. */
+    /** The rule for reporting events. */
     reportEvents: rule('create patch update', 'core events', 'events'),
     /** The rules, if the gate is on. */
     when: (name: string, ...rules: PolicyRule[]): PolicyRule[] => (gate(name) ? rules : []),
@@ -58,7 +58,7 @@ export const policyBuilders = (naming: Naming, gate: (name: string) => boolean) 
       metadata: {...metadata(name), namespace},
       rules,
     }),
-    /** Binds a cluster role everywhere, under its own name. */
+    /** Binds a cluster role cluster-wide, under its own name. */
     clusterBinding: (name: string, ...to: RbacSubject[]): ClusterRoleBinding => ({
       apiVersion: version,
       kind: 'ClusterRoleBinding',
@@ -78,5 +78,5 @@ export const policyBuilders = (naming: Naming, gate: (name: string) => boolean) 
 
 export type PolicyBuilders = ReturnType<typeof policyBuilders>;
 
-/** Rules by the name of the service account that controllers act as. */
+/** Rules by the name of the controller's service account. */
 export type ControllerRules = Readonly<Record<string, readonly PolicyRule[]>>;

@@ -1,7 +1,7 @@
 import type {ClusterRole} from '#src/api/types.js';
 import type {PolicyBuilders} from './builders.js';
 
-/** For those who ask for certificates, and those who approve requests to one signer. None is bound to anyone from the start but the last. */
+/** For requesters of certificates, and for approvers of each signer's requests. Only the last one is bound by default. */
 export const certificateRoles = ({naming, gate, clusterRole, rule}: PolicyBuilders): ClusterRole[] => {
   const prefix = `system:${naming.group('certificates')}`;
   const approver = (signer: string): ClusterRole =>

@@ -1,6 +1,6 @@
 import {read, type ControllerRules, type PolicyBuilders} from './builders.js';
 
-/** What the controllers of the cluster itself, its nodes, namespaces, accounts and certificates, may do. */
+/** The rules of the controllers for nodes, namespaces, accounts, certificates and the cluster itself. */
 export const clusterControllerRoles = ({naming, gate, reportEvents, rule}: PolicyBuilders): ControllerRules => ({
   'certificate-controller': [
     rule('delete get list watch', 'certificates', 'certificatesigningrequests'),
@@ -80,7 +80,7 @@ export const clusterControllerRoles = ({naming, gate, reportEvents, rule}: Polic
     : {}),
   ...(gate('StorageVersionMigrator')
     ? {
-        // Creating is part of applying; it never succeeds here, since the uid is set.
+        // Apply requires create; it never succeeds here, since the uid is set.
         'storage-version-migrator-controller': [
           rule('create list patch watch', '*', '*'),
           rule('update', 'storagemigration', 'storageversionmigrations/status'),

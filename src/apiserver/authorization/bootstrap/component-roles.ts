@@ -1,7 +1,7 @@
 import type {ClusterRole} from '#src/api/types.js';
 import {read, type PolicyBuilders} from './builders.js';
 
-/** What the components of the control plane, and add-ons that everyone has, may do. */
+/** The roles of control plane components and common add-ons. */
 export const componentRoles = ({naming, clusterRole, reportEvents, rule, when}: PolicyBuilders): ClusterRole[] => [
   clusterRole(naming.componentUser('aggregator'), [rule(read, 'core', 'endpoints services')]),
   clusterRole(naming.componentUser('controller-manager'), [

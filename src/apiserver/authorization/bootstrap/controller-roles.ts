@@ -15,7 +15,7 @@ const allRules = (builders: PolicyBuilders): ControllerRules => ({
   ...clusterControllerRoles(builders),
 });
 
-/** One cluster role for each account that controllers act as. */
+/** One cluster role for each controller's account. */
 export const controllerRoles = (builders: PolicyBuilders): ClusterRole[] =>
   Object.entries(allRules(builders)).map(([account, rules]) => builders.clusterRole(controllerRole(account), [...rules]));
 

@@ -9,7 +9,7 @@ interface Address {
   readonly namespace?: string;
 }
 
-/** As much of a client as it takes. */
+/** The required part of a client. */
 export interface PolicyClient {
   resource<T extends KubeObject>(kind: Kind<T>): {
     list(): Promise<{items: T[]}>;
@@ -20,7 +20,7 @@ export interface PolicyClient {
   };
 }
 
-/** How many objects are written at a time: enough to share commits, few enough to leave room for others. */
+/** The number of concurrent writes: enough to share commits, few enough to leave room for others. */
 const atATime = 32;
 const attempts = 5;
 
@@ -42,18 +42,18 @@ class Ensurer {
     this.#naming = naming;
   }
 
-  /** Everything of a kind that there is now, by key. */
+  /** Returns all existing objects of a kind, by key. */
   async existing<T extends KubeObject>(kind: Kind<T>): Promise<Map<string, T>> {
     const {items} = await this.#client.resource(kind).list();
     return new Map(items.map(item => [keyOf(item), item]));
   }
 
-  /** Brings what is expected about. */
+  /** Creates or updates the expected objects. */
   async all<T extends KubeObject>(kind: Kind<T>, existing: ReadonlyMap<string, T>, expected: readonly T[], reconcile: Reconcile<T>): Promise<void> {
     await inBatches(expected, object => this.#one(kind, existing.get(keyOf(object)), object, reconcile));
   }
 
-  /** Writes what is needed; whoever came between is looked at and taken into account. */
+  /** Creates or updates one object, and retries with the current state after a conflict. */
   async #one<T extends KubeObject>(kind: Kind<T>, first: T | undefined, expected: T, reconcile: Reconcile<T>): Promise<void> {
     let existing = first;
     for (let attempt = 1; ; attempt++) {
@@ -93,10 +93,7 @@ class Ensurer {
   }
 }
 
-/**
- * Sees to it that the bootstrap policy is there, and restores what it lost while nobody looked. Roles that gather rules are left empty: a controller
- * fills them.
- */
+/** Creates the bootstrap policy, and restores what was removed from it. Rules of aggregated roles are left empty: a controller | fills them. */
 export const ensureBootstrapPolicy = async (client: PolicyClient, naming: Naming, policy: BootstrapPolicy): Promise<void> => {
   const ensurer = new Ensurer(client, naming);
   const settle = async <T extends KubeObject>(kind: Kind<T>, expected: readonly T[], reconcile: Reconcile<T>): Promise<void> =>

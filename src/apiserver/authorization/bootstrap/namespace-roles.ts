@@ -4,7 +4,7 @@ import {read, type PolicyBuilders} from './builders.js';
 
 const locking = 'create get list update watch';
 
-/** Permissions of components within the platform's own namespaces. */
+/** The roles of components in the system's own namespaces. */
 export const namespaceRoles = ({naming, role, rule, reportEvents}: PolicyBuilders): Role[] => {
   const {systemNamespace: system, publicNamespace} = naming;
   const leaderLocking = (component: string): Role =>
@@ -24,7 +24,7 @@ export const namespaceRoles = ({naming, role, rule, reportEvents}: PolicyBuilder
   ];
 };
 
-/** Who has them. */
+/** The bindings of these roles. */
 export const namespaceBindings = ({naming, binding, user, account}: PolicyBuilders): RoleBinding[] => {
   const {systemNamespace: system, publicNamespace} = naming;
   const own = (namespace: string, name: string): RoleBinding => binding(namespace, controllerRole(name), controllerRole(name), account(name));

@@ -5,8 +5,8 @@ const write = 'create delete deletecollection patch update';
 const everything = `${read} ${write}`;
 
 /**
- * What those who administer, work in, or look at a namespace may do. `admin`, `edit` and `view` gather their rules from all roles that carry a label
- * of theirs; the first three roles here are what they gather from the start.
+ * The roles of administrators, editors and viewers of a namespace. `admin`, `edit` and `view` aggregate the rules of all roles with their labels; the first
+ * three roles here are those they aggregate by default.
  */
 export const namespaceUserRoles = ({naming, clusterRole, rule}: PolicyBuilders): ClusterRole[] => {
   const to = (name: string): Record<string, string> => ({[naming.labels.aggregateTo(name)]: 'true'});

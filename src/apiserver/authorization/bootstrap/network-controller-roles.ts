@@ -1,6 +1,6 @@
 import {read, type ControllerRules, type PolicyBuilders} from './builders.js';
 
-/** What the controllers of services and routes may do. */
+/** The rules of the controllers for services and routes. */
 export const networkControllerRoles = ({reportEvents, rule}: PolicyBuilders): ControllerRules => ({
   'endpoint-controller': [
     rule(read, 'core', 'pods services'),

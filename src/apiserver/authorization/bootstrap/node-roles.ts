@@ -1,7 +1,7 @@
 import type {ClusterRole} from '#src/api/types.js';
 import {read, type PolicyBuilders} from './builders.js';
 
-/** What the agents of nodes, and others who act for nodes, may do. */
+/** The roles of node agents, and of components that act for nodes. */
 export const nodeRoles = ({naming, clusterRole, reportEvents, rule, when}: PolicyBuilders): ClusterRole[] => [
   clusterRole('system:node', [
     rule('create', 'authentication', 'tokenreviews'),

@@ -10,7 +10,7 @@ import {nodeRoles} from './node-roles.js';
 import {visitorRoles} from './visitor-roles.js';
 import {policyBuilders, type PolicyBuilders} from './builders.js';
 
-/** The roles and bindings every cluster has from the start. */
+/** The default roles and bindings of every cluster. */
 export interface BootstrapPolicy {
   readonly clusterRoles: readonly ClusterRole[];
   readonly clusterRoleBindings: readonly ClusterRoleBinding[];
@@ -31,14 +31,14 @@ const clusterBindings = ({naming, gate, clusterBinding, user, group, account}: P
     clusterBinding(component('dns'), account(naming.component('dns'))),
     clusterBinding(component('scheduler'), user(component('scheduler'))),
     clusterBinding('system:volume-scheduler', user(component('scheduler'))),
-    // Nodes are authorized by what runs on them; the role remains for those who bind it themselves.
+    // Nodes are authorized by the Node authorizer; the role remains for administrators who bind it.
     clusterBinding('system:node'),
     clusterBinding('system:service-account-issuer-discovery', group(wellKnown.serviceAccounts)),
     ...(gate('ClusterTrustBundle') ? [clusterBinding('system:cluster-trust-bundle-discovery', group(wellKnown.serviceAccounts))] : []),
   ];
 };
 
-/** The policy in a naming, with what the feature gates add (the API reference, "Default roles and role bindings"). */
+/** Returns the policy in a naming, with the additions of feature gates (the API reference, "Default roles and role bindings"). */
 export const bootstrapPolicy = (naming: Naming, gate: (name: string) => boolean): BootstrapPolicy => {
   const builders = policyBuilders(naming, gate);
   return {

@@ -4,7 +4,7 @@ import {missing} from '#src/apiserver/authorization/coverage.js';
 import {rulesOf} from '#src/apiserver/authorization/rules.js';
 import {sameContent} from '#src/api/equal.js';
 
-/** What has to be done so that an object holds at least what is expected of it. */
+/** The write that is needed so that an object has at least the expected content. */
 export type Step<T> =
   | {readonly do: 'nothing'}
   | {readonly do: 'create'; readonly object: T}
@@ -19,7 +19,7 @@ const nothing = {do: 'nothing'} as const;
 
 const isProtected = (metadata: ObjectMeta | undefined, naming: Naming): boolean => metadata?.annotations?.[naming.annotations.autoupdate] === 'false';
 
-/** What is expected is added; what somebody set otherwise stays. */
+/** Adds missing entries and keeps changed ones. */
 const mergedMetadata = (existing: ObjectMeta | undefined, expected: ObjectMeta | undefined): ObjectMeta => ({
   ...existing,
   labels: {...expected?.labels, ...existing?.labels},
@@ -28,10 +28,7 @@ const mergedMetadata = (existing: ObjectMeta | undefined, expected: ObjectMeta |
 
 const unlessSame = <T extends AnyRole | AnyBinding>(existing: T, object: T): Step<T> => (sameContent(existing, object) ? nothing : {do: 'update', object});
 
-/**
- * A role keeps what was added to it and gets back what it lacks, unless its annotation says that it is not to be updated. Rules of a role that gathers
- * them are the gathering's affair.
- */
+/** Adds missing rules to a role and keeps additional ones, unless its annotation disables updates. The rules of an aggregated role are not | changed. */
 export const reconcileRole = <T extends AnyRole>(existing: T | undefined, expected: T, naming: Naming): Step<T> => {
   if (!existing) return {do: 'create', object: expected};
   if (isProtected(existing.metadata, naming)) return nothing;
@@ -51,7 +48,7 @@ export const reconcileRole = <T extends AnyRole>(existing: T | undefined, expect
 const sameSubject = (one: RbacSubject, other: RbacSubject): boolean =>
   one.kind === other.kind && one.name === other.name && (one.namespace ?? '') === (other.namespace ?? '') && (one.apiGroup ?? '') === (other.apiGroup ?? '');
 
-/** A binding keeps the subjects that were added to it and gets back those it lacks, unless it is not to be updated; one to another role is made anew. */
+/** Adds missing subjects to a binding and keeps additional ones, unless updates are disabled; a binding to another role is created anew. */
 export const reconcileBinding = <T extends AnyBinding>(existing: T | undefined, expected: T, naming: Naming): Step<T> => {
   if (!existing) return {do: 'create', object: expected};
   if (isProtected(existing.metadata, naming)) return nothing;

@@ -1,6 +1,6 @@
 import {read, type ControllerRules, type PolicyBuilders} from './builders.js';
 
-/** What the controllers of volumes may do. */
+/** The rules of the controllers for volumes. */
 export const storageControllerRoles = ({reportEvents, rule}: PolicyBuilders): ControllerRules => ({
   'attachdetach-controller': [
     rule('list watch', 'core', 'persistentvolumeclaims persistentvolumes'),

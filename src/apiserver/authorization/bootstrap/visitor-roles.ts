@@ -1,7 +1,7 @@
 import type {ClusterRole} from '#src/api/types.js';
 import type {PolicyBuilders} from './builders.js';
 
-/** What administrators, everybody, and those who watch over the cluster may do. */
+/** The roles of administrators, of all users, and of monitoring. */
 export const visitorRoles = ({clusterRole, paths, rule, when}: PolicyBuilders): ClusterRole[] => [
   clusterRole('cluster-admin', [
     rule('*', '*', '*'),

@@ -1,6 +1,6 @@
 import {read, type ControllerRules, type PolicyBuilders} from './builders.js';
 
-/** What the controllers of workloads, and of what is cleaned up after them, may do. */
+/** The rules of the controllers for workloads and their cleanup. */
 export const workloadControllerRoles = ({gate, reportEvents, rule, when}: PolicyBuilders): ControllerRules => ({
   'cronjob-controller': [
     rule('get list update watch', 'batch', 'cronjobs'),

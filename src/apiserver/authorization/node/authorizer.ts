@@ -11,7 +11,7 @@ import type {Needed} from './references.js';
 
 type Target = NonNullable<Attributes['resource']>;
 
-/** What a judge of one resource goes by. */
+/** The input of the rule for one resource. */
 interface Case {
   readonly node: string;
   readonly verb: string;
@@ -22,12 +22,12 @@ type NodeRule = (request: Case) => Decision;
 const allow: Decision = {decision: 'allow'};
 const no = (reason?: string): Decision => ({decision: 'noOpinion', ...(reason ? {reason} : {})});
 
-/** Whether a list or watch is narrowed to what has that value in a field. */
+/** Whether a list or watch is restricted to objects with that value of a field. */
 const narrowed = ({fieldSelector = ''}: Target, field: string, value: string): boolean => {
   try {
     return fieldSelector !== '' && pinnedValue(parseFieldSelector(fieldSelector), field) === value;
   } catch {
-    return false; // Whoever reads the selector will say what is wrong with it.
+    return false; // A malformed selector is reported when it is parsed.
   }
 };
 
@@ -41,13 +41,13 @@ const isOwnerVerb = oneOf('get create update patch delete');
 
 const onOwnName = (what: string, {node, verb, target}: Case, inAll: string): Decision => {
   if (!isOwnerVerb(verb)) return no(`can only get, create, update, patch, or delete ${what}`);
-  // At a creation the name is not known yet: admission looks at it.
+  // On creation the name is not known yet: admission checks it.
   return verb === 'create' || target.name === node ? allow : no(`can only access ${inAll} with the same name as the requesting node`);
 };
 
 /**
- * Decides for the agents of nodes (the API reference, Node authorization): of objects that pods use a node sees those that its own pods use, of things
- * of nodes its own; what is left follows from fixed rules. What cannot be told before a body is read is for the plugin NodeRestriction. Never denies.
+ * Authorizes node agents (the API reference, Node authorization): they may read objects that their own pods use and manage their own node's objects; all
+ * other rules are fixed. What depends on the body is checked by the NodeRestriction plugin. Never denies.
  */
 export class NodeAuthorizer implements Authorizer, RuleLister {
   readonly #graph: NodeGraph;

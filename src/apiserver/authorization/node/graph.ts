@@ -6,24 +6,24 @@ import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {ObjectOf} from '#src/api/kinds.js';
 import {needKey, neededBy, volumeSecrets, type Needed} from './references.js';
 
-/** Things of one node: what they give it a right to see, and a text that changes when that may. */
+/** An object of one node: the objects it gives access to, and a text that changes when these may have changed. */
 interface Bond {
   readonly node: string;
   readonly sign: string;
   readonly needs: readonly string[];
 }
 
-/** A volume that is promised to a claim: who may see the claim may see the volume, and the secrets to mount it with. */
+/** A volume that is bound to a claim: access to the claim gives access to the volume and to its secrets. */
 interface Promised {
   readonly claim: string;
   readonly secrets: readonly string[];
 }
 
-/** Which nodes may see which objects, because of what is bound to them. */
+/** The objects that each node may read because of the pods and attachments bound to it. */
 export class NodeGraph {
   readonly #naming: Naming;
   readonly #bonds = new Map<string, Bond>();
-  /** How many things give a node the right to see an object, by object and node. */
+  /** The number of objects that give a node access to an object, by object and node. */
   readonly #rights = new Map<string, Map<string, number>>();
   readonly #volumes = new Map<string, Promised>();
   readonly #volumesOfSecret = new Map<string, Set<string>>();
@@ -32,7 +32,7 @@ export class NodeGraph {
     this.#naming = naming;
   }
 
-  /** Follows all that binds, for as long as the signal lasts. Resolves once what there was at the beginning is known. */
+  /** Follows all relevant kinds until the signal aborts. Resolves once the initial state is read. */
   async follow(registry: Registry, signal: AbortSignal): Promise<void> {
     await Promise.all([
       followKind(registry, kinds.pods, this.pod, signal),
@@ -43,7 +43,7 @@ export class NodeGraph {
     ]);
   }
 
-  /** Whether something that is bound to the node gives it the right to see an object. */
+  /** Whether a node has access to an object. */
   reaches(node: string, what: Needed, namespace: string, name: string): boolean {
     if (what === 'persistentvolumes') return this.#hasClaim(node, this.#volumes.get(name));
     const key = needKey(what, namespace, name);
@@ -52,7 +52,7 @@ export class NodeGraph {
     return [...(this.#volumesOfSecret.get(key) ?? [])].some(volume => this.#hasClaim(node, this.#volumes.get(volume)));
   }
 
-  /** What a pod refers to cannot change while it is bound, but for the names of claims that are made for it. */
+  /** The references of a bound pod do not change, except the names of generated claims. */
   readonly pod: Heard<Pod> = (pod, gone) => {
     const {namespace = '', name = '', uid} = pod.metadata ?? {};
     const key = needKey('pods', namespace, name);

@@ -4,7 +4,7 @@ import type {Pod} from '#src/api/pod.js';
 import {configMapNamesOf} from '#src/model/pod/config-map-names.js';
 import {secretNamesOf} from '#src/model/pod/secret-names.js';
 
-/** What nodes may come to need for the sake of something that is on them. */
+/** The kinds that nodes may need to read. */
 export type Needed =
   | 'configmaps'
   | 'secrets'
@@ -17,14 +17,14 @@ export type Needed =
   | 'resourceslices'
   | 'podcertificaterequests';
 
-/** One object as a text. */
+/** The key of one object. */
 export const needKey = (what: Needed, namespace: string, name: string): string => `${what}/${namespace}/${name}`;
 
-/** The name of the claim for devices that an entry of a pod stands for; undefined while there is none. */
+/** The name of the resource claim of a pod's entry; undefined until it is generated. */
 const claimName = ({status}: Readonly<Pod>, {name, resourceClaimName}: {readonly name: string; readonly resourceClaimName?: string}): string | undefined =>
   resourceClaimName ?? status?.resourceClaimStatuses?.find(entry => entry.name === name)?.resourceClaimName;
 
-/** What the node of a pod may see for its sake: the pod, and all it refers to. A pod that the node itself made gives it nothing. */
+/** Returns the objects that the node of a pod may read: the pod and all it refers to. A mirror pod gives access to nothing. */
 export const neededBy = (naming: Naming, pod: Readonly<Pod>): string[] => {
   const {namespace = '', name = '', annotations} = pod.metadata ?? {};
   const own = needKey('pods', namespace, name);
