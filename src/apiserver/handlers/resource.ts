@@ -89,7 +89,7 @@ export const acceptedShape = ({request}: RequestContext, wanted: Wanted, respons
 
 const mediaTypes = ({naming, cbor}: ResponseKind): string[] => ['application/json', 'application/yaml', naming.protobufMediaType, ...(cbor ? [cborMediaType] : [])];
 
-/** The paths of built-in kinds accept known media types and `*/*`; `application/*` is neither. */
+/** The paths of built-in kinds accept known media types and the full wildcard; `application/*` is neither. */
 const passesRoute = (accept: string | undefined, responseKind: ResponseKind): boolean =>
   responseKind.package === undefined || !accept?.includes('application/*') || namedClauses(accept, mediaTypes(responseKind)).length > 0;
 
