@@ -130,7 +130,7 @@ const offers = ({kind, resource: {definition}}: ServedResource, {subresource, it
     const endpoint = own(definition.subresources, subresource);
     return endpoint !== undefined && (endpoint.verbs ?? endpointVerbs).some(offered => offered === verb);
   }
-  if (definition.lacks?.some(lacked => lacked === verb)) return false;
+  if (definition.excludedVerbs?.some(lacked => lacked === verb)) return false;
   if (item) return verb === 'get' || verb === 'update' || verb === 'patch' || verb === 'delete' || verb === 'watch';
   return verb === 'list' || verb === 'watch' || ((verb === 'create' || verb === 'deletecollection') && (!kind.namespaced || Boolean(namespace)));
 };

@@ -19,11 +19,11 @@ const passesToConfirm = 3;
 export interface HeldPorts {
   taken(): Promise<readonly number[]>;
   take(port: number): Promise<void>;
-  give(ports: readonly number[]): Promise<void>;
+  release(ports: readonly number[]): Promise<void>;
 }
 
 /** The addresses as the server holds them, whether their objects have an address or not. */
-export type HeldAddresses = Pick<AddressPool, 'held' | 'hold' | 'give'>;
+export type HeldAddresses = Pick<AddressPool, 'allocated' | 'reserve' | 'release'>;
 
 export interface RepairParts {
   readonly client: Client;
@@ -66,7 +66,7 @@ export class ServiceRepair {
 
   async #repairAddresses(services: readonly Service[]): Promise<void> {
     const {addresses, log} = this.#parts;
-    const held = new Map((await addresses.held()).map(object => [object.metadata?.name ?? '', object]));
+    const held = new Map((await addresses.allocated()).map(object => [object.metadata?.name ?? '', object]));
     for (const service of services) {
       for (const address of addressesOf(service)) {
         const object = held.get(address);
@@ -77,7 +77,7 @@ export class ServiceRepair {
           continue;
         }
         log.warn({address, service: service.metadata?.name, namespace: service.metadata?.namespace}, 'took an address that its service alone knew of');
-        await addresses.hold(address, {namespace: service.metadata?.namespace ?? '', name: service.metadata?.name ?? ''});
+        await addresses.reserve(address, {namespace: service.metadata?.namespace ?? '', name: service.metadata?.name ?? ''});
       }
     }
     for (const object of held.values()) await this.#release(object);
@@ -89,7 +89,7 @@ export class ServiceRepair {
     const {metadata} = object;
     if (!isManagedAddress(client.naming, object) || clock.now() - (parseTime(metadata?.creationTimestamp) ?? 0) < graceMs) return;
     log.warn({address: metadata?.name}, 'gave back an address that no service has');
-    await addresses.give(metadata?.name ?? '');
+    await addresses.release(metadata?.name ?? '');
   }
 
   async #repairPorts(services: readonly Service[]): Promise<void> {
@@ -102,7 +102,7 @@ export class ServiceRepair {
     for (const port of leaked) this.#leaks.set(port, (this.#leaks.get(port) ?? 0) + 1);
     const released = [...leaked].filter(port => (this.#leaks.get(port) ?? 0) >= passesToConfirm);
     if (released.length === 0) return;
-    await ports.give(released);
+    await ports.release(released);
     for (const port of released) this.#leaks.delete(port);
   }
 }

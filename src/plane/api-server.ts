@@ -24,7 +24,7 @@ import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {MergedOpenApi} from '#src/apiserver/aggregation/merged-openapi.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 import {binaryVersion, type Versions} from '#src/options/versions.js';
-import {alphasNamed, type EmulatedRelease} from '#src/resources/served-versions.js';
+import {explicitAlphas, type EmulatedRelease} from '#src/resources/served-versions.js';
 import {zPages} from './component/zpages.js';
 import type {Route} from '#src/apiserver/routes.js';
 import {metricsRoute, slisRoute} from '#src/serving/administration/metrics.js';
@@ -248,7 +248,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
 /** What is emulated, if it is another release than the program's own. Alpha versions in it are warned of. */
 const releaseOf = (options: ApiserverOptions, {emulated}: Versions, log: Log): EmulatedRelease | undefined => {
   if (emulated === binaryVersion) return undefined;
-  for (const api of alphasNamed(options.runtimeConfig)) log.warn({api, emulated, binary: binaryVersion}, 'alpha API enabled with an emulated version instead of the binary\'s own version: this is unsupported, proceed at your own risk');
+  for (const api of explicitAlphas(options.runtimeConfig)) log.warn({api, emulated, binary: binaryVersion}, 'alpha API enabled with an emulated version instead of the binary\'s own version: this is unsupported, proceed at your own risk');
   return {emulated, forwardCompatible: options.emulationForwardCompatible, namedForwardCompatible: options.runtimeConfigEmulationForwardCompatible};
 };
 

@@ -85,7 +85,7 @@ export interface WriteChecks {
 }
 
 /** The paths that are written: a list of them, or all top-level fields but some. */
-export type Written = readonly string[] | {readonly allBut: readonly string[]};
+export type WrittenPaths = readonly string[] | {readonly allBut: readonly string[]};
 
 /**
  * What a kind has to say of metadata besides what all kinds have in common. A creation is judged by the kind's own rules of names and finalizers, unless
@@ -101,10 +101,10 @@ export type MetadataValidation = 'common' | 'change' | 'whole' | 'both';
 export interface Endpoint<T extends KubeObject> {
   readonly verbs?: readonly ('get' | 'update' | 'patch')[];
   readonly writes: {
-    readonly create?: Written;
-    readonly update: Written;
+    readonly create?: WrittenPaths;
+    readonly update: WrittenPaths;
     /** What a creation comes to own, where that is less than it writes. */
-    readonly owned?: Written;
+    readonly owned?: WrittenPaths;
   };
   /** How its metadata is judged. Default `change`. */
   readonly metadata?: MetadataValidation | ((context: HookContext) => MetadataValidation);
@@ -310,7 +310,7 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   /** The version discovery tells is stored, where that is another than the hub. */
   readonly storedKind?: Kind;
   /** Whether the version that is stored is served nowhere: then discovery does not tell of it. */
-  readonly storedUnserved?: boolean;
+  readonly storageVersionUnserved?: boolean;
   /** Why no object may be created just now, in whatever way. */
   readonly refusesCreation?: string;
   /** Set for kinds that are defined while the server runs: items of lists say what they are, patches by directives are not offered (415). */
@@ -318,7 +318,7 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   /** What documents say of the objects of such a kind; the same each time it is asked for. */
   readonly described?: () => DescribedSchema;
   /** Verbs of stored kinds that this one does not have. */
-  readonly lacks?: readonly 'deletecollection'[];
+  readonly excludedVerbs?: readonly 'deletecollection'[];
   /** PUT on a missing object creates it. */
   readonly createOnUpdate?: boolean;
   /** Whether PUT may leave out metadata.resourceVersion. Default true. */
@@ -328,23 +328,23 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   /** Whether metadata.generation counts changes outside metadata and status, or which changes it counts. */
   readonly generation?: boolean | ((object: Readonly<T>, old: Readonly<T>) => boolean);
   /** Whether it counts what a writer changes even where `prepare` takes that out again. */
-  readonly countsUnprepared?: boolean;
+  readonly generationCountsUnprepared?: boolean;
   /**
    * What DELETE answers with when it removed the object. Default `status`. While something still holds the object both answer with the object;
    * `statusAlways` answers with a Status then too (202), and from the collection as well.
    */
-  readonly deleteAnswers?: 'object' | 'status' | 'statusAlways';
+  readonly deleteResponse?: 'object' | 'status' | 'statusAlways';
   /** What becomes of dependents unless the caller says so. `unsupported` keeps the garbage collector's finalizers off. Default `background`. */
-  readonly dependents?: 'background' | 'orphan' | 'unsupported';
+  readonly defaultPropagation?: 'background' | 'orphan' | 'unsupported';
   /** What a deletion is warned of that does not say what becomes of dependents. */
-  readonly silentDeletion?: string;
+  readonly missingPropagationWarning?: string;
   /**
    * How many seconds an object is given to end by itself once it is deleted; 0 removes it at once. `asked` is the caller's wish. An object that is
    * ending can be given less time, never more.
    */
   gracePeriod?(object: Readonly<T>, requestedSeconds: number | undefined): number;
   /** Whether its objects are kept by `beginDelete` at first, and go once others have done their part. */
-  readonly endsInSteps?: boolean;
+  readonly deletesInPhases?: boolean;
   /** Steps in before an object is removed: true keeps it (after changing it). Namespaces finalize this way. */
   beginDelete?(object: T, context: HookContext): 'remove' | 'keep' | {readonly conflict: string} | {readonly forbidden: string};
   /** Whether nothing holds the object any more besides metadata.finalizers. */
@@ -352,7 +352,7 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   /** Seconds a record lives, if it does not live for ever. */
   ttlSeconds?(object: Readonly<T>, settings: {readonly eventTtlSeconds: number}): number | undefined;
   /** How a field is refused that objects cannot be selected by, where that is not `label` for a kind with selectable fields of its own and `metadata` for one without. */
-  readonly unknownFieldWords?: 'metadata' | 'label' | 'kind' | 'quoted';
+  readonly unknownFieldMessage?: 'metadata' | 'label' | 'kind' | 'quoted';
   /** Besides metadata.name and metadata.namespace. */
   readonly selectableFields?: Readonly<Record<string, (object: Readonly<T>) => string>>;
   readonly columns?: readonly Column<T>[];

@@ -19,11 +19,11 @@ export interface AddressPool {
   take(address: string, holder: AddressHolder): Promise<void>;
   takeAny(family: IpFamily, holder: AddressHolder): Promise<string>;
   /** Holds an address for its service, wherever it lies. False when somebody holds it already. */
-  hold(address: string, holder: AddressHolder): Promise<boolean>;
+  reserve(address: string, holder: AddressHolder): Promise<boolean>;
   /** What holds addresses now. */
-  held(): Promise<readonly Readonly<ObjectOf<typeof kinds.ipAddresses>>[]>;
+  allocated(): Promise<readonly Readonly<ObjectOf<typeof kinds.ipAddresses>>[]>;
   /** Gives an address back. One that nobody holds is passed over. */
-  give(address: string): Promise<void>;
+  release(address: string): Promise<void>;
   /** An address to show where none may be taken. */
   sample(family: IpFamily): string;
   /** Whether the address belongs to the pool. */
@@ -34,7 +34,7 @@ export interface AddressPool {
 export interface PortPool {
   take(port: number): Promise<void>;
   takeAny(): Promise<number>;
-  give(ports: readonly number[]): Promise<void>;
+  release(ports: readonly number[]): Promise<void>;
   isTaken(port: number): Promise<boolean>;
   /** All that are taken, in order. */
   taken(): Promise<readonly number[]>;

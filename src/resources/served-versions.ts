@@ -23,7 +23,7 @@ const gated: Readonly<Record<string, {readonly gates: readonly string[]}>> = {
 };
 
 /** Keys of `--runtime-config` that stand for many versions, in the order they count: the narrower wins. */
-const wholesale: readonly (readonly [key: string, covers: (stage: Stage) => boolean])[] = [
+const versionSets: readonly (readonly [key: string, covers: (stage: Stage) => boolean])[] = [
   ['api/all', () => true],
   ['api/ga', stage => stage === 'ga'],
   ['api/beta', stage => stage === 'beta'],
@@ -73,7 +73,7 @@ export interface ServedSettings {
 }
 
 /** A version that `--runtime-config` turns on although the emulated release does not have it; the message names the flag. */
-export class LaterApi extends Error {
+export class UnavailableApi extends Error {
   constructor(cause: string) {
     super(`--runtime-config: cannot enable ${cause}. Consider setting --runtime-config-emulation-forward-compatible=true`);
   }
@@ -89,22 +89,22 @@ const lowerVersions = ({group, version}: Kind): readonly Kind[] =>
 class Enabled {
   readonly #config: ReadonlyMap<string, string>;
   readonly #settings: ServedSettings;
-  readonly #said = new Map<string, boolean>();
+  readonly #named = new Map<string, boolean>();
 
   constructor(config: ReadonlyMap<string, string>, settings: ServedSettings) {
     this.#config = config;
     this.#settings = settings;
     for (const [key, value] of config) {
-      if (wholesale.some(([many]) => many === key)) continue;
+      if (versionSets.some(([many]) => many === key)) continue;
       checkKey(key, settings.naming);
-      this.#said.set(addressOf(key).filter(part => part !== undefined).join('/'), isOn(value));
+      this.#named.set(addressOf(key).filter(part => part !== undefined).join('/'), isOn(value));
     }
   }
 
   /** What was said of the resource itself, and of its version. */
   named(kind: Kind): {readonly resource: boolean | undefined; readonly version: boolean | undefined} {
     const address = `${this.#settings.naming.group(kind.group)}/${kind.version}`;
-    return {resource: this.#said.get(`${address}/${kind.plural}`), version: this.#said.get(address)};
+    return {resource: this.#named.get(`${address}/${kind.plural}`), version: this.#named.get(address)};
   }
 
   has(kind: Kind): boolean {
@@ -117,7 +117,7 @@ class Enabled {
 
   #byStage({version}: Kind): boolean {
     const stage = stageOf(version);
-    const broad = wholesale.findLast(([key, covers]) => covers(stage) && this.#config.has(key));
+    const broad = versionSets.findLast(([key, covers]) => covers(stage) && this.#config.has(key));
     return broad ? isOn(this.#config.get(broad[0])!) : servedByDefault[stage];
   }
 
@@ -139,9 +139,9 @@ const ofRelease = (enabled: Enabled, available: Serves, {emulated, forwardCompat
     if (!available(kind) || serves(kind)) continue;
     const apiVersion = naming.apiVersion(kind.group, kind.version);
     const {resource, version} = enabled.named(kind);
-    if (resource) throw new LaterApi(`resource ${apiVersion}/${kind.plural}, because it is introduced at ${kind.introduced} after the emulated version ${emulated}`);
+    if (resource) throw new UnavailableApi(`resource ${apiVersion}/${kind.plural}, because it is introduced at ${kind.introduced} after the emulated version ${emulated}`);
     const isWhole = !Object.values<Kind>(kinds).some(other => other.group === kind.group && other.version === kind.version && serves(other));
-    if (version && isWhole) throw new LaterApi(`version ${apiVersion}, because all its resources are introduced after the emulated version ${emulated}`);
+    if (version && isWhole) throw new UnavailableApi(`version ${apiVersion}, because all its resources are introduced after the emulated version ${emulated}`);
   }
   return serves;
 };
@@ -159,5 +159,5 @@ export const servedVersions = (runtimeConfig: ReadonlyMap<string, string>, setti
 };
 
 /** The alpha versions that were asked for by name in an emulated release, where nobody vouches for them. */
-export const alphasNamed = (runtimeConfig: ReadonlyMap<string, string>): readonly string[] =>
+export const explicitAlphas = (runtimeConfig: ReadonlyMap<string, string>): readonly string[] =>
   [...runtimeConfig].filter(([key, value]) => /\/v\d+alpha\d+/.test(key) && isOn(value)).map(([key]) => key);

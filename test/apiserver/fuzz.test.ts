@@ -6,7 +6,7 @@ import type {VirtualClock} from '#src/base/virtual-clock.js';
 import {encodeCbor} from '#src/schema/cbor/encode.js';
 import {seededRandom, type Random} from '#src/base/random.js';
 // Loaded before time is virtual: requests load it when they first need it.
-import '#src/resources/admissionregistration/expression-judge.js';
+import '#src/resources/admissionregistration/expression-validator.js';
 import '#src/resources/apiextensions/rules.js';
 import '#src/schema/protobuf/decode.js';
 import {samples} from './samples.js';

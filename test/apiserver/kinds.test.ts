@@ -108,7 +108,7 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
       const versions = stream.events.map(({object}) => Number(object.metadata?.resourceVersion));
       t.deepEqual(versions, [...new Set(versions)].sort((a, b) => a - b), 'events come in the order of their versions');
 
-      if (served.resource.definition.lacks?.includes('deletecollection')) {
+      if (served.resource.definition.excludedVerbs?.includes('deletecollection')) {
         t.is((await env.remove(collection)).status, 405);
         return;
       }

@@ -49,7 +49,7 @@ test('repair takes addresses and ports that only their services know of', async 
   const {client, nodePorts, repair} = await startRepair();
   const {spec} = await client.resource(kinds.services).create({metadata: {name: 's', namespace}, spec: {type: 'NodePort', ports: [{port: 80}]}});
   await client.resource(kinds.ipAddresses).delete(spec!.clusterIP!);
-  await nodePorts.give([spec!.ports![0]!.nodePort!]);
+  await nodePorts.release([spec!.ports![0]!.nodePort!]);
   await repair.run();
 
   t.is((await client.resource(kinds.ipAddresses).get(spec!.clusterIP!)).spec?.parentRef?.name, 's');

@@ -1,7 +1,7 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {gate, testUpdates, testCreations, keepsOnCreation, warnsOnCreation, type Given, type Creation} from './rule-table.js';
-import {schemaForm} from '#src/resources/apiextensions/original-form.js';
+import {internalSchema} from '#src/resources/apiextensions/internal-form.js';
 import {refusal, startEnvironment} from './environment.js';
 
 const kind = kinds.customResourceDefinitions;
@@ -23,7 +23,7 @@ const a = (spec: Record<string, unknown> = {}, metadata: object = {}): Given => 
 };
 
 test('a schema is shown with what is said to be empty, and without a list of schemas where one is for all items', t => {
-  const {Items, AllOf, Definitions, Enum, OneOf} = schemaForm({type: 'array', items: {type: 'string'}, allOf: [], definitions: {}, enum: []});
+  const {Items, AllOf, Definitions, Enum, OneOf} = internalSchema({type: 'array', items: {type: 'string'}, allOf: [], definitions: {}, enum: []});
 
   t.deepEqual([(Items as {JSONSchemas: unknown}).JSONSchemas, AllOf, Definitions, Enum, OneOf], [null, [], {}, [], null]);
 });

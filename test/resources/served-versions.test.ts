@@ -3,7 +3,7 @@ import {kinds, type Kind} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
 import {deprecatedVersion} from '#src/resources/deprecated-versions.js';
 import {resources} from '#src/resources/index.js';
-import {LaterApi, servedVersions, UnknownApi, type EmulatedRelease} from '#src/resources/served-versions.js';
+import {UnavailableApi, servedVersions, UnknownApi, type EmulatedRelease} from '#src/resources/served-versions.js';
 import {storedKindOf} from '#src/resources/stored-version.js';
 import {startWire} from '#test/apiserver/wire.js';
 import {startServer} from '#test/fixtures/server.js';
@@ -118,7 +118,7 @@ for (const [what, emulated, key, message] of [
   ['a version of which nothing is left', '1.33', 'resource.plat.io/v1', 'cannot enable version resource.plat.io/v1, because all its resources are introduced after the emulated version 1.33'],
 ] as const) {
   test(`${what} that came after the emulated release is refused when it is named`, t => {
-    t.throws(() => servedAt(release(emulated), [key, 'true']), {instanceOf: LaterApi, message: `--runtime-config: ${message}. Consider setting --runtime-config-emulation-forward-compatible=true`});
+    t.throws(() => servedAt(release(emulated), [key, 'true']), {instanceOf: UnavailableApi, message: `--runtime-config: ${message}. Consider setting --runtime-config-emulation-forward-compatible=true`});
     t.notThrows(() => servedAt(release('1.35'), [key, 'true']));
     t.notThrows(() => servedAt(release(emulated), [key, 'false']));
   });

@@ -48,7 +48,7 @@ export class ServiceAddresses implements AddressPool {
 
   async take(address: string, holder: AddressHolder): Promise<void> {
     const parsed = await this.#within(address);
-    if (!(await this.hold(formatIp(parsed), holder))) throw new PoolError('provided IP is already allocated');
+    if (!(await this.reserve(formatIp(parsed), holder))) throw new PoolError('provided IP is already allocated');
   }
 
   async takeAny(family: IpFamily, holder: AddressHolder): Promise<string> {
@@ -59,14 +59,14 @@ export class ServiceAddresses implements AddressPool {
         const start = BigInt(Math.floor(random.float() * Number(size)));
         for (let i = 0n; i < size; i++) {
           const name = formatIp({family: range.address.family, value: first + from + ((start + i) % size)});
-          if (await this.hold(name, holder)) return name;
+          if (await this.reserve(name, holder)) return name;
         }
       }
     }
     throw new PoolError('range is full');
   }
 
-  async give(address: string): Promise<void> {
+  async release(address: string): Promise<void> {
     const parsed = looseIp(address);
     if (!parsed) return;
     try {
@@ -110,11 +110,11 @@ export class ServiceAddresses implements AddressPool {
     return [...texts].flatMap(text => parseRange(text) ?? []).map(usable);
   }
 
-  async held(): Promise<readonly Readonly<IPAddress>[]> {
+  async allocated(): Promise<readonly Readonly<IPAddress>[]> {
     return allObjects<IPAddress>(this.#addresses);
   }
 
-  async hold(name: string, {namespace, name: holder}: AddressHolder): Promise<boolean> {
+  async reserve(name: string, {namespace, name: holder}: AddressHolder): Promise<boolean> {
     const resource = this.#addresses;
     const {store, naming} = resource.settings;
     if (await store.get(resource.key('', name))) return false;

@@ -80,7 +80,7 @@ export class NodePorts implements PortPool {
     return this.#range.from + taken;
   }
 
-  async give(ports: readonly number[]): Promise<void> {
+  async release(ports: readonly number[]): Promise<void> {
     const {from, to} = this.#range;
     const places = ports.filter(port => port >= from && port <= to).map(port => BigInt(port - from));
     if (places.length > 0) await this.#change(bits => places.reduce((left, place) => left & ~(1n << place), bits));

@@ -21,8 +21,8 @@ const deleteOptions = async ({resource}: ServedResource, context: ResourceContex
   const options = (await readDeleteOptions(context.request, resource.settings)) ?? fromQuery(context.info.query);
   const errors = collectErrors(problems(options));
   if (errors.length > 0) throw invalidObject({group: naming.group('meta'), kind: 'DeleteOptions'}, '', errors);
-  const {silentDeletion} = resource.definition;
-  if (silentDeletion && options.propagationPolicy === undefined && options.orphanDependents === undefined) context.warnings.add(silentDeletion);
+  const {missingPropagationWarning} = resource.definition;
+  if (missingPropagationWarning && options.propagationPolicy === undefined && options.orphanDependents === undefined) context.warnings.add(missingPropagationWarning);
   return options;
 };
 
@@ -55,7 +55,7 @@ export const remove = async (served: ServedResource, context: ResourceContext): 
   const options = await deleteOptions(served, context);
   const deleted = await deleteObject(resource, namespace, name, options, writeContext(context, served, Boolean(options.dryRun?.length)));
   const status = !deleted.removed && options.orphanDependents === false ? 202 : 200;
-  const answers = resource.definition.deleteAnswers ?? 'status';
+  const answers = resource.definition.deleteResponse ?? 'status';
   if (answers === 'statusAlways') return statusResponse(served, context, deleted, deleted.removed ? 200 : 202);
   if (deleted.removed && answers === 'status') return statusResponse(served, context, deleted, 200);
   return objectResponse(context, shown, deleted.object, status);
@@ -89,7 +89,7 @@ export const removeCollection = async (served: ServedResource, context: Resource
       }
     });
   }
-  if (resource.definition.deleteAnswers === 'statusAlways') {
+  if (resource.definition.deleteResponse === 'statusAlways') {
     return {status: 200, headers: {}, body: encoded(acceptedShape(context, 'list', statusKind(settings)), () => success(), isPretty(context))};
   }
   // A deleted object is still returned as of the list's revision.

@@ -121,15 +121,15 @@ const checkPreconditions = ({ref, kind, definition}: Resource, name: string, old
   const own = `Precondition failed: ${field} in precondition: ${requestedSeconds}, ${field} in object meta: ${found}`;
   const usual = `the ${field} in the precondition (${requestedSeconds}) does not match the ${field} in record (${found}). The object might have been ${after}`;
   // Kinds that end in steps of their own look at this by themselves.
-  throw definition.endsInSteps ? conflict(ref, name, own) : conflict({group: ref.group, resource: kind.kind}, name, usual);
+  throw definition.deletesInPhases ? conflict(ref, name, own) : conflict({group: ref.group, resource: kind.kind}, name, usual);
 };
 
 /** Which of the garbage collector's two finalizers the object dies with (the API reference, DeleteOptions.propagationPolicy). Tells whether that is news. */
 const chooseFinalizers = ({settings, definition}: Resource, object: KubeObject, options: DeleteOptions): boolean => {
-  if (!settings.garbageCollector || definition.dependents === 'unsupported') return false;
+  if (!settings.garbageCollector || definition.defaultPropagation === 'unsupported') return false;
   const meta = object.metadata!;
   const before = meta.finalizers ?? [];
-  const chosen = choice(options, before, definition.dependents === 'orphan');
+  const chosen = choice(options, before, definition.defaultPropagation === 'orphan');
   const finalizers = before.filter(finalizer => finalizer !== orphanFinalizer && finalizer !== foregroundFinalizer);
   if (chosen) finalizers.push(chosen);
   if (finalizers.length === before.length && finalizers.every(finalizer => before.includes(finalizer))) return false;

@@ -46,7 +46,7 @@ interface Term {
 }
 
 /** How a field that a kind cannot be selected by is refused: each of the original's kinds has words for it. */
-const unknownField: Readonly<Record<NonNullable<ResourceDefinition['unknownFieldWords']>, (field: string, kind: string) => string>> = {
+const unknownField: Readonly<Record<NonNullable<ResourceDefinition['unknownFieldMessage']>, (field: string, kind: string) => string>> = {
   metadata: field => `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
   label: field => `field label not supported: ${field}`,
   kind: (field, kind) => `field label not supported for ${kind}: ${field}`,
@@ -57,7 +57,7 @@ const unknownField: Readonly<Record<NonNullable<ResourceDefinition['unknownField
 export const filterOf = ({resource, kind, version}: ServedResource, {labels, fields}: Pick<ListOptions, 'labels' | 'fields'>): Filter => {
   const selectable: Readonly<Record<string, Getter>> = version?.selectableFields ?? resource.definition.selectableFields ?? {};
   const {definition, settings: {naming}} = resource;
-  const words = definition.unknownFieldWords ?? (definition.custom || Object.keys(selectable).length > 0 ? 'label' : 'metadata');
+  const words = definition.unknownFieldMessage ?? (definition.custom || Object.keys(selectable).length > 0 ? 'label' : 'metadata');
   const terms = fields.requirements.map(({field, operator, value}): Term => {
     // What objects without a namespace have none of selects none of them, where the kind has no fields of its own to be selected by.
     const isKnown = field !== 'metadata.namespace' || kind.namespaced || words === 'metadata';

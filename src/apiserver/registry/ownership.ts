@@ -2,7 +2,7 @@ import {sameJson} from '#src/api/equal.js';
 import type {Kind} from '#src/api/kinds.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
-import type {Endpoint, Written} from '#src/resources/definition.js';
+import type {Endpoint, WrittenPaths} from '#src/resources/definition.js';
 import {fitsSchema} from '#src/schema/apply/misfits.js';
 import {asksForReset, readEntries, type ManagedFieldsEntry} from '#src/schema/apply/managers.js';
 import {Writes, type Versions, type Writer} from '#src/schema/apply/tracking.js';
@@ -32,7 +32,7 @@ const writesOf = (endpoint: Endpoint<KubeObject>): EndpointWrites => {
   return known;
 };
 
-const either = (a: Written, b: Written): Written => ('allBut' in a ? a : 'allBut' in b ? b : [...a, ...b]);
+const either = (a: WrittenPaths, b: WrittenPaths): WrittenPaths => ('allBut' in a ? a : 'allBut' in b ? b : [...a, ...b]);
 
 /** Through which address someone writes. */
 interface Address {

@@ -1,4 +1,4 @@
-import type {Written} from '#src/resources/definition.js';
+import type {WrittenPaths} from '#src/resources/definition.js';
 import {copied} from '#src/schema/decode/plain.js';
 
 /** A plain object of unknown shape. */
@@ -25,13 +25,13 @@ const copyPath = (from: Fields, to: Fields, path: string): void => {
 };
 
 /** What a creation writes: metadata always. */
-export const withMetadata = (written: Written): Written => ('allBut' in written ? written : ['metadata', ...written]);
+export const withMetadata = (written: WrittenPaths): WrittenPaths => ('allBut' in written ? written : ['metadata', ...written]);
 
 /**
  * The object an address may store: what the caller is heard on (`writes`) from `incoming`, everything else from `stored`. Without a stored object the
  * rest is left out.
  */
-export const carriedOver = <T extends object>(incoming: T, stored: T | undefined, writes: Written): T => {
+export const carriedOver = <T extends object>(incoming: T, stored: T | undefined, writes: WrittenPaths): T => {
   if ('allBut' in writes) return allButCarriedOver(incoming as Fields, stored as Fields | undefined, writes.allBut) as T;
   const result = (stored ? copied(stored) : {}) as Fields;
   for (const key of ['apiVersion', 'kind', ...writes]) copyPath(incoming as Fields, result, key);

@@ -126,10 +126,10 @@ class Update implements WriteOperation {
 
   prepare(object: KubeObject, hooks: HookContext): void {
     const {resource, endpoint, old, subresource} = this;
-    const {countsUnprepared} = resource.definition;
-    if (countsUnprepared) raiseGeneration(resource, object, old, subresource);
+    const {generationCountsUnprepared} = resource.definition;
+    if (generationCountsUnprepared) raiseGeneration(resource, object, old, subresource);
     endpoint.prepare?.(object, old, hooks);
-    if (!countsUnprepared) raiseGeneration(resource, object, old, subresource);
+    if (!generationCountsUnprepared) raiseGeneration(resource, object, old, subresource);
   }
 
   validate(object: KubeObject, hooks: HookContext): FieldError[] {

@@ -4,7 +4,7 @@ import type {Naming} from '#src/api/naming.js';
 import {runStepsInPieces, stepping, type Steps, type Stepwise} from '#src/base/steps.js';
 import {Pieces} from '#src/base/turn.js';
 import {approvalOf, isProtected} from '#src/resources/apiextensions/approval.js';
-import {conditionOf, isTrue, saysAlready, setCondition} from '#src/resources/apiextensions/conditions.js';
+import {conditionOf, isTrue, hasCondition, setCondition} from '#src/resources/apiextensions/conditions.js';
 import type {Condition, Definition} from '#src/resources/apiextensions/types.js';
 import {schemaOf} from '#src/resources/apiextensions/versions.js';
 import {structuralInSteps, unstructuredInSteps} from '#src/schema/custom/structural.js';
@@ -56,7 +56,7 @@ const conditionLoop = ({doc, name: loop, type, check, occasion, waitMs}: Conditi
         const known = checked.get(name);
         const result = known?.on === now ? known.result : await runStepsInPieces(stepping(check(cached, naming)), pieces);
         checked.set(name, {on: now, result});
-        if (result ? saysAlready(cached, result) : !conditionOf(cached, type)) return settled;
+        if (result ? hasCondition(cached, result) : !conditionOf(cached, type)) return settled;
         const definition = withOwnStatus(cached);
         if (result) setCondition(definition, result, clock.now());
         else definition.status!.conditions = definition.status!.conditions!.filter(condition => condition.type !== type);

@@ -1,6 +1,6 @@
 import {kinds, type Kind} from '#src/api/kinds.js';
 import {caBundleProblem} from '#src/resources/apiextensions/ca-bundle.js';
-import {isTrue, saysAlready, setCondition} from '#src/resources/apiextensions/conditions.js';
+import {isTrue, hasCondition, setCondition} from '#src/resources/apiextensions/conditions.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import {defineController, sameKey, settled} from '#src/runtime/controller.js';
 import {withOwnStatus, writeStatus, type Cached} from './status.js';
@@ -25,7 +25,7 @@ export const establishLoop = defineController({
       const condition = badBundle
         ? {type, status: 'False', reason: 'InvalidCABundle', message: 'The conversion webhook CABundle is invalid'}
         : {type, status: 'True', reason: 'InitialNamesAccepted', message: 'the initial names have been accepted'};
-      if (saysAlready(cached, condition)) return settled;
+      if (hasCondition(cached, condition)) return settled;
       const definition = withOwnStatus(cached);
       setCondition(definition, condition, clock.now());
       await writeStatus({updateStatus}, definition);

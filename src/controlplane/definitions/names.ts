@@ -2,7 +2,7 @@ import {sameContent} from '#src/api/equal.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import {isOlderVersion} from '#src/api/resource-version.js';
 import type {Index, Lister} from '#informers/lister.js';
-import {conditionOf, saysAlready, setCondition} from '#src/resources/apiextensions/conditions.js';
+import {conditionOf, hasCondition, setCondition} from '#src/resources/apiextensions/conditions.js';
 import type {Condition, Definition, Names} from '#src/resources/apiextensions/types.js';
 import {defineController, sameKey, settled} from '#src/runtime/controller.js';
 import {withOwnStatus, writeStatus, type Cached} from './status.js';
@@ -120,7 +120,7 @@ export const namesLoop = defineController({
       const {resources, kindNames} = takenNames(definitions.by(byGroup, cached.spec.group) as readonly Cached[], acceptedBy);
       const {names, conflict} = acceptNames(requested, had, resources, kindNames);
       const accepted = namesCondition(conflict);
-      if (sameContent(names, had) && saysAlready(cached, accepted)) return settled;
+      if (sameContent(names, had) && hasCondition(cached, accepted)) return settled;
       const definition = withOwnStatus(cached);
       (definition.status ??= {}).acceptedNames = names;
       setCondition(definition, accepted, clock.now());

@@ -1,34 +1,34 @@
 import {duplicate, internalFieldError, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
 import {labelKeyProblems} from '#src/api/names.js';
-import type {ExpressionUse} from './expression-judge.js';
+import type {ExpressionUse} from './expression-validator.js';
 import type {MatchCondition, Variable} from './types.js';
 
-const mostConditions = 64;
+const maxConditions = 64;
 
 /** Judges an expression of the expression language. `shown` is what errors show for it, where that is not itself. */
 export type ValidateExpression = (expression: string, path: string, use: ExpressionUse, shown?: string) => Iterable<FieldError>;
 
-type Judging = typeof import('./expression-judge.js');
+type ValidatorModule = typeof import('./expression-validator.js');
 
 /** The language is large; it is loaded with the first expression. */
-let judging: Judging | undefined;
+let validatorModule: ValidatorModule | undefined;
 
 /** Loads what judges expressions, where there are any; nothing where all is there. */
-export const readyToJudge = (hasExpressions: boolean): Promise<void> | undefined => {
-  if (judging || !hasExpressions) return undefined;
-  return import('./expression-judge.js').then(module => {
-    judging = module;
+export const loadExpressionValidator = (hasExpressions: boolean): Promise<void> | undefined => {
+  if (validatorModule || !hasExpressions) return undefined;
+  return import('./expression-validator.js').then(module => {
+    validatorModule = module;
   });
 };
 
 /** Judges the expressions of one object, in their order. To be called once `readyToJudge` is through. */
 export const validateExpressions = (hasVariables: boolean): ValidateExpression => {
-  let judge: ReturnType<Judging['judge']> | undefined;
+  let validator: ReturnType<ValidatorModule['expressionValidator']> | undefined;
   return function* (expression, path, use, shown = expression) {
-    if (!judging) throw new Error('an expression came before what judges it');
-    judge ??= judging.judge(hasVariables);
-    const objection = judge(expression, use);
-    if (objection) yield objection.isInternal ? internalFieldError(path, objection.problem) : invalid(path, shown, objection.problem);
+    if (!validatorModule) throw new Error('an expression came before what judges it');
+    validator ??= validatorModule.expressionValidator(hasVariables);
+    const problem = validator(expression, use);
+    if (problem) yield problem.isInternal ? internalFieldError(path, problem.problem) : invalid(path, shown, problem.problem);
   };
 };
 
@@ -42,13 +42,13 @@ export function* validateMatchConditions(
   {hasParams, before, validateExpression}: {readonly hasParams: boolean; readonly before: readonly MatchCondition[]; readonly validateExpression: ValidateExpression},
 ): Iterable<FieldError> {
   const list = conditions ?? [];
-  if (list.length > mostConditions) yield tooMany(path, list.length, mostConditions);
+  if (list.length > maxConditions) yield tooMany(path, list.length, maxConditions);
   const stored = textsOf(before.map(({expression}) => expression));
   const seen = new Set<string>();
   for (const [i, {name, expression}] of list.entries()) {
     const text = (expression ?? '').trim();
     if (text === '') yield required(`${path}[${i}].expression`);
-    else yield* validateExpression(text, `${path}[${i}].expression`, {yields: 'condition', hasParams, hasAuthorizer: true, wasThere: stored.has(text), variable: 'none'});
+    else yield* validateExpression(text, `${path}[${i}].expression`, {yields: 'condition', hasParams, hasAuthorizer: true, isStored: stored.has(text), variable: 'none'});
     if (!name) {
       yield required(`${path}[${i}].name`);
       continue;
@@ -77,6 +77,6 @@ export function* validateVariables(
     if (!name?.trim()) yield required(`${at}.name`, 'name is not specified');
     else if (!isIdentifier(name)) yield invalid(`${at}.name`, name, 'must be a valid CEL identifier');
     if (!expression?.trim()) yield required(`${at}.expression`, 'expression is not specified');
-    else yield* validateExpression(expression, `${at}.expression`, {yields: 'variable', hasParams, hasAuthorizer: true, wasThere: stored.has(expression), variable: name ?? ''});
+    else yield* validateExpression(expression, `${at}.expression`, {yields: 'variable', hasParams, hasAuthorizer: true, isStored: stored.has(expression), variable: name ?? ''});
   }
 }

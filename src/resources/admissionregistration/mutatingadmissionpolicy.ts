@@ -5,7 +5,7 @@ import {defineResource, type Column} from '#src/resources/definition.js';
 import {alike} from '#src/resources/versions.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {readyToJudge, textsOf, validateExpressions, validateMatchConditions, validateVariables, type ValidateExpression} from './expressions.js';
+import {loadExpressionValidator, textsOf, validateExpressions, validateMatchConditions, validateVariables, type ValidateExpression} from './expressions.js';
 import {defaultMatching, validateConstraints, validateFailurePolicy, validateMutableOperations, validateParamKind} from './matching.js';
 import {mayUseParamKind} from './permission.js';
 import type {MutatingPolicy, MutatingPolicySpec} from './types.js';
@@ -14,14 +14,14 @@ import {paramKindText} from './validatingadmissionpolicy.js';
 type Mutation = NonNullable<MutatingPolicySpec['mutations']>[number];
 
 /** What a policy's expressions are judged with. */
-interface Judged {
+interface PolicyContext {
   readonly hasParams: boolean;
   readonly validateExpression: ValidateExpression;
   /** Expressions that were there before. */
   readonly stored: ReadonlySet<string>;
 }
 
-function* validateMutation(mutation: Mutation, path: string, {hasParams, validateExpression, stored}: Judged): Iterable<FieldError> {
+function* validateMutation(mutation: Mutation, path: string, {hasParams, validateExpression, stored}: PolicyContext): Iterable<FieldError> {
   const {patchType, jsonPatch, applyConfiguration} = mutation;
   if (!patchType) return yield required(`${path}.patchType`);
   if (patchType !== 'JSONPatch' && patchType !== 'ApplyConfiguration') return yield notSupported(`${path}.patchType`, patchType, ['ApplyConfiguration', 'JSONPatch']);
@@ -31,12 +31,12 @@ function* validateMutation(mutation: Mutation, path: string, {hasParams, validat
   const text = (source?.expression ?? '').trim();
   if (!source) yield required(`${path}.${wanted}`, `must be specified when patchType is ${patchType}`);
   else if (text === '') yield required(`${path}.${wanted}.expression`);
-  else yield* validateExpression(text, `${path}.${wanted}.expression`, {yields: isJson ? 'jsonPatch' : 'applied', hasParams, hasAuthorizer: true, wasThere: stored.has(source.expression ?? '')});
+  else yield* validateExpression(text, `${path}.${wanted}.expression`, {yields: isJson ? 'jsonPatch' : 'applied', hasParams, hasAuthorizer: true, isStored: stored.has(source.expression ?? '')});
   if (other) yield invalid(`${path}.${unwanted}`, `{${unwanted}}`, `must not be specified when patchType is ${patchType}`);
 }
 
 function* validate({spec = {}}: Readonly<MutatingPolicy>, old: Readonly<MutatingPolicy> | undefined): Iterable<FieldError> {
-  const judged: Judged = {
+  const context: PolicyContext = {
     hasParams: spec.paramKind !== undefined,
     validateExpression: validateExpressions((spec.variables ?? []).length > 0),
     stored: textsOf((old?.spec?.mutations ?? []).flatMap(({jsonPatch, applyConfiguration}) => [jsonPatch?.expression, applyConfiguration?.expression])),
@@ -46,11 +46,11 @@ function* validate({spec = {}}: Readonly<MutatingPolicy>, old: Readonly<Mutating
   yield* validateConstraints(spec.matchConstraints, 'spec.matchConstraints');
   yield* validateMutableOperations(spec.matchConstraints, 'spec.matchConstraints');
   const sameConditions = old && semanticallyEqual(spec.paramKind, old.spec?.paramKind) && semanticallyEqual(spec.matchConditions, old.spec?.matchConditions);
-  if (!sameConditions) yield* validateMatchConditions(spec.matchConditions, 'spec.matchConditions', {...judged, before: old?.spec?.matchConditions ?? []});
-  yield* validateVariables(spec.variables, 'spec.variables', judged);
+  if (!sameConditions) yield* validateMatchConditions(spec.matchConditions, 'spec.matchConditions', {...context, before: old?.spec?.matchConditions ?? []});
+  yield* validateVariables(spec.variables, 'spec.variables', context);
   const {mutations = [], reinvocationPolicy: policy} = spec;
   if (mutations.length === 0) yield required('spec.mutations', 'mutations must contain at least one item');
-  for (const [i, mutation] of mutations.entries()) yield* validateMutation(mutation, `spec.mutations[${i}]`, judged);
+  for (const [i, mutation] of mutations.entries()) yield* validateMutation(mutation, `spec.mutations[${i}]`, context);
   if (!policy) yield required('spec.reinvocationPolicy');
   else if (policy !== 'Never' && policy !== 'IfNeeded') yield notSupported('spec.reinvocationPolicy', policy, ['IfNeeded', 'Never']);
 }
@@ -69,7 +69,7 @@ export const mutatingAdmissionPolicies = defineResource<MutatingPolicy>({
   nameProblems: subdomainName,
   unconditionalUpdate: false,
   generation: true,
-  ready: () => readyToJudge(true),
+  ready: () => loadExpressionValidator(true),
   otherVersions: [alike(kinds.mutatingAdmissionPoliciesV1alpha1)],
   default(policy) {
     const spec = (policy.spec ??= {});

@@ -6,8 +6,8 @@ import {defineResource, type Column} from '#src/resources/definition.js';
 import {validateConditions} from '#src/resources/validation/conditions.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import type {ExpressionUse} from './expression-judge.js';
-import {readyToJudge, textsOf, validateExpressions, validateMatchConditions, validateVariables, type ValidateExpression} from './expressions.js';
+import type {ExpressionUse} from './expression-validator.js';
+import {loadExpressionValidator, textsOf, validateExpressions, validateMatchConditions, validateVariables, type ValidateExpression} from './expressions.js';
 import {defaultMatching, validateConstraints, validateFailurePolicy, validateParamKind} from './matching.js';
 import {mayUseParamKind} from './permission.js';
 import type {ValidatingPolicy, ValidatingPolicySpec} from './types.js';
@@ -15,19 +15,19 @@ import type {ValidatingPolicy, ValidatingPolicySpec} from './types.js';
 type Validation = NonNullable<ValidatingPolicySpec['validations']>[number];
 type AuditAnnotation = NonNullable<ValidatingPolicySpec['auditAnnotations']>[number];
 
-const mostAnnotations = 20;
+const maxAnnotations = 20;
 const longestValue = 5 * 1024;
 const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge'];
 
 /** What a policy's expressions are judged with. */
-interface Judged {
+interface PolicyContext {
   readonly hasParams: boolean;
   readonly validateExpression: ValidateExpression;
   /** Expressions that were there before, by what they are for. */
   readonly stored: Readonly<Record<'validations' | 'messages' | 'annotations', ReadonlySet<string>>>;
 }
 
-const judgedWith = ({spec}: Readonly<ValidatingPolicy>, old: Readonly<ValidatingPolicy> | undefined): Judged => {
+const contextOf = ({spec}: Readonly<ValidatingPolicy>, old: Readonly<ValidatingPolicy> | undefined): PolicyContext => {
   const {validations = [], auditAnnotations = []} = old?.spec ?? {};
   return {
     hasParams: spec?.paramKind !== undefined,
@@ -40,8 +40,8 @@ const judgedWith = ({spec}: Readonly<ValidatingPolicy>, old: Readonly<Validating
   };
 };
 
-function* validateValidation({expression, message, messageExpression, reason}: Validation, path: string, {hasParams, validateExpression, stored}: Judged): Iterable<FieldError> {
-  const use = (yields: ExpressionUse['yields'], wasThere: boolean): ExpressionUse => ({yields, hasParams, hasAuthorizer: yields === 'condition', wasThere});
+function* validateValidation({expression, message, messageExpression, reason}: Validation, path: string, {hasParams, validateExpression, stored}: PolicyContext): Iterable<FieldError> {
+  const use = (yields: ExpressionUse['yields'], isStored: boolean): ExpressionUse => ({yields, hasParams, hasAuthorizer: yields === 'condition', isStored});
   if (!expression?.trim()) yield required(`${path}.expression`, 'expression is not specified');
   else yield* validateExpression(expression, `${path}.expression`, use('condition', stored.validations.has(expression)));
   if (messageExpression && !messageExpression.trim()) yield invalid(`${path}.messageExpression`, messageExpression, 'must be non-empty if specified');
@@ -51,28 +51,28 @@ function* validateValidation({expression, message, messageExpression, reason}: V
   if (reason !== undefined && !reasons.includes(reason)) yield notSupported(`${path}.reason`, reason, reasons);
 }
 
-function* validateAnnotation({key = '', valueExpression = ''}: AuditAnnotation, name: string, path: string, {hasParams, validateExpression, stored}: Judged): Iterable<FieldError> {
+function* validateAnnotation({key = '', valueExpression = ''}: AuditAnnotation, name: string, path: string, {hasParams, validateExpression, stored}: PolicyContext): Iterable<FieldError> {
   if (name) for (const problem of labelKeyProblems(`${name}/${key}`)) yield invalid(`${path}.key`, `${name}/${key}`, problem);
   else yield invalid(`${path}.key`, key, 'requires metadata.name be non-empty');
   const text = valueExpression.trim();
   const at = `${path}.valueExpression`;
   if (text === '') yield required(at, 'valueExpression is not specified');
   else if (Buffer.byteLength(text) > longestValue) yield required(at, `must not exceed ${longestValue} bytes in length`);
-  else yield* validateExpression(text, at, {yields: 'annotation', hasParams, hasAuthorizer: true, wasThere: stored.annotations.has(valueExpression)}, valueExpression);
+  else yield* validateExpression(text, at, {yields: 'annotation', hasParams, hasAuthorizer: true, isStored: stored.annotations.has(valueExpression)}, valueExpression);
 }
 
-function* validateOutcomes({metadata, spec}: Readonly<ValidatingPolicy>, judged: Judged): Iterable<FieldError> {
+function* validateOutcomes({metadata, spec}: Readonly<ValidatingPolicy>, context: PolicyContext): Iterable<FieldError> {
   const {validations = [], auditAnnotations = []} = spec ?? {};
   if (validations.length === 0 && auditAnnotations.length === 0) {
     for (const field of ['validations', 'auditAnnotations']) yield required(`spec.${field}`, 'validations or auditAnnotations must contain at least one item');
     return;
   }
-  for (const [i, validation] of validations.entries()) yield* validateValidation(validation, `spec.validations[${i}]`, judged);
-  if (auditAnnotations.length > mostAnnotations) yield invalid('spec.auditAnnotations', auditAnnotations, `must not have more than ${mostAnnotations} auditAnnotations`);
+  for (const [i, validation] of validations.entries()) yield* validateValidation(validation, `spec.validations[${i}]`, context);
+  if (auditAnnotations.length > maxAnnotations) yield invalid('spec.auditAnnotations', auditAnnotations, `must not have more than ${maxAnnotations} auditAnnotations`);
   const keys = new Set<string>();
   for (const [i, annotation] of auditAnnotations.entries()) {
     const path = `spec.auditAnnotations[${i}]`;
-    yield* validateAnnotation(annotation, metadata?.name ?? '', path, judged);
+    yield* validateAnnotation(annotation, metadata?.name ?? '', path, context);
     if (keys.has(annotation.key)) yield duplicate(`${path}.key`, annotation.key);
     keys.add(annotation.key);
   }
@@ -80,14 +80,14 @@ function* validateOutcomes({metadata, spec}: Readonly<ValidatingPolicy>, judged:
 
 function* validate(policy: Readonly<ValidatingPolicy>, old: Readonly<ValidatingPolicy> | undefined): Iterable<FieldError> {
   const spec: ValidatingPolicySpec = policy.spec ?? {};
-  const judged = judgedWith(policy, old);
+  const context = contextOf(policy, old);
   yield* validateFailurePolicy(spec.failurePolicy, 'spec.failurePolicy');
   yield* validateParamKind(spec.paramKind, 'spec.paramKind');
   yield* validateConstraints(spec.matchConstraints, 'spec.matchConstraints');
   const sameConditions = old && semanticallyEqual(spec.paramKind, old.spec?.paramKind) && semanticallyEqual(spec.matchConditions, old.spec?.matchConditions);
-  if (!sameConditions) yield* validateMatchConditions(spec.matchConditions, 'spec.matchConditions', {...judged, before: old?.spec?.matchConditions ?? []});
-  yield* validateVariables(spec.variables, 'spec.variables', {...judged, stored: judged.stored.validations});
-  yield* validateOutcomes(policy, judged);
+  if (!sameConditions) yield* validateMatchConditions(spec.matchConditions, 'spec.matchConditions', {...context, before: old?.spec?.matchConditions ?? []});
+  yield* validateVariables(spec.variables, 'spec.variables', {...context, stored: context.stored.validations});
+  yield* validateOutcomes(policy, context);
 }
 
 function* validateStatus({status}: Readonly<ValidatingPolicy>): Iterable<FieldError> {
@@ -117,7 +117,7 @@ export const validatingAdmissionPolicies = defineResource<ValidatingPolicy>({
   unconditionalUpdate: false,
   alwaysPresent: {status: {}},
   generation: true,
-  ready: () => readyToJudge(true),
+  ready: () => loadExpressionValidator(true),
   default(policy) {
     const spec = (policy.spec ??= {});
     spec.failurePolicy ??= 'Fail';

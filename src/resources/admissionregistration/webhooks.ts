@@ -2,9 +2,9 @@ import {duplicate, invalid, notSupported, required, type FieldError} from '#src/
 import {dnsLabel1035Problems} from '#src/api/names.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {validateFullName} from '#src/resources/validation/domain-names.js';
-import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {hasInvalidValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {validateServiceReference, validateWebhookUrl} from './client-config.js';
-import {readyToJudge, validateExpressions, validateMatchConditions} from './expressions.js';
+import {loadExpressionValidator, validateExpressions, validateMatchConditions} from './expressions.js';
 import {validateRule} from './rules.js';
 import type {MatchCondition, Webhook} from './types.js';
 
@@ -36,14 +36,14 @@ interface Strictness {
   readonly before: readonly MatchCondition[];
 }
 
-const speaksKnownVersion = ({admissionReviewVersions: versions = []}: Webhook): boolean => versions.length === 0 || versions.some(version => reviewVersions.includes(version));
+const acceptsKnownVersion = ({admissionReviewVersions: versions = []}: Webhook): boolean => versions.length === 0 || versions.some(version => reviewVersions.includes(version));
 
 const strictnessFor = (hooks: readonly Webhook[], old: readonly Webhook[] | undefined): Strictness => ({
   harmless: !old || old.every(hook => harmless.includes(hook.sideEffects ?? '')),
-  knownVersion: !old || old.every(speaksKnownVersion),
+  knownVersion: !old || old.every(acceptsKnownVersion),
   uniqueNames: !old || new Set(old.map(({name}) => name)).size === old.length,
   conditions: !old || old.length !== hooks.length || old.some((hook, i) => !semanticallyEqual(hook.matchConditions, hooks[i]?.matchConditions)),
-  anyValue: (old ?? []).some(({namespaceSelector, objectSelector}) => hasOddValues(namespaceSelector) || hasOddValues(objectSelector)),
+  anyValue: (old ?? []).some(({namespaceSelector, objectSelector}) => hasInvalidValues(namespaceSelector) || hasInvalidValues(objectSelector)),
   before: (old ?? []).flatMap(({matchConditions = []}) => matchConditions),
 });
 
@@ -90,7 +90,7 @@ function* validateReviewVersions(versions: readonly string[], path: string, must
 }
 
 /** Loads what judges the conditions of webhooks, where they have any. */
-export const readyForWebhooks = ({webhooks = []}: {readonly webhooks?: readonly Webhook[]}): Promise<void> | undefined => readyToJudge(webhooks.some(({matchConditions}) => matchConditions?.length));
+export const readyForWebhooks = ({webhooks = []}: {readonly webhooks?: readonly Webhook[]}): Promise<void> | undefined => loadExpressionValidator(webhooks.some(({matchConditions}) => matchConditions?.length));
 
 /** What is wrong with the webhooks of a configuration; what was wrong with all of them before may stay so. */
 export function* validateWebhooks(hooks: readonly Webhook[] | undefined, old: readonly Webhook[] | undefined, mutates: boolean): Iterable<FieldError> {

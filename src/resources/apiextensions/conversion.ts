@@ -8,7 +8,7 @@ import type {Conversion} from './types.js';
 const reviewVersions: readonly string[] = ['v1', 'v1beta1'];
 
 /** Whether a conversion that was once taken had no version of the review to speak. */
-export const speaksUnknownOnly = (conversion: Conversion | undefined): boolean => {
+export const acceptsOnlyUnknownReviews = (conversion: Conversion | undefined): boolean => {
   const versions = conversion?.webhook?.conversionReviewVersions ?? [];
   return versions.length > 0 && !versions.some(version => reviewVersions.includes(version));
 };
@@ -35,19 +35,19 @@ function* validateClient(client: NonNullable<Conversion['webhook']>['clientConfi
 }
 
 /** What was taken before and is taken again. */
-export interface ConversionLeave {
+export interface ConversionRatcheting {
   readonly unknownReviews: boolean;
   readonly badBundle: boolean;
 }
 
 /** Whether it is said how objects are converted between versions. */
-export function* validateConversion({strategy, webhook}: Partial<Conversion>, leave: ConversionLeave, path: string): Iterable<FieldError> {
+export function* validateConversion({strategy, webhook}: Partial<Conversion>, ratcheting: ConversionRatcheting, path: string): Iterable<FieldError> {
   if (!strategy) yield required(`${path}.strategy`);
   else if (strategy !== 'None' && strategy !== 'Webhook') yield notSupported(`${path}.strategy`, strategy, ['None', 'Webhook']);
   const versions = webhook?.conversionReviewVersions ?? [];
   if (strategy === 'Webhook') {
-    yield* validateClient(webhook?.clientConfig, leave.badBundle, `${path}.webhookClientConfig`);
-    return yield* validateReviewVersions(versions, !leave.unknownReviews, `${path}.conversionReviewVersions`);
+    yield* validateClient(webhook?.clientConfig, ratcheting.badBundle, `${path}.webhookClientConfig`);
+    return yield* validateReviewVersions(versions, !ratcheting.unknownReviews, `${path}.conversionReviewVersions`);
   }
   const detail = 'should not be set when strategy is not set to Webhook';
   if (webhook?.clientConfig) yield forbiddenField(`${path}.webhookClientConfig`, detail);

@@ -10,7 +10,7 @@ import {subdomainName} from '#src/resources/validation/names.js';
 import {validateApproval} from './approval.js';
 import {isTrue, setCondition} from './conditions.js';
 import {formatWarnings} from './formats.js';
-import {leaveOf, noLeave, unchangedSchemas} from './leave.js';
+import {ratchetingFrom, noRatcheting, unchangedSchemas} from './ratcheting.js';
 import {validateNames} from './names.js';
 import {validateSpec} from './spec.js';
 import type {Definition, Spec, Status} from './types.js';
@@ -97,7 +97,7 @@ function* validateChange({spec}: Readonly<Definition>, old: Readonly<Definition>
 function* validate(definition: Readonly<Definition>, old: Readonly<Definition> | undefined, {naming}: HookContext): Iterable<FieldError> {
   const {spec = {} as Spec, status} = definition;
   if (!old) yield* validateName(definition);
-  yield* validateSpec(spec, old ? leaveOf(definition, old) : noLeave);
+  yield* validateSpec(spec, old ? ratchetingFrom(definition, old) : noRatcheting);
   if (old) yield* validateChange(definition, old);
   yield* validateNames(status?.acceptedNames ?? {}, 'status.acceptedNames');
   yield* validateStoredVersions(definition);
@@ -142,7 +142,7 @@ export const customResourceDefinitions = defineResource<Definition>({
       validate: ({status}) => validateNames(status?.acceptedNames ?? {}, 'status.acceptedNames'),
     },
   },
-  endsInSteps: true,
+  deletesInPhases: true,
   beginDelete(definition, {naming, clock}) {
     const meta = definition.metadata!;
     if (meta.deletionTimestamp) return 'remove';

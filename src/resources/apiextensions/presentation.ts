@@ -7,7 +7,7 @@ import type {PrinterColumn, SelectableField, Subresources} from './types.js';
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
 /** More fields than these objects cannot be selected by. */
-export const mostSelectableFields = 8;
+export const maxSelectableFields = 8;
 
 function* validateSimplePath(text: string, path: string): Iterable<FieldError> {
   if (!text.startsWith('.')) yield invalid(path, text, 'must be a simple json path starting with .');
@@ -60,5 +60,5 @@ export function* validateSelectableFields(fields: readonly SelectableField[], sc
     if (jsonPath) yield* validateSelectableField(jsonPath, schema, seen, `${path}[${i}].jsonPath`);
     else yield required(`${path}[${i}].jsonPath`);
   }
-  if (seen.size > mostSelectableFields && !anyNumber) yield tooMany(path, seen.size, mostSelectableFields);
+  if (seen.size > maxSelectableFields && !anyNumber) yield tooMany(path, seen.size, maxSelectableFields);
 }

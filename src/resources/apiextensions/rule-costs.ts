@@ -4,7 +4,7 @@ import {forbiddenField, type FieldError} from '#src/api/field-error.js';
 const expressionLimit = 10_000_000;
 const schemaLimit = 100_000_000;
 /** So many of the most expensive are named, if they cost a hundredth of what all may cost. */
-const mostNamed = 4;
+const maxNamed = 4;
 
 const factorText = (factor: number): string => (factor > 100 ? 'more than 100x' : factor < 1.5 ? `${factor.toFixed(6)}x` : `${factor.toFixed(1)}x`);
 
@@ -24,7 +24,7 @@ export class SchemaCost {
   add(path: string, cost: number): void {
     this.#total += cost;
     if (cost < schemaLimit / 100) return;
-    this.#named = [...this.#named, {path, cost}].sort((a, b) => b.cost - a.cost).slice(0, mostNamed);
+    this.#named = [...this.#named, {path, cost}].sort((a, b) => b.cost - a.cost).slice(0, maxNamed);
   }
 
   /** What is wrong with the sum. */

@@ -2,7 +2,7 @@ import {compile, isCompileError, type Program} from '#src/cel/compile.js';
 import {extend, type Environment} from '#src/cel/check/environment.js';
 import {newExpressions} from '#src/cel/kubernetes/environment.js';
 import {optionalOf} from '#src/cel/values/types.js';
-import {typeOfPart} from '#src/resources/custom/rules/compiled.js';
+import {typeOfSchema} from '#src/resources/custom/rules/compiled.js';
 import type {ValidationRule} from '#src/schema/custom/json-schema.js';
 import type {SchemaNode} from '#src/schema/node.js';
 
@@ -14,7 +14,7 @@ export interface RuleEnvironments {
 
 /** Nothing where expressions cannot see the values of a schema. */
 export const ruleEnvironments = (node: SchemaNode, isRoot: boolean): RuleEnvironments | undefined => {
-  const part = typeOfPart(node, isRoot);
+  const part = typeOfSchema(node, isRoot);
   if (!part) return undefined;
   const {type, types} = part;
   const made = new Map<boolean, Environment>();

@@ -5,16 +5,16 @@ import {mostOccurrences, sizesIn} from '#src/cel/cost/sizes.js';
 import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/custom/json-schema.js';
 import {customSchema} from '#src/schema/custom/schema.js';
 import {placesOf, type SchemaPlace} from '#src/schema/custom/schema-rules.js';
-import {speaksOf} from '#src/resources/custom/rules/compiled.js';
-import {objectBudget, RuleTree} from '#src/resources/custom/rules/judge.js';
-import {states} from '#src/resources/custom/rules/states.js';
+import {references} from '#src/resources/custom/rules/compiled.js';
+import {objectBudget, RuleTree} from '#src/resources/custom/rules/evaluate.js';
+import {hasRules} from '#src/resources/custom/rules/has-rules.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {metadataNode, validateMetadata} from './metadata.js';
-import {ruleForm} from './original-form.js';
+import {internalRule} from './internal-form.js';
 import {expressionProblems, SchemaCost} from './rule-costs.js';
 import {compileRule, ruleEnvironments, type RuleEnvironments} from './rule-environment.js';
 import type {Spec} from './types.js';
-import {gathered, schemaOf} from './versions.js';
+import {hoistShared, schemaOf} from './versions.js';
 
 /** The node of a place, from that of the schema as a whole. */
 const nodeAt = (place: SchemaPlace, root: SchemaNode): SchemaNode | undefined => {
@@ -24,10 +24,10 @@ const nodeAt = (place: SchemaPlace, root: SchemaNode): SchemaNode | undefined =>
   return typeof step === 'object' ? outer?.properties?.get(step.property) : outer?.items;
 };
 
-const shownRule = (rule: ValidationRule): string => shown(ruleForm(rule));
+const formatRule = (rule: ValidationRule): string => shown(internalRule(rule));
 
 /** What judging the rules of one schema goes along with. */
-interface Judging {
+interface RuleValidation {
   readonly costs: SchemaCost;
   /** Whether expressions may cost what they cost: the schema is as it was. */
   readonly free: boolean;
@@ -42,30 +42,30 @@ interface RulePlace {
   readonly times: number;
 }
 
-function* judgeRule(rule: ValidationRule, {place, environments, sizes, times}: RulePlace, at: string, {costs, free}: Judging): Iterable<FieldError> {
-  const {rule: made, message} = compileRule(environments, rule);
+function* validateRule(rule: ValidationRule, {place, environments, sizes, times}: RulePlace, at: string, {costs, free}: RuleValidation): Iterable<FieldError> {
+  const {rule: compiled, message} = compileRule(environments, rule);
   const needsOldSelf = (): FieldError => invalid(`${at}.optionalOldSelf`, rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule');
-  if ('problem' in made) {
-    yield invalidText(`${at}.rule`, shownRule(rule), made.problem);
+  if ('problem' in compiled) {
+    yield invalidText(`${at}.rule`, formatRule(rule), compiled.problem);
     // Nobody knows what a text uses that is no rule.
     if (rule.optionalOldSelf !== undefined) yield needsOldSelf();
     return;
   }
-  const cost = estimateCost(made.program.ast, sizes).max * times;
+  const cost = estimateCost(compiled.program.ast, sizes).max * times;
   yield* expressionProblems('rule', cost, `${at}.rule`, {free});
   costs.add(`${at}.rule`, cost);
-  if (message && 'problem' in message) yield invalidText(`${at}.messageExpression`, shownRule(rule), message.problem);
+  if (message && 'problem' in message) yield invalidText(`${at}.messageExpression`, formatRule(rule), message.problem);
   else if (message) {
     const messageCost = estimateCost(message.program.ast, sizes).max;
     yield* expressionProblems('messageExpression', messageCost, `${at}.messageExpression`, {free});
     costs.add(`${at}.messageExpression`, messageCost);
   }
-  if (speaksOf(made.program, 'oldSelf')) {
+  if (references(compiled.program, 'oldSelf')) {
     if (place.uncorrelatable !== undefined) yield invalid(`${at}.rule`, rule.rule, `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`);
   } else if (rule.optionalOldSelf !== undefined) yield needsOldSelf();
 }
 
-function* judgePlace(place: SchemaPlace, root: SchemaNode, judging: Judging): Iterable<FieldError> {
+function* validatePlace(place: SchemaPlace, root: SchemaNode, validation: RuleValidation): Iterable<FieldError> {
   const {schema, path} = place;
   const at = `${path}.${extensions.validations}`;
   const node = nodeAt(place, root);
@@ -75,38 +75,38 @@ function* judgePlace(place: SchemaPlace, root: SchemaNode, judging: Judging): It
     return yield internalFieldError(at, 'internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations');
   }
   const ruled: RulePlace = {place, environments, sizes: sizesIn(node, isRoot), times: place.most ?? mostOccurrences(node, isRoot)};
-  for (const [i, rule] of (schema[extensions.validations] ?? []).entries()) yield* judgeRule(rule, ruled, `${at}[${i}]`, judging);
+  for (const [i, rule] of (schema[extensions.validations] ?? []).entries()) yield* validateRule(rule, ruled, `${at}[${i}]`, validation);
 }
 
 const isOfMap = ({step, parent}: SchemaPlace): boolean => step === 'additionalProperties' || (parent !== undefined && isOfMap(parent));
 
-const nothingBefore = {own: undefined, parent: undefined};
+const uncorrelated = {own: undefined, parent: undefined};
 
 /** What rules say against defaults, as if they had been there before, and as if they were new. */
-const judgeDefaults = (places: readonly SchemaPlace[], root: () => SchemaNode): FieldError[] => {
+const validateDefaults = (places: readonly SchemaPlace[], root: () => SchemaNode): FieldError[] => {
   const errors: FieldError[] = [];
   const session = {budget: objectBudget, errors, warn: () => undefined};
   for (const place of places) {
     const {schema, path} = place;
     const value = schema.default;
-    if (value === undefined || value === null || isOfMap(place) || !states(schema)) continue;
+    if (value === undefined || value === null || isOfMap(place) || !hasRules(schema)) continue;
     const node = nodeAt(place, root());
     if (!node) continue;
     const tree = new RuleTree(schema, node, schema[extensions.embeddedResource] === true);
     const count = errors.length;
-    for (const before of [value, undefined]) if (errors.length === count && !tree.judge({value, before, path: `${path}.default`, standing: nothingBefore}, session)) return errors;
+    for (const before of [value, undefined]) if (errors.length === count && !tree.evaluate({value, before, path: `${path}.default`, correlation: uncorrelated}, session)) return errors;
   }
   return errors;
 };
 
-function* judgeSchema(schema: JsonSchema, path: string, free: boolean): Iterable<FieldError> {
+function* validateSchema(schema: JsonSchema, path: string, free: boolean): Iterable<FieldError> {
   let made: SchemaNode | undefined;
   const root = () => (made ??= customSchema(schema, {metadata: metadataNode(), validateMetadata}).node);
   const places = [...placesOf(schema, path)];
-  const errors = judgeDefaults(places, root);
+  const errors = validateDefaults(places, root);
   if (errors.length > 0) return yield* errors;
   const costs = new SchemaCost();
-  for (const place of places) if (place.schema[extensions.validations]?.length) yield* judgePlace(place, root(), {costs, free});
+  for (const place of places) if (place.schema[extensions.validations]?.length) yield* validatePlace(place, root(), {costs, free});
   yield* costs.problems(path);
 }
 
@@ -115,11 +115,11 @@ function* judgeSchema(schema: JsonSchema, path: string, free: boolean): Iterable
  * be the same. `unchanged` versions have the schema they had.
  */
 export function* ruleProblems(spec: Readonly<Spec>, unchanged: ReadonlySet<string>): Iterable<FieldError> {
-  const {shared, versions} = gathered(spec);
+  const {shared, versions} = hoistShared(spec);
   for (const [i, version] of versions.entries()) {
     const schema = schemaOf(version);
-    if (schema) yield* judgeSchema(schema, `spec.versions[${i}].schema.openAPIV3Schema`, unchanged.has(version.name));
+    if (schema) yield* validateSchema(schema, `spec.versions[${i}].schema.openAPIV3Schema`, unchanged.has(version.name));
   }
   const schema = schemaOf(shared);
-  if (schema) yield* judgeSchema(schema, 'spec.validation.openAPIV3Schema', unchanged.has(versions[0]?.name ?? ''));
+  if (schema) yield* validateSchema(schema, 'spec.validation.openAPIV3Schema', unchanged.has(versions[0]?.name ?? ''));
 }

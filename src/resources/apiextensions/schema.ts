@@ -5,9 +5,9 @@ import {validateDefaults} from '#src/schema/custom/default-rules.js';
 import {tooDeep} from '#src/schema/custom/depth.js';
 import {schemaProblems} from '#src/schema/custom/schema-rules.js';
 import {structuralProblems, unstructuredBecause} from '#src/schema/custom/structural.js';
-import type {Leave} from './leave.js';
+import type {Ratcheting} from './ratcheting.js';
 import {metadataNode, validateMetadata} from './metadata.js';
-import {schemaForm} from './original-form.js';
+import {internalSchema} from './internal-form.js';
 
 /** What may stand at the root of a schema whose status is judged apart, as the original names it and as it is written. */
 const rootFields: readonly (readonly [string, keyof JsonSchema])[] = [
@@ -37,39 +37,39 @@ const rootFields: readonly (readonly [string, keyof JsonSchema])[] = [
 const mayStandAtRoot = new Set<string>(rootFields.map(([, field]) => field));
 
 /** Whether something is said by a field: what is empty says something too, where the original tells that from nothing. */
-const isSaid = (field: string, value: unknown): boolean => value !== undefined && value !== false && (value !== '' || field === '$ref');
+const isSpecified = (field: string, value: unknown): boolean => value !== undefined && value !== false && (value !== '' || field === '$ref');
 
 /** With a status that is written apart, only what holds for its part of the schema alone may be said of the whole. */
 function* validateRoot(schema: JsonSchema, path: string): Iterable<FieldError> {
   if (schema.type && schema.type !== 'object') {
     return yield invalid(`${path}.type`, schema.type, 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled');
   }
-  if (!Object.entries(schema).some(([field, value]) => isSaid(field, value) && !mayStandAtRoot.has(field))) return;
+  if (!Object.entries(schema).some(([field, value]) => isSpecified(field, value) && !mayStandAtRoot.has(field))) return;
   const names = rootFields.map(([name]) => name).join(' ');
-  yield invalid(path, schemaForm(schema), `only [${names}] fields are allowed at the root of the schema if the status subresource is enabled`);
+  yield invalid(path, internalSchema(schema), `only [${names}] fields are allowed at the root of the schema if the status subresource is enabled`);
 }
 
 export interface SchemaContext {
   readonly hasStatus: boolean;
-  readonly leave: Leave;
+  readonly ratcheting: Ratcheting;
   /** Whether unknown fields of objects are kept, as they once could be. */
   readonly preservesUnknown: boolean;
 }
 
 /** Whether a schema can be served. */
-export function* validateSchema(schema: JsonSchema, {hasStatus, leave, preservesUnknown}: SchemaContext, path: string): Iterable<FieldError> {
+export function* validateSchema(schema: JsonSchema, {hasStatus, ratcheting: ratcheting, preservesUnknown}: SchemaContext, path: string): Iterable<FieldError> {
   const deep = tooDeep(schema, path);
   if (deep) return yield deep;
   const found: FieldError[] = hasStatus ? collectErrors(validateRoot(schema, path)) : [];
   if (schema.nullable) found.push(forbiddenField(`${path}.nullable`, 'nullable cannot be true at the root'));
-  const mustBeStructural = !leave.unstructured || !preservesUnknown;
+  const mustBeStructural = !ratcheting.unstructured || !preservesUnknown;
   const unstructured = mustBeStructural ? unstructuredBecause(schema) : undefined;
   const structural = mustBeStructural && unstructured === undefined ? structuralProblems(schema, path) : [];
   found.push(...structural);
   const isStructural = mustBeStructural && unstructured === undefined && structural.length === 0;
-  const defaults = isStructural ? validateDefaults(schema, path, {metadata: metadataNode, validateMetadata, unknownFields: leave.unknownInDefaults}) : [];
+  const defaults = isStructural ? validateDefaults(schema, path, {metadata: metadataNode, validateMetadata, unknownFields: ratcheting.unknownInDefaults}) : [];
   found.push(...defaults);
-  const demands = {validTypes: !leave.oddTypes, atomicSets: !leave.looseSets, identity: !leave.looseIdentity};
+  const demands = {validTypes: !ratcheting.oddTypes, atomicSets: !ratcheting.looseSets, identity: !ratcheting.looseIdentity};
   found.push(...schemaProblems(schema, path, demands));
   // What keeps a schema from being looked at is mostly told of above.
   if (found.length === 0 && unstructured !== undefined) found.push(invalid(path, '', unstructured));

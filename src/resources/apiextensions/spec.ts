@@ -2,13 +2,13 @@ import {invalid, notSupported, required, type FieldError} from '#src/api/field-e
 import {dnsLabel1035Problems, dnsSubdomainProblems} from '#src/api/names.js';
 import {someSchema} from '#src/schema/custom/json-schema.js';
 import {validateConversion} from './conversion.js';
-import type {Leave} from './leave.js';
+import type {Ratcheting} from './ratcheting.js';
 import {requireNames, validateNames} from './names.js';
-import {versionForms} from './original-form.js';
+import {internalVersions} from './internal-form.js';
 import {validateColumn, validateSelectableFields, validateSubresources} from './presentation.js';
 import {validateSchema} from './schema.js';
 import type {Spec} from './types.js';
-import {gathered, schemaOf, schemasOf, type Gathered, type OwnVersion, type Said} from './versions.js';
+import {hoistShared, schemaOf, schemasOf, type HoistedVersions, type OwnVersion, type VersionFields} from './versions.js';
 
 const scopes = ['Cluster', 'Namespaced'];
 
@@ -34,47 +34,47 @@ function* validateDeprecation({deprecated, deprecationWarning: text}: OwnVersion
   if (odd) yield wrong(`must only contain printable UTF-8 characters; non-printable character found at index ${Buffer.byteLength(text.slice(0, odd.index))}`);
 }
 
-interface SaidContext {
+interface VersionContext {
   readonly hasStatus: boolean;
-  readonly leave: Leave;
+  readonly ratcheting: Ratcheting;
   readonly preservesUnknown: boolean;
   readonly anyNumberSelectable: boolean;
   readonly schemaPath: string;
 }
 
 /** What versions say of their schema, subresources, columns and selectable fields, one by one or together. */
-function* validateSaid(said: Said, context: SaidContext, path: string): Iterable<FieldError> {
-  const schema = schemaOf(said);
+function* validateVersionFields(fields: VersionFields, context: VersionContext, path: string): Iterable<FieldError> {
+  const schema = schemaOf(fields);
   if (schema) yield* validateSchema(schema, context, context.schemaPath);
-  if (said.subresources) yield* validateSubresources(said.subresources, `${path}.subresources`);
-  for (const [i, column] of (said.additionalPrinterColumns ?? []).entries()) yield* validateColumn(column, `${path}.additionalPrinterColumns[${i}]`);
-  if (!said.selectableFields?.length) return;
+  if (fields.subresources) yield* validateSubresources(fields.subresources, `${path}.subresources`);
+  for (const [i, column] of (fields.additionalPrinterColumns ?? []).entries()) yield* validateColumn(column, `${path}.additionalPrinterColumns[${i}]`);
+  if (!fields.selectableFields?.length) return;
   const at = `${path}.selectableFields`;
-  if (schema) yield* validateSelectableFields(said.selectableFields, schema, context.anyNumberSelectable, at);
+  if (schema) yield* validateSelectableFields(fields.selectableFields, schema, context.anyNumberSelectable, at);
   else yield invalid(at, '', path === 'spec' ? 'may only be set when validations.schema is included' : 'may only be set when `version.schema.openAPIV3Schema` is not included');
 }
 
 /** Whether there are schemas wherever there have to be. */
-function* requireSchemas({shared, versions}: Gathered, leave: Leave, preservesUnknown: boolean): Iterable<FieldError> {
+function* requireSchemas({shared, versions}: HoistedVersions, ratcheting: Ratcheting, preservesUnknown: boolean): Iterable<FieldError> {
   if (schemaOf(shared)) return;
   for (const [i, version] of versions.entries()) {
     if (schemaOf(version)) continue;
     const path = `spec.versions[${i}].schema.openAPIV3Schema`;
-    if (!leave.noSchema) yield required(path);
+    if (!ratcheting.noSchema) yield required(path);
     else if (!preservesUnknown && version.served) yield required(path, 'because otherwise all fields are pruned');
   }
 }
 
-function* validateVersions({shared, versions}: Gathered, context: Omit<SaidContext, 'hasStatus' | 'schemaPath' | 'anyNumberSelectable'>): Iterable<FieldError> {
+function* validateVersions({shared, versions}: HoistedVersions, context: Omit<VersionContext, 'hasStatus' | 'schemaPath' | 'anyNumberSelectable'>): Iterable<FieldError> {
   for (const [i, version] of versions.entries()) {
     const path = `spec.versions[${i}]`;
     const problems = dnsLabel1035Problems(version.name);
     if (problems.length > 0) yield invalid(`${path}.name`, version.name, problems.join(','));
     yield* validateDeprecation(version, `${path}.deprecationWarning`);
     const hasStatus = Boolean((version.subresources ?? shared.subresources)?.status);
-    yield* validateSaid(version, {...context, hasStatus, anyNumberSelectable: context.leave.tooManySelectable.has(version.name), schemaPath: `${path}.schema.openAPIV3Schema`}, path);
+    yield* validateVersionFields(version, {...context, hasStatus, anyNumberSelectable: context.ratcheting.tooManySelectable.has(version.name), schemaPath: `${path}.schema.openAPIV3Schema`}, path);
   }
-  const invalidVersions = (detail: string): FieldError => invalid('spec.versions', versionForms(versions), detail);
+  const invalidVersions = (detail: string): FieldError => invalid('spec.versions', internalVersions(versions), detail);
   if (new Set(versions.map(({name}) => name)).size < versions.length) yield invalidVersions('must contain unique version names');
   if (versions.filter(({storage}) => storage).length !== 1) yield invalidVersions('must have exactly one version marked as storage version');
   const first = versions[0]?.name ?? '';
@@ -83,26 +83,26 @@ function* validateVersions({shared, versions}: Gathered, context: Omit<SaidConte
 }
 
 /** Whether a definition can be served. Problems are told of in the form in which the original holds definitions. */
-export function* validateSpec(spec: Readonly<Spec>, leave: Leave): Iterable<FieldError> {
-  const all = gathered(spec);
+export function* validateSpec(spec: Readonly<Spec>, ratcheting: Ratcheting): Iterable<FieldError> {
+  const all = hoistShared(spec);
   const {shared, versions} = all;
   const preservesUnknown = spec.preserveUnknownFields === true;
   yield* validateGroup(spec.group ?? '', 'spec.group');
   yield* validateScope(spec.scope ?? '', 'spec.scope');
-  yield* requireSchemas(all, leave, preservesUnknown);
+  yield* requireSchemas(all, ratcheting, preservesUnknown);
   if (preservesUnknown && schemasOf(spec).some(schema => someSchema(schema, one => one.default !== undefined))) {
     yield invalid('spec.preserveUnknownFields', true, 'must be false in order to use defaults in the schema');
   }
-  const context = {leave, preservesUnknown};
+  const context = {ratcheting: ratcheting, preservesUnknown};
   yield* validateVersions(all, context);
   const names = spec.names ?? {};
   yield* requireNames(names, 'spec.names');
   yield* validateNames(names, 'spec.names');
   const hasStatus = Boolean(shared.subresources?.status) || versions.some(({subresources}) => subresources?.status);
-  const anyNumberSelectable = versions.every(({name}) => leave.tooManySelectable.has(name));
-  yield* validateSaid(shared, {...context, hasStatus, anyNumberSelectable, schemaPath: 'spec.validation.openAPIV3Schema'}, 'spec');
+  const anyNumberSelectable = versions.every(({name}) => ratcheting.tooManySelectable.has(name));
+  yield* validateVersionFields(shared, {...context, hasStatus, anyNumberSelectable, schemaPath: 'spec.validation.openAPIV3Schema'}, 'spec');
   const {conversion} = spec;
   if (!conversion) return;
   if (conversion.strategy !== 'None' && preservesUnknown) yield invalid('spec.conversion.strategy', conversion.strategy, 'must be None if spec.preserveUnknownFields is true');
-  yield* validateConversion(conversion, leave, 'spec.conversion');
+  yield* validateConversion(conversion, ratcheting, 'spec.conversion');
 }

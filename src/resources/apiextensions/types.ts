@@ -1,16 +1,16 @@
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 
-type Wired = ObjectOf<typeof kinds.customResourceDefinitions>;
-export type Spec = Wired['spec'];
+type ClientDefinition = ObjectOf<typeof kinds.customResourceDefinitions>;
+export type Spec = ClientDefinition['spec'];
 export type Names = Spec['names'];
 export type Version = Spec['versions'][number];
 export type Subresources = NonNullable<Version['subresources']>;
 export type PrinterColumn = NonNullable<Version['additionalPrinterColumns']>[number];
 export type SelectableField = NonNullable<Version['selectableFields']>[number];
 export type Conversion = NonNullable<Spec['conversion']>;
-type Told = NonNullable<Wired['status']>;
+type ClientStatus = NonNullable<ClientDefinition['status']>;
 /** The kind of the client library is a release older than these fields. */
-export type Condition = NonNullable<Told['conditions']>[number] & {observedGeneration?: number};
+export type Condition = NonNullable<ClientStatus['conditions']>[number] & {observedGeneration?: number};
 /** Of a definition nobody has looked at yet there are no conditions: they are told as null. */
-export type Status = Omit<Told, 'conditions'> & {conditions?: Condition[] | null; observedGeneration?: number};
-export type Definition = Omit<Wired, 'status'> & {status?: Status};
+export type Status = Omit<ClientStatus, 'conditions'> & {conditions?: Condition[] | null; observedGeneration?: number};
+export type Definition = Omit<ClientDefinition, 'status'> & {status?: Status};

@@ -6,7 +6,7 @@ import type {PrinterColumn, SelectableField, Spec, Subresources, Version} from '
 export const schemaOf = ({schema}: {readonly schema?: Version['schema'] | undefined}): JsonSchema | undefined => schema?.openAPIV3Schema as unknown as JsonSchema | undefined;
 
 /** What versions say, or all of them together where they say the same. */
-export interface Said {
+export interface VersionFields {
   readonly schema?: NonNullable<Version['schema']>;
   readonly subresources?: Subresources;
   readonly additionalPrinterColumns?: readonly PrinterColumn[];
@@ -14,7 +14,7 @@ export interface Said {
 }
 
 /** What is said of each version apart. */
-export interface OwnVersion extends Said {
+export interface OwnVersion extends VersionFields {
   readonly name: string;
   readonly served: boolean;
   readonly storage: boolean;
@@ -23,17 +23,17 @@ export interface OwnVersion extends Said {
 }
 
 /** A definition in the form in which the original judges it: what all versions say alike is said once, and problems are told of there. */
-export interface Gathered {
-  readonly shared: Said;
+export interface HoistedVersions {
+  readonly shared: VersionFields;
   readonly versions: readonly OwnVersion[];
 }
 
 const fields = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'] as const;
 
-export const gathered = ({versions = []}: Partial<Spec>): Gathered => {
+export const hoistShared = ({versions = []}: Partial<Spec>): HoistedVersions => {
   const [first] = versions;
   const alike = fields.filter(field => first && versions.every(version => sameJson(version[field], first[field])));
-  const pick = (version: Version, wanted: (field: (typeof fields)[number]) => boolean): Said =>
+  const pick = (version: Version, wanted: (field: (typeof fields)[number]) => boolean): VersionFields =>
     Object.fromEntries(fields.filter(field => wanted(field) && version[field] !== undefined).map(field => [field, version[field]]));
   return {
     shared: first ? pick(first, field => alike.includes(field)) : {},

@@ -2,13 +2,13 @@ import {invalid, notSupported, required, type FieldError} from '#src/api/field-e
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';
-import {dropDisabledTemplateFields, oddTermValues, podTemplateWarnings, validatePodTemplate} from '#src/resources/core/pod/template.js';
+import {dropDisabledTemplateFields, hasInvalidTermValues, podTemplateWarnings, validatePodTemplate} from '#src/resources/core/pod/template.js';
 import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';
 import {amountOf, notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
-import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {hasInvalidValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {containerColumns, labelsCell, selectorCell} from '#src/resources/workload/columns.js';
 import {validateCollisions, validateCounters} from '#src/resources/workload/status.js';
 import {defaultTemplate, selectorOrNone, validateRunsForever} from '#src/resources/workload/template.js';
@@ -46,7 +46,7 @@ function* validateRollingUpdate({maxUnavailable, maxSurge}: NonNullable<NonNulla
 function* validateStrategy(strategy: Spec['updateStrategy'] = {}): Iterable<FieldError> {
   const path = 'spec.updateStrategy';
   if (strategy.type === 'OnDelete') return;
-  if (strategy.type !== 'RollingUpdate') yield notSupported(path, originalForm('DeploymentStrategy', strategy), ['RollingUpdate', 'OnDelete']);
+  if (strategy.type !== 'RollingUpdate') yield notSupported(path, internalForm('DeploymentStrategy', strategy), ['RollingUpdate', 'OnDelete']);
   else if (!strategy.rollingUpdate) yield required(`${path}.rollingUpdate`);
   else yield* validateRollingUpdate(strategy.rollingUpdate, `${path}.rollingUpdate`);
 }
@@ -54,10 +54,10 @@ function* validateStrategy(strategy: Spec['updateStrategy'] = {}): Iterable<Fiel
 function* validateSpec(set: Readonly<DaemonSet>, old: Readonly<DaemonSet> | undefined, context: HookContext): Iterable<FieldError> {
   const spec: Partial<Spec> = set.spec ?? {};
   const {selector, template} = spec;
-  if (selector) yield* validateLabelSelector(selector, 'spec.selector', hasOddValues(old?.spec?.selector) || oddTermValues(old?.spec?.template?.spec));
+  if (selector) yield* validateLabelSelector(selector, 'spec.selector', hasInvalidValues(old?.spec?.selector) || hasInvalidTermValues(old?.spec?.template?.spec));
   const read = selectorOrNone(selector);
   if (read && !read.matches(template?.metadata?.labels)) {
-    yield invalid('spec.template.metadata.labels', template?.metadata?.labels && originalForm('Map', template.metadata.labels), '`selector` does not match template `labels`');
+    yield invalid('spec.template.metadata.labels', template?.metadata?.labels && internalForm('Map', template.metadata.labels), '`selector` does not match template `labels`');
   }
   if (selector && Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0) {
     yield invalid('spec.selector', selector, 'empty selector is invalid for daemonset');

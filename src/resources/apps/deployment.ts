@@ -8,7 +8,7 @@ import {immutable, semanticallyEqual} from '#src/resources/validation/equality.j
 import {amountOf, notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {containerColumns, selectorCell} from '#src/resources/workload/columns.js';
 import {dropUnservedReplicaCount, validateReplicaTemplate} from '#src/resources/workload/replicas.js';
 import {validateCollisions, validateCounters, validateParts} from '#src/resources/workload/status.js';
@@ -44,7 +44,7 @@ function* validateStrategy(strategy: Strategy = {}): Iterable<FieldError> {
   } else if (strategy.type === 'RollingUpdate') {
     if (!strategy.rollingUpdate) yield required(`${path}.rollingUpdate`, 'this should be defaulted and never be nil');
     else yield* validateRollingUpdate(strategy.rollingUpdate, `${path}.rollingUpdate`);
-  } else yield notSupported(path, originalForm('DeploymentStrategy', strategy), strategies);
+  } else yield notSupported(path, internalForm('DeploymentStrategy', strategy), strategies);
 }
 
 function* validateSpec(deployment: Readonly<Deployment>, old: Readonly<Deployment> | undefined, context: HookContext): Iterable<FieldError> {
@@ -52,7 +52,7 @@ function* validateSpec(deployment: Readonly<Deployment>, old: Readonly<Deploymen
   yield* nonNegative('spec.replicas', spec.replicas);
   yield* validateWorkloadSelector(spec.selector, 'spec.selector', 'deployment');
   const selector = selectorOrNone(spec.selector);
-  if (!selector) yield invalid('spec.selector', spec.selector && originalForm('LabelSelector', spec.selector), 'invalid label selector');
+  if (!selector) yield invalid('spec.selector', spec.selector && internalForm('LabelSelector', spec.selector), 'invalid label selector');
   else yield* validateReplicaTemplate(spec.template, old?.spec?.template, selector, context);
   yield* validateStrategy(spec.strategy);
   yield* nonNegative('spec.minReadySeconds', spec.minReadySeconds);

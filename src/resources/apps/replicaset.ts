@@ -7,7 +7,7 @@ import {dropDisabledTemplateFields, podTemplateWarnings} from '#src/resources/co
 import {immutable} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {containerColumns, selectorCell} from '#src/resources/workload/columns.js';
 import {dropUnservedReplicaCount, validateReplicaTemplate} from '#src/resources/workload/replicas.js';
 import {validateCounters, validateParts} from '#src/resources/workload/status.js';
@@ -21,7 +21,7 @@ function* validateSpec({spec}: Readonly<ReplicaSet>, old: Readonly<ReplicaSet> |
   // The other kind's name is what callers of the original see.
   yield* validateWorkloadSelector(spec?.selector, 'spec.selector', 'deployment');
   const selector = selectorOrNone(spec?.selector);
-  if (!selector) yield invalid('spec.selector', spec?.selector && originalForm('LabelSelector', spec.selector), 'invalid label selector');
+  if (!selector) yield invalid('spec.selector', spec?.selector && internalForm('LabelSelector', spec.selector), 'invalid label selector');
   else yield* validateReplicaTemplate(spec?.template, old?.spec?.template, selector, context);
   if (old) yield* immutable('spec.selector', spec?.selector, old.spec?.selector);
 }
@@ -79,7 +79,7 @@ export const replicaSets = defineResource<ReplicaSet>({
       validate: validateStatus,
     },
   },
-  unknownFieldWords: 'metadata',
+  unknownFieldMessage: 'metadata',
   selectableFields: {'status.replicas': ({status}) => String(status?.replicas ?? 0)},
   columns,
 });

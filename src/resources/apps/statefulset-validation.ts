@@ -7,7 +7,7 @@ import {validateClaimSpec} from '#src/resources/validation/claim-spec.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {amountOf, notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {dnsLabel} from '#src/resources/validation/values.js';
 import {validateCollisions, validateCounters, validateParts} from '#src/resources/workload/status.js';
 import {selectorOrNone, validateSelected, validateWorkloadSelector, type PodTemplate} from '#src/resources/workload/template.js';
@@ -26,8 +26,8 @@ function* validateStrategy(strategy: Spec['updateStrategy'] = {}): Iterable<Fiel
   const {type, rollingUpdate} = strategy;
   if (!type) yield required(path);
   else if (type === 'OnDelete') {
-    if (rollingUpdate) yield invalid(`${path}.rollingUpdate`, originalForm('RollingUpdateStatefulSet', rollingUpdate), "only allowed for updateStrategy 'RollingUpdate'");
-  } else if (type !== 'RollingUpdate') yield invalid(path, originalForm('StatefulSetUpdateStrategy', strategy), "must be 'RollingUpdate' or 'OnDelete'");
+    if (rollingUpdate) yield invalid(`${path}.rollingUpdate`, internalForm('RollingUpdateStatefulSet', rollingUpdate), "only allowed for updateStrategy 'RollingUpdate'");
+  } else if (type !== 'RollingUpdate') yield invalid(path, internalForm('StatefulSetUpdateStrategy', strategy), "must be 'RollingUpdate' or 'OnDelete'");
   else if (rollingUpdate) {
     yield* nonNegative(`${path}.rollingUpdate.partition`, rollingUpdate.partition);
     const {maxUnavailable} = rollingUpdate;
@@ -61,7 +61,7 @@ const asPodsHaveIt = (spec: Partial<Spec>): PodTemplate | undefined => {
 function* validateTemplate(spec: Partial<Spec>, old: Readonly<StatefulSet> | undefined, context: HookContext): Iterable<FieldError> {
   const path = 'spec.template';
   const selector = selectorOrNone(spec.selector);
-  if (!selector) return yield invalid('spec.selector', spec.selector && originalForm('LabelSelector', spec.selector), '');
+  if (!selector) return yield invalid('spec.selector', spec.selector && internalForm('LabelSelector', spec.selector), '');
   yield* validateSelected(selector, spec.template, path);
   if (!spec.template) return;
   const before = old?.spec && asPodsHaveIt(old.spec);

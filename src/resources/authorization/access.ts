@@ -3,14 +3,14 @@ import type {SelfSubjectAccessReview, SubjectAccessReview} from '#src/api/types.
 import type {UserInfo} from '#src/api/user.js';
 import type {ActionContext} from '#src/resources/definition.js';
 import type {Attributes, Decision} from '#src/api/authorization.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {readSelectors, selectorProblems, validateSelectors} from './selectors.js';
 
-type Asked = Readonly<SelfSubjectAccessReview['spec']>;
+type Access = Readonly<SelfSubjectAccessReview['spec']>;
 /** Whether a review asks about exactly one thing. */
-function* validateChoice({resourceAttributes, nonResourceAttributes}: Asked): Iterable<FieldError> {
+function* validateChoice({resourceAttributes, nonResourceAttributes}: Access): Iterable<FieldError> {
   if (resourceAttributes && nonResourceAttributes) {
-    yield invalid('spec.nonResourceAttributes', originalForm('NonResourceAttributes', nonResourceAttributes), 'cannot be specified in combination with resourceAttributes');
+    yield invalid('spec.nonResourceAttributes', internalForm('NonResourceAttributes', nonResourceAttributes), 'cannot be specified in combination with resourceAttributes');
   }
   if (!resourceAttributes && !nonResourceAttributes) {
     yield invalid('spec.resourceAttributes', nonResourceAttributes, 'exactly one of nonResourceAttributes or resourceAttributes must be specified');
@@ -18,9 +18,9 @@ function* validateChoice({resourceAttributes, nonResourceAttributes}: Asked): It
 }
 
 /** The same, and whether the selectors make sense. */
-export function* validateAsked(asked: Asked): Iterable<FieldError> {
-  yield* validateChoice(asked);
-  yield* validateSelectors(asked.resourceAttributes);
+export function* validateAccess(access: Access): Iterable<FieldError> {
+  yield* validateChoice(access);
+  yield* validateSelectors(access.resourceAttributes);
 }
 
 /** The same, and whether it says about whom. */
@@ -35,10 +35,10 @@ const empty = (value: unknown): boolean => value === undefined || value === null
 /** Reviews are nobody's objects: their metadata stays empty, but for the fields named. */
 export function* validateBareMetadata(metadata: object | undefined, except: readonly string[], detail: string): Iterable<FieldError> {
   const set = Object.entries(metadata ?? {}).some(([field, value]) => field !== 'managedFields' && !except.includes(field) && !empty(value));
-  if (set) yield invalid('metadata', originalForm('ObjectMeta', metadata!), detail);
+  if (set) yield invalid('metadata', internalForm('ObjectMeta', metadata!), detail);
 }
 
-const attributesOf = (user: UserInfo, {resourceAttributes, nonResourceAttributes}: Asked): Attributes => {
+const attributesOf = (user: UserInfo, {resourceAttributes, nonResourceAttributes}: Access): Attributes => {
   if (!resourceAttributes) return {user, verb: nonResourceAttributes?.verb ?? '', path: nonResourceAttributes?.path ?? ''};
   const {verb = '', group = '', version, resource = '', subresource = '', namespace = '', name = ''} = resourceAttributes;
   const {labels, fields} = readSelectors(resourceAttributes);
@@ -59,8 +59,8 @@ const attributesOf = (user: UserInfo, {resourceAttributes, nonResourceAttributes
   };
 };
 
-const statusOf = ({decision, reason, error}: Decision, asked: Asked) => {
-  const problems = [...(error ? [error] : []), ...selectorProblems(asked.resourceAttributes)];
+const statusOf = ({decision, reason, error}: Decision, access: Access) => {
+  const problems = [...(error ? [error] : []), ...selectorProblems(access.resourceAttributes)];
   return {
     allowed: decision === 'allow',
     ...(decision === 'deny' ? {denied: true} : {}),
@@ -70,7 +70,7 @@ const statusOf = ({decision, reason, error}: Decision, asked: Asked) => {
 };
 
 /** What the server's authorizers say. */
-export const judge = async (user: UserInfo, asked: Asked, {authorizer}: ActionContext) => statusOf(await authorizer.authorize(attributesOf(user, asked)), asked);
+export const reviewAccess = async (user: UserInfo, access: Access, {authorizer}: ActionContext) => statusOf(await authorizer.authorize(attributesOf(user, access)), access);
 
 /** The user a review asks about. */
 export const subjectOf = ({user = '', uid, groups, extra}: Readonly<SubjectAccessReview['spec']>): UserInfo => ({

@@ -3,16 +3,16 @@ import {kinds} from '#src/api/kinds.js';
 import type {LocalSubjectAccessReview} from '#src/api/types.js';
 import {defineResource, type ActionContext} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
-import {judge, subjectOf, validateBareMetadata, validateSubject} from './access.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
+import {reviewAccess, subjectOf, validateBareMetadata, validateSubject} from './access.js';
 
 function* validate({metadata, spec = {}}: Readonly<LocalSubjectAccessReview>, {namespace}: ActionContext): Iterable<FieldError> {
   yield* validateSubject(spec);
   yield* validateBareMetadata(metadata, ['namespace'], 'must be empty except for namespace');
   const {resourceAttributes, nonResourceAttributes} = spec;
-  const asked = resourceAttributes?.namespace ?? '';
-  if (resourceAttributes && asked !== namespace) yield invalid('spec.resourceAttributes.namespace', asked, 'must match metadata.namespace');
-  if (nonResourceAttributes) yield invalid('spec.nonResourceAttributes', originalForm('NonResourceAttributes', nonResourceAttributes), 'disallowed on this kind of request');
+  const requested = resourceAttributes?.namespace ?? '';
+  if (resourceAttributes && requested !== namespace) yield invalid('spec.resourceAttributes.namespace', requested, 'must match metadata.namespace');
+  if (nonResourceAttributes) yield invalid('spec.nonResourceAttributes', internalForm('NonResourceAttributes', nonResourceAttributes), 'disallowed on this kind of request');
 }
 
 /** May someone do something in this namespace? For those who administer no more than that. Never stored. */
@@ -24,7 +24,7 @@ export const localSubjectAccessReviews = defineResource<LocalSubjectAccessReview
     kind: kinds.localSubjectAccessReviews,
     validate,
     async run({metadata, spec}, context) {
-      return {metadata: {...metadata, namespace: context.namespace}, spec, status: await judge(subjectOf(spec), spec, context)};
+      return {metadata: {...metadata, namespace: context.namespace}, spec, status: await reviewAccess(subjectOf(spec), spec, context)};
     },
   },
 });

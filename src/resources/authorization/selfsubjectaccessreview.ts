@@ -2,7 +2,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {SelfSubjectAccessReview} from '#src/api/types.js';
 import {defineResource} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
-import {judge, validateAsked, validateBareMetadata} from './access.js';
+import {reviewAccess, validateAccess, validateBareMetadata} from './access.js';
 
 /** May I do something? Never stored. */
 export const selfSubjectAccessReviews = defineResource<SelfSubjectAccessReview>({
@@ -12,11 +12,11 @@ export const selfSubjectAccessReviews = defineResource<SelfSubjectAccessReview>(
   review: {
     kind: kinds.selfSubjectAccessReviews,
     *validate({metadata, spec}) {
-      yield* validateAsked(spec ?? {});
+      yield* validateAccess(spec ?? {});
       yield* validateBareMetadata(metadata, [], 'must be empty');
     },
     async run({metadata, spec}, context) {
-      return {metadata: metadata ?? {}, spec, status: await judge(context.user, spec, context)};
+      return {metadata: metadata ?? {}, spec, status: await reviewAccess(context.user, spec, context)};
     },
   },
 });

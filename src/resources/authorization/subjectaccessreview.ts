@@ -2,7 +2,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {SubjectAccessReview} from '#src/api/types.js';
 import {defineResource} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
-import {judge, subjectOf, validateBareMetadata, validateSubject} from './access.js';
+import {reviewAccess, subjectOf, validateBareMetadata, validateSubject} from './access.js';
 
 /** May someone do something? Never stored. */
 export const subjectAccessReviews = defineResource<SubjectAccessReview>({
@@ -16,7 +16,7 @@ export const subjectAccessReviews = defineResource<SubjectAccessReview>({
       yield* validateBareMetadata(metadata, [], 'must be empty');
     },
     async run({metadata, spec}, context) {
-      return {metadata: metadata ?? {}, spec, status: await judge(subjectOf(spec), spec, context)};
+      return {metadata: metadata ?? {}, spec, status: await reviewAccess(subjectOf(spec), spec, context)};
     },
   },
 });

@@ -6,7 +6,7 @@ import {subdomainName} from '#src/resources/validation/names.js';
 import {validateCounters} from '#src/resources/workload/status.js';
 import {defaultBehavior, dropTolerances, validateBehavior} from './behavior.js';
 import {metricsText} from './metrics-text.js';
-import {describedRule, validateMetrics, validateReference, type Autoscaler, type AutoscalerSpec, type VersionRule} from './metrics.js';
+import {describedObjectRule, validateMetrics, validateReference, type Autoscaler, type AutoscalerSpec, type VersionRule} from './metrics.js';
 import {horizontalPodAutoscalersV1} from './v1.js';
 
 type Reference = AutoscalerSpec['scaleTargetRef'];
@@ -24,7 +24,7 @@ function* validateSpec(spec: Partial<AutoscalerSpec>, old: Partial<AutoscalerSpe
   if (max < 1) yield invalid('spec.maxReplicas', max, 'must be greater than 0');
   if (typeof min === 'number' && max < min) yield invalid('spec.maxReplicas', max, 'must be greater than or equal to `minReplicas`');
   yield* validateReference(spec.scaleTargetRef, 'spec.scaleTargetRef', targetRule(spec.scaleTargetRef, old?.scaleTargetRef));
-  yield* validateMetrics(spec.metrics ?? [], min, 'spec.metrics', {naming, described: describedRule(old?.metrics)});
+  yield* validateMetrics(spec.metrics ?? [], min, 'spec.metrics', {naming, described: describedObjectRule(old?.metrics)});
   yield* validateBehavior(spec.behavior, 'spec.behavior');
 }
 

@@ -3,7 +3,7 @@ import type {Autoscaler, MetricSpec} from './metrics.js';
 type MetricStatus = NonNullable<NonNullable<Autoscaler['status']>['currentMetrics']>[number];
 
 const unknown = '<unknown>';
-const mostShown = 2;
+const maxShown = 2;
 
 interface Amount {
   readonly value?: string;
@@ -43,6 +43,6 @@ const metricText = (spec: MetricSpec, status: MetricStatus | undefined): string 
 export const metricsText = (specs: readonly MetricSpec[], statuses: readonly MetricStatus[]): string => {
   if (specs.length === 0) return '<none>';
   const texts = specs.map((spec, i) => metricText(spec, statuses[i]));
-  const shown = texts.slice(0, mostShown).join(', ');
-  return texts.length > mostShown ? `${shown} + ${texts.length - mostShown} more...` : shown;
+  const shown = texts.slice(0, maxShown).join(', ');
+  return texts.length > maxShown ? `${shown} + ${texts.length - maxShown} more...` : shown;
 };

@@ -57,7 +57,7 @@ export function* validateReference(reference: Partial<Reference> | undefined, pa
 }
 
 /** The rule for what is looked at: what is stored with a version that is none may be written on. */
-export const describedRule = (old: readonly MetricSpec[] = []): VersionRule =>
+export const describedObjectRule = (old: readonly MetricSpec[] = []): VersionRule =>
   old.some(({type, object}) => type === 'Object' && versionProblem(object?.describedObject.apiVersion ?? '', 'groupless') !== undefined) ? 'any' : 'groupless';
 
 function* validateTarget(target: Partial<Target> | undefined, path: string): Iterable<FieldError> {

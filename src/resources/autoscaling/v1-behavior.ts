@@ -1,6 +1,6 @@
 import {canonicalQuantity} from '#src/api/quantity.js';
 import type {Behavior} from './behavior.js';
-import {fields, integer, isFields, listOf, quantity, readShaped, string} from './v1-shapes.js';
+import {fields, integer, isFields, listOf, quantity, parseGuarded, string} from './v1-guards.js';
 
 const recased = (value: unknown, change: (letter: string) => string): unknown => {
   if (Array.isArray(value)) return value.map(item => recased(item, change));
@@ -25,9 +25,9 @@ const behavior = fields({scaleUp: rules, scaleDown: rules});
 
 /** The behaviour that such a telling means. Nothing when it has another shape, or tells nothing. */
 export const behaviorIn = (text: string | undefined): Behavior | undefined => {
-  const read = recased(readShaped(text, isFields), letter => letter.toLowerCase());
+  const read = recased(parseGuarded(text, isFields), letter => letter.toLowerCase());
   if (!behavior(read)) return undefined;
   const ways = Object.entries(read as Record<string, {tolerance?: unknown}>);
-  const told = ways.map(([way, {tolerance, ...others}]) => [way, {...others, ...(tolerance === undefined ? {} : {tolerance: canonicalQuantity(String(tolerance))})}]);
-  return told.length > 0 ? (Object.fromEntries(told) as Behavior) : undefined;
+  const rules = ways.map(([way, {tolerance, ...others}]) => [way, {...others, ...(tolerance === undefined ? {} : {tolerance: canonicalQuantity(String(tolerance))})}]);
+  return rules.length > 0 ? (Object.fromEntries(rules) as Behavior) : undefined;
 };

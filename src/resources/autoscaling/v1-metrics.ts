@@ -1,7 +1,7 @@
 import {sameJson} from '#src/api/equal.js';
 import {canonicalQuantity} from '#src/api/quantity.js';
 import type {Autoscaler, MetricSpec} from './metrics.js';
-import {fields, integer, isFields, listOf, quantity, readShaped, reference, selector, string, type Fields, type Shape} from './v1-shapes.js';
+import {fields, integer, isFields, listOf, quantity, parseGuarded, reference, selector, string, type Fields, type Guard} from './v1-guards.js';
 
 export type MetricStatus = NonNullable<NonNullable<Autoscaler['status']>['currentMetrics']>[number];
 
@@ -14,47 +14,47 @@ interface Source {
 }
 
 /** The names of amounts, which differ between what is aimed for and what is. */
-export interface Words {
+export interface AmountNames {
   readonly amount: 'target' | 'current';
   readonly value: string;
   readonly averageValue: string;
   readonly averageUtilization: string;
 }
 
-export const target: Words = {amount: 'target', value: 'targetValue', averageValue: 'targetAverageValue', averageUtilization: 'targetAverageUtilization'};
-export const current: Words = {amount: 'current', value: 'currentValue', averageValue: 'currentAverageValue', averageUtilization: 'currentAverageUtilization'};
+export const target: AmountNames = {amount: 'target', value: 'targetValue', averageValue: 'targetAverageValue', averageUtilization: 'targetAverageUtilization'};
+export const current: AmountNames = {amount: 'current', value: 'currentValue', averageValue: 'currentAverageValue', averageUtilization: 'currentAverageUtilization'};
 
 const metricOf = (name: unknown, selector: unknown): Fields => defined({name, selector});
 
 const amountIn = (value: unknown): string | undefined => (value === undefined ? undefined : canonicalQuantity(String(value)));
 
-const sourcesIn = (words: Words): Readonly<Record<string, Source>> => {
-  const isTarget = words.amount === 'target';
+const sourcesIn = (names: AmountNames): Readonly<Record<string, Source>> => {
+  const isTarget = names.amount === 'target';
   const typed = (type: string, amount: Fields): Fields => (isTarget ? {type, ...defined(amount)} : defined(amount));
   const share = (older: Fields): Fields =>
-    typed(older[words.averageUtilization] === undefined ? 'AverageValue' : 'Utilization', {
-      averageUtilization: older[words.averageUtilization],
-      averageValue: isTarget ? amountIn(older[words.averageValue]) : amountIn(older[words.averageValue] ?? 0),
+    typed(older[names.averageUtilization] === undefined ? 'AverageValue' : 'Utilization', {
+      averageUtilization: older[names.averageUtilization],
+      averageValue: isTarget ? amountIn(older[names.averageValue]) : amountIn(older[names.averageValue] ?? 0),
     });
   // What is measured is held by value in the older form: zero where nothing is said.
   const measured = (amount: unknown): unknown => (isTarget ? amount : (amount ?? '0'));
-  const olderShare = (amount: Fields): Fields => ({[words.averageUtilization]: amount['averageUtilization'], [words.averageValue]: measured(amount['averageValue'])});
+  const olderShare = (amount: Fields): Fields => ({[names.averageUtilization]: amount['averageUtilization'], [names.averageValue]: measured(amount['averageValue'])});
   return {
     object: {
       older: ({describedObject, metric}, {value, averageValue}) =>
-        defined({target: describedObject, metricName: (metric as Fields)['name'], [words.value]: value ?? '0', selector: (metric as Fields)['selector'], averageValue}),
+        defined({target: describedObject, metricName: (metric as Fields)['name'], [names.value]: value ?? '0', selector: (metric as Fields)['selector'], averageValue}),
       newer: older => ({
         spec: {describedObject: older['target'], metric: metricOf(older['metricName'], older['selector'])},
         amount: typed(older['averageValue'] === undefined ? 'Value' : 'AverageValue', {
           // Beside an average the older form cannot leave the value out.
-          value: older['averageValue'] === undefined ? amountIn(older[words.value] ?? 0) : undefined,
+          value: older['averageValue'] === undefined ? amountIn(older[names.value] ?? 0) : undefined,
           averageValue: amountIn(older['averageValue']),
         }),
       }),
     },
     pods: {
-      older: ({metric}, {averageValue}) => defined({metricName: (metric as Fields)['name'], [words.averageValue]: measured(averageValue), selector: (metric as Fields)['selector']}),
-      newer: older => ({spec: {metric: metricOf(older['metricName'], older['selector'])}, amount: typed('AverageValue', {averageValue: amountIn(older[words.averageValue] ?? 0)})}),
+      older: ({metric}, {averageValue}) => defined({metricName: (metric as Fields)['name'], [names.averageValue]: measured(averageValue), selector: (metric as Fields)['selector']}),
+      newer: older => ({spec: {metric: metricOf(older['metricName'], older['selector'])}, amount: typed('AverageValue', {averageValue: amountIn(older[names.averageValue] ?? 0)})}),
     },
     resource: {
       older: ({name}, amount) => defined({name, ...olderShare(amount)}),
@@ -66,12 +66,12 @@ const sourcesIn = (words: Words): Readonly<Record<string, Source>> => {
     },
     external: {
       older: ({metric}, {value, averageValue}) =>
-        defined({metricName: (metric as Fields)['name'], metricSelector: (metric as Fields)['selector'], [words.value]: measured(value), [words.averageValue]: averageValue}),
+        defined({metricName: (metric as Fields)['name'], metricSelector: (metric as Fields)['selector'], [names.value]: measured(value), [names.averageValue]: averageValue}),
       newer: older => ({
         spec: {metric: metricOf(older['metricName'], older['metricSelector'])},
-        amount: typed(older[words.value] === undefined ? 'AverageValue' : 'Value', {
-          value: isTarget ? amountIn(older[words.value]) : amountIn(older[words.value] ?? 0),
-          averageValue: amountIn(older[words.averageValue]),
+        amount: typed(older[names.value] === undefined ? 'AverageValue' : 'Value', {
+          value: isTarget ? amountIn(older[names.value]) : amountIn(older[names.value] ?? 0),
+          averageValue: amountIn(older[names.averageValue]),
         }),
       }),
     },
@@ -83,12 +83,12 @@ const ways = {target: sourcesIn(target), current: sourcesIn(current)};
 /** A metric that says more than the older form can hold goes along whole, under a name that nobody else reads. */
 const whole = 'v2';
 
-const inOlderForm = (words: Words, metric: MetricSpec | MetricStatus): Fields => {
+const inOlderForm = (names: AmountNames, metric: MetricSpec | MetricStatus): Fields => {
   const result: Fields = {type: metric.type};
-  for (const [name, {older}] of Object.entries(ways[words.amount])) {
+  for (const [name, {older}] of Object.entries(ways[names.amount])) {
     const source = (metric as unknown as Record<string, Fields | undefined>)[name];
     if (!source) continue;
-    const {[words.amount]: amount, ...spec} = source;
+    const {[names.amount]: amount, ...spec} = source;
     result[name] = older({metric: {}, ...spec}, (amount ?? {}) as Fields);
   }
   return result;
@@ -99,40 +99,40 @@ const isWithin = (one: unknown, other: unknown): boolean =>
   isFields(one) ? isFields(other) && Object.entries(one).every(([name, value]) => isWithin(value, other[name])) : sameJson(one, other);
 
 /** A metric as the first version's annotations tell it. */
-export const olderMetric = (words: Words, metric: MetricSpec | MetricStatus): Fields => {
-  const older = inOlderForm(words, metric);
-  const newer = newerMetric(words, older);
+export const olderMetric = (names: AmountNames, metric: MetricSpec | MetricStatus): Fields => {
+  const older = inOlderForm(names, metric);
+  const newer = newerMetric(names, older);
   // What is measured may come back with zeros that it did not have.
-  return (words.amount === 'current' ? isWithin(metric, newer) : sameJson(newer, metric)) ? older : {...older, [whole]: metric};
+  return (names.amount === 'current' ? isWithin(metric, newer) : sameJson(newer, metric)) ? older : {...older, [whole]: metric};
 };
 
 /** The metric that such a telling means. */
-export const newerMetric = (words: Words, metric: Fields): Fields => {
+export const newerMetric = (names: AmountNames, metric: Fields): Fields => {
   if (metric[whole]) return metric[whole] as Fields;
   const result: Fields = {type: metric['type']};
-  for (const [name, {newer}] of Object.entries(ways[words.amount])) {
+  for (const [name, {newer}] of Object.entries(ways[names.amount])) {
     const source = metric[name] as Fields | undefined;
     if (!source) continue;
     const {spec, amount} = newer(source);
-    result[name] = {...spec, [words.amount]: amount};
+    result[name] = {...spec, [names.amount]: amount};
   }
   return result;
 };
 
 /** What a metric that goes along whole looks like. */
-const wholeShape = (words: Words): Shape => {
+const wholeGuard = (names: AmountNames): Guard => {
   const amount = fields({type: string, value: quantity, averageValue: quantity, averageUtilization: integer});
-  const known = fields({[words.amount]: amount, metric: fields({name: string, selector}), describedObject: reference, name: string, container: string});
-  const source: Shape = value => known(value) && isFields((value as Fields)[words.amount]);
+  const known = fields({[names.amount]: amount, metric: fields({name: string, selector}), describedObject: reference, name: string, container: string});
+  const source: Guard = value => known(value) && isFields((value as Fields)[names.amount]);
   return fields({type: string, object: source, pods: source, resource: source, containerResource: source, external: source});
 };
 
-const shapeOf = (words: Words): Shape => {
-  const share = {name: string, container: string, [words.averageUtilization]: integer, [words.averageValue]: quantity};
-  const measured = {metricName: string, [words.value]: quantity, [words.averageValue]: quantity};
+const guardOf = (names: AmountNames): Guard => {
+  const share = {name: string, container: string, [names.averageUtilization]: integer, [names.averageValue]: quantity};
+  const measured = {metricName: string, [names.value]: quantity, [names.averageValue]: quantity};
   return fields({
     type: string,
-    [whole]: wholeShape(words),
+    [whole]: wholeGuard(names),
     object: fields({...measured, target: reference, selector, averageValue: quantity}),
     pods: fields({...measured, selector}),
     resource: fields(share),
@@ -141,7 +141,7 @@ const shapeOf = (words: Words): Shape => {
   });
 };
 
-const shapes = {target: listOf(shapeOf(target)), current: listOf(shapeOf(current))};
+const guards = {target: listOf(guardOf(target)), current: listOf(guardOf(current))};
 
 /** What an annotation tells of metrics. Nothing when any of it has another shape. */
-export const metricsIn = (words: Words, text: string | undefined): Fields[] | undefined => readShaped(text, shapes[words.amount]);
+export const metricsIn = (names: AmountNames, text: string | undefined): Fields[] | undefined => parseGuarded(text, guards[names.amount]);

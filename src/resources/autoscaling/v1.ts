@@ -5,7 +5,7 @@ import type {ServedVersion} from '#src/resources/definition.js';
 import type {Autoscaler, MetricSpec} from './metrics.js';
 import {behaviorIn, behaviorText} from './v1-behavior.js';
 import {current, metricsIn, newerMetric, olderMetric, target, type MetricStatus} from './v1-metrics.js';
-import {fields, listOf, readShaped, string, type Fields} from './v1-shapes.js';
+import {fields, listOf, parseGuarded, string, type Fields} from './v1-guards.js';
 
 type AutoscalerV1 = ObjectOf<typeof kinds.horizontalPodAutoscalersV1>;
 type Status = NonNullable<Autoscaler['status']>;
@@ -93,7 +93,7 @@ const toHub = (object: KubeObject, naming: Naming): Autoscaler => {
     {
       ...older,
       spec: {...spec, ...(metrics.length > 0 ? {metrics} : {}), ...(behavior ? {behavior} : {})},
-      ...(older.status ? {status: statusToHub(older.status, metricsIn(current, annotations[keys.currentMetrics]), readShaped(annotations[keys.conditions], conditions))} : {}),
+      ...(older.status ? {status: statusToHub(older.status, metricsIn(current, annotations[keys.currentMetrics]), parseGuarded(annotations[keys.conditions], conditions))} : {}),
     } as Autoscaler,
     withoutCarriers(annotations, naming),
   );

@@ -7,7 +7,7 @@ import {defineResource, type Column, type HookContext} from '#src/resources/defi
 import {dropDisabledTemplateFields} from '#src/resources/core/pod/template.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {containerColumns, selectorCell} from '#src/resources/workload/columns.js';
 import {defaultTemplate} from '#src/resources/workload/template.js';
 import {defaultFailurePolicy, jobSpecWarnings} from './job.js';
@@ -52,7 +52,7 @@ function* validateTemplate({jobTemplate}: Spec, old: Spec | undefined, context: 
   if (!jobTemplate?.spec) return;
   yield* validateWork(jobTemplate.spec, old?.jobTemplate?.spec, path, context);
   const {selector, manualSelector} = jobTemplate.spec;
-  if (selector) yield invalid(`${path}.selector`, originalForm('LabelSelector', selector), '`selector` will be auto-generated');
+  if (selector) yield invalid(`${path}.selector`, internalForm('LabelSelector', selector), '`selector` will be auto-generated');
   if (manualSelector) yield notSupported(`${path}.manualSelector`, manualSelector, ['nil', 'false']);
 }
 

@@ -2,16 +2,16 @@ import {duplicate, invalid, invalidUnshown, notSupported, required, tooLong, too
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import {labelKeyProblems} from '#src/api/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {countIndexes, IndexesError} from './indexes.js';
 
 export type JobSpec = NonNullable<ObjectOf<typeof kinds.jobs>['spec']>;
 type FailureRule = NonNullable<JobSpec['podFailurePolicy']>['rules'][number];
 type SuccessRule = NonNullable<JobSpec['successPolicy']>['rules'][number];
 
-const mostRules = 20;
-const mostExitCodes = 255;
-const mostPatterns = 20;
+const maxRules = 20;
+const maxExitCodes = 255;
+const maxPatterns = 20;
 const longestIndexes = 64 * 1024;
 const actions = ['Count', 'FailIndex', 'FailJob', 'Ignore'];
 const operators = ['In', 'NotIn'];
@@ -26,7 +26,7 @@ function* oneOf(path: string, value: string | undefined, supported: readonly str
 
 function* validateExitCodeValues(values: readonly number[], operator: string | undefined, path: string): Iterable<FieldError> {
   if (values.length === 0) yield invalid(path, values, 'at least one value is required');
-  else if (values.length > mostExitCodes) yield tooMany(path, values.length, mostExitCodes);
+  else if (values.length > maxExitCodes) yield tooMany(path, values.length, maxExitCodes);
   const seen = new Set<number>();
   for (const [i, value] of values.entries()) {
     if (operator === 'In' && value === 0) yield invalid(`${path}[${i}]`, value, 'must not be 0 for the In operator');
@@ -45,7 +45,7 @@ function* validateExitCodes({operator, containerName, values = []}: NonNullable<
 }
 
 function* validatePatterns(patterns: NonNullable<FailureRule['onPodConditions']>, path: string): Iterable<FieldError> {
-  if (patterns.length > mostPatterns) yield tooMany(path, patterns.length, mostPatterns);
+  if (patterns.length > maxPatterns) yield tooMany(path, patterns.length, maxPatterns);
   for (const [i, {type, status}] of patterns.entries()) {
     for (const problem of labelKeyProblems(type ?? '')) yield invalid(`${path}[${i}].type`, type ?? '', problem);
     yield* oneOf(`${path}[${i}].status`, status, statuses);
@@ -65,7 +65,7 @@ function* validateFailureRule(spec: JobSpec, rule: FailureRule, path: string, co
 /** Whether the rules for failed pods make sense (KEP-3329). */
 export function* validateFailurePolicy(spec: JobSpec, path: string): Iterable<FieldError> {
   const rules = spec.podFailurePolicy?.rules ?? [];
-  if (rules.length > mostRules) yield tooMany(`${path}.rules`, rules.length, mostRules);
+  if (rules.length > maxRules) yield tooMany(`${path}.rules`, rules.length, maxRules);
   const {containers = [], initContainers = []} = spec.template?.spec ?? {};
   const names = new Set([...containers, ...initContainers].map(({name}) => name));
   for (const [i, rule] of rules.entries()) yield* validateFailureRule(spec, rule, `${path}.rules[${i}]`, names);
@@ -100,10 +100,10 @@ function* validateSuccessRule({succeededCount: count, succeededIndexes: indexes}
 export function* validateSuccessPolicy(spec: JobSpec, path: string): Iterable<FieldError> {
   const {successPolicy, completions = 0} = spec;
   if (!successPolicy) return;
-  if (spec.completionMode !== 'Indexed') return yield invalid(path, originalForm('SuccessPolicy', successPolicy), 'requires indexed completion mode');
+  if (spec.completionMode !== 'Indexed') return yield invalid(path, internalForm('SuccessPolicy', successPolicy), 'requires indexed completion mode');
   const rules = successPolicy.rules ?? [];
   if (rules.length === 0) yield required(`${path}.rules`, 'at least one rules must be specified when the successPolicy is specified');
-  if (rules.length > mostRules) yield tooMany(`${path}.rules`, rules.length, mostRules);
+  if (rules.length > maxRules) yield tooMany(`${path}.rules`, rules.length, maxRules);
   for (const [i, rule] of rules.entries()) yield* validateSuccessRule(rule, completions, `${path}.rules[${i}]`);
 }
 

@@ -141,7 +141,7 @@ function* validateGrowth({job, old, status, before, changed}: Transition): Itera
   const isElastic = completionMode === 'Indexed' && completions === parallelism;
   if (!isElastic && (status.succeeded ?? 0) < (before.succeeded ?? 0)) yield invalid('status.succeeded', status.succeeded ?? 0, 'cannot decrease the succeeded counter');
   if (status.completionTime && before.completionTime && changed('completionTime')) yield invalid('status.completionTime', status.completionTime, 'field is immutable');
-  const resumes = isConditionTrue(old.status?.conditions, 'Suspended') && job.status?.conditions?.some(({type, status: said}) => type === 'Suspended' && said === 'False');
+  const resumes = isConditionTrue(old.status?.conditions, 'Suspended') && job.status?.conditions?.some(({type, status: conditionStatus}) => type === 'Suspended' && conditionStatus === 'False');
   if (changed('startTime') && !resumes && before.startTime && !job.spec?.suspend) yield required('status.startTime', 'startTime cannot be removed for unsuspended job');
 }
 

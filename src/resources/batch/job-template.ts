@@ -1,7 +1,7 @@
 import type {FieldError} from '#src/api/field-error.js';
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import {isConditionTrue} from '#src/resources/validation/conditions.js';
-import {immutableForm} from '#src/resources/validation/equality.js';
+import {immutableInternal} from '#src/resources/validation/equality.js';
 import type {PodTemplate} from '#src/resources/workload/template.js';
 
 type Job = ObjectOf<typeof kinds.jobs>;
@@ -53,11 +53,11 @@ const withResourcesOf = (template: PodTemplate, before: PodTemplate): PodTemplat
 export function* validateTemplateChange(template: PodTemplate, old: Readonly<Job>, gate: (name: string) => boolean): Iterable<FieldError> {
   const before = old.spec!.template;
   const path = 'spec.template';
-  if (!old.spec?.suspend) return yield* immutableForm(path, 'PodTemplateSpec', template, before);
+  if (!old.spec?.suspend) return yield* immutableInternal(path, 'PodTemplateSpec', template, before);
   const {conditions, active = 0, startTime} = old.status ?? {};
   const rests = isConditionTrue(conditions, 'Suspended') && active === 0;
   const movable = gate('MutableSchedulingDirectivesForSuspendedJobs') ? rests : !startTime;
   const moved = movable ? withSchedulingOf(template, before) : before;
-  if (gate('MutablePodResourcesForSuspendedJobs') && rests) yield* immutableForm(`${path}.spec`, 'PodSpec', template.spec, withResourcesOf(template, moved).spec);
-  else yield* immutableForm(path, 'PodTemplateSpec', template, moved);
+  if (gate('MutablePodResourcesForSuspendedJobs') && rests) yield* immutableInternal(`${path}.spec`, 'PodSpec', template.spec, withResourcesOf(template, moved).spec);
+  else yield* immutableInternal(path, 'PodTemplateSpec', template, moved);
 }

@@ -2,12 +2,12 @@ import {invalid, notSupported, required, tooLong, type FieldError} from '#src/ap
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import {dnsLabelProblems} from '#src/api/names.js';
 import type {HookContext} from '#src/resources/definition.js';
-import {oddTermValues, validatePodTemplate} from '#src/resources/core/pod/template.js';
-import {immutable, immutableForm} from '#src/resources/validation/equality.js';
-import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {hasInvalidTermValues, validatePodTemplate} from '#src/resources/core/pod/template.js';
+import {immutable, immutableInternal} from '#src/resources/validation/equality.js';
+import {hasInvalidValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
 import {validateDomainPath} from '#src/resources/validation/domain-names.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {selectorOrNone} from '#src/resources/workload/template.js';
 import {validateFailurePolicy, validateReplacementPolicy, validateSuccessPolicy, type JobSpec} from './job-policies.js';
 import {generatedLabels} from './job-selector.js';
@@ -15,8 +15,8 @@ import {validateTemplateChange} from './job-template.js';
 
 type Job = ObjectOf<typeof kinds.jobs>;
 
-const mostIndexed = 100_000;
-const mostAtHighCompletions = 10_000;
+const maxIndexed = 100_000;
+const maxAtHighCompletions = 10_000;
 const longestManager = 63;
 
 const counters = ['parallelism', 'completions', 'activeDeadlineSeconds', 'backoffLimit', 'ttlSecondsAfterFinished', 'backoffLimitPerIndex', 'maxFailedIndexes'] as const;
@@ -26,16 +26,16 @@ const has = (value: unknown): value is number => typeof value === 'number' || ty
 /** Limits that keep the lists of finished indexes short enough to store. */
 function* validateIndexed({completions, parallelism, maxFailedIndexes: failed, backoffLimitPerIndex}: JobSpec, path: string): Iterable<FieldError> {
   if (!has(completions)) yield required(`${path}.completions`, 'when completion mode is Indexed');
-  if (has(parallelism) && parallelism > mostIndexed) {
-    yield invalid(`${path}.parallelism`, parallelism, `must be less than or equal to ${mostIndexed} when completion mode is Indexed`);
+  if (has(parallelism) && parallelism > maxIndexed) {
+    yield invalid(`${path}.parallelism`, parallelism, `must be less than or equal to ${maxIndexed} when completion mode is Indexed`);
   }
   if (has(completions) && has(failed) && failed > completions) yield invalid(`${path}.maxFailedIndexes`, failed, 'must be less than or equal to completions');
-  if (has(failed) && failed > mostIndexed) yield invalid(`${path}.maxFailedIndexes`, failed, `must be less than or equal to ${mostIndexed}`);
-  if (!has(completions) || completions <= mostIndexed || !has(backoffLimitPerIndex)) return;
-  if (!has(failed)) yield required(`${path}.maxFailedIndexes`, `must be specified when completions is above ${mostIndexed}`);
-  const tail = `must be less than or equal to ${mostAtHighCompletions} when completions are above ${mostIndexed} and used with backoff limit per index`;
-  if (has(parallelism) && parallelism > mostAtHighCompletions) yield invalid(`${path}.parallelism`, parallelism, tail);
-  if (has(failed) && failed > mostAtHighCompletions) yield invalid(`${path}.maxFailedIndexes`, failed, tail);
+  if (has(failed) && failed > maxIndexed) yield invalid(`${path}.maxFailedIndexes`, failed, `must be less than or equal to ${maxIndexed}`);
+  if (!has(completions) || completions <= maxIndexed || !has(backoffLimitPerIndex)) return;
+  if (!has(failed)) yield required(`${path}.maxFailedIndexes`, `must be specified when completions is above ${maxIndexed}`);
+  const tail = `must be less than or equal to ${maxAtHighCompletions} when completions are above ${maxIndexed} and used with backoff limit per index`;
+  if (has(parallelism) && parallelism > maxAtHighCompletions) yield invalid(`${path}.parallelism`, parallelism, tail);
+  if (has(failed) && failed > maxAtHighCompletions) yield invalid(`${path}.maxFailedIndexes`, failed, tail);
 }
 
 function* validateMode(spec: JobSpec, path: string): Iterable<FieldError> {
@@ -75,10 +75,10 @@ export function* validateWork(spec: JobSpec, old: JobSpec | undefined, path: str
 function* validateSpec(spec: JobSpec, old: JobSpec | undefined, context: HookContext): Iterable<FieldError> {
   yield* validateWork(spec, old, 'spec', context);
   if (!spec.selector) yield required('spec.selector');
-  else yield* validateLabelSelector(spec.selector, 'spec.selector', hasOddValues(old?.selector) || oddTermValues(old?.template?.spec));
+  else yield* validateLabelSelector(spec.selector, 'spec.selector', hasInvalidValues(old?.selector) || hasInvalidTermValues(old?.template?.spec));
   const selector = selectorOrNone(spec.selector);
   const labels = spec.template?.metadata?.labels;
-  if (selector && !selector.matches(labels)) yield invalid('spec.template.metadata.labels', labels && originalForm('Map', labels), '`selector` does not match template `labels`');
+  if (selector && !selector.matches(labels)) yield invalid('spec.template.metadata.labels', labels && internalForm('Map', labels), '`selector` does not match template `labels`');
 }
 
 /** The labels a job's own selector rests on must be there, whoever wrote them. */
@@ -95,7 +95,7 @@ function* validateGenerated({metadata, spec}: Readonly<Job>, old: Readonly<Job> 
     else if (labels[key] !== value) yield invalid(path, labels, `must be '${value}'`);
   }
   const selector = selectorOrNone(spec.selector);
-  if (selector && !selector.matches(expected)) yield invalid('spec.selector', spec.selector && originalForm('LabelSelector', spec.selector), '`selector` not auto-generated');
+  if (selector && !selector.matches(expected)) yield invalid('spec.selector', spec.selector && internalForm('LabelSelector', spec.selector), '`selector` not auto-generated');
 }
 
 /** The pods of an indexed job carry its name and their index as a host name. */
@@ -116,12 +116,12 @@ function* validateChange(job: Readonly<Job>, old: Readonly<Job>, context: HookCo
   const [spec, before] = [job.spec!, old.spec!];
   yield* validateSpec(spec, before, context);
   yield* validateCompletions(spec, before);
-  yield* immutableForm('spec.selector', 'LabelSelector', spec.selector, before.selector);
+  yield* immutableInternal('spec.selector', 'LabelSelector', spec.selector, before.selector);
   yield* validateTemplateChange(spec.template, old, context.gate);
   yield* immutable('spec.completionMode', spec.completionMode, before.completionMode);
-  yield* immutableForm('spec.podFailurePolicy', 'PodFailurePolicy', spec.podFailurePolicy, before.podFailurePolicy);
+  yield* immutableInternal('spec.podFailurePolicy', 'PodFailurePolicy', spec.podFailurePolicy, before.podFailurePolicy);
   for (const field of ['backoffLimitPerIndex', 'managedBy'] as const) yield* immutable(`spec.${field}`, spec[field], before[field]);
-  yield* immutableForm('spec.successPolicy', 'SuccessPolicy', spec.successPolicy, before.successPolicy);
+  yield* immutableInternal('spec.successPolicy', 'SuccessPolicy', spec.successPolicy, before.successPolicy);
 }
 
 /** What is wrong with a job, or with a change of it. A change is judged as a job and as a change; each has its say. */

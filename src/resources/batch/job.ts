@@ -91,8 +91,8 @@ export const jobs = defineResource<Job>({
   nameProblems: subdomainName,
   alwaysPresent: {status: {}},
   generation: true,
-  dependents: 'orphan',
-  silentDeletion:
+  defaultPropagation: 'orphan',
+  missingPropagationWarning:
     'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
   default(job) {
     const spec = (job.spec ??= {} as JobSpec);
@@ -120,7 +120,7 @@ export const jobs = defineResource<Job>({
     },
   },
   subresources: {status: {writes: {update: ['metadata', 'status']}, validate: (job, old) => validateJobStatus(job, old!)}},
-  unknownFieldWords: 'quoted',
+  unknownFieldMessage: 'quoted',
   selectableFields: {'status.successful': ({status}) => String(status?.succeeded ?? 0)},
   columns,
 });

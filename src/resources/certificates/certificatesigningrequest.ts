@@ -83,7 +83,7 @@ export const certificateSigningRequests = defineResource<CertificateSigningReque
   shortNames: ['csr'],
   nameProblems: () => [],
   alwaysPresent: {status: {}},
-  deleteAnswers: 'statusAlways',
+  deleteResponse: 'statusAlways',
 
   main: {
     metadata: 'both',

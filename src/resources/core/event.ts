@@ -45,7 +45,7 @@ export const events = defineResource<CoreEvent>({
   shortNames: ['ev'],
   nameProblems: subdomainName,
   createOnUpdate: true,
-  dependents: 'unsupported',
+  defaultPropagation: 'unsupported',
   alwaysPresent: {
     involvedObject: {},
     source: {},

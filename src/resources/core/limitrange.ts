@@ -47,13 +47,13 @@ function* validateNames(limit: Readonly<Limit>, path: string, naming: Naming): I
 
 const longest = 2n ** 63n - 1n;
 /** Beyond this an amount has no thousandths that can be counted. */
-const mostInThousandths = longest / 1000n;
+const maxInThousandths = longest / 1000n;
 
 /** Amounts to be divided: to the thousandth as long as all of them can be counted in thousandths, else whole. One that cannot be counted is none. */
 const amounts = (...of: readonly Quantity[]): number[] => {
   const fitting = (value: bigint): number => (value > longest ? 0 : Number(value));
   const whole = of.map(quantity => fitting(quantityValue(quantity)));
-  return whole.every(value => value < mostInThousandths) ? of.map(quantity => fitting(quantityMilliValue(quantity)) / 1000) : whole;
+  return whole.every(value => value < maxInThousandths) ? of.map(quantity => fitting(quantityMilliValue(quantity)) / 1000) : whole;
 };
 
 const exceeds = (a: Quantity | undefined, b: Quantity | undefined): boolean => a !== undefined && b !== undefined && compareQuantities(a, b) > 0;
@@ -73,9 +73,9 @@ function* validateAmounts(limit: Readonly<Limit>, name: string, path: string, na
   if (exceeds(usual, max)) yield wrong('default', max, `default value ${text(usual)} is greater than max value ${text(max)}`);
   if (exceeds(quantityOf(1), ratio)) yield wrong('maxLimitRequestRatio', ratio, `ratio ${text(ratio)} is less than 1`);
   if (ratio && min && max) {
-    const [asked = 0, least = 0, largest = 0] = amounts(ratio, min, max);
+    const [requested = 0, least = 0, largest = 0] = amounts(ratio, min, max);
     const most = largest / least;
-    if (asked > most) yield wrong('maxLimitRequestRatio', ratio, `ratio ${text(ratio)} is greater than max/min = ${most.toFixed(6)}`);
+    if (requested > most) yield wrong('maxLimitRequestRatio', ratio, `ratio ${text(ratio)} is greater than max/min = ${most.toFixed(6)}`);
   }
   if (!mayOvercommit(name, naming) && usual && request && compareQuantities(usual, request) !== 0) {
     yield wrong('defaultRequest', request, `default value ${text(usual)} must equal to defaultRequest value ${text(request)} in ${name}`);

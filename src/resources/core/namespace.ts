@@ -42,7 +42,7 @@ const keepFinalizers = (namespace: Namespace, old: Readonly<Namespace>): void =>
 export const namespaces = defineResource<Namespace>({
   kind: kinds.namespaces,
   shortNames: ['ns'],
-  lacks: ['deletecollection'],
+  excludedVerbs: ['deletecollection'],
   nameProblems: labelName,
   alwaysPresent: {spec: {}, status: {}},
 
@@ -74,7 +74,7 @@ export const namespaces = defineResource<Namespace>({
     },
   },
 
-  endsInSteps: true,
+  deletesInPhases: true,
   beginDelete(namespace, {clock}) {
     const {metadata} = namespace;
     if (metadata && !metadata.deletionTimestamp) {

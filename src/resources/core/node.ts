@@ -10,7 +10,7 @@ import {validateNode, validateNodeUpdate} from './node-validation.js';
 import {nodeConnectSubresources} from './connect/node.js';
 
 /** One range and the list of ranges say the same: where they differ the one counts, for the sake of those who know no list. */
-const agreeOnRanges = ({spec}: Node): void => {
+const alignRanges = ({spec}: Node): void => {
   if (!spec) return;
   const {podCIDR, podCIDRs} = spec;
   if (podCIDR && podCIDRs?.[0] !== podCIDR) spec.podCIDRs = [podCIDR];
@@ -89,7 +89,7 @@ export const nodes = defineResource<Node>({
   nameProblems: subdomainName,
   alwaysPresent: {spec: {}, status: nothingReported},
   default(node) {
-    agreeOnRanges(node);
+    alignRanges(node);
     const {status} = node;
     if (status?.capacity && !status.allocatable) status.allocatable = {...status.capacity};
     roundResourceLists(status?.capacity, status?.allocatable);

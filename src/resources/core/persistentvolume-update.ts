@@ -3,7 +3,7 @@ import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';
-import {originalDifferences, originalForm} from '#src/resources/validation/original-form.js';
+import {internalDiff, internalForm} from '#src/resources/validation/internal-form.js';
 import {renamedNodeLabels} from '#src/resources/validation/node-labels.js';
 import {sourceFields, type VolumeSpec} from './persistentvolume-validation.js';
 
@@ -43,11 +43,11 @@ export function* validateVolumeUpdate({spec = {}}: Readonly<Volume>, {spec: old 
     now['csi'] = driver;
   }
   if (!semanticallyEqual(now, sourceOf(old))) {
-    yield forbiddenField('spec.persistentvolumesource', `spec.persistentvolumesource is immutable after creation\n${originalDifferences('PersistentVolumeSource', sourceOf(old), now)}`);
+    yield forbiddenField('spec.persistentvolumesource', `spec.persistentvolumesource is immutable after creation\n${internalDiff('PersistentVolumeSource', sourceOf(old), now)}`);
   }
   yield* immutable('volumeMode', spec.volumeMode, old.volumeMode);
   if (!gate('MutablePVNodeAffinity') && old.nodeAffinity && !sameAffinity(spec.nodeAffinity, old.nodeAffinity, naming)) {
-    yield invalid('nodeAffinity', spec.nodeAffinity && originalForm('VolumeNodeAffinity', spec.nodeAffinity), 'field is immutable, except for updating from beta label to GA');
+    yield invalid('nodeAffinity', spec.nodeAffinity && internalForm('VolumeNodeAffinity', spec.nodeAffinity), 'field is immutable, except for updating from beta label to GA');
   }
   if (old.volumeAttributesClassName !== undefined && spec.volumeAttributesClassName === undefined) {
     yield forbiddenField('spec.volumeAttributesClassName', 'update from non-nil value to nil is forbidden');

@@ -62,7 +62,7 @@ function* azureFile(source: Source<'azureFile'>, path: string): Iterable<FieldEr
   if (source.secretNamespace === '') yield required(`${path}.secretNamespace`);
 }
 
-type Judge = (source: never, path: string, context: SourceContext) => Iterable<FieldError>;
+type SourceValidator = (source: never, path: string, context: SourceContext) => Iterable<FieldError>;
 
 const needing =
   (...fields: readonly string[]) =>
@@ -80,7 +80,7 @@ function* cinder(source: Source<'cinder'>, path: string): Iterable<FieldError> {
 }
 
 /** Every place a volume may lie at, in the order they are looked at; the paths are those that callers of the original see. */
-const judges: readonly (readonly [field: keyof VolumeSpec, path: string, judge: Judge])[] = [
+const sourceValidators: readonly (readonly [field: keyof VolumeSpec, path: string, judge: SourceValidator])[] = [
   ['hostPath', 'hostPath', sources.hostPath],
   ['gcePersistentDisk', 'persistentDisk', sources.disk('pdName')],
   ['awsElasticBlockStore', 'awsElasticBlockStore', sources.disk('volumeID')],
@@ -107,7 +107,7 @@ const judges: readonly (readonly [field: keyof VolumeSpec, path: string, judge: 
 
 function* validateSource(spec: Readonly<VolumeSpec>, path: string, context: SourceContext): Iterable<FieldError> {
   let found = 0;
-  for (const [field, at, judge] of judges) {
+  for (const [field, at, judge] of sourceValidators) {
     const source = spec[field];
     if (!source) continue;
     // This one alone may stand beside another.
@@ -190,4 +190,4 @@ export function* validateVolumeSpec(spec: Readonly<VolumeSpec>, path: string, {n
 }
 
 /** The fields that say where a volume lies. */
-export const sourceFields: readonly (keyof VolumeSpec)[] = judges.map(([field]) => field);
+export const sourceFields: readonly (keyof VolumeSpec)[] = sourceValidators.map(([field]) => field);

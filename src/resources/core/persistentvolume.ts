@@ -12,17 +12,17 @@ import {nodeTermWarnings} from '#src/resources/validation/node-labels.js';
 import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
 import {mountOptionsKey, validateMountOptions, validateVolumeUpdate} from './persistentvolume-update.js';
 import {validateVolumeSpec, type VolumeSpec} from './persistentvolume-validation.js';
-import {accessModesText} from './volume-texts.js';
+import {accessModesText} from './access-modes.js';
 
 type Volume = ObjectOf<typeof kinds.persistentVolumes>;
 
 const stampPhase = (volume: Volume, old: Readonly<Volume> | undefined, {clock}: HookContext): void => {
   const status = (volume.status ??= {});
   const before = old?.status;
-  const {lastPhaseTransitionTime: said} = status;
+  const {lastPhaseTransitionTime: requested} = status;
   if (status.phase === before?.phase) {
-    if (!said && before?.lastPhaseTransitionTime) status.lastPhaseTransitionTime = before.lastPhaseTransitionTime;
-  } else if (!said || said === before?.lastPhaseTransitionTime) status.lastPhaseTransitionTime = wireTime(clock.now());
+    if (!requested && before?.lastPhaseTransitionTime) status.lastPhaseTransitionTime = before.lastPhaseTransitionTime;
+  } else if (!requested || requested === before?.lastPhaseTransitionTime) status.lastPhaseTransitionTime = wireTime(clock.now());
 };
 
 const anyLabel = (old: Readonly<Volume> | undefined): boolean => {
@@ -60,7 +60,7 @@ export const persistentVolumes = defineResource<Volume>({
   kind: kinds.persistentVolumes,
   shortNames: ['pv'],
   nameProblems: subdomainName,
-  deleteAnswers: 'object',
+  deleteResponse: 'object',
   alwaysPresent: {spec: {}, status: {}},
   default(volume) {
     const spec = (volume.spec ??= {});

@@ -8,14 +8,14 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {claimSpecWarnings, validateClaimSpec, type ClaimAllowances} from '#src/resources/validation/claim-spec.js';
 import {immutable, semanticallyEqual} from '#src/resources/validation/equality.js';
-import {originalDifferences} from '#src/resources/validation/original-form.js';
-import {hasOddValues} from '#src/resources/validation/label-selector.js';
+import {internalDiff} from '#src/resources/validation/internal-form.js';
+import {hasInvalidValues} from '#src/resources/validation/label-selector.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {resourceQuantity} from '#src/resources/validation/resource-lists.js';
 import {isNativeResource} from '#src/model/resource-names.js';
 import {quantityIn} from '#src/resources/validation/resource-names.js';
 import {classAnnotation, classOf} from '#src/model/volumes.js';
-import {accessModesText} from './volume-texts.js';
+import {accessModesText} from './access-modes.js';
 
 type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
 type Spec = NonNullable<Claim['spec']>;
@@ -29,7 +29,7 @@ const resizeStates = [
 ];
 
 /** The two fields for a source say the same wherever both can say it. */
-const sayTheSame = (spec: Spec): void => {
+const copyDataSource = (spec: Spec): void => {
   if (spec.dataSource && !spec.dataSourceRef) spec.dataSourceRef = {...spec.dataSource};
   else if (!spec.dataSource && spec.dataSourceRef && !spec.dataSourceRef.namespace) {
     const {namespace: _, ...local} = spec.dataSourceRef;
@@ -38,14 +38,14 @@ const sayTheSame = (spec: Spec): void => {
 };
 
 /** The old field alone takes claims and snapshots only; sources elsewhere need a gate. */
-const alignSources = (spec: Spec, old: Spec | undefined, {naming, gate}: HookContext): void => {
+const normalizeDataSources = (spec: Spec, old: Spec | undefined, {naming, gate}: HookContext): void => {
   if (!gate('CrossNamespaceVolumeDataSource') && !old?.dataSourceRef && spec.dataSourceRef?.namespace) delete spec.dataSourceRef;
   const {dataSource: source} = spec;
   const inUse = Boolean(old?.dataSource ?? old?.dataSourceRef);
   const isClaim = source?.kind === 'PersistentVolumeClaim' && !source.apiGroup;
   const isSnapshot = source?.kind === 'VolumeSnapshot' && source.apiGroup === `snapshot.${naming.group('storage')}`;
   if (!inUse && !spec.dataSourceRef && !isClaim && !isSnapshot) delete spec.dataSource;
-  sayTheSame(spec);
+  copyDataSource(spec);
 };
 
 /** The spec without what a change may touch: growth of a bound claim, its first volume, its class where it had none. */
@@ -67,7 +67,7 @@ const settled = (claim: Readonly<Claim>, old: Readonly<Claim>): Spec => {
 function* validateChange(claim: Readonly<Claim>, old: Readonly<Claim>, naming: Naming): Iterable<FieldError> {
   const {spec: now = {}} = claim;
   const before = {...old.spec};
-  sayTheSame(before);
+  copyDataSource(before);
   const key = classAnnotation(naming);
   const [annotation, annotated] = [claim, old].map(({metadata}) => metadata?.annotations?.[key]);
   const movesFromAnnotation = annotated !== undefined && before.storageClassName === undefined && now.storageClassName === annotated && (annotation ?? annotated) === annotated;
@@ -76,7 +76,7 @@ function* validateChange(claim: Readonly<Claim>, old: Readonly<Claim>, naming: N
   const aligned = {...old, spec: before};
   const [kept, stored] = [settled(claim, aligned), settled({...aligned, status: claim.status!}, aligned)];
   if (wrongClass || !semanticallyEqual(kept, stored)) {
-    const shown = originalDifferences('PersistentVolumeClaimSpec', stored, wrongClass ? {...kept, storageClassName: now.storageClassName} : kept);
+    const shown = internalDiff('PersistentVolumeClaimSpec', stored, wrongClass ? {...kept, storageClassName: now.storageClassName} : kept);
     yield forbiddenField('spec', `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${shown}`);
   }
   const size = quantityIn(now.resources?.requests?.['storage'] ?? '0');
@@ -122,7 +122,7 @@ function* validateStatus({status = {}}: Readonly<Claim>, naming: Naming): Iterab
 
 const allowances = (old: Readonly<Claim> | undefined): ClaimAllowances => {
   const {selector, dataSource, dataSourceRef} = old?.spec ?? {};
-  return {anyValue: hasOddValues(selector), anyGroup: typeof dataSource?.apiGroup === 'string' || typeof dataSourceRef?.apiGroup === 'string'};
+  return {anyValue: hasInvalidValues(selector), anyGroup: typeof dataSource?.apiGroup === 'string' || typeof dataSourceRef?.apiGroup === 'string'};
 };
 
 /** A wish for storage, which is bound to a volume that fulfils it. */
@@ -130,7 +130,7 @@ export const persistentVolumeClaims = defineResource<Claim>({
   kind: kinds.persistentVolumeClaims,
   shortNames: ['pvc'],
   nameProblems: subdomainName,
-  deleteAnswers: 'object',
+  deleteResponse: 'object',
   alwaysPresent: {spec: {}, status: {}},
   default(claim) {
     const spec = (claim.spec ??= {});
@@ -145,7 +145,7 @@ export const persistentVolumeClaims = defineResource<Claim>({
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(claim, old, context) {
       if (!old) claim.status = {phase: 'Pending'};
-      alignSources(claim.spec!, old?.spec, context);
+      normalizeDataSources(claim.spec!, old?.spec, context);
     },
     *validate(claim, old, {naming}) {
       yield* validateClaimSpec(claim.spec!, 'spec', naming, allowances(old));

@@ -12,7 +12,7 @@ export const podTemplates = defineResource<PodTemplate>({
   nameProblems: subdomainName,
   alwaysPresent: {template: {metadata: {}, spec: {containers: []}}},
   generation: true,
-  deleteAnswers: 'object',
+  deleteResponse: 'object',
   default({template}) {
     defaultPodTemplate(template);
   },

@@ -56,7 +56,7 @@ export const replicationControllers = defineResource<ReplicationController>({
   nameProblems: finishedName,
   alwaysPresent: {spec: {}, status: {replicas: 0}},
   generation: true,
-  dependents: 'orphan',
+  defaultPropagation: 'orphan',
   /** What the pods are labelled with is what is selected, and what the controller is labelled with, unless said otherwise. */
   default(controller) {
     const spec = (controller.spec ??= {});

@@ -8,7 +8,7 @@ import {defineResource} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {resourceName, resourceQuantity, type ResourceList} from '#src/resources/validation/resource-lists.js';
 import {isHugePages} from '#src/model/resource-names.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {quantityIn} from '#src/resources/validation/resource-names.js';
 
 type ResourceQuota = ObjectOf<typeof kinds.resourceQuotas>;
@@ -87,7 +87,7 @@ function* validateSelector(spec: Spec): Iterable<FieldError> {
   const misplaced = misplacedIn(spec);
   for (const {scopeName, operator, values = []} of expressions) {
     if (!scopes.has(scopeName)) yield invalid(`${path}.scopeName`, scopeName, 'unsupported scope');
-    for (let left = misplaced(scopeName); left > 0; left--) yield invalid(path, spec.scopeSelector && originalForm('ScopeSelector', spec.scopeSelector), 'unsupported scope applied to resource');
+    for (let left = misplaced(scopeName); left > 0; left--) yield invalid(path, spec.scopeSelector && internalForm('ScopeSelector', spec.scopeSelector), 'unsupported scope applied to resource');
     if (onlyExists.includes(scopeName) && operator !== 'Exists') {
       yield invalid(
         `${path}.operator`,
@@ -140,7 +140,7 @@ export const resourceQuotas = defineResource<ResourceQuota>({
   kind: kinds.resourceQuotas,
   shortNames: ['quota'],
   nameProblems: subdomainName,
-  deleteAnswers: 'object',
+  deleteResponse: 'object',
   alwaysPresent: {spec: {}, status: {}},
   default: ({spec, status}) => roundResourceLists(spec?.hard, status?.hard, status?.used),
   main: {

@@ -107,9 +107,9 @@ const lifeOf = (seconds: number, audiences: readonly string[], {pod}: Bound, iss
 };
 
 /** Refuses a token of an account that has been deleted and made anew since the caller saw it; says so where refusing is off. */
-const judgeUid = (asked: string, uid: string, {naming, name, gate, warn}: ActionContext): void => {
-  if (asked === uid) return;
-  const problem = `the UID in the token request (${asked}) does not match the UID of the service account (${uid})`;
+const checkUid = (requested: string, uid: string, {naming, name, gate, warn}: ActionContext): void => {
+  if (requested === uid) return;
+  const problem = `the UID in the token request (${requested}) does not match the UID of the service account (${uid})`;
   if (gate('TokenRequestServiceAccountUIDValidation')) throw conflict({group: naming.group('authentication'), resource: 'TokenRequest'}, name, problem);
   warn(`${problem} but TokenRequestServiceAccountUIDValidation is not enabled. In the future, this will return a conflict error`);
 };
@@ -118,11 +118,11 @@ const run = async (request: TokenRequest, context: ActionContext): Promise<Token
   const {naming, namespace, name, clock, tokens, warn} = context;
   if (!tokens) throw notFound({group: '', resource: 'serviceaccounts/token'}, name);
   const refusal = (of: string, errors: readonly FieldError[]) => invalidObject({group: naming.group('authentication'), kind: 'TokenRequest'}, of, errors);
-  const asked = request.metadata?.name;
-  if (asked && asked !== name) throw refusal(name, [invalid('metadata.name', asked, 'must match the service account name if specified')]);
+  const requested = request.metadata?.name;
+  if (requested && requested !== name) throw refusal(name, [invalid('metadata.name', requested, 'must match the service account name if specified')]);
   const account = await existing(context, kinds.serviceAccounts, namespace, name);
   const uid = account.metadata?.uid ?? '';
-  judgeUid(request.metadata?.uid ?? uid, uid, context);
+  checkUid(request.metadata?.uid ?? uid, uid, context);
   const errors = collectErrors(wellFormed(request));
   if (errors.length > 0) throw refusal('', errors);
 

@@ -32,6 +32,6 @@ export const serviceAccounts = defineResource<ServiceAccount>({
     warn: warnAboutMountable,
   },
   actions: {token: tokenRequest as Action},
-  deleteAnswers: 'object',
+  deleteResponse: 'object',
   columns: [nameColumn, ageColumn],
 });

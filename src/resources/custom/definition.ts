@@ -62,14 +62,14 @@ export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
         paths ? validateScaleSpec(object as PlainObject, paths) : [],
         paths ? validateScaleStatus(object as PlainObject, paths) : [],
       );
-      return collectErrors(errors, rules.judge(object, old, errors, warn));
+      return collectErrors(errors, rules.validate(object, old, errors, warn));
     },
   };
   const status: Endpoint<KubeObject> = {
     writes: {update: ['status']},
     validate(object, old = {}, {warn}) {
       const errors = collectErrors(parts.schema().validateStatus(object as PlainObject, old as PlainObject), paths ? validateScaleStatus(object as PlainObject, paths) : []);
-      return collectErrors(errors, rules.judge(object, old, errors, warn));
+      return collectErrors(errors, rules.validate(object, old, errors, warn));
     },
   };
   const scale = paths && customScale(main, paths);
@@ -78,7 +78,7 @@ export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
   return {
     kind,
     storedKind,
-    storedUnserved: !spec.versions.some(({name, served}) => served && name === storedKind.version),
+    storageVersionUnserved: !spec.versions.some(({name, served}) => served && name === storedKind.version),
     storedAs: `${spec.group}/${names.plural}`,
     shortNames: names.shortNames ?? [],
     categories: names.categories ?? [],

@@ -104,7 +104,7 @@ export const endpointSlices = defineResource<EndpointSlice>({
   kind: kinds.endpointSlices,
   nameProblems: subdomainName,
   // Labels choose the service, so that a change of them is a change of the slice.
-  countsUnprepared: true,
+  generationCountsUnprepared: true,
   generation: (slice, old) =>
     !sameContent(old.metadata?.labels, slice.metadata?.labels) || (['addressType', 'endpoints', 'ports'] as const).some(field => !semanticallyEqual(old[field], slice[field])),
   alwaysPresent: {endpoints: null, ports: null},

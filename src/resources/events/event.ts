@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {CoreEvent, EventsEvent, KubeObject} from '#src/api/types.js';
 import {eventFields} from '#src/resources/core/event-fields.js';
 import type {ServedVersion} from '#src/resources/definition.js';
-import {immutable, immutableForm, semanticallyEqual} from '#src/resources/validation/equality.js';
+import {immutable, immutableInternal, semanticallyEqual} from '#src/resources/validation/equality.js';
 
 /** What the fields of the hub are called here; the others go by the same name in both. */
 const renamed = {
@@ -71,7 +71,7 @@ function* validateChange(event: Readonly<CoreEvent>, old: Readonly<CoreEvent>): 
   if (!semanticallyEqual(event.series, old.series)) yield* validateSeries(event);
   for (const field of fixed) {
     const type = typeOf[field];
-    if (type) yield* immutableForm(field, type, event[field] as object | undefined, old[field] as object | undefined);
+    if (type) yield* immutableInternal(field, type, event[field] as object | undefined, old[field] as object | undefined);
     else yield* immutable(field, event[field], old[field]);
   }
   yield* immutable('reportingController', event.reportingComponent, old.reportingComponent);

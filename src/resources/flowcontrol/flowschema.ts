@@ -5,7 +5,7 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {mandatoryObjects, type FlowSchema} from './bootstrap.js';
 
 type Spec = NonNullable<FlowSchema['spec']>;
@@ -101,7 +101,7 @@ function* validateSpec(name: string, spec: Partial<Spec>): Iterable<FieldError> 
   if (precedence <= 0) yield invalid(at, precedence, 'must be a positive value');
   if (precedence > lastPrecedence) yield invalid(at, precedence, `must not be greater than ${lastPrecedence}`);
   if (precedence === 1 && name !== 'exempt') yield invalid(at, precedence, "only the schema named 'exempt' may have matchingPrecedence 1");
-  if (method && method.type !== 'ByUser' && method.type !== 'ByNamespace') yield notSupported('spec.distinguisherMethod.type', originalForm('FlowDistinguisherMethod', method), ['ByNamespace', 'ByUser']);
+  if (method && method.type !== 'ByUser' && method.type !== 'ByNamespace') yield notSupported('spec.distinguisherMethod.type', internalForm('FlowDistinguisherMethod', method), ['ByNamespace', 'ByUser']);
   if (!level?.name) yield required('spec.priorityLevelConfiguration.name', 'must reference a priority level');
   else for (const problem of dnsSubdomainProblems(level.name)) yield invalid('spec.priorityLevelConfiguration.name', level.name, problem);
   for (const [i, rules] of (spec.rules ?? []).entries()) yield* validateRules(rules, `spec.rules[${i}]`);

@@ -11,7 +11,7 @@ type Spec = NonNullable<PriorityLevel['spec']>;
 type Limited = NonNullable<Spec['limited']>;
 type Queuing = NonNullable<NonNullable<Limited['limitResponse']>['queuing']>;
 
-const mostQueues = 10_000_000;
+const maxQueues = 10_000_000;
 /** Hands are dealt from one hash of a flow. */
 const hashBits = 60;
 
@@ -34,7 +34,7 @@ function* validateLendable({lendablePercent: lendable}: Shares, path: string): I
 function* validateQueuing({queues = 0, handSize = 0, queueLengthLimit = 0}: Partial<Queuing>, path: string): Iterable<FieldError> {
   if (queueLengthLimit <= 0) yield invalid(`${path}.queueLengthLimit`, queueLengthLimit, 'must be positive');
   if (queues <= 0) yield invalid(`${path}.queues`, queues, 'must be positive');
-  else if (queues > mostQueues) yield invalid(`${path}.queues`, queues, `must not be greater than ${mostQueues}`);
+  else if (queues > maxQueues) yield invalid(`${path}.queues`, queues, `must not be greater than ${maxQueues}`);
   if (handSize <= 0) yield invalid(`${path}.handSize`, handSize, 'must be positive');
   else if (handSize > queues) yield invalid(`${path}.handSize`, handSize, `should not be greater than queues (${queues})`);
   else if (entropyBits(queues, handSize) > hashBits) {

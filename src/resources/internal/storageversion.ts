@@ -66,10 +66,10 @@ const nothingCommon =
 
 function* validateCommon({storageVersions = [], commonEncodingVersion}: Readonly<Status>): Iterable<FieldError> {
   const path = 'status.commonEncodingVersion';
-  const [actual, said] = [commonVersion(storageVersions), commonEncodingVersion ?? undefined];
-  if (actual === said) return;
-  if (actual === undefined) yield invalid(path, said, nothingCommon);
-  else yield invalid(path, said, said === undefined ? `the common encoding version is ${actual}` : `the actual common encoding version is ${actual}`);
+  const [actual, reported] = [commonVersion(storageVersions), commonEncodingVersion ?? undefined];
+  if (actual === reported) return;
+  if (actual === undefined) yield invalid(path, reported, nothingCommon);
+  else yield invalid(path, reported, reported === undefined ? `the common encoding version is ${actual}` : `the actual common encoding version is ${actual}`);
 }
 
 /** The paths leave out the name of the list, as they do upstream. */
@@ -100,15 +100,15 @@ function* validateStatus(status: Readonly<Status>): Iterable<FieldError> {
   yield* validateConditions(status.conditions ?? []);
 }
 
-const mostShown = 3;
+const maxShown = 3;
 
 const versionsText = ({status}: Readonly<StorageVersion>): string => {
   const servers = status?.storageVersions ?? [];
   const text = servers
-    .slice(0, mostShown)
+    .slice(0, maxShown)
     .map(({apiServerID, encodingVersion}) => `${apiServerID ?? ''}=${encodingVersion ?? ''}`)
     .join(',');
-  return servers.length > mostShown ? `${text} + ${servers.length - mostShown} more...` : text || '<unset>';
+  return servers.length > maxShown ? `${text} + ${servers.length - maxShown} more...` : text || '<unset>';
 };
 
 /** In which versions each server encodes and decodes the objects of one resource; its name tells which. */

@@ -3,7 +3,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {dnsSubdomainProblems, pathSegmentProblems} from '#src/api/names.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
-import {immutableForm} from '#src/resources/validation/equality.js';
+import {immutableInternal} from '#src/resources/validation/equality.js';
 import {canonicalIpProblem} from '#src/resources/validation/ip-fields.js';
 import {each} from '#src/resources/validation/values.js';
 import {alike} from '#src/resources/versions.js';
@@ -49,10 +49,10 @@ export const ipAddresses = defineResource<IPAddress>({
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     *validate({spec}, old) {
       yield* validateParent(spec?.parentRef);
-      if (old) yield* immutableForm('spec.parentRef', 'ParentReference', spec?.parentRef, old.spec?.parentRef);
+      if (old) yield* immutableInternal('spec.parentRef', 'ParentReference', spec?.parentRef, old.spec?.parentRef);
     },
   },
-  unknownFieldWords: 'metadata',
+  unknownFieldMessage: 'metadata',
   selectableFields,
   columns: [nameColumn, {name: 'ParentRef', description: 'What the address belongs to.', of: parentText}, {...ageColumn, isUndeclared: true}],
 });

@@ -5,7 +5,7 @@ import {parseRange, rangeHolds} from '#src/base/ip-address.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {legacyRange, rangeWarnings} from '#src/resources/validation/ip-fields.js';
-import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {hasInvalidValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {each, portNameProblems, portProblems} from '#src/resources/validation/values.js';
 
@@ -84,7 +84,7 @@ function* validateSpec(spec: Spec, rules: Rules): Iterable<FieldError> {
 }
 
 function* validate({spec = {} as Spec}: Readonly<NetworkPolicy>, old: Readonly<NetworkPolicy> | undefined, {gate}: HookContext): Iterable<FieldError> {
-  const rules = {strict: gate('StrictIPCIDRValidation'), stored: [], anyValue: hasOddValues(old?.spec?.podSelector as LabelSelectorObject | undefined)};
+  const rules = {strict: gate('StrictIPCIDRValidation'), stored: [], anyValue: hasInvalidValues(old?.spec?.podSelector as LabelSelectorObject | undefined)};
   yield* validateSpec(spec, rules);
   // The original judges a change twice, and what is stored has leave only the second time.
   if (old) yield* validateSpec(spec, {...rules, stored: rangesOf(old)});

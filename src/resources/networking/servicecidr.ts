@@ -4,7 +4,7 @@ import {parseRange} from '#src/base/ip-address.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutableText} from '#src/resources/validation/equality.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {canonicalRange} from '#src/resources/validation/ip-fields.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {alike} from '#src/resources/versions.js';
@@ -15,7 +15,7 @@ function* validateRanges({spec}: Readonly<ServiceCIDR>): Iterable<FieldError> {
   const path = 'spec.cidrs';
   const cidrs = spec?.cidrs ?? [];
   if (cidrs.length === 0) return yield required(path, 'at least one CIDR required');
-  if (cidrs.length > 2) return yield invalid(path, spec && originalForm('ServiceCIDRSpec', spec), 'may only hold up to 2 values');
+  if (cidrs.length > 2) return yield invalid(path, spec && internalForm('ServiceCIDRSpec', spec), 'may only hold up to 2 values');
   for (const [i, cidr] of cidrs.entries()) yield* canonicalRange(`${path}[${i}]`, cidr);
   const [one, other] = cidrs.map(cidr => parseRange(cidr, true)?.address.family);
   if (one !== undefined && one === other) {

@@ -10,7 +10,7 @@ import {immutable} from '#src/resources/validation/equality.js';
 import {nodeLabelText} from '#src/resources/validation/node-labels.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {validateLabels} from '#src/resources/validation/object-meta.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {containerResourceName, validateResources} from '#src/resources/validation/resource-lists.js';
 import {each} from '#src/resources/validation/values.js';
 
@@ -24,7 +24,7 @@ function* validateEachToleration(tolerations: readonly Toleration[]): Iterable<F
   for (const [i, toleration] of tolerations.entries()) {
     const {key = '', operator = '', value = '', effect = ''} = toleration;
     const words = [key, operator, value, effect].join('\0');
-    if (seen.has(words)) yield duplicate(`${path}[${i}]`, originalForm('Toleration', toleration));
+    if (seen.has(words)) yield duplicate(`${path}[${i}]`, internalForm('Toleration', toleration));
     seen.add(words);
   }
 }

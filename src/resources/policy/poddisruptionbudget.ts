@@ -4,9 +4,9 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column} from '#src/resources/definition.js';
 import {validateConditions} from '#src/resources/validation/conditions.js';
 import {notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
-import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {hasInvalidValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {validateCounters} from '#src/resources/workload/status.js';
 
 type Budget = ObjectOf<typeof kinds.podDisruptionBudgets>;
@@ -15,13 +15,13 @@ const policies = ['AlwaysAllow', 'IfHealthyBudget'];
 
 function* validate({spec}: Readonly<Budget>, old: Readonly<Budget> | undefined): Iterable<FieldError> {
   const {minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy: policy} = spec ?? {};
-  if (minAvailable !== undefined && maxUnavailable !== undefined) yield invalid('spec', originalForm('PodDisruptionBudgetSpec', {...spec}), 'minAvailable and maxUnavailable cannot be both set');
+  if (minAvailable !== undefined && maxUnavailable !== undefined) yield invalid('spec', internalForm('PodDisruptionBudgetSpec', {...spec}), 'minAvailable and maxUnavailable cannot be both set');
   for (const [field, value] of [['minAvailable', minAvailable], ['maxUnavailable', maxUnavailable]] as const) {
     if (value === undefined) continue;
     yield* positiveIntOrPercent(`spec.${field}`, value);
     yield* notMoreThanWhole(`spec.${field}`, value);
   }
-  if (selector) yield* validateLabelSelector(selector, 'spec.selector', hasOddValues(old?.spec?.selector));
+  if (selector) yield* validateLabelSelector(selector, 'spec.selector', hasInvalidValues(old?.spec?.selector));
   if (policy !== undefined && !policies.includes(policy)) yield notSupported('spec.unhealthyPodEvictionPolicy', policy, policies);
 }
 

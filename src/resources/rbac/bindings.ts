@@ -4,7 +4,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {ClusterRoleBinding, RbacSubject, RoleBinding} from '#src/api/types.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import type {Column} from '#src/resources/definition.js';
-import {immutableForm} from '#src/resources/validation/equality.js';
+import {immutableInternal} from '#src/resources/validation/equality.js';
 
 type Binding = RoleBinding | ClusterRoleBinding;
 
@@ -46,7 +46,7 @@ export function* validateBinding(binding: Readonly<Binding>, old: Readonly<Bindi
   if (!name) yield required('roleRef.name');
   else for (const problem of pathSegmentProblems(name)) yield invalid('roleRef.name', name, problem);
   for (const [i, subject] of (binding.subjects ?? []).entries()) yield* validateSubject(subject, group, namespaced, `subjects[${i}]`);
-  if (old) yield* immutableForm('roleRef', 'RoleRef', binding.roleRef, old.roleRef, 'cannot change roleRef');
+  if (old) yield* immutableInternal('roleRef', 'RoleRef', binding.roleRef, old.roleRef, 'cannot change roleRef');
 }
 
 const named = (kind: string, text: (subject: RbacSubject) => string) => (binding: Readonly<Binding>) =>

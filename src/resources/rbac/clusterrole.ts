@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {ClusterRole} from '#src/api/types.js';
 import {createdAtColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
-import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {hasInvalidValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
 import {validateRules} from './rules.js';
 
@@ -13,7 +13,7 @@ function* validate({rules, aggregationRule}: Readonly<ClusterRole>, old: Readonl
   const path = 'aggregationRule.clusterRoleSelectors';
   const selectors = aggregationRule.clusterRoleSelectors ?? [];
   if (selectors.length === 0) yield required(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil');
-  const anyValue = (old?.aggregationRule?.clusterRoleSelectors ?? []).some(hasOddValues);
+  const anyValue = (old?.aggregationRule?.clusterRoleSelectors ?? []).some(hasInvalidValues);
   for (const [i, selector] of selectors.entries()) {
     const at = `${path}[${i}]`;
     yield* validateLabelSelector(selector, at, anyValue);

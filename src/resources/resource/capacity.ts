@@ -10,7 +10,7 @@ export interface Capacity {
 type Policy = NonNullable<Capacity['requestPolicy']>;
 type Range = NonNullable<Policy['validRange']>;
 
-const mostValues = 10;
+const maxValues = 10;
 const optional = (text: string | undefined): Quantity | undefined => (text === undefined ? undefined : quantityIn(text));
 const exceeds = (a: Quantity, b: Quantity): boolean => compareQuantities(a, b) > 0;
 
@@ -23,8 +23,8 @@ function* validateValues(values: readonly string[], standard: Quantity, whole: Q
   const judge = function* (amount: Quantity, at: string): Iterable<FieldError> {
     if (exceeds(amount, whole)) yield invalid(at, formatQuantity(amount), `option is larger than capacity value: ${formatQuantity(whole)}`);
   };
-  yield* set(path, amounts, mostValues, judge, amount => String(quantityValue(amount)));
-  if (amounts.length > mostValues || amounts.some(amount => compareQuantities(amount, standard) === 0)) return;
+  yield* set(path, amounts, maxValues, judge, amount => String(quantityValue(amount)));
+  if (amounts.length > maxValues || amounts.some(amount => compareQuantities(amount, standard) === 0)) return;
   yield invalid(path, formatQuantity(standard), 'default value is not valid according to the requestPolicy');
 }
 

@@ -3,9 +3,9 @@ import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {dnsLabel} from '#src/resources/validation/values.js';
 import {itself, list, set} from './collections.js';
-import {mostConfigurations, validateConfiguration, type Configuration} from './configuration.js';
+import {maxConfigurations, validateConfiguration, type Configuration} from './configuration.js';
 import {className, fullyQualifiedName} from './names.js';
-import {mostSelectors, readyForSelectors, validateSelector, type SelectorRules} from './selectors.js';
+import {maxSelectors, readyForSelectors, validateSelector, type SelectorRules} from './selectors.js';
 import {validateToleration} from './taints.js';
 
 export type ResourceClaim = ObjectOf<typeof kinds.resourceClaims>;
@@ -13,23 +13,23 @@ export type ClaimSpec = ResourceClaim['spec'];
 type Devices = NonNullable<ClaimSpec['devices']>;
 export type Request = NonNullable<Devices['requests']>[number];
 type Constraint = NonNullable<Devices['constraints']>[number];
-type Wish = NonNullable<Request['exactly']>;
+type DeviceRequest = NonNullable<Request['exactly']>;
 
-export const mostRequests = 32;
-const mostAlternatives = 8;
+export const maxRequests = 32;
+const maxAlternatives = 8;
 
 /** What can be wished for, wherever it stands in a claim. */
-const wishes = (spec: Readonly<ClaimSpec>): Wish[] => (spec.devices?.requests ?? []).flatMap(({exactly, firstAvailable}) => [...(exactly ? [exactly] : []), ...(firstAvailable ?? [])]);
+const deviceRequests = (spec: Readonly<ClaimSpec>): DeviceRequest[] => (spec.devices?.requests ?? []).flatMap(({exactly, firstAvailable}) => [...(exactly ? [exactly] : []), ...(firstAvailable ?? [])]);
 
 /** Loads what judges the selectors of a claim, where it has any. */
-export const readyForClaim = (spec: Readonly<ClaimSpec> | undefined): Promise<void> | undefined => readyForSelectors((spec ? wishes(spec) : []).flatMap(({selectors}) => selectors ?? []));
+export const readyForClaim = (spec: Readonly<ClaimSpec> | undefined): Promise<void> | undefined => readyForSelectors((spec ? deviceRequests(spec) : []).flatMap(({selectors}) => selectors ?? []));
 
 /** One device, and tolerations of a value, unless the claim says otherwise. */
 export const defaultClaimSpec = (spec: ClaimSpec): void => {
-  for (const wish of wishes(spec)) {
-    wish.allocationMode ||= 'ExactCount';
-    if (wish.allocationMode === 'ExactCount') wish.count ||= 1;
-    for (const toleration of wish.tolerations ?? []) toleration.operator ||= 'Equal';
+  for (const request of deviceRequests(spec)) {
+    request.allocationMode ||= 'ExactCount';
+    if (request.allocationMode === 'ExactCount') request.count ||= 1;
+    for (const toleration of request.tolerations ?? []) toleration.operator ||= 'Equal';
   }
 };
 
@@ -47,30 +47,30 @@ export const requestReference = (known: ReadonlySet<string>) =>
     if (!known.has(name)) yield unknown;
   };
 
-function* validateWish(wish: Readonly<Wish>, path: string, rules: SelectorRules): Iterable<FieldError> {
-  const {allocationMode: mode = '', count = 0} = wish;
-  yield* className(`${path}.deviceClassName`, wish.deviceClassName ?? '');
-  yield* list(`${path}.selectors`, wish.selectors, mostSelectors, (selector, at) => validateSelector(selector, at, rules));
+function* validateDeviceRequest(request: Readonly<DeviceRequest>, path: string, rules: SelectorRules): Iterable<FieldError> {
+  const {allocationMode: mode = '', count = 0} = request;
+  yield* className(`${path}.deviceClassName`, request.deviceClassName ?? '');
+  yield* list(`${path}.selectors`, request.selectors, maxSelectors, (selector, at) => validateSelector(selector, at, rules));
   if (mode === 'All') {
     if (count !== 0) yield invalid(`${path}.count`, count, "must not be specified when allocationMode is 'All'");
   } else if (mode === 'ExactCount') {
     if (count <= 0) yield invalid(`${path}.count`, count, 'must be greater than zero');
   } else yield notSupported(`${path}.allocationMode`, mode, ['All', 'ExactCount']);
-  for (const [i, toleration] of (wish.tolerations ?? []).entries()) yield* validateToleration(toleration, `${path}.tolerations[${i}]`);
+  for (const [i, toleration] of (request.tolerations ?? []).entries()) yield* validateToleration(toleration, `${path}.tolerations[${i}]`);
 }
 
 function* validateRequest({name, exactly, firstAvailable = []}: Readonly<Request>, path: string, rules: SelectorRules): Iterable<FieldError> {
   yield* dnsLabel(`${path}.name`, name ?? '');
   const either = 'exactly one of `exactly` or `firstAvailable` is required';
   if (exactly && firstAvailable.length > 0) yield invalidText(path, 'null', `${either}, but multiple fields are set`);
-  else if (exactly) yield* validateWish(exactly, `${path}.exactly`, rules);
+  else if (exactly) yield* validateDeviceRequest(exactly, `${path}.exactly`, rules);
   else if (firstAvailable.length === 0) yield required(path, either);
   else {
     const alternative = function* (one: Readonly<(typeof firstAvailable)[number]>, at: string): Iterable<FieldError> {
       yield* dnsLabel(`${at}.name`, one.name ?? '');
-      yield* validateWish(one, at, rules);
+      yield* validateDeviceRequest(one, at, rules);
     };
-    yield* set(`${path}.firstAvailable`, firstAvailable, mostAlternatives, alternative, one => one.name);
+    yield* set(`${path}.firstAvailable`, firstAvailable, maxAlternatives, alternative, one => one.name);
   }
 }
 
@@ -79,9 +79,9 @@ export function* validateClaimSpec(spec: Readonly<ClaimSpec> | undefined, path: 
   const {requests, constraints, config} = spec?.devices ?? {};
   const at = `${path}.devices`;
   const reference = requestReference(requestNames(spec));
-  const references = (names: readonly string[] | undefined, where: string) => set(`${where}.requests`, names, mostRequests, reference, itself);
+  const references = (names: readonly string[] | undefined, where: string) => set(`${where}.requests`, names, maxRequests, reference, itself);
   const rules = {sharesCapacity: gate('DRAConsumableCapacity')};
-  yield* set(`${at}.requests`, requests, mostRequests, (request, where) => validateRequest(request, where, rules), ({name}) => name);
+  yield* set(`${at}.requests`, requests, maxRequests, (request, where) => validateRequest(request, where, rules), ({name}) => name);
   const constraint = function* ({requests: names, matchAttribute, distinctAttribute}: Readonly<Constraint>, where: string): Iterable<FieldError> {
     yield* references(names, where);
     if (matchAttribute !== undefined) yield* fullyQualifiedName(`${where}.matchAttribute`, matchAttribute);
@@ -94,23 +94,23 @@ export function* validateClaimSpec(spec: Readonly<ClaimSpec> | undefined, path: 
     yield* references(one.requests, where);
     yield* validateConfiguration(one, where);
   };
-  yield* list(`${at}.config`, config as Configuration[] | undefined, mostConfigurations, configuration);
+  yield* list(`${at}.config`, config as Configuration[] | undefined, maxConfigurations, configuration);
 }
 
 /** Takes out what belongs to gates that are off, unless the stored claim has it already. */
 export const dropDisabledClaimFields = (spec: ClaimSpec, old: Readonly<ClaimSpec> | undefined, gate: HookContext['gate']): void => {
   const before = old?.devices?.requests ?? [];
   const requests = spec.devices?.requests ?? [];
-  const tolerates = (old ? wishes(old) : []).some(({tolerations = []}) => tolerations.length > 0);
-  if (!gate('DRADeviceTaints') && !tolerates) for (const wish of wishes(spec)) delete wish.tolerations;
+  const tolerates = (old ? deviceRequests(old) : []).some(({tolerations = []}) => tolerations.length > 0);
+  if (!gate('DRADeviceTaints') && !tolerates) for (const request of deviceRequests(spec)) delete request.tolerations;
   if (!gate('DRAPrioritizedList') && !before.some(({firstAvailable = []}) => firstAvailable.length > 0)) for (const request of requests) delete request.firstAvailable;
   if (!gate('DRAAdminAccess') && !before.some(({exactly}) => exactly?.adminAccess !== undefined)) for (const {exactly} of requests) delete exactly?.adminAccess;
   if (!gate('DRAConsumableCapacity') && !(old && usesCapacity(old))) {
     for (const constraint of spec.devices?.constraints ?? []) delete constraint.distinctAttribute;
-    for (const wish of wishes(spec)) delete wish.capacity;
+    for (const request of deviceRequests(spec)) delete request.capacity;
   }
 };
 
 /** Whether a claim shares devices by their capacity. */
 export const usesCapacity = (spec: Readonly<ClaimSpec>): boolean =>
-  (spec.devices?.constraints ?? []).some(({distinctAttribute}) => distinctAttribute !== undefined) || wishes(spec).some(({capacity}) => capacity !== undefined);
+  (spec.devices?.constraints ?? []).some(({distinctAttribute}) => distinctAttribute !== undefined) || deviceRequests(spec).some(({capacity}) => capacity !== undefined);

@@ -2,14 +2,14 @@ import {forbiddenField, invalid, required, tooLong, tooMany, type FieldError} fr
 import {formatIp, parseRange, unmapped} from '#src/base/ip-address.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {validateConditions} from '#src/resources/validation/conditions.js';
-import {immutableForm, semanticallyEqual} from '#src/resources/validation/equality.js';
+import {immutableInternal, semanticallyEqual} from '#src/resources/validation/equality.js';
 import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {dnsLabel, oneOf} from '#src/resources/validation/values.js';
 import {validateBinding} from './binding.js';
 import {itself, list, set} from './collections.js';
-import {mostConfigurations, validateConfiguration, validateData, type Configuration} from './configuration.js';
-import {mostRequests, requestNames, requestReference, usesCapacity, type ResourceClaim} from './claim-spec.js';
+import {maxConfigurations, validateConfiguration, validateData, type Configuration} from './configuration.js';
+import {maxRequests, requestNames, requestReference, usesCapacity, type ResourceClaim} from './claim-spec.js';
 import {driverName, poolName, uid} from './names.js';
 
 type Status = NonNullable<ResourceClaim['status']>;
@@ -86,7 +86,7 @@ const validateDevice = (allocated: ReadonlySet<string>) =>
     yield* dnsLabel(`${path}.device`, device.device ?? '');
     if (device.shareID !== undefined) yield* uid(`${path}.shareID`, device.shareID);
     const id = deviceId(device);
-    if (!allocated.has(id)) yield invalid(path, originalForm('DeviceID', device), 'must be an allocated device in the claim');
+    if (!allocated.has(id)) yield invalid(path, internalForm('DeviceID', device), 'must be an allocated device in the claim');
     const conditions = device.conditions ?? [];
     if (conditions.length > most.conditions) yield tooMany(`${path}.conditions`, conditions.length, most.conditions);
     yield* validateConditions(conditions, `${path}.conditions`);
@@ -108,11 +108,11 @@ function* validateAllocation({devices, nodeSelector}: Readonly<Allocation>, path
   const configuration = function* (one: Readonly<Configuration & {source?: string}>, at: string): Iterable<FieldError> {
     if (!one.source) yield required(`${at}.source`);
     else yield* oneOf(`${at}.source`, one.source, ['FromClaim', 'FromClass']);
-    yield* set(`${at}.requests`, one.requests, mostRequests, reference, itself);
+    yield* set(`${at}.requests`, one.requests, maxRequests, reference, itself);
     yield* validateConfiguration(one, at);
   };
   // Those of the class and those of the claim.
-  yield* list(`${path}.devices.config`, devices?.config as Configuration[] | undefined, 2 * mostConfigurations, configuration);
+  yield* list(`${path}.devices.config`, devices?.config as Configuration[] | undefined, 2 * maxConfigurations, configuration);
   if (nodeSelector) yield* validateNodeSelector(nodeSelector, `${path}.nodeSelector`, false);
 }
 
@@ -129,6 +129,6 @@ export function* validateClaimStatus(claim: Readonly<ResourceClaim>, old: Readon
     }
   }
   if (!allocation) return;
-  if (old?.status?.allocation) yield* immutableForm('status.allocation', 'AllocationResult', allocation, old.status.allocation);
+  if (old?.status?.allocation) yield* immutableInternal('status.allocation', 'AllocationResult', allocation, old.status.allocation);
   else yield* validateAllocation(allocation, 'status.allocation', requestNames(claim.spec));
 }

@@ -7,7 +7,7 @@ export interface Configuration {
   opaque?: {driver: string; parameters: unknown};
 }
 
-export const mostConfigurations = 32;
+export const maxConfigurations = 32;
 const longestParameters = 10 * 1024;
 
 /** Data of a driver, of which is known only that it is an object. */

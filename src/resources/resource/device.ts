@@ -2,7 +2,7 @@ import {invalid, invalidText, required, tooLong, type FieldError} from '#src/api
 import type {NodeSelector} from '#src/api/pod.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {dnsLabel, dnsSubdomain} from '#src/resources/validation/values.js';
 import {validateBinding} from './binding.js';
 import {validateCapacity, type Capacity} from './capacity.js';
@@ -37,7 +37,7 @@ export interface Device {
   allowMultipleAllocations?: boolean;
 }
 
-const most = {properties: 32, taints: 16, consumptions: 2, counters: 32};
+const max = {properties: 32, taints: 16, consumptions: 2, counters: 32};
 const longestValue = 64;
 const longestLabel = 63;
 
@@ -55,12 +55,12 @@ function* validateAttribute(attribute: Readonly<Attribute>, path: string): Itera
     if (Buffer.byteLength(version) > longestValue) yield tooLong(`${path}.version`, longestValue);
   }
   const given = (['bool', 'int', 'string', 'version'] as const).filter(field => attribute[field] !== undefined);
-  if (given.length !== 1) yield invalid(path, given.length === 0 ? '' : originalForm('DeviceAttribute', attribute), 'exactly one value must be specified');
+  if (given.length !== 1) yield invalid(path, given.length === 0 ? '' : internalForm('DeviceAttribute', attribute), 'exactly one value must be specified');
 }
 
 /** Amounts by counter; every quantity is fine. */
 export const validateCounters = (counters: Consumption['counters'] | undefined, path: string): Iterable<FieldError> =>
-  Object.keys(counters ?? {}).length === 0 ? [required(path)] : map(path, counters, {most: most.counters, longestKey: longestLabel, key: dnsLabel});
+  Object.keys(counters ?? {}).length === 0 ? [required(path)] : map(path, counters, {max: max.counters, longestKey: longestLabel, key: dnsLabel});
 
 function* validateConsumption({counterSet, counters}: Readonly<Consumption>, path: string): Iterable<FieldError> {
   if (counterSet) yield* dnsLabel(`${path}.counterSet`, counterSet);
@@ -96,12 +96,12 @@ export function* validateDevice(device: Readonly<Device>, old: Readonly<Device> 
   const {attributes = {}, capacity = {}} = device;
   yield* dnsLabel(`${path}.name`, device.name ?? '');
   const count = Object.keys(attributes).length + Object.keys(capacity).length;
-  if (count > most.properties) yield invalid(path, count, `the total number of attributes and capacities must not exceed ${most.properties}`);
-  const rules = {most: Number.POSITIVE_INFINITY, longestKey: longestQualifiedName, key: qualifiedName};
-  yield* map(`${path}.attributes`, attributes, {...rules, judge: validateAttribute});
-  yield* map(`${path}.capacity`, capacity, {...rules, judge: validateCapacity(device.allowMultipleAllocations === true)});
-  if (!old || !semanticallyEqual(old.taints, device.taints)) yield* list(`${path}.taints`, device.taints, most.taints, (taint, at) => validateTaint(taint, at));
-  yield* set(`${path}.consumesCounters`, device.consumesCounters, most.consumptions, validateConsumption, ({counterSet}) => counterSet);
+  if (count > max.properties) yield invalid(path, count, `the total number of attributes and capacities must not exceed ${max.properties}`);
+  const rules = {max: Number.POSITIVE_INFINITY, longestKey: longestQualifiedName, key: qualifiedName};
+  yield* map(`${path}.attributes`, attributes, {...rules, validate: validateAttribute});
+  yield* map(`${path}.capacity`, capacity, {...rules, validate: validateCapacity(device.allowMultipleAllocations === true)});
+  if (!old || !semanticallyEqual(old.taints, device.taints)) yield* list(`${path}.taints`, device.taints, max.taints, (taint, at) => validateTaint(taint, at));
+  yield* set(`${path}.consumesCounters`, device.consumesCounters, max.consumptions, validateConsumption, ({counterSet}) => counterSet);
   yield* validatePlace(device, path, placed);
   yield* validateBinding(device, path);
 }

@@ -7,16 +7,16 @@ import {finishedName} from '#src/resources/validation/names.js';
 import {isExtendedResource} from '#src/model/resource-names.js';
 import {alike} from '#src/resources/versions.js';
 import {list} from './collections.js';
-import {mostConfigurations, validateConfiguration, type Configuration} from './configuration.js';
-import {mostSelectors, readyForSelectors, validateSelector} from './selectors.js';
+import {maxConfigurations, validateConfiguration, type Configuration} from './configuration.js';
+import {maxSelectors, readyForSelectors, validateSelector} from './selectors.js';
 
 type DeviceClass = ObjectOf<typeof kinds.deviceClasses>;
 
 function* validate({spec}: Readonly<DeviceClass>, old: Readonly<DeviceClass> | undefined, {naming, gate}: HookContext): Iterable<FieldError> {
   const {selectors, config, extendedResourceName: name} = spec ?? {};
   const keeps = (field: 'selectors' | 'config'): boolean => old !== undefined && semanticallyEqual(old.spec?.[field], spec?.[field]);
-  yield* list('spec.selectors', selectors, mostSelectors, (selector, path) => validateSelector(selector, path, {stored: keeps('selectors'), sharesCapacity: gate('DRAConsumableCapacity')}));
-  yield* list('spec.config', config as Configuration[] | undefined, mostConfigurations, (one, path) => validateConfiguration(one, path, keeps('config')));
+  yield* list('spec.selectors', selectors, maxSelectors, (selector, path) => validateSelector(selector, path, {stored: keeps('selectors'), sharesCapacity: gate('DRAConsumableCapacity')}));
+  yield* list('spec.config', config as Configuration[] | undefined, maxConfigurations, (one, path) => validateConfiguration(one, path, keeps('config')));
   if (name !== undefined && !isExtendedResource(name, naming)) yield invalid('spec.extendedResourceName', name, 'must be a valid extended resource name');
 }
 
@@ -25,7 +25,7 @@ export const deviceClasses = defineResource<DeviceClass>({
   kind: kinds.deviceClasses,
   otherVersions: [alike<DeviceClass>(kinds.deviceClassesV1beta2), alike<DeviceClass>(kinds.deviceClassesV1beta1)],
   nameProblems: finishedName,
-  deleteAnswers: 'object',
+  deleteResponse: 'object',
   generation: true,
   alwaysPresent: {spec: {}},
   ready: ({spec}) => readyForSelectors(spec?.selectors ?? []),

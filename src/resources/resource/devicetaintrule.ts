@@ -15,7 +15,7 @@ interface DeviceTaintRule extends KubeObject {
   status?: {conditions?: Condition[]};
 }
 
-const mostConditions = 8;
+const maxConditions = 8;
 
 function* validate({spec}: Readonly<DeviceTaintRule>, old: Readonly<DeviceTaintRule> | undefined): Iterable<FieldError> {
   const {driver, pool, device} = spec.deviceSelector ?? {};
@@ -30,7 +30,7 @@ function* validate({spec}: Readonly<DeviceTaintRule>, old: Readonly<DeviceTaintR
 export const deviceTaintRules = defineResource<DeviceTaintRule>({
   kind: kinds.deviceTaintRules,
   nameProblems: subdomainName,
-  deleteAnswers: 'object',
+  deleteResponse: 'object',
   generation: true,
   alwaysPresent: {spec: {taint: {key: '', effect: ''}}, status: {}},
   default(rule) {
@@ -53,7 +53,7 @@ export const deviceTaintRules = defineResource<DeviceTaintRule>({
       *validate({status}) {
         const conditions = status?.conditions ?? [];
         yield* validateConditions(conditions, 'status.conditions');
-        if (conditions.length > mostConditions) yield tooMany('status.conditions', conditions.length, mostConditions);
+        if (conditions.length > maxConditions) yield tooMany('status.conditions', conditions.length, maxConditions);
       },
     },
   },

@@ -16,9 +16,9 @@ const each = (object: Fields, [first, ...rest]: readonly string[], change: Chang
 const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== '' && value !== 0;
 
 /** v1beta1 has what is wished for in the request itself; the others below `exactly`. */
-const nested: Change = ({name, firstAvailable, ...wish}) => ({
+const nested: Change = ({name, firstAvailable, ...request}) => ({
   name,
-  ...(Object.values(wish).some(isSet) ? {exactly: wish} : {}),
+  ...(Object.values(request).some(isSet) ? {exactly: request} : {}),
   ...(firstAvailable === undefined ? {} : {firstAvailable}),
 });
 

@@ -1,7 +1,7 @@
 import {kinds} from '#src/api/kinds.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
-import {immutableForm} from '#src/resources/validation/equality.js';
+import {immutableInternal} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {alike} from '#src/resources/versions.js';
 import {adminAccess, mayAllocateToAdmin} from './admin-access.js';
@@ -21,7 +21,7 @@ export const resourceClaims = defineResource<ResourceClaim>({
   kind: kinds.resourceClaims,
   otherVersions: [alike<ResourceClaim>(kinds.resourceClaimsV1beta2), flatRequests<ResourceClaim>(kinds.resourceClaimsV1beta1, 'spec.devices.requests')],
   nameProblems: subdomainName,
-  deleteAnswers: 'object',
+  deleteResponse: 'object',
   alwaysPresent: {spec: {devices: {}}, status: {}},
   default(claim) {
     const spec = (claim.spec ??= {});
@@ -37,7 +37,7 @@ export const resourceClaims = defineResource<ResourceClaim>({
       dropDisabledClaimFields(spec, old?.spec, gate);
     },
     *validate({spec}, old, context) {
-      if (old) yield* immutableForm('spec', 'ResourceClaimSpec', spec, old.spec);
+      if (old) yield* immutableInternal('spec', 'ResourceClaimSpec', spec, old.spec);
       else yield* validateClaimSpec(spec, 'spec', context);
     },
   },

@@ -3,7 +3,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {ObjectMeta} from '#src/api/types.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
-import {immutableForm} from '#src/resources/validation/equality.js';
+import {immutableInternal} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {validateAnnotations, validateLabels} from '#src/resources/validation/object-meta.js';
 import {alike} from '#src/resources/versions.js';
@@ -28,7 +28,7 @@ export const resourceClaimTemplates = defineResource<Template>({
   kind: kinds.resourceClaimTemplates,
   otherVersions: [alike<Template>(kinds.resourceClaimTemplatesV1beta2), flatRequests<Template>(kinds.resourceClaimTemplatesV1beta1, 'spec.spec.devices.requests')],
   nameProblems: subdomainName,
-  deleteAnswers: 'object',
+  deleteResponse: 'object',
   alwaysPresent: {spec: {metadata: {}, spec: {devices: {}}}},
   default(template) {
     const spec = (template.spec ??= {spec: {}});
@@ -48,7 +48,7 @@ export const resourceClaimTemplates = defineResource<Template>({
     *validate({spec}, old, context) {
       yield* validateMetadata(spec.metadata, 'spec.metadata');
       yield* validateClaimSpec(spec.spec, 'spec.spec', context);
-      if (old) yield* immutableForm('spec', 'ResourceClaimTemplateSpec', spec, old.spec);
+      if (old) yield* immutableInternal('spec', 'ResourceClaimTemplateSpec', spec, old.spec);
     },
   },
   columns: [nameColumn, ageColumn],

@@ -8,7 +8,7 @@ import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {dnsLabel, dnsSubdomain} from '#src/resources/validation/values.js';
 import {alike} from '#src/resources/versions.js';
 import {set} from './collections.js';
@@ -31,10 +31,10 @@ interface ResourceSlice extends KubeObject {
   spec: Spec;
 }
 
-const mostDevices = 128;
+const maxDevices = 128;
 /** Devices that say more of themselves are fewer, so that a slice stays small. */
-const mostDetailedDevices = 64;
-const mostCounterSets = 8;
+const maxDetailedDevices = 64;
+const maxCounterSets = 8;
 
 function* validatePool({pool}: Readonly<Spec>): Iterable<FieldError> {
   const {name = '', resourceSliceCount: slices = 0, generation = 0} = (pool ?? {}) as Partial<Spec['pool']>;
@@ -54,7 +54,7 @@ function* validatePlace(spec: Readonly<Spec>): Iterable<FieldError> {
     given.push('`nodeSelector`');
     yield* validateNodeSelector(nodeSelector, 'spec.nodeSelector', false);
     const terms = nodeSelector.nodeSelectorTerms ?? [];
-    if (terms.length !== 1) yield invalid('spec.nodeSelector.nodeSelectorTerms', terms.map(term => originalForm('NodeSelectorTerm', term)), 'must have exactly one node selector term');
+    if (terms.length !== 1) yield invalid('spec.nodeSelector.nodeSelectorTerms', terms.map(term => internalForm('NodeSelectorTerm', term)), 'must have exactly one node selector term');
   }
   for (const field of ['allNodes', 'perDeviceNodeSelection'] as const) {
     if (spec[field]) given.push(`\`${field}\``);
@@ -84,9 +84,9 @@ function* validate({spec}: Readonly<ResourceSlice>, old: Readonly<ResourceSlice>
   if (sharedCounters && devices) yield invalid('spec', '', 'only one of `sharedCounters` or `devices` is allowed');
   const detailed = (devices ?? []).some(({taints = [], consumesCounters = []}) => taints.length + consumesCounters.length > 0);
   const before = new Map((old?.spec.devices ?? []).map(device => [device.name, device]));
-  const judge = (device: Readonly<Device>, path: string) => validateDevice(device, before.get(device.name), path, spec.perDeviceNodeSelection === true);
-  yield* set('spec.devices', devices, detailed ? mostDetailedDevices : mostDevices, judge, ({name}) => name);
-  yield* set('spec.sharedCounters', sharedCounters, mostCounterSets, validateCounterSet, ({name}) => name);
+  const validate = (device: Readonly<Device>, path: string) => validateDevice(device, before.get(device.name), path, spec.perDeviceNodeSelection === true);
+  yield* set('spec.devices', devices, detailed ? maxDetailedDevices : maxDevices, validate, ({name}) => name);
+  yield* set('spec.sharedCounters', sharedCounters, maxCounterSets, validateCounterSet, ({name}) => name);
 }
 
 /** Fields of devices by the gate they need, besides those of the slice itself. */
@@ -126,9 +126,9 @@ export const resourceSlices = defineResource<ResourceSlice>({
     {...basicDevices<ResourceSlice>(kinds.resourceSlicesV1beta1), selectableFields},
   ],
   nameProblems: subdomainName,
-  deleteAnswers: 'object',
+  deleteResponse: 'object',
   generation: true,
-  countsUnprepared: true,
+  generationCountsUnprepared: true,
   alwaysPresent: {spec: {driver: '', pool: {name: '', generation: 0, resourceSliceCount: 0}}},
   default({spec}) {
     if (!spec) return;
@@ -148,7 +148,7 @@ export const resourceSlices = defineResource<ResourceSlice>({
       if (driver !== driver.toLowerCase()) yield `spec.driver: driver names should be lowercase; ${JSON.stringify(driver)} contains uppercase characters`;
     },
   },
-  unknownFieldWords: 'kind',
+  unknownFieldMessage: 'kind',
   selectableFields,
   columns: [
     nameColumn,

@@ -4,9 +4,9 @@ export interface Selector {
   cel?: {expression: string};
 }
 
-export const mostSelectors = 32;
+export const maxSelectors = 32;
 const longestExpression = 10 * 1024;
-const mostCost = 1_000_000;
+const maxCost = 1_000_000;
 
 type Compiler = typeof import('#src/cel/kubernetes/devices.js');
 
@@ -38,6 +38,6 @@ export function* validateSelector({cel}: Readonly<Selector>, path: string, {stor
   if (!compiler) throw new Error('a selector came before what compiles it');
   const compiled = compiler.compileDeviceSelector(expression, stored ? 'stored' : 'new', sharesCapacity);
   if ('cost' in compiled) {
-    if (compiled.cost > mostCost) yield forbiddenField(at, 'too complex, exceeds cost limit');
+    if (compiled.cost > maxCost) yield forbiddenField(at, 'too complex, exceeds cost limit');
   } else yield compiled.isInternal ? internalFieldError(at, compiled.problem) : invalid(at, expression, compiled.problem);
 }

@@ -11,7 +11,7 @@ import {each} from '#src/resources/validation/values.js';
 type Spec = Workload['spec'];
 type PodGroup = Spec['podGroups'][number];
 
-const mostGroups = 8;
+const maxGroups = 8;
 
 function* validateController({apiGroup, kind, name}: NonNullable<Spec['controllerRef']>): Iterable<FieldError> {
   const path = 'spec.controllerRef';
@@ -31,7 +31,7 @@ function* validatePolicy({basic, gang}: Partial<PodGroup['policy']>, path: strin
 function* validateGroups(groups: readonly PodGroup[]): Iterable<FieldError> {
   const path = 'spec.podGroups';
   if (groups.length === 0) return yield required(path, 'must have at least one item');
-  if (groups.length > mostGroups) return yield tooMany(path, groups.length, mostGroups);
+  if (groups.length > maxGroups) return yield tooMany(path, groups.length, maxGroups);
   const names = new Set<string>();
   for (const [i, group] of groups.entries()) {
     const at = `${path}[${i}]`;

@@ -74,7 +74,7 @@ export const csiDrivers = defineResource<CSIDriver>({
   kind: kinds.csiDrivers,
   nameProblems: subdomainName,
   unconditionalUpdate: false,
-  deleteAnswers: 'object',
+  deleteResponse: 'object',
   alwaysPresent: {spec: {}},
   default(driver, {gate}) {
     const spec: Spec = (driver.spec ??= {});

@@ -2,7 +2,7 @@ import {duplicate, invalid, required, type FieldError} from '#src/api/field-erro
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
-import {immutableForm} from '#src/resources/validation/equality.js';
+import {immutableInternal} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {nonnegative, qualifiedName} from '#src/resources/validation/values.js';
 import {csiDriverName} from '#src/resources/validation/volume-sources.js';
@@ -39,7 +39,7 @@ function* validate({spec}: Readonly<CSINode>, old: Readonly<CSINode> | undefined
   yield* validateDrivers(drivers);
   const kept = ({allocatable, ...rest}: Driver): object => (gate('MutableCSINodeAllocatableCount') || !allocatable ? rest : {...rest, allocatable});
   for (const before of old.spec?.drivers ?? []) {
-    for (const driver of drivers) if (driver.name === before.name) yield* immutableForm('spec.drivers', 'CSINodeDriver', kept(driver), kept(before));
+    for (const driver of drivers) if (driver.name === before.name) yield* immutableInternal('spec.drivers', 'CSINodeDriver', kept(driver), kept(before));
   }
 }
 
@@ -49,7 +49,7 @@ export const csiNodes = defineResource<CSINode>({
   alwaysPresent: {spec: {drivers: null}},
   nameProblems: subdomainName,
   unconditionalUpdate: false,
-  deleteAnswers: 'object',
+  deleteResponse: 'object',
   default(node) {
     // A list that is not there is shown as null.
     (node.spec ??= {drivers: null as never}).drivers ??= null as never;

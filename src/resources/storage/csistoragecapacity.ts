@@ -5,7 +5,7 @@ import {compareQuantities, parseQuantity, zeroQuantity} from '#src/api/quantity.
 import type {LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
-import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {hasInvalidValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {nodeSelectorWarnings} from '#src/resources/validation/node-labels.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {each, negativeText} from '#src/resources/validation/values.js';
@@ -13,7 +13,7 @@ import {each, negativeText} from '#src/resources/validation/values.js';
 type CSIStorageCapacity = ObjectOf<typeof kinds.csiStorageCapacities>;
 
 function* validate({nodeTopology, storageClassName = '', capacity}: Readonly<CSIStorageCapacity>, old: Readonly<CSIStorageCapacity> | undefined): Iterable<FieldError> {
-  if (nodeTopology) yield* validateLabelSelector(nodeTopology as LabelSelectorObject, 'nodeTopology', hasOddValues(old?.nodeTopology as LabelSelectorObject | undefined));
+  if (nodeTopology) yield* validateLabelSelector(nodeTopology as LabelSelectorObject, 'nodeTopology', hasInvalidValues(old?.nodeTopology as LabelSelectorObject | undefined));
   yield* each('storageClassName', storageClassName, dnsSubdomainProblems(storageClassName));
   if (capacity !== undefined && compareQuantities(parseQuantity(capacity), zeroQuantity) < 0) yield invalid('capacity', capacity, negativeText);
   if (!old) return;

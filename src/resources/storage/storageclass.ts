@@ -78,7 +78,7 @@ export const storageClasses = defineResource<StorageClass>({
   kind: kinds.storageClasses,
   shortNames: ['sc'],
   nameProblems: subdomainName,
-  deleteAnswers: 'object',
+  deleteResponse: 'object',
   default(object) {
     object.reclaimPolicy ??= 'Delete';
     object.volumeBindingMode ??= 'Immediate';

@@ -6,7 +6,7 @@ import {roundResourceLists} from '#src/model/resource-list-defaults.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {validateVolumeSpec} from '#src/resources/core/persistentvolume-validation.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
-import {immutableForm} from '#src/resources/validation/equality.js';
+import {immutableInternal} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {dnsSubdomain, each, rangeText} from '#src/resources/validation/values.js';
 import {csiDriverName} from '#src/resources/validation/volume-sources.js';
@@ -44,7 +44,7 @@ function* validate(object: Readonly<VolumeAttachment>, old: Readonly<VolumeAttac
   yield* each('spec.nodeName', nodeName, dnsSubdomainProblems(nodeName));
   yield* validateStatus(object);
   if (old) {
-    yield* immutableForm('spec', 'VolumeAttachmentSpec', object.spec, old.spec);
+    yield* immutableInternal('spec', 'VolumeAttachmentSpec', object.spec, old.spec);
     return;
   }
   yield* csiDriverName('spec.attacher', attacher);
@@ -56,7 +56,7 @@ export const volumeAttachments = defineResource<VolumeAttachment>({
   kind: kinds.volumeAttachments,
   nameProblems: subdomainName,
   unconditionalUpdate: false,
-  deleteAnswers: 'object',
+  deleteResponse: 'object',
   alwaysPresent: {spec: {}, status: {attached: false}},
   default({spec}) {
     const volume = spec?.source?.inlineVolumeSpec;

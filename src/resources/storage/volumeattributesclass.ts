@@ -18,7 +18,7 @@ export const volumeAttributesClasses = defineResource<VolumeAttributesClass>({
   shortNames: ['vac'],
   otherVersions: [alike<VolumeAttributesClass>(kinds.volumeAttributesClasses)],
   nameProblems: subdomainName,
-  deleteAnswers: 'object',
+  deleteResponse: 'object',
   main: {
     metadata: 'both',
     writes: {create: writable, update: writable},

@@ -1,6 +1,6 @@
 import {semanticallyEqual} from '#src/api/equal.js';
 import {invalid, type FieldError} from '#src/api/field-error.js';
-import {originalForm} from './original-form.js';
+import {internalForm} from './internal-form.js';
 
 export {semanticallyEqual};
 
@@ -12,6 +12,6 @@ export function* immutable(path: string, value: unknown, old: unknown, detail = 
 }
 
 /** The same for a value that is shown as the original holds it; `type` is one of its names there. */
-export function* immutableForm(path: string, type: string, value: object | undefined, old: object | undefined, detail = immutableText): Iterable<FieldError> {
-  if (!semanticallyEqual(value, old)) yield invalid(path, value && originalForm(type, value), detail);
+export function* immutableInternal(path: string, type: string, value: object | undefined, old: object | undefined, detail = immutableText): Iterable<FieldError> {
+  if (!semanticallyEqual(value, old)) yield invalid(path, value && internalForm(type, value), detail);
 }

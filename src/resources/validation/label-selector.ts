@@ -20,7 +20,7 @@ function* validateLabelRequirement({key, operator, values = []}: Requirement, pa
 }
 
 /** Whether a stored selector has values that are no label values: it may keep them. */
-export const hasOddValues = (selector: LabelSelectorObject | undefined): boolean =>
+export const hasInvalidValues = (selector: LabelSelectorObject | undefined): boolean =>
   (selector?.matchExpressions ?? []).some(({values = []}) => values.some(value => labelValueProblems(value).length > 0));
 
 /** Whether a label selector as objects carry it makes sense. `anyValue` lets values that are no label values pass, as stored ones may. */

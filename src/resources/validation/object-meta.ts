@@ -137,7 +137,7 @@ function* validateChange(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, 
 }
 
 /** What is wrong with the metadata of an object that is being updated: what every kind refuses, and then what this one does, each time its rules come upon it. */
-export function* validateObjectMetaUpdate(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, judgement: MetadataValidation, rules: ObjectMetaRules): Iterable<FieldError> {
+export function* validateObjectMetaUpdate(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, validation: MetadataValidation, rules: ObjectMetaRules): Iterable<FieldError> {
   const path = 'metadata';
   const beside = collectErrors(validateBeside(meta, rules.namespaced, path));
   const change = collectErrors(validateChange(meta, old, path));
@@ -145,12 +145,12 @@ export function* validateObjectMetaUpdate(meta: Readonly<ObjectMeta>, old: Reado
   yield* validateNames(meta, pathSegmentName);
   yield* beside;
   yield* change;
-  if (judgement === 'whole' || judgement === 'both') {
+  if (validation === 'whole' || validation === 'both') {
     yield* validateNames(meta, rules.nameProblems);
     yield* beside;
     yield* origins;
   }
-  if (judgement === 'change' || judgement === 'both') {
+  if (validation === 'change' || validation === 'both') {
     yield* change;
     yield* origins;
   }

@@ -39,7 +39,7 @@ interface Sides {
 }
 
 /** How many pairs of lines are compared for one text. What is not reached counts as different throughout: finding the longest runs takes the square of the lines. */
-const mostPairs = 200_000;
+const maxPairs = 200_000;
 
 /** Counts what is compared. */
 interface Effort {
@@ -50,7 +50,7 @@ interface Effort {
 const longest = ({left, right, places}: Sides, {a0, a1, b0, b1}: Stretch, effort: Effort): Block => {
   let [a, b, size] = [a0, b0, 0];
   let runs = new Map<number, number>();
-  for (let i = a0; i < a1 && effort.pairs < mostPairs; i++) {
+  for (let i = a0; i < a1 && effort.pairs < maxPairs; i++) {
     const next = new Map<number, number>();
     effort.pairs += 1;
     for (const j of places.get(left[i]!) ?? []) {
@@ -84,7 +84,7 @@ const blocksOf = (sides: Sides): Block[] => {
   const blocks: Block[] = [];
   const open: Stretch[] = [{same: false, a0: 0, a1, b0: 0, b1}];
   const effort = {pairs: 0};
-  for (let stretch = open.pop(); stretch && effort.pairs < mostPairs; stretch = open.pop()) {
+  for (let stretch = open.pop(); stretch && effort.pairs < maxPairs; stretch = open.pop()) {
     const found = longest(sides, stretch, effort);
     if (found.size === 0) continue;
     blocks.push(found);
@@ -147,8 +147,8 @@ function* hunkLines(hunk: readonly Stretch[], {left, right}: Sides): Iterable<st
 }
 
 /** More is not shown of a difference, in lines and in characters. */
-const mostLines = 1000;
-const mostText = 256 * 1024;
+const maxLines = 1000;
+const maxText = 256 * 1024;
 
 /** How two texts differ, in the unified format with three lines around and without the names of files; empty where they do not. Says where it breaks off. */
 export const unifiedDiff = (before: string, now: string): string => {
@@ -158,7 +158,7 @@ export const unifiedDiff = (before: string, now: string): string => {
   let text = 0;
   for (const hunk of hunksOf(stretchesOf(sides))) {
     for (const line of hunkLines(hunk, sides)) {
-      if (lines.length >= mostLines || text >= mostText) return `${lines.join('\n')}\n... further differences are not shown\n`;
+      if (lines.length >= maxLines || text >= maxText) return `${lines.join('\n')}\n... further differences are not shown\n`;
       lines.push(line);
       text += line.length;
     }

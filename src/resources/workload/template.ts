@@ -4,7 +4,7 @@ import {labelSelectorOf, type LabelSelector, type LabelSelectorObject} from '#sr
 import type {KubeObject, PodTemplateSpec} from '#src/api/types.js';
 import {defaultPodTemplate} from '#src/resources/core/pod/template.js';
 import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 
 /** What the pods of a workload are made of. */
 export type PodTemplate = PodTemplateSpec;
@@ -36,7 +36,7 @@ export function* validateWorkloadSelector(selector: LabelSelectorObject | undefi
 /** Refuses a template whose pods the workload would not find again. */
 export function* validateSelected(selector: LabelSelector, template: PodTemplate | undefined, path: string): Iterable<FieldError> {
   const labels = template?.metadata?.labels;
-  if (!selector.empty && !selector.matches(labels)) yield invalid(`${path}.metadata.labels`, labels && originalForm('Map', labels), '`selector` does not match template `labels`');
+  if (!selector.empty && !selector.matches(labels)) yield invalid(`${path}.metadata.labels`, labels && internalForm('Map', labels), '`selector` does not match template `labels`');
 }
 
 /** Pods of these workloads are to run for ever. */

@@ -3,12 +3,12 @@ import {leaf, nodeOf, unionOf, type FieldSet, type MutableFieldSet} from './fiel
 import {canonicalElement, inElementOrder} from './path-element.js';
 
 /** More levels than any schema has; what is nested deeper is refused. */
-const deepest = 200;
+const maxDepth = 200;
 
 /** Reads a set that came from outside. Throws for what is none; elements of a kind that is not known are passed over. */
 export const decodeFields = (fields: unknown): FieldSet => {
   if (fields === undefined || fields === null) return leaf;
-  if (isNestedDeeper(fields, deepest)) throw new Error('fields are nested too deeply');
+  if (isNestedDeeper(fields, maxDepth)) throw new Error('fields are nested too deeply');
   return decodeNode(fields).below ?? leaf;
 };
 

@@ -11,7 +11,7 @@ import type {Writer} from './tracking.js';
 /** The manager that took over from clients who merged by themselves and left what they had applied in an annotation. */
 const heir = 'kubectl';
 /** All annotations of an object together have at most as many bytes (the API reference, ObjectMeta.annotations). */
-const mostAnnotationBytes = 256 * 1024;
+const maxAnnotationBytes = 256 * 1024;
 
 type Annotations = Readonly<Record<string, string>>;
 const annotationsOf = ({metadata}: PlainObject): Annotations => (isPlainObject(metadata) && isPlainObject(metadata['annotations']) ? (metadata['annotations'] as Annotations) : {});
@@ -67,7 +67,7 @@ const annotated = (object: PlainObject, intent: PlainObject, key: string): Plain
   const metadata = object['metadata'] as PlainObject;
   const {[key]: _, ...others} = annotationsOf(object);
   const annotations = {...others, [key]: `${jsonText(sorted(withoutAnnotation(intent, key)))}\n`};
-  return {...object, metadata: {...metadata, annotations: bytesOf(annotations) > mostAnnotationBytes ? others : annotations}};
+  return {...object, metadata: {...metadata, annotations: bytesOf(annotations) > maxAnnotationBytes ? others : annotations}};
 };
 
 const bytesOf = (annotations: Annotations): number =>

@@ -73,13 +73,13 @@ const compareEntries = (a: ManagedFieldsEntry, b: ManagedFieldsEntry): number =>
 export const inOrder = (entries: Iterable<ManagedFieldsEntry>): ManagedFieldsEntry[] => [...entries].sort(compareEntries);
 
 /** More entries of updates than this are merged into those of `ancient`. */
-const mostUpdaters = 10;
+const maxUpdaters = 10;
 const ancient = 'ancient-changes';
 
 /** Merges the oldest updaters of each version into one entry until there are no more than there may be. */
 export const capUpdaters = (managers: Map<string, ManagedFieldsEntry>): void => {
   const updaters = [...managers].filter(([, {operation}]) => operation === 'Update');
-  let surplus = updaters.length - mostUpdaters;
+  let surplus = updaters.length - maxUpdaters;
   if (surplus <= 0) return;
   updaters.sort(([a, left], [b, right]) => seconds(left) - seconds(right) || compareTexts(a, b));
   const byVersion = new Map<string, [identity: string, entry: ManagedFieldsEntry][]>();

@@ -8,7 +8,7 @@ export interface CborLimits {
 }
 
 /** Levels of arrays, maps and tags. */
-const deepest = 64;
+const maxDepth = 64;
 
 const indefinite = Symbol('indefinite');
 const types = ['positive integer', 'negative integer', 'byte string', 'UTF-8 text string', 'array', 'map', 'tag', 'primitives'] as const;
@@ -60,7 +60,7 @@ export class CborReader {
   }
 
   #within<T>(read: () => T): T {
-    if (++this.#depth > deepest) throw new DecodeError(`cbor: exceeded max nested level ${deepest}`);
+    if (++this.#depth > maxDepth) throw new DecodeError(`cbor: exceeded max nested level ${maxDepth}`);
     const value = read();
     this.#depth -= 1;
     return value;

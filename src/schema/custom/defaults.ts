@@ -4,7 +4,7 @@ import {copied, isPlainObject, put, type PlainObject} from '#src/schema/decode/p
 import {itemsOf, propertySchema, type JsonSchema} from './json-schema.js';
 
 /** How much defaults may add to one object, in characters of JSON. Differs from upstream, which has no limit. */
-const mostDefaulted = 3 * 1024 * 1024;
+const maxDefaulted = 3 * 1024 * 1024;
 
 const isMisplacedNull = (value: unknown, {nullable}: JsonSchema): boolean => value === null && !nullable;
 
@@ -50,7 +50,7 @@ class Defaulting {
 
   #copy(value: unknown): unknown {
     this.#added += typeof value === 'string' ? value.length : jsonText(value).length;
-    if (this.#added > mostDefaulted) throw entityTooLarge(`the defaults of the object's schema would add more than ${mostDefaulted} bytes to it`);
+    if (this.#added > maxDefaulted) throw entityTooLarge(`the defaults of the object's schema would add more than ${maxDefaulted} bytes to it`);
     return copied(value);
   }
 }

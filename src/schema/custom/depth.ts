@@ -2,7 +2,7 @@ import {forbiddenField, type FieldError} from '#src/api/field-error.js';
 import type {JsonSchema} from './json-schema.js';
 
 /** Schemas that lie deeper than this in one another are not looked at. */
-const deepest = 64;
+const maxDepth = 64;
 
 const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null;
 
@@ -19,7 +19,7 @@ const inside = (schema: JsonSchema): JsonSchema[] => {
 export const tooDeep = (schema: JsonSchema, path: string): FieldError | undefined => {
   let level: JsonSchema[] = [schema];
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > deepest) return forbiddenField(path, `schemas must not be nested more than ${deepest} levels deep`);
+    if (depth > maxDepth) return forbiddenField(path, `schemas must not be nested more than ${maxDepth} levels deep`);
     level = level.flatMap(inside);
   }
   return undefined;

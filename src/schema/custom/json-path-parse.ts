@@ -34,7 +34,7 @@ const unquoted = (text: string): string =>
   });
 
 /** So deep may filters and unions lie within each other. */
-const deepest = 20;
+const maxDepth = 20;
 
 class Parser {
   readonly #text: string;
@@ -43,7 +43,7 @@ class Parser {
   #at = 0;
 
   constructor(text: string, depth: number) {
-    if (depth > deepest) refuse('filters are nested too deeply');
+    if (depth > maxDepth) refuse('filters are nested too deeply');
     this.#text = text;
     this.#depth = depth;
   }

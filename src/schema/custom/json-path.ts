@@ -10,10 +10,10 @@ const members = (value: unknown): unknown[] => {
 const isNothing = (value: unknown): boolean => value === null || value === undefined;
 
 /** A path that leads to more values leads nowhere: each `..` can multiply them. */
-const mostValues = 100_000;
+const maxValues = 100_000;
 
 const limited = (values: readonly unknown[]): readonly unknown[] => {
-  if (values.length > mostValues) throw new JsonPathError('the path leads to too many values');
+  if (values.length > maxValues) throw new JsonPathError('the path leads to too many values');
   return values;
 };
 

@@ -17,13 +17,13 @@ export interface ScaleNumbers {
   readonly selector: string;
 }
 
-const mostReplicas = 2 ** 31 - 1;
+const maxReplicas = 2 ** 31 - 1;
 
 function* replicas(object: Readonly<PlainObject>, path: string): Iterable<FieldError> {
   const found = integerAt(object, path);
   if ('problem' in found) yield invalid(path, 0, found.problem);
   else if (found.value !== undefined && found.value < 0) yield invalid(path, found.value, 'should be a non-negative integer');
-  else if (found.value !== undefined && found.value > mostReplicas) yield invalid(path, found.value, `should be less than or equal to ${mostReplicas}`);
+  else if (found.value !== undefined && found.value > maxReplicas) yield invalid(path, found.value, `should be less than or equal to ${maxReplicas}`);
 }
 
 /** What is wrong with the replicas an object asks for. */

@@ -60,7 +60,7 @@ function* validateKeywords(schema: JsonSchema, path: string, {demands, noDefault
 const metaFields = new Set(['metadata', 'kind', 'apiVersion']);
 
 /** How many values a value of the schema can hold; nothing where there is no limit. */
-const mostWithin = ({type, additionalProperties, maxProperties, maxItems}: JsonSchema): number | undefined => {
+const maxWithin = ({type, additionalProperties, maxProperties, maxItems}: JsonSchema): number | undefined => {
   if (type === 'object' && additionalProperties !== undefined) return maxProperties === undefined ? undefined : Math.max(Number(maxProperties), 0);
   if (type === 'array') return maxItems === undefined ? undefined : Math.max(Number(maxItems), 0);
   return 1;
@@ -68,7 +68,7 @@ const mostWithin = ({type, additionalProperties, maxProperties, maxItems}: JsonS
 
 const placeBelow = (parent: SchemaPlace | undefined, schema: JsonSchema, path: string, step: Step, uncorrelatable: string | undefined): SchemaPlace | undefined => {
   if (!parent) return undefined;
-  const within = mostWithin(parent.schema);
+  const within = maxWithin(parent.schema);
   const since = parent.uncorrelatable ?? uncorrelatable;
   return {schema, path, parent, step, most: parent.most === undefined || within === undefined ? undefined : parent.most * within, ...(since === undefined ? {} : {uncorrelatable: since})};
 };

@@ -1,7 +1,7 @@
 import {parseJson as readJson} from '#src/base/json.js';
 import {DecodeError, NoObject, type DecodeProblem} from './error.js';
 import {jsonSyntaxProblem} from './json-syntax.js';
-import {deepest, isNestedDeeper, isPlainObject, own, wellFormed} from './plain.js';
+import {maxDepth, isNestedDeeper, isPlainObject, own, wellFormed} from './plain.js';
 import {parseYaml} from './yaml.js';
 
 /** In which notation a body is written. */
@@ -55,7 +55,7 @@ export const parseBody = (body: Buffer | string, notation: Notation): ParsedBody
 
 /** A body whose text has been read. Throws `DecodeError`. */
 export const labelledBody = ({value: read, problems}: Pick<ParsedBody, 'value' | 'problems'>, text: string, notation: Notation): ParsedBody => {
-  if (isNestedDeeper(read, deepest)) throw unreadable('exceeded max depth');
+  if (isNestedDeeper(read, maxDepth)) throw unreadable('exceeded max depth');
   const value = wellFormed(read, text);
   if (value !== null && !isPlainObject(value)) throw new NoObject(unreadable(`json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${typeStruct}`).message, jsonTypeOf(value));
   return {

@@ -27,7 +27,7 @@ export interface DecodeProblem {
 }
 
 /** More problems of one body are not reported. */
-export const mostProblems = 100;
+export const maxProblems = 100;
 
 /** The problems as one text, as a refusal carries it. */
 export const strictDecodingText = (problems: readonly DecodeProblem[]): string => {

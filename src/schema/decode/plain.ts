@@ -13,7 +13,7 @@ export const put = (object: PlainObject, key: string, value: unknown): void => {
 export const own = (object: PlainObject, key: string): unknown => (Object.hasOwn(object, key) ? object[key] : undefined);
 
 /** How deep a value may be nested before it is refused. */
-export const deepest = 1000;
+export const maxDepth = 1000;
 
 /** Whether objects and arrays are nested deeper than `limit`. Never recurses. */
 export const isNestedDeeper = (value: unknown, limit: number): boolean => {

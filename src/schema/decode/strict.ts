@@ -1,5 +1,5 @@
 import {propertyName, type SchemaNode} from '#src/schema/node.js';
-import {mostProblems, type DecodeProblem} from './error.js';
+import {maxProblems, type DecodeProblem} from './error.js';
 
 /** How many fields a text names: strings with a colon after them. The text must be JSON. */
 const fieldsNamed = (text: string): number => {
@@ -54,7 +54,7 @@ class StrictReader {
 
   #report(kind: 'unknown' | 'duplicate', path: string): void {
     const text = `${kind} field ${JSON.stringify(path)}`;
-    if (this.#found.size < mostProblems && !this.#found.has(text)) this.#found.set(text, {kind, path, text});
+    if (this.#found.size < maxProblems && !this.#found.has(text)) this.#found.set(text, {kind, path, text});
   }
 
   /** Without a node nothing below is of interest. */

@@ -1,6 +1,6 @@
 import {parseJson} from '#src/base/json.js';
 import {Composer, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, Parser, type CST, type Document, type Node, type Pair} from 'yaml';
-import {DecodeError, mostProblems, type DecodeProblem} from './error.js';
+import {DecodeError, maxProblems, type DecodeProblem} from './error.js';
 import {isNestedDeeper, put, type PlainObject} from './plain.js';
 import {hasDuplicates} from './strict.js';
 import {shownKeyValue, yamlProblem} from './yaml-problem.js';
@@ -17,7 +17,7 @@ const otherLanguage = /^(?:[^\S\n]*(?:#[^\n]*)?\n)*%YAML[ \t]+(?!1\.1\b)/;
  * How deep a text may be nested. What lies deeper would be composed with the stack nearly used up, where an overflow is not always an error that can be
  * caught: a regular expression that is compiled there ends the process.
  */
-const deepestNesting = 400;
+const maxNesting = 400;
 
 /** The tokens of a text. Throws as soon as they are nested too deep, before anything recurses over them. */
 const tokensOf = function* (text: string, lines: LineCounter): Generator<CST.Token, void> {
@@ -25,7 +25,7 @@ const tokensOf = function* (text: string, lines: LineCounter): Generator<CST.Tok
   lines.addNewLine(0);
   for (const lexeme of new Lexer().lex(text)) {
     yield* parser.next(lexeme);
-    if (parser.stack.length > deepestNesting) throw new DecodeError('yaml: exceeded max depth');
+    if (parser.stack.length > maxNesting) throw new DecodeError('yaml: exceeded max depth');
   }
   yield* parser.end();
 };
@@ -73,13 +73,13 @@ const duplicates = (root: unknown, lines: LineCounter): DecodeProblem[] => {
   const found: DecodeProblem[] = [];
   const visit = (node: unknown): void => {
     if (isSeq(node)) for (const item of node.items) visit(item);
-    if (!isMap(node) || found.length >= mostProblems) return;
+    if (!isMap(node) || found.length >= maxProblems) return;
     const seen = new Set<string>();
     for (const {key, value} of node.items as Pair<unknown, unknown>[]) {
       const name = shownKey(key);
       if (name !== undefined && seen.has(name)) {
         const line = lineOf(value, lines) || lineOf(key, lines);
-        if (found.length < mostProblems) found.push({kind: 'yaml', path: name, text: `line ${line}: key ${name} already set in map`});
+        if (found.length < maxProblems) found.push({kind: 'yaml', path: name, text: `line ${line}: key ${name} already set in map`});
       } else {
         visit(value);
       }
@@ -121,7 +121,7 @@ const unencodable = (value: unknown): string | undefined => {
 const tooManyAliases = 'yaml: document contains excessive aliasing';
 
 /** What a text with aliases may come to, in characters: no more than a text without them. */
-const mostAliased = 3 * 1024 * 1024;
+const maxAliased = 3 * 1024 * 1024;
 
 /** Takes values apart: aliased ones are one object in many places, and what follows may change one of them. */
 class Copying {
@@ -146,7 +146,7 @@ class Copying {
 
   #count(characters: number): void {
     this.#size += characters + 1;
-    if (this.#size > mostAliased) throw new DecodeError(tooManyAliases);
+    if (this.#size > maxAliased) throw new DecodeError(tooManyAliases);
   }
 }
 
@@ -155,7 +155,7 @@ export const jsonInYaml = (text: string): unknown => {
   if (!/^\s*\{/.test(text)) return undefined;
   try {
     const value = parseJson(text);
-    return isNestedDeeper(value, deepestNesting) || hasDuplicates(text, value) || unencodable(value) ? undefined : value;
+    return isNestedDeeper(value, maxNesting) || hasDuplicates(text, value) || unencodable(value) ? undefined : value;
   } catch {
     return undefined;
   }

@@ -29,7 +29,7 @@ export interface DescribedSchema {
 export interface DescribedResource extends DescribedAddress {
   readonly subresources: readonly DescribedAddress[];
   /** What DELETE answers with; a Status unless said otherwise. */
-  readonly deleteAnswers?: 'object' | 'status' | undefined;
+  readonly deleteResponse?: 'object' | 'status' | undefined;
   /** Of a custom resource; asked for when a document is. The same until the definition changes. */
   readonly schema?: (() => DescribedSchema) | undefined;
 }

@@ -102,7 +102,7 @@ const endpointOperations = (place: Place, {kind, verbs: allowed}: DescribedAddre
 const deletion = (place: Place): Operation[] => {
   const {resource, words, scope} = place;
   if (!resource.verbs.includes('delete')) return [];
-  const answer = resource.deleteAnswers === 'object' ? typeOf(resource.kind) : meta('Status');
+  const answer = resource.deleteResponse === 'object' ? typeOf(resource.kind) : meta('Status');
   return [
     operation(place, 'delete', `delete${words}${scope}${resource.kind.kind}`, {
       description: `delete ${resource.kind.kind}`,

@@ -1,7 +1,7 @@
 import {jsonText} from '#src/base/json.js';
 import {sameJson} from '#src/api/equal.js';
 import {StatusError} from '#src/api/status.js';
-import {copied, deepest, isNestedDeeper, put, type PlainObject} from '#src/schema/decode/plain.js';
+import {copied, maxDepth, isNestedDeeper, put, type PlainObject} from '#src/schema/decode/plain.js';
 import {unprocessable} from './errors.js';
 import {unescaped} from './pointer.js';
 
@@ -14,10 +14,10 @@ export interface JsonPatchOperation {
 }
 
 /** How much a patch may grow its document by copying. */
-const mostCopiedBytes = 3 * 1024 * 1024;
+const maxCopiedBytes = 3 * 1024 * 1024;
 
 /** How many items of lists a patch may move to make room or close a gap. Differs from upstream, which has no limit. */
-const mostMovedItems = 20_000_000;
+const maxMovedItems = 20_000_000;
 
 type Container = PlainObject | unknown[];
 
@@ -151,11 +151,11 @@ class Document {
     const {container, key} = this.#place(from, `copy operation does not apply: doc is missing from path: ${from}`);
     const value = within(`error in copy for from: '${from}'`, () => member(container, key));
     const target = this.#place(path, `copy operation does not apply: doc is missing destination path: ${path}`);
-    if (isNestedDeeper(value, deepest)) throw new Inapplicable('the copied value is nested too deeply');
+    if (isNestedDeeper(value, maxDepth)) throw new Inapplicable('the copied value is nested too deeply');
     const text = jsonText(value) as string | undefined;
     this.#copiedBytes += text?.length ?? 0;
-    if (this.#copiedBytes > mostCopiedBytes) {
-      throw new Inapplicable(`Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${mostCopiedBytes}`);
+    if (this.#copiedBytes > maxCopiedBytes) {
+      throw new Inapplicable(`Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${maxCopiedBytes}`);
     }
     within('error while adding value during copy', () => this.#insert(target, copied(value) ?? null));
   }
@@ -184,7 +184,7 @@ class Document {
   /** Counts the items behind an index, which move with each insertion and removal. */
   #countMoved(list: readonly unknown[], index: number): void {
     this.#movedItems += list.length - index;
-    if (this.#movedItems > mostMovedItems) throw new Inapplicable(`the operations move more than ${mostMovedItems} items of lists`);
+    if (this.#movedItems > maxMovedItems) throw new Inapplicable(`the operations move more than ${maxMovedItems} items of lists`);
   }
 }
 
@@ -212,6 +212,6 @@ export const applyJsonPatch = (document: unknown, operations: readonly JsonPatch
   } catch (error) {
     throw error instanceof Inapplicable ? unprocessable(error) : error;
   }
-  if (isNestedDeeper(changed.root, deepest)) throw unprocessable('the document is nested too deeply');
+  if (isNestedDeeper(changed.root, maxDepth)) throw unprocessable('the document is nested too deeply');
   return changed.root;
 };

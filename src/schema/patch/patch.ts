@@ -3,7 +3,7 @@ import {entityTooLarge, type StatusError} from '#src/api/status.js';
 import {decodeValue, type FieldValidation} from '#src/schema/decode/decode.js';
 import {DecodeError, type DecodeProblem} from '#src/schema/decode/error.js';
 import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
-import {deepest, isNestedDeeper, isPlainObject, wellFormed, type PlainObject} from '#src/schema/decode/plain.js';
+import {maxDepth, isNestedDeeper, isPlainObject, wellFormed, type PlainObject} from '#src/schema/decode/plain.js';
 import {hasDuplicates, strictProblems} from '#src/schema/decode/strict.js';
 import {TypedDecoder} from '#src/schema/decode/typed.js';
 import type {SchemaNode} from '#src/schema/node.js';
@@ -24,7 +24,7 @@ export const patchMediaTypes: Readonly<Record<PatchType, string>> = {
 };
 
 /** More operations than this are refused. */
-const mostOperations = 10_000;
+const maxOperations = 10_000;
 
 /** A patch that is read and waits for the object it changes; it may be tried on several in turn. */
 export interface ParsedPatch {
@@ -67,7 +67,7 @@ const read = (text: string): unknown => {
 
 const readContent = (type: PatchType, text: string): unknown => {
   const given = read(text);
-  if (isNestedDeeper(given, deepest)) throw new DecodeError('exceeded max depth');
+  if (isNestedDeeper(given, maxDepth)) throw new DecodeError('exceeded max depth');
   const value = wellFormed(given, text);
   if (type === 'json') return new TypedDecoder().decode(value ?? [], operations);
   if (value !== null && !isPlainObject(value)) throw new DecodeError(`json: cannot unmarshal ${jsonType(value)} into Go value of type map[string]interface {}`);
@@ -91,8 +91,8 @@ export const parsePatch = (type: PatchType, body: Buffer | string, validation: F
     if (error instanceof DecodeError) throw unreadable(type, validation, error.message);
     throw error;
   }
-  if (Array.isArray(content) && content.length > mostOperations) {
-    throw entityTooLarge(`The allowed maximum operations in a JSON patch is ${mostOperations}, got ${content.length}`);
+  if (Array.isArray(content) && content.length > maxOperations) {
+    throw entityTooLarge(`The allowed maximum operations in a JSON patch is ${maxOperations}, got ${content.length}`);
   }
   return {type, content, problems: validation === 'Ignore' ? [] : problemsOf(type, text, content)};
 };

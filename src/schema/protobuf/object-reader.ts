@@ -1,13 +1,13 @@
 import {parseJson as readJson} from '#src/base/json.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
-import {deepest, isNestedDeeper, put, type PlainObject} from '#src/schema/decode/plain.js';
+import {maxDepth, isNestedDeeper, put, type PlainObject} from '#src/schema/decode/plain.js';
 import {delimited, wireType, type Field, type Message} from './plan.js';
 import {durationText, microTimeText, quantityText, timeText} from './values.js';
 import {WireReader} from './wire-reader.js';
 
 /** Messages within messages that are read. Each is at most three levels of JSON: an object in a list or map. */
-const deepestMessage = 300;
+const maxMessageDepth = 300;
 
 /** Reads an object that is embedded as bytes. */
 export type EmbeddedReader = (bytes: Buffer, depth: number) => unknown;
@@ -29,7 +29,7 @@ export class ObjectReader {
 
   /** All up to `end` as fields of `object`. */
   message(message: Message, end: number, object: PlainObject): PlainObject {
-    if (++this.#depth > deepestMessage) throw new DecodeError('exceeded max depth');
+    if (++this.#depth > maxMessageDepth) throw new DecodeError('exceeded max depth');
     const {byNumber} = message;
     const wire = this.#wire;
     while (wire.at < end) {
@@ -231,7 +231,7 @@ const zeroOf = ({form, message}: Field): unknown => {
 export const parseEmbedded = (bytes: Buffer, depth: number): unknown => {
   const text = bytes.toString('utf8');
   const value = parseJson(text);
-  if (isNestedDeeper(value, deepest - 3 * depth)) throw new DecodeError('exceeded max depth');
+  if (isNestedDeeper(value, maxDepth - 3 * depth)) throw new DecodeError('exceeded max depth');
   return value;
 };
 

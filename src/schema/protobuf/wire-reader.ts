@@ -5,7 +5,7 @@ import {delimited, fixed32, fixed64, varint} from './plan.js';
 const view = new DataView(new ArrayBuffer(8));
 
 /** Groups within groups a message may skip over; nobody writes them any more. */
-const deepestGroup = 100;
+const maxGroupDepth = 100;
 
 /** Reads the parts messages are made of. Every method throws `DecodeError` rather than read past `end`. */
 export class WireReader {
@@ -115,7 +115,7 @@ export class WireReader {
       else if (wire === fixed64) this.#advance(8, end);
       else if (wire === delimited) this.at = this.length(end);
       else if (wire === fixed32) this.#advance(4, end);
-      else if (wire === 3 && depth < deepestGroup) depth += 1;
+      else if (wire === 3 && depth < maxGroupDepth) depth += 1;
       else if (wire === 4 && depth > 0) depth -= 1;
       else throw new DecodeError(`proto: illegal wireType ${wire}`);
       if (depth === 0) return;

@@ -6,14 +6,14 @@ import {proxySubresource, mayBeCalled, proxied} from './proxy.js';
 /** What of a node is answered there: by its agent, or by whoever listens at another port. */
 export const nodeConnectSubresources: Readonly<Record<string, ConnectSubresource>> = {
   proxy: proxySubresource('NodeProxyOptions', false, async connection => {
-    const {scheme, name, port: asked} = proxied('node', connection.name);
+    const {scheme, name, port: requested} = proxied('node', connection.name);
     const {host, port} = await agentOf(connection, name);
     const addresses = await connection.resolve(host).catch((error: Error) => {
       throw badRequest(error.message, error);
     });
     if (addresses.length === 0) throw badRequest('No addresses for hostname');
     if (!addresses.every(mayBeCalled)) throw badRequest('address not allowed');
-    if (asked === '' || asked === port) return {scheme: 'https', host, addresses, port, path: '', agent: true};
-    return {scheme: scheme || 'http', host, addresses, port: asked, path: '', agent: false};
+    if (requested === '' || requested === port) return {scheme: 'https', host, addresses, port, path: '', agent: true};
+    return {scheme: scheme || 'http', host, addresses, port: requested, path: '', agent: false};
   }),
 };

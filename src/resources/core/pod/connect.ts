@@ -30,7 +30,7 @@ const containerOf = ({metadata, spec}: Readonly<Pod>, {container: wanted}: Conne
 const streamQuery = ({stdin, stdout, stderr, tty, command, ports}: ConnectOptions): string => {
   const query = new URLSearchParams();
   for (const part of (command as readonly string[] | undefined) ?? []) query.append('command', part);
-  for (const [name, asked] of [['error', stderr], ['input', stdin], ['output', stdout], ['tty', tty]] as const) if (asked) query.set(name, '1');
+  for (const [name, requested] of [['error', stderr], ['input', stdin], ['output', stdout], ['tty', tty]] as const) if (requested) query.set(name, '1');
   if (ports) query.set('port', (ports as readonly number[]).join(','));
   return query.size > 0 ? `?${query.toString()}` : '';
 };

@@ -29,8 +29,8 @@ const defaultWholePod = (spec: PodSpec, {naming}: DefaultContext): void => {
   const {resources} = spec;
   if (!resources || (isEmpty(resources.limits) && isEmpty(resources.requests))) return;
   const limits = formatResourceList(containerLimits(spec));
-  const asked = resources.requests ?? {};
-  const pages = supported(limits, name => isHugePages(name) && asked[name] === undefined);
+  const requested = resources.requests ?? {};
+  const pages = supported(limits, name => isHugePages(name) && requested[name] === undefined);
   if (!isEmpty(pages) || resources.limits) resources.limits = {...pages, ...resources.limits};
   if (!isEmpty(resources.limits)) {
     const sums = supported(formatResourceList(containerRequests(spec)), name => mayOvercommit(name, naming));
@@ -48,11 +48,11 @@ export const defaultPod = (pod: Pod, context: DefaultContext): void => {
   for (const {container, sort} of everyContainer(spec)) if (sort !== 'ephemeral') requestLimits(container.resources);
   if (context.gate('PodLevelResources')) defaultWholePod(spec, context);
   spec.enableServiceLinks ??= true;
-  agreeOnAddresses(pod);
+  alignAddresses(pod);
 };
 
 /** One address and the list of addresses say the same: where they differ the one counts, for the sake of those who know no list. */
-const agreeOnAddresses = ({status}: Pod): void => {
+const alignAddresses = ({status}: Pod): void => {
   if (!status) return;
   const {podIP, podIPs} = status;
   if (podIP && podIPs?.[0]?.ip !== podIP) status.podIPs = [{ip: podIP}];

@@ -25,7 +25,7 @@ export const pods = defineResource<Pod>({
   nameProblems: subdomainName,
   alwaysPresent: {spec: {containers: []}, status: {}},
   generation: true,
-  deleteAnswers: 'object',
+  deleteResponse: 'object',
   default: defaultPod,
   main: {
     metadata: 'both',
@@ -68,9 +68,9 @@ export const pods = defineResource<Pod>({
   actions: {binding: bindingAction, eviction: evictionAction},
   connectSubresources: podConnectSubresources,
   /** A pod that no node runs, or that is over, has nothing to end. */
-  gracePeriod(pod, asked) {
+  gracePeriod(pod, requested) {
     if (!pod.spec?.nodeName || isOver(pod)) return 0;
-    const seconds = asked ?? pod.spec.terminationGracePeriodSeconds ?? 0;
+    const seconds = requested ?? pod.spec.terminationGracePeriodSeconds ?? 0;
     return seconds < 0 ? 1 : seconds;
   },
   selectableFields: {

@@ -12,13 +12,13 @@ import {setPodCondition} from './conditions.js';
 const tooSoon = "Cannot evict pod as it would violate the pod's disruption budget.";
 const laterSeconds = 10;
 /** More than so many evictions that the budget's controller has not seen yet are not trusted. */
-const mostUnseen = 2000;
+const maxUnseen = 2000;
 
 const busy = (budget: string): Error =>
   tooManyRequests(tooSoon, laterSeconds, [{reason: 'DisruptionBudget', message: `The disruption budget ${budget} is still being processed by the server.`}]);
 
 /** A pod that does no work is no loss. */
-const isNoLoss = (pod: Readonly<Pod>): boolean => isTerminal(pod) || pod.status?.phase === 'Pending' || Boolean(pod.metadata?.deletionTimestamp);
+const needsNoBudget = (pod: Readonly<Pod>): boolean => isTerminal(pod) || pod.status?.phase === 'Pending' || Boolean(pod.metadata?.deletionTimestamp);
 
 const covers = ({spec}: Readonly<PodDisruptionBudget>, pod: Readonly<Pod>): boolean => {
   try {
@@ -29,7 +29,7 @@ const covers = ({spec}: Readonly<PodDisruptionBudget>, pod: Readonly<Pod>): bool
 };
 
 /** A pod that is not ready does not count as healthy: it may go while enough others are, or always where the budget says so. */
-const mayGoUnready = ({spec, status}: Readonly<PodDisruptionBudget>, pod: Readonly<Pod>): boolean => {
+const mayEvictUnready = ({spec, status}: Readonly<PodDisruptionBudget>, pod: Readonly<Pod>): boolean => {
   if (isReady(pod)) return false;
   if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
   return (status?.currentHealthy ?? 0) >= (status?.desiredHealthy ?? 0) && (status?.desiredHealthy ?? 0) > 0;
@@ -37,25 +37,25 @@ const mayGoUnready = ({spec, status}: Readonly<PodDisruptionBudget>, pod: Readon
 
 const exhausted = ({metadata, status}: Readonly<PodDisruptionBudget>): Error => {
   const verdict = status?.conditions?.find(({type}) => type === 'DisruptionAllowed');
-  const said = verdict?.status === 'False' && verdict.message ? verdict : undefined;
+  const condition = verdict?.status === 'False' && verdict.message ? verdict : undefined;
   const [healthy, wanted] = [status?.currentHealthy ?? 0, status?.desiredHealthy ?? 0];
   const message = (): string => {
-    if (said?.reason === 'SyncFailed') return `does not allow evicting pods currently because it failed sync: ${said.message}`;
+    if (condition?.reason === 'SyncFailed') return `does not allow evicting pods currently because it failed sync: ${condition.message}`;
     if (healthy <= wanted) return `needs ${wanted} healthy pods and has ${healthy} currently`;
-    return `does not allow evicting pods currently${said ? ` (${said.reason}): ${said.message}` : ''}`;
+    return `does not allow evicting pods currently${condition ? ` (${condition.reason}): ${condition.message}` : ''}`;
   };
   return tooManyRequests(tooSoon, 0, [{reason: 'DisruptionBudget', message: `The disruption budget ${metadata?.name} ${message()}`}]);
 };
 
 /** Takes one disruption off a budget, or throws why there is none. */
-const spend = (budget: PodDisruptionBudget, pod: string, {naming, clock}: ActionContext): void => {
+const takeDisruption = (budget: PodDisruptionBudget, pod: string, {naming, clock}: ActionContext): void => {
   const {status, metadata} = budget;
   const name = metadata?.name ?? '';
   if ((status?.observedGeneration ?? 0) < (metadata?.generation ?? 0)) throw busy(name);
   const allowed = status?.disruptionsAllowed ?? 0;
   const ref = {group: naming.group('policy'), resource: 'poddisruptionbudget'};
   if (allowed < 0) throw forbidden(ref, name, 'pdb disruptions allowed is negative');
-  if (Object.keys(status?.disruptedPods ?? {}).length > mostUnseen) {
+  if (Object.keys(status?.disruptedPods ?? {}).length > maxUnseen) {
     throw forbidden(ref, name, 'DisruptedPods map too big - too many evictions not confirmed by PDB controller');
   }
   if (allowed === 0 || !status) throw exhausted(budget);
@@ -79,13 +79,13 @@ const twoBudgets: Status = {
 const done = (): Status => ({...success(), code: 201});
 
 /** A dry run may be asked for in the query or within the eviction. */
-const isTrial = ({dryRun}: DeleteOptions, context: ActionContext): boolean => context.dryRun || Boolean(dryRun?.length);
+const isDryRun = ({dryRun}: DeleteOptions, context: ActionContext): boolean => context.dryRun || Boolean(dryRun?.length);
 
 /** Marks a pod as being evicted and deletes it. `version` is the state that was judged, where the judgement holds for that state alone. */
 const remove = async (pod: Readonly<Pod>, options: DeleteOptions, version: string | undefined, context: ActionContext): Promise<void> => {
   const name = pod.metadata!.name!;
   const own = options.preconditions?.resourceVersion ?? version;
-  if (isTrial(options, context)) {
+  if (isDryRun(options, context)) {
     const preconditions = {...options.preconditions, ...(own === undefined ? {} : {resourceVersion: own})};
     return context.writer.delete(kinds.pods, context.namespace, name, {...options, preconditions, dryRun: ['All']});
   }
@@ -116,33 +116,33 @@ const podOf = async ({reader, namespace}: ActionContext, name: string): Promise<
 };
 
 /** Judges an eviction by the pod's budget: the state it holds for, if only for that one. */
-const judged = async (pod: Readonly<Pod>, options: DeleteOptions, context: ActionContext): Promise<{readonly version?: string; readonly budget?: string} | Status> => {
+const checkBudget = async (pod: Readonly<Pod>, options: DeleteOptions, context: ActionContext): Promise<{readonly version?: string; readonly budget?: string} | Status> => {
   const {reader, writer, namespace} = context;
   const [budget, other] = (await reader.list(kinds.podDisruptionBudgets, namespace)).filter(candidate => covers(candidate, pod));
   if (other) return twoBudgets;
   if (!budget) return {};
   const name = budget.metadata!.name!;
-  if (mayGoUnready(budget, pod)) return {version: pod.metadata!.resourceVersion!, budget: name};
-  if (isTrial(options, context)) spend(structuredClone(budget) as PodDisruptionBudget, pod.metadata!.name!, context);
-  else await writer.change(kinds.podDisruptionBudgets, namespace, name, current => spend(current, pod.metadata!.name!, context));
+  if (mayEvictUnready(budget, pod)) return {version: pod.metadata!.resourceVersion!, budget: name};
+  if (isDryRun(options, context)) takeDisruption(structuredClone(budget) as PodDisruptionBudget, pod.metadata!.name!, context);
+  else await writer.change(kinds.podDisruptionBudgets, namespace, name, current => takeDisruption(current, pod.metadata!.name!, context));
   return {budget: name};
 };
 
 const isStatus = (value: object): value is Status => 'kind' in value;
 
-const mostTries = 20;
+const maxTries = 20;
 
 /** Deletes a pod that does no work, whatever changes about it meanwhile, as long as it goes on doing none. */
 const removeIdle = async (name: string, options: DeleteOptions, context: ActionContext): Promise<Readonly<Pod> | undefined> => {
   for (let tries = 1; ; tries++) {
     const pod = await podOf(context, name);
-    if (!isNoLoss(pod)) return pod;
+    if (!needsNoBudget(pod)) return pod;
     try {
       const sure = isTerminal(pod) || Boolean(pod.metadata?.deletionTimestamp);
       await remove(pod, options, sure ? undefined : pod.metadata!.resourceVersion, context);
       return undefined;
     } catch (error) {
-      if (!isConflict(error) || options.preconditions?.resourceVersion !== undefined || tries >= mostTries) throw error;
+      if (!isConflict(error) || options.preconditions?.resourceVersion !== undefined || tries >= maxTries) throw error;
     }
   }
 };
@@ -161,13 +161,13 @@ export const evictionAction: Action<Eviction> = {
     }
     const pod = await removeIdle(name, options, context);
     if (!pod) return done();
-    const judgement = await judged(pod, options, context);
-    if (isStatus(judgement)) return judgement;
+    const outcome = await checkBudget(pod, options, context);
+    if (isStatus(outcome)) return outcome;
     try {
-      await remove(pod, options, judgement.version, context);
+      await remove(pod, options, outcome.version, context);
     } catch (error) {
-      const overtaken = isConflict(error) && judgement.version !== undefined && options.preconditions?.resourceVersion === undefined;
-      throw overtaken ? busy(judgement.budget ?? '') : error;
+      const overtaken = isConflict(error) && outcome.version !== undefined && options.preconditions?.resourceVersion === undefined;
+      throw overtaken ? busy(outcome.budget ?? '') : error;
     }
     return done();
   },

@@ -15,7 +15,7 @@ import {appArmorText} from './warnings.js';
 type Labels = Readonly<Record<string, string>>;
 
 /** Puts the pod's own values of labels into a selector. */
-const askForOwn = (selector: NonNullable<PodAffinityTerm['labelSelector']>, keys: readonly string[] = [], operator: 'In' | 'NotIn', labels: Labels): void => {
+const addOwnValues = (selector: NonNullable<PodAffinityTerm['labelSelector']>, keys: readonly string[] = [], operator: 'In' | 'NotIn', labels: Labels): void => {
   for (const key of keys) {
     const value = labels[key];
     if (value !== undefined) (selector.matchExpressions ??= []).push({key, operator, values: [value]});
@@ -27,11 +27,11 @@ const settleSelectors = ({metadata, spec}: Pod, {gate}: HookContext): void => {
   const labels = metadata?.labels ?? {};
   for (const {term} of podTerms(spec?.affinity, '')) {
     if (!term.labelSelector) continue;
-    askForOwn(term.labelSelector, term.matchLabelKeys, 'In', labels);
-    askForOwn(term.labelSelector, term.mismatchLabelKeys, 'NotIn', labels);
+    addOwnValues(term.labelSelector, term.matchLabelKeys, 'In', labels);
+    addOwnValues(term.labelSelector, term.mismatchLabelKeys, 'NotIn', labels);
   }
   if (!mergesSpreadKeys(gate)) return;
-  for (const {labelSelector, matchLabelKeys} of spec?.topologySpreadConstraints ?? []) if (labelSelector) askForOwn(labelSelector, matchLabelKeys, 'In', labels);
+  for (const {labelSelector, matchLabelKeys} of spec?.topologySpreadConstraints ?? []) if (labelSelector) addOwnValues(labelSelector, matchLabelKeys, 'In', labels);
 };
 
 /** Old annotations of profiles become fields (KEP-24). Tells of those that should not be written any more. */

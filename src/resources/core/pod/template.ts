@@ -7,7 +7,7 @@ import {validatePodAnnotations, validateProfilesMatch} from './validation/annota
 import type {PodSpecRules} from './validation/rules.js';
 import {validatePodSpec} from './validation/spec.js';
 
-export {oddTermValues} from './validation/allowances.js';
+export {hasInvalidTermValues} from './validation/allowances.js';
 export {defaultPodTemplate} from '#src/model/pod/defaults.js';
 export {dropDisabledTemplateFields} from './disabled-fields.js';
 export {podTemplateWarnings} from './warnings.js';

@@ -3,8 +3,8 @@ import {kinds} from '#src/api/kinds.js';
 import {internalError, plainFailure} from '#src/api/status.js';
 import type {Allocation, AllocationContext} from '#src/resources/definition.js';
 import {PoolError, type AddressHolder} from '#src/resources/pools.js';
-import {Claim} from './claim.js';
-import {decideFamilies, isUnchangedPreference} from './families.js';
+import {Reservation} from './reservation.js';
+import {decideFamilies, isUnchangedPreference} from './ip-families.js';
 import {headless, isHeadless, needsClusterIp, needsHealthPort, needsNodePorts, nodePortsOf, sameList, type Service, type ServiceSpec} from './traits.js';
 
 const refuse = (service: Readonly<Service>, ...errors: readonly FieldError[]): Error => invalidObject({group: '', kind: 'Service'}, service.metadata?.name ?? '', errors);
@@ -48,58 +48,58 @@ const keepAllocated = (spec: ServiceSpec, old: Readonly<ServiceSpec>): void => {
 };
 
 /** Takes the addresses that stand at the places, or any where none stands. */
-const takeAddresses = async (service: Service, places: readonly number[], claim: Claim): Promise<void> => {
+const takeAddresses = async (service: Service, places: readonly number[], reservation: Reservation): Promise<void> => {
   const spec = service.spec!;
   const {ipFamilies = []} = spec;
   const addresses = (spec.clusterIPs ??= []);
   for (const place of places) {
-    const asked = addresses[place];
+    const requested = addresses[place];
     const family = ipFamilies[place] === 'IPv6' ? 'IPv6' : 'IPv4';
     try {
-      addresses[place] = asked ? await claim.address(asked, holderOf(service)) : await claim.anyAddress(family, holderOf(service));
+      addresses[place] = requested ? await reservation.address(requested, holderOf(service)) : await reservation.anyAddress(family, holderOf(service));
     } catch (error) {
       if (!(error instanceof PoolError)) throw error;
-      if (!asked) throw internalError(`failed to allocate a serviceIP: ${error.message}`);
-      throw refuse(service, invalid('spec.clusterIPs', addresses, `failed to allocate IP ${asked}: ${error.message}`));
+      if (!requested) throw internalError(`failed to allocate a serviceIP: ${error.message}`);
+      throw refuse(service, invalid('spec.clusterIPs', addresses, `failed to allocate IP ${requested}: ${error.message}`));
     }
   }
   if (addresses[0]) spec.clusterIP = addresses[0];
 };
 
-const allocateAddresses = async (service: Service, old: Readonly<ServiceSpec> | undefined, claim: Claim): Promise<void> => {
+const allocateAddresses = async (service: Service, old: Readonly<ServiceSpec> | undefined, reservation: Reservation): Promise<void> => {
   const spec = service.spec!;
   const {ipFamilies = []} = spec;
   if (old && isUnchangedPreference(spec, old)) return;
   if (!old || (!needsClusterIp(old) && needsClusterIp(spec))) {
-    if (needsClusterIp(spec) && spec.clusterIPs?.[0] !== headless) await takeAddresses(service, [...ipFamilies.keys()], claim);
+    if (needsClusterIp(spec) && spec.clusterIPs?.[0] !== headless) await takeAddresses(service, [...ipFamilies.keys()], reservation);
     return;
   }
   if (old.clusterIPs?.[0] === headless) return;
-  if (needsClusterIp(old) && !needsClusterIp(spec)) return claim.giveAddresses(old.clusterIPs ?? []);
+  if (needsClusterIp(old) && !needsClusterIp(spec)) return reservation.releaseAddresses(old.clusterIPs ?? []);
   const before = old.ipFamilies?.length ?? 0;
-  if (before === 1 && ipFamilies.length === 2) await takeAddresses(service, [1], claim);
-  else if (before === 2 && ipFamilies.length === 1) claim.giveAddresses((old.clusterIPs ?? []).slice(1));
+  if (before === 1 && ipFamilies.length === 2) await takeAddresses(service, [1], reservation);
+  else if (before === 2 && ipFamilies.length === 1) reservation.releaseAddresses((old.clusterIPs ?? []).slice(1));
 };
 
-const takePort = async (service: Service, index: number, port: number, claim: Claim): Promise<void> => {
+const takePort = async (service: Service, index: number, port: number, reservation: Reservation): Promise<void> => {
   try {
-    await claim.port(port);
+    await reservation.port(port);
   } catch (error) {
     if (!(error instanceof PoolError)) throw error;
     throw refuse(service, invalid(`spec.ports[${index}].nodePort`, port, error.message));
   }
 };
 
-const takeAnyPort = async (claim: Claim): Promise<number> => {
+const takeAnyPort = async (reservation: Reservation): Promise<number> => {
   try {
-    return await claim.anyPort();
+    return await reservation.anyPort();
   } catch (error) {
     throw error instanceof PoolError ? internalError(`failed to allocate a nodePort: ${error.message}`) : error;
   }
 };
 
 /** Ports of one number under several protocols share a node port. */
-const firstPorts = async (service: Service, claim: Claim): Promise<void> => {
+const firstPorts = async (service: Service, reservation: Reservation): Promise<void> => {
   const spec = service.spec!;
   const {ports = []} = spec;
   const byPort = new Map<number, number>();
@@ -108,24 +108,24 @@ const firstPorts = async (service: Service, claim: Claim): Promise<void> => {
     const shared = byPort.get(port.port);
     if (shared !== undefined) {
       if (!port.nodePort) port.nodePort = shared;
-      else if (port.nodePort !== shared) await takePort(service, i, port.nodePort, claim);
+      else if (port.nodePort !== shared) await takePort(service, i, port.nodePort, reservation);
       continue;
     }
-    const asked = ports.find(other => other.port === port.port && other.nodePort)?.nodePort;
-    if (asked) await takePort(service, i, asked, claim);
-    port.nodePort = asked ?? (await takeAnyPort(claim));
+    const requested = ports.find(other => other.port === port.port && other.nodePort)?.nodePort;
+    if (requested) await takePort(service, i, requested, reservation);
+    port.nodePort = requested ?? (await takeAnyPort(reservation));
     byPort.set(port.port, port.nodePort);
   }
 };
 
-const changedPorts = async (service: Service, old: Readonly<ServiceSpec>, claim: Claim): Promise<void> => {
+const changedPorts = async (service: Service, old: Readonly<ServiceSpec>, reservation: Reservation): Promise<void> => {
   const spec = service.spec!;
   const held = new Set(nodePortsOf(old));
   const met = new Set<string>();
   for (const [i, port] of (spec.ports ?? []).entries()) {
     if (!port.nodePort) {
-      if (allocatesPorts(spec)) port.nodePort = await takeAnyPort(claim);
-    } else if (!held.has(port.nodePort)) await takePort(service, i, port.nodePort, claim);
+      if (allocatesPorts(spec)) port.nodePort = await takeAnyPort(reservation);
+    } else if (!held.has(port.nodePort)) await takePort(service, i, port.nodePort, reservation);
     if (!port.nodePort) continue;
     held.add(port.nodePort);
     const pair = `{${port.protocol} ${port.nodePort}}`;
@@ -133,27 +133,27 @@ const changedPorts = async (service: Service, old: Readonly<ServiceSpec>, claim:
     met.add(pair);
   }
   const kept = nodePortsOf(spec);
-  claim.givePorts(nodePortsOf(old).filter(port => !kept.includes(port)));
+  reservation.releasePorts(nodePortsOf(old).filter(port => !kept.includes(port)));
 };
 
-const healthPort = async (spec: ServiceSpec, claim: Claim): Promise<void> => {
-  const asked = spec.healthCheckNodePort;
+const healthPort = async (spec: ServiceSpec, reservation: Reservation): Promise<void> => {
+  const requested = spec.healthCheckNodePort;
   try {
-    if (asked) await claim.port(asked);
-    else spec.healthCheckNodePort = await claim.anyPort();
+    if (requested) await reservation.port(requested);
+    else spec.healthCheckNodePort = await reservation.anyPort();
   } catch (error) {
     if (!(error instanceof PoolError)) throw error;
-    throw internalError(`failed to allocate ${asked ? 'requested' : 'a'} HealthCheck NodePort ${asked ?? 0}: ${error.message}`);
+    throw internalError(`failed to allocate ${requested ? 'requested' : 'a'} HealthCheck NodePort ${requested ?? 0}: ${error.message}`);
   }
 };
 
-const allocatePorts = async (service: Service, old: Readonly<ServiceSpec> | undefined, claim: Claim): Promise<void> => {
+const allocatePorts = async (service: Service, old: Readonly<ServiceSpec> | undefined, reservation: Reservation): Promise<void> => {
   const spec = service.spec!;
-  if (needsNodePorts(spec)) await (old ? changedPorts(service, old, claim) : firstPorts(service, claim));
-  else if (old && needsNodePorts(old)) claim.givePorts(nodePortsOf(old));
+  if (needsNodePorts(spec)) await (old ? changedPorts(service, old, reservation) : firstPorts(service, reservation));
+  else if (old && needsNodePorts(old)) reservation.releasePorts(nodePortsOf(old));
   const [needs, needed] = [needsHealthPort(spec), needsHealthPort(old)];
-  if (needs && !needed) await healthPort(spec, claim);
-  else if (needed && !needs && old?.healthCheckNodePort) claim.givePorts([old.healthCheckNodePort]);
+  if (needs && !needed) await healthPort(spec, reservation);
+  else if (needed && !needs && old?.healthCheckNodePort) reservation.releasePorts([old.healthCheckNodePort]);
 };
 
 /** Gives a service its addresses and node ports, or takes back those it has no more use for. Throws the Status of a refusal. */
@@ -164,7 +164,7 @@ export const allocateService = async (service: Service, stored: Readonly<Service
   alignAddresses(spec, old);
   const errors = decideFamilies(spec, old, context.addresses.families, context.gate('StrictIPCIDRValidation'));
   if (errors.length > 0) throw refuse(service, ...errors);
-  const claim = new Claim(context);
+  const claim = new Reservation(context);
   try {
     await allocateAddresses(service, old, claim);
     await allocatePorts(service, old, claim);
@@ -178,7 +178,7 @@ export const allocateService = async (service: Service, stored: Readonly<Service
 /** Gives back all that a removed service held. Its endpoints go as well, so that a new service of the name does not begin with them. */
 export const releaseService = async ({metadata, spec}: Readonly<Service>, context: AllocationContext): Promise<void> => {
   await context.remove(kinds.endpoints, metadata?.namespace ?? '', metadata?.name ?? '');
-  if (needsClusterIp(spec) && !isHeadless(spec)) for (const address of spec?.clusterIPs ?? []) await context.addresses.give(address);
+  if (needsClusterIp(spec) && !isHeadless(spec)) for (const address of spec?.clusterIPs ?? []) await context.addresses.release(address);
   const health = needsHealthPort(spec) && spec?.healthCheckNodePort ? [spec.healthCheckNodePort] : [];
-  await context.nodePorts.give([...nodePortsOf(spec), ...health]);
+  await context.nodePorts.release([...nodePortsOf(spec), ...health]);
 };

@@ -22,10 +22,10 @@ const isOfPod = async ({reader, namespace}: ConnectContext, {ip, targetRef}: Add
 };
 
 /** Of a subset, so many addresses are looked at: whose they are takes a read of a pod each. */
-const mostTried = 1000;
+const maxTried = 1000;
 
 /** The list beginning at a random place. */
-const turned = <T>(list: readonly T[], {random}: ConnectContext): T[] => {
+const rotated = <T>(list: readonly T[], {random}: ConnectContext): T[] => {
   const start = Math.floor(random.float() * list.length);
   return [...list.slice(start), ...list.slice(0, start)];
 };
@@ -39,9 +39,9 @@ export const serviceConnectSubresources: Readonly<Record<string, ConnectSubresou
     if (!endpoints) throw notFound({group: '', resource: 'services'}, name);
     const {subsets = []} = endpoints;
     if (subsets.length === 0) throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(name)}`);
-    for (const {addresses = [], ports = []} of turned(subsets, connection)) {
+    for (const {addresses = [], ports = []} of rotated(subsets, connection)) {
       const found = ports.find(one => (one.name ?? '') === portName);
-      for (const address of found ? turned(addresses, connection).slice(0, mostTried) : []) {
+      for (const address of found ? rotated(addresses, connection).slice(0, maxTried) : []) {
         if (await isOfPod(connection, address)) return {scheme: scheme || 'http', host: address.ip, port: String(found!.port), path: '', agent: false};
       }
     }

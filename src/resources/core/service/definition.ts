@@ -117,7 +117,7 @@ export const services = defineResource<Service>({
   storedAs: 'services/specs',
   nameProblems: (name, prefix, context) => (context?.gate('RelaxedServiceNameValidation') ? dnsLabelProblems : dnsLabel1035Problems)(prefix ? asPrefix(name) : name),
   createOnUpdate: true,
-  deleteAnswers: 'object',
+  deleteResponse: 'object',
   alwaysPresent: {spec: {}, status: {loadBalancer: {}}},
   default: setDefaults,
   allocate: allocateService,

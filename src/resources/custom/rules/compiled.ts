@@ -24,10 +24,10 @@ export interface CompiledRule {
 const ruleBase: Environment = storedExpressions;
 
 /** Whether an expression looks at a variable. */
-export const speaksOf = ({ast}: Program, name: string): boolean => [...ast.references.values()].some(reference => reference.kind === 'name' && reference.meaning.name === name);
+export const references = ({ast}: Program, name: string): boolean => [...ast.references.values()].some(reference => reference.kind === 'name' && reference.meaning.name === name);
 
 /** The type of what a part of a schema describes; undefined where expressions cannot see it. */
-export const typeOfPart = (node: SchemaNode, isRoot: boolean): {readonly type: Type; readonly types: SchemaTypes} | undefined => {
+export const typeOfSchema = (node: SchemaNode, isRoot: boolean): {readonly type: Type; readonly types: SchemaTypes} | undefined => {
   const types = new SchemaTypes();
   const type = types.declare('selfType', node, isRoot);
   return type && {type, types};
@@ -36,7 +36,7 @@ export const typeOfPart = (node: SchemaNode, isRoot: boolean): {readonly type: T
 /** The rules one part of a schema states (KEP-2876), each with what keeps it from being asked. */
 export const compileRules = ({[extensions.validations]: rules = []}: JsonSchema, node: SchemaNode, isRoot: boolean): readonly CompiledRule[] => {
   if (rules.length === 0) return [];
-  const part = typeOfPart(node, isRoot);
+  const part = typeOfSchema(node, isRoot);
   if (!part) return [];
   const {type, types} = part;
   const plain = extend(ruleBase, {types, variables: {self: type, oldSelf: type}});
@@ -53,5 +53,5 @@ const compileRule = (rule: ValidationRule, environment: Environment, schema: Jso
   const program = compile(environment, text, bool);
   if (isCompileError(program)) return {...empty, error: program.reason === 'invalid' ? `compilation failed: ${program.message}` : program.message};
   const message = rule.messageExpression?.trim() ? compile(environment, rule.messageExpression, string) : undefined;
-  return {rule, program, isTransition: speaksOf(program, 'oldSelf'), fieldPath, ...(message && !isCompileError(message) ? {message} : {})};
+  return {rule, program, isTransition: references(program, 'oldSelf'), fieldPath, ...(message && !isCompileError(message) ? {message} : {})};
 };

@@ -26,11 +26,11 @@ export function* validateLabelKeys(
 ): Iterable<FieldError> {
   yield* labelKeys(matchLabelKeys, `${path}.matchLabelKeys`, Boolean(labelSelector));
   yield* labelKeys(mismatchLabelKeys, `${path}.mismatchLabelKeys`, Boolean(labelSelector));
-  const asked = new Set(Object.keys(labelSelector?.matchLabels ?? {}));
+  const selectedKeys = new Set(Object.keys(labelSelector?.matchLabels ?? {}));
   for (const {key} of labelSelector?.matchExpressions ?? []) {
     const at = matchLabelKeys.lastIndexOf(key);
-    if (at >= 0 && asked.has(key)) yield invalid(`${path}[${at}]`, key, 'exists in both matchLabelKeys and labelSelector');
-    asked.add(key);
+    if (at >= 0 && selectedKeys.has(key)) yield invalid(`${path}[${at}]`, key, 'exists in both matchLabelKeys and labelSelector');
+    selectedKeys.add(key);
   }
   for (const [i, key] of matchLabelKeys.entries()) {
     if (mismatchLabelKeys.includes(key)) yield invalid(`${path}.matchLabelKeys[${i}]`, key, 'exists in both matchLabelKeys and mismatchLabelKeys');

@@ -49,7 +49,7 @@ const gated = (spec: PodSpec, {gate}: Gate) => {
 };
 
 /** Whether the selectors of a pod's affinities have values that are no label values. */
-export const oddTermValues = (spec: Readonly<PodSpec> | undefined): boolean => [...podTerms(spec?.affinity, '')].some(({term}) => isWrong(validateTermSelectors(term, '', false)));
+export const hasInvalidTermValues = (spec: Readonly<PodSpec> | undefined): boolean => [...podTerms(spec?.affinity, '')].some(({term}) => isWrong(validateTermSelectors(term, '', false)));
 
 /** What an update may hold because the stored object holds it already; without one, what a new object may hold. */
 export const allowancesOf = (stored: PodSpec | undefined, meta: ObjectMeta | undefined, {naming, gate}: Pick<HookContext, 'naming' | 'gate'>): Allowances => {
@@ -58,7 +58,7 @@ export const allowancesOf = (stored: PodSpec | undefined, meta: ObjectMeta | und
   const spreads = spec.topologySpreadConstraints ?? [];
   return {
     deletionCost: !gate('PodDeletionCost') || !hasDeletionCost(meta?.annotations, naming),
-    selectorValues: oddTermValues(spec),
+    selectorValues: hasInvalidTermValues(spec),
     nodeSelectorValues: terms !== undefined && isWrong(validateNodeSelector(terms, '', false)),
     spreadSelectors: spreads.some(({labelSelector}) => labelSelector && isWrong(validateLabelSelector(labelSelector, ''))),
     spreadKeys: gate('MatchLabelKeysInPodTopologySpread') && spreads.some(spread => isWrong(validateSpreadKeys(spread, '', mergesSpreadKeys(gate)))),

@@ -81,14 +81,14 @@ function* common(container: AnyContainer, path: string, rules: ContainerRules): 
   yield* validateSecurityContext(container.securityContext, `${path}.securityContext`, rules);
 }
 
-const mostRules = 20;
-const mostCodes = 255;
+const maxRules = 20;
+const maxCodes = 255;
 
 function* restartRule({action, exitCodes}: ContainerRestartRule, path: string, rules: ContainerRules): Iterable<FieldError> {
   if (action !== 'Restart' && !(action === 'RestartAllContainers' && rules.allow.restartAll)) yield notSupported(`${path}.action`, action ?? '', ['Restart']);
   if (!exitCodes) return yield required(`${path}.exitCodes`, 'must be specified');
   yield* oneOf(`${path}.exitCodes.operator`, exitCodes.operator, ['In', 'NotIn']);
-  if ((exitCodes.values?.length ?? 0) > mostCodes) yield tooLong(`${path}.exitCodes.values`, mostCodes);
+  if ((exitCodes.values?.length ?? 0) > maxCodes) yield tooLong(`${path}.exitCodes.values`, maxCodes);
 }
 
 /** A container's own restart policy and its exceptions (KEP-5307). */
@@ -96,7 +96,7 @@ function* restarts({restartPolicy, restartPolicyRules = []}: AnyContainer, path:
   if (restartPolicy === undefined) {
     if (restartPolicyRules.length > 0) yield required(`${path}.restartPolicy`, 'must specify restartPolicy when restart rules are used');
   } else yield* oneOf(`${path}.restartPolicy`, restartPolicy, ['Always', 'Never', 'OnFailure']);
-  if (restartPolicyRules.length > mostRules) yield tooLong(`${path}.restartPolicyRules`, mostRules);
+  if (restartPolicyRules.length > maxRules) yield tooLong(`${path}.restartPolicyRules`, maxRules);
   for (const [i, rule] of restartPolicyRules.entries()) yield* restartRule(rule, `${path}.restartPolicyRules[${i}]`, rules);
 }
 
@@ -144,11 +144,11 @@ export function* validateInitContainers({initContainers = [], containers = [], o
 const notForLooking = ['ports', 'resources', 'resizePolicy', 'restartPolicy', 'restartPolicyRules', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle'] as const;
 
 /** Amounts that say nothing are always there; what else is said, however little, is said. */
-const isSaid = (field: keyof EphemeralContainer, value: unknown): boolean => value !== undefined && (field !== 'resources' || Object.keys(value as object).length > 0);
+const isSet = (field: keyof EphemeralContainer, value: unknown): boolean => value !== undefined && (field !== 'resources' || Object.keys(value as object).length > 0);
 
 function* onlyForLooking(container: EphemeralContainer, path: string): Iterable<FieldError> {
   const text = 'cannot be set for an Ephemeral Container';
-  for (const field of notForLooking) if (isSaid(field, container[field])) yield forbiddenField(`${path}.${field}`, text);
+  for (const field of notForLooking) if (isSet(field, container[field])) yield forbiddenField(`${path}.${field}`, text);
   for (const [i, mount] of (container.volumeMounts ?? []).entries()) {
     for (const field of ['subPath', 'subPathExpr'] as const) if (mount[field]) yield forbiddenField(`${path}.volumeMounts[${i}].${field}`, text);
   }

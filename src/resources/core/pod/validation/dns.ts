@@ -4,9 +4,9 @@ import type {PodDNSConfig} from '#src/api/pod.js';
 import {legacyIp} from '#src/resources/validation/ip-fields.js';
 import {each} from '#src/resources/validation/values.js';
 
-const mostNameservers = 3;
-const mostSearches = 32;
-const mostSearchCharacters = 2048;
+const maxNameservers = 3;
+const maxSearches = 32;
+const maxSearchCharacters = 2048;
 const searchLabel = '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
 const searchForm = `${searchLabel}(\\.${searchLabel})*`;
 const isSearch = new RegExp(`^${searchForm}$`);
@@ -26,11 +26,11 @@ export function* validateDns(config: PodDNSConfig | undefined, policy: string | 
     if (!config.nameservers?.length) return yield required(`${path}.nameservers`, 'must provide at least one DNS nameserver when `dnsPolicy` is None');
   }
   const {nameservers = [], searches = [], options = []} = config ?? {};
-  if (nameservers.length > mostNameservers) yield invalid(`${path}.nameservers`, nameservers, `must not have more than ${mostNameservers} nameservers`);
+  if (nameservers.length > maxNameservers) yield invalid(`${path}.nameservers`, nameservers, `must not have more than ${maxNameservers} nameservers`);
   for (const [i, server] of nameservers.entries()) yield* legacyIp(`${path}.nameservers[${i}]`, server, {strict});
-  if (searches.length > mostSearches) yield invalid(`${path}.searches`, searches, `must not have more than ${mostSearches} search paths`);
-  if (searches.join(' ').length > mostSearchCharacters) {
-    yield invalid(`${path}.searches`, searches, `must not have more than ${mostSearchCharacters} characters (including spaces) in the search list`);
+  if (searches.length > maxSearches) yield invalid(`${path}.searches`, searches, `must not have more than ${maxSearches} search paths`);
+  if (searches.join(' ').length > maxSearchCharacters) {
+    yield invalid(`${path}.searches`, searches, `must not have more than ${maxSearchCharacters} characters (including spaces) in the search list`);
   }
   for (const [i, search] of searches.entries()) {
     if (search !== '.') yield* each(`${path}.searches[${i}]`, search.replace(/\.$/, ''), searchProblems(search.replace(/\.$/, '')));

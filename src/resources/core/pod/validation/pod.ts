@@ -3,7 +3,7 @@ import {sameJson} from '#src/api/equal.js';
 import type {Affinity, Container, NodeAffinity, NodeSelectorTerm, Pod, PodSpec, Toleration} from '#src/api/pod.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
-import {originalDifferences, originalForm, sameOriginal} from '#src/resources/validation/original-form.js';
+import {internalDiff, internalForm, sameInternalForm} from '#src/resources/validation/internal-form.js';
 import {rangeText} from '#src/resources/validation/values.js';
 import {allowancesOf} from './allowances.js';
 import {podAnnotations, validatePodAnnotations, validatePodAnnotationUpdate, validateProfilesMatch} from './annotations.js';
@@ -98,8 +98,8 @@ function* nodeAffinity(affinity: NodeAffinity | undefined, old: NodeAffinity | u
   const terms = affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   const path = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
   if (before.length === 0) return;
-  if (before.length !== terms.length) return yield invalid(path, terms.length > 0 ? terms.map(term => originalForm('NodeSelectorTerm', term)) : null, 'no additions/deletions to non-empty NodeSelectorTerms list are allowed');
-  for (const [i, term] of before.entries()) if (!termOnlyAdds(terms[i]!, term)) yield invalid(`${path}[${i}]`, originalForm('NodeSelectorTerm', terms[i]!), 'only additions are allowed (no mutations or deletions)');
+  if (before.length !== terms.length) return yield invalid(path, terms.length > 0 ? terms.map(term => internalForm('NodeSelectorTerm', term)) : null, 'no additions/deletions to non-empty NodeSelectorTerms list are allowed');
+  for (const [i, term] of before.entries()) if (!termOnlyAdds(terms[i]!, term)) yield invalid(`${path}[${i}]`, internalForm('NodeSelectorTerm', terms[i]!), 'only additions are allowed (no mutations or deletions)');
 }
 
 /** While a pod is kept from being scheduled it may still be told where to go, ever more narrowly (KEP-3838). */
@@ -157,5 +157,5 @@ export function* validatePodUpdate(pod: Readonly<Pod>, old: Readonly<Pod>, conte
   if (sameJson(spec, before)) return;
   yield* whileGated(spec, before);
   const rest = withoutChanges(spec, before);
-  if (!sameOriginal('PodSpec', rest, before)) yield forbiddenField('spec', `pod updates may not change fields other than ${changeable}\n${originalDifferences('PodSpec', before, rest)}`);
+  if (!sameInternalForm('PodSpec', rest, before)) yield forbiddenField('spec', `pod updates may not change fields other than ${changeable}\n${internalDiff('PodSpec', before, rest)}`);
 }

@@ -5,7 +5,7 @@ import type {Naming} from '#src/api/naming.js';
 import {certificateLife, validateUserAnnotations} from '#src/resources/certificates/user-annotations.js';
 import {validateSignerName} from '#src/resources/certificates/signer-name.js';
 import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {unreservedPath} from '#src/resources/validation/paths.js';
 import {each, fileMode, oneOf} from '#src/resources/validation/values.js';
 import {fileFields, validateFieldRef, validateResourceFieldRef} from './references.js';
@@ -54,12 +54,12 @@ function* keys(source: {readonly name?: string; readonly items?: readonly KeyToP
   }
 }
 
-const mostSeconds = 2 ** 32;
+const maxSeconds = 2 ** 32;
 
 function* token(source: NonNullable<VolumeProjection['serviceAccountToken']>, path: string, at: string, {allow}: PodSpecRules): Iterable<FieldError> {
   const {expirationSeconds: seconds = 3600, path: file} = source;
   if (seconds < 600) yield invalid(`${at}.expirationSeconds`, seconds, 'may not specify a duration less than 10 minutes');
-  if (seconds > mostSeconds) yield invalid(`${at}.expirationSeconds`, seconds, 'may not specify a duration larger than 2^32 seconds');
+  if (seconds > maxSeconds) yield invalid(`${at}.expirationSeconds`, seconds, 'may not specify a duration larger than 2^32 seconds');
   if (!file) yield required(`${path}.path`);
   else if (!allow.tokenPaths) yield* unreservedPath(`${path}.path`, file);
 }
@@ -69,11 +69,11 @@ const signerIn = (name: string): string => (name.includes(':') ? name.slice(0, n
 
 function* trustBundle(source: NonNullable<VolumeProjection['clusterTrustBundle']>, at: string, paths: Paths): Iterable<FieldError> {
   const {name, signerName, labelSelector, path: file} = source;
-  if (name !== undefined && signerName !== undefined) yield invalid(at, originalForm('ClusterTrustBundleProjection', source), 'only one of name and signerName may be used');
+  if (name !== undefined && signerName !== undefined) yield invalid(at, internalForm('ClusterTrustBundleProjection', source), 'only one of name and signerName may be used');
   else if (name !== undefined) {
     if (name === '') yield required(`${at}.name`, 'must be a valid object name');
     yield* each(`${at}.name`, name, bundleNameProblems(signerIn(name))(name, false).map(problem => `not a valid clustertrustbundlename: ${problem}`));
-    if (labelSelector) yield invalid(`${at}.labelSelector`, originalForm('LabelSelector', labelSelector), 'labelSelector must be unset if name is specified');
+    if (labelSelector) yield invalid(`${at}.labelSelector`, internalForm('LabelSelector', labelSelector), 'labelSelector must be unset if name is specified');
   } else if (signerName !== undefined) {
     if (signerName === '') yield required(`${at}.signerName`, 'must be a valid signer name');
     yield* validateSignerName(`${at}.signerName`, signerName);

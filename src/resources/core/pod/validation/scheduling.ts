@@ -1,7 +1,7 @@
 import {duplicate, forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {emptyText, labelValueProblems} from '#src/api/names.js';
 import type {PodSpec, Toleration} from '#src/api/pod.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {dnsLabel, dnsSubdomain, oneOf, qualifiedName} from '#src/resources/validation/values.js';
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
@@ -71,8 +71,8 @@ export function* validateResourceClaims(claims: NonNullable<PodSpec['resourceCla
     else if (names.has(name)) yield duplicate(`${at}.name`, name);
     else yield* dnsLabel(`${at}.name`, name);
     names.add(name);
-    if (own !== undefined && template !== undefined) yield invalid(at, originalForm('PodResourceClaim', claim), 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified');
-    if (own === undefined && template === undefined) yield invalid(at, originalForm('PodResourceClaim', claim), 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`');
+    if (own !== undefined && template !== undefined) yield invalid(at, internalForm('PodResourceClaim', claim), 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified');
+    if (own === undefined && template === undefined) yield invalid(at, internalForm('PodResourceClaim', claim), 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`');
     if (own !== undefined) yield* dnsSubdomain(`${at}.resourceClaimName`, own);
     if (template !== undefined) yield* dnsSubdomain(`${at}.resourceClaimTemplateName`, template);
   }

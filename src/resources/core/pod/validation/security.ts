@@ -1,6 +1,6 @@
 import {duplicate, forbiddenField, invalid, notSupported, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import type {AppArmorProfile, PodSpec, SeccompProfile, SecurityContext} from '#src/api/pod.js';
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {descendingPath} from '#src/resources/validation/paths.js';
 import {oneOf, systemId} from '#src/resources/validation/values.js';
 import type {ContainerRules, PodSpecRules} from './rules.js';
@@ -16,7 +16,7 @@ function* seccomp(profile: SeccompProfile | undefined, path: string): Iterable<F
   if (type === 'Localhost') {
     if (file === undefined) yield required(`${path}.localhostProfile`, 'must be set when seccomp type is Localhost');
     else yield* descendingPath(`${path}.localhostProfile`, file);
-  } else if (file !== undefined) yield invalid(`${path}.localhostProfile`, originalForm('SeccompProfile', profile), 'can only be set when seccomp type is Localhost');
+  } else if (file !== undefined) yield invalid(`${path}.localhostProfile`, internalForm('SeccompProfile', profile), 'can only be set when seccomp type is Localhost');
 }
 
 /** The longest path (PATH_MAX without its end). */
@@ -40,9 +40,9 @@ export function* validateAppArmor(profile: AppArmorProfile | undefined, path: st
 
 function* escalation({allowPrivilegeEscalation, privileged, capabilities}: SecurityContext, context: SecurityContext, path: string): Iterable<FieldError> {
   if (allowPrivilegeEscalation !== false) return;
-  if (privileged) yield invalid(path, originalForm('SecurityContext', context), 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true');
+  if (privileged) yield invalid(path, internalForm('SecurityContext', context), 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true');
   for (const capability of capabilities?.add ?? []) {
-    if (capability === 'CAP_SYS_ADMIN') yield invalid(path, originalForm('SecurityContext', context), 'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN');
+    if (capability === 'CAP_SYS_ADMIN') yield invalid(path, internalForm('SecurityContext', context), 'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN');
   }
 }
 

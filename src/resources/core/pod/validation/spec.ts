@@ -7,7 +7,7 @@ import {containerResourceName, validateResources} from '#src/resources/validatio
 import {validateLabels} from '#src/resources/validation/object-meta.js';
 import {dnsLabel, dnsSubdomain, each, oneOf, qualifiedName, rangeText} from '#src/resources/validation/values.js';
 import {validateAffinity} from './affinity.js';
-import {validateWholePod} from './amounts.js';
+import {validateWholePod} from './pod-resources.js';
 import {validateContainers, validateEphemeralContainers, validateInitContainers} from './containers.js';
 import {validateDns} from './dns.js';
 import {validateFileVolumes} from './environment.js';

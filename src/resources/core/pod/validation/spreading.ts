@@ -11,10 +11,10 @@ export const mergesSpreadKeys = (gate: (name: string) => boolean): boolean => ga
 function* unmergedKeys({matchLabelKeys = [], labelSelector}: TopologySpreadConstraint, path: string): Iterable<FieldError> {
   if (matchLabelKeys.length === 0) return;
   if (!labelSelector) yield forbiddenField(path, 'must not be specified when labelSelector is not set');
-  const asked = new Set([...Object.keys(labelSelector?.matchLabels ?? {}), ...(labelSelector?.matchExpressions ?? []).map(({key}) => key)]);
+  const selectedKeys = new Set([...Object.keys(labelSelector?.matchLabels ?? {}), ...(labelSelector?.matchExpressions ?? []).map(({key}) => key)]);
   for (const [i, key] of matchLabelKeys.entries()) {
     yield* qualifiedName(`${path}[${i}]`, key);
-    if (asked.has(key)) yield invalid(`${path}[${i}]`, key, 'exists in both matchLabelKeys and labelSelector');
+    if (selectedKeys.has(key)) yield invalid(`${path}[${i}]`, key, 'exists in both matchLabelKeys and labelSelector');
   }
 }
 

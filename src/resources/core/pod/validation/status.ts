@@ -1,4 +1,4 @@
-import {originalForm} from '#src/resources/validation/original-form.js';
+import {internalForm} from '#src/resources/validation/internal-form.js';
 import {duplicate, forbiddenField, internalFieldError, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabel, dnsSubdomain, qualifiedName, systemId} from '#src/resources/validation/values.js';
 import {immutable} from '#src/resources/validation/equality.js';
@@ -26,7 +26,7 @@ function* users({spec, status}: Readonly<Pod>, list: StatusList): Iterable<Field
 const healths = ['Healthy', 'Unhealthy', 'Unknown'];
 
 /** Whether a resource that a status speaks of is one that the container asked for. */
-const isAskedFor = ({resources}: AnyContainer, name: string): boolean =>
+const isRequested = ({resources}: AnyContainer, name: string): boolean =>
   name.startsWith('claim:')
     ? (resources?.claims ?? []).some(claim => name === `claim:${claim.name}${claim.request ? `/${claim.request}` : ''}`)
     : Object.hasOwn(resources?.requests ?? {}, name);
@@ -34,7 +34,7 @@ const isAskedFor = ({resources}: AnyContainer, name: string): boolean =>
 function* allocated({name, allocatedResourcesStatus = []}: ContainerStatus, container: AnyContainer | undefined, path: string): Iterable<FieldError> {
   for (const [i, {name: resource, resources = []}] of allocatedResourcesStatus.entries()) {
     const at = `${path}.allocatedResourcesStatus[${i}]`;
-    if (container?.name === name && !isAskedFor(container, resource)) {
+    if (container?.name === name && !isRequested(container, resource)) {
       const text = resource.startsWith('claim:')
         ? "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty"
         : "must match one of the container's resource requests";
@@ -66,7 +66,7 @@ function* addresses(list: readonly {readonly ip?: string}[], old: readonly {read
   const texts = list.map(({ip = ''}) => ip);
   const wrong = texts.findIndex(text => !looseIp(text));
   if (wrong >= 0) yield internalFieldError(path, `failed to check for dual stack with error:invalid IP[${wrong}]: ${texts[wrong]}`);
-  if (wrong >= 0 || new Set(texts.map(isIpv6)).size < 2 || list.length > 2) yield invalid(path, list.map(ip => originalForm('PodIP', ip)), 'may specify no more than one IP for each IP family');
+  if (wrong >= 0 || new Set(texts.map(isIpv6)).size < 2 || list.length > 2) yield invalid(path, list.map(ip => internalForm('PodIP', ip)), 'may specify no more than one IP for each IP family');
 }
 
 function* claims({spec, status}: Readonly<Pod>): Iterable<FieldError> {
@@ -82,11 +82,11 @@ function* claims({spec, status}: Readonly<Pod>): Iterable<FieldError> {
 
 /** Devices that come with extended resources are requests of one claim (KEP-5004). */
 function* extended({spec, status}: Readonly<Pod>): Iterable<FieldError> {
-  const told = status?.extendedResourceClaimStatus;
-  if (!told) return;
+  const claimStatus = status?.extendedResourceClaimStatus;
+  if (!claimStatus) return;
   const path = 'status.extendedResourceClaimStatus';
   const containers = new Map([...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].map(container => [container.name, container]));
-  const mappings = told.requestMappings ?? [];
+  const mappings = claimStatus.requestMappings ?? [];
   if (mappings.length === 0) yield required(`${path}.requestMappings`, 'at least one request mapping is required');
   const seen = new Set<string>();
   for (const [i, {containerName = '', resourceName = '', requestName = ''}] of mappings.entries()) {
@@ -101,8 +101,8 @@ function* extended({spec, status}: Readonly<Pod>): Iterable<FieldError> {
     if (seen.has(key)) yield* [duplicate(`${at}.containerName`, containerName), duplicate(`${at}.resourceName`, resourceName), duplicate(`${at}.requestName`, requestName)];
     seen.add(key);
   }
-  if (!told.resourceClaimName) yield required(`${path}.resourceClaimName`);
-  else yield* dnsSubdomain(`${path}.resourceClaimName`, told.resourceClaimName);
+  if (!claimStatus.resourceClaimName) yield required(`${path}.resourceClaimName`);
+  else yield* dnsSubdomain(`${path}.resourceClaimName`, claimStatus.resourceClaimName);
 }
 
 const ownConditions = ['PodScheduled', 'Ready', 'Initialized'];

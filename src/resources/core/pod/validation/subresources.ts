@@ -5,7 +5,7 @@ import {podQosClass, qosClassOf} from '#src/model/pod/qos.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {isSidecar} from '#src/model/pod/restart.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
-import {originalDifferences, sameOriginal} from '#src/resources/validation/original-form.js';
+import {internalDiff, sameInternalForm} from '#src/resources/validation/internal-form.js';
 import {podAnnotations, validatePodAnnotationUpdate} from './annotations.js';
 import {podRules, validatePodItself} from './pod.js';
 
@@ -24,7 +24,7 @@ export function* validateEphemeralUpdate(pod: Readonly<Pod>, old: Readonly<Pod>,
   for (const before of old.spec?.ephemeralContainers ?? []) {
     const now = pod.spec?.ephemeralContainers?.find(({name}) => name === before.name);
     if (!now) yield forbiddenField(path, `existing ephemeral containers ${JSON.stringify(before.name)} may not be removed\n`);
-    else if (!sameOriginal('EphemeralContainer', now, before)) yield forbiddenField(path, `existing ephemeral containers ${JSON.stringify(before.name)} may not be changed\n${originalDifferences('EphemeralContainer', before, now)}`);
+    else if (!sameInternalForm('EphemeralContainer', now, before)) yield forbiddenField(path, `existing ephemeral containers ${JSON.stringify(before.name)} may not be changed\n${internalDiff('EphemeralContainer', before, now)}`);
   }
 }
 

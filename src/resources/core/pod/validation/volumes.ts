@@ -110,14 +110,14 @@ const checks: {readonly [K in SourceName]: Check<K>} = {
 };
 
 /** Where the path in the error for a second source differs from the field. */
-const spelled: Readonly<Record<string, string>> = {cephfs: 'cephFS', downwardAPI: 'downwarAPI'};
+const pathNames: Readonly<Record<string, string>> = {cephfs: 'cephFS', downwardAPI: 'downwarAPI'};
 
 function* source(volume: Volume, path: string, rules: PodSpecRules): Iterable<FieldError> {
   let found = false;
   for (const [name, check] of Object.entries(checks) as [SourceName, Check<SourceName>][]) {
     const value = volume[name];
     if (value === undefined || value === null) continue;
-    if (found) yield forbiddenField(`${path}.${spelled[name] ?? name}`, 'may not specify more than 1 volume type');
+    if (found) yield forbiddenField(`${path}.${pathNames[name] ?? name}`, 'may not specify more than 1 volume type');
     else yield* check(value, `${path}.${name}`, rules, volume);
     found = true;
   }

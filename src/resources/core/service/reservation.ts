@@ -6,7 +6,7 @@ import {PoolError, type AddressHolder} from '#src/resources/pools.js';
 const beforeSamples = 32_768;
 
 /** What one write took from the pools and will give back to them: taken at once, given back when the write is stored. A dry run takes nothing. */
-export class Claim implements Allocation {
+export class Reservation implements Allocation {
   readonly #context: AllocationContext;
   readonly #takenAddresses: string[] = [];
   readonly #takenPorts: number[] = [];
@@ -49,11 +49,11 @@ export class Claim implements Allocation {
     return port;
   }
 
-  giveAddresses(addresses: readonly string[]): void {
+  releaseAddresses(addresses: readonly string[]): void {
     this.#spareAddresses.push(...addresses);
   }
 
-  givePorts(ports: readonly number[]): void {
+  releasePorts(ports: readonly number[]): void {
     this.#sparePorts.push(...ports);
   }
 
@@ -67,7 +67,7 @@ export class Claim implements Allocation {
 
   async #give(addresses: readonly string[], ports: readonly number[]): Promise<void> {
     if (this.#context.dryRun) return;
-    for (const address of addresses) await this.#context.addresses.give(address);
-    if (ports.length > 0) await this.#context.nodePorts.give(ports);
+    for (const address of addresses) await this.#context.addresses.release(address);
+    if (ports.length > 0) await this.#context.nodePorts.release(ports);
   }
 }

@@ -8,7 +8,7 @@
  *     Name=field    the field's name on the wire, where that is not the same in lower case
  *     <Type         the fields of that type, which stand beside the others on the wire too
  */
-export const originalFields: Readonly<Record<string, string>> = {
+export const internalFields: Readonly<Record<string, string>> = {
   AWSElasticBlockStoreVolumeSource: 'VolumeID FSType #Partition ?ReadOnly',
   Affinity: '*NodeAffinity:NodeAffinity *PodAffinity:PodAffinity *PodAntiAffinity:PodAntiAffinity',
   AllocationResult: 'Devices:DeviceAllocationResult *NodeSelector:NodeSelector *AllocationTimestamp',

@@ -3,11 +3,11 @@ import {additionalOf, itemsOf, propertiesOf, type JsonSchema} from '#src/schema/
 const known = new WeakMap<JsonSchema, boolean>();
 
 /** Whether a schema states rules, at any depth. */
-export const states = (schema: JsonSchema): boolean => {
+export const hasRules = (schema: JsonSchema): boolean => {
   let found = known.get(schema);
   if (found === undefined) {
     const inner = [itemsOf(schema), additionalOf(schema), ...propertiesOf(schema).map(([, property]) => property), ...(schema.allOf ?? [])];
-    known.set(schema, (found = Boolean(schema['x-kubernetes-validations']?.length) || inner.some(part => part !== undefined && states(part))));
+    known.set(schema, (found = Boolean(schema['x-kubernetes-validations']?.length) || inner.some(part => part !== undefined && hasRules(part))));
   }
   return found;
 };

@@ -9,8 +9,8 @@ import type {Correlated} from '#src/schema/custom/correlated.js';
 import {additionalOf, itemsOf, type JsonSchema, type ValidationRule} from '#src/schema/custom/json-schema.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {compileRules, typeOfPart, type CompiledRule} from './compiled.js';
-import {states} from './states.js';
+import {compileRules, typeOfSchema, type CompiledRule} from './compiled.js';
+import {hasRules} from './has-rules.js';
 
 /** What all rules of one object may cost together, in the units of the expression language. */
 export const objectBudget = 10_000_000;
@@ -24,34 +24,34 @@ interface Session {
 }
 
 /** Where a value stood before, for what may stay wrong because it is as it was. */
-interface Standing {
+interface Correlation {
   readonly own: Correlated | undefined;
   readonly parent: Correlated | undefined;
 }
 
-const nowhere: Standing = {own: undefined, parent: undefined};
+const uncorrelated: Correlation = {own: undefined, parent: undefined};
 
-const mayStay = ({own, parent}: Standing): boolean => (own ?? parent)?.same() ?? false;
+const isUnchanged = ({own, parent}: Correlation): boolean => (own ?? parent)?.same() ?? false;
 
-const atKey = (standing: Standing, name: string): Standing => {
-  if (!standing.own) return standing;
+const atKey = (correlation: Correlation, name: string): Correlation => {
+  if (!correlation.own) return correlation;
   // What is converted to one version shows no change of it.
-  if (!standing.parent && (name === 'apiVersion' || name === 'kind')) return nowhere;
-  return {own: standing.own.key(name), parent: standing.own};
+  if (!correlation.parent && (name === 'apiVersion' || name === 'kind')) return uncorrelated;
+  return {own: correlation.own.key(name), parent: correlation.own};
 };
 
-const atIndex = (standing: Standing, index: number): Standing => (standing.own ? {own: standing.own.index(index), parent: standing.own} : standing);
+const atIndex = (correlation: Correlation, index: number): Correlation => (correlation.own ? {own: correlation.own.index(index), parent: correlation.own} : correlation);
 
 /** A value and what it was, with where it is. `before` is undefined where there is nothing to compare with. */
-interface Judged {
+interface Evaluated {
   readonly value: unknown;
   readonly before: unknown;
   readonly path: string;
-  readonly standing: Standing;
+  readonly correlation: Correlation;
 }
 
-const below = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
-const shownPath = (path: string, field = ''): string => (field === '' ? path : field.startsWith('[') ? `${path}${field}` : below(path, field)) || '<nil>';
+const childPath = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
+const formatPath = (path: string, field = ''): string => (field === '' ? path : field.startsWith('[') ? `${path}${field}` : childPath(path, field)) || '<nil>';
 
 const ruleText = ({message, rule = ''}: ValidationRule): string => (message || rule).trim();
 const defaultMessage = (rule: ValidationRule): string => (rule.message ? rule.message.trim() : `failed rule: ${ruleText(rule)}`);
@@ -90,23 +90,23 @@ export class RuleTree {
   }
 
   /** Adds to the session's errors what the rules say against a value. False once there is no budget left. */
-  judge(judged: Judged, session: Session): boolean {
-    const {value, before} = judged;
+  evaluate(evaluated: Evaluated, session: Session): boolean {
+    const {value, before} = evaluated;
     if (value === null || value === undefined) return true;
     // One more than is told of, so that it is seen that there are more.
     if (session.errors.length > maxErrors) return false;
-    if (!this.#judgeOwn(judged, session)) return false;
-    for (const tree of this.#allOf()) if (!tree.judge({...judged, standing: {own: undefined, parent: judged.standing.parent}}, session)) return false;
-    if (Array.isArray(value)) return this.#judgeItems(judged, value, Array.isArray(before) ? before : undefined, session);
-    if (isPlainObject(value)) return this.#judgeFields(judged, value, isPlainObject(before) ? before : undefined, session);
+    if (!this.#evaluateOwn(evaluated, session)) return false;
+    for (const tree of this.#allOf()) if (!tree.evaluate({...evaluated, correlation: {own: undefined, parent: evaluated.correlation.parent}}, session)) return false;
+    if (Array.isArray(value)) return this.#evaluateItems(evaluated, value, Array.isArray(before) ? before : undefined, session);
+    if (isPlainObject(value)) return this.#evaluateFields(evaluated, value, isPlainObject(before) ? before : undefined, session);
     return true;
   }
 
-  #judgeOwn({value, before, path, standing}: Judged, session: Session): boolean {
+  #evaluateOwn({value, before, path, correlation: correlation}: Evaluated, session: Session): boolean {
     const rules = (this.#rules ??= compileRules(this.#schema, this.#node, this.#isRoot));
     if (rules.length === 0) return true;
     const {type = ''} = this.#schema.type === undefined ? (this.#node.source as JsonSchema) : this.#schema;
-    const refuse = (detail: string): void => void session.errors.push(invalid(shownPath(path), type, detail));
+    const refuse = (detail: string): void => void session.errors.push(invalid(formatPath(path), type, detail));
     if (session.budget <= 0) {
       refuse(outOfBudget);
       return false;
@@ -132,10 +132,10 @@ export class RuleTree {
       }
       if (outcome.value === true) continue;
       const report = (field: FieldError): void => {
-        if (!isTransition && mayStay(standing)) session.warn(`${field.path}: ${field.detail}`);
+        if (!isTransition && isUnchanged(correlation)) session.warn(`${field.path}: ${field.detail}`);
         else session.errors.push(field);
       };
-      const at = shownPath(path, compiled.fieldPath);
+      const at = formatPath(path, compiled.fieldPath);
       const message = messageOf(compiled, {...plain, ...(rule.optionalOldSelf ? {oldSelf: new Optional(old)} : {})}, session);
       if (message.isFatal) {
         report(invalid(at, type, message.text!));
@@ -147,36 +147,36 @@ export class RuleTree {
   }
 
   #allOf(): readonly RuleTree[] {
-    return (this.#also ??= (this.#schema.allOf ?? []).filter(states).map(schema => new RuleTree(schema, this.#node, this.#isRoot)));
+    return (this.#also ??= (this.#schema.allOf ?? []).filter(hasRules).map(schema => new RuleTree(schema, this.#node, this.#isRoot)));
   }
 
-  #judgeItems({path, standing}: Judged, items: readonly unknown[], before: readonly unknown[] | undefined, session: Session): boolean {
+  #evaluateItems({path, correlation: correlation}: Evaluated, items: readonly unknown[], before: readonly unknown[] | undefined, session: Session): boolean {
     const schema = itemsOf(this.#schema);
     const tree = schema && this.#node.items && this.#part('[]', schema, this.#node.items);
     if (!tree) return true;
     const {listType, listMapKeys = []} = this.#node;
     const old = listType === 'map' && before ? keyedItems(before, listMapKeys) : undefined;
-    return items.every((value, index) => tree.judge({value, before: old?.get(keyOf(value, listMapKeys)), path: `${path}[${index}]`, standing: atIndex(standing, index)}, session));
+    return items.every((value, index) => tree.evaluate({value, before: old?.get(keyOf(value, listMapKeys)), path: `${path}[${index}]`, correlation: atIndex(correlation, index)}, session));
   }
 
-  #judgeFields({path, standing}: Judged, fields: Readonly<Record<string, unknown>>, before: Readonly<Record<string, unknown>> | undefined, session: Session): boolean {
+  #evaluateFields({path, correlation: correlation}: Evaluated, fields: Readonly<Record<string, unknown>>, before: Readonly<Record<string, unknown>> | undefined, session: Session): boolean {
     const correlates = this.#node.mapType !== 'atomic';
     const oldOf = (name: string): unknown => (correlates && before && Object.hasOwn(before, name) ? before[name] : undefined);
     const additional = additionalOf(this.#schema);
     const any = additional && this.#node.items && this.#part('{}', additional, this.#node.items);
     const names = Object.keys(fields);
-    if (any && !names.every(name => any.judge({value: fields[name], before: oldOf(name), path: `${path}[${name}]`, standing: atKey(standing, name)}, session))) return false;
+    if (any && !names.every(name => any.evaluate({value: fields[name], before: oldOf(name), path: `${path}[${name}]`, correlation: atKey(correlation, name)}, session))) return false;
     return names.every(name => {
       const schema = this.#schema.properties && Object.hasOwn(this.#schema.properties, name) ? this.#schema.properties[name] : undefined;
       const node = schema && this.#node.properties?.get(name);
       const tree = node && this.#part(`.${name}`, schema, node);
-      return !tree || tree.judge({value: fields[name], before: oldOf(name), path: below(path, name), standing: atKey(standing, name)}, session);
+      return !tree || tree.evaluate({value: fields[name], before: oldOf(name), path: childPath(path, name), correlation: atKey(correlation, name)}, session);
     });
   }
 
   /** The rules of a part, if there are any in it and expressions can see it. */
   #part(key: string, schema: JsonSchema, node: SchemaNode): RuleTree | undefined {
-    if (!this.#parts.has(key)) this.#parts.set(key, states(schema) && typeOfPart(node, node.embedded === true) ? new RuleTree(schema, node, node.embedded === true) : undefined);
+    if (!this.#parts.has(key)) this.#parts.set(key, hasRules(schema) && typeOfSchema(node, node.embedded === true) ? new RuleTree(schema, node, node.embedded === true) : undefined);
     return this.#parts.get(key);
   }
 }
@@ -203,11 +203,11 @@ const messageOf = ({message, rule}: CompiledRule, bindings: Parameters<Program['
 };
 
 /** What the rules of a schema say against an object; `tree` is the schema's. `standing` tells what has not changed. */
-export const judgeByRules = (
+export const evaluateRules = (
   tree: RuleTree,
   {object, old, correlated, warn}: {readonly object: unknown; readonly old: unknown; readonly correlated: Correlated | undefined; warn(text: string): void},
 ): readonly FieldError[] => {
   const session: Session = {budget: objectBudget, errors: [], warn};
-  tree.judge({value: object, before: old, path: '', standing: {own: correlated, parent: undefined}}, session);
+  tree.evaluate({value: object, before: old, path: '', correlation: {own: correlated, parent: undefined}}, session);
   return session.errors;
 };

@@ -1,15 +1,15 @@
 import {parseQuantity} from '#src/api/quantity.js';
 
 /** What a value read from JSON must look like. */
-export type Shape = (value: unknown) => boolean;
+export type Guard = (value: unknown) => boolean;
 
 export type Fields = Record<string, unknown>;
 
 export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export const string: Shape = value => typeof value === 'string';
-export const integer: Shape = value => Number.isInteger(value);
-export const quantity: Shape = value => {
+export const string: Guard = value => typeof value === 'string';
+export const integer: Guard = value => Number.isInteger(value);
+export const quantity: Guard = value => {
   if (typeof value !== 'string' && typeof value !== 'number') return false;
   try {
     return Boolean(parseQuantity(String(value)));
@@ -18,13 +18,13 @@ export const quantity: Shape = value => {
   }
 };
 
-export const listOf = (item: Shape): Shape => value => Array.isArray(value) && value.every(item);
+export const listOf = (item: Guard): Guard => value => Array.isArray(value) && value.every(item);
 
-const mapOf = (item: Shape): Shape => value => isFields(value) && Object.values(value).every(item);
+const mapOf = (item: Guard): Guard => value => isFields(value) && Object.values(value).every(item);
 
 /** Fields that look so when they are there; what is not named may be anything. */
-export const fields = (shapes: Readonly<Record<string, Shape>>): Shape => value =>
-  isFields(value) && Object.entries(shapes).every(([name, shape]) => value[name] === undefined || value[name] === null || shape(value[name]));
+export const fields = (guards: Readonly<Record<string, Guard>>): Guard => value =>
+  isFields(value) && Object.entries(guards).every(([name, guard]) => value[name] === undefined || value[name] === null || guard(value[name]));
 
 export const selector = fields({matchLabels: mapOf(string), matchExpressions: listOf(fields({key: string, operator: string, values: listOf(string)}))});
 export const reference = fields({kind: string, name: string, apiVersion: string});
@@ -35,11 +35,11 @@ const withoutNulls = (value: unknown): unknown => {
 };
 
 /** What JSON of a shape says, where null is as good as nothing. Nothing when it has another shape, or there is none. */
-export const readShaped = <T>(text: string | undefined, shape: Shape): T | undefined => {
+export const parseGuarded = <T>(text: string | undefined, guard: Guard): T | undefined => {
   if (text === undefined) return undefined;
   try {
     const value = withoutNulls(JSON.parse(text));
-    return shape(value) ? (value as T) : undefined;
+    return guard(value) ? (value as T) : undefined;
   } catch {
     return undefined;
   }

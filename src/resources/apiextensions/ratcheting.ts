@@ -7,13 +7,13 @@ import {knownTypes} from '#src/schema/custom/schema-rules.js';
 import {structuralProblems, unstructuredBecause} from '#src/schema/custom/structural.js';
 import {caBundleProblem} from './ca-bundle.js';
 import {isTrue} from './conditions.js';
-import {speaksUnknownOnly, type ConversionLeave} from './conversion.js';
-import {mostSelectableFields} from './presentation.js';
+import {acceptsOnlyUnknownReviews, type ConversionRatcheting} from './conversion.js';
+import {maxSelectableFields} from './presentation.js';
 import type {Definition} from './types.js';
 import {schemaOf, schemasOf} from './versions.js';
 
 /** What a changed definition may do that a new one may not, since it did before: rules that came later never break what is stored. */
-export interface Leave extends ConversionLeave {
+export interface Ratcheting extends ConversionRatcheting {
   readonly noSchema: boolean;
   readonly unstructured: boolean;
   readonly oddTypes: boolean;
@@ -24,7 +24,7 @@ export interface Leave extends ConversionLeave {
 }
 
 /** A new definition is given no leave, but for a bundle that can still be put right. */
-export const noLeave: Leave = {
+export const noRatcheting: Ratcheting = {
   unknownReviews: false,
   badBundle: true,
   noSchema: false,
@@ -45,13 +45,13 @@ export const unchangedSchemas = ({spec}: Readonly<Definition>, old: Readonly<Def
 };
 
 /** The leave that what is stored gives to what is to take its place. */
-export const leaveOf = ({spec}: Readonly<Definition>, old: Readonly<Definition>): Leave => {
+export const ratchetingFrom = ({spec}: Readonly<Definition>, old: Readonly<Definition>): Ratcheting => {
   const schemas = schemasOf(old.spec);
   const some = (isSo: (schema: JsonSchema) => boolean): boolean => schemas.some(schema => someSchema(schema, isSo));
   const before = new Map(old.spec.versions.map(version => [version.name, version]));
   const kept = (spec.versions ?? []).filter(({name}) => before.has(name));
   return {
-    unknownReviews: speaksUnknownOnly(old.spec.conversion),
+    unknownReviews: acceptsOnlyUnknownReviews(old.spec.conversion),
     badBundle: !isTrue(old, 'Established') || caBundleProblem(old.spec.conversion?.webhook?.clientConfig?.caBundle) !== undefined,
     noSchema: old.spec.versions.some(version => schemaOf(version) === undefined),
     unstructured: schemas.some(isUnstructured),
@@ -62,7 +62,7 @@ export const leaveOf = ({spec}: Readonly<Definition>, old: Readonly<Definition>)
     tooManySelectable: new Set(
       kept.flatMap(({name, selectableFields}) => {
         const fields = before.get(name)!.selectableFields ?? [];
-        return fields.length > mostSelectableFields && sameContent(selectableFields, fields) ? [name] : [];
+        return fields.length > maxSelectableFields && sameContent(selectableFields, fields) ? [name] : [];
       }),
     ),
   };

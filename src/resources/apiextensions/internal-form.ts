@@ -8,22 +8,22 @@ const listed = <In, Out>(list: readonly In[] | undefined, form: (one: In) => Out
 /** The same of a list that is there when it is empty, too. */
 const each = <In, Out>(list: readonly In[] | undefined, form: (one: In) => Out): Out[] | null => list?.map(form) ?? null;
 const mapped = (record: Readonly<Record<string, JsonSchema>> | undefined): Record<string, unknown> | null =>
-  record ? Object.fromEntries(Object.keys(record).sort().map(key => [key, schemaForm(record[key]!)])) : null;
+  record ? Object.fromEntries(Object.keys(record).sort().map(key => [key, internalSchema(record[key]!)])) : null;
 const orBool = (value: JsonSchema | boolean | undefined): unknown =>
-  value === undefined ? null : typeof value === 'boolean' ? {Allows: value, Schema: null} : {Allows: true, Schema: schemaForm(value)};
+  value === undefined ? null : typeof value === 'boolean' ? {Allows: value, Schema: null} : {Allows: true, Schema: internalSchema(value)};
 
 const dependencyForms = ({dependencies}: JsonSchema): unknown =>
   dependencies
     ? Object.fromEntries(
         Object.keys(dependencies).sort().map(key => {
           const one = dependencies[key]!;
-          return [key, Array.isArray(one) ? {Schema: null, Property: one} : {Schema: schemaForm(one as JsonSchema), Property: null}];
+          return [key, Array.isArray(one) ? {Schema: null, Property: one} : {Schema: internalSchema(one as JsonSchema), Property: null}];
         }),
       )
     : null;
 
 /** A rule as error texts show it. */
-export const ruleForm = (rule: ValidationRule): Record<string, unknown> => ({
+export const internalRule = (rule: ValidationRule): Record<string, unknown> => ({
   Rule: rule.rule ?? '',
   Message: rule.message ?? '',
   MessageExpression: rule.messageExpression ?? '',
@@ -33,7 +33,7 @@ export const ruleForm = (rule: ValidationRule): Record<string, unknown> => ({
 });
 
 /** A schema as error texts show it. */
-export const schemaForm = (schema: JsonSchema): Record<string, unknown> => {
+export const internalSchema = (schema: JsonSchema): Record<string, unknown> => {
   const items = itemsOf(schema);
   return {
     ID: schema.id ?? '',
@@ -60,11 +60,11 @@ export const schemaForm = (schema: JsonSchema): Record<string, unknown> => {
     MaxProperties: schema.maxProperties ?? null,
     MinProperties: schema.minProperties ?? null,
     Required: each(schema.required, name => name),
-    Items: schema.items === undefined ? null : {Schema: items ? schemaForm(items) : null, JSONSchemas: Array.isArray(schema.items) ? each(itemListOf(schema), schemaForm) : null},
-    AllOf: each(schema.allOf, schemaForm),
-    OneOf: each(schema.oneOf, schemaForm),
-    AnyOf: each(schema.anyOf, schemaForm),
-    Not: schema.not ? schemaForm(schema.not) : null,
+    Items: schema.items === undefined ? null : {Schema: items ? internalSchema(items) : null, JSONSchemas: Array.isArray(schema.items) ? each(itemListOf(schema), internalSchema) : null},
+    AllOf: each(schema.allOf, internalSchema),
+    OneOf: each(schema.oneOf, internalSchema),
+    AnyOf: each(schema.anyOf, internalSchema),
+    Not: schema.not ? internalSchema(schema.not) : null,
     Properties: mapped(schema.properties),
     AdditionalProperties: orBool(additionalOf(schema) ?? schema.additionalProperties),
     PatternProperties: mapped(schema.patternProperties),
@@ -79,7 +79,7 @@ export const schemaForm = (schema: JsonSchema): Record<string, unknown> => {
     XListMapKeys: each(schema['x-kubernetes-list-map-keys'], key => key),
     XListType: schema['x-kubernetes-list-type'] ?? null,
     XMapType: schema['x-kubernetes-map-type'] ?? null,
-    XValidations: each(schema['x-kubernetes-validations'], ruleForm),
+    XValidations: each(schema['x-kubernetes-validations'], internalRule),
   };
 };
 
@@ -98,7 +98,7 @@ const subresourcesForm = ({status, scale}: Subresources) => ({
 });
 
 /** Versions as error texts show them, without what all of them say alike. */
-export const versionForms = (versions: readonly OwnVersion[]): Record<string, unknown>[] | null =>
+export const internalVersions = (versions: readonly OwnVersion[]): Record<string, unknown>[] | null =>
   listed(versions, version => {
     const schema = schemaOf(version);
     return {
@@ -107,7 +107,7 @@ export const versionForms = (versions: readonly OwnVersion[]): Record<string, un
       Storage: version.storage,
       Deprecated: version.deprecated,
       DeprecationWarning: version.deprecationWarning ?? null,
-      Schema: version.schema ? {OpenAPIV3Schema: schema ? schemaForm(schema) : null} : null,
+      Schema: version.schema ? {OpenAPIV3Schema: schema ? internalSchema(schema) : null} : null,
       Subresources: version.subresources ? subresourcesForm(version.subresources) : null,
       AdditionalPrinterColumns: listed(version.additionalPrinterColumns, columnForm),
       SelectableFields: listed(version.selectableFields, ({jsonPath}: SelectableField) => ({JSONPath: jsonPath})),

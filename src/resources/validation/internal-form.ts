@@ -1,6 +1,6 @@
 import {jsonText} from '#src/base/json.js';
 import {sameJson} from '#src/api/equal.js';
-import {originalFields} from './original-fields.js';
+import {internalFields} from './internal-fields.js';
 import {unifiedDiff} from './unified-diff.js';
 
 // A few messages show values, or how two of them differ, as the original holds them within: every field is there, by another name and in another order.
@@ -31,7 +31,7 @@ const known = new Map<string, readonly Field[]>();
 
 const fieldsOf = (type: string): readonly Field[] => {
   let fields = known.get(type);
-  if (!fields) known.set(type, (fields = originalFields[type]!.split(' ').map(fieldOf)));
+  if (!fields) known.set(type, (fields = internalFields[type]!.split(' ').map(fieldOf)));
   return fields;
 };
 
@@ -60,7 +60,7 @@ const written: Readonly<Record<string, (value: Wire) => Wire | null>> = {
       managedFields: value => (value as Wire[]).map(given('manager operation apiVersion time fieldsType fieldsV1 subresource')),
     },
   ),
-  TemplateMeta: ({metadata}) => originalForm('ObjectMeta', metadata ?? {}),
+  TemplateMeta: ({metadata}) => internalForm('ObjectMeta', metadata ?? {}),
   /** What concerns the node's namespaces stands beside the security context on the wire, and in it within. */
   PodSpec(spec) {
     const {hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers, securityContext} = spec;
@@ -72,26 +72,26 @@ const written: Readonly<Record<string, (value: Wire) => Wire | null>> = {
 const plain = (type: string, value: Wire): Wire => {
   const form: Record<string, unknown> = {};
   for (const field of fieldsOf(type)) {
-    if (field.name === undefined) Object.assign(form, originalForm(field.type!, value));
+    if (field.name === undefined) Object.assign(form, internalForm(field.type!, value));
     else form[field.name] = formOf(field, value[field.wire]);
   }
   return form;
 };
 
 const formOf = ({type, zero}: Field, value: unknown): unknown => {
-  if (isNone(value)) return zero === undefined ? originalForm(type!, {}) : zero;
+  if (isNone(value)) return zero === undefined ? internalForm(type!, {}) : zero;
   if (!type || type === 'Quantity') return value;
-  return Array.isArray(value) ? value.map(item => originalForm(type, (item ?? {}) as Wire)) : originalForm(type, value as Wire);
+  return Array.isArray(value) ? value.map(item => internalForm(type, (item ?? {}) as Wire)) : internalForm(type, value as Wire);
 };
 
 /** A value of the wire as the original holds it within; `type` is one of its names there. */
-export const originalForm = (type: string, value: object): Wire | null => (written[type] ?? ((wire: Wire) => plain(type, wire)))(value as Wire);
+export const internalForm = (type: string, value: object): Wire | null => (written[type] ?? ((wire: Wire) => plain(type, wire)))(value as Wire);
 
 /** Whether two values of a type say the same: an empty list is none, but an empty object is something. */
-export const sameOriginal = (type: string, one: object, other: object): boolean => sameJson(originalForm(type, one), originalForm(type, other));
+export const sameInternalForm = (type: string, one: object, other: object): boolean => sameJson(internalForm(type, one), internalForm(type, other));
 
 const escaped = (text: string): string => text.replace(/[<>&\u2028\u2029]/g, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
 const text = (value: unknown): string => escaped(jsonText(value, 1));
 
 /** How two values of a type differ, as the original tells it: the lines of one and the other that are not the same, with three around them. */
-export const originalDifferences = (type: string, before: object, now: object): string => unifiedDiff(text(originalForm(type, before)), text(originalForm(type, now)));
+export const internalDiff = (type: string, before: object, now: object): string => unifiedDiff(text(internalForm(type, before)), text(internalForm(type, now)));
