@@ -132,7 +132,7 @@ export class Content {
     const {apiVersion, kind} = body;
     const {naming} = this.#settings!;
     const {binary} = this.#codecs!;
-    if (typeof apiVersion !== 'string' || typeof kind !== 'string' || !binary?.hasBinaryForm(apiVersion, kind, naming)) return undefined;
+    if (typeof apiVersion !== 'string' || typeof kind !== 'string' || !binary?.hasProtobuf(apiVersion, kind, naming)) return undefined;
     try {
       return {contentType: naming.protobufMediaType, body: binary.encodeObject(body, naming)};
     } catch (error) {

@@ -64,11 +64,11 @@ export interface SchemaNode {
    * Holds a whole object against the schema itself, in place, where values of the wrong type are for validation to tell of. Answers with the paths of fields that
    * it took out since nobody knows them. Throws `DecodeError`.
    */
-  readonly hold?: (object: Record<string, unknown>) => readonly string[];
+  readonly coerce?: (object: Record<string, unknown>) => readonly string[];
   /** Documents refer to its type without a word beside the reference. */
   readonly isBare?: boolean;
   /** Of a value whose type is told by the value itself, and hidden from documents: what it can be. */
-  readonly forms?: Forms | undefined;
+  readonly variants?: Variants | undefined;
   /** What a custom resource's definition says of the value: limits, alternatives, rules, words. Built-in types have none. */
   readonly source?: JsonSchema;
 }
@@ -76,7 +76,7 @@ export interface SchemaNode {
 export type PatchStrategy = 'merge' | 'replace' | 'retainKeys';
 
 /** What a value can be. One that is neither is refused with a text, or is as if it were not there. */
-export interface Forms {
+export interface Variants {
   readonly object: SchemaNode;
   readonly array?: SchemaNode;
   readonly boolean?: true;

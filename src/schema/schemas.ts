@@ -1,6 +1,6 @@
-import {facts} from './facts/index.js';
-import {fieldFacts, type FieldFacts} from './facts/words.js';
-import type {Forms, NodeFormat, NodeType, SchemaNode, TypeRef} from './node.js';
+import {markers} from './markers/index.js';
+import {parseMarkers, type FieldMarkers} from './markers/parse.js';
+import type {Variants, NodeFormat, NodeType, SchemaNode, TypeRef} from './node.js';
 import {Tables, type TypeDocs} from './tables.js';
 import {isMapType, parseType, type ParsedType} from './types.js';
 
@@ -25,14 +25,14 @@ const own = <T>(table: Readonly<Record<string, T>> | undefined, name: string): T
 /** Structs held by value in nearly every kind. */
 const heldByValue = new Set(['metadata', 'spec', 'status']);
 
-const defaultOf = (field: string, type: ParsedType, required: boolean, {default: stated}: FieldFacts): unknown => {
+const defaultOf = (field: string, type: ParsedType, required: boolean, {default: stated}: FieldMarkers): unknown => {
   if (stated === 'none') return undefined;
   if (stated === 'zero') return zeroOf(type);
   if (stated) return stated.json;
   return required || (heldByValue.has(field) && type.kind === 'named') ? zeroOf(type) : undefined;
 };
 
-const mergeFacts = ({listType, listMapKeys, mapType, patchStrategy, patchMergeKey, bare}: FieldFacts): Partial<SchemaNode> => ({
+const mergeMarkers = ({listType, listMapKeys, mapType, patchStrategy, patchMergeKey, bare}: FieldMarkers): Partial<SchemaNode> => ({
   ...(listType ? {listType} : {}),
   ...(listMapKeys ? {listMapKeys} : {}),
   ...(mapType ? {mapType} : {}),
@@ -94,7 +94,7 @@ export class Schemas {
 
   /** The names of all types of a group version. */
   typeNames(group: string, version: string): string[] {
-    const stated = own(own(facts, group || 'core'), version) ?? {};
+    const stated = own(own(markers, group || 'core'), version) ?? {};
     return [...new Set([...Object.keys(this.#tables.types(group, version)), ...Object.keys(stated)])].sort();
   }
 
@@ -114,16 +114,16 @@ export class Schemas {
     const {group, version, name} = ref;
     const types = this.#tables.types(group, version);
     const table = own(types, name);
-    const stated = own(own(own(facts, group || 'core'), version), name);
+    const stated = own(own(own(markers, group || 'core'), version), name);
     if (!table && !stated) return undefined;
-    const ofType = fieldFacts(stated?.['*'], () => true);
+    const ofType = parseMarkers(stated?.['*'], () => true);
     const fields = {...table?.fields, ...Object.fromEntries(Object.keys(stated ?? {}).filter(field => field !== '*').map(field => [field, table?.fields[field] ?? '']))};
     const required = new Set(ofType.requiredOrder ?? [...(table?.required ?? [])].sort());
-    const understood = Object.entries(fields).flatMap(([field, type]): [string, string, FieldFacts][] => {
-      const fact = fieldFacts(stated?.[field], changed => isMapType(changed ?? type));
-      if (fact.required === true) required.add(field);
-      if (fact.removed || fact.required === false) required.delete(field);
-      return fact.removed ? [] : [[field, fact.type ?? type, fact]];
+    const understood = Object.entries(fields).flatMap(([field, type]): [string, string, FieldMarkers][] => {
+      const marker = parseMarkers(stated?.[field], changed => isMapType(changed ?? type));
+      if (marker.required === true) required.add(field);
+      if (marker.removed || marker.required === false) required.delete(field);
+      return marker.removed ? [] : [[field, marker.type ?? type, marker]];
     });
     const keepsEmpty = new Set([...(ofType.pointers ?? []), ...(ofType.kept ?? [])]);
     let properties: ReadonlyMap<string, SchemaNode> | undefined;
@@ -145,23 +145,23 @@ export class Schemas {
     };
   }
 
-  #fieldNode(field: string, type: ParsedType, fact: FieldFacts, keepsEmpty: boolean): SchemaNode {
+  #fieldNode(field: string, type: ParsedType, fact: FieldMarkers, keepsEmpty: boolean): SchemaNode {
     const value = defaultOf(field, type, fact.required === true, fact);
     const mayBeEmpty = type.kind === 'array' || type.kind === 'map' || (type.kind === 'scalar' && type.type !== 'any');
     const omitsEmpty = mayBeEmpty && !fact.required && !keepsEmpty && (fact.default === undefined || fact.omitted === true);
-    const extra = {...mergeFacts(fact), ...(value === undefined ? {} : {default: value}), ...(omitsEmpty ? {omitsEmpty} : {}), ...(fact.null ? {showsNull: true} : {})};
+    const extra = {...mergeMarkers(fact), ...(value === undefined ? {} : {default: value}), ...(omitsEmpty ? {omitsEmpty} : {}), ...(fact.null ? {showsNull: true} : {})};
     return this.#node(type, extra);
   }
 
   #opaque(ref: TypeRef, extra: Partial<SchemaNode>): SchemaNode {
-    const form = own(opaqueForms, ref.name);
+    const variants = own(opaqueVariants, ref.name);
     const node: SchemaNode = {type: 'any', format: 'json', ref, ...extra};
-    if (!form) return node;
+    if (!variants) return node;
     const read = (text: string): SchemaNode => this.#node(parseType(text), {});
-    let forms: Forms | undefined;
-    return Object.defineProperty(node, 'forms', {
+    let resolved: Variants | undefined;
+    return Object.defineProperty(node, 'variants', {
       enumerable: true,
-      get: () => (forms ??= {...form, object: read(form.object), ...(form.array ? {array: read(form.array)} : {})} as Forms),
+      get: () => (resolved ??= {...variants, object: read(variants.object), ...(variants.array ? {array: read(variants.array)} : {})} as Variants),
     });
   }
 
@@ -186,7 +186,7 @@ export class Schemas {
 }
 
 /** What values of types that documents say nothing of can be, in the tables' notation. */
-const opaqueForms: Readonly<Record<string, {readonly object: string; readonly array?: string; readonly boolean?: true; readonly refusal?: string}>> = {
+const opaqueVariants: Readonly<Record<string, {readonly object: string; readonly array?: string; readonly boolean?: true; readonly refusal?: string}>> = {
   JSONSchemaPropsOrBool: {object: 'apiextensions/v1.JSONSchemaProps', boolean: true, refusal: 'boolean or JSON schema expected'},
   JSONSchemaPropsOrArray: {object: 'apiextensions/v1.JSONSchemaProps', array: '[]apiextensions/v1.JSONSchemaProps'},
   JSONSchemaPropsOrStringArray: {object: 'apiextensions/v1.JSONSchemaProps', array: '[]string'},

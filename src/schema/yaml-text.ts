@@ -52,12 +52,12 @@ const writeList = (list: readonly unknown[], first: string, indent: string, line
 
 /** Texts that need no second look, and words among them that do: older readers take them for something else. */
 const plain = /^[A-Za-z/][A-Za-z0-9_./-]*$/;
-const words = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
+const reservedWords = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
 
 /** What has nothing below it: a scalar, or an empty list or object. Lines after its first are indented. */
 const leaf = (value: unknown, indent: string): string => {
   if (typeof value === 'string') {
-    if ((plain.test(value) && !words.test(value)) || value === '.') return value;
+    if ((plain.test(value) && !reservedWords.test(value)) || value === '.') return value;
     // Bare, it would merge what stands below it.
     if (value === '<<') return '"<<"';
     return stringify({k: value}, {version: '1.1', lineWidth: 0}).slice('k: '.length, -1).replace(/\n(?=.)/g, `\n${indent}`);

@@ -2,7 +2,7 @@ import type {PlainObject} from './decode/plain.js';
 import type {SchemaNode, TypeRef} from './node.js';
 
 /** What the schema of a type does not tell of a value about which nothing is said: fields that are null or zero all the same, and pointers that are absent. */
-const beside: Readonly<Record<string, PlainObject>> = {
+const additionalZeros: Readonly<Record<string, PlainObject>> = {
   'apiextensions/v1.CustomResourceDefinitionStatus': {conditions: null, storedVersions: null},
   'apps/v1.DaemonSetSpec': {selector: null},
   'apps/v1.DeploymentSpec': {replicas: 0, selector: null},
@@ -33,7 +33,7 @@ export const zeroValue = (node: SchemaNode): PlainObject => {
     if (field.showsNull) value[name] = null;
     else if (node.required?.has(name) || (field.type === 'object' && field.default !== undefined)) value[name] = zeroOf(field);
   }
-  for (const [name, other] of Object.entries(beside[nameOf(node.ref)] ?? {})) {
+  for (const [name, other] of Object.entries(additionalZeros[nameOf(node.ref)] ?? {})) {
     if (other === undefined) delete value[name];
     else value[name] = other;
   }

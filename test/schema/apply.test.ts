@@ -7,9 +7,9 @@ import {ApplyConflict} from '#src/schema/apply/conflicts.js';
 import {difference, intersection, recursiveDifference, setOf, union, type FieldSet} from '#src/schema/apply/field-set.js';
 import {decodeFields, inWireOrder} from '#src/schema/apply/fields-v1.js';
 import {fieldsOf} from '#src/schema/apply/intent.js';
-import {misfits, misfitText} from '#src/schema/apply/misfits.js';
-import {applyAfterClient} from '#src/schema/apply/last-applied.js';
-import {asksForReset, readEntries, type ManagedFieldsEntry} from '#src/schema/apply/managers.js';
+import {typeMismatches, typeMismatchText} from '#src/schema/apply/type-mismatches.js';
+import {applyWithLastApplied} from '#src/schema/apply/last-applied.js';
+import {requestsReset, readEntries, type ManagedFieldsEntry} from '#src/schema/apply/managers.js';
 import {mergeIntent} from '#src/schema/apply/merge.js';
 import {pathsOf, shownPath} from '#src/schema/apply/path-element.js';
 import {extractFields} from '#src/schema/apply/remove.js';
@@ -53,7 +53,7 @@ class ManagedObject {
 
   apply(intent: PlainObject, write: Write = {}): this {
     const writer = this.#writer(write);
-    const {object, entries} = applyAfterClient({live: this.object, intent, node: this.#node, entries: this.entries, force: write.force ?? false}, writer, lastAppliedKey);
+    const {object, entries} = applyWithLastApplied({live: this.object, intent, node: this.#node, entries: this.entries, force: write.force ?? false}, writer, lastAppliedKey);
     this.object = held(object, this.#node);
     this.entries = entries;
     return this;
@@ -455,8 +455,8 @@ test('Entries from outside are read or refused as a whole', t => {
     if (problem) t.throws(() => readEntries(entries), {message: problem});
     else t.notThrows(() => readEntries(entries));
   }
-  for (const reset of [[], [{}]]) t.true(asksForReset(reset));
-  for (const none of [undefined, [{}, {}], [{manager: 'x'}]]) t.false(asksForReset(none));
+  for (const reset of [[], [{}]]) t.true(requestsReset(reset));
+  for (const none of [undefined, [{}, {}], [{manager: 'x'}]]) t.false(requestsReset(none));
 });
 
 const unfit: readonly [schema: SchemaNode, intent: PlainObject, text: string][] = [
@@ -475,9 +475,9 @@ const unfit: readonly [schema: SchemaNode, intent: PlainObject, text: string][] 
   [pod, {metadata: {ownerReferences: [{name: 'x'}]}, spec: {hostIPC: 'y', hostPID: 'z'}}, 'errors:\n  .spec.hostIPC: expected boolean, got &{y}\n  .spec.hostPID: expected boolean, got &{z}'],
 ];
 test('An intent must fit its schema', t => {
-  for (const [schema, intent, text] of unfit) t.is(misfitText(misfits(intent, schema)), text);
-  t.deepEqual(misfits({spec: {containers: [{name: 'a', resources: {limits: {cpu: 1, memory: '1Gi'}}}], nodeSelector: null}}, pod), []);
-  t.deepEqual(misfits({spec: {any: [1, {x: null}]}}, anything), []);
+  for (const [schema, intent, text] of unfit) t.is(typeMismatchText(typeMismatches(intent, schema)), text);
+  t.deepEqual(typeMismatches({spec: {containers: [{name: 'a', resources: {limits: {cpu: 1, memory: '1Gi'}}}], nodeSelector: null}}, pod), []);
+  t.deepEqual(typeMismatches({spec: {any: [1, {x: null}]}}, anything), []);
 });
 
 test('What a client had applied passes to the command line’s manager', t => {

@@ -14,7 +14,7 @@ import {DecodeError} from '#src/schema/decode/error.js';
 import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
 import {copied, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {parsePatch, patchedObject, PatchMisfit, type PatchType} from '#src/schema/patch/patch.js';
+import {parsePatch, patchedObject, InvalidPatchResult, type PatchType} from '#src/schema/patch/patch.js';
 import {createStrategicPatch} from '#src/schema/patch/strategic-diff.js';
 import {applyStrategicPatch} from '#src/schema/patch/strategic-merge.js';
 import {Schemas} from '#src/schema/schemas.js';
@@ -81,7 +81,7 @@ const aSchema = (next: Next, depth: number): JsonSchema => {
   };
 };
 
-const isExpected = (error: unknown): boolean => [DecodeError, PatchMisfit, StatusError, QuantityError].some(expected => error instanceof expected);
+const isExpected = (error: unknown): boolean => [DecodeError, InvalidPatchResult, StatusError, QuantityError].some(expected => error instanceof expected);
 
 const onlyExpected = (run: () => unknown, input: () => string): string | undefined => {
   try {

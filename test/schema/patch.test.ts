@@ -3,9 +3,9 @@ import {naming} from '#src/api/naming.js';
 import {copied, type PlainObject} from '#src/schema/decode/plain.js';
 import {applyJsonPatch} from '#src/schema/patch/json-patch.js';
 import {applyMergePatch, createMergePatch} from '#src/schema/patch/merge-patch.js';
-import {openedByMerge, openedBySteps} from '#src/schema/patch/opened.js';
-import {parsePatch, patchedObject, PatchMisfit, type PatchType} from '#src/schema/patch/patch.js';
-import {patchedText} from '#src/schema/patch/shown.js';
+import {touchedByMergePatch, touchedByJsonPatch} from '#src/schema/patch/touched-fields.js';
+import {parsePatch, patchedObject, InvalidPatchResult, type PatchType} from '#src/schema/patch/patch.js';
+import {patchedText} from '#src/schema/patch/patched-text.js';
 import {createStrategicPatch} from '#src/schema/patch/strategic-diff.js';
 import {applyStrategicPatch} from '#src/schema/patch/strategic-merge.js';
 import type {SchemaNode} from '#src/schema/node.js';
@@ -239,7 +239,7 @@ test('a patched object is held against its schema', t => {
   t.deepEqual(patched('strategic', '{"data":{"a":null},"immutable":true}'), {object: {immutable: true}, warnings: []});
 });
 
-const misfitOf = (t: ExecutionContext, run: () => unknown) => t.throws(run, {instanceOf: PatchMisfit});
+const misfitOf = (t: ExecutionContext, run: () => unknown) => t.throws(run, {instanceOf: InvalidPatchResult});
 
 test('what a patch makes must be of the kind', t => {
   const misfit = misfitOf(t, () => patched('merge', '{"data":{"a":1}}'));
@@ -259,11 +259,11 @@ test('a patched object is shown with sorted keys where the patch looked, and wit
   const order = fieldOrder('v1', 'Pod', naming('kubernetes'));
   const spec = String.raw`"spec":{"containers":[{"name":"c","image":"i","envFrom":[],"env":[{"name":"e","value":"v"}]}],"nodeSelector":{"a":"1","b":"\u003c"},"nodeName":"n"}`;
 
-  t.is(patchedText(pod, openedByMerge({x: 1}), order), `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"a":"2","z":"1"},"managedFields":[{"manager":"m","fieldsV1":{"f:b":{},"f:a":{}}}]},${spec}}`);
-  t.true(patchedText(pod, openedByMerge({metadata: {labels: null}}), order).includes('"metadata":{"labels":{"a":"2","z":"1"},"managedFields":[{'));
-  t.true(patchedText(pod, openedBySteps([{op: 'add', path: '/spec/nodeName', value: 'n'}]), order).includes('"spec":{"containers":[{"name":"c"'));
-  t.true(patchedText(pod, openedBySteps([{op: 'test', path: '/spec/containers/0/name', value: 'c'}]), order).includes('[{"env":[{"name":"e","value":"v"}],"envFrom":[],"image":"i"'));
-  t.is(patchedText({kind: 'X', apiVersion: 'g/v1', b: {d: 1, c: 2}}, openedByMerge({}), undefined), '{"apiVersion":"g/v1","b":{"c":2,"d":1},"kind":"X"}');
+  t.is(patchedText(pod, touchedByMergePatch({x: 1}), order), `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"a":"2","z":"1"},"managedFields":[{"manager":"m","fieldsV1":{"f:b":{},"f:a":{}}}]},${spec}}`);
+  t.true(patchedText(pod, touchedByMergePatch({metadata: {labels: null}}), order).includes('"metadata":{"labels":{"a":"2","z":"1"},"managedFields":[{'));
+  t.true(patchedText(pod, touchedByJsonPatch([{op: 'add', path: '/spec/nodeName', value: 'n'}]), order).includes('"spec":{"containers":[{"name":"c"'));
+  t.true(patchedText(pod, touchedByJsonPatch([{op: 'test', path: '/spec/containers/0/name', value: 'c'}]), order).includes('[{"env":[{"name":"e","value":"v"}],"envFrom":[],"image":"i"'));
+  t.is(patchedText({kind: 'X', apiVersion: 'g/v1', b: {d: 1, c: 2}}, touchedByMergePatch({}), undefined), '{"apiVersion":"g/v1","b":{"c":2,"d":1},"kind":"X"}');
 });
 
 for (const [patch, problem] of [

@@ -9,7 +9,7 @@ import {parseYaml} from '#src/schema/decode/yaml.js';
 import {yamlText} from '#src/schema/yaml-text.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import {decodeEnvelope, decodeInPieces, decodeObject} from '#src/schema/protobuf/decode.js';
-import {encodeObject, encodeWatchFrame, hasBinaryForm} from '#src/schema/protobuf/encode.js';
+import {encodeObject, encodeWatchFrame, hasProtobuf} from '#src/schema/protobuf/encode.js';
 import {message} from '#src/schema/protobuf/messages.js';
 import {tables} from '#src/schema/protobuf/tables/index.js';
 
@@ -203,10 +203,10 @@ test('the kinds of every group version are known in each of them', t => {
 });
 
 test('only kinds have a binary form of their own', t => {
-  t.true(hasBinaryForm('rbac.authorization.plat.io/v1', 'Role', plat));
-  t.false(hasBinaryForm('rbac.authorization.plat.io/v1', 'PolicyRule', plat));
-  t.false(hasBinaryForm('example.com/v1', 'Role', plat));
-  t.false(hasBinaryForm('v1', 'constructor', plat));
+  t.true(hasProtobuf('rbac.authorization.plat.io/v1', 'Role', plat));
+  t.false(hasProtobuf('rbac.authorization.plat.io/v1', 'PolicyRule', plat));
+  t.false(hasProtobuf('example.com/v1', 'Role', plat));
+  t.false(hasProtobuf('v1', 'constructor', plat));
   t.throws(() => encodeObject({apiVersion: 'example.com/v1', kind: 'Role'}, plat), {instanceOf: TypeError, message: /has no binary form/});
   t.throws(() => encodeObject({apiVersion: 'v1', kind: 'ConfigMap', data: {a: 1}}, plat), {instanceOf: TypeError, message: /the field data holds 1/});
 });

@@ -3,8 +3,8 @@ import {join} from 'node:path';
 import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import {decode} from '#src/schema/decode/decode.js';
-import {facts} from '#src/schema/facts/index.js';
-import {goNames} from '#src/schema/facts/go-names.js';
+import {markers} from '#src/schema/markers/index.js';
+import {goNames} from '#src/schema/markers/go-names.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {Schemas} from '#src/schema/schemas.js';
 
@@ -19,7 +19,7 @@ test('every type of every group resolves to the last field', t => {
     for (const field of node.properties?.values() ?? []) visit(field);
     if (node.items) visit(node.items);
   };
-  for (const [name, versions] of Object.entries(facts)) {
+  for (const [name, versions] of Object.entries(markers)) {
     const group = name === 'core' ? '' : name;
     for (const version of Object.keys(versions)) {
       for (const type of schemas.typeNames(group, version)) {
@@ -33,7 +33,7 @@ test('every type of every group resolves to the last field', t => {
 });
 
 test('facts speak of fields that exist', t => {
-  for (const [name, versions] of Object.entries(facts)) {
+  for (const [name, versions] of Object.entries(markers)) {
     for (const [version, types] of Object.entries(versions)) {
       for (const [type, fields] of Object.entries(types)) {
         const properties = schemas.of(name === 'core' ? '' : name, version, type)?.properties;

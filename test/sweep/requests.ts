@@ -73,7 +73,7 @@ export class Target {
     return [
       form('create from CBOR', 'application/cbor', encodeCbor(body)),
       form('create from YAML', 'application/yaml', json(body)),
-      ...(codec.hasBinaryForm(naming.apiVersion(kind.group, kind.version), kind.kind, naming) ? [form('create from protobuf', naming.protobufMediaType, protobufOf(codec, body, naming))] : []),
+      ...(codec.hasProtobuf(naming.apiVersion(kind.group, kind.version), kind.kind, naming) ? [form('create from protobuf', naming.protobufMediaType, protobufOf(codec, body, naming))] : []),
     ];
   }
 

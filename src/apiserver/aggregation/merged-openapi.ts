@@ -1,6 +1,6 @@
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {OpenApiDocuments} from '#src/schema/openapi/documents.js';
-import {withParts} from '#src/schema/openapi/foreign.js';
+import {mergeParts} from '#src/schema/openapi/aggregated.js';
 import {Packing, unpacked, type PackedDocument} from '#src/schema/openapi/packing.js';
 import {definitionMessage, pathMessage, swaggerMessage} from '#src/schema/openapi/swagger-message.js';
 import {rootOf, type Registration} from './registrations.js';
@@ -63,7 +63,7 @@ export class MergedOpenApi {
 
   async #merged(): Promise<PlainObject> {
     const own = JSON.parse((await unpacked(await this.#own.swagger())).toString()) as PlainObject;
-    return withParts(own, this.#remote.versionTwo.map(([, part]) => part));
+    return mergeParts(own, this.#remote.versionTwo.map(([, part]) => part));
   }
 }
 

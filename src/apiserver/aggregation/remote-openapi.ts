@@ -2,7 +2,7 @@ import type {UserInfo} from '#src/api/user.js';
 import type {Log} from '#src/base/log.js';
 import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
 import type {PackedDocument} from '#src/schema/openapi/packing.js';
-import type {ForeignPart} from '#src/schema/openapi/foreign.js';
+import type {DocumentPart} from '#src/schema/openapi/aggregated.js';
 import type {Backends} from '#src/transport/relay/backends.js';
 import type {ServiceResolver} from '#src/apiserver/backends/service-resolver.js';
 import {inquire, type Inquired} from './inquiry.js';
@@ -24,7 +24,7 @@ export type VersionThree = {readonly listed: PlainObject} | {readonly made: Pack
 
 interface VersionTwo {
   readonly etag: string | undefined;
-  readonly part: ForeignPart;
+  readonly part: DocumentPart;
   /** The document without its paths and definitions. */
   readonly frame: PlainObject;
 }
@@ -50,7 +50,7 @@ export class RemoteOpenApi {
   }
 
   /** The version 2 documents by registration, of those that have one. */
-  get versionTwo(): readonly (readonly [registration: Registration, part: ForeignPart])[] {
+  get versionTwo(): readonly (readonly [registration: Registration, part: DocumentPart])[] {
     return this.#known(this.#two).map(([registration, {part}]) => [registration, part]);
   }
 
@@ -120,15 +120,15 @@ export class RemoteOpenApi {
     if (answer.status !== 200) throw new Error(`failed to retrieve openAPI spec, http error: ${answer.status}`);
     const document: unknown = JSON.parse(answer.body.toString());
     if (!isPlainObject(document)) throw new Error('the OpenAPI document is no object');
-    const {partBelow} = await import('#src/schema/openapi/foreign.js');
+    const {pathsUnder} = await import('#src/schema/openapi/aggregated.js');
     const {paths: _, definitions: __, parameters: ___, ...frame} = document;
-    return {etag: answer.header('etag'), part: partBelow(document, `${rootOf(registration)}/`), frame};
+    return {etag: answer.header('etag'), part: pathsUnder(document, `${rootOf(registration)}/`), frame};
   }
 
   async #madeThree(registration: Registration): Promise<VersionThree | undefined> {
     const two = await this.#askTwo(registration, undefined);
     if (!two) return undefined;
-    const [{versionThreeOf}, {Packing}] = await Promise.all([import('#src/schema/openapi/foreign.js'), import('#src/schema/openapi/packing.js')]);
-    return {made: await Packing.whole(Buffer.from(JSON.stringify(versionThreeOf(two.frame, two.part))))};
+    const [{convertToV3}, {Packing}] = await Promise.all([import('#src/schema/openapi/aggregated.js'), import('#src/schema/openapi/packing.js')]);
+    return {made: await Packing.whole(Buffer.from(JSON.stringify(convertToV3(two.frame, two.part))))};
   }
 }

@@ -9,8 +9,8 @@ import type {ParsedBody} from '#src/schema/decode/document.js';
 import {DecodeError, NoObject} from '#src/schema/decode/error.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {Versions} from '#src/schema/apply/tracking.js';
-import {misfits, misfitText} from '#src/schema/apply/misfits.js';
-import {applyAfterClient} from '#src/schema/apply/last-applied.js';
+import {typeMismatches, typeMismatchText} from '#src/schema/apply/type-mismatches.js';
+import {applyWithLastApplied} from '#src/schema/apply/last-applied.js';
 import {ApplyConflict} from '#src/schema/apply/conflicts.js';
 import {inapplicable} from '#src/schema/patch/errors.js';
 import {checkAddress} from '#src/apiserver/registry/address.js';
@@ -49,7 +49,7 @@ export const applyIntentOf = async (served: ServedResource, context: ResourceCon
   return old => {
     const live = old ? {...(version ? version.fromHub(old, naming) : old), apiVersion, kind: kind.kind} : {apiVersion, kind: kind.kind};
     const application = {live: live as PlainObject, intent: intent.value, node, entries: entriesOf(old), force: query.force};
-    return andThen(acrossVersions(resource, versions => applyAfterClient(application, applierOf(resource, endpoint, subresource, write, versions), naming.annotations.lastApplied)), applied => {
+    return andThen(acrossVersions(resource, versions => applyWithLastApplied(application, applierOf(resource, endpoint, subresource, write, versions), naming.annotations.lastApplied)), applied => {
       reportDoubles(body, query, context);
       const object = held(applied.object, node, intent);
       setEntries((object.metadata ??= {}), applied.entries);
@@ -78,7 +78,7 @@ export const applyViewOf = async (view: View<KubeObject>, {resource}: ServedReso
     const application = {live: old as PlainObject, intent: intent as PlainObject, node: schemaOf(schemas, resource.kind), entries: entriesOf(old), force: query.force};
     const writer = (versions: Versions) => applierOf(resource, endpointOf(resource, target.subresource), target.subresource, {...write, served: resource.kind}, versions);
     const apiVersion = naming.apiVersion(view.shows.kind.group, view.shows.kind.version);
-    const applied = (versions: Versions) => throughView(apiVersion, () => applyAfterClient(application, writer(versions), naming.annotations.lastApplied));
+    const applied = (versions: Versions) => throughView(apiVersion, () => applyWithLastApplied(application, writer(versions), naming.annotations.lastApplied));
     return andThen(acrossVersions(resource, applied), ({entries}) => {
       reportDoubles(body, query, context);
       const object = withView(view, shown, old);
@@ -105,8 +105,8 @@ const intentOf = async (kind: Kind, {settings}: Resource, context: ResourceConte
   checkKind(body, apiVersion, kind.kind);
   const value = body.value as PlainObject;
   const label = labelOf(value, apiVersion, kind.kind);
-  const unfit = misfits(value, schemaOf(settings.schemas, kind));
-  if (unfit.length > 0) throw inapplicable(`failed to create typed patch object (${label}): ${misfitText(unfit)}`);
+  const unfit = typeMismatches(value, schemaOf(settings.schemas, kind));
+  if (unfit.length > 0) throw inapplicable(`failed to create typed patch object (${label}): ${typeMismatchText(unfit)}`);
   return {body, value, label};
 };
 

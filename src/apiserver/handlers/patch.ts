@@ -6,8 +6,8 @@ import {sameJson} from '#src/api/equal.js';
 import {applyMediaType} from '#src/schema/apply/apply.js';
 import {undecodable} from '#src/schema/patch/errors.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
-import {parsePatch, patchedObject, PatchMisfit, patchMediaTypes, type ParsedPatch, type PatchType} from '#src/schema/patch/patch.js';
-import {patchedText} from '#src/schema/patch/shown.js';
+import {parsePatch, patchedObject, InvalidPatchResult, patchMediaTypes, type ParsedPatch, type PatchType} from '#src/schema/patch/patch.js';
+import {patchedText} from '#src/schema/patch/patched-text.js';
 import {checkAddress} from '#src/apiserver/registry/address.js';
 import type {WriteQuery} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
@@ -52,7 +52,7 @@ export const applyPatch = async (served: ServedResource, context: ResourceContex
     try {
       return patched(old);
     } catch (error) {
-      if (error instanceof PatchMisfit) return refused(error, {apiVersion, kind: definition.custom ? undefined : kind.kind, naming});
+      if (error instanceof InvalidPatchResult) return refused(error, {apiVersion, kind: definition.custom ? undefined : kind.kind, naming});
       throw error;
     }
   };
@@ -62,7 +62,7 @@ export const applyPatch = async (served: ServedResource, context: ResourceContex
  * The error for a patch result that does not match the schema, with the patched text. For built-in kinds the order of fields comes from the protobuf codec,
  * which is loaded for that.
  */
-const refused = async (error: PatchMisfit, {apiVersion, kind, naming}: {apiVersion: string; kind: string | undefined; naming: Naming}): Promise<never> => {
+const refused = async (error: InvalidPatchResult, {apiVersion, kind, naming}: {apiVersion: string; kind: string | undefined; naming: Naming}): Promise<never> => {
   const {shown} = error;
   if ('text' in shown) throw undecodable(shown.text, error.message);
   const order = kind === undefined ? undefined : (await protobufCodec()).fieldOrder(apiVersion, kind, naming);
@@ -79,7 +79,7 @@ const keepIdentity = (object: KubeObject, live: Readonly<KubeObject>, patch: Par
   }
   if (patch.type !== 'strategic') {
     const label = {apiVersion: object.apiVersion || live.apiVersion!, kind: object.kind || live.kind!};
-    throw new PatchMisfit(foreignKind(label, served, resource.settings), {value: object, patch});
+    throw new InvalidPatchResult(foreignKind(label, served, resource.settings), {value: object, patch});
   }
   for (const field of changed) Object.assign(object, {[field]: live[field]});
 };

@@ -70,7 +70,7 @@ export type ResponseEncodings = Pick<ResponseKind, 'naming' | 'cbor'>;
 export const statusKind = ({naming, cbor}: ResponseEncodings): ResponseKind => ({naming, cbor, apiVersion: 'v1', kind: 'Status', package: 'v1'});
 
 /** The naming in which a kind has a binary form, once the codec is loaded. */
-const binaryOf = ({naming, apiVersion, kind}: ResponseKind): Naming | undefined => (loadedCodec()?.hasBinaryForm(apiVersion, kind, naming) ? naming : undefined);
+const binaryOf = ({naming, apiVersion, kind}: ResponseKind): Naming | undefined => (loadedCodec()?.hasProtobuf(apiVersion, kind, naming) ? naming : undefined);
 
 /** Negotiates the form of the response. Throws 406 when the client accepts none of the available ones. */
 export const acceptedShape = ({request}: RequestContext, wanted: Wanted, responseKind: ResponseKind): Accepted => {

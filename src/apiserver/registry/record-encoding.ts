@@ -47,7 +47,7 @@ export const recordEncoding = async ({naming, mediaType, cbor, minCompatibility}
       const text = form ? jsonText(form(parseJson(hub) as KubeObject)) : hub;
       const object = (): KubeObject => parseJson(text) as KubeObject;
       const {apiVersion, kind} = headOf(text);
-      if (!binary.hasBinaryForm(apiVersion, kind, naming)) return cbor ? encodeCbor(object()) : Buffer.from(`${text}\n`);
+      if (!binary.hasProtobuf(apiVersion, kind, naming)) return cbor ? encodeCbor(object()) : Buffer.from(`${text}\n`);
       if (mediaType === naming.protobufMediaType) return binary.encodeObject(object() as unknown as Record<string, unknown>, naming);
       return Buffer.from(mediaType === 'application/yaml' ? yamlText(object()) : `${text}\n`);
     },

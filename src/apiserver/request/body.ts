@@ -50,13 +50,13 @@ interface Expected {
   readonly kind: string;
 }
 
-const hasBinaryForm = async ({apiVersion, kind, naming}: Expected): Promise<boolean> => (await protobufCodec()).hasBinaryForm(apiVersion, kind, naming);
+const hasProtobuf = async ({apiVersion, kind, naming}: Expected): Promise<boolean> => (await protobufCodec()).hasProtobuf(apiVersion, kind, naming);
 
 /** The refusal of a media type, which lists the supported ones. */
 const unknownForm = async (expected: Expected): Promise<StatusError> =>
   unsupportedMediaType([
     ...Object.keys(notations).filter(Boolean),
-    ...((await hasBinaryForm(expected)) ? [expected.naming.protobufMediaType] : []),
+    ...((await hasProtobuf(expected)) ? [expected.naming.protobufMediaType] : []),
     ...(expected.cbor ? [cborMediaType] : []),
   ]);
 
@@ -65,7 +65,7 @@ const parsedBytes = async (request: ApiRequest, bytes: Buffer, expected: Expecte
   const type = mediaTypeOf(request);
   // Accepts the media type of either naming: compiled clients know only their own.
   const binary = namingOfMediaType(type);
-  if (binary && (await hasBinaryForm(expected))) {
+  if (binary && (await hasProtobuf(expected))) {
     const {apiVersion, kind} = expected;
     return labelled((await protobufCodec()).decodeObject(bytes, binary, binary === expected.naming ? {apiVersion, kind} : undefined));
   }
@@ -179,7 +179,7 @@ const checkOwnKind = ({kind, value, bytes = Buffer.from(jsonText(value))}: ReadB
 const nodeOfVersion = (apiVersion: string, {naming, schemas, kind}: BodyReader): SchemaNode => {
   const version = apiVersion.split('/').at(-1)!;
   const node = naming.apiVersion(kind.group, version) === apiVersion ? schemas.of(kind.group, version, kind.kind) : undefined;
-  return node ?? {type: 'object', hold: object => Object.keys(object).filter(field => !['apiVersion', 'kind', 'metadata'].includes(field))};
+  return node ?? {type: 'object', coerce: object => Object.keys(object).filter(field => !['apiVersion', 'kind', 'metadata'].includes(field))};
 };
 
 const otherVersionText = (found: string, wanted: string): string => `the API version in the data (${found}) does not match the expected API version (${wanted})`;

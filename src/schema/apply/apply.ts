@@ -13,7 +13,7 @@ import {Differences, type Writer} from './tracking.js';
 import {newEntry, takeFields, trackUpdate, type Owner} from './update.js';
 
 /** Everything an apply needs to know. All objects are under the writer's version; none is changed. */
-export interface Application {
+export interface ApplyInput {
   /** `{}` when there is no object yet. */
   readonly live: PlainObject;
   /** An intent that fits the schema. */
@@ -23,7 +23,7 @@ export interface Application {
   readonly force: boolean;
 }
 
-export interface Applied {
+export interface ApplyResult {
   /** The object as the intent wants it, without defaults; shares parts with the live one and the intent. */
   readonly object: PlainObject;
   readonly entries: readonly ManagedFieldsEntry[];
@@ -39,7 +39,7 @@ const beforeFirstApply = 'before-first-apply';
  * Lays an intent over an object: merges it in, removes what the manager owned before and no longer wants and nobody else owns, and states who owns
  * what then. Throws `ApplyConflict` when others own fields the intent changes, unless forced.
  */
-export const applyIntent = (application: Application, writer: Writer): Applied => {
+export const applyIntent = (application: ApplyInput, writer: Writer): ApplyResult => {
   const {live, intent, node, force} = application;
   const entries = trackedEntries(application, writer);
   const managers = reconciledManagers(entries, node, writer);
@@ -59,7 +59,7 @@ export const applyIntent = (application: Application, writer: Writer): Applied =
 };
 
 /** Objects that nobody tracked until now belong to one who was there before. */
-const trackedEntries = ({live, node, entries}: Application, writer: Writer): readonly ManagedFieldsEntry[] =>
+const trackedEntries = ({live, node, entries}: ApplyInput, writer: Writer): readonly ManagedFieldsEntry[] =>
   entries.length > 0 ? entries : trackUpdate({before: {}, after: live, node}, [], {...writer, manager: beforeFirstApply});
 
 /** The entries, fitted to what the schemas say today. */

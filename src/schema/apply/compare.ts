@@ -2,7 +2,7 @@ import {sameJson} from '#src/api/equal.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {leaf, noFields, nodeOf, type FieldSet, type MutableFieldSet} from './field-set.js';
-import {deduced, itemElement, shapeOf, structFields, type Shape} from './shape.js';
+import {deduced, itemElement, mergeTypeOf, structFields, type MergeType} from './merge-type.js';
 
 /** What became of fields between two states of an object. A field is in at most one of the sets. */
 export interface Difference {
@@ -83,7 +83,7 @@ const compareNodes = (old: unknown, now: unknown, node: SchemaNode): NodeDiffere
   if (old === now) return undefined;
   if (old === undefined) return {changed: wholeNode(now, node)};
   if (now === undefined) return {removed: wholeNode(old, node)};
-  const shape = shapeOf(node, old, now);
+  const shape = mergeTypeOf(node, old, now);
   if (shape === 'map' && hasFields(old, now)) return compareFields(isPlainObject(old) ? old : {}, isPlainObject(now) ? now : {}, node);
   if (shape === 'list' && hasItems(old, now)) return compareItems(Array.isArray(old) ? old : [], Array.isArray(now) ? now : [], node);
   return sameJson(old, now) ? undefined : {changed: leaf};
@@ -146,7 +146,7 @@ const compareItem = (old: readonly unknown[], now: readonly unknown[], node: Sch
 
 /** Everything at and below a field that came or went as a whole. */
 const wholeNode = (value: unknown, node: SchemaNode): FieldSet => {
-  const shape: Shape = shapeOf(node, value);
+  const shape: MergeType = mergeTypeOf(node, value);
   if (shape === 'map') return wholeFields(value, node);
   if (shape === 'list' && isFilledList(value)) return wholeItems(value as readonly unknown[], node);
   return leaf;

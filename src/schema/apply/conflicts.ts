@@ -22,20 +22,20 @@ export class ApplyConflict extends StatusError {
 }
 
 /** An owner as messages name it. Like the original's, they leave out when it last wrote. */
-const shownOwner = ({manager = '', subresource, operation, apiVersion}: ManagedFieldsEntry): string => {
+const formatOwner = ({manager = '', subresource, operation, apiVersion}: ManagedFieldsEntry): string => {
   const version = operation === 'Update' ? ` using ${apiVersion}` : '';
   return `${JSON.stringify(manager)}${subresource ? ` with subresource ${JSON.stringify(subresource)}` : ''}${version}`;
 };
 
 /** One field as messages show it, with whose it is. */
-interface ShownConflict {
+interface FormattedConflict {
   readonly owner: ManagedFieldsEntry;
   readonly path: string;
 }
 
 /** The conflicts that are told of: as many as errors are. The path of each field may be nearly as long as the whole intent. */
-const shownOf = (conflicts: readonly Conflict[]): ShownConflict[] => {
-  const shown: ShownConflict[] = [];
+const formatConflicts = (conflicts: readonly Conflict[]): FormattedConflict[] => {
+  const shown: FormattedConflict[] = [];
   let text = 0;
   for (const {owner, fields} of conflicts) {
     for (const elements of pathsOf(fields)) {
@@ -49,17 +49,17 @@ const shownOf = (conflicts: readonly Conflict[]): ShownConflict[] => {
 };
 
 const statusOf = (conflicts: readonly Conflict[]) => {
-  const shown = shownOf(conflicts);
+  const shown = formatConflicts(conflicts);
   const count = conflicts.reduce((sum, {fields}) => sum + countOf(fields), 0);
   return statusError('Conflict', messageOf(shown, count), {
-    details: {causes: shown.map(({owner, path}) => ({reason: 'FieldManagerConflict', message: `conflict with ${shownOwner(owner)}`, field: path}))},
+    details: {causes: shown.map(({owner, path}) => ({reason: 'FieldManagerConflict', message: `conflict with ${formatOwner(owner)}`, field: path}))},
   }).status;
 };
 
-const messageOf = (shown: readonly ShownConflict[], count: number): string => {
+const messageOf = (shown: readonly FormattedConflict[], count: number): string => {
   const [only] = shown;
-  if (only && count === 1) return `Apply failed with 1 conflict: conflict with ${shownOwner(only.owner)}: ${only.path}`;
-  const lines = shown.flatMap(({owner, path}, at) => [...(shown[at - 1]?.owner === owner ? [] : [`conflicts with ${shownOwner(owner)}:`]), `- ${path}`]);
+  if (only && count === 1) return `Apply failed with 1 conflict: conflict with ${formatOwner(only.owner)}: ${only.path}`;
+  const lines = shown.flatMap(({owner, path}, at) => [...(shown[at - 1]?.owner === owner ? [] : [`conflicts with ${formatOwner(owner)}:`]), `- ${path}`]);
   const more = shown.length < count ? [`and ${count - shown.length} more that are not listed`] : [];
   return `Apply failed with ${count} conflicts: ${[...lines, ...more].join('\n')}`;
 };

@@ -1,13 +1,13 @@
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {isMember, leaf, noFields, nodeOf, type FieldSet, type MutableFieldSet} from './field-set.js';
-import {deduced, fieldNode, isNamedField, itemElement, shapeOf} from './shape.js';
+import {deduced, fieldNode, isNamedField, itemElement, mergeTypeOf} from './merge-type.js';
 
 /** The fields an intent names: its leaves, the items of its lists, the keys of its maps, and what it leaves empty. */
 export const fieldsOf = (intent: PlainObject, node: SchemaNode): FieldSet => fieldsBelow(intent, node) ?? noFields;
 
 const fieldsBelow = (value: unknown, node: SchemaNode): FieldSet | undefined => {
-  const shape = shapeOf(node, value);
+  const shape = mergeTypeOf(node, value);
   if (shape === 'map' && isPlainObject(value)) return ofFields(value, node);
   return shape === 'list' && Array.isArray(value) ? ofItems(value, node) : undefined;
 };
@@ -19,7 +19,7 @@ const ofFields = (value: PlainObject, node: SchemaNode): FieldSet => {
   for (const key of Object.keys(value)) {
     const child = value[key];
     const schema = fieldNode(node, key) ?? deduced;
-    const member = shapeOf(schema, child) === 'leaf' || isNullOrEmpty(child) || !isNamedField(node, key);
+    const member = mergeTypeOf(schema, child) === 'leaf' || isNullOrEmpty(child) || !isNamedField(node, key);
     const made = nodeOf(member, fieldsBelow(child, schema));
     if (made) result[`f:${key}`] = made;
   }

@@ -1,15 +1,15 @@
 import {jsonText, parseJson} from '#src/base/json.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
-import {applyIntent, type Application, type Applied} from './apply.js';
+import {applyIntent, type ApplyInput, type ApplyResult} from './apply.js';
 import {compareWhole} from './compare.js';
 import {ApplyConflict} from './conflicts.js';
 import {difference, isEmpty, type FieldSet} from './field-set.js';
 import {fieldsOf} from './intent.js';
-import {misfits} from './misfits.js';
+import {typeMismatches} from './type-mismatches.js';
 import type {Writer} from './tracking.js';
 
 /** The manager that took over from clients who merged by themselves and left what they had applied in an annotation. */
-const heir = 'kubectl';
+const clientSideManager = 'kubectl';
 /** All annotations of an object together have at most as many bytes (the API reference, ObjectMeta.annotations). */
 const maxAnnotationBytes = 256 * 1024;
 
@@ -25,13 +25,13 @@ const annotationOf = (object: PlainObject, key: string): string | undefined => {
  * Applies as `applyIntent` does. For the command line's manager, conflicts over fields that are as the annotation under `key` says are forgiven,
  * and the annotation, where there is one, is brought up to the new intent.
  */
-export const applyAfterClient = (application: Application, writer: Writer, key: string): Applied => {
-  if (writer.manager !== heir) return applyIntent(application, writer);
-  const {object, entries} = applyForgivingly(application, writer, key);
+export const applyWithLastApplied = (application: ApplyInput, writer: Writer, key: string): ApplyResult => {
+  if (writer.manager !== clientSideManager) return applyIntent(application, writer);
+  const {object, entries} = applyIgnoringOwnConflicts(application, writer, key);
   return {object: annotationOf(object, key) ? annotated(object, application.intent, key) : object, entries};
 };
 
-const applyForgivingly = (application: Application, writer: Writer, key: string): Applied => {
+const applyIgnoringOwnConflicts = (application: ApplyInput, writer: Writer, key: string): ApplyResult => {
   try {
     return applyIntent(application, writer);
   } catch (error) {
@@ -45,11 +45,11 @@ const applyForgivingly = (application: Application, writer: Writer, key: string)
 };
 
 /** The fields that are still as the client left them; undefined when the annotation does not tell. */
-const appliedByClient = ({live, node}: Application, {apiVersion}: Writer, key: string): FieldSet | undefined => {
+const appliedByClient = ({live, node}: ApplyInput, {apiVersion}: Writer, key: string): FieldSet | undefined => {
   const text = annotationOf(live, key);
   if (!text) return undefined;
   const last = parsed(text);
-  if (!last || last['apiVersion'] !== apiVersion || misfits(last, node).length > 0) return undefined;
+  if (!last || last['apiVersion'] !== apiVersion || typeMismatches(last, node).length > 0) return undefined;
   const {changed, removed} = compareWhole(last, live, node);
   return difference(difference(fieldsOf(last, node), changed), removed);
 };

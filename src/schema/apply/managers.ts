@@ -56,7 +56,7 @@ export const readEntries = (entries: unknown): ManagedFieldsEntry[] => {
 };
 
 /** Whether a writer asks for all tracking to be cleared: no entries, or one empty entry. */
-export const asksForReset = (entries: unknown): boolean =>
+export const requestsReset = (entries: unknown): boolean =>
   Array.isArray(entries) && (entries.length === 0 || (entries.length === 1 && isPlainObject(entries[0]) && Object.keys(entries[0]).length === 0));
 
 const seconds = ({time}: ManagedFieldsEntry): number => (time ? Math.floor(Date.parse(time) / 1000) : 0);

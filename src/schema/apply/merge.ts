@@ -1,6 +1,6 @@
 import {isPlainObject, own, put, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {deduced, fieldNode, itemElement, shapeOf} from './shape.js';
+import {deduced, fieldNode, itemElement, mergeTypeOf} from './merge-type.js';
 
 /**
  * The object with an intent laid over it: leaves as the intent has them, maps by key, keyed lists and sets by item in the intent's order. Nothing
@@ -14,7 +14,7 @@ const isEmptyList = (value: unknown): boolean => !Array.isArray(value) || value.
 /** Undefined when nothing is left. */
 const merged = (old: unknown, wanted: unknown, node: SchemaNode): unknown => {
   if (wanted === undefined) return old;
-  const shape = shapeOf(node, old, wanted);
+  const shape = mergeTypeOf(node, old, wanted);
   if (shape === 'map' && !(isEmptyMap(old) && isEmptyMap(wanted))) return mergedFields(isPlainObject(old) ? old : {}, isPlainObject(wanted) ? wanted : {}, node);
   if (shape === 'list' && !(isEmptyList(old) && isEmptyList(wanted))) {
     return mergedItems(Array.isArray(old) ? (old as unknown[]) : [], Array.isArray(wanted) ? (wanted as unknown[]) : [], node);

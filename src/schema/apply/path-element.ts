@@ -40,7 +40,7 @@ export const canonicalElement = (text: string): string | undefined => {
 const shown = (value: unknown): string => (value === null ? 'null' : JSON.stringify(value));
 
 /** An element as messages show it: `.image`, `[name="app"]`, `[="x"]`, `[3]`. */
-export const shownElement = (element: string): string => {
+export const formatElement = (element: string): string => {
   const content = element.slice(2);
   switch (element[0]) {
     case 'k':
@@ -56,7 +56,7 @@ export const shownElement = (element: string): string => {
   }
 };
 
-export const shownPath = (path: readonly string[]): string => path.map(shownElement).join('');
+export const shownPath = (path: readonly string[]): string => path.map(formatElement).join('');
 
 const ranks: Readonly<Record<string, number>> = {number: 0, string: 1, boolean: 2, object: 3};
 
@@ -79,12 +79,12 @@ const compareKeys = (left: readonly (readonly [string, unknown])[], right: reado
 const kinds = '.fkvi';
 
 /** An element with what it names, read once. */
-interface ReadElement {
+interface ParsedElement {
   readonly element: string;
   readonly named: unknown;
 }
 
-const read = (element: string): ReadElement => {
+const read = (element: string): ParsedElement => {
   switch (element[0]) {
     case 'k':
       return {element, named: keysOf(element)};
@@ -97,7 +97,7 @@ const read = (element: string): ReadElement => {
   }
 };
 
-const compareRead = ({element: a, named: left}: ReadElement, {element: b, named: right}: ReadElement): number => {
+const compareRead = ({element: a, named: left}: ParsedElement, {element: b, named: right}: ParsedElement): number => {
   if (a === b) return 0;
   const kind = kinds.indexOf(a[0]!) - kinds.indexOf(b[0]!);
   if (kind !== 0) return kind;

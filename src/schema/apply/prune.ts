@@ -17,16 +17,16 @@ export interface Pruning {
 }
 
 /** An object under the version it is looked at in. */
-interface View {
+interface VersionedObject {
   readonly object: PlainObject;
   readonly version: string;
   readonly node: SchemaNode;
 }
 
-const seen = ({object, version}: View, to: string, versions: Versions): View => ({object: versions.convert(object, version, to), version: to, node: versions.schemaOf(to)!});
+const seen = ({object, version}: VersionedObject, to: string, versions: Versions): VersionedObject => ({object: versions.convert(object, version, to), version: to, node: versions.schemaOf(to)!});
 
-const allFields = ({object, node}: View): FieldSet => withNamedFields(fieldsOf(object, node), node);
-const without = ({object, version, node}: View, set: FieldSet): View => ({object: removeFields(object, set, node), version, node});
+const allFields = ({object, node}: VersionedObject): FieldSet => withNamedFields(fieldsOf(object, node), node);
+const without = ({object, version, node}: VersionedObject, set: FieldSet): VersionedObject => ({object: removeFields(object, set, node), version, node});
 
 /**
  * Removes the fields, keys and items that the manager applied last and not this time, unless others own them or something below them. What others
@@ -42,7 +42,7 @@ export const prune = ({merged, node, managers, last}: Pruning, {apiVersion, vers
 };
 
 /** Gives back what someone owns: first under the version that was pruned, then under all others. */
-const withOwned = (whole: View, pruned: View, first: string, managers: Managers, versions: Versions): View => {
+const withOwned = (whole: VersionedObject, pruned: VersionedObject, first: string, managers: Managers, versions: Versions): VersionedObject => {
   const byVersion = new Map<string, FieldSet[]>([[first, []]]);
   for (const {apiVersion, fieldsV1} of managers.values()) {
     const sets = byVersion.get(apiVersion);
@@ -61,5 +61,5 @@ const withOwned = (whole: View, pruned: View, first: string, managers: Managers,
 };
 
 /** Gives back what the manager never owned. */
-const withOthers = (whole: View, pruned: View, last: FieldSet): View =>
+const withOthers = (whole: VersionedObject, pruned: VersionedObject, last: FieldSet): VersionedObject =>
   without(whole, intersection(difference(allFields(whole), allFields(pruned)), withNamedFields(last, whole.node)));

@@ -1,6 +1,6 @@
 import type {SchemaNode} from '#src/schema/node.js';
 import {hasBelow, isMember, leaf, nodeOf, type FieldSet, type MutableFieldSet} from './field-set.js';
-import {fieldNode} from './shape.js';
+import {fieldNode} from './merge-type.js';
 
 const isAtomic = ({type, listType, mapType}: SchemaNode): boolean =>
   type === 'array' ? listType !== 'set' && listType !== 'map' : (type === 'object' || type === 'map') && mapType === 'atomic';

@@ -1,7 +1,7 @@
 import {isPlainObject, put, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {hasBelow, isMember, type FieldSet} from './field-set.js';
-import {deduced, fieldNode, itemElement, shapeOf, structFields} from './shape.js';
+import {deduced, fieldNode, itemElement, mergeTypeOf, structFields} from './merge-type.js';
 
 /**
  * The object without the fields and items of a set. What loses all it holds becomes null, or empty where its type is always written. The object
@@ -13,7 +13,7 @@ export const removeFields = (object: PlainObject, set: FieldSet, node: SchemaNod
 export const extractFields = (object: PlainObject, set: FieldSet, node: SchemaNode): PlainObject => (extracted(object, set, node) ?? {}) as PlainObject;
 
 const remaining = (value: unknown, set: FieldSet, node: SchemaNode): unknown => {
-  const shape = shapeOf(node, value);
+  const shape = mergeTypeOf(node, value);
   if (shape === 'map' && isPlainObject(value)) return orNull(fieldsWithout(value, set, node));
   if (shape === 'list' && Array.isArray(value)) return orNull(itemsWithout(value, set, node));
   return typeof value === 'object' ? null : value;
@@ -39,7 +39,7 @@ const itemsWithout = (list: readonly unknown[], set: FieldSet, node: SchemaNode)
   });
 
 const extracted = (value: unknown, set: FieldSet, node: SchemaNode): unknown => {
-  const shape = shapeOf(node, value);
+  const shape = mergeTypeOf(node, value);
   if (shape === 'map' && isPlainObject(value)) return fieldsWithin(value, set, node);
   if (shape === 'list' && Array.isArray(value)) return itemsWithin(value, set, node);
   return value;

@@ -1,7 +1,7 @@
 import {DecodeError} from '#src/schema/decode/error.js';
 import {isPlainObject, own} from '#src/schema/decode/plain.js';
 import type {ParsedBody} from '#src/schema/decode/document.js';
-import {CborCutOff, CborReader, type CborLimits} from './reader.js';
+import {TruncatedCbor, CborReader, type CborLimits} from './reader.js';
 
 /** What a request may hold in one array or map. */
 export const requestLimits: CborLimits = {elements: 1024};
@@ -24,7 +24,7 @@ export const nextItem = (bytes: Buffer, at: number): {readonly value: unknown; r
     const value = reader.item();
     return {value, end: reader.at};
   } catch (error) {
-    if (error instanceof CborCutOff) return undefined;
+    if (error instanceof TruncatedCbor) return undefined;
     throw error;
   }
 };

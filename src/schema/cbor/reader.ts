@@ -14,7 +14,7 @@ const indefinite = Symbol('indefinite');
 const types = ['positive integer', 'negative integer', 'byte string', 'UTF-8 text string', 'array', 'map', 'tag', 'primitives'] as const;
 
 /** The bytes end within an item. */
-export class CborCutOff extends DecodeError {}
+export class TruncatedCbor extends DecodeError {}
 
 const refused = (type: string, what: string): DecodeError => new DecodeError(`cbor: data item of cbor type ${type} is not accepted by protocol: ${what}`);
 
@@ -68,7 +68,7 @@ export class CborReader {
 
   #take(length: number): number {
     const {at} = this;
-    if (length > this.#bytes.length - at) throw new CborCutOff('unexpected EOF');
+    if (length > this.#bytes.length - at) throw new TruncatedCbor('unexpected EOF');
     this.at = at + length;
     return at;
   }

@@ -1,7 +1,7 @@
 import {jsonText} from '#src/base/json.js';
 import {invalid, invalidText, notSupported, required, tooLong, tooMany, typeInvalid, type FieldError} from '#src/api/field-error.js';
 import {moreErrors, maxErrors, maxErrorText} from '#src/api/collect-errors.js';
-import {isWhole, shownFloat} from './numbers.js';
+import {isWhole, formatFloat} from './numbers.js';
 
 /** Where an error is that belongs to the whole. */
 const nowhere = '<nil>';
@@ -83,7 +83,7 @@ export class Reporter {
   invalid(name: string, value: unknown, does: string): [string, FieldError] {
     const text = `${name} in body ${does}`;
     const path = this.#path(name);
-    return [text, typeof value === 'number' && !isWhole(value) ? invalidText(path, shownFloat(value), text) : invalid(path, value, text)];
+    return [text, typeof value === 'number' && !isWhole(value) ? invalidText(path, formatFloat(value), text) : invalid(path, value, text)];
   }
 
   /** A factor that nothing can be a multiple of. */

@@ -33,7 +33,7 @@ export class MetadataReader {
       object['metadata'] = this.#decoded(value, path);
     } catch (error) {
       if (!(error instanceof DecodeError) || this.#malformed === 'refuse') throw error;
-      if (isPlainObject(value)) object['metadata'] = this.#whatCanBeRead(value, path);
+      if (isPlainObject(value)) object['metadata'] = this.#readableFields(value, path);
     }
   }
 
@@ -47,7 +47,7 @@ export class MetadataReader {
     return metadata;
   }
 
-  #whatCanBeRead(value: PlainObject, path: string): PlainObject {
+  #readableFields(value: PlainObject, path: string): PlainObject {
     const readable: PlainObject = {};
     for (const name of Object.keys(value)) {
       try {

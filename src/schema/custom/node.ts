@@ -94,4 +94,4 @@ class CustomNode implements SchemaNode {
 }
 
 /** The structure of a custom resource: a whole object with what the schema adds. `metadata` is the built-in schema of metadata. */
-export const customNode = (source: JsonSchema, metadata: SchemaNode, hold: NonNullable<SchemaNode['hold']>): SchemaNode => Object.assign(new CustomNode(source, metadata, true), {hold});
+export const customNode = (source: JsonSchema, metadata: SchemaNode, coerce: NonNullable<SchemaNode['coerce']>): SchemaNode => Object.assign(new CustomNode(source, metadata, true), {coerce});

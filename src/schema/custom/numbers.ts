@@ -14,7 +14,7 @@ export const isNearlyWhole = (value: number): boolean => {
 export const isWhole = (value: number): boolean => Number.isInteger(value) && Math.abs(value) < 2 ** 63;
 
 /** A floating-point number as texts show it: with an exponent below 0.0001 and from a million. */
-export const shownFloat = (value: number): string => {
+export const formatFloat = (value: number): string => {
   const size = Math.abs(value);
   return size !== 0 && (size < 1e-4 || size >= 1e6) ? value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2') : String(value);
 };

@@ -1,6 +1,6 @@
 import {put, type PlainObject} from '#src/schema/decode/plain.js';
 import {canonicalJson} from '#src/base/canonical-json.js';
-import {isWhole, shownFloat} from './numbers.js';
+import {isWhole, formatFloat} from './numbers.js';
 
 const unsafe = /[<>&\u2028\u2029]/g;
 
@@ -8,7 +8,7 @@ const unsafe = /[<>&\u2028\u2029]/g;
 export const textOf = (value: unknown): string => {
   if (value === null || value === undefined) return '<no value>';
   if (typeof value === 'object') return canonicalJson(value).replace(unsafe, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
-  return typeof value === 'number' ? (isWhole(value) ? String(value) : shownFloat(value)) : String(value as string | boolean);
+  return typeof value === 'number' ? (isWhole(value) ? String(value) : formatFloat(value)) : String(value as string | boolean);
 };
 
 /** The names of a path in dots, which may begin with one. */

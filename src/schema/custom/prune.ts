@@ -30,7 +30,7 @@ class Pruner {
       if (known || typeof schema?.additionalProperties === 'boolean') this.prune(object[name], known, inner);
       else {
         delete object[name];
-        this.#told(inner);
+        this.#reportDropped(inner);
       }
     }
   }
@@ -51,7 +51,7 @@ class Pruner {
   }
 
   /** Paths share what they begin with until they are read: long ones of many fields are not to be written out. */
-  #told(path: string): void {
+  #reportDropped(path: string): void {
     if (this.dropped.length >= maxErrors || this.#text >= maxErrorText) return;
     this.dropped.push(path);
     this.#text += path.length;

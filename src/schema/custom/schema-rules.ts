@@ -113,19 +113,19 @@ function* validateOne(schema: JsonSchema, path: string, {demands}: Context): Ite
   yield* validateRuleTexts(schema, path);
 }
 
-function* judge(schema: JsonSchema, path: string, context: Context): Iterable<FieldError> {
+function* schemaErrors(schema: JsonSchema, path: string, context: Context): Iterable<FieldError> {
   yield* validateKeywords(schema, path, context);
   if (schema.uniqueItems) yield forbiddenField(`${path}.uniqueItems`, 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic');
   const additional = schema.additionalProperties;
   if (Object.keys(schema.properties ?? {}).length > 0 && additional !== undefined && additional !== true) {
     yield forbiddenField(`${path}.additionalProperties`, 'additionalProperties and properties are mutual exclusive');
   }
-  for (const [inner, at, below] of steps(schema, path, context)) yield* judge(inner, at, below);
+  for (const [inner, at, below] of steps(schema, path, context)) yield* schemaErrors(inner, at, below);
   yield* validateOne(schema, path, context);
 }
 
 /** Everything that is wrong with the schema of a custom resource, besides what keeps it from being structural and what its rules mean. */
-export const schemaProblems = (schema: JsonSchema, path: string, demands: SchemaDemands): FieldError[] => collectErrors(judge(schema, path, {demands, isRoot: true, place: undefined}));
+export const schemaProblems = (schema: JsonSchema, path: string, demands: SchemaDemands): FieldError[] => collectErrors(schemaErrors(schema, path, {demands, isRoot: true, place: undefined}));
 
 const noDemands: SchemaDemands = {validTypes: false, atomicSets: false, identity: false};
 

@@ -119,7 +119,7 @@ const forbiddenInside: readonly (readonly [keyof JsonSchema, string])[] = [
   [extensions.validations, 'empty'],
 ];
 
-const isSaid = (value: unknown, than: string): boolean => (than === 'undefined' ? value !== undefined && value !== null : value !== false && !none(value));
+const isSet = (value: unknown, than: string): boolean => (than === 'undefined' ? value !== undefined && value !== null : value !== false && !none(value));
 
 /** What allOf, anyOf, oneOf and not hold: conditions on values, nothing that gives them their structure. */
 function* validateNested(schema: JsonSchema, skipped: Skipped, path: string): Iterable<FieldError> {
@@ -129,7 +129,7 @@ function* validateNested(schema: JsonSchema, skipped: Skipped, path: string): It
   for (const [name, property] of propertiesOf(schema)) yield* validateNested(property, nothingSkipped, `${path}.properties[${name}]`);
   if (schema.type) yield forbiddenField(`${path}.type`, 'must be empty to be structural');
   if (schema.additionalProperties !== undefined && schema.additionalProperties !== false) yield forbiddenField(`${path}.additionalProperties`, 'must be undefined to be structural');
-  for (const [field, than] of forbiddenInside) if (isSaid(schema[field], than)) yield forbiddenField(`${path}.${field}`, `must be ${than} to be structural`);
+  for (const [field, than] of forbiddenInside) if (isSet(schema[field], than)) yield forbiddenField(`${path}.${field}`, `must be ${than} to be structural`);
   if (schema.properties && Object.hasOwn(schema.properties, 'metadata')) yield forbiddenField(`${path}.properties[metadata]`, 'must not be specified in a nested context');
 }
 

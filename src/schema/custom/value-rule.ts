@@ -6,7 +6,7 @@ import type {Findings, Reporter} from './findings.js';
 import {formatOf, normalFormat} from './format.js';
 import {itemsOf, type JsonSchema} from './json-schema.js';
 import {canonicalJson, identity} from '#src/base/canonical-json.js';
-import {isNearlyWhole, isWhole, shownFloat} from './numbers.js';
+import {isNearlyWhole, isWhole, formatFloat} from './numbers.js';
 import {textFormats} from './text-formats.js';
 
 type JsonType = 'array' | 'boolean' | 'integer' | 'number' | 'object' | 'string';
@@ -154,20 +154,20 @@ export class ValueRule {
     const {multipleOf, maximum, minimum, exclusiveMaximum, exclusiveMinimum} = this.#schema;
     // Whole numbers are held against the whole part of a limit.
     const limit = (given: number): number => (whole ? Math.trunc(given) : given);
-    const told = (given: number): string => (whole ? String(given) : shownFloat(given));
+    const format = (given: number): string => (whole ? String(given) : formatFloat(given));
     const wrong = (does: string): void => found.add(...report.invalid(name, value, does));
     if (multipleOf !== undefined) {
       const factor = limit(multipleOf);
       if (factor <= 0) found.add(...report.badFactor(name, factor));
-      else if (!isMultiple(value, factor, whole)) wrong(`should be a multiple of ${told(factor)}`);
+      else if (!isMultiple(value, factor, whole)) wrong(`should be a multiple of ${format(factor)}`);
     }
     if (minimum !== undefined) {
       const least = limit(minimum);
-      if (exclusiveMinimum ? value <= least : value < least) wrong(`should be greater than ${exclusiveMinimum ? '' : 'or equal to '}${told(least)}`);
+      if (exclusiveMinimum ? value <= least : value < least) wrong(`should be greater than ${exclusiveMinimum ? '' : 'or equal to '}${format(least)}`);
     }
     if (maximum !== undefined) {
       const most = limit(maximum);
-      if (exclusiveMaximum ? value >= most : value > most) wrong(`should be less than ${exclusiveMaximum ? '' : 'or equal to '}${told(most)}`);
+      if (exclusiveMaximum ? value >= most : value > most) wrong(`should be less than ${exclusiveMaximum ? '' : 'or equal to '}${format(most)}`);
     }
     found.matches += 2;
   }

@@ -22,7 +22,7 @@ export interface Decoded<T> {
  */
 export const decodeParsed = <T = PlainObject>(body: ParsedBody, node: SchemaNode, validation: FieldValidation): Decoded<T> => {
   // What was not read from text just now may belong to somebody else.
-  if (node.hold) return heldByNode<T>(body.text === undefined ? {...body, value: copied(body.value)} : body, node.hold, validation);
+  if (node.coerce) return coercedByNode<T>(body.text === undefined ? {...body, value: copied(body.value)} : body, node.coerce, validation);
   const decoder = new TypedDecoder('json', body.text === undefined ? undefined : numberLiterals(body.text));
   const object = decoder.decode(body.value, node) as T;
   if (validation === 'Ignore') return {object, problems: []};
@@ -33,10 +33,10 @@ export const decodeParsed = <T = PlainObject>(body: ParsedBody, node: SchemaNode
 
 const anything: SchemaNode = {type: 'any'};
 
-const heldByNode = <T>({value, text, problems}: Pick<ParsedBody, 'value' | 'text' | 'problems'>, hold: NonNullable<SchemaNode['hold']>, validation: FieldValidation): Decoded<T> => {
+const coercedByNode = <T>({value, text, problems}: Pick<ParsedBody, 'value' | 'text' | 'problems'>, coerce: NonNullable<SchemaNode['coerce']>, validation: FieldValidation): Decoded<T> => {
   if (!isPlainObject(value)) throw new DecodeError('the body is not an object');
   const doubled = validation !== 'Ignore' && text !== undefined && hasDuplicates(text, value) ? strictProblems(text, anything) : [];
-  const unknown = hold(value).map((path): DecodeProblem => ({kind: 'unknown', path, text: `unknown field "${path}"`}));
+  const unknown = coerce(value).map((path): DecodeProblem => ({kind: 'unknown', path, text: `unknown field "${path}"`}));
   return {object: value as T, problems: validation === 'Ignore' ? [] : [...problems, ...doubled, ...unknown]};
 };
 
@@ -46,7 +46,7 @@ export const decode = <T = PlainObject>(body: Buffer | string, notation: Notatio
 
 /** Holds a value that is already an object, for example a patched one, against its schema. Throws `DecodeError`. */
 export const decodeValue = <T = PlainObject>(value: unknown, node: SchemaNode, validation: FieldValidation, source: Source = 'json'): Decoded<T> => {
-  if (node.hold) return heldByNode<T>({value: copied(value), problems: []}, node.hold, validation);
+  if (node.coerce) return coercedByNode<T>({value: copied(value), problems: []}, node.coerce, validation);
   const decoder = new TypedDecoder(source);
   const object = decoder.decode(value, node) as T;
   return {object, problems: validation !== 'Ignore' && decoder.unknown ? strictProblems(jsonText(value), node) : []};

@@ -72,13 +72,13 @@ const utc = (year: number, month: number, day: number, hour: number, minute: num
 
 const daysIn = (year: number, month: number): number => utc(year, month + 1, 0, 0, 0, 0).getUTCDate();
 
-interface Moment {
+interface ParsedTime {
   readonly date: Date;
   /** Six digits. */
   readonly micros: string;
 }
 
-const read = (text: string, layout: string, micro: boolean): Moment => {
+const read = (text: string, layout: string, micro: boolean): ParsedTime => {
   const reader = new TimeReader(text, layout);
   const year = reader.number('2006', 4, 4);
   reader.literal('-');
@@ -105,7 +105,7 @@ const read = (text: string, layout: string, micro: boolean): Moment => {
 
 const zeroSeconds = '0001-01-01T00:00:00';
 
-const text = ({date, micros}: Moment, micro: boolean): string | undefined => {
+const text = ({date, micros}: ParsedTime, micro: boolean): string | undefined => {
   const seconds = date.toISOString().slice(0, -5);
   if (seconds === zeroSeconds && Number(micros) === 0) return undefined;
   return micro ? `${seconds}.${micros}Z` : `${seconds}Z`;

@@ -1,7 +1,7 @@
 import {canonicalQuantity} from '#src/api/quantity.js';
 import {jsonText} from '#src/base/json.js';
-import {embeddedOf, goName} from '#src/schema/facts/go-names.js';
-import {goTypeName, propertyName, type Forms, type SchemaNode} from '#src/schema/node.js';
+import {embeddedOf, goName} from '#src/schema/markers/go-names.js';
+import {goTypeName, propertyName, type Variants, type SchemaNode} from '#src/schema/node.js';
 import {canonicalBase64} from './base64.js';
 import {DecodeError} from './error.js';
 import {canonicalMicroTime, canonicalTime} from './go-time.js';
@@ -167,7 +167,7 @@ export class TypedDecoder {
   }
 
   #any(value: unknown, node: SchemaNode): unknown {
-    if (node.forms) return this.#oneOf(value, node.forms);
+    if (node.variants) return this.#oneOf(value, node.variants);
     if (node.format === 'quantity') return this.#quantity(value);
     if (node.format !== 'int-or-string' || typeof value === 'string') return value;
     const isInt32 = typeof value === 'number' && Number.isInteger(value) && !this.#isFraction(value) && value >= -(2 ** 31) && value < 2 ** 31;
@@ -176,7 +176,7 @@ export class TypedDecoder {
   }
 
   /** A type that reads itself reads what it holds apart, and passes over what it does not know. */
-  #oneOf(value: unknown, {object, array, boolean: takesBoolean, refusal}: Forms): unknown {
+  #oneOf(value: unknown, {object, array, boolean: takesBoolean, refusal}: Variants): unknown {
     if (takesBoolean && typeof value === 'boolean') return value;
     const form = Array.isArray(value) ? array : isPlainObject(value) ? object : undefined;
     if (form) return new TypedDecoder(this.#source).decode(value, form);

@@ -80,9 +80,9 @@ export const yamlProblem = (text: string, error: YAMLError): string | undefined 
 };
 
 /** A key of a mapping that is no scalar, as the original shows it. */
-export const shownKeyValue = (value: unknown): string => {
-  if (Array.isArray(value)) return `[]interface {}{${value.map(shownKeyValue).join(', ')}}`;
+export const formatKey = (value: unknown): string => {
+  if (Array.isArray(value)) return `[]interface {}{${value.map(formatKey).join(', ')}}`;
   if (value === null || value === undefined) return 'interface {}(nil)';
   if (typeof value !== 'object') return JSON.stringify(value);
-  return `map[interface {}]interface {}{${Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}:${shownKeyValue(item)}`).join(', ')}}`;
+  return `map[interface {}]interface {}{${Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}:${formatKey(item)}`).join(', ')}}`;
 };

@@ -3,7 +3,7 @@ import {Composer, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, Parser, t
 import {DecodeError, maxProblems, type DecodeProblem} from './error.js';
 import {isNestedDeeper, put, type PlainObject} from './plain.js';
 import {hasDuplicates} from './strict.js';
-import {shownKeyValue, yamlProblem} from './yaml-problem.js';
+import {formatKey, yamlProblem} from './yaml-problem.js';
 
 const dropped = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:set', 'tag:yaml.org,2002:omap', 'tag:yaml.org,2002:pairs', 'tag:yaml.org,2002:binary']);
 
@@ -100,7 +100,7 @@ const inspected = (root: unknown): {aliases: number} => {
     if (isSeq(node)) for (const item of node.items) open.push(item);
     if (!isMap(node)) continue;
     for (const {key, value} of node.items) {
-      if (isMap(key) || isSeq(key)) throw new DecodeError(`yaml: invalid map key: ${shownKeyValue(key.toJSON())}`);
+      if (isMap(key) || isSeq(key)) throw new DecodeError(`yaml: invalid map key: ${formatKey(key.toJSON())}`);
       open.push(key, value);
     }
   }

@@ -1,15 +1,15 @@
 import {capitalised} from './names.js';
 import type {DescribedAddress, DescribedConnect} from './description.js';
-import type {Operation, Path, Place} from './operation.js';
+import type {Operation, Path, ResourceLocation} from './operation.js';
 import {nameParameter, namespaceParameter, connectParameters, pathParameter, pretty} from './parameters.js';
 
 const streamMethods = ['get', 'post'] as const;
 const callMethods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;
 
-const connects = ({words, scope, resource, tag}: Place, {name, kind}: DescribedAddress, methods: readonly Operation['method'][], suffix = ''): Operation[] =>
+const connects = ({groupVersionName, scope, resource, tag}: ResourceLocation, {name, kind}: DescribedAddress, methods: readonly Operation['method'][], suffix = ''): Operation[] =>
   methods.map(method => ({
     method,
-    id: `connect${words}${capitalised(method)}${scope}${resource.kind.kind}${capitalised(name)}${suffix}`,
+    id: `connect${groupVersionName}${capitalised(method)}${scope}${resource.kind.kind}${capitalised(name)}${suffix}`,
     description: `connect ${method.toUpperCase()} requests to ${name} of ${resource.kind.kind}`,
     tag,
     parameters: [],
@@ -19,20 +19,20 @@ const connects = ({words, scope, resource, tag}: Place, {name, kind}: DescribedA
     form: 'any',
   }));
 
-const reads = ({words, scope, resource, tag}: Place, {name, kind}: DescribedAddress): Operation => ({
+const reads = ({groupVersionName, scope, resource, tag}: ResourceLocation, {name, kind}: DescribedAddress): Operation => ({
   method: 'get',
-  id: `read${words}${scope}${resource.kind.kind}${capitalised(name)}`,
+  id: `read${groupVersionName}${scope}${resource.kind.kind}${capitalised(name)}`,
   description: `read ${name} of the specified ${resource.kind.kind}`,
   tag,
   parameters: [],
   action: 'get',
   kind,
   responses: {200: 'text'},
-  form: 'text',
+  responseFormat: 'text',
 });
 
 /** The paths behind which something other than the server answers. */
-export const connectPaths = (place: Place, address: DescribedAddress, {mode, options}: DescribedConnect): Path[] => {
+export const connectPaths = (place: ResourceLocation, address: DescribedAddress, {mode, options}: DescribedConnect): Path[] => {
   const {kind} = place.resource;
   const path = `${place.collection}/{name}/${address.name}`;
   const parameters = [nameParameter, ...(kind.namespaced ? [namespaceParameter] : []), ...connectParameters(options)];

@@ -1,14 +1,14 @@
 import type {Kind} from '#src/api/kinds.js';
 import type {TypeRef} from '#src/schema/node.js';
 import {capitalised} from './names.js';
-import {listOf, meta, typeOf, type Operation, type Path, type Place} from './operation.js';
+import {listOf, meta, typeOf, type Operation, type Path, type ResourceLocation} from './operation.js';
 import {deleteParameters, getParameters, listParameters, nameParameter, namespaceParameter, patchParameters, pretty, writeParameters, type Parameter} from './parameters.js';
 
 /** What is read and answered of custom resources. */
-const forms = ['application/json', 'application/yaml'];
+const mediaTypes = ['application/json', 'application/yaml'];
 const patches = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'];
 
-interface Told {
+interface OperationTemplate {
   readonly method: Operation['method'];
   readonly verb: string;
   readonly action: string;
@@ -19,61 +19,61 @@ interface Told {
 }
 
 /** Of one object, or a subresource of it, whose kind is `type`. */
-const objectTold = (type: TypeRef): Readonly<Record<string, Told>> => ({
+const objectOperations = (type: TypeRef): Readonly<Record<string, OperationTemplate>> => ({
   get: {method: 'get', verb: 'read', action: 'get', parameters: getParameters, responses: {200: type}},
   update: {method: 'put', verb: 'replace', action: 'put', parameters: writeParameters, body: type, responses: {200: type, 201: type}},
   patch: {method: 'patch', verb: 'patch', action: 'patch', parameters: patchParameters, body: meta('Patch'), responses: {200: type}},
   delete: {method: 'delete', verb: 'delete', action: 'delete', parameters: deleteParameters, body: meta('DeleteOptions'), needsBody: false, responses: {200: meta('Status'), 202: meta('Status')}},
 });
 
-const collectionTold = (kind: Kind): Readonly<Record<string, Told>> => ({
+const collectionOperations = (kind: Kind): Readonly<Record<string, OperationTemplate>> => ({
   list: {method: 'get', verb: 'list', action: 'list', parameters: listParameters, responses: {200: listOf(kind)}},
   create: {method: 'post', verb: 'create', action: 'post', parameters: writeParameters, body: typeOf(kind), responses: {200: typeOf(kind), 201: typeOf(kind), 202: typeOf(kind)}},
   deletecollection: {method: 'delete', verb: 'delete', action: 'deletecollection', parameters: listParameters, responses: {200: meta('Status')}},
 });
 
-const described = ({verb, action}: Told, {resource: {kind}}: Place, sub: string): string => {
+const described = ({verb, action}: OperationTemplate, {resource: {kind}}: ResourceLocation, sub: string): string => {
   if (action === 'list') return `list objects of kind ${kind.kind}`;
   if (action === 'deletecollection') return `delete collection of ${kind.kind}`;
   const part = sub === '' ? '' : `${sub} of `;
   return `${verb === 'patch' ? 'change parts of' : verb} ${part}${action === 'post' ? `an object of kind ${kind.kind}` : `the specified ${kind.kind}`}`;
 };
 
-const operation = (place: Place, told: Told, sub = ''): Operation => {
-  const {method, verb, action, parameters, body, needsBody = true, responses} = told;
-  const {words, scope, tag} = place;
+const operation = (place: ResourceLocation, template: OperationTemplate, sub = ''): Operation => {
+  const {method, verb, action, parameters, body, needsBody = true, responses} = template;
+  const {groupVersionName, scope, tag} = place;
   const {kind} = place.resource;
   return {
     method,
-    id: `${verb}${words}${action === 'deletecollection' ? 'Collection' : ''}${scope}${kind.kind}${capitalised(sub)}`,
-    description: described(told, place, sub),
+    id: `${verb}${groupVersionName}${action === 'deletecollection' ? 'Collection' : ''}${scope}${kind.kind}${capitalised(sub)}`,
+    description: described(template, place, sub),
     tag,
     parameters: [pretty, ...parameters],
     action,
     kind,
     responses,
-    media: {reads: method === 'patch' ? patches : forms, answers: forms},
+    media: {reads: method === 'patch' ? patches : mediaTypes, answers: mediaTypes},
     ...(body ? {body: {type: body, required: needsBody, isPatch: method === 'patch'}} : {}),
   };
 };
 
-const served = (place: Place, told: Readonly<Record<string, Told>>, verbs: readonly string[], sub = ''): Operation[] =>
-  Object.entries(told).flatMap(([verb, one]) => (verbs.includes(verb) ? [operation(place, one, sub)] : []));
+const served = (place: ResourceLocation, templates: Readonly<Record<string, OperationTemplate>>, verbs: readonly string[], sub = ''): Operation[] =>
+  Object.entries(templates).flatMap(([verb, one]) => (verbs.includes(verb) ? [operation(place, one, sub)] : []));
 
 /** The paths of a custom resource: no other watches than through lists, and subresources that are read, replaced and patched. */
-export const customPaths = (place: Place): Path[] => {
-  const {resource, root, collection, words} = place;
+export const customPaths = (place: ResourceLocation): Path[] => {
+  const {resource, root, collection, groupVersionName} = place;
   const {kind, verbs} = resource;
   const within = kind.namespaced ? [namespaceParameter] : [];
-  const everywhere = operation({...place, scope: ''}, collectionTold(kind)['list']!);
+  const everywhere = operation({...place, scope: ''}, collectionOperations(kind)['list']!);
   const paths: Path[] = [
-    ...(kind.namespaced && verbs.includes('list') ? [{path: `${root}/${kind.plural}`, parameters: [], operations: [{...everywhere, id: `list${words}${kind.kind}ForAllNamespaces`}]}] : []),
-    {path: collection, parameters: within, operations: served(place, collectionTold(kind), verbs)},
-    {path: `${collection}/{name}`, parameters: [nameParameter, ...within], operations: served(place, objectTold(typeOf(kind)), verbs)},
+    ...(kind.namespaced && verbs.includes('list') ? [{path: `${root}/${kind.plural}`, parameters: [], operations: [{...everywhere, id: `list${groupVersionName}${kind.kind}ForAllNamespaces`}]}] : []),
+    {path: collection, parameters: within, operations: served(place, collectionOperations(kind), verbs)},
+    {path: `${collection}/{name}`, parameters: [nameParameter, ...within], operations: served(place, objectOperations(typeOf(kind)), verbs)},
     ...resource.subresources.map(sub => ({
       path: `${collection}/{name}/${sub.name}`,
       parameters: [nameParameter, ...within],
-      operations: served(place, objectTold(typeOf(sub.kind)), sub.verbs, sub.name),
+      operations: served(place, objectOperations(typeOf(sub.kind)), sub.verbs, sub.name),
     })),
   ];
   return paths.filter(({operations}) => operations.length > 0);

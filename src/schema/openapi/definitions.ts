@@ -1,7 +1,7 @@
 import type {GroupToken, Naming} from '#src/api/naming.js';
 import {stepping, type Steps, type Stepwise} from '#src/base/steps.js';
-import {enumOf} from '#src/schema/facts/enums.js';
-import {registeredGroupVersions} from '#src/schema/facts/group-versions.js';
+import {enumOf} from '#src/schema/markers/enums.js';
+import {registeredGroupVersions} from '#src/schema/markers/group-versions.js';
 import type {SchemaNode, TypeRef} from '#src/schema/node.js';
 import type {Schemas} from '#src/schema/schemas.js';
 import type {TypeDocs} from '#src/schema/tables.js';
@@ -207,12 +207,12 @@ export class Definitions<T = unknown> {
 
   #field(field: string, node: SchemaNode, docs: TypeDocs | undefined): Json {
     const own = docs && Object.hasOwn(docs.fields, field) ? docs.fields[field] : undefined;
-    const text = own ?? (node.ref && !node.isBare ? this.#words(field, node.ref) : undefined);
+    const text = own ?? (node.ref && !node.isBare ? this.#fallbackDescription(field, node.ref) : undefined);
     return {...this.#described(text), ...this.#value(node, !node.isBare)};
   }
 
   /** The tables have no words for fields that refer to a type: but for metadata, what the type says of itself stands in. */
-  #words(field: string, ref: TypeRef): string | undefined {
+  #fallbackDescription(field: string, ref: TypeRef): string | undefined {
     if (field === 'metadata' && ref.group === 'meta' && ref.name === 'ObjectMeta') return `Standard object's metadata. More info: ${this.#naming.conventions('metadata')}`;
     if (field === 'metadata' && ref.group === 'meta' && ref.name === 'ListMeta') return `Standard list metadata. More info: ${this.#naming.conventions('types-kinds')}`;
     return this.#schemas.docs(ref)?.description;

@@ -64,12 +64,12 @@ const shortened = (group: string): string => {
 };
 
 /** A group and version as operation names begin: `RbacAuthorizationV1`. */
-export const groupVersionWords = (group: GroupToken, version: string): string => `${groupWords(group)}${camel(version)}`;
-export const groupWords = (group: GroupToken): string => camel(shortened(group) || 'core');
+export const camelGroupVersion = (group: GroupToken, version: string): string => `${camelGroup(group)}${camel(version)}`;
+export const camelGroup = (group: GroupToken): string => camel(shortened(group) || 'core');
 
 /** The tag operations of a group version carry: `rbacAuthorization_v1`. */
 export const tagOf = (group: GroupToken, version?: string): string => {
-  const words = groupWords(group);
+  const words = camelGroup(group);
   const start = `${words.charAt(0).toLowerCase()}${words.slice(1)}`;
   return version === undefined ? start : `${start}_${version}`;
 };

@@ -5,7 +5,7 @@ import type {DescribedResource} from './description.js';
 import type {Parameter} from './parameters.js';
 
 /** A type, or any text. */
-export type Answer = TypeRef | 'text';
+export type ResponseType = TypeRef | 'text';
 
 /** What a document says of one method of one path, in no dialect yet. */
 export interface Operation {
@@ -19,9 +19,9 @@ export interface Operation {
   readonly kind?: Kind;
   readonly body?: {readonly type: TypeRef; readonly required: boolean; readonly isPatch?: boolean};
   /** The type answered with, by status code. */
-  readonly responses: Readonly<Record<string, Answer>>;
+  readonly responses: Readonly<Record<string, ResponseType>>;
   /** Where it is not answered in the forms of objects: with plain text beside them, or with anything. */
-  readonly form?: 'text' | 'any';
+  readonly responseFormat?: 'text' | 'any';
   /** Whether it can also be answered as a stream of events. */
   readonly streams?: boolean;
   /** What it reads and answers with, where that is not what all operations do. */
@@ -38,12 +38,12 @@ export interface Path {
 }
 
 /** Where a resource lies, and the words its operations are named by. */
-export interface Place {
+export interface ResourceLocation {
   readonly group: GroupToken;
   readonly version: string;
   readonly resource: DescribedResource;
   /** `V1Namespaced`-like middle of operation names. */
-  readonly words: string;
+  readonly groupVersionName: string;
   readonly scope: string;
   readonly root: string;
   readonly collection: string;

@@ -1,8 +1,8 @@
 import type {Kind} from '#src/api/kinds.js';
 import type {GroupToken, Naming} from '#src/api/naming.js';
 import type {DescribedAddress, DescribedGroup, DescribedResource} from './description.js';
-import {listOf, meta, typeOf, type Operation, type Path, type Place} from './operation.js';
-import {capitalised, groupVersionWords, groupWords, tagOf} from './names.js';
+import {listOf, meta, typeOf, type Operation, type Path, type ResourceLocation} from './operation.js';
+import {capitalised, camelGroupVersion, camelGroup, tagOf} from './names.js';
 import {
   deleteCollectionParameters,
   deleteParameters,
@@ -18,17 +18,17 @@ import {connectPaths} from './connect.js';
 
 const verbs = (...names: readonly string[]) => names;
 
-const operation = (place: Place, method: Operation['method'], id: string, rest: Omit<Operation, 'method' | 'id' | 'tag'>): Operation => ({
+const operation = (place: ResourceLocation, method: Operation['method'], id: string, rest: Omit<Operation, 'method' | 'id' | 'tag'>): Operation => ({
   method,
   id,
   tag: place.tag,
   ...rest,
 });
 
-const collectionOperations = (place: Place): Operation[] => {
-  const {resource, words, scope} = place;
+const collectionOperations = (place: ResourceLocation): Operation[] => {
+  const {resource, groupVersionName, scope} = place;
   const {kind} = resource;
-  const subject = `${words}${scope}${kind.kind}`;
+  const subject = `${groupVersionName}${scope}${kind.kind}`;
   const all: Readonly<Record<string, Operation>> = {
     list: operation(place, 'get', `list${subject}`, {
       description: `list or watch objects of kind ${kind.kind}`,
@@ -46,7 +46,7 @@ const collectionOperations = (place: Place): Operation[] => {
       body: {type: typeOf(kind), required: true},
       responses: {200: typeOf(kind), 201: typeOf(kind), 202: typeOf(kind)},
     }),
-    deletecollection: operation(place, 'delete', `delete${words}Collection${scope}${kind.kind}`, {
+    deletecollection: operation(place, 'delete', `delete${groupVersionName}Collection${scope}${kind.kind}`, {
       description: `delete collection of ${kind.kind}`,
       parameters: deleteCollectionParameters,
       action: 'deletecollection',
@@ -59,8 +59,8 @@ const collectionOperations = (place: Place): Operation[] => {
 };
 
 /** Reading and writing one object, or a subresource that is read and written like it. */
-const endpointOperations = (place: Place, {kind, verbs: allowed}: DescribedAddress, suffix: string, owner: Kind): Operation[] => {
-  const subject = `${place.words}${place.scope}${owner.kind}${suffix}`;
+const endpointOperations = (place: ResourceLocation, {kind, verbs: allowed}: DescribedAddress, suffix: string, owner: Kind): Operation[] => {
+  const subject = `${place.groupVersionName}${place.scope}${owner.kind}${suffix}`;
   const part = suffix === '' ? '' : `${suffix.toLowerCase()} of the `;
   const type = typeOf(kind);
   const all: Readonly<Record<string, Operation>> = {
@@ -99,12 +99,12 @@ const endpointOperations = (place: Place, {kind, verbs: allowed}: DescribedAddre
   return verbs('get', 'update', 'patch', ...(suffix === '' ? [] : ['create'])).flatMap(verb => (allowed.includes(verb) ? (all[verb] ?? []) : []));
 };
 
-const deletion = (place: Place): Operation[] => {
-  const {resource, words, scope} = place;
+const deletion = (place: ResourceLocation): Operation[] => {
+  const {resource, groupVersionName, scope} = place;
   if (!resource.verbs.includes('delete')) return [];
   const answer = resource.deleteResponse === 'object' ? typeOf(resource.kind) : meta('Status');
   return [
-    operation(place, 'delete', `delete${words}${scope}${resource.kind.kind}`, {
+    operation(place, 'delete', `delete${groupVersionName}${scope}${resource.kind.kind}`, {
       description: `delete ${resource.kind.kind}`,
       parameters: deleteParameters,
       action: 'delete',
@@ -115,7 +115,7 @@ const deletion = (place: Place): Operation[] => {
   ];
 };
 
-const watching = (place: Place, id: string, action: string): Operation =>
+const watching = (place: ResourceLocation, id: string, action: string): Operation =>
   operation(place, 'get', id, {
     description: `watch changes of objects of kind ${place.resource.kind.kind}; deprecated: list with the watch parameter`,
     parameters: listParameters,
@@ -125,15 +125,15 @@ const watching = (place: Place, id: string, action: string): Operation =>
     streams: true,
   });
 
-const resourcePaths = (place: Place): Path[] => {
-  const {resource, words, scope, root, collection} = place;
+const resourcePaths = (place: ResourceLocation): Path[] => {
+  const {resource, groupVersionName, scope, root, collection} = place;
   const {kind} = resource;
   const within = kind.namespaced ? [namespaceParameter] : [];
   const inNamespace = kind.namespaced ? '/namespaces/{namespace}' : '';
   const [watches, lists] = [resource.verbs.includes('watch'), resource.verbs.includes('list')];
   const everywhere = listsEverywhere(place, lists);
-  const subject = `${words}${scope}${kind.kind}`;
-  const watchedEverywhere = watching(place, `watch${words}${kind.kind}ListForAllNamespaces`, 'watchlist');
+  const subject = `${groupVersionName}${scope}${kind.kind}`;
+  const watchedEverywhere = watching(place, `watch${groupVersionName}${kind.kind}ListForAllNamespaces`, 'watchlist');
   return [
     {path: collection, parameters: [...within, pretty], operations: collectionOperations(place)},
     {path: `${collection}/{name}`, parameters: [nameParameter, ...within, pretty], operations: [...endpointOperations(place, resource, '', kind), ...deletion(place)].filter(({method}) => method !== 'post')},
@@ -153,9 +153,9 @@ const resourcePaths = (place: Place): Path[] => {
   ].filter(({operations}) => operations.length > 0);
 };
 
-const listsEverywhere = (place: Place, lists: boolean): Path => {
+const listsEverywhere = (place: ResourceLocation, lists: boolean): Path => {
   const {kind} = place.resource;
-  const list = operation(place, 'get', `list${place.words}${kind.kind}ForAllNamespaces`, {
+  const list = operation(place, 'get', `list${place.groupVersionName}${kind.kind}ForAllNamespaces`, {
     description: `list or watch objects of kind ${kind.kind}`,
     parameters: listParameters,
     action: 'list',
@@ -173,18 +173,18 @@ export const groupVersionRoot = (naming: Naming, group: GroupToken, version: str
 /** Every path of a group version. */
 export const groupVersionPaths = (naming: Naming, group: GroupToken, version: string, resources: readonly DescribedResource[]): Path[] => {
   const root = groupVersionRoot(naming, group, version);
-  const [words, tag] = [groupVersionWords(group, version), tagOf(group, version)];
+  const [groupVersionName, tag] = [camelGroupVersion(group, version), tagOf(group, version)];
   const own: Path = {
     path: `${root}/`,
     parameters: [],
     operations: [
-      {method: 'get', id: `get${words}APIResources`, description: 'get available resources', tag, parameters: [], responses: {200: meta('APIResourceList')}},
+      {method: 'get', id: `get${groupVersionName}APIResources`, description: 'get available resources', tag, parameters: [], responses: {200: meta('APIResourceList')}},
     ],
   };
   const paths = resources.flatMap(resource => {
     const {kind} = resource;
     const collection = kind.namespaced ? `${root}/namespaces/{namespace}/${kind.plural}` : `${root}/${kind.plural}`;
-    const place = {group, version, resource, words, scope: kind.namespaced ? 'Namespaced' : '', root, collection, tag};
+    const place = {group, version, resource, groupVersionName, scope: kind.namespaced ? 'Namespaced' : '', root, collection, tag};
     return resource.schema ? customPaths(place) : resourcePaths(place);
   });
   // The document of a group that was defined tells of its resources alone.
@@ -206,6 +206,6 @@ export const rootPaths = (naming: Naming, groups: readonly DescribedGroup[]): Ma
       .filter(({group, versions}) => group !== '' && versions.some(({resources}) => resources.some(({schema}) => !schema)))
       .map(({group}): [string, Path] => {
         const path = `apis/${naming.group(group)}`;
-        return [path, discoveryPath(`/${path}/`, `get${groupWords(group)}APIGroup`, tagOf(group), 'APIGroup')];
+        return [path, discoveryPath(`/${path}/`, `get${camelGroup(group)}APIGroup`, tagOf(group), 'APIGroup')];
       }),
   ]);

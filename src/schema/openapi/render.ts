@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import {patchMediaTypes} from '#src/schema/patch/patch.js';
 import type {Definitions} from './definitions.js';
 import {extension, type Json} from './names.js';
-import type {Answer, Operation, Path} from './operation.js';
+import type {ResponseType, Operation, Path} from './operation.js';
 import {sortedParameters, type Parameter} from './parameters.js';
 
 /** What operations read and write. */
@@ -27,14 +27,14 @@ const streamOf = (type: string): string[] => {
   return [type.endsWith('/cbor') ? `${type}-seq` : `${type};stream=watch`];
 };
 
-const typesOf = ({objects}: MediaTypes, {streams, plain, form, media}: Operation): string[] => {
+const typesOf = ({objects}: MediaTypes, {streams, plain, responseFormat, media}: Operation): string[] => {
   if (media) return [...media.answers];
-  if (form) return form === 'any' ? ['*/*'] : ['text/plain', ...objects];
+  if (responseFormat) return responseFormat === 'any' ? ['*/*'] : ['text/plain', ...objects];
   const known = plain ? objects.filter(type => !type.endsWith('/cbor')) : objects;
   return streams ? [...known, ...known.flatMap(streamOf)] : [...known];
 };
 
-const schemaOf = (definitions: Definitions, answer: Answer): Json => (answer === 'text' ? {type: 'string'} : definitions.ref(answer));
+const schemaOf = (definitions: Definitions, answer: ResponseType): Json => (answer === 'text' ? {type: 'string'} : definitions.ref(answer));
 
 const marks = (naming: Naming, {action, kind}: Operation): Json => ({
   ...(action ? extension(naming, 'action', action) : {}),

@@ -15,10 +15,10 @@ export const inapplicable = (message: string): StatusError => plainFailure(messa
 export const undecodable = (text: string, detail: string): StatusError => invalidObject({group: '', kind: ''}, '', [invalid('patch', text, detail)]);
 
 /** A value as the original's error texts show it: `map[a:1 b:[x y]]`, keys in order. */
-export const shownValue = (value: unknown): string => {
+export const formatValue = (value: unknown): string => {
   if (value === null || value === undefined) return '<nil>';
-  if (Array.isArray(value)) return `[${value.map(shownValue).join(' ')}]`;
+  if (Array.isArray(value)) return `[${value.map(formatValue).join(' ')}]`;
   if (typeof value !== 'object') return String(value as string | number | boolean);
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `map[${entries.map(([key, item]) => `${key}:${shownValue(item)}`).join(' ')}]`;
+  return `map[${entries.map(([key, item]) => `${key}:${formatValue(item)}`).join(' ')}]`;
 };

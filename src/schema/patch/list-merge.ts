@@ -1,5 +1,5 @@
 import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
-import {inapplicable, shownValue, unprocessable} from './errors.js';
+import {inapplicable, formatValue, unprocessable} from './errors.js';
 import {cleaned, dropped, patchDirective, setElementOrder, type PatchMeta} from './directives.js';
 
 type MergeMaps = (original: PlainObject, patch: PlainObject) => PlainObject;
@@ -10,11 +10,11 @@ const kindOf = (value: unknown): string => (isPlainObject(value) ? 'map' : Array
 const elementKind = (...lists: readonly (readonly unknown[])[]): string | undefined => {
   const kinds = new Set(lists.flat().map(kindOf));
   if (lists.some(list => list.some(Array.isArray))) throw unprocessable('lists of lists are not supported');
-  if (kinds.size > 1) throw inapplicable(`list element types are not identical: ${shownValue(lists)}`);
+  if (kinds.size > 1) throw inapplicable(`list element types are not identical: ${formatValue(lists)}`);
   return [...kinds][0];
 };
 
-const withoutKey = (item: unknown, mergeKey: string): Error => inapplicable(`map: ${shownValue(item)} does not contain declared merge key: ${mergeKey}`);
+const withoutKey = (item: unknown, mergeKey: string): Error => inapplicable(`map: ${formatValue(item)} does not contain declared merge key: ${mergeKey}`);
 
 const keyOf = (item: unknown, mergeKey: string): unknown => {
   if (mergeKey === '') return item;
@@ -67,7 +67,7 @@ const withSpecials = (live: readonly unknown[], patch: readonly PlainObject[], m
     if (directive === 'replace') replaces = true;
     else if (directive === 'delete') gone.add(keyOf(item, mergeKey));
     else if (directive === 'merge') throw inapplicable('merging lists cannot yet be specified in the patch');
-    else throw inapplicable(`unknown patch type: ${shownValue(directive)} in map: ${shownValue(item)}`);
+    else throw inapplicable(`unknown patch type: ${formatValue(directive)} in map: ${formatValue(item)}`);
   }
   if (replaces) return {live: plain.map(cleaned), patch: []};
   return {live: live.filter(other => !isPlainObject(other) || !gone.has(own(other, mergeKey))), patch: plain};
@@ -110,7 +110,7 @@ const checkOrder = (patch: readonly unknown[], order: readonly unknown[], mergeK
   const plain = patch.filter(item => !isPlainObject(item) || !Object.hasOwn(item, patchDirective));
   let at = 0;
   for (const item of order) if (at < plain.length && keyOf(plain[at], mergeKey) === keyOf(item, mergeKey)) at += 1;
-  if (at < plain.length) throw inapplicable(`The order in patch list:\n${shownValue(patch)}\n doesn't match ${setElementOrder} list:\n${shownValue(order)}\n`);
+  if (at < plain.length) throw inapplicable(`The order in patch list:\n${formatValue(patch)}\n doesn't match ${setElementOrder} list:\n${formatValue(order)}\n`);
 };
 
 /** A list for which the patch gives the order its elements are to have. Undefined where neither side has the list. */

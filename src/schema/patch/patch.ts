@@ -7,10 +7,10 @@ import {maxDepth, isNestedDeeper, isPlainObject, wellFormed, type PlainObject} f
 import {hasDuplicates, strictProblems} from '#src/schema/decode/strict.js';
 import {TypedDecoder} from '#src/schema/decode/typed.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {malformed, shownValue} from './errors.js';
+import {malformed, formatValue} from './errors.js';
 import {applyJsonPatch, type JsonPatchOperation} from './json-patch.js';
 import {applyMergePatch} from './merge-patch.js';
-import {openedByMerge, openedBySteps, type Opened} from './opened.js';
+import {touchedByMergePatch, touchedByJsonPatch, type TouchedFields} from './touched-fields.js';
 import {applyStrategicPatch} from './strategic-merge.js';
 
 /** The patches that need no knowledge of who owns what. */
@@ -109,7 +109,7 @@ const changed = ({type, content}: ParsedPatch, live: PlainObject, node: SchemaNo
 };
 
 /** What came out of a patch is no object of the kind. */
-export class PatchMisfit extends Error {
+export class InvalidPatchResult extends Error {
   override readonly name = 'PatchMisfit';
   /** What came out; a strategic patch is shown by itself instead. */
   readonly value: unknown;
@@ -122,10 +122,10 @@ export class PatchMisfit extends Error {
   }
 
   /** What the patch shows of itself, or what it has opened of the text of the object. */
-  get shown(): {text: string} | {opened: Opened} {
+  get shown(): {text: string} | {opened: TouchedFields} {
     const {type, content} = this.patch;
-    if (type === 'strategic') return {text: shownValue(content)};
-    return {opened: type === 'merge' ? openedByMerge(content) : openedBySteps(content as readonly JsonPatchOperation[])};
+    if (type === 'strategic') return {text: formatValue(content)};
+    return {opened: type === 'merge' ? touchedByMergePatch(content) : touchedByJsonPatch(content as readonly JsonPatchOperation[])};
   }
 }
 
@@ -147,7 +147,7 @@ export const patchedObject = <T = PlainObject>(
     if (validation === 'Strict' && warnings.length > 0) throw new DecodeError(`strict decoding error: ${warnings.join(', ')}`);
     return {object, warnings};
   } catch (error) {
-    if (error instanceof DecodeError) throw new PatchMisfit(error.message, {value, patch}, error);
+    if (error instanceof DecodeError) throw new InvalidPatchResult(error.message, {value, patch}, error);
     throw error;
   }
 };

@@ -1,7 +1,7 @@
 import {copied, isPlainObject, own, put, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {cleaned, deleteFromPrimitiveList, dropped, patchDirective, patchMeta, retainKeysDirective, setElementOrder} from './directives.js';
-import {inapplicable, malformed, shownValue, unprocessable} from './errors.js';
+import {inapplicable, malformed, formatValue, unprocessable} from './errors.js';
 import {mergedInOrder, mergedList, withoutElements} from './list-merge.js';
 
 /** The field a parallel list speaks of: `$setElementOrder/containers` of `containers`. */
@@ -96,7 +96,7 @@ const mergedObjects = (live: PlainObject, patch: PlainObject, node: SchemaNode |
   const directive = own(patch, patchDirective);
   if (directive === undefined) return new ObjectMerge(live, patch, node).merge();
   if (directive === 'delete') return {};
-  if (directive !== 'replace') throw inapplicable(`unknown patch type: ${shownValue(directive)} in map: ${shownValue(patch)}`);
+  if (directive !== 'replace') throw inapplicable(`unknown patch type: ${formatValue(directive)} in map: ${formatValue(patch)}`);
   const {[patchDirective]: _, ...content} = patch;
   return cleaned(content) as PlainObject;
 };

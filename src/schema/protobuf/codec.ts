@@ -4,7 +4,7 @@ import type * as order from './field-order.js';
 
 /** Both directions of the binary form, and what its tables tell of the JSON one. */
 export type ProtobufCodec = Pick<typeof decode, 'decodeEnvelope' | 'decodeInPieces' | 'decodeObject' | 'decodeWatchEvent' | 'isEnvelope'> &
-  Pick<typeof encode, 'encodeObject' | 'encodeWatchFrame' | 'hasBinaryForm'> &
+  Pick<typeof encode, 'encodeObject' | 'encodeWatchFrame' | 'hasProtobuf'> &
   Pick<typeof order, 'fieldOrder'>;
 
 let codec: Promise<ProtobufCodec> | undefined;

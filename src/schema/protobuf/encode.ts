@@ -6,7 +6,7 @@ import {ObjectWriter} from './object-writer.js';
 import {WireWriter} from './wire-writer.js';
 
 /** Whether objects of the kind can be written in the binary form; those of custom resources cannot. */
-export const hasBinaryForm = (apiVersion: string, kind: string, naming: Naming): boolean => messageOf(apiVersion, kind, naming) !== undefined;
+export const hasProtobuf = (apiVersion: string, kind: string, naming: Naming): boolean => messageOf(apiVersion, kind, naming) !== undefined;
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 

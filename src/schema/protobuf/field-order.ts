@@ -48,9 +48,9 @@ const ordered = (message: Message): readonly Field[] => {
 
 const orderOf = (message: Message): FieldOrder =>
   function* () {
-    for (const {name, shape, form, message: below} of ordered(message)) {
+    for (const {name, shape, encoding, message: below} of ordered(message)) {
       if (shape === 'inline') yield* orderOf(below!)();
-      else yield {name, shape: form === 'raw' || below?.isUnion ? 'data' : shape, fields: below && !below.isUnion ? orderOf(below) : undefined};
+      else yield {name, shape: encoding === 'raw' || below?.isUnion ? 'data' : shape, fields: below && !below.isUnion ? orderOf(below) : undefined};
     }
   };
 

@@ -51,7 +51,7 @@ export class ObjectReader {
     }
     switch (field.shape) {
       case 'one': {
-        const value = this.#value(field, end, field.form === 'message' ? object[field.name] : undefined);
+        const value = this.#value(field, end, field.encoding === 'message' ? object[field.name] : undefined);
         if (value !== undefined && (field.optional || field.shown || (value !== '' && value !== 0 && value !== false))) object[field.name] = value;
         else if (Object.hasOwn(object, field.name)) delete object[field.name];
         return;
@@ -80,7 +80,7 @@ export class ObjectReader {
     while (wire.at < end) {
       const tag = wire.tag(end);
       if (tag === (1 << 3 | delimited)) key = wire.text(wire.length(end));
-      else if (tag === (2 << 3 | wireType(field.form))) value = this.#value(field, end, undefined);
+      else if (tag === (2 << 3 | wireType(field.encoding))) value = this.#value(field, end, undefined);
       else wire.skip(tag & 7, end);
     }
     const map = object[field.name] as PlainObject | undefined;
@@ -89,7 +89,7 @@ export class ObjectReader {
 
   #value(field: Field, end: number, before: unknown): unknown {
     const wire = this.#wire;
-    switch (field.form) {
+    switch (field.encoding) {
       case 'string':
         return wire.text(wire.length(end));
       case 'message':
@@ -105,15 +105,15 @@ export class ObjectReader {
       case 'bytes':
         return wire.slice(wire.length(end)).toString('base64');
       default:
-        return this.#special(field.form, wire.length(end));
+        return this.#special(field.encoding, wire.length(end));
     }
   }
 
-  #special(form: Field['form'], end: number): unknown {
-    switch (form) {
+  #special(encoding: Field['encoding'], end: number): unknown {
+    switch (encoding) {
       case 'time':
       case 'microtime':
-        return this.#time(form, end);
+        return this.#time(encoding, end);
       case 'quantity':
         return quantityText(this.#first(end)?.toString('latin1') ?? '0');
       case 'intorstring':
@@ -130,7 +130,7 @@ export class ObjectReader {
     }
   }
 
-  #time(form: 'time' | 'microtime', end: number): string | undefined {
+  #time(encoding: 'time' | 'microtime', end: number): string | undefined {
     const wire = this.#wire;
     if (wire.at === end) return undefined;
     let seconds = 0;
@@ -140,7 +140,7 @@ export class ObjectReader {
       else if (tag === number2) nanos = wire.int32(end);
       return tag === number1 || tag === number2;
     });
-    return form === 'time' ? timeText(seconds) : microTimeText(seconds, nanos);
+    return encoding === 'time' ? timeText(seconds) : microTimeText(seconds, nanos);
   }
 
   #intOrString(end: number): string | number {
@@ -184,7 +184,7 @@ export class ObjectReader {
       else if (field.shape === 'list') (list ??= []).push(this.#value(field, end, undefined));
       else {
         const value = this.#value(field, end, undefined);
-        if (one === undefined || field.form === 'message') one = value;
+        if (one === undefined || field.encoding === 'message') one = value;
       }
     }
     return list ?? one ?? unsetUnion(message);
@@ -199,13 +199,13 @@ const text3 = 26;
 const listOf = (object: PlainObject, name: string): unknown[] => (object[name] ??= []) as unknown[];
 
 const unsetUnion = ({fields}: Message): unknown => {
-  if (fields[0]?.form === 'bool') return false;
+  if (fields[0]?.encoding === 'bool') return false;
   return fields[0]?.shape === 'list' ? [] : undefined;
 };
 
 /** What an element of a list or map is when nothing of it is on the wire. */
-const zeroOf = ({form, message}: Field): unknown => {
-  switch (form) {
+const zeroOf = ({encoding, message}: Field): unknown => {
+  switch (encoding) {
     case 'string':
     case 'bytes':
       return '';

@@ -1,12 +1,12 @@
 import {jsonText} from '#src/base/json.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {fits, wireType, type Field, type Message} from './plan.js';
-import {durationNanos, quantityText, secondsOf} from './values.js';
+import {durationNanos, quantityText, parseTimestamp} from './values.js';
 import type {WireWriter} from './wire-writer.js';
 
 const nothing: PlainObject = Object.freeze({});
 
-const wrong = ({name, form}: Field, value: unknown): TypeError => new TypeError(`the field ${name} holds ${jsonText(value)}, which is no ${form}`);
+const wrong = ({name, encoding}: Field, value: unknown): TypeError => new TypeError(`the field ${name} holds ${jsonText(value)}, which is no ${encoding}`);
 
 const surrogates = /[\ud800-\udfff]/;
 
@@ -40,7 +40,7 @@ export class ObjectWriter {
       return;
     }
     const value = object[field.name] ?? undefined;
-    if (value === undefined && (field.optional || field.shape !== 'one' || field.form === 'bytes')) return;
+    if (value === undefined && (field.optional || field.shape !== 'one' || field.encoding === 'bytes')) return;
     switch (field.shape) {
       case 'one':
         this.#value(field, field.number, value);
@@ -73,7 +73,7 @@ export class ObjectWriter {
   /** One value with its tag; undefined stands for zero. */
   #value(field: Field, number: number, value: unknown): void {
     const wire = this.#wire;
-    switch (field.form) {
+    switch (field.encoding) {
       case 'string':
         if (typeof value !== 'string' && value !== undefined) throw wrong(field, value);
         wire.text(number, value ?? '');
@@ -84,7 +84,7 @@ export class ObjectWriter {
         break;
       case 'int32':
       case 'int64':
-        if (value !== undefined && !Number.isSafeInteger(value) && (typeof value !== 'bigint' || field.form === 'int32')) throw wrong(field, value);
+        if (value !== undefined && !Number.isSafeInteger(value) && (typeof value !== 'bigint' || field.encoding === 'int32')) throw wrong(field, value);
         wire.varint((value as number | bigint | undefined) ?? 0);
         break;
       case 'float64':
@@ -98,12 +98,12 @@ export class ObjectWriter {
         return;
       }
     }
-    wire.tag(number, wireType(field.form));
+    wire.tag(number, wireType(field.encoding));
   }
 
   /** What stands between the length and the end. */
   #content(field: Field, value: unknown): void {
-    switch (field.form) {
+    switch (field.encoding) {
       case 'message':
         if (field.message!.isUnion) this.#union(field.message!, value);
         else if (value === undefined || isPlainObject(value)) this.message(field.message!, value ?? nothing);
@@ -128,7 +128,7 @@ export class ObjectWriter {
       default:
         if (value === undefined) return;
         if (typeof value !== 'string') throw wrong(field, value);
-        if (field.form === 'bytes') this.#wire.bytes(Buffer.from(value, 'base64'));
+        if (field.encoding === 'bytes') this.#wire.bytes(Buffer.from(value, 'base64'));
         else this.#time(field, value);
     }
   }
@@ -141,9 +141,9 @@ export class ObjectWriter {
 
   /** The zero time is nothing at all. */
   #time(field: Field, value: string): void {
-    const time = secondsOf(value);
+    const time = parseTimestamp(value);
     if (!time) throw wrong(field, value);
-    const nanos = field.form === 'microtime' ? time.micros * 1000 : 0;
+    const nanos = field.encoding === 'microtime' ? time.micros * 1000 : 0;
     if (time.isZero && nanos === 0) return;
     this.#number(2, nanos);
     this.#number(1, time.seconds);
@@ -161,7 +161,7 @@ export class ObjectWriter {
         if (field.shape === 'list') this.#list(field, value);
         else this.#value(field, field.number, value);
         // A schema where true or false may stand means true.
-      } else if (field.form === 'bool') this.#value(field, field.number, value !== undefined);
+      } else if (field.encoding === 'bool') this.#value(field, field.number, value !== undefined);
     }
   }
 }

@@ -1,7 +1,7 @@
 import {compatibleExtensionPrefix} from '#src/api/naming.js';
 
 /** How a value goes over the wire. */
-export type Form =
+export type Encoding =
   | 'string'
   | 'bool'
   | 'int32'
@@ -16,7 +16,7 @@ export type Form =
   | 'raw'
   | 'message';
 
-const forms: ReadonlySet<string> = new Set<Form>([
+const forms: ReadonlySet<string> = new Set<Encoding>([
   'string',
   'bool',
   'int32',
@@ -36,9 +36,9 @@ export const fixed64 = 1;
 export const delimited = 2;
 export const fixed32 = 5;
 
-export const wireType = (form: Form): number => {
-  if (form === 'float64') return fixed64;
-  return form === 'bool' || form === 'int32' || form === 'int64' ? varint : delimited;
+export const wireType = (encoding: Encoding): number => {
+  if (encoding === 'float64') return fixed64;
+  return encoding === 'bool' || encoding === 'int32' || encoding === 'int64' ? varint : delimited;
 };
 
 /** A field of a message, ready to be read and written. All have the same properties in the same order, which keeps them fast. */
@@ -46,7 +46,7 @@ export interface Field {
   readonly number: number;
   /** The key in JSON; empty where the fields of the message are the object's own. */
   readonly name: string;
-  readonly form: Form;
+  readonly encoding: Encoding;
   /** What the form `message` stands for. */
   readonly message: Message | undefined;
   readonly shape: 'one' | 'list' | 'map' | 'inline';
@@ -113,18 +113,18 @@ const pattern = /^(\d+) (?:(\S+) )?([*+]|\[\]|\{)?([^!}]+)\}?(!)?$/;
 
 const field = (text: string, lookup: Lookup): Field => {
   const [, number = '', name = '', mark, type = '', shown] = pattern.exec(text) ?? [];
-  const form = forms.has(type) ? (type as Form) : 'message';
+  const encoding = forms.has(type) ? (type as Encoding) : 'message';
   const shape = mark === '[]' ? 'list' : mark === '{' ? 'map' : mark === '+' ? 'inline' : 'one';
   return {
     number: Number(number),
     name: name.startsWith('^') ? `${compatibleExtensionPrefix}-${name.slice(1)}` : name,
-    form,
-    message: form === 'message' ? lookup(type) : undefined,
+    encoding: encoding,
+    message: encoding === 'message' ? lookup(type) : undefined,
     shape,
-    wire: shape === 'map' ? delimited : wireType(form),
+    wire: shape === 'map' ? delimited : wireType(encoding),
     optional: mark === '*',
     // What Go holds by value and writes as an object or by a marshaller of its own is never left out as empty.
-    shown: shown === '!' || (shape === 'one' && !(wireType(form) === varint || form === 'float64' || form === 'string' || form === 'bytes')),
+    shown: shown === '!' || (shape === 'one' && !(wireType(encoding) === varint || encoding === 'float64' || encoding === 'string' || encoding === 'bytes')),
   };
 };
 
@@ -132,6 +132,6 @@ const field = (text: string, lookup: Lookup): Field => {
 const unionField = (text: string, lookup: Lookup): Field => ({...field(text.replace(' ', ' = '), lookup), optional: true});
 
 /** Whether a JSON value is the one this field of a union stands for. */
-export const fits = ({shape, form}: Field, value: unknown): boolean =>
-  shape === 'list' ? Array.isArray(value) : form === 'bool' ? typeof value === 'boolean' : typeof value === 'object' && !Array.isArray(value);
+export const fits = ({shape, encoding}: Field, value: unknown): boolean =>
+  shape === 'list' ? Array.isArray(value) : encoding === 'bool' ? typeof value === 'boolean' : typeof value === 'object' && !Array.isArray(value);
 

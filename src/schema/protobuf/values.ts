@@ -32,7 +32,7 @@ export const microTimeText = (seconds: number, nanos: number): string | undefine
 };
 
 /** A time in parts. */
-export interface Moment {
+export interface Timestamp {
   readonly seconds: number;
   readonly micros: number;
   readonly isZero: boolean;
@@ -41,7 +41,7 @@ export interface Moment {
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/;
 
 /** What a time in RFC 3339 says; undefined for a text that is none. */
-export const secondsOf = (text: string): Moment | undefined => {
+export const parseTimestamp = (text: string): Timestamp | undefined => {
   const found = rfc3339.exec(text);
   const seconds = Math.floor(Date.parse(text) / 1000);
   if (!found || Number.isNaN(seconds)) return undefined;

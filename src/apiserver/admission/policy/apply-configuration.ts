@@ -1,6 +1,6 @@
 import type {KubeObject} from '#src/api/types.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
-import {misfits, misfitText} from '#src/schema/apply/misfits.js';
+import {typeMismatches, typeMismatchText} from '#src/schema/apply/type-mismatches.js';
 import {mergeIntent} from '#src/schema/apply/merge.js';
 import type {SchemaNode} from '#src/schema/node.js';
 
@@ -30,8 +30,8 @@ const zeroed = (value: unknown): unknown => {
 /** Merges a configuration into an object, as an apply that removes nothing. Throws the reason of a failure, as upstream words it. */
 export const applyConfiguration = (live: Readonly<KubeObject>, configuration: PlainObject, node: SchemaNode): KubeObject => {
   const wanted = {...(zeroed(configuration) as PlainObject), apiVersion: live.apiVersion, kind: live.kind};
-  const wrong = misfits(wanted, node);
-  if (wrong.length > 0) throw new Error(`failed to convert patch object to typed object: ${misfitText(wrong)}`);
+  const wrong = typeMismatches(wanted, node);
+  if (wrong.length > 0) throw new Error(`failed to convert patch object to typed object: ${typeMismatchText(wrong)}`);
   const found = atomics(wanted, node);
   if (found.length > 0) throw new Error(`invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: ${found.join(', ')}`);
   return mergeIntent(live as PlainObject, wanted, node) as KubeObject;

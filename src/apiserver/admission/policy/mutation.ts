@@ -107,7 +107,7 @@ const configured = (object: KubeObject, value: Value, form: ObjectForm): KubeObj
 /** Patches of built-in kinds must not add unknown fields. For custom resources these are pruned. */
 const refuseUnknown = (object: KubeObject, form: ObjectForm): void => {
   const node = form.schema();
-  const problems = node && !node.hold ? decodeValue(object, node, 'Strict').problems : [];
+  const problems = node && !node.coerce ? decodeValue(object, node, 'Strict').problems : [];
   if (problems.length > 0) throw new Error(strictDecodingText(problems));
 };
 

@@ -1,4 +1,4 @@
-import type {GroupTable} from './form.js';
+import type {GroupTable} from './group-table.js';
 
 const v1 = {
   AdmissionRequest: '1 uid string!; 2 kind GroupVersionKind; 3 resource GroupVersionResource; 4 subResource string; 5 name string; 6 namespace string; 7 operation string!; 8 userInfo authentication/v1.UserInfo; 9 object raw; 10 oldObject raw; 11 dryRun *bool; 12 options raw; 13 requestKind *GroupVersionKind; 14 requestResource *GroupVersionResource; 15 requestSubResource string',

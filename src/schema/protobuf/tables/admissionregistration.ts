@@ -1,4 +1,4 @@
-import type {GroupTable} from './form.js';
+import type {GroupTable} from './group-table.js';
 
 const v1alpha1 = {
   ApplyConfiguration: '1 expression string',

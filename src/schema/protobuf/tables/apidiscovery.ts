@@ -1,4 +1,4 @@
-import type {GroupTable} from './form.js';
+import type {GroupTable} from './group-table.js';
 
 const v2 = {
   APIGroupDiscovery: '@1 metadata ObjectMeta; 2 versions []APIVersionDiscovery',

@@ -1,4 +1,4 @@
-import type {GroupTable} from './form.js';
+import type {GroupTable} from './group-table.js';
 
 const v1beta1 = {
   ConversionRequest: '1 uid string!; 2 desiredAPIVersion string!; 3 objects []raw',

@@ -1,4 +1,4 @@
-import type {GroupTable} from './form.js';
+import type {GroupTable} from './group-table.js';
 
 const v1 = {
   APIService: '@1 metadata ObjectMeta; 2 spec APIServiceSpec; 3 status APIServiceStatus',

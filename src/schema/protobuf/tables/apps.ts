@@ -1,4 +1,4 @@
-import type {GroupTable} from './form.js';
+import type {GroupTable} from './group-table.js';
 
 const v1 = {
   ControllerRevision: '@1 metadata ObjectMeta; 2 data raw; 3 revision int64!',

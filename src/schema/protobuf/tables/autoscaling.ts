@@ -1,4 +1,4 @@
-import type {GroupTable} from './form.js';
+import type {GroupTable} from './group-table.js';
 
 const v2beta1 = {
   ContainerResourceMetricSource: '1 name string!; 2 targetAverageUtilization *int32; 3 targetAverageValue *quantity; 4 container string!',

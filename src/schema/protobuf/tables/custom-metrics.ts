@@ -1,4 +1,4 @@
-import type {GroupTable} from './form.js';
+import type {GroupTable} from './group-table.js';
 
 const v1beta1 = {
   MetricListOptions: '@1 labelSelector string; 2 metricLabelSelector string',

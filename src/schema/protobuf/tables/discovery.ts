@@ -1,4 +1,4 @@
-import type {GroupTable} from './form.js';
+import type {GroupTable} from './group-table.js';
 
 const v1 = {
   Endpoint: '1 addresses []string!; 2 conditions EndpointConditions; 3 hostname *string; 4 targetRef *core/v1.ObjectReference; 5 deprecatedTopology {string}; 6 nodeName *string; 7 zone *string; 8 hints *EndpointHints',

@@ -1,4 +1,4 @@
-import type {GroupTable} from './form.js';
+import type {GroupTable} from './group-table.js';
 
 const v1 = {
   ExemptPriorityLevelConfiguration: '1 nominalConcurrencyShares *int32; 2 lendablePercent *int32',

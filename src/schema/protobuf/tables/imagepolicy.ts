@@ -1,4 +1,4 @@
-import type {GroupTable} from './form.js';
+import type {GroupTable} from './group-table.js';
 
 /** How the messages of `imagepolicy` are numbered on the wire. */
 export const imagepolicy: GroupTable = {

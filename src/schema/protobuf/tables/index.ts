@@ -17,7 +17,7 @@ import {events} from './events.js';
 import {extensions} from './extensions.js';
 import {externalMetrics} from './external-metrics.js';
 import {flowcontrolApiserver} from './flowcontrol-apiserver.js';
-import type {GroupTable} from './form.js';
+import type {GroupTable} from './group-table.js';
 import {imagepolicy} from './imagepolicy.js';
 import {internalApiserver} from './internal-apiserver.js';
 import {meta} from './meta.js';

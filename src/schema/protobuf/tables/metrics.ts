@@ -1,4 +1,4 @@
-import type {GroupTable} from './form.js';
+import type {GroupTable} from './group-table.js';
 
 const v1alpha1 = {
   ContainerMetrics: '1 name string!; 2 usage {quantity}!',

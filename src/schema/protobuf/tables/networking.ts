@@ -1,4 +1,4 @@
-import type {GroupTable} from './form.js';
+import type {GroupTable} from './group-table.js';
 
 const v1beta1 = {
   HTTPIngressPath: '1 path string; 2 backend IngressBackend; 3 pathType *string',

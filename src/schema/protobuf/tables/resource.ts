@@ -1,4 +1,4 @@
-import type {GroupTable} from './form.js';
+import type {GroupTable} from './group-table.js';
 
 const v1 = {
   AllocatedDeviceStatus: '1 driver string!; 2 pool string!; 3 device string!; 4 conditions []Condition; 5 data *raw; 6 networkData *NetworkDeviceData; 7 shareID *string',

@@ -1,4 +1,4 @@
-import type {GroupTable} from './form.js';
+import type {GroupTable} from './group-table.js';
 
 const v1 = {
   PriorityClass: '@1 metadata ObjectMeta; 2 value int32!; 3 globalDefault bool; 4 description string; 5 preemptionPolicy *string',

@@ -1,4 +1,4 @@
-import type {GroupTable} from './form.js';
+import type {GroupTable} from './group-table.js';
 
 const v1alpha1 = {
   CSIStorageCapacity: '@1 metadata ObjectMeta; 2 nodeTopology *LabelSelector; 3 storageClassName string!; 4 capacity *quantity; 5 maximumVolumeSize *quantity',

@@ -1,0 +1,12 @@
+import type {GroupMarkers} from './types.js';
+
+/** What the field tables of `discovery` do not say by themselves. */
+export const discovery: GroupMarkers = {
+  v1: {
+    Endpoint: {'*': 'pointers(hostname,nodeName,zone)', addresses: 'set', conditions: 'value'},
+    EndpointConditions: {'*': 'pointers(ready,serving,terminating)'},
+    EndpointHints: {forNodes: 'atomic', forZones: 'atomic'},
+    EndpointPort: {'*': 'atomic pointers(appProtocol,name,port,protocol)'},
+    EndpointSlice: {'*': 'kept(ports)', endpoints: 'atomic', ports: 'atomic'},
+  },
+};

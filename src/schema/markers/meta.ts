@@ -1,0 +1,34 @@
+import type {GroupMarkers} from './types.js';
+
+/** What the field tables of `meta` do not say by themselves. */
+export const meta: GroupMarkers = {
+  v1: {
+    APIGroup: {preferredVersion: 'value', serverAddressByClientCIDRs: 'atomic', versions: 'atomic'},
+    APIGroupList: {groups: 'atomic'},
+    APIResource: {'*': 'required(name,singularName,namespaced,kind,verbs)', categories: 'atomic', shortNames: 'atomic'},
+    APIResourceList: {resources: 'atomic'},
+    APIVersions: {'*': 'required(versions,serverAddressByClientCIDRs)', serverAddressByClientCIDRs: 'atomic', versions: 'atomic'},
+    Condition: {'*': 'required(type,status,lastTransitionTime,reason,message)', lastTransitionTime: 'null'},
+    DeleteOptions: {
+      '*': 'pointers(gracePeriodSeconds,ignoreStoreReadErrorWithClusterBreakingPotential,orphanDependents,propagationPolicy)',
+      dryRun: 'atomic',
+    },
+    FieldSelectorRequirement: {values: 'atomic'},
+    GroupResource: {group: ':string required', resource: ':string required'},
+    LabelSelector: {'*': 'atomic', matchExpressions: 'atomic'},
+    LabelSelectorRequirement: {values: 'atomic'},
+    ListMeta: {'*': 'pointers(remainingItemCount)'},
+    ManagedFieldsEntry: {fieldsV1: ':fields'},
+    ObjectMeta: {
+      // Entries that are sent empty ask for all to be cleared.
+      '*': 'pointers(deletionGracePeriodSeconds,managedFields)',
+      finalizers: 'set patch=merge',
+      managedFields: 'atomic',
+      ownerReferences: 'map(uid) patch=merge(uid)',
+    },
+    OwnerReference: {'*': 'atomic pointers(blockOwnerDeletion,controller)'},
+    Preconditions: {'*': 'pointers(resourceVersion,uid)'},
+    StatusDetails: {causes: 'atomic'},
+    WatchEvent: {'*': 'required(type,object)', object: ':raw'},
+  },
+};

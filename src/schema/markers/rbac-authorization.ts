@@ -1,0 +1,15 @@
+import type {GroupMarkers} from './types.js';
+
+/** What the field tables of `rbac.authorization` do not say by themselves. */
+export const rbacAuthorization: GroupMarkers = {
+  v1: {
+    AggregationRule: {clusterRoleSelectors: 'atomic'},
+    ClusterRole: {'*': 'kept(rules)', rules: 'atomic'},
+    ClusterRoleBinding: {subjects: 'atomic'},
+    PolicyRule: {apiGroups: 'atomic', nonResourceURLs: 'atomic', resourceNames: 'atomic', resources: 'atomic', verbs: 'atomic'},
+    Role: {'*': 'kept(rules)', rules: 'atomic'},
+    RoleBinding: {subjects: 'atomic'},
+    RoleRef: {'*': 'atomic'},
+    Subject: {'*': 'atomic'},
+  },
+};

@@ -1,0 +1,43 @@
+import {jsonText} from '#src/base/json.js';
+import {canonicalJson} from '#src/base/canonical-json.js';
+import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
+import type {FieldOrder, PlacedField} from '#src/schema/protobuf/field-order.js';
+import type {TouchedFields} from './touched-fields.js';
+
+type Place = Omit<PlacedField, 'name'>;
+
+/** Where keys are data. */
+const free: Place = {shape: 'map', fields: undefined};
+
+const joined = (members: readonly (readonly [key: string, text: string])[]): string => `{${members.map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}`;
+
+const sorted = (object: PlainObject): [key: string, value: unknown][] => Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1));
+
+/** A part that the patch has not touched: fields in the order of their types, keys that are data sorted. */
+const untouched = (value: unknown, {shape, fields}: Place): string => {
+  if (shape === 'data') return jsonText(value);
+  if (Array.isArray(value)) return `[${value.map(item => untouched(item, {shape: 'one', fields})).join(',')}]`;
+  if (!isPlainObject(value)) return jsonText(value);
+  if (!fields) return canonicalJson(value);
+  if (shape === 'map') return joined(sorted(value).map(([key, item]) => [key, untouched(item, {shape: 'one', fields})]));
+  return joined([...fields()].filter(({name}) => own(value, name) !== undefined).map(place => [place.name, untouched(value[place.name], place)]));
+};
+
+const patched = (value: unknown, touched: TouchedFields | undefined, place: Place): string => {
+  if (touched?.given && touched.fields.size === 0) return jsonText(value);
+  if (!touched) return untouched(value, place);
+  const {shape, fields} = place;
+  if (Array.isArray(value)) return `[${value.map((item, index) => patched(item, touched.fields.get(String(index)), {shape: 'one', fields})).join(',')}]`;
+  if (!isPlainObject(value)) return jsonText(value);
+  const places = new Map(shape === 'one' ? [...(fields?.() ?? [])].map(field => [field.name, field]) : []);
+  return joined(sorted(value).map(([key, item]) => [key, patched(item, touched.fields.get(key), places.get(key) ?? (shape === 'map' && fields ? {shape: 'one', fields} : free))]));
+};
+
+const html = (letter: string): string => String.raw`\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/**
+ * The text of a patched object as the original has it: what the patch opened has its keys sorted, what it passed over is as it was. `fields` tells how the fields of
+ * the kind stand; without it everything is sorted.
+ */
+export const patchedText = (value: unknown, touched: TouchedFields, fields: FieldOrder | undefined): string =>
+  patched(value, touched, {shape: 'one', fields}).replace(/[<>&\u2028\u2029]/g, html);
