@@ -57,7 +57,7 @@ export interface SchemaContext {
 }
 
 /** Whether a schema can be served. */
-export function* validateSchema(schema: JsonSchema, {hasStatus, ratcheting: ratcheting, preservesUnknown}: SchemaContext, path: string): Iterable<FieldError> {
+export function* validateSchema(schema: JsonSchema, {hasStatus, ratcheting, preservesUnknown}: SchemaContext, path: string): Iterable<FieldError> {
   const deep = tooDeep(schema, path);
   if (deep) return yield deep;
   const found: FieldError[] = hasStatus ? collectErrors(validateRoot(schema, path)) : [];

@@ -35,7 +35,7 @@ export interface MapRules<T> {
   readonly validate?: ItemValidator<T>;
 }
 
-export function* map<T>(path: string, items: Readonly<Record<string, T>> | undefined, {max: max, longestKey, key, validate: validate}: MapRules<T>): Iterable<FieldError> {
+export function* map<T>(path: string, items: Readonly<Record<string, T>> | undefined, {max, longestKey, key, validate}: MapRules<T>): Iterable<FieldError> {
   const entries = Object.entries(items ?? {});
   if (entries.length > max) return yield tooMany(path, entries.length, max);
   for (const [name, item] of entries) {

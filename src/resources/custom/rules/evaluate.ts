@@ -102,7 +102,7 @@ export class RuleTree {
     return true;
   }
 
-  #evaluateOwn({value, before, path, correlation: correlation}: Evaluated, session: Session): boolean {
+  #evaluateOwn({value, before, path, correlation}: Evaluated, session: Session): boolean {
     const rules = (this.#rules ??= compileRules(this.#schema, this.#node, this.#isRoot));
     if (rules.length === 0) return true;
     const {type = ''} = this.#schema.type === undefined ? (this.#node.source as JsonSchema) : this.#schema;
@@ -150,7 +150,7 @@ export class RuleTree {
     return (this.#also ??= (this.#schema.allOf ?? []).filter(hasRules).map(schema => new RuleTree(schema, this.#node, this.#isRoot)));
   }
 
-  #evaluateItems({path, correlation: correlation}: Evaluated, items: readonly unknown[], before: readonly unknown[] | undefined, session: Session): boolean {
+  #evaluateItems({path, correlation}: Evaluated, items: readonly unknown[], before: readonly unknown[] | undefined, session: Session): boolean {
     const schema = itemsOf(this.#schema);
     const tree = schema && this.#node.items && this.#part('[]', schema, this.#node.items);
     if (!tree) return true;
@@ -159,7 +159,7 @@ export class RuleTree {
     return items.every((value, index) => tree.evaluate({value, before: old?.get(keyOf(value, listMapKeys)), path: `${path}[${index}]`, correlation: atIndex(correlation, index)}, session));
   }
 
-  #evaluateFields({path, correlation: correlation}: Evaluated, fields: Readonly<Record<string, unknown>>, before: Readonly<Record<string, unknown>> | undefined, session: Session): boolean {
+  #evaluateFields({path, correlation}: Evaluated, fields: Readonly<Record<string, unknown>>, before: Readonly<Record<string, unknown>> | undefined, session: Session): boolean {
     const correlates = this.#node.mapType !== 'atomic';
     const oldOf = (name: string): unknown => (correlates && before && Object.hasOwn(before, name) ? before[name] : undefined);
     const additional = additionalOf(this.#schema);
