@@ -5,13 +5,13 @@ export interface Clause {
   readonly q: number;
 }
 
-/** Whether a clause comes before one that the caller wrote earlier: what is wanted more, and what is named before what stands for anything. */
+/** Whether a clause precedes an earlier one of the header: by weight, and by being more specific. */
 const comesBefore = (one: Clause, other: Clause): boolean => {
   const isNamed = ({type}: Clause, part: 0 | 1) => type.split('/')[part] !== '*';
   return one.q > other.q || ([0, 1] as const).some(part => isNamed(one, part) && !isNamed(other, part));
 };
 
-/** Clause by clause, as the original sorts them: its order is none that holds of any three clauses, so how it is made matters. */
+/** Sorts by insertion, as upstream does: the order is not transitive, so the algorithm affects the result. */
 const inOrder = (clauses: readonly Clause[]): Clause[] => {
   const sorted: Clause[] = [];
   for (const clause of clauses) {
@@ -22,7 +22,7 @@ const inOrder = (clauses: readonly Clause[]): Clause[] => {
   return sorted;
 };
 
-/** The clauses of an `Accept` header, the one that is wanted most first. */
+/** Returns the clauses of an `Accept` header, the preferred one first. */
 export const parseClauses = (header: string): Clause[] => {
   const clauses = header
     .split(',')
@@ -41,5 +41,5 @@ export const parseClauses = (header: string): Clause[] => {
   return inOrder(clauses);
 };
 
-/** The clauses that name one of the media types, or all of them. */
+/** Returns the clauses that match one of the media types, by name or wildcard. */
 export const namedClauses = (header: string, media: readonly string[]): Clause[] => parseClauses(header).filter(({type}) => type === '*/*' || media.includes(type));

@@ -7,16 +7,16 @@ import {type TrustAnchors, trustAnchors} from '#src/pki/chain.js';
 import type {RequestHeaderTrust} from './authenticators/request-header.js';
 import type {Delegate} from './delegation.js';
 
-/** Where an API server tells extension servers whom to believe. */
+/** The config map in which an API server publishes its CAs for extension servers. */
 const configMapName = 'extension-apiserver-authentication';
 
-/** What an API server says about client certificates and proxies. */
+/** The published CAs for client certificates and authenticating proxies. */
 export interface PublishedTrust {
   readonly clientAuthorities?: TrustAnchors;
   readonly requestHeader?: RequestHeaderTrust;
 }
 
-/** Trust that is looked up in the cluster, once now and once a minute from then on. */
+/** CAs that are read from the cluster at start and then once a minute. */
 export class LookedUpTrust {
   #current: PublishedTrust;
   #raw: string;
@@ -26,7 +26,7 @@ export class LookedUpTrust {
     this.#raw = raw;
   }
 
-  /** Looks it up for the first time. Rejects, in one line, when that fails. */
+  /** Reads them for the first time. Rejects with an error of one line. */
   static async load(delegate: Delegate): Promise<LookedUpTrust> {
     try {
       const data = await published(delegate);
@@ -40,7 +40,7 @@ export class LookedUpTrust {
     return this.#current;
   }
 
-  /** Keeps it up to date until the signal aborts. What was found last goes on being used while it cannot be read. */
+  /** Refreshes them until the signal aborts. On failure the last ones remain in use. */
   follow(delegate: Delegate, {clock, log, signal}: {readonly clock: Clock; readonly log: Log; readonly signal: AbortSignal}): void {
     every(clock, 60_000, signal, async () => {
       try {

@@ -1,10 +1,10 @@
 import {isIP} from 'node:net';
 
-/** Where to bind for an address as the flag has it: every interface means both families, or the fourth alone on a host without the sixth. */
+/** The addresses to try for the value of the flag: all interfaces of both families, or of IPv4 alone on a host without IPv6. */
 export const hostsToTry = (bindAddress: string): readonly string[] =>
   bindAddress === '' || bindAddress === '0.0.0.0' || bindAddress === '::' ? ['::', '0.0.0.0'] : [bindAddress];
 
-/** Whether the host cannot do the address family at all. */
+/** Whether the host lacks the address family. */
 export const lacksFamily = (error: unknown): boolean =>
   ['EAFNOSUPPORT', 'EADDRNOTAVAIL', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? '');
 
@@ -16,7 +16,7 @@ const causes: Readonly<Record<string, string>> = {
   EINVAL: 'this is not an address of the host',
 };
 
-/** One line that names the flags to change. What the system said is added only where it is not explained. */
+/** An error of one line that names the flags to change. The system's message is added only where there is no better explanation. */
 export const bindError = (cause: unknown, bindAddress: string, port: number): Error => {
   const {code, message} = cause as NodeJS.ErrnoException;
   const host = isIP(bindAddress) === 6 ? `[${bindAddress}]` : bindAddress;
@@ -24,7 +24,7 @@ export const bindError = (cause: unknown, bindAddress: string, port: number): Er
   return new Error(`cannot listen on ${host}:${port} (--bind-address, --secure-port): ${known ?? message}`, known === undefined ? {cause} : {});
 };
 
-/** Throws where this version of Node cannot set SO_REUSEPORT. */
+/** Throws if this version of Node cannot set SO_REUSEPORT. */
 export const refusePortSharing = (version: string): void => {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major < 22 || (major === 22 && minor < 12) || (major === 23 && minor < 1)) {

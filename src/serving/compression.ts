@@ -4,25 +4,25 @@ import {constants, createGzip, gzip} from 'node:zlib';
 import {pagesOf, type ApiRequest, type ApiResponse, type PagedBody} from '#src/api/request.js';
 import {acceptsGzip} from './http-headers.js';
 
-/** Bodies up to this size are sent as they are. */
+/** Bodies up to this size are not compressed. */
 const smallestBytes = 128 << 10;
 
 const deflate = promisify(gzip);
 
-/** Whether a body of that size goes to the caller compressed. */
+/** Whether a body of that size is compressed for the client. */
 export const goesCompressed = ({method, headers}: ApiRequest, size: number): boolean => method !== 'HEAD' && size > smallestBytes && acceptsGzip(headers['accept-encoding']);
 
-/** What an answer with a compressed body says of it, beside its other headers. */
+/** The headers of a response with a compressed body. */
 export const compressedHeaders = (headers: ApiResponse['headers']): ApiResponse['headers'] => ({...headers, 'Content-Encoding': 'gzip', Vary: vary(headers['Vary'])});
 
-/** The response with its body compressed when that pays and the caller takes it. Streams are left alone. */
+/** Compresses the response's body if it is large and the client accepts it. Streams are not compressed. */
 export const compressed = (request: ApiRequest, response: ApiResponse): ApiResponse | Promise<ApiResponse> => {
   const {body} = response;
   if (body.kind === 'pages') return request.method === 'HEAD' || !acceptsGzip(request.headers['accept-encoding']) ? response : {...response, headers: compressedHeaders(response.headers), body: zippedPages(body)};
   if ((body.kind !== 'bytes' && body.kind !== 'object') || request.method === 'HEAD') return response;
   const bytes = body.kind === 'object' ? body.bytes() : body.bytes;
   if (response.headers['Content-Encoding'] !== undefined || !goesCompressed(request, bytes.length)) {
-    // What was made to be measured is sent: a body is made anew each time it is asked for.
+    // Reuses the bytes whose size was measured: a body is encoded anew each time.
     return body.kind === 'object' ? {...response, body: {kind: 'bytes', bytes, contentType: body.contentType}} : response;
   }
   return deflate(bytes, {level: constants.Z_BEST_SPEED}).then(packed => ({
@@ -32,7 +32,7 @@ export const compressed = (request: ApiRequest, response: ApiResponse): ApiRespo
   }));
 };
 
-/** The pages of a body, compressed as they are read. */
+/** The pages of a body, compressed while they are read. */
 const zippedPages = (body: PagedBody): PagedBody => {
   const zipped = pipeline(pagesOf(body), createGzip({level: constants.Z_BEST_SPEED, chunkSize: 64 << 10}), () => body.close());
   const chunks = zipped[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;

@@ -4,14 +4,14 @@ import type {TLSSocket} from 'node:tls';
 import {peerChain} from '#src/transport/peer-chain.js';
 import type {Caller, Credentials} from '#src/api/request.js';
 
-/** What stays the same for all requests of one TLS connection. It is the `connection` of its credentials. */
+/** The properties of a TLS connection that all its requests share. It is the `connection` of its credentials. */
 export class Connection implements Credentials {
   readonly certificates: readonly Buffer[];
   readonly remoteAddress: string;
   readonly caller: Caller;
 
   constructor(socket: TLSSocket) {
-    // Read at once: a socket that closes later has forgotten its peer, and a request in flight must not change identity by that.
+    // Read at once: a closed socket has no peer certificate, and a request in flight must keep its identity.
     this.certificates = chainOf(socket);
     this.remoteAddress = plainAddress(socket.remoteAddress);
     this.caller = {credentials: this};
@@ -24,12 +24,12 @@ export class Connection implements Credentials {
 
 const connections = new WeakMap<object, Connection>();
 
-/** Remembers a connection by its socket, or by the session that took the socket over. */
+/** Associates a connection with its socket, or with the session that uses the socket. */
 export const remember = (carrier: TLSSocket | Http2Session, connection: Connection): void => {
   connections.set(carrier, connection);
 };
 
-/** The connection a request came in on. */
+/** Returns the connection of a request. */
 export const connectionOf = (carrier: IncomingMessage['socket'] | Http2Session): Connection => {
   const known = connections.get(carrier);
   if (known) return known;
@@ -38,7 +38,7 @@ export const connectionOf = (carrier: IncomingMessage['socket'] | Http2Session):
   return made;
 };
 
-/** Every resumed session would lack all certificates but the leaf, which is why the listener resumes none. */
+/** A resumed session has only the leaf certificate, which is why the listener disables resumption. */
 const chainOf = (socket: TLSSocket): readonly Buffer[] => (typeof socket.getPeerCertificate === 'function' ? peerChain(socket) : []);
 
 const plainAddress = (address = ''): string => (address.startsWith('::ffff:') ? address.slice(7) : address);

@@ -7,7 +7,7 @@ const allowed = {
   exposed: 'Date',
 };
 
-/** What to add for an allowed origin; `preflight` is the whole answer when the request only asked for permission. */
+/** The headers for an allowed origin; `preflight` is the complete response to a preflight request. */
 export interface CorsVerdict {
   readonly headers: Readonly<Record<string, string>>;
   readonly preflight?: ApiResponse;
@@ -15,7 +15,7 @@ export interface CorsVerdict {
 
 export type Cors = (method: string, headers: Headers) => CorsVerdict | undefined;
 
-/** Cross-origin rules from patterns of allowed origins. A pattern that is no regular expression throws, naming itself. */
+/** Returns the CORS rules for patterns of allowed origins. Throws for an invalid regular expression. */
 export const cors = (patterns: readonly string[]): Cors => {
   const origins = patterns.map(compile);
   return (method, {origin}) => {

@@ -17,7 +17,7 @@ import {accessReviewAuthorizer} from './authorizers/access-review.js';
 import {groupAuthorizer, inTurn, pathAuthorizer} from './authorizers/always.js';
 import type {Delegate} from './delegation.js';
 
-/** The flags of a component whose authentication and authorization are an API server's. Durations are in ms. */
+/** The flags of a component that delegates authentication and authorization to an API server. Durations are in ms. */
 export interface DelegatedSecurityFlags {
   readonly clientCaFile?: string | undefined;
   readonly requestheaderClientCaFile?: string | undefined;
@@ -36,9 +36,9 @@ export interface DelegatedSecurityFlags {
 
 export interface DelegatedSecurityParts {
   readonly flags: DelegatedSecurityFlags;
-  /** Who reviews tokens and tells whom to believe; absent without `--authentication-kubeconfig`. */
+  /** Reviews tokens and provides the published CAs; absent without `--authentication-kubeconfig`. */
   readonly authentication: Delegate | undefined;
-  /** Who reviews access; absent without `--authorization-kubeconfig`. */
+  /** Reviews access; absent without `--authorization-kubeconfig`. */
   readonly authorization: Delegate | undefined;
   readonly naming: Naming;
   readonly clock: Clock;
@@ -50,15 +50,15 @@ export interface DelegatedSecurityParts {
   readonly withUid: boolean;
 }
 
-/** Something that may be there later. */
+/** A value that may become available later. */
 interface Trust {
   readonly clientAuthorities: () => TrustAnchors | undefined;
   readonly requestHeader: () => RequestHeaderTrust | undefined;
 }
 
 /**
- * The filters of a component's own port. Without a delegate for authentication tokens are nobody's and no authority is looked up; without one
- * for authorization everything is forbidden but the paths that are always allowed, and all to cluster masters.
+ * The authentication and authorization of a component's own port. Without a delegate for authentication tokens are not accepted and no CA is looked up;
+ * without one for authorization only the always allowed paths, and everything for `system:masters`, are allowed.
  */
 export const delegatedSecurity = async (parts: DelegatedSecurityParts): Promise<Pick<AdministrationSettings, 'authenticators' | 'anonymous' | 'authorizer'>> => ({
   authenticators: authenticatorsOf(parts, await trustOf(parts)),
@@ -80,7 +80,7 @@ const authenticatorsOf = (parts: DelegatedSecurityParts, trust: Trust): Authenti
   ];
 };
 
-/** An authenticator of client certificates, to whom they say nothing as long as there is no authority to judge them by. */
+/** An authenticator of client certificates, which ignores them while there is no CA. */
 export const whenTrusted = (authorities: () => TrustAnchors | undefined, make: (authorities: {readonly current: TrustAnchors}) => Authenticator): Authenticator => {
   const inner = make({
     get current() {
@@ -124,7 +124,7 @@ const trustOf = async (parts: DelegatedSecurityParts): Promise<Trust> => {
 const fromFile = (parts: DelegatedSecurityParts, flag: string, path: string | undefined): Promise<{readonly current: TrustAnchors}> | undefined =>
   path ? followedAuthorities(path, {...parts, flag}) : undefined;
 
-/** The flags' trust in proxies. The same object as long as the authorities are the same, as verdicts are kept by it. */
+/** The trusted proxies of the flags. The same object while the CAs are the same, since verifications are cached by it. */
 const headersOf = (flags: DelegatedSecurityFlags, proxies: {readonly current: TrustAnchors}): (() => RequestHeaderTrust) => {
   const made = (): RequestHeaderTrust => ({
     authorities: proxies.current,

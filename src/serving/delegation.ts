@@ -5,7 +5,7 @@ import {type Clock, sleep} from '#src/base/clock.js';
 import {Lru} from '#src/base/lru.js';
 import {type Random, jittered} from '#src/base/random.js';
 
-/** The API server that decides for us; a client's `request` fits. Rejects with a `StatusError` when the server refuses. */
+/** The API server that decides; a client's `request` fits. Rejects with a `StatusError` when the server refuses. */
 export interface Delegate {
   readonly naming: Naming;
   request(method: string, path: string, options?: {body?: unknown; signal?: AbortSignal}): Promise<unknown>;
@@ -19,7 +19,7 @@ export interface DelegationOptions {
 const steps = 5;
 const firstWaitMs = 500;
 
-/** Asks for a review, again where another try may help: 500 ms apart at first, half as long again each time, five tries in all. */
+/** Creates a review, and retries transient failures: after 500 ms at first, half as long again each time, five attempts in total. */
 export const review = async (delegate: Delegate, path: string, body: unknown, {clock, random}: DelegationOptions): Promise<unknown> => {
   for (let step = 1; ; step++) {
     try {
@@ -31,7 +31,7 @@ export const review = async (delegate: Delegate, path: string, body: unknown, {c
   }
 };
 
-/** Whether the failure is of the moment: the server was not reached, is overloaded or broken. */
+/** Whether a failure is transient: the server was not reached, is overloaded or failed. */
 const mayPass = (error: unknown): boolean => !(error instanceof StatusError) || error.code === 429 || error.code >= 500;
 
 interface Known<T> {
@@ -40,16 +40,16 @@ interface Known<T> {
   bytes: number;
 }
 
-/** What an answer takes until it is known, about. */
+/** The estimated memory of a pending result. */
 const openBytes = 1000;
 
-/** Answers that are kept for a while. Concurrent questions of one key share one answer; failures are not kept. */
+/** A cache of results with a TTL. Concurrent calls with one key share one result; failures are not cached. */
 export class AnswerCache<T> {
   readonly #clock: Clock;
   readonly #ttlMs: (answer: T) => number;
   readonly #answers: Lru<string, Known<T>>;
 
-  /** Callers choose the keys: the bound holds for the answers of all caches that share it. */
+  /** Keys come from clients: the bound applies to all caches that share it. */
   constructor(bound: CacheBound, clock: Clock, ttlMs: (answer: T) => number) {
     this.#clock = clock;
     this.#ttlMs = ttlMs;

@@ -2,30 +2,30 @@ import type {Duplex, Writable} from 'node:stream';
 import type {Delivery} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 
-/** How many bytes may wait for readers, in all answers and watches of a server together. */
+/** The default limit of buffered bytes, in all responses and watches of a server together. */
 const defaultWaitingBytes = 256 << 20;
 
-/** Answers that take longer than this are looked after. */
+/** Responses that take longer than this are tracked. */
 const lookMs = 250;
 
-/** What answers are written to; `ServerResponse` and HTTP/2 streams both are. */
+/** The writable side of a response; both `ServerResponse` and HTTP/2 streams fit. */
 export type Outlet = Pick<Writable, 'destroy' | 'destroyed' | 'once'>;
 
 /**
- * The answers of a server on their way to their readers. Each belongs to the time of its request and is cut off when that is up. What waits for all
- * readers together has a bound: beyond it those are cut off who have not taken anything for the longest time.
+ * The responses that a server is sending. Each ends with the deadline of its request. The bytes buffered for all clients are limited: above the limit, those
+ * clients are disconnected that have not read for the longest time.
  */
 export class Deliveries {
   readonly #clock: Clock;
   readonly #maxBytes: number;
   readonly #timed = new Set<Sent>();
   readonly #upgraded = new Set<Upgraded>();
-  /** Who waits longest is first. */
+  /** In the order of their last progress, the longest ago first. */
   readonly #waiting = new Set<Sent>();
   #isLooking = false;
-  /** Bytes that wait for readers. */
+  /** The bytes that clients have not read yet. */
   waitingBytes = 0;
-  /** How many readers were cut off because too much waited, and because their time was up. */
+  /** The number of clients that were disconnected because of the limit of bytes, and because of their deadline. */
   readonly cutOff = {bytes: 0, time: 0};
 
   constructor(clock: Clock, maxBytes = defaultWaitingBytes) {
@@ -33,7 +33,7 @@ export class Deliveries {
     this.#maxBytes = maxBytes;
   }
 
-  /** Looks after an answer until its outlet closes. */
+  /** Tracks a response until its outlet closes. */
   send(outlet: Outlet, delivery: Delivery | undefined): Sent {
     const sent = new Sent(this, outlet, delivery);
     if (delivery) {
@@ -45,7 +45,7 @@ export class Deliveries {
     return sent;
   }
 
-  /** Looks after a connection that speaks another protocol from now on, until it closes. What is kept for it is asked for now and then. */
+  /** Tracks an upgraded connection until it closes. Its buffered bytes are polled. */
   upgrade(socket: Duplex): Upgraded {
     const sent = new Sent(this, socket, undefined);
     const upgraded = new Upgraded(socket, sent);
@@ -59,7 +59,7 @@ export class Deliveries {
     return upgraded;
   }
 
-  /** For the answer itself: `bytes` wait instead of what waited before. Whoever took some goes to the end of the queue. */
+  /** Called by responses: replaces their number of buffered bytes. One that made progress moves to the end of the queue. */
   account(sent: Sent, before: number, bytes: number, hasTaken: boolean): void {
     this.waitingBytes += bytes - before;
     if (hasTaken || bytes === 0) this.#waiting.delete(sent);
@@ -93,7 +93,7 @@ export class Deliveries {
   }
 }
 
-/** One answer on its way. */
+/** One response that is being sent. */
 export class Sent {
   readonly #deliveries: Deliveries;
   readonly #outlet: Outlet;
@@ -111,12 +111,12 @@ export class Sent {
     return this.#delivery?.endsAt ?? Infinity;
   }
 
-  /** So many bytes wait now that others were taken. */
+  /** Called after progress, with the number of buffered bytes. */
   waits(bytes: number): void {
     this.#account(bytes, true);
   }
 
-  /** So many bytes wait, and none were taken. */
+  /** Called without progress, with the number of buffered bytes. */
   grows(bytes: number): void {
     this.#account(bytes, false);
   }
@@ -129,10 +129,10 @@ export class Sent {
     this.#delivery?.[Symbol.dispose]();
   }
 
-  /** Ends the connection of a reader who is too slow. */
+  /** Ends the connection of a client that is too slow. */
   cut(): void {
     this.over();
-    // Without an error a stream of HTTP/2 would seem to have come to its end.
+    // Without an error an HTTP/2 stream would seem complete.
     this.#outlet.destroy(new Error('the reader is too slow'));
   }
 
@@ -144,7 +144,7 @@ export class Sent {
   }
 }
 
-/** A connection that speaks another protocol. */
+/** An upgraded connection. */
 export class Upgraded {
   readonly #socket: Duplex & {readonly bytesRead?: number; readonly bytesWritten?: number};
   readonly #sent: Sent;
@@ -156,7 +156,7 @@ export class Upgraded {
     this.#sent = sent;
   }
 
-  /** Counts what is kept for the connection besides what waits to be sent on it. */
+  /** Sets the source of the bytes buffered for the connection besides those to be sent. */
   keeps(bytes: () => number): void {
     this.#kept = bytes;
   }

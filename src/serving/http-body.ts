@@ -12,7 +12,7 @@ export class UnreadBody implements BytesBody {
   #bytes: Promise<Buffer> | undefined;
   #reading: BodyObserver | undefined;
 
-  /** `declared` is the length that was announced; NaN when none was. */
+  /** `declared` is the announced length; NaN without one. */
   constructor(stream: Readable, declared: number) {
     this.#stream = stream;
     this.#declared = declared;
@@ -32,12 +32,12 @@ export class UnreadBody implements BytesBody {
   }
 }
 
-/** The body of a request that came with a wish to speak another protocol. Where it ends cannot be told, so it cannot be read. */
+/** The body of a request for an upgrade. Its end is unknown, so it cannot be read. */
 export const unreadableBody: BytesBody = {kind: 'bytes', read: () => Promise.reject(badRequest('a request to upgrade the connection cannot have a body'))};
 
 const tooLarge = (limit: number): Error => entityTooLarge(`limit is ${limit}`);
 
-/** Tells of a body that is passed on. There is no refusing a request whose body is on its way to somebody else. */
+/** Reports the progress of a body that is relayed. Such a request is not refused any more. */
 const passing = (stream: Readable, reading: BodyObserver): void => {
   if (stream.destroyed || stream.readableEnded) return;
   const over = () => {

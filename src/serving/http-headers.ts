@@ -1,7 +1,7 @@
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 
-/** Headers that HTTP defines as lists: sent twice, they mean the joined list (RFC 9110 §5.3). */
+/** Headers that HTTP defines as lists: repeated ones are equivalent to the joined list (RFC 9110 §5.3). */
 const lists: ReadonlySet<string> = new Set([
   'accept',
   'accept-charset',
@@ -20,7 +20,7 @@ const lists: ReadonlySet<string> = new Set([
   'x-forwarded-for',
 ]);
 
-/** Headers of which only one makes sense: the first counts. */
+/** Headers that can only occur once: the first one is used. */
 const singles: ReadonlySet<string> = new Set([
   'authorization',
   'content-length',
@@ -36,7 +36,7 @@ const singles: ReadonlySet<string> = new Set([
 
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Names as sent to names in lower case; clients send the same few. Bounded, since callers choose the keys. */
+/** Lower-case names by the names as sent, of which clients use few. Bounded, since clients choose the keys. */
 const bound = new CacheBound('header_names', 64 << 10);
 const lowered = new Lru<string, string>(bound, {bytesOf: ({length}) => length});
 
@@ -49,8 +49,9 @@ const lower = (name: string): string => {
 };
 
 /**
- * Headers by lower-case name, from names and values in turn. A header sent twice is joined where HTTP says so, the first counts where
- * only one makes sense, and every other keeps its values apart, as identity headers need. Pseudo-headers of HTTP/2 are left out, but `:authority` becomes `host`.
+ * Returns the headers by lower-case name, from alternating names and values. A repeated header is joined where HTTP defines that, the first one is used
+ * where only one makes sense, and all others keep separate values, as identity headers require. Pseudo-headers of HTTP/2 are left out, except that
+ * `:authority` becomes `host`.
  */
 export const headersOf = (raw: readonly string[]): Headers => {
   const headers = Object.create(null) as Record<string, string | string[] | undefined>;
@@ -77,12 +78,12 @@ const repeated = (name: string, before: string | string[], value: string): strin
 // oxlint-disable-next-line no-control-regex -- what must not be in a header is control characters, mostly
 const unsafe = /[^\t\u0020-\u007e]/;
 
-/** A value fit for the wire: UTF-8 as such, and no control characters, which could end the header. */
+/** A value for the wire: UTF-8, without control characters, which could end the header. */
 export const wireValue = (value: string): string =>
   // oxlint-disable-next-line no-control-regex
   unsafe.test(value) ? Buffer.from(value.replaceAll(/[\u0000-\u0008\u000a-\u001f\u007f]/g, ' ')).toString('latin1') : value;
 
-/** Whether `accept-encoding` takes gzip. */
+/** Whether `accept-encoding` includes gzip. */
 export const acceptsGzip = (accepted: string | readonly string[] | undefined): boolean =>
   accepted !== undefined &&
   String(accepted)

@@ -7,10 +7,10 @@ import type {Connection} from './connection.js';
 import {UnreadBody, unreadableBody} from './http-body.js';
 import {type Headers, headersOf} from './http-headers.js';
 
-/** Why a request's signal aborted. */
+/** The reason of a request's aborted signal. */
 const goneError = (): Error => new Error('the caller went away');
 
-/** A request over HTTP/1.1. What most requests never touch (the signal, the body) costs nothing until touched. */
+/** A request over HTTP/1.1. Properties that most requests do not use (the signal, the body) are created on first use. */
 export class Http1Request implements ApiRequest {
   readonly method: string;
   readonly url: string;
@@ -23,7 +23,7 @@ export class Http1Request implements ApiRequest {
   #headers: Headers | undefined;
   #signal: AbortSignal | undefined;
 
-  /** Without a response the signal is the caller's affair. */
+  /** Without a response the caller provides the signal. */
   constructor(request: IncomingMessage, response: ServerResponse | undefined, connection: Connection) {
     this.#request = request;
     this.#response = response;
@@ -52,7 +52,7 @@ export class Http1Request implements ApiRequest {
   }
 }
 
-/** A request to speak another protocol on its connection, or else to be answered as any other. `bearer` is a token that came in another place than its header. */
+/** A request for an upgrade of its connection, which may also be handled as any other. `bearer` is a token that was not in the Authorization header. */
 export const upgradeRequest = (incoming: IncomingMessage, socket: Duplex, connection: Connection, bearer?: {readonly token: string; readonly protocols: string}): ApiRequest => {
   const {method, url, headers, caller, remoteAddress, body} = new Http1Request(incoming, undefined, connection);
   const gone = new AbortController();
@@ -113,5 +113,5 @@ const abortedByClose = (answer: ServerResponse | ServerHttp2Stream): AbortSignal
   return controller.signal;
 };
 
-/** Path and query; a proxy's absolute form is cut down to them (RFC 9112 §3.2.2). */
+/** Path and query; the absolute form of a proxy is reduced to them (RFC 9112 §3.2.2). */
 const originForm = (target: string): string => (target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '') || '/');

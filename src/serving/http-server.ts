@@ -20,27 +20,27 @@ import {Frames, type OutboxLimits, outboxDefaults} from './outbox.js';
 export interface HttpServerOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Fraction of HTTP/2 requests after which the client is asked to reconnect, so that clients spread over servers. */
+  /** The fraction of HTTP/2 requests after which the client is asked to reconnect, so that clients spread over servers. */
   readonly goawayChance?: number | undefined;
-  /** Directives of `Strict-Transport-Security`; none adds no header. */
+  /** The directives of `Strict-Transport-Security`; without any the header is not sent. */
   readonly hsts?: readonly string[] | undefined;
-  /** Regular expressions of allowed origins; none turns CORS off. */
+  /** Regular expressions of allowed origins; without any CORS is off. */
   readonly corsOrigins?: readonly string[] | undefined;
   readonly outbox?: Partial<OutboxLimits>;
-  /** Looks after the answers on their way; unless it is given, with the default bound. */
+  /** Tracks the responses that are being sent; by default with the default limit. */
   readonly deliveries?: Deliveries;
-  /** Told of what went wrong while answering: a fault of ours, never the caller's. */
+  /** Called for failures of this server while handling a request. */
   readonly onFault?: (fault: unknown) => void;
 }
 
 /** Serves an API handler over HTTP, with counts of its watches. */
 export interface HttpServer extends RequestHandler {
-  /** How many watch streams are open, and how many were cut off because they did not keep up. */
+  /** The number of open watch streams. */
   readonly watchers: number;
   readonly cutOff: number;
 }
 
-/** Turns requests of either HTTP version into exchanges and answers into bytes. Nothing a client sends makes it throw. */
+/** Converts requests of both HTTP versions into API requests, and responses into bytes. No input of a client makes it throw. */
 export const createHttpServer = (handler: ApiHandler, options: HttpServerOptions): HttpServer => new ApiHttpServer(handler, options);
 
 const ignore = () => {};
@@ -86,7 +86,7 @@ class ApiHttpServer implements HttpServer {
     this.#guarded(() => this.#http2(stream, headers, flags, raw), stream);
   }
 
-  /** A fault of ours costs a client its connection, and nobody else anything. */
+  /** A failure of this server closes the client's connection and affects nothing else. */
   #guarded(take: () => void, connection: {destroy(): unknown}): void {
     try {
       take();
@@ -154,7 +154,7 @@ class ApiHttpServer implements HttpServer {
       }
     };
     const fail = (fault: unknown): void => {
-      // What ends in the middle with a status was told all that could be told.
+      // A status error in the middle of a response has been reported already.
       if (!(fault instanceof StatusError)) this.#onFault(fault);
       abandon();
     };
@@ -185,7 +185,7 @@ class ApiHttpServer implements HttpServer {
   }
 }
 
-/** The refusal of a request that never reaches the handler. */
+/** The refusal of a request before the handler. */
 const refusalOf = (request: ApiRequest): StatusError | undefined => {
   if (request.url.charCodeAt(0) !== 47) return request.method === 'CONNECT' ? methodNotAllowed({group: '', resource: ''}, 'connect') : badRequest('the request target is not a path');
   return undefined;

@@ -6,13 +6,13 @@ import {wireValue} from './http-headers.js';
 import {type Frames, Outbox} from './outbox.js';
 import {sendPages} from './pages.js';
 
-/** What sending an answer takes beside the answer. */
+/** The dependencies of sending a response. */
 export interface Sender {
   readonly frames: Frames;
   readonly sent: Sent;
 }
 
-/** Sends an answer over HTTP/1.1. The promise of one that is sent page by page rejects when its rest cannot be read. */
+/** Sends a response over HTTP/1.1. For a paged body the promise rejects when the rest cannot be read. */
 export const sendHttp1 = (incoming: IncomingMessage, outgoing: ServerResponse, response: ApiResponse, {frames, sent}: Sender): void | Promise<void> => {
   if (outgoing.destroyed || incoming.socket.destroyed) return discard(response);
   const {body} = response;
@@ -46,7 +46,7 @@ export const sendHttp1 = (incoming: IncomingMessage, outgoing: ServerResponse, r
     outgoing.end();
     return;
   }
-  // Never text: Node would write the headers in the text's encoding then.
+  // Never text: Node would then write the headers in the text's encoding.
   const bytes = body.kind === 'object' ? body.bytes() : typeof body.bytes === 'string' ? Buffer.from(body.bytes) : body.bytes;
   fields.push('Content-Length', String(bytes.length));
   const unread = leavesMuchUnread(incoming);
@@ -57,7 +57,7 @@ export const sendHttp1 = (incoming: IncomingMessage, outgoing: ServerResponse, r
   else outgoing.end(bytes);
 };
 
-/** Names and values in turn, the form Node writes without copying. */
+/** Alternating names and values, the form that Node writes without copying. */
 const fieldsOf = ({headers, body}: ApiResponse): string[] => {
   const fields: string[] = [];
   for (const name in headers) {
@@ -69,7 +69,7 @@ const fieldsOf = ({headers, body}: ApiResponse): string[] => {
   return fields;
 };
 
-/** Passes bytes on as they come and no faster than they are taken. An answer that breaks off breaks off here too; who stops reading stops the source. */
+/** Relays a stream with backpressure. A source that fails breaks off the response; a client that disconnects stops the source. */
 export const passOn = (source: Readable, outlet: Writable, sent: Pick<Sent, 'waits'>): void => {
   finished(source, error => {
     if (error) outlet.destroy(error);
@@ -94,7 +94,7 @@ export const startWatch = (
   else outlet.once('close', () => subscription[Symbol.dispose]());
 };
 
-/** A rest up to this size is swallowed to keep the connection. */
+/** A rest of a body up to this size is read to keep the connection. */
 const swallowedBytes = 256 << 10;
 const lingerMs = 1000;
 
@@ -105,8 +105,8 @@ const leavesMuchUnread = (incoming: IncomingMessage): boolean => {
 };
 
 /**
- * Answers a client that is still sending: the connection ends, but not before he had time to read the answer. Closing at once
- * would reset the connection, and the reset would overtake the answer.
+ * Responds to a client that is still sending: the connection is closed only after the client had time to read the response. Closing at once would reset the
+ * connection, and the reset would overtake the response.
  */
 const linger = (incoming: IncomingMessage, outgoing: ServerResponse, bytes: Buffer, frames: Frames): void => {
   outgoing.write(bytes);

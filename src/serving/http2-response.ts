@@ -4,7 +4,7 @@ import {wireValue} from './http-headers.js';
 import {passOn, startWatch, type Sender} from './http1-response.js';
 import {sendPages} from './pages.js';
 
-/** Sends an answer over HTTP/2. The promise of one that is sent page by page rejects when its rest cannot be read. */
+/** Sends a response over HTTP/2. For a paged body the promise rejects when the rest cannot be read. */
 export const sendHttp2 = (stream: ServerHttp2Stream, request: ApiRequest, response: ApiResponse, {frames, sent}: Sender): void | Promise<void> => {
   if (stream.destroyed || stream.closed) return discard(response);
   const {body} = response;
@@ -45,7 +45,7 @@ export const sendHttp2 = (stream: ServerHttp2Stream, request: ApiRequest, respon
   excuse(stream, request);
 };
 
-/** A client that is still sending need not go on (RFC 9113 §8.1). */
+/** Tells a client that is still sending to stop (RFC 9113 §8.1). */
 const excuse = (stream: ServerHttp2Stream, request: ApiRequest): void => {
   if (request.body && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
 };
@@ -53,10 +53,10 @@ const excuse = (stream: ServerHttp2Stream, request: ApiRequest): void => {
 const headersOf = ({status, headers, body}: ApiResponse): OutgoingHttpHeaders => {
   const fields: OutgoingHttpHeaders = {':status': status};
   for (const name in headers) {
-    // The connection is the session's matter in HTTP/2 (RFC 9113 §8.2.2).
+    // Connection headers do not exist in HTTP/2 (RFC 9113 §8.2.2).
     if (name === 'Connection') continue;
     const value = headers[name]!;
-    // The platform adds a date of its own beside one that is not spelled as it spells it.
+    // Node adds its own date unless the header's name is in lower case.
     fields[name === 'Date' ? 'date' : name] = typeof value === 'string' ? wireValue(value) : value.map(wireValue);
   }
   if ('contentType' in body) fields['content-type'] = body.contentType;

@@ -1,20 +1,20 @@
 /**
- * Bounds what clients can ask for by opening streams of HTTP/2 (RFC 9113 §10.5): requests of one turn of the event loop begin a few at a time, those that were reset meanwhile never do, and a
- * session that resets many in a short time is ended (ENHANCE_YOUR_CALM).
+ * Limits the HTTP/2 streams that clients open (RFC 9113 §10.5): in one turn of the event loop only a few requests begin, those that were reset meanwhile
+ * never do, and a session that resets many in a short time is ended (ENHANCE_YOUR_CALM).
  */
 import {constants, type ServerHttp2Session, type ServerHttp2Stream} from 'node:http2';
 import type {Clock} from '#src/base/clock.js';
 import {InTurns} from './in-turns.js';
 
-/** How many requests begin in one turn of the event loop; more wait for the next. */
+/** The number of requests that begin in one turn of the event loop; others wait for the next. */
 const mostInTurn = 32;
-/** How many unanswered streams a session may reset within `windowMs`. */
+/** The number of unanswered streams that a session may reset within `windowMs`. */
 const mostResets = 200;
 const windowMs = 1000;
 
 interface SessionStreams {
   open: number;
-  /** Unanswered streams that were reset, since when. */
+  /** The unanswered streams that were reset in the current window. */
   resets: number;
   since: number;
 }
@@ -28,12 +28,12 @@ export class StreamLimits {
     this.#clock = clock;
   }
 
-  /** How many streams a session has open. */
+  /** The number of open streams of a session. */
   open(session: ServerHttp2Session): number {
     return this.#sessions.get(session)?.open ?? 0;
   }
 
-  /** Calls `begin` now or in a later turn, in the order of the calls; never for a stream that is gone by then. */
+  /** Calls `begin` now or in a later turn, in the order of the calls; never for a stream that has been closed by then. */
   begin(stream: ServerHttp2Stream, begin: () => void): void {
     const session = stream.session as ServerHttp2Session;
     let streams = this.#sessions.get(session);
@@ -41,7 +41,7 @@ export class StreamLimits {
     streams.open++;
     stream.once('close', () => this.#closed(session, streams, stream));
     const isNow = this.#turns.add({begin, isGone: () => stream.aborted || stream.destroyed || stream.closed});
-    if (!isNow) stream.on('error', () => undefined); // Nobody else listens yet.
+    if (!isNow) stream.on('error', () => undefined); // No other error listener exists yet.
   }
 
   #closed(session: ServerHttp2Session, streams: SessionStreams, {rstCode, headersSent}: ServerHttp2Stream): void {

@@ -1,13 +1,13 @@
 import {nextTurn} from '#src/base/turn.js';
 
-/** Something that begins now or in a later turn of the event loop. */
+/** An action for the current or a later turn of the event loop. */
 export interface Beginning {
   begin(): void;
-  /** Whether it is too late: what is gone never begins. */
+  /** Whether the action has become obsolete; it is then skipped. */
   isGone(): boolean;
 }
 
-/** Begins a few things in each turn of the event loop, in the order in which they came: however many arrive at once, what else is ready is served between them. */
+/** Runs a few actions in each turn of the event loop, in order: however many arrive at once, other events are handled in between. */
 export class InTurns {
   readonly #maxPerTurn: number;
   readonly #waiting: Beginning[] = [];

@@ -4,7 +4,7 @@ import type {Duplex} from 'node:stream';
 
 const ignore = () => {};
 
-/** The response to a request whose connection is not its server's any more. It is the last on that connection. */
+/** A response to a request whose connection was detached from its server. It is the last on that connection. */
 export const lastResponse = (incoming: IncomingMessage, socket: Duplex): ServerResponse => {
   const outgoing = new ServerResponse(incoming);
   outgoing.shouldKeepAlive = false;

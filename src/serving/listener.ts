@@ -14,49 +14,49 @@ import {QueuedAnswers} from './queued-answers.js';
 import {lastResponse} from './last-response.js';
 import {requestOfUnknownMethod, type ParseError} from './unknown-method.js';
 
-/** Takes the requests of a listener, in the two forms Node has for them. It must never throw. */
+/** Handles the requests of a listener, in Node's two forms. Must never throw. */
 export interface RequestHandler {
   http1(request: IncomingMessage, response: ServerResponse): void;
-  /** A request that asks to speak another protocol on its connection. */
+  /** Handles a request for an upgrade of its connection. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   http2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: readonly string[]): void;
 }
 
 export interface ListenerOptions {
   readonly clock: Clock;
-  /** Blank, `0.0.0.0` and `::` mean every interface and both address families. */
+  /** Empty, `0.0.0.0` and `::` mean all interfaces of both address families. */
   readonly bindAddress: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** The serving certificate and the protocol's limits; an `SNICallback` chooses by server name. */
+  /** The serving certificate and the protocol limits; an `SNICallback` selects by server name. */
   readonly tls: TlsOptions;
   readonly handler: RequestHandler;
   readonly disableHttp2?: boolean | undefined;
   /** 0 or absent: the default. */
   readonly maxStreamsPerConnection?: number | undefined;
-  /** Always so: the platform sets SO_REUSEADDR on every listening socket. */
+  /** Has no effect: Node sets SO_REUSEADDR on every listening socket. */
   readonly permitAddressSharing?: boolean | undefined;
   readonly permitPortSharing?: boolean | undefined;
   readonly maxHeaderBytes?: number;
-  /** Connections beyond this are dropped at once; 0 or absent sets no limit. */
+  /** Connections above this limit are closed at once; 0 or absent means no limit. */
   readonly maxConnections?: number;
   readonly handshakeTimeoutMs?: number;
   readonly headersTimeoutMs?: number;
   readonly idleTimeoutMs?: number;
 }
 
-/** A port that is being listened on. */
+/** An open port. */
 export interface Listener {
   readonly address: string;
   readonly port: number;
   readonly connections: number;
-  /** How many connections were closed at once because there were too many. */
+  /** The number of connections that were closed because of the limit. */
   readonly refused: number;
-  /** New connections get these from now on. */
+  /** Sets the certificate of new connections. */
   setSecureContext(options: SecureContextOptions): void;
-  /** Asks clients to go elsewhere: `Connection: close` on every answer and a GOAWAY on every session. Still accepts. */
+  /** Asks clients to disconnect: `Connection: close` on every response and a GOAWAY on every session. Still accepts connections. */
   drain(): void;
-  /** Stops accepting, lets answers that are under way finish within the grace, then cuts what is left. */
+  /** Stops accepting, waits for responses in progress up to the grace period, then closes all connections. */
   close(options?: {readonly graceMs?: number}): Promise<void>;
 }
 
@@ -65,13 +65,13 @@ const defaults = {
   handshakeTimeoutMs: 10_000,
   headersTimeoutMs: 32_000,
   idleTimeoutMs: 90_000,
-  /** The whole request, body included. */
+  /** For the whole request, including its body. */
   requestTimeoutMs: 300_000,
   maxStreams: 1000,
   maxHeaders: 1000,
 };
 
-/** Listens for HTTP/1.1 and HTTP/2 on one TLS port. Client certificates are asked for and never judged here. */
+/** Listens for HTTP/1.1 and HTTP/2 on one TLS port. Client certificates are requested and not verified here. */
 export const listen = async (options: ListenerOptions): Promise<Listener> => {
   if (options.permitPortSharing) refusePortSharing(process.versions.node);
   let failure: unknown;
@@ -90,24 +90,24 @@ export const listen = async (options: ListenerOptions): Promise<Listener> => {
 
 const ignore = () => {};
 
-/** How many handshakes begin, and how many connections begin to be served, in one turn of the event loop: both take about a millisecond each. */
+/** The number of handshakes, and of connections that are taken into service, per turn of the event loop: each takes about a millisecond. */
 const maxHandshakesPerTurn = 8;
 
 /**
- * Makes the parser of a connection read from the stream, which can wait, instead of from beneath it, which costs less: else what is pipelined while much
- * waits to be sent cuts the connection. Somebody who listens brings it about.
+ * Makes the parser of a connection read from the stream, which supports backpressure, instead of from the handle, which costs less: otherwise pipelined
+ * requests during backpressure would break the connection. A data listener has that effect.
  */
 const parseFromStream = (socket: Socket): void => void socket.on('data', ignore).off('data', ignore);
 
-/** A socket that waits for its turn has nobody else who listens to its errors yet. */
+/** A waiting socket has no other error listener yet. */
 const inTurn = (turns: InTurns, socket: Socket, begin: () => void): void => {
   if (!turns.add({begin, isGone: () => socket.destroyed})) socket.on('error', ignore);
 };
 
-/** How often a listener that closes looks for connections that have become idle. */
+/** How often a closing listener looks for idle connections. */
 const idleCheckMs = 20;
 
-/** Whether an answer is on its way, behind which nothing else may be said. */
+/** Whether a response is in progress, after which nothing else may be written. */
 const isAnswering = (socket: Duplex): boolean => Boolean((socket as {_httpMessage?: unknown})._httpMessage);
 
 const refusals: Readonly<Record<string, string>> = {
@@ -116,7 +116,7 @@ const refusals: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-/** Turns down what is no request, in plain text, and ends its connection. */
+/** Responds to a malformed request in plain text, and ends its connection. */
 const refuse = (error: ParseError, socket: Duplex): void => {
   const status = refusals[error.code ?? ''] ?? '400 Bad Request';
   const isRequest = error.rawPacket !== undefined || error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
@@ -129,7 +129,7 @@ class Endpoint implements Listener {
   readonly #http1: https.Server;
   readonly #http2: http2.Http2Server;
   readonly #sockets = new Set<TLSSocket>();
-  /** HTTP/1.1 connections on which nothing was asked yet: Node counts them as busy. */
+  /** HTTP/1.1 connections without any request yet: Node counts them as busy. */
   readonly #unused = new Set<unknown>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #limits: StreamLimits;
@@ -200,7 +200,7 @@ class Endpoint implements Listener {
       });
       this.drain();
       for (const socket of this.#sockets) if (this.#unused.has(socket)) socket.destroy();
-      // A watch promised to keep its connection: when it ends, that one is idle.
+      // The response of a watch announced keep-alive: after its end the connection is idle.
       every(clock, idleCheckMs, closed.signal, () => this.#http1.closeIdleConnections());
     });
   }
@@ -257,7 +257,7 @@ class Endpoint implements Listener {
     server.on('drop', () => void this.refused++);
     server.on('request', (request, response) => {
       this.#unused.delete(request.socket);
-      // An answer that has to wait for the one before it has no socket yet.
+      // A response that waits for the previous one has no socket yet.
       if (!response.socket) {
         parseFromStream(request.socket);
         this.#queued.add(request.socket, response);
@@ -291,7 +291,7 @@ class Endpoint implements Listener {
     server.on('session', session => {
       this.#sessions.add(session);
       session.once('close', () => this.#sessions.delete(session));
-      // Fires on quiet watches too, and they must live.
+      // It fires on idle watches too, which must be kept.
       session.setTimeout(idleTimeoutMs, () => {
         if (this.#limits.open(session) === 0) session.close();
       });
@@ -305,7 +305,7 @@ class Endpoint implements Listener {
 }
 
 /**
- * A resumed session knows the client's leaf certificate only, not its chain; clients keep connections alive instead. Nor is a connection negotiated anew: its
- * client is read once, and each handshake is work.
+ * A resumed session has only the client's leaf certificate, not its chain; clients keep connections alive instead. Renegotiation is disabled too: the
+ * client's certificate is read once, and each handshake is expensive.
  */
 const secureOptions = (options: SecureContextOptions): number => (options.secureOptions ?? 0) | crypto.SSL_OP_NO_TICKET | crypto.SSL_OP_NO_RENEGOTIATION;

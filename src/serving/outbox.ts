@@ -3,25 +3,25 @@ import type {EncodedEvent, WatchSink} from '#src/api/request.js';
 import {guarded, type Clock} from '#src/base/clock.js';
 import type {Sent} from './deliveries.js';
 
-/** The part of a response stream that an outbox uses; `ServerResponse` and HTTP/2 streams both have it. */
+/** The part of a response stream that an outbox uses; both `ServerResponse` and HTTP/2 streams fit. */
 type Outlet = Pick<Writable, 'write' | 'end' | 'destroy' | 'destroyed' | 'once'> & {readonly writableNeedDrain: boolean};
 
 export interface OutboxLimits {
-  /** A watcher with more than this waiting is cut off. */
+  /** A watcher with more buffered bytes than this is disconnected. */
   readonly maxBytes: number;
-  /** Above this the consumer is told to have patience. */
+  /** Above this backpressure is signalled. */
   readonly patienceBytes: number;
-  /** Up to this many watchers every event leaves at once. */
+  /** Up to this many watchers every event is sent at once. */
   readonly fewWatchers: number;
-  /** How long a cut-off consumer has to read what was already sent. */
+  /** How long a disconnected client may still read what was sent. */
   readonly farewellMs: number;
 }
 
 export const outboxDefaults: OutboxLimits = {maxBytes: 32 << 20, patienceBytes: 1 << 20, fewWatchers: 64, farewellMs: 5000};
 
 /**
- * Decides when the outboxes of a listener write. With few watchers every event leaves in the same turn of the event loop; with many, the
- * first after a pause leaves at once and what follows is gathered into frames of 25 to 50 ms, since a TLS record for each event and watcher is what costs.
+ * Decides when the outboxes of a listener write. With few watchers every event is sent in the same turn of the event loop; with many, the first after a
+ * pause is sent at once and later ones are collected into frames of 25 to 50 ms, since a TLS record per event and watcher is expensive.
  */
 export class Frames {
   readonly #clock: Clock;
@@ -29,9 +29,9 @@ export class Frames {
   #dirty: Outbox[] = [];
   #armed = false;
   #last = Number.NEGATIVE_INFINITY;
-  /** How many watches are open. */
+  /** The number of open watches. */
   watchers = 0;
-  /** How many were cut off for being slow. */
+  /** The number of watches that were closed for being slow. */
   cutOff = 0;
   #shared: {readonly events: readonly Buffer[]; readonly bytes: Buffer} | undefined;
 
@@ -53,7 +53,7 @@ export class Frames {
     else this.#clock.schedule(wait, this.#flush);
   }
 
-  /** The events as one buffer. Watchers of the same kind mostly have the same events waiting: they share one. */
+  /** Joins events into one buffer, which watchers with the same pending events share. */
   joined(events: readonly Buffer[]): Buffer {
     if (events.length === 1) return events[0]!;
     const shared = this.#shared;
@@ -78,16 +78,16 @@ export class Frames {
   };
 }
 
-/** How much is joined into one write. */
+/** The size limit of one write. */
 const frameBytes = 256 << 10;
 
-/** What waits to be sent to one watcher. Frames end where events end, so cutting a stream off never cuts an event. */
+/** The buffer of one watcher. Frames end between events, so closing a stream never truncates an event. */
 export class Outbox implements WatchSink {
   readonly #outlet: Outlet;
   readonly #frames: Frames;
   readonly #sent: Pick<Sent, 'grows' | 'waits'> | undefined;
   #events: Buffer[] = [];
-  /** What the outlet has and did not send yet. */
+  /** The bytes that the outlet has not sent yet. */
   #stuck = 0;
   #bytes = 0;
   #state: 'open' | 'ending' | 'over' = 'open';
@@ -95,7 +95,7 @@ export class Outbox implements WatchSink {
   #blocked = false;
   #waiting: (() => void)[] = [];
 
-  /** `sent` is told what waits while the outlet takes nothing. */
+  /** `sent` receives the number of buffered bytes. */
   constructor(outlet: Outlet, frames: Frames, sent?: Pick<Sent, 'grows' | 'waits'>) {
     this.#outlet = outlet;
     this.#frames = frames;

@@ -2,7 +2,7 @@ import type {Writable} from 'node:stream';
 import type {PagedBody} from '#src/api/request.js';
 import type {Sent} from './deliveries.js';
 
-/** Sends a collection page by page, each once the one before was taken. Stops reading it when the reader is gone; rejects, and breaks the answer off, when the rest cannot be read. */
+/** Sends a collection page by page, with backpressure. Stops reading when the client is gone; rejects, and breaks off the response, when the rest cannot be read. */
 export const sendPages = async (body: PagedBody, outlet: Writable, sent: Sent): Promise<void> => {
   outlet.once('close', () => body.close());
   try {
@@ -14,7 +14,7 @@ export const sendPages = async (body: PagedBody, outlet: Writable, sent: Sent): 
     }
     if (!outlet.destroyed) outlet.end();
   } catch (error) {
-    // Without an error a stream of HTTP/2 would seem to have come to its end.
+    // Without an error an HTTP/2 stream would seem complete.
     outlet.destroy(error as Error);
     throw error;
   } finally {

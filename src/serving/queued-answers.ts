@@ -2,8 +2,8 @@ import type {ServerResponse} from 'node:http';
 import type {Socket} from 'node:net';
 
 /**
- * Answers of HTTP/1.1 that wait for the answer before them. They have no socket yet, and Node does not tell them when the connection is over: whoever sends such an answer would wait for ever,
- * and keep what it reads from. Here they close with their connection.
+ * HTTP/1.1 responses that wait for the previous one. They have no socket yet, and Node does not notify them when the connection closes: without this class
+ * their senders would wait forever, and keep their source open.
  */
 export class QueuedAnswers {
   readonly #bySocket = new WeakMap<Socket, Set<ServerResponse>>();

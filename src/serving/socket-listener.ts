@@ -3,8 +3,8 @@ import http from 'node:http';
 import type {RequestHandler} from './listener.js';
 
 /**
- * Listens for plain HTTP/1.1 on a socket of the file system, which only the process's own user may open. Whatever lay at the path is replaced.
- * Rejects in one line that names the flag.
+ * Serves plain HTTP/1.1 on a Unix socket, which only the process's own user may open. An existing file is replaced. Rejects with an error of one line that
+ * names the flag.
  */
 export const listenOnSocket = async (path: string, handler: RequestHandler, flag = '--debug-socket-path'): Promise<AsyncDisposable> => {
   const server = http.createServer((request, response) => handler.http1(request, response));

@@ -2,7 +2,7 @@ import {IncomingMessage} from 'node:http';
 import type {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 
-/** What Node's parser says of bytes that are no request to it. */
+/** The error of Node's parser for malformed requests. */
 export interface ParseError extends Error {
   readonly code?: string;
   readonly bytesParsed?: number;
@@ -17,15 +17,12 @@ const headOf = (packet: Buffer): readonly string[] | undefined => {
   return end < 0 ? undefined : packet.toString('latin1', 0, end).split('\r\n');
 };
 
-/**
- * The request that Node's parser refuses only since it has no name for the method; undefined where there is another reason, or where its head is not whole. Its
- * body is not read: nobody answers such a request by it.
- */
+/** Returns a request that Node's parser refuses only because of an unknown method; undefined for other reasons, or if its head is incomplete. Its | body is not read. */
 export const requestOfUnknownMethod = ({code, bytesParsed = 0, rawPacket}: ParseError, socket: Duplex): IncomingMessage | undefined => {
   if (code !== 'HPE_INVALID_METHOD' || !rawPacket) return undefined;
   const [first = '', ...lines] = headOf(rawPacket) ?? [];
   const [, method, url, minor] = requestLine.exec(first) ?? [];
-  // Behind another request in the same packet it is not the first line that is refused.
+  // Behind another request in the same packet, the first line is not the refused one.
   if (method === undefined || bytesParsed > method.length) return undefined;
   const fields = lines.map(line => field.exec(line));
   if (fields.includes(null)) return undefined;

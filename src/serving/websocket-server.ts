@@ -4,24 +4,24 @@ import type {WebSocket, WebSocketServer} from 'ws';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 
-/** One message may have so many bytes; the original's clients send 32 KiB at most. */
+/** The size limit of one message in bytes; upstream's clients send at most 32 KiB. */
 const maxMessageBytes = 32 << 20;
-/** So many pieces one message may come in, and so many records of TLS a piece: each takes memory besides its bytes. */
+/** The limit of fragments per message, and of TLS records per fragment: each takes memory besides its bytes. */
 const mostPieces = 16 << 10;
-/** Above this a sender has to wait. */
+/** Above this senders have to wait. */
 const patienceBytes = 256 << 10;
-/** How long a client that was told goodbye has to read what is on its way. */
+/** How long a client may still read after the close was sent. */
 const farewellMs = 15 * 60_000;
 const silenceMs = 4 * 3_600_000;
 
-/** Whether a request asks to speak WebSocket, on a connection that can. */
+/** Whether a request asks for WebSocket, on a connection that supports it. */
 export const wantsWebSocket = ({upgradable, method, headers}: ApiRequest): boolean =>
   upgradable === true && method === 'GET' && String(headers['upgrade'] ?? '').toLowerCase() === 'websocket' && /(^|,)\s*upgrade\s*(,|$)/i.test(String(headers['connection'] ?? ''));
 
-/** The protocols a client offers, best first. */
+/** Returns the protocols that a client offers, best first. */
 export const offered = ({headers}: ApiRequest): string[] => String(headers['sec-websocket-protocol'] ?? '').split(',').map(text => text.trim()).filter(Boolean);
 
-/** The first protocol a client offers that is among those allowed; a client without any offers the empty one. */
+/** Returns the first offered protocol that is allowed; a client that offers none offers the empty one. */
 export const agreed = (request: ApiRequest, allowed: readonly string[]): string | undefined => {
   const wanted = offered(request);
   return (wanted.length > 0 ? wanted : ['']).find(protocol => allowed.includes(protocol));
@@ -29,20 +29,20 @@ export const agreed = (request: ApiRequest, allowed: readonly string[]): string 
 
 export const refusedProtocols = (): ApiResponse => ({status: 403, headers: {}, body: {kind: 'empty'}});
 
-/** A client that speaks WebSocket with us. */
+/** A WebSocket client. */
 export interface WebSocketClient {
-  /** False asks for patience. */
+  /** Returns false for backpressure. */
   send(message: Buffer | string): boolean;
-  /** Resolves once there is room again, or nobody to send to any more. */
+  /** Resolves once there is room again, or the client is gone. */
   drained(): Promise<void>;
   onMessage(receive: (message: Buffer, isBinary: boolean) => void): void;
   onClose(run: () => void): void;
-  /** Stops reading until it is called again with false. */
+  /** Pauses reading until called with false. */
   pause(isPaused: boolean): void;
-  /** Says goodbye behind all that was sent. */
+  /** Closes after all queued messages were sent. */
   close(): void;
   terminate(): void;
-  /** The bytes of binary messages, both ways. */
+  /** The bytes of binary messages, in both directions. */
   stream(): Promise<Duplex>;
 }
 
@@ -52,18 +52,18 @@ export interface WebSocketOpening {
   /** Empty for none. */
   readonly protocol: string;
   readonly clock: Clock;
-  /** Is given how many bytes the client keeps of what came in. */
+  /** Receives a function that returns the number of buffered input bytes. */
   readonly keeps?: ((bytes: () => number) => void) | undefined;
 }
 
 let server: Promise<WebSocketServer> | undefined;
 
-/** A request as the library takes it, and the protocol that was agreed on: those with a slash in their names are none to the library. */
+/** The request for the library, and the negotiated protocol: the library does not accept names with a slash. */
 type Asked = Pick<IncomingMessage, 'method' | 'headers'> & {readonly protocol: string};
 
 const library = async (): Promise<WebSocketServer> => {
   const {WebSocketServer: Server} = await import('ws');
-  // One message in each turn of the event loop: a record may hold thousands of them.
+  // One message per turn of the event loop: a record may contain thousands of them.
   const made = new Server({noServer: true, maxPayload: maxMessageBytes, maxFragments: mostPieces, maxBufferedChunks: mostPieces, allowSynchronousEvents: false, closeTimeout: farewellMs} as ConstructorParameters<typeof Server>[0]);
   made.on('headers', (lines, request) => {
     const {protocol} = request as unknown as Asked;
@@ -72,7 +72,7 @@ const library = async (): Promise<WebSocketServer> => {
   return made;
 };
 
-/** Answers a request to speak WebSocket. The library is loaded by the first of them. */
+/** Accepts a WebSocket request. The library is loaded on first use. */
 export const openWebSocket = async (request: ApiRequest, {socket, head, protocol, clock, keeps}: WebSocketOpening): Promise<WebSocketClient> => {
   const ready = await (server ??= library());
   const {'sec-websocket-protocol': _, ...headers} = request.headers;
@@ -83,13 +83,13 @@ export const openWebSocket = async (request: ApiRequest, {socket, head, protocol
   });
 };
 
-/** What a frame takes besides its payload, at least. */
+/** The minimal size of a frame besides its payload. */
 const frameBytes = 6;
 
-/** Told that the receiver of messages asks for patience, or does so no more. */
+/** Called when the receiver of messages applies or ends backpressure. */
 type Patience = (isPaused: boolean) => void;
 
-/** Counts what came in of a client and was not taken: the beginning of a message, and the last one while its receiver asks for patience. */
+/** Counts the buffered input of a client: the beginning of a message, and the last one during backpressure. */
 const unread = (client: WebSocket, socket: Duplex & {readonly bytesRead?: number}, keeps: WebSocketOpening['keeps']): Patience => {
   const read = () => socket.bytesRead ?? 0;
   let taken = read();

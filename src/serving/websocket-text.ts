@@ -6,13 +6,13 @@ import {agreed, openWebSocket, refusedProtocols, type WebSocketClient} from './w
 
 export {wantsWebSocket} from './websocket-server.js';
 
-/** Protocols with a single stream: as bytes, or as texts in base64. */
+/** Protocols with a single stream: as bytes, or as base64 texts. */
 const protocols = knownApiSuffixes.flatMap(suffix => [`binary.${suffix}`, `base64.binary.${suffix}`]);
 
-/** A message carries at most so much of the text. */
+/** The size limit of a message's text. */
 const messageBytes = 2048;
 
-/** Gives a caller over WebSocket a text as it is written: an empty message first, which tells him that it begins. What he says is passed over. */
+/** Sends a text to a WebSocket client while it is being written, after an empty first message that marks its beginning. The client's input is ignored. */
 export const textOverWebSocket = (request: ApiRequest, source: Readable, clock: Clock): ApiResponse => {
   const protocol = agreed(request, ['', ...protocols]);
   if (protocol === undefined) {
@@ -31,7 +31,7 @@ export const textOverWebSocket = (request: ApiRequest, source: Readable, clock: 
         try {
           client = await openWebSocket(request, {socket, head, protocol, clock, keeps});
         } catch {
-          socket.destroy(); // The client went away, or did not shake hands as it should and was told so.
+          socket.destroy(); // The client has disconnected, or was refused because of a malformed handshake.
           return;
         }
         const isText = protocol.startsWith('base64.');

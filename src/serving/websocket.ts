@@ -5,13 +5,13 @@ import type {EncodedEvent, ResponseBody, WatchSink} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Sent} from './deliveries.js';
 
-/** A consumer with more than this waiting for him is cut off. */
+/** A client with more buffered bytes than this is disconnected. */
 const mostWaiting = 32 << 20;
 
-/** Above this he who sends is told to have patience. */
+/** Above this backpressure is signalled. */
 const patienceBytes = 1 << 20;
 
-/** Browsers cannot set headers on a WebSocket: a protocol of this form carries the token instead. */
+/** Browsers cannot set headers on a WebSocket: a protocol of this form contains the token instead. */
 const tokenProtocols = knownApiSuffixes.map(suffix => `base64url.bearer.authorization.${suffix}.`);
 
 const protocolsOf = (request: IncomingMessage): string[] => (request.headers['sec-websocket-protocol'] ?? '').split(',').map(text => text.trim()).filter(Boolean);
@@ -24,17 +24,17 @@ const tokenIn = (protocols: readonly string[]): string | undefined => {
   return carrier && prefix ? Buffer.from(carrier.slice(prefix.length), 'base64url').toString() : undefined;
 };
 
-/** Whether a client wants to speak WebSocket. */
+/** Whether a client requests a WebSocket. */
 export const wantsWebSocket = ({method, headers}: IncomingMessage): boolean => method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 
-/** The token that a client gave as a protocol, and the protocols that are left without it; nothing where he gave none. */
+/** Returns the token that a client passed as a protocol, and the other protocols; undefined without a token. */
 export const tokenOf = (incoming: IncomingMessage): {readonly token: string; readonly protocols: string} | undefined => {
   const protocols = protocolsOf(incoming);
   const token = tokenIn(protocols);
   return token === undefined ? undefined : {token, protocols: protocols.filter(protocol => !isToken(protocol)).join(', ')};
 };
 
-/** The connection that a client wants to speak WebSocket on, and where what waits for him is counted. */
+/** The connection of a requested WebSocket, and the counter of its buffered bytes. */
 export interface Opening {
   readonly incoming: IncomingMessage;
   readonly socket: Duplex;
@@ -43,8 +43,8 @@ export interface Opening {
 }
 
 /**
- * Serves watches over WebSocket: every event is one message, a text unless it is in the binary form, what the client sends is passed over, and either side may end it. The library
- * is loaded by the first client that asks.
+ * Serves watches over WebSocket: every event is one message, a text except in the binary form; the client's input is ignored, and either side may close it.
+ * The library is loaded on first use.
  */
 export class WebSocketWatches {
   #server: Promise<WebSocketServer> | undefined;
@@ -65,19 +65,19 @@ const webSocketServer = async (): Promise<WebSocketServer> => {
     noServer: true,
     maxPayload: 64 << 10,
     allowSynchronousEvents: false,
-    // A token is no protocol anyone speaks: the first real one is agreed on.
+    // The token is not a real protocol: the first other one is selected.
     handleProtocols: offered => [...offered].find(protocol => !isToken(protocol)) ?? false,
   });
 };
 
-/** A frame of the binary form begins with its length, which a message has of itself. */
+/** A frame of the binary form begins with its length, which messages do not need. */
 const lengthBytes = 4;
 
 class MessageSink implements WatchSink {
   readonly #client: WebSocket;
   readonly #sent: Opening['sent'];
   readonly #binary: boolean;
-  /** How much of an event is no part of its message. */
+  /** The length of the prefix of an event that is not sent. */
   readonly #skipped: number;
   #waiting: (() => void)[] = [];
 

@@ -12,14 +12,14 @@ export interface AdministrationSettings {
   readonly authenticators: readonly Authenticator[];
   readonly anonymous: Anonymous | undefined;
   readonly authorizer: Authorizer;
-  /** Told of what went wrong on our side. */
+  /** Called for failures of this server. */
   failed(error: unknown, request: ApiRequest): void;
 }
 
-/** Everyone may ask anonymously; what comes of it is the authorizer's matter. */
+/** Anonymous requests are allowed on all paths; the authorizer decides. */
 export const anyoneAnonymous: Anonymous = {allows: () => true};
 
-/** The API handler of a component's own port: administrative paths behind authentication and authorization. */
+/** The API handler of a component's own port: administrative routes behind authentication and authorization. */
 export const administration = (settings: AdministrationSettings): ApiHandler => {
   const find = finder(settings.routes);
   return async request => {
@@ -41,7 +41,7 @@ export const administration = (settings: AdministrationSettings): ApiHandler => 
   };
 };
 
-/** The same paths for whoever can reach them, as on a socket of the file system. */
+/** The same routes without authentication, for a Unix socket. */
 export const openAdministration = (routes: readonly AdministrativeRoute[], failed: AdministrationSettings['failed']): ApiHandler =>
   administration({routes, authenticators: [], anonymous: anyoneAnonymous, authorizer: {authorize: () => ({decision: 'allow'})}, failed});
 
@@ -61,7 +61,7 @@ const refused = async (authorizer: Authorizer, user: UserInfo, {method, path}: A
     const {decision, reason} = await authorizer.authorize(attributes);
     return decision === 'allow' ? undefined : failure(denial(attributes, reason));
   } catch (error) {
-    // Nobody could be asked: that is neither a yes nor a no.
+    // The authorizer could not decide: neither allowed nor denied.
     return text(`Internal Server Error: ${JSON.stringify(path)}: ${(error as Error).message}\n`, 500);
   }
 };

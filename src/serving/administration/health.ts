@@ -1,7 +1,7 @@
 import {type HealthChecks, healthContentType} from '#src/observe/health.js';
 import {type AdministrativeRoute, type Asked, notFoundPage, text} from './route.js';
 
-/** `/healthz`, `/livez`, `/readyz` and the single checks below each. */
+/** `/healthz`, `/livez`, `/readyz` and the individual checks below each. */
 export const healthRoutes = (endpoints: Readonly<Record<'healthz' | 'livez' | 'readyz', HealthChecks>>): AdministrativeRoute[] =>
   Object.entries(endpoints).flatMap(([endpoint, checks]) => [
     {path: `/${endpoint}`, answer: (asked: Asked) => all(checks, endpoint, asked)},

@@ -4,9 +4,9 @@ import type {HealthChecks} from '#src/observe/health.js';
 import {type AdministrativeRoute, text} from './route.js';
 
 export interface MetricsRouteOptions {
-  /** Metrics of other components of this process, which are shown together with the first's. */
+  /** Metrics of other components of this process, which are merged into the output. */
   readonly beside?: readonly MetricsRegistry[];
-  /** Whether DELETE starts over. */
+  /** Whether DELETE resets the metrics. */
   readonly resets: boolean;
 }
 
@@ -23,7 +23,7 @@ export const metricsRoute = (registry: MetricsRegistry, {beside = [], resets}: M
   },
 });
 
-/** `/metrics/slis`: how the checks of each health endpoint have fared whenever somebody asked (KEP-3466). */
+/** `/metrics/slis`: the results of each health check at the times it was requested (KEP-3466). */
 export const slisRoute = (naming: Naming, checks: readonly HealthChecks[], options: Pick<MetricsRouteOptions, 'resets'>): AdministrativeRoute => {
   const registry = new MetricsRegistry();
   const gauge = registry.gauge({name: `${naming.self}_healthcheck`, help: 'This metric records the result of a single healthcheck.', labels: ['name', 'type']});

@@ -1,13 +1,13 @@
 import type {Verbosity} from '#src/observe/verbosity.js';
 import {type AdministrativeRoute, type Asked, jsonText, text} from './route.js';
 
-/** `/configz`: the configurations in effect, by the name each is registered under. */
+/** `/configz`: the effective configurations, by their registered names. */
 export const configzRoute = (configurations: () => Readonly<Record<string, unknown>>): AdministrativeRoute => ({
   path: '/configz',
   answer: () => jsonText(configurations()),
 });
 
-/** `/debug/flags/v`: a PUT of a number changes how much is logged. */
+/** `/debug/flags/v`: a PUT of a number changes the log verbosity. */
 export const verbosityRoute = (verbosity: Verbosity): AdministrativeRoute => ({
   path: '/debug/flags/v',
   async answer({method, request}: Asked) {

@@ -7,11 +7,11 @@ import {type AdministrativeRoute, type Asked, notFoundPage, text} from './route.
 export interface ProfilingOptions {
   readonly clock: Clock;
   readonly argv: readonly string[];
-  /** Whether `block` shows how long the event loop was held up. */
+  /** Whether `block` measures delays of the event loop. */
   readonly contention?: boolean;
 }
 
-/** The profiles there are, as the index tells them. They are V8's: open them in the developer tools of a browser, or in an editor. */
+/** The available profiles, as the index lists them. They are V8's: open them in the developer tools of a browser, or in an editor. */
 const profiles = {
   profile: 'CPU profile of ?seconds= (30), a .cpuprofile',
   heap: 'what ?seconds= (10) of allocations left alive, a .heapprofile',
@@ -22,7 +22,7 @@ const profiles = {
 
 const longestSeconds = 600;
 
-/** `/debug/pprof/`. The inspector is loaded, and costs, only while a profile is taken; one at a time. */
+/** `/debug/pprof/`. The inspector is loaded and active only while a profile is taken; one at a time. */
 export const profilingRoutes = ({clock, argv, contention = false}: ProfilingOptions): AdministrativeRoute[] => {
   const delays = contention ? delayHistogram() : undefined;
   let isBusy = false;
@@ -99,7 +99,7 @@ const heap =
 
 const jsonFile = (value: object): ApiResponse => text(JSON.stringify(value), 200, 'application/json');
 
-/** Go's mutexes are JavaScript's long turns: what others wait for. */
+/** The counterpart of Go's mutex contention: long turns of the event loop, for which other work waits. */
 const delayHistogram = (): (() => string) => {
   const histogram = monitorEventLoopDelay({resolution: 10});
   histogram.enable();

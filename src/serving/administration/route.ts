@@ -10,13 +10,13 @@ export interface Asked {
   readonly request: ApiRequest;
 }
 
-/** One administrative path; `/*` at its end means everything below. */
+/** An administrative path and its handler; a path that ends in `/*` matches everything below. */
 export interface AdministrativeRoute {
   readonly path: string;
   answer(asked: Asked): ApiResponse | Promise<ApiResponse>;
 }
 
-/** A plain answer, never cached and never guessed at. */
+/** A plain text response that is not cached, and whose type is not sniffed. */
 export const text = (body: string, status = 200, contentType = 'text/plain; charset=utf-8'): ApiResponse => ({
   status,
   headers: {'Cache-Control': 'no-cache, private', 'X-Content-Type-Options': 'nosniff'},

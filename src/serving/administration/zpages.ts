@@ -8,21 +8,21 @@ import type {Random} from '#src/base/random.js';
 import {parseClauses, type Clause} from '#src/serving/accept.js';
 import {type AdministrativeRoute, type Asked, text} from './route.js';
 
-/** What a component tells of itself at `/statusz`. */
+/** The data of a component's `/statusz`. */
 export interface StatuszSource {
-  /** What the component is called. */
+  /** The component's name. */
   readonly component: string;
   readonly version: VersionInfo;
-  /** When it started, in ms since the epoch. */
+  /** The start time, in ms since the epoch. */
   readonly startedAt: number;
-  /** The paths that are served beside this one. */
+  /** The other paths that are served. */
   paths(): readonly string[];
 }
 
-/** What a component tells of its flags at `/flagz`. */
+/** The data of a component's `/flagz`. */
 export interface FlagzSource {
   readonly component: string;
-  /** The values in effect, by flag. */
+  /** The effective values by flag. */
   flags(): Readonly<Record<string, string>>;
 }
 
@@ -32,7 +32,7 @@ export interface ZPagePorts {
   readonly random: Random;
 }
 
-/** `/statusz` (KEP-4827): since when a component runs, which version it is, and where else to look. */
+/** `/statusz` (KEP-4827): uptime, version, and paths for debugging. */
 export const statuszRoute = (source: StatuszSource, ports: ZPagePorts): AdministrativeRoute =>
   zPage(ports, {
     kind: 'Statusz',
@@ -63,7 +63,7 @@ export const statuszRoute = (source: StatuszSource, ports: ZPagePorts): Administ
     },
   });
 
-/** `/flagz` (KEP-4828): the flags of a component as they are in effect. */
+/** `/flagz` (KEP-4828): the effective flags of a component. */
 export const flagzRoute = (source: FlagzSource, ports: ZPagePorts): AdministrativeRoute =>
   zPage(ports, {
     kind: 'Flagz',
@@ -74,7 +74,7 @@ export const flagzRoute = (source: FlagzSource, ports: ZPagePorts): Administrati
     },
   });
 
-/** The text is for people: the separator differs from time to time, so that nobody parses it. */
+/** The text is for people: as upstream, the separator varies, so that no program parses it. */
 const separators = [':', ': ', '=', ' '];
 
 const header = (component: string, page: string): string =>
@@ -105,7 +105,7 @@ const textType = 'text/plain';
 const structured = (naming: Naming): readonly string[] => ['application/json', 'application/yaml', naming.protobufMediaType];
 const offered = (naming: Naming): string[] => [...structured(naming), textType];
 
-/** The media type of the first clause that is possible; `text` for the plain one. */
+/** The media type of the first supported clause; `text` for plain text. */
 const formOf = (accept: string, kind: ZPage['kind'], naming: Naming): string | undefined => {
   for (const clause of parseClauses(accept)) {
     const {params} = clause;
@@ -153,7 +153,7 @@ const emulationVersion = ({emulationMajor, emulationMinor}: VersionInfo): string
 
 const undebugged = new Set(['/apis', '/api', '/openid', '/openapi', '/.well-known']);
 
-/** The first folders of paths that help to find out what is wrong. */
+/** The first segments of paths that are useful for debugging. */
 const foldersOf = (paths: readonly string[]): string[] => {
   const folders = paths.map(path => `/${path.split('/')[1] ?? ''}`);
   return [...new Set(folders)].filter(folder => folder !== '/' && !undebugged.has(folder)).sort();

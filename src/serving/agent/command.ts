@@ -13,7 +13,7 @@ import {upgradeToWebSocket} from './upgrade.js';
 
 const truthy = (query: URLSearchParams, ...names: readonly string[]): boolean => names.some(name => ['1', 'true'].includes(query.get(name) ?? ''));
 
-/** Which streams a request asks for. Throws the refusal of one that asks for none. */
+/** Returns the streams that a request selects. Throws if it selects none. */
 export const wantedStreams = (query: URLSearchParams): Wanted => {
   const tty = truthy(query, 'tty');
   const wanted = {stdin: truthy(query, 'input', 'stdin'), stdout: truthy(query, 'output', 'stdout'), stderr: truthy(query, 'error', 'stderr') && !tty, tty};
@@ -26,7 +26,7 @@ interface WebSocketForm {
   readonly isText: boolean;
 }
 
-/** Protocols over WebSocket by their names, with their versions: those with texts carry base64. */
+/** The WebSocket protocols by name, with their versions; those with text messages carry base64. */
 const overWebSocket: ReadonlyMap<string, WebSocketForm> = new Map([
   ['', {version: 1, isText: false}],
   ...knownApiSuffixes.flatMap((suffix): [string, WebSocketForm][] => [
@@ -38,7 +38,7 @@ const overWebSocket: ReadonlyMap<string, WebSocketForm> = new Map([
   ]),
 ]);
 
-/** Connects a client with a command, by SPDY or by one of the protocols over WebSocket. */
+/** Connects a client with a command, over SPDY or WebSocket. */
 export const commandAnswer = (request: ApiRequest, wanted: Wanted, running: RunCommand, clock: Clock): ApiResponse => {
   if (wantsWebSocket(request)) return byWebSocket(request, wanted, running, clock);
   const version = spdyVersion(request, ['v5.channel', 'v4.channel', 'v3.channel', 'v2.channel', 'channel']);
@@ -100,7 +100,7 @@ const serveWebSocket = async (client: WebSocketClient, running: RunCommand, want
     stdout: wanted.stdout ? outlet(bytes => send(channels.stdout, bytes)) : undefined,
     stderr: wanted.stderr ? outlet(bytes => send(channels.stderr, bytes)) : undefined,
   };
-  // Tells the client that it is connected, before anything is written.
+  // An empty message tells the client that it is connected, before any output.
   void send(wanted.stdout ? channels.stdout : wanted.stderr ? channels.stderr : channels.error, Buffer.alloc(0));
   const ending = await ended(running, {stdin: wanted.stdin ? input.stdin : undefined, ...outlets, tty: wanted.tty}, leaving.signal);
   input.ignore();

@@ -1,7 +1,7 @@
 import type {ContainerStats, NodeStats, PodStats} from '#src/api/node-stats.js';
 import type {Family, Sample} from './exposition.js';
 
-/** The period of processor quotas, in microseconds. */
+/** The period of CPU quotas, in microseconds. */
 const quotaPeriod = 100_000;
 
 interface Measured {
@@ -28,7 +28,7 @@ const ofPod = (pod: PodStats): Measured[] => {
   ];
 };
 
-/** `/metrics/cadvisor`: the machine, and each group of processes down to single containers, with the labels that rules of dashboards and alerts join by. */
+/** `/metrics/cadvisor`: the machine, and each cgroup down to single containers, with the labels by which dashboards and alerts join. */
 export const containerMetrics = (node: NodeStats): Family[] => {
   const {time, machine} = node;
   const everything: Measured[] = [{...node, labels: labelsOf('/')}, ...node.pods.flatMap(ofPod)];

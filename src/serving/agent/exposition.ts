@@ -1,7 +1,7 @@
 import type {ApiResponse} from '#src/api/request.js';
 import {text} from '#src/serving/administration/route.js';
 
-/** One series of a family at a moment; `time` in ms since the epoch is shown where it is given. */
+/** One series of a metric family at one time; `time`, in ms since the epoch, is optional. */
 export type Sample = readonly [labels: Readonly<Record<string, string>>, value: number, time?: number];
 
 export interface Family {
@@ -21,6 +21,6 @@ const labelText = (labels: Sample[0]): string => {
 const familyText = ({name, help, type, samples}: Family): string =>
   samples.length === 0 ? '' : `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.map(([labels, value, time]) => `${name}${labelText(labels)} ${value}${time === undefined ? '' : ` ${Math.round(time)}`}\n`).join('')}`;
 
-/** Families of figures in the text format of Prometheus, sorted by name; those without a series are left out. */
+/** Metric families in the text format of Prometheus, sorted by name; empty ones are left out. */
 export const exposition = (families: readonly Family[]): ApiResponse =>
   text([...families].sort((a, b) => (a.name < b.name ? -1 : 1)).map(familyText).join(''), 200, 'text/plain; version=0.0.4; charset=utf-8');

@@ -12,13 +12,13 @@ export interface AgentGuard {
   readonly node: string;
   readonly authenticators: readonly Authenticator[];
   readonly authorizer: Authorizer;
-  /** Told of what went wrong on our side. */
+  /** Called for failures of this server. */
   failed(error: unknown): void;
 }
 
 const verbs: Readonly<Record<string, string>> = {POST: 'create', GET: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete'};
 
-/** What is asked for of a node by the first part of a path: the right to any of these subresources will do. */
+/** The subresources of a node by the first segment of a path; permission for any of them is enough. */
 const subresources: Readonly<Record<string, readonly string[]>> = {
   pods: ['pods', 'proxy'],
   runningpods: ['pods', 'proxy'],
@@ -38,17 +38,17 @@ const pathOf = ({url}: ApiRequest): string => {
   return end < 0 ? url : url.slice(0, end);
 };
 
-/** The first part of a path as the handler reads it, so that an escaped one takes the same right. */
+/** Returns the first segment of a path as the handler decodes it, so that an escaped one requires the same permission. */
 const firstPartOf = (path: string): string => {
   const [, first = ''] = path.split('/', 2);
   try {
     return decodeURIComponent(first);
   } catch {
-    return first; // The handler answers 400 then.
+    return first; // The handler then responds with 400.
   }
 };
 
-/** The rights to a node that a request may be allowed by, best first. */
+/** The permissions on a node that allow a request, most specific first. */
 const attributesOf = (node: string, user: UserInfo, request: ApiRequest): Attributes[] => {
   const path = pathOf(request);
   const first = firstPartOf(path);
@@ -62,7 +62,7 @@ const described = ([first, ...rest]: readonly Attributes[]): string => {
   return `(user=${first!.user.name}, verb=${first!.verb}, resource=nodes, subresource(s)=[${all.join(' ')}])`;
 };
 
-/** Lets those requests through to an agent whose caller proves to be somebody with a right to the agent's node. The others are answered 401 or 403 in plain text. */
+/** Passes on requests whose user is authenticated and has permission for the agent's node. Responds to others with 401 or 403 in plain text. */
 export const guarded =
   ({node, authenticators, authorizer, failed}: AgentGuard, handler: ApiHandler): ApiHandler =>
   async request => {

@@ -18,14 +18,14 @@ export interface AgentHandlerOptions {
   readonly agent: NodeAgent;
   readonly naming: Naming;
   readonly clock: Clock;
-  /** Told of what went wrong on our side. */
+  /** Called for failures of this server. */
   failed(error: unknown): void;
 }
 
-/** One request to an agent. */
+/** A request to an agent. */
 interface Asked {
   readonly request: ApiRequest;
-  /** The parts of the path behind the first one. */
+  /** The segments of the path after the first one. */
   readonly rest: readonly string[];
   readonly query: URLSearchParams;
 }
@@ -42,7 +42,7 @@ const logs: Answer = ({agent, clock}, {request, rest, query}) => {
   return {status: 200, headers: {'Content-Type': 'text/plain; charset=utf-8'}, body: {kind: 'stream', source: Readable.from(source, {objectMode: false})}};
 };
 
-/** The container that a path names, which may name the pod's uid too. */
+/** The container that a path addresses, optionally with the pod's uid. */
 const containerIn = (rest: readonly string[]): ContainerAddress | undefined => {
   const [namespace, pod, first, second] = rest;
   const container = rest.length === 4 ? second : first;
@@ -73,7 +73,7 @@ const run: Answer = ({agent}, {request, rest, query}) => {
   return of ? runAnswer(agent, of, query.get('cmd') ?? '', request.signal) : notFoundPage();
 };
 
-/** Every pod, or those of which something runs. */
+/** All pods, or those with running containers. */
 const podList = ({agent, naming}: AgentHandlerOptions, isRunning: boolean): ApiResponse => {
   const running = isRunning ? new Set(agent.stats().pods.map(({uid}) => uid)) : undefined;
   const items = agent.pods().filter(({metadata}) => running?.has(metadata?.uid ?? '') ?? true);
@@ -111,7 +111,7 @@ const routes: Readonly<Record<string, {readonly methods: readonly string[]; read
   portForward: {methods: streamed, answer: portForward},
 };
 
-/** The HTTP surface of a node's agent, as API servers and tools ask it. Whoever is not to be answered must have been refused before. */
+/** The HTTP API of a node's agent. Callers must authorize requests before. */
 export const agentHandler =
   (options: AgentHandlerOptions): ApiHandler =>
   async request => {

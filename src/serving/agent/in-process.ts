@@ -3,7 +3,7 @@ import type {Duplex} from 'node:stream';
 import type {RequestHandler} from '#src/serving/listener.js';
 import {duplexPair} from '#src/transport/duplex-pair.js';
 
-/** A server of HTTP/1.1 for callers in this process, who connect without a socket. */
+/** An HTTP/1.1 server for clients in this process, which connect without a socket. */
 export interface InProcessServer {
   connect(): Duplex;
 }
@@ -12,7 +12,7 @@ const maxHeaderBytes = 1 << 20;
 
 export const inProcessServer = (handler: RequestHandler): InProcessServer => {
   const server = createServer({maxHeaderSize: maxHeaderBytes}, (request, response) => {
-    response.shouldKeepAlive = false; // Connections cost nothing, and there is no end to how many rest otherwise.
+    response.shouldKeepAlive = false; // In-process connections cost nothing, so idle ones are not limited.
     handler.http1(request, response);
   });
   server.on('upgrade', (request, socket, head) => handler.upgrade(request, socket, head));

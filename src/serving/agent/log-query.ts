@@ -17,7 +17,7 @@ const wholeNumber = (query: URLSearchParams, name: string, least: number): numbe
   return Number(text);
 };
 
-/** Since when lines are wanted, in ms since the epoch. */
+/** The time from which lines are requested, in ms since the epoch. */
 const sinceOf = (query: URLSearchParams, now: number): number | undefined => {
   const seconds = wholeNumber(query, 'sinceSeconds', 1);
   const text = query.get('sinceTime');
@@ -39,9 +39,9 @@ const streamOf = (query: URLSearchParams, tailLines: number | undefined): LogStr
 
 const given = <K extends string, T>(name: K, value: T | undefined): Partial<Record<K, T>> => (value === undefined ? {} : ({[name]: value} as Record<K, T>));
 
-/** What of a log a request wants. Throws the refusal an agent answers with. */
+/** The requested part of a log. Throws the agent's refusal if it is invalid. */
 export const logQueryOf = (query: URLSearchParams, now: number): LogQuery => {
-  // The older name, which may say that all are wanted.
+  // The older parameter, which may be `all`.
   const tailName = query.has('tail') && query.get('tail') !== 'all' ? 'tail' : 'tailLines';
   const tailLines = wholeNumber(query, tailName, 0);
   return {

@@ -9,7 +9,7 @@ const containersOf = ({pods}: NodeStats): {readonly pod: PodStats; readonly cont
 const counter = (name: string, help: string, samples: readonly Sample[]): Family => ({name, help, type: 'counter', samples});
 const gauge = (name: string, help: string, samples: readonly Sample[]): Family => ({name, help, type: 'gauge', samples});
 
-/** `/metrics/resource`: what the node, its pods and their containers use, as metrics servers read it. */
+/** `/metrics/resource`: the usage of the node, its pods and their containers, for metrics servers. */
 export const resourceMetrics = (node: NodeStats): Family[] => {
   const {time} = node;
   const ofPods = (sample: Each<PodStats>) => node.pods.map(sample);
@@ -32,7 +32,7 @@ export const resourceMetrics = (node: NodeStats): Family[] => {
   ];
 };
 
-/** `/metrics/probes`: what became of the probes of containers that run. */
+/** `/metrics/probes`: the results of the probes of running containers. */
 export const probeMetrics = (node: NodeStats): Family[] => {
   const samples = containersOf(node).flatMap(({pod: {name: pod, namespace, uid}, container: {name: container, probes}}) =>
     probes.flatMap(({type, ...counts}) =>
@@ -42,7 +42,7 @@ export const probeMetrics = (node: NodeStats): Family[] => {
   return [counter('prober_probe_total', '[BETA] How often the probes of a container were tried, by what came of it', samples)];
 };
 
-/** `/metrics`: what the agent tells of itself. */
+/** `/metrics`: the agent's own metrics. */
 export const agentMetrics = ({name, pods: running, known: {pods, active, containers}}: NodeStats, {agent}: Naming): Family[] => {
   const of = (metric: string) => `${agent}_${metric}`;
   const states = Object.entries(containers).map(([state, count]): Sample => [{container_state: state}, count]);

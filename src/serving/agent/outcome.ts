@@ -2,7 +2,7 @@ import type {Writable} from 'node:stream';
 import {messageOf} from '#src/base/message.js';
 import {exited} from '#src/serving/streams/outcome.js';
 
-/** How a command ended: its exit code, or why it did not come to its end. */
+/** The exit code of a command, or the error that ended it. */
 export type Ending = {readonly code: number} | {readonly error: unknown};
 
 const textOf = (ending: Ending): string => {
@@ -10,7 +10,7 @@ const textOf = (ending: Ending): string => {
   return ending.code === 0 ? '' : `command terminated with non-zero exit code: exit code ${ending.code}`;
 };
 
-/** What a client is told of an ending: a `Status` since version 4 of the protocol, something to read before, and nothing there of one that went well. */
+/** The message about the end of a command: a `Status` from version 4 of the protocol on; in older ones a text, which is empty for success. */
 export const endingText = (ending: Ending, version: number): string => {
   const message = textOf(ending);
   if (version < 4) return message;
@@ -20,7 +20,7 @@ export const endingText = (ending: Ending, version: number): string => {
   return JSON.stringify({metadata: {}, status: 'Failure', reason: exited, message, details});
 };
 
-/** Resolves once all that was written has been taken, or nobody takes it any more. */
+/** Resolves when everything written has been read, or the readers are gone. */
 export const flushed = (streams: readonly Writable[]): Promise<unknown> =>
   Promise.all(
     streams.map(

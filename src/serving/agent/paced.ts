@@ -1,22 +1,22 @@
 import {nextTurn} from '#src/base/turn.js';
 import type {WebSocketClient} from '#src/serving/websocket-server.js';
 
-/** Sends messages to a client, each once the one before is on its way. */
+/** Sends messages to a client, each after the one before was written. */
 export interface PacedClient {
   /** Resolves once there is room for more. */
   send(message: Buffer | string): Promise<void>;
-  /** Says goodbye behind all that was sent. */
+  /** Closes after all queued messages were sent. */
   close(): Promise<void>;
 }
 
 /**
- * Keeps messages apart on the wire. Clients that wait for their socket to be readable before each message, as the Python client does, never see those that came within one record of TLS
- * behind another.
+ * Keeps messages in separate TLS records. Clients that wait for their socket to become readable before each message, as the Python client does, miss further
+ * messages of one record.
  */
 export const paced = (client: WebSocketClient): PacedClient => {
   let last = Promise.resolve();
   const after = (act: () => Promise<void> | void): Promise<void> => {
-    // One turn takes a message to the next socket, another one out of it.
+    // A message takes one turn to reach the socket, and another one to leave it.
     last = last.then(act).then(nextTurn).then(nextTurn);
     return last;
   };

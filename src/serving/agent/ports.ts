@@ -14,10 +14,10 @@ type Pod = Parameters<NodeAgent['listener']>[0];
 
 const protocols = knownApiSuffixes.flatMap(suffix => [`v4.channel.${suffix}`, `v4.base64.channel.${suffix}`]);
 
-/** So many ports are forwarded over one WebSocket: a channel has a byte. */
+/** The maximum of ports over one WebSocket, whose channel is one byte. */
 const mostPorts = 127;
 
-/** Connects a client with ports of a pod, by SPDY or by a protocol over WebSocket that names the ports in the query. */
+/** Connects a client with ports of a pod, over SPDY, or over WebSocket with the ports in the query. */
 export const portsAnswer = (request: ApiRequest, query: URLSearchParams, pod: Pod, agent: NodeAgent, clock: Clock): ApiResponse => {
   if (wantsWebSocket(request)) return byWebSocket(request, portsIn(query), (port, connection, error) => forward(agent, pod, port, connection, error), clock);
   return acceptedSpdy(spdyVersion(request, ['portforward']), session => {
@@ -39,7 +39,7 @@ export const portsAnswer = (request: ApiRequest, query: URLSearchParams, pod: Po
   });
 };
 
-/** Gives a connection to whoever listens, or tells why nobody does. */
+/** Connects a stream with a listener in the pod, or writes the error that there is none. */
 const forward = (agent: NodeAgent, pod: Pod, port: number, connection: Duplex, error: Writable): void => {
   try {
     agent.listener(pod, port)(connection);
@@ -66,7 +66,7 @@ const byWebSocket = (request: ApiRequest, ports: readonly number[], forwardTo: F
   return upgradeToWebSocket(request, protocol, clock, client => serve(client, ports, protocol.includes('base64'), forwardTo));
 };
 
-/** One channel of a client as a connection: it is over with the WebSocket alone. */
+/** One channel of a client as a connection, which ends only with the WebSocket. */
 class Channel extends Duplex {
   readonly #client: WebSocketClient;
   readonly #send: (bytes: Buffer) => Promise<void>;

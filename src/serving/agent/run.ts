@@ -3,10 +3,10 @@ import {AgentError, type ContainerAddress, type NodeAgent} from '#src/api/agent.
 import type {ApiResponse} from '#src/api/request.js';
 import {text} from '#src/serving/administration/route.js';
 
-/** What is kept of a command's output, in bytes. */
+/** The limit of a command's recorded output, in bytes. */
 const mostOutput = 16 << 20;
 
-/** What a command has said, up to a length. */
+/** Collects the output of a command up to a limit. */
 class Collected extends Writable {
   readonly #chunks: Buffer[] = [];
   #left = mostOutput;
@@ -23,7 +23,7 @@ class Collected extends Writable {
   }
 }
 
-/** Runs a command to its end and answers with what it said. Throws the refusal of one that fails. */
+/** Runs a command to its end and responds with its output. Throws if it fails. */
 export const runAnswer = async (agent: NodeAgent, of: ContainerAddress, cmd: string, signal: AbortSignal): Promise<ApiResponse> => {
   const command = cmd.split(' ');
   const [stdout, stderr] = [new Collected(), new Collected()];

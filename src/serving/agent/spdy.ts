@@ -9,7 +9,10 @@ import type {SpdyStream} from '#src/transport/spdy/stream.js';
 
 const versionHeader = 'x-stream-protocol-version';
 
-/** The first protocol a client offers that is among those of these names, in either vocabulary; the last of them where it offers none. Throws the refusal of one that does not ask for SPDY, or offers others. */
+/**
+ * Returns the first protocol offered by the client that has one of these names, in either naming; the last of them if it offers none. Throws if the client
+ * does not request SPDY, or offers only others.
+ */
 export const spdyVersion = ({upgradable, headers}: ApiRequest, names: readonly string[]): string => {
   if (!upgradable || String(headers['upgrade'] ?? '').toLowerCase() !== spdy.toLowerCase()) throw new AgentError(400, 'unable to upgrade: missing upgrade headers in request');
   const offered = [headers[versionHeader] ?? []].flat().flatMap(text => text.split(',')).map(text => text.trim());
@@ -19,14 +22,14 @@ export const spdyVersion = ({upgradable, headers}: ApiRequest, names: readonly s
   return found;
 };
 
-/** A session as a server of streams sees it before it knows them. */
+/** A SPDY session before the roles of its streams are known. */
 export interface Accepted {
   onStream(take: (stream: SpdyStream) => void): void;
   readonly closed: Promise<unknown>;
   close(): void;
 }
 
-/** Agrees to speak SPDY and gives the session away. */
+/** Upgrades the connection to SPDY and passes on the session. */
 export const acceptedSpdy = (version: string, serve: (session: Accepted) => void): ApiResponse => ({
   status: 101,
   headers: {},
@@ -50,10 +53,10 @@ export const acceptedSpdy = (version: string, serve: (session: Accepted) => void
   },
 });
 
-/** How long a client has to open its streams. */
+/** The time limit for a client to open its streams. */
 const patienceMs = 30_000;
 
-/** Waits for streams of these kinds. Rejects when they do not come, or the client leaves. Others may come and are read to nowhere. */
+/** Waits for streams of these kinds. Rejects when they do not arrive in time, or the client disconnects. Other streams are drained. */
 export const gathered = (session: Accepted, kinds: readonly string[], clock: Clock): Promise<ReadonlyMap<string, SpdyStream>> =>
   new Promise((resolve, reject) => {
     const streams = new Map<string, SpdyStream>();

@@ -26,7 +26,7 @@ const podOf = (pod: PodStats, time: string) => ({
   memory: memoryOf(pod, time),
 });
 
-/** `/stats/summary`: what the node and its pods use; without its file system where processor and memory alone are asked for. */
+/** `/stats/summary`: the usage of the node and its pods; without file systems if only CPU and memory are requested. */
 export const summaryOf = (node: NodeStats, {onlyCpuAndMemory}: {readonly onlyCpuAndMemory: boolean}): unknown => {
   const time = wireTime(node.time);
   const {machine: {memoryBytes, storageBytes: capacityBytes, imageBytes: usedBytes}} = node;

@@ -8,13 +8,13 @@ export interface AuthorityFileOptions {
   readonly files: Files;
   readonly clock: Clock;
   readonly log: Log;
-  /** Until when the file is followed. */
+  /** Ends the following of the file. */
   readonly signal: AbortSignal;
   /** The flag that names the file, for messages. */
   readonly flag: string;
 }
 
-/** The authorities in a file, as they are now. A content that is no bundle of certificates is not taken: the last good one stays. Rejects in one line when the first read fails. */
+/** The current CAs of a file. Invalid content is ignored: the last valid one remains in use. Rejects with an error of one line when the first read fails. */
 export const followedAuthorities = async (path: string, {files, clock, log, signal, flag}: AuthorityFileOptions): Promise<{readonly current: TrustAnchors}> => {
   const read = async (): Promise<{readonly pem: Buffer; readonly anchors: TrustAnchors}> => {
     const pem = await files.read(path);
@@ -27,7 +27,7 @@ export const followedAuthorities = async (path: string, {files, clock, log, sign
   const check = async () => {
     try {
       const fresh = await read();
-      // The same object stays while nothing changed: what was verified against it need not be again.
+      // The object is kept while nothing changed, since verifications are cached by it.
       if (!fresh.pem.equals(held.pem)) held = fresh;
     } catch (error) {
       log.warn({file: path, err: error}, 'keeping the certificate authorities in use: the file does not hold any');

@@ -4,11 +4,11 @@ import {parseCertificate} from '#src/pki/certificate.js';
 import {type TrustAnchors, verifyChain} from '#src/pki/chain.js';
 import type {Authenticator, AuthenticationRequest} from '#src/api/authentication.js';
 
-/** Whom to believe when a proxy says who is calling, and in which headers it says so. */
+/** The trusted authenticating proxies, and their identity headers. */
 export interface RequestHeaderTrust {
-  /** Who vouches for proxies. */
+  /** The CAs of the proxies' certificates. */
   readonly authorities: TrustAnchors;
-  /** Common names of proxies; empty: every certificate of the authorities. */
+  /** The common names of proxies; if empty, all certificates of the CAs. */
   readonly allowedNames: readonly string[];
   readonly usernameHeaders: readonly string[];
   readonly groupHeaders: readonly string[];
@@ -16,7 +16,7 @@ export interface RequestHeaderTrust {
   readonly uidHeaders: readonly string[];
 }
 
-/** Believes the identity headers of a request whose client certificate belongs to a trusted proxy (the API reference, authenticating proxy). */
+/** Accepts the identity headers of a request with the client certificate of a trusted proxy (the API reference, authenticating proxy). */
 export const requestHeaderAuthenticator = (trust: {readonly current: RequestHeaderTrust | undefined}, clock: Clock): Authenticator => {
   const verified = new WeakMap<object, {readonly trust: RequestHeaderTrust; readonly refusal: string | undefined; readonly until: number}>();
   const refusalOf = (request: AuthenticationRequest, current: RequestHeaderTrust): string | undefined => {
@@ -34,13 +34,13 @@ export const requestHeaderAuthenticator = (trust: {readonly current: RequestHead
       if (!current || request.credentials.certificates.length === 0) return undefined;
       const name = first(request, current.usernameHeaders);
       if (!name) return undefined;
-      // Whoever is no proxy may still be a user by that certificate: the next authenticator sees to it.
+      // A certificate of another kind may still identify a user by the next authenticator.
       return refusalOf(request, current) === undefined ? {user: userOf(request, current, name)} : undefined;
     },
   };
 };
 
-/** How long a refusal holds. */
+/** How long a refusal is cached. */
 const recheckMs = 1000;
 
 const proxyVerdict = (chain: readonly Buffer[], trust: RequestHeaderTrust, now: number): {refusal: string | undefined; until: number} => {
@@ -80,7 +80,7 @@ const userOf = (request: AuthenticationRequest, trust: RequestHeaderTrust, name:
 };
 
 const extraOf = (request: AuthenticationRequest, prefixes: readonly string[]): Record<string, string[]> => {
-  // Keys are whatever a header is called. `__proto__` is left out: copies of the object would take its value for their prototype.
+  // Keys come from header names. `__proto__` is left out, since copying the object would set the prototype.
   const extra = new Map<string, string[]>();
   for (const header of Object.keys(request.headers)) {
     for (const prefix of prefixes) {

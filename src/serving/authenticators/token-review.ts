@@ -14,7 +14,7 @@ export interface TokenReviewOptions extends DelegationOptions {
 
 const bound = new CacheBound('token_reviews', 16 << 20);
 
-/** Lets an API server say whose a bearer token is (the API reference, TokenReview). Tokens are kept by their hashes only. */
+/** Authenticates bearer tokens by TokenReviews of an API server (the API reference, TokenReview). Only hashes of tokens are cached. */
 export const tokenReviewAuthenticator = (delegate: Delegate, options: TokenReviewOptions): Authenticator => {
   const {clock, cacheTtlMs, audiences} = options;
   const cache = new AnswerCache<Authentication>(bound, clock, () => cacheTtlMs);

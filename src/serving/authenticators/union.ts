@@ -3,13 +3,13 @@ import {StatusError, unauthorized} from '#src/api/status.js';
 import type {Authentication, AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
 import {bearerToken, hidesToken} from './bearer.js';
 
-/** Who a request without any credential is; absent when there is no such thing. */
+/** The user of requests without credentials; absent if anonymous access is off. */
 export interface Anonymous {
-  /** Whether the path is open to the anonymous. */
+  /** Whether anonymous requests are allowed on the path. */
   allows(path: string): boolean;
 }
 
-/** The 401 of a request that nobody could be found for. */
+/** The 401 of a request that no authenticator accepted. */
 export class Unauthenticated extends StatusError {
   /** Whether there were credentials, which were not accepted. */
   readonly hadCredentials: boolean;
@@ -22,7 +22,7 @@ export class Unauthenticated extends StatusError {
 
 const anonymousUser: UserInfo = {name: wellKnown.anonymous, groups: [wellKnown.unauthenticated]};
 
-/** Adds the group that everyone proven to be someone is in. The same user yields the same one again. */
+/** Adds the group of authenticated users. Returns the same object for the same user. */
 export const withAuthenticated = (user: UserInfo): UserInfo => {
   if (user.name === wellKnown.anonymous || user.groups.includes(wellKnown.authenticated) || user.groups.includes(wellKnown.unauthenticated)) return user;
   let completed = completedUsers.get(user);
@@ -36,9 +36,9 @@ const isUnknownToken = (authenticators: readonly Authenticator[], request: Authe
   bearerToken(request) !== '' && authenticators.some(({takesTokens}) => takesTokens);
 
 /**
- * Asks every authenticator in turn; the first success wins. A credential that nobody accepts is refused even where anonymous access is on. A header
- * that holds no bearer token is no credential, and neither is a token where no authenticator takes tokens.
- * Throws `Unauthenticated`. Waits for nobody who need not be waited for.
+ * Consults the authenticators in order; the first success decides. Credentials that none accepts are refused even where anonymous access is on. A header
+ * without a bearer token is no credential, and neither is a token if no authenticator takes tokens. Throws `Unauthenticated`. Returns a promise only where
+ * needed.
  */
 export const authenticate = (
   authenticators: readonly Authenticator[],

@@ -9,27 +9,27 @@ import {verifyChain, type TrustAnchors} from '#src/pki/chain.js';
 import {userIdOf, subjectOf} from '#src/pki/names.js';
 import type {Authentication, Authenticator} from '#src/api/authentication.js';
 
-/** The authorities client certificates are verified against; changes when their file does. */
+/** The CAs of client certificates; a new object whenever the file changes. */
 export interface ClientAuthorities {
   readonly current: TrustAnchors;
 }
 
-/** Chains that were verified, of clients that connect again and again. */
+/** Cached verifications, for clients that reconnect often. */
 const bound = new CacheBound('verified_certificates', 4 << 20);
 
-/** How long a refusal holds: a certificate may become valid, an authority may be added. */
+/** How long a refusal is cached: a certificate may become valid, or a CA may be added. */
 const recheckMs = 1000;
 
 interface Verified {
   readonly authorities: TrustAnchors;
   readonly result: Authentication;
-  /** Ms since the epoch after which the certificate must be looked at again. */
+  /** The time in ms since the epoch at which the certificate has to be verified again. */
   readonly until: number;
 }
 
 /**
- * Authenticates the client certificate of a connection: it must chain to one of the authorities, be valid now by the server's own clock and be meant
- * for clients. The common name is the user, the organizations are the groups. Verified once, until something in the chain runs out or the authorities change.
+ * Authenticates the client certificate of a connection: it must chain to one of the CAs, be valid at present and be meant for client authentication. The
+ * common name is the user, the organizations are the groups. Verified once, until a certificate of the chain expires or the CAs change.
  */
 export const x509Authenticator = (authorities: ClientAuthorities, clock: Clock, naming: Naming, withUid: boolean): Authenticator => {
   const verified = new WeakMap<object, Verified>();
@@ -47,7 +47,7 @@ export const x509Authenticator = (authorities: ClientAuthorities, clock: Clock, 
       return {result: {rejected: (error as Error).message}, until: now + recheckMs};
     }
   };
-  /** Clients come back on other connections with what they came with before. Refusals are not kept: there is no end of certificates that are none. */
+  /** Returns the verification of a chain, cached across connections. Refusals are not cached here, since their number is unlimited. */
   const verifiedChain = (chain: readonly Buffer[]): Verified => {
     const hash = createHash('sha256');
     for (const der of chain) hash.update(der);

@@ -11,7 +11,7 @@ export interface AccessReviewOptions extends DelegationOptions {
 
 const bound = new CacheBound('access_reviews', 16 << 20);
 
-/** Lets an API server decide (the API reference, SubjectAccessReview). Throws when it cannot be asked: that is no decision. */
+/** Authorizes by SubjectAccessReviews of an API server (the API reference, SubjectAccessReview). Throws when it is not available, which is not a decision. */
 export const accessReviewAuthorizer = (delegate: Delegate, options: AccessReviewOptions): Authorizer => {
   const {clock, allowedTtlMs, deniedTtlMs} = options;
   const cache = new AnswerCache<Decision>(bound, clock, ({decision}) => (decision === 'allow' ? allowedTtlMs : deniedTtlMs));

@@ -3,7 +3,7 @@ import type {Authorizer, Decision} from '#src/api/authorization.js';
 const allow: Decision = {decision: 'allow'};
 const noOpinion: Decision = {decision: 'noOpinion'};
 
-/** Asks one after the other; the first that allows or denies decides. The reasons of those without an opinion are told together. */
+/** Consults authorizers in order; the first that allows or denies decides. The reasons of those without an opinion are joined. */
 export const inTurn = (authorizers: readonly Authorizer[]): Authorizer => ({
   async authorize(attributes) {
     const reasons: string[] = [];
@@ -16,7 +16,7 @@ export const inTurn = (authorizers: readonly Authorizer[]): Authorizer => ({
   },
 });
 
-/** Allows these paths to everyone; one that ends in `*` means all that begin like it. */
+/** Allows these paths to everyone; one that ends in `*` is a prefix. */
 export const pathAuthorizer = (paths: readonly string[]): Authorizer => {
   const wanted = paths.map(path => path.replace(/^\/*/, '/'));
   const exact = new Set(wanted.filter(path => !path.endsWith('*')));
@@ -26,7 +26,7 @@ export const pathAuthorizer = (paths: readonly string[]): Authorizer => {
   };
 };
 
-/** Allows members of these groups everything. */
+/** Allows everything to members of these groups. */
 export const groupAuthorizer = (groups: readonly string[]): Authorizer => ({
   authorize: ({user}) => (user.groups.some(group => groups.includes(group)) ? allow : noOpinion),
 });

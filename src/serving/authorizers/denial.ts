@@ -3,7 +3,7 @@ import type {Attributes} from '#src/api/authorization.js';
 
 const quoted = JSON.stringify;
 
-/** The 403 of a request that no authorizer allowed, in the words clients know. */
+/** The 403 of a request that no authorizer allowed, worded as clients expect. */
 export const denial = ({user, verb, resource: target, path}: Attributes, reason?: string): StatusError => {
   const because = reason ? `: ${reason}` : '';
   const who = `User ${quoted(user.name)}`;

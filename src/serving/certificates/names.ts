@@ -2,7 +2,7 @@ import {isIP} from 'node:net';
 import type {Certificate} from '#src/pki/certificate.js';
 import {normalHost} from '#src/pki/host-names.js';
 
-/** A certificate that is served under some names: those given for it, or else those it carries. */
+/** A certificate and the names it is served for: the configured ones, or else those it contains. */
 export interface NamedPair<T> {
   readonly leaf: Certificate;
   readonly patterns: readonly string[];
@@ -11,13 +11,13 @@ export interface NamedPair<T> {
 
 const domain = /^(\*|(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$/;
 
-/** The names that a certificate itself is good for: its DNS names, and its common name where that looks like one. IPs never choose by themselves. */
+/** The names in a certificate: its DNS names, and its common name if that is a host name. IPs are not used for selection. */
 const ownNames = ({subject: {commonName}, dnsNames}: Certificate): string[] =>
   isIP(commonName) === 0 && domain.test(commonName) ? [commonName, ...dnsNames] : [...dnsNames];
 
 /**
- * Chooses by server name or address. A full name beats a wildcard, a pattern that was given beats a name taken from a certificate, and of equals
- * the earlier one wins. A wildcard stands for one label.
+ * Selects a certificate by server name or address. A full name precedes a wildcard, a configured pattern precedes a name from a certificate, and of equal
+ * ones the first is used. A wildcard matches one label.
  */
 export class NameTable<T> {
   readonly #byName = new Map<string, T>();

@@ -6,25 +6,25 @@ import {withMessagePrefix} from '#src/pki/encoding/error.js';
 import {createSelfSignedServing, keyPairPem} from '#src/pki/issuing.js';
 import {parseKeyPair} from '#src/pki/key-pair.js';
 
-/** Where a pair lies. */
+/** The files of a certificate and key. */
 export interface PairFiles {
   readonly certFile: string;
   readonly keyFile: string;
 }
 
-/** What a server that was given no certificate serves with. */
+/** The self-signed certificate of a server without a configured one. */
 export interface OwnPairOptions {
   readonly files: Files;
   readonly clock: Clock;
   readonly folder: string;
-  /** The files are called this, with .crt and .key after it. */
+  /** The base name of the files `.crt` and `.key`. */
   readonly name: string;
   readonly host: string;
-  /** Further names and addresses the certificate is good for. */
+  /** Additional names and addresses of the certificate. */
   readonly hosts: readonly string[];
 }
 
-/** The name every authority has that is made for a pair of our own. */
+/** The name of the CAs that are created for self-signed certificates. */
 const ownIssuer = /-ca@\d+$/;
 
 const renewBeforeMs = 30 * 86_400_000;
@@ -35,8 +35,8 @@ const isOverdue = (paths: PairFiles, certificate: Buffer, key: Buffer, now: numb
 };
 
 /**
- * Makes sure that a pair lies in the certificate folder: one that is there is kept, unless it is self-made and expires within thirty days; else a
- * self-signed one is written, valid a year. Half a pair is refused.
+ * Ensures that the directory has a certificate and key: existing ones are kept, unless they are self-signed and expire within thirty days; otherwise
+ * self-signed ones are written, valid for a year. Throws if only one of the two files exists.
  */
 export const ensureOwnPair = async ({files, clock, folder, name, host, hosts}: OwnPairOptions): Promise<PairFiles> => {
   const paths = {certFile: join(folder, `${name}.crt`), keyFile: join(folder, `${name}.key`)};
@@ -50,7 +50,7 @@ export const ensureOwnPair = async ({files, clock, folder, name, host, hosts}: O
   return paths;
 };
 
-/** Looks after a pair of our own twice a day until the signal aborts, so that a server that runs for long never serves an expired one. */
+/** Checks the self-signed certificate twice a day until the signal aborts, so that a long-running server never serves an expired one. */
 export const keepOwnPair = (options: OwnPairOptions, log: Log, signal: AbortSignal): void =>
   every(options.clock, 12 * 3_600_000, signal, async () => {
     const hold = options.clock.hold();

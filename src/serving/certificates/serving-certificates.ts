@@ -9,7 +9,7 @@ import {NameTable} from './names.js';
 import type {PairFiles} from './own-pair.js';
 import {secureLimits, type TlsLimits} from './tls-limits.js';
 
-/** A pair for certain names. Without patterns, the names in the certificate count. */
+/** A certificate for certain names. Without patterns, the names in the certificate apply. */
 export interface NamedPairFiles extends PairFiles {
   readonly patterns: readonly string[];
 }
@@ -23,7 +23,7 @@ export interface ServingCertificatesOptions {
   readonly limits?: TlsLimits;
 }
 
-/** A pair as it was last read and found good. */
+/** A certificate and key as last successfully read. */
 interface LoadedPair {
   readonly certificate: Buffer;
   readonly key: Buffer;
@@ -52,8 +52,8 @@ const failure = ({certFile, keyFile}: PairFiles, error: unknown): Error =>
   new Error(`cannot serve with the certificate ${certFile} and the key ${keyFile}: ${messageOf(error)}`, {cause: error});
 
 /**
- * The certificates of a server: a default pair and pairs for certain names, read from files and read again when these change. A pair that does not
- * fit together, as when one of its files was replaced and the other not yet, is not taken: the one before stays in use.
+ * The certificates of a server: a default one and ones for certain names, read from files and reloaded when these change. A certificate that does not match
+ * its key, for example when only one of the files was replaced so far, is ignored: the last one remains in use.
  */
 export class ServingCertificates {
   readonly #options: ServingCertificatesOptions;
@@ -70,7 +70,7 @@ export class ServingCertificates {
     this.#names = this.#table();
   }
 
-  /** Reads all pairs. Refuses, naming the files, when one of them cannot be served with. */
+  /** Reads all certificates. Throws an error with the file names if one of them is unusable. */
   static async load(options: ServingCertificatesOptions): Promise<ServingCertificates> {
     const limits = secureLimits(options.limits ?? {});
     const loading = ServingCertificates.#pairsOf(options).map(async pair => {
@@ -87,13 +87,13 @@ export class ServingCertificates {
     return [{...pair, patterns: []}, ...named];
   }
 
-  /** The default pair and the limits, as they are now. */
+  /** The current default certificate and protocol limits. */
   get contextOptions(): SecureContextOptions {
     const {certificate, key} = this.#loaded[0]!;
     return {cert: certificate, key, ...this.#limits};
   }
 
-  /** Options for a TLS server. Names are looked up in what is loaded when a client asks; the default pair has to be set anew on change. */
+  /** Options for a TLS server. Other names are looked up at each handshake; the default certificate has to be set again after a change. */
   get tlsOptions(): TlsOptions {
     const choose: TlsOptions['SNICallback'] = (name, answer) => {
       let context: SecureContext;
@@ -107,17 +107,17 @@ export class ServingCertificates {
     return {...this.contextOptions, SNICallback: choose};
   }
 
-  /** The default pair's certificate. */
+  /** The default certificate. */
   get leaf(): Certificate {
     return this.#loaded[0]!.leaf;
   }
 
-  /** The pair for a server name, or for the address a client that names none has connected to. */
+  /** The certificate for a server name, or for the local address if the client sends none. */
   contextFor(nameOrAddress: string): SecureContext {
     return this.#names.find(nameOrAddress) ?? this.#loaded[0]!.context;
   }
 
-  /** Follows the files until the signal aborts, and reports the default pair whenever any pair was replaced. */
+  /** Follows the files until the signal aborts, and reports the default certificate after any change. */
   follow(signal: AbortSignal, changed: (options: SecureContextOptions) => void): void {
     const {files, clock} = this.#options;
     const paths = this.#pairs.flatMap(({certFile, keyFile}) => [certFile, keyFile]);
@@ -127,7 +127,7 @@ export class ServingCertificates {
     followFiles({files, clock, paths, signal, check});
   }
 
-  /** Reads all pairs again; tells whether one was replaced. */
+  /** Reads all certificates again; returns whether one changed. */
   async reload(): Promise<boolean> {
     const {files, log} = this.#options;
     const loading = this.#pairs.map(async (pair, index) => {
@@ -147,7 +147,7 @@ export class ServingCertificates {
     return true;
   }
 
-  /** The default pair is no part of it: it serves whoever asks for no other name. */
+  /** Without the default certificate, which is used if no other matches. */
   #table(): NameTable<SecureContext> {
     const all = this.#pairs.map(({patterns}, index) => ({patterns, leaf: this.#loaded[index]!.leaf, value: this.#loaded[index]!.context}));
     return new NameTable(all.slice(1));

@@ -1,6 +1,6 @@
 import {getCiphers, type SecureContextOptions, type SecureVersion} from 'node:tls';
 
-/** The lowest protocol version and the suites that a server speaks, in the field's names; blank and empty mean the usual ones. */
+/** The minimum protocol version and the cipher suites of a server, by their IANA names; empty for the defaults. */
 export interface TlsLimits {
   readonly minVersion?: string;
   readonly cipherSuites?: readonly string[];
@@ -13,10 +13,10 @@ const versions: Readonly<Record<string, SecureVersion>> = {
   VersionTLS13: 'TLSv1.3',
 };
 
-/** The suites of TLS 1.3, which are always on where TLS 1.3 is. */
+/** The suites of TLS 1.3, which cannot be disabled. */
 const modernSuites = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
-/** OpenSSL's name of a suite: the registry's name without its decoration. */
+/** The OpenSSL name of a suite. */
 const opensslName = (suite: string): string =>
   suite
     .replace(/^TLS_RSA_WITH_/, '')
@@ -37,7 +37,7 @@ const ciphersOf = (suites: readonly string[]): string => {
   return [...modernSuites, ...older.map(({name}) => name)].join(':');
 };
 
-/** The limits as Node wants them. Versions and suites that are unknown, or that this runtime cannot speak, are refused with an `Error`. */
+/** The limits as options of Node. Throws for versions and suites that are unknown or not supported by this runtime. */
 export const secureLimits = ({minVersion, cipherSuites = []}: TlsLimits): Pick<SecureContextOptions, 'minVersion' | 'ciphers'> => {
   const version = versions[minVersion || 'VersionTLS12'];
   if (!version) throw new Error(`unknown tls version ${JSON.stringify(minVersion)}`);

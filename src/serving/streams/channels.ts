@@ -1,7 +1,7 @@
 import {PassThrough} from 'node:stream';
 import type {WebSocketClient} from '#src/serving/websocket-server.js';
 
-/** Which streams of a command a client wants. */
+/** The requested streams of a command. */
 export interface Wanted {
   readonly stdin: boolean;
   readonly stdout: boolean;
@@ -9,7 +9,7 @@ export interface Wanted {
   readonly tty: boolean;
 }
 
-/** The channels of a client's messages: the first byte of each says which it belongs to. */
+/** The channels of a client's messages, given by their first byte. */
 export const channels = {stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255} as const;
 
 const longestSize = 4096;
@@ -17,15 +17,15 @@ const longestSize = 4096;
 /** A message on a channel. */
 export const message = (channel: number, bytes: Buffer): Buffer => Buffer.concat([Buffer.from([channel]), bytes]);
 
-/** What a client says. */
+/** The input from a client. */
 export interface Input {
   readonly stdin: PassThrough;
   onResize(run: (size: string) => void): void;
-  /** What he still says matters to nobody. */
+  /** Ignores all further input. */
   ignore(): void;
 }
 
-/** Sorts what a client says by its channels. Texts carry the number of their channel as a digit, and base64. */
+/** Splits the input of a client by channel. Text messages have the channel as a digit, and base64 content. */
 export const inputOf = (client: WebSocketClient, {stdin: wantsStdin, tty}: Wanted, isText = false): Input => {
   const stdin = new PassThrough();
   let sizes: string[] = [];
@@ -68,7 +68,7 @@ export const inputOf = (client: WebSocketClient, {stdin: wantsStdin, tty}: Wante
 
 const decoded = (text: Buffer): Buffer => (text.length === 0 ? text : message(text[0]! - 48, Buffer.from(text.subarray(1).toString(), 'base64')));
 
-/** A size of a terminal as agents are told it. */
+/** A terminal size in the form that agents receive. */
 const sizeIn = (text: string): string | undefined => {
   try {
     const {Width, Height} = JSON.parse(text) as {Width?: number; Height?: number};

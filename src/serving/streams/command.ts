@@ -15,20 +15,20 @@ import {spdy} from './protocols.js';
 export interface CommandRelay {
   readonly relayed: RelayRequest;
   readonly wanted: Wanted;
-  /** The protocol the client speaks, and those that are offered to the agent in its place, best first. */
+  /** The client's protocol, and those offered to the agent instead, best first. */
   readonly own: string;
   readonly agents: readonly string[];
-  /** Told the code that stands for how it went: 200 for every command that came to its end, whatever that was. */
+  /** Called with the code of the result: 200 for every command that ended, whatever its exit code. */
   ended(code: number): void;
 }
 
 const pingPeriodMs = 5000;
-/** What an agent may say of how a command ended, or why it will not begin. */
+/** The size limit of an agent's message about a command's end or refusal. */
 const longestWord = 64 << 10;
 
 /**
- * Lets a client who speaks WebSocket talk to a command by an agent who speaks SPDY. The client is told how it ended by a `Status` on the channel for that, also when the agent is not
- * reached; then he is waited for, so that he can read to the end.
+ * Relays a command between a WebSocket client and a SPDY agent. The client receives the result as a `Status` on the error channel, also when the agent is
+ * not reached; the connection is closed only after the client could read it.
  */
 export const commandRelay = (backends: Backends, relay: CommandRelay): ApiResponse => {
   let dropped = () => {};
@@ -61,7 +61,7 @@ const serve = async (backends: Backends, relay: CommandRelay, client: WebSocketC
   client.close();
 };
 
-/** Runs the command to its end, and tells how it ended. */
+/** Runs the command to its end, and reports its result. */
 const run = async (backends: Backends, {relayed, wanted, agents}: CommandRelay, client: WebSocketClient, input: Input): Promise<Status> => {
   const {socket, head, answer} = await connected(backends, relayed, agents);
   client.onClose(() => socket.destroy());
@@ -95,7 +95,7 @@ const run = async (backends: Backends, {relayed, wanted, agents}: CommandRelay, 
 const connected = async (backends: Backends, relayed: RelayRequest, agents: readonly string[]) => {
   const {to, path, request} = relayed;
   const asked = `error sending request: Post ${JSON.stringify(`${to.scheme}://${authority(to)}${path}`)}: `;
-  // The request is this server's own: of the caller's nothing but who he is was to be known, and that is settled.
+  // This is the server's own request: the client's identity has been used for authorization, and none of its headers are sent.
   const own = {...relayed, request: {method: 'POST', url: '/', headers: {}, caller: request.caller, remoteAddress: request.remoteAddress, signal: request.signal}, host: authority(to)};
   try {
     return await upgraded(backends, {...own, headers: {'x-forwarded-for': undefined, 'x-stream-protocol-version': agents}}, spdy);
@@ -111,7 +111,7 @@ const connected = async (backends: Backends, relayed: RelayRequest, agents: read
   }
 };
 
-/** What an agent means who will not: a `Status`, or something to read. */
+/** The error of an agent's refusal: a `Status` or a text. */
 const refusalIn = (text: string): Error => {
   try {
     const status = JSON.parse(text) as Status;
@@ -131,7 +131,7 @@ const pinging = (session: SpdySession, clock: Clock): Disposable => {
   return {[Symbol.dispose]: () => timer[Symbol.dispose]()};
 };
 
-/** Gives a command what the client types, until either has enough. */
+/** Copies the client's input to a command until either side ends. */
 const feed = (stdin: Readable, stream: SpdyStream): void => {
   stdin.pipe(stream);
   stream.resume();
@@ -142,13 +142,13 @@ const feed = (stdin: Readable, stream: SpdyStream): void => {
   });
 };
 
-/** Gives the client what a command writes. Where the agent takes a stream away that is its end. */
+/** Copies the output of a command to the client. A reset of the stream counts as its end. */
 const copy = async (stream: SpdyStream, channel: number, client: WebSocketClient): Promise<void> => {
   stream.end();
   for await (const chunk of stream as AsyncIterable<Buffer>) if (!client.send(message(channel, chunk))) await client.drained();
 };
 
-/** All that is said, or so much as one listens to. */
+/** Reads a text, up to the limit. */
 const wordOf = async (source: Readable): Promise<string> => {
   const chunks: Buffer[] = [];
   let length = 0;

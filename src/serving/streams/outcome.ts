@@ -1,9 +1,12 @@
 import {StatusError, success, type Status} from '#src/api/status.js';
 
-/** The reason that tells of a command that ended, but not well. */
+/** The reason of a command that ended with a non-zero exit code. */
 export const exited = 'NonZeroExitCode';
 
-/** How a command ended, by what its agent says at the end: nothing for well. `structured` is a `Status`, else it is something to read. Throws what went wrong beside the command. */
+/**
+ * The result of a command from the agent's final message: empty for success. `structured` messages are a `Status`, others a text. Throws if the command
+ * itself could not run.
+ */
 export const outcome = (text: string, structured: boolean): Status => {
   if (text === '') return ended;
   if (!structured) throw new Error(`error executing remote command: ${text}`);

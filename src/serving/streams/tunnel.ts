@@ -11,7 +11,7 @@ const refused = (status: number, text: string): ApiResponse => ({
   body: {kind: 'bytes', bytes: `${text}\n`, contentType: 'text/plain; charset=utf-8'},
 });
 
-/** Puts a protocol that a backend speaks through the WebSocket of a client who asked for that, bytes as messages. Rejects when the backend was not reached. */
+/** Tunnels a backend's protocol through the client's WebSocket, bytes as messages. Rejects when the backend is not reached. */
 export const tunnelled = async (backends: Backends, relayed: RelayRequest): Promise<ApiResponse> => {
   try {
     const made = await upgraded(backends, {...relayed, method: 'POST', headers: {...relayed.headers, ...withoutWebSocket, 'x-stream-protocol-version': tunnelProtocols(relayed.request)}}, spdy);
