@@ -85,7 +85,7 @@ for (const text of ['', ' 1', '1 ', 'aoeu', '1.1.M', '1+1.0M', '1i', '.5i', '0.1
   });
 }
 
-test('an error says what is wrong', t => {
+test('an error names the fault', t => {
   t.throws(() => parseQuantity('x'), {message: "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"});
   t.throws(() => parseQuantity('1i'), {message: "unable to parse quantity's suffix"});
 });

@@ -118,7 +118,7 @@ for (const [selector, message] of [
   });
 }
 
-test('field selectors judge by text, print with escapes, and know what they pin', t => {
+test('field selectors compare text, print with escapes, and report the values they pin', t => {
   const selector = parseFieldSelector('metadata.name=x,status.phase!=Done');
   const of = (fields: Record<string, string>) => (field: string) => fields[field];
 

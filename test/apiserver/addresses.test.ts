@@ -72,7 +72,7 @@ test('a path below a group that is not served is no address', async t => {
   for (const url of ['/apis/none', '/apis/none/v1', '/apis/none/v1/things']) t.is((await send('GET', url)).text, '404 page not found\n', url);
 });
 
-test('a kind that is listed and not watched says so', async t => {
+test('a kind that supports list but not watch reports that', async t => {
   t.is((await status('GET', '/api/v1/componentstatuses?watch=1')).message, 'watch is not supported on resources of kind "componentstatuses"');
 });
 
@@ -104,7 +104,7 @@ test('an escaped slash parts a path like any other', async t => {
   t.like(await status('GET', '/api/v1/namespaces/a%2Fb/configmaps'), {code: 404, message: 'the server could not find the requested resource'});
 });
 
-test('a method that nothing answers is told of before a name that cannot be', async t => {
+test('an unsupported method is reported before an invalid name', async t => {
   t.is((await status('POST', `${configMaps}/%2e%2e`, {})).code, 405);
 });
 
@@ -120,7 +120,7 @@ test('a slash at the end changes nothing', async t => {
   t.is((await send('GET', '/apis/')).status, 200);
 });
 
-test('built-in resources are not asked for their headers alone', async t => {
+test('built-in resources are never requested with HEAD alone', async t => {
   for (const url of [configMaps, `${configMaps}/a`, `${configMaps}?watch=1`]) t.is((await send('HEAD', url)).status, 405, url);
   t.is((await send('HEAD', '/api/v1/namespaces/default/nothing')).status, 404);
 });
@@ -134,7 +134,7 @@ test('every answer names its audit, and is not to be kept', async t => {
   t.is(own.header('cache-control'), 'no-cache, private');
 });
 
-test('what fails by a fault of the server is a 500 without a stack', async t => {
+test('an internal error is a 500 without a stack', async t => {
   const failures: unknown[] = [];
   const broken = await startWire({failed: error => void failures.push(error), authorizer: {authorize: ({path}) => (path.includes('broken') ? Promise.reject(new TypeError('it broke')) : {decision: 'allow'})}});
   const {status: code, text} = await broken.get('/api/v1/namespaces/broken');
@@ -182,7 +182,7 @@ for (const [limits, reads, writes] of [
   });
 }
 
-test('who leaves makes room for either kind where the limits are summed', t => {
+test('a request that ends frees a seat for either kind where the limits are summed', t => {
   const inFlight = new InFlight({reading: 1, mutating: 0, summed: true});
   inFlight.enter(aRead)![Symbol.dispose]();
   using writing = inFlight.enter(aWrite);
@@ -191,7 +191,7 @@ test('who leaves makes room for either kind where the limits are summed', t => {
   t.is(inFlight.enter(aRead), undefined);
 });
 
-test('a denial says who may not do what where', async t => {
+test('a denial names the user, the verb, the resource and the namespace', async t => {
   const closed = await startWire({authorizer: {authorize: ({user}) => (user === admin ? {decision: 'allow'} : {decision: 'noOpinion', reason: 'nobody knows jane'})}});
   const user = {name: 'jane', groups: []};
   const denied = await closed.get(`${configMaps}/a`, {user});
@@ -207,7 +207,7 @@ test('a denial says who may not do what where', async t => {
   t.like((await closed.get('/api', {user})).json<Status>(), {message: 'forbidden: User "jane" cannot get path "/api": nobody knows jane', details: {}});
 });
 
-test('the name a selector pins is what is asked of the authorizer', async t => {
+test('the name that a field selector pins is passed to the authorizer', async t => {
   const requested: string[] = [];
   const listening = await startWire({authorizer: {authorize: ({verb, resource}) => (requested.push(`${verb} ${resource?.name ?? ''}`), {decision: 'allow'})}});
   requested.length = 0;

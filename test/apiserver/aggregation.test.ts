@@ -101,7 +101,7 @@ const registrationOf = ({port, caBundle}: TestWebhook, spec: object): ApiService
   spec: {group, version: 'v1', groupPriorityMinimum: 2000, versionPriority: 20, service: {namespace: 'apps', name: 'back', port}, caBundle, ...spec},
 });
 
-test('a server behind a service answers for its group version, and is told who is calling by whom', async t => {
+test('a service backend serves its group version, and gets the identity of the user and of the proxy', async t => {
   await using env = await start((seen, response) => {
     response.writeHead(201, {'Content-Type': 'application/x-odd', 'X-Own': 'yes'}).end(`${seen.method} ${seen.body}`);
   });
@@ -147,7 +147,7 @@ for (const [title, options, reason, message] of [
   });
 }
 
-test('a server behind whose service nobody is ready is not available until somebody is', async t => {
+test('an APIService is unavailable while its service has no ready endpoints', async t => {
   await using env = await start(undefined, {service: {type: 'ClusterIP', externalName: '', ports: [{name: 'web', port: 443}]}, spec: {service: {namespace: 'apps', name: 'back'}}});
   const slices = env.client.resource(kinds.endpointSlices);
   const label = {[env.plane.naming.key('service-name')]: 'back'};
@@ -159,7 +159,7 @@ test('a server behind whose service nobody is ready is not available until someb
   }
 });
 
-test('a server that does not answer as it should is asked again soon and later and later, and told of when it does', async t => {
+test('a failing backend is probed again with backoff, and becomes available when it answers', async t => {
   let isUp = false;
   await using env = await start();
   env.backend.respond = (_, response) => json(response, isUp ? flunders : {}, isUp ? 200 : 404);
@@ -178,7 +178,7 @@ test('a server that does not answer as it should is asked again soon and later a
   await refuses(t, env, 503, 'service unavailable');
 });
 
-test('a server that is gone is told of in the words of the connection', async t => {
+test('an unreachable backend is reported with the error of the connection', async t => {
   await using env = await start();
   await env.backend.close();
   const gone = `dial tcp 127.0.0.1:${env.backend.port}: connect: connection refused`;
@@ -188,7 +188,7 @@ test('a server that is gone is told of in the words of the connection', async t 
   t.is((await env.condition())?.message, `failing or missing response from ${url}: Get "${url}": ${gone}`);
 });
 
-test('whether a server can be trusted does not matter for being available, but for being asked', async t => {
+test('an untrusted certificate does not make an APIService unavailable, but fails requests', async t => {
   await using env = await start(undefined, {hosts: ['other.apps.svc']});
   t.is((await env.condition())?.status, 'True');
   await refuses(t, env, 503, 'tls: failed to verify certificate: x509: certificate is valid for other.apps.svc, not back.apps.svc');
@@ -211,7 +211,7 @@ for (const [refused, status, reported] of [['true', 502, 'the backend attempted 
   });
 }
 
-test('who may not ask is refused here, and who is refused there hears so', async t => {
+test('a request that is forbidden here is refused here, and a refusal of the backend is relayed', async t => {
   await using env = await start((_, response) => json(response, {kind: 'Status', status: 'Failure', code: 403}, 403), {roles: true});
   const before = env.backend.seen.length;
   const {status} = await env.plane.api.handler({method: 'GET', url: `${root}/flunders`, headers: {}, caller: {user: {name: 'bob', groups: []}}, remoteAddress: '', signal: new AbortController().signal});
@@ -227,7 +227,7 @@ const aFlunder = (called: string) => ({apiVersion: `${group}/v1`, kind: 'Flunder
 /** Resolves with what `collect` gathers once there is so much of it. */
 const gathered = async <T>(source: Observable<T>, count: number): Promise<T[]> => firstValueFrom(source.pipe(take(count), toArray()));
 
-test('a watch of what a server behind serves comes event by event, over the network and in the process', async t => {
+test('a watch of an aggregated resource delivers event by event, over the network and in process', async t => {
   const open: ServerResponse[] = [];
   const opened = new EventEmitter();
   await using env = await start((_, response) => {
@@ -254,7 +254,7 @@ test('a watch of what a server behind serves comes event by event, over the netw
   await Promise.all(open.map(response => response.closed || once(response, 'close')));
 });
 
-test('clients in the process read and write what a server behind serves', async t => {
+test('in-process clients read and write aggregated resources', async t => {
   await using env = await start((seen, response) => json(response, seen.method === 'GET' ? {kind: 'FlunderList', apiVersion: `${group}/v1`, metadata: {}, items: [aFlunder('a')]} : JSON.parse(seen.body), seen.method === 'GET' ? 200 : 201));
   const resource = env.client.resource(flunderKind);
 
@@ -341,7 +341,7 @@ const reported = async (env: Awaited<ReturnType<typeof start>>) => {
   return (JSON.parse(body.toString()) as Listed).items.find(({metadata}) => metadata.name === group);
 };
 
-test('what a server behind says that it serves is told of among all groups, in its place', async t => {
+test('discovery lists the group of a backend among all groups, by priority', async t => {
   await using env = await start();
 
   t.deepEqual(await reported(env), {metadata: {name: group}, versions: [{version: 'v1', resources: [flunder], freshness: 'Current'}]});
@@ -364,7 +364,7 @@ test('what a server behind says that it serves is told of among all groups, in i
   t.is((await env.text(`/apis/${group}`))[0], 404);
 });
 
-test('a server behind that tells of everything at once is asked once more only whether that has changed', async t => {
+test('a backend with aggregated discovery gets one request, which is conditional afterwards', async t => {
   const accepts: (string | undefined)[] = [];
   const all = {
     kind: 'APIGroupDiscoveryList',
@@ -397,7 +397,7 @@ test('a server behind that tells of everything at once is asked once more only w
   t.deepEqual(await reported(env), expected);
 });
 
-test('what a server behind said is told of as stale once it does not answer, and what it says anew once it does', async t => {
+test('discovery of a backend is marked stale while it does not answer, and replaced when it answers again', async t => {
   await using env = await start();
   const answers = env.backend.respond;
   env.backend.respond = (_, response) => json(response, {}, 503);
@@ -410,7 +410,7 @@ test('what a server behind said is told of as stale once it does not answer, and
   t.is((await reported(env))?.versions[0]?.freshness, 'Current');
 });
 
-test('a server behind that never answered is told of without resources', async t => {
+test('a backend that never answered is listed without resources', async t => {
   await using env = await start(undefined, {spec: {service: {namespace: 'apps', name: 'none', port: 1}}});
 
   t.deepEqual(await reported(env), {metadata: {name: group}, versions: [{version: 'v1', freshness: 'Stale'}]});
@@ -457,7 +457,7 @@ const swagger = {
   },
 };
 
-test('the OpenAPI document of all tells of what servers behind serve, and lets nothing that says something else pass for what this server says', async t => {
+test('the OpenAPI document includes the paths of backends, and renames conflicting definitions', async t => {
   await using env = await start(undefined, {documents: {'/openapi/v2': (_, response) => json(response, swagger)}});
   const document = JSON.parse((await env.text('/openapi/v2'))[1]) as {paths: Record<string, {post: {parameters: object[]; responses: object}; parameters: object[]}>; definitions: Record<string, {description?: string}>; parameters?: object};
 
@@ -478,7 +478,7 @@ test('the OpenAPI document of all tells of what servers behind serve, and lets n
   t.false((await env.text('/openapi/v2'))[1].includes('example.Flunder'));
 });
 
-test('OpenAPI documents of version 3 are listed as servers behind list them, and asked for there', async t => {
+test('OpenAPI v3 documents of backends are listed and relayed', async t => {
   const paths = {apis: {serverRelativeURL: '/openapi/v3/apis?hash=1'}, [`apis/${group}/v1`]: {serverRelativeURL: `/openapi/v3/apis/${group}/v1?hash=2`}, odd: {serverRelativeURL: '/openapi/v3/odd?hash=3'}};
   const own = `/openapi/v3/apis/${group}/v1?hash=2`;
   await using env = await start(undefined, {
@@ -500,7 +500,7 @@ test('OpenAPI documents of version 3 are listed as servers behind list them, and
   t.is((await env.text('/openapi/v3/none'))[0], 404);
 });
 
-test('who has OpenAPI documents of version 2 only is told of in version 3 all the same', async t => {
+test('OpenAPI v2 documents of a backend are converted to v3', async t => {
   await using env = await start(undefined, {documents: {'/openapi/v2': (_, response) => json(response, swagger)}});
   const index = JSON.parse((await env.text('/openapi/v3'))[1]) as {paths: Record<string, {serverRelativeURL: string}>};
   const [status, text] = await env.text(index.paths[`apis/${group}/v1`]!.serverRelativeURL);
@@ -522,7 +522,7 @@ test('who has OpenAPI documents of version 2 only is told of in version 3 all th
   t.deepEqual(Object.keys(three.components.schemas).sort(), ['example.Flunder', `${meta}.ObjectMeta`, `${meta}.Time`]);
 });
 
-test('a namespace goes once the server behind has let go of what it holds there, and not while nobody can tell what that is', async t => {
+test('a namespace is removed once the backend has deleted its objects, and kept while the backend cannot list them', async t => {
   const deleted: string[] = [];
   await using env = await start(
     (seen, response) => {

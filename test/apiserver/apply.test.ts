@@ -45,7 +45,7 @@ test('an intent makes the object that is missing, and its manager owns it', asyn
   t.deepEqual((await get(url)).json(), made.json());
 });
 
-test('who applies what is there already owns it from no time on', async t => {
+test('the first apply to an existing object records its earlier fields without a time', async t => {
   const {apply, pass} = await startApply();
   await apply(url, aConfigMap('a', {data: {k: 'v', l: 'w'}}));
   await pass(5 * seconds);
@@ -75,7 +75,7 @@ test('applying the same again writes nothing', async t => {
   t.deepEqual(stream.summaries, []);
 });
 
-test('what leaves the intent leaves the object, and what others own stays', async t => {
+test('fields removed from an intent are removed from the object, and fields of other managers stay', async t => {
   const {apply, patch} = await startApply();
   await apply(url, aConfigMap('a', {data: {a: '1', b: '1', c: '1'}}));
   await apply(url, aConfigMap('a', {data: {b: '1'}}), 'fieldManager=other');
@@ -156,7 +156,7 @@ test('an intent may insist on the version it knows', async t => {
   t.deepEqual([stale.status, fresh.status], [409, 200]);
 });
 
-test('a dry run tells what an apply would do', async t => {
+test('a dry run returns the result of an apply', async t => {
   const {apply, get} = await startApply();
   const would = await apply(url, aConfigMap('a', {data: {k: 'v'}}), 'fieldManager=me&dryRun=All');
 
@@ -165,7 +165,7 @@ test('a dry run tells what an apply would do', async t => {
   t.is((await get(url)).status, 404);
 });
 
-test('every way to write says who owns what', async t => {
+test('every kind of write records its field manager', async t => {
   const {post, put, patch, apply} = await startApply();
   const agent = {headers: {'user-agent': 'tool/v1.2 (linux)'}};
   const made = (await post(configMaps, aConfigMap('a', {data: {a: '1'}}), agent)).json();
@@ -182,7 +182,7 @@ test('every way to write says who owns what', async t => {
   t.deepEqual(ownersOf(last), ['me Apply', 'patch0 Update', 'patch1 Update', 'patch2 Update', 'put Update', 'tool Update']);
 });
 
-test('a field that is taken over and removed is nobody else’s', async t => {
+test('a field that is taken over and removed has no other owner', async t => {
   const {post, patch} = await startApply();
   await post(`${configMaps}?fieldManager=one`, aConfigMap('a', {data: {a: '1', b: '1'}}));
   await patch(`${url}?fieldManager=two`, {data: {a: '2'}});
@@ -234,7 +234,7 @@ test('a writer may bring entries, malformed ones are passed over', async t => {
   t.deepEqual(ownersOf(brought), ['brought Apply']);
 });
 
-test('subresources own what they write, and nothing else', async t => {
+test('subresources own only the fields they write', async t => {
   const {post, put, apply} = await startApply();
   const made = (await post(`${csrs}?fieldManager=maker`, {metadata: {name: 'a', labels: {a: 'b'}}, ...samples(words)['CertificateSigningRequest'], status: {certificate: 'YQ=='}})).json();
   t.deepEqual(fieldsOf(made, 'maker'), {'f:metadata': {'f:labels': {'.': {}, 'f:a': {}}}});
@@ -256,7 +256,7 @@ test('subresources own what they write, and nothing else', async t => {
   t.is((await apply(`${csrs}/b/status`, {...failed, metadata: {name: 'b'}})).status, 404);
 });
 
-test('an intent may set what only a creation writes, which stays and is nobody\'s', async t => {
+test('an intent may set fields that only a creation writes, which stay and have no owner', async t => {
   const {apply} = await startApply();
   const intent = {apiVersion: words.apiVersion('certificates', 'v1'), kind: 'CertificateSigningRequest', metadata: {name: 'a'}, ...samples(words)['CertificateSigningRequest']};
   const made = await apply(`${csrs}/a`, intent);
@@ -284,7 +284,7 @@ test('a kind with two names has one ownership', async t => {
   );
 });
 
-test('leases are renewed without another record of who owns them', async t => {
+test('lease renewals do not update managed fields', async t => {
   const {post, put} = await startApply();
   const leases = '/apis/coordination.plat.io/v1/namespaces/default/leases';
   const made = (await post(leases, {metadata: {name: 'l'}, spec: {holderIdentity: 'a', renewTime: '2026-01-01T00:00:00.000000Z'}})).json<KubeObject & {spec: object}>();
@@ -294,7 +294,7 @@ test('leases are renewed without another record of who owns them', async t => {
   t.deepEqual(fieldsOf(made, 'unknown'), {'f:spec': {'f:holderIdentity': {}, 'f:renewTime': {}}});
 });
 
-test('what kubectl had applied by itself passes to kubectl', async t => {
+test('fields of the last-applied annotation pass to kubectl', async t => {
   const {post, patch, apply} = await startApply();
   const intent = aConfigMap('a', {data: {a: '1', b: '1'}});
   const annotations = {[lastApplied]: `${JSON.stringify(intent)}\n`};
@@ -310,7 +310,7 @@ test('what kubectl had applied by itself passes to kubectl', async t => {
   t.is(refused.json<Status>().message, 'Apply failed with 1 conflict: conflict with "other" using v1: .data.b');
 });
 
-test('admission may change what is written without owning it', async t => {
+test('admission may change fields without owning them', async t => {
   const env = await startWire({
     admission: () => [
       {
@@ -364,7 +364,7 @@ test('objects that come and go in the binary form keep their record', async t =>
   t.deepEqual(again.json(), made);
 });
 
-test('who may not create may not apply what is missing', async t => {
+test('applying a missing object needs the create permission', async t => {
   const verbs: string[] = [];
   const env = await startWire({
     authorizer: {
@@ -401,7 +401,7 @@ const aDeployment = (name: string, replicas?: number) => ({
   },
 });
 
-test('defaults belong to who creates, not to who applies', async t => {
+test('defaults belong to the manager that creates, not to the one that applies', async t => {
   const {post, apply} = await startApply();
   const made = (await post(`${deployments}?fieldManager=maker`, aDeployment('made'))).json();
   const applied = (await apply(`${deployments}/applied`, aDeployment('applied'))).json();
@@ -445,7 +445,7 @@ test('defaults belong to who creates, not to who applies', async t => {
   });
 });
 
-test('a scale is owned on what it sizes', async t => {
+test('a scale is owned as the replicas of its object', async t => {
   const {apply, patch, get} = await startApply();
   const item = `${deployments}/web`;
   const aScale = (replicas: number, metadata: object = {}) => ({apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: {name: 'web', ...metadata}, spec: {replicas}});
@@ -488,7 +488,7 @@ test('every kind can be applied, and applied again to no effect', async t => {
   }
 });
 
-test('who registers a node does not own what it says of itself', async t => {
+test('the manager that registers a node does not own the status it sends', async t => {
   const {post} = await startWire();
   const made = await post('/api/v1/nodes', {metadata: {name: 'n'}, spec: {unschedulable: true}, status: {phase: 'Running'}});
   const [entry] = made.json<KubeObject>().metadata?.managedFields ?? [];
@@ -496,7 +496,7 @@ test('who registers a node does not own what it says of itself', async t => {
   t.deepEqual(entry?.fieldsV1, {'f:spec': {'f:unschedulable': {}}});
 });
 
-test('who makes an object owns what is filled in for it', async t => {
+test('the creating manager owns fields that the server fills in', async t => {
   const {post} = await startWire({gate: () => true});
   const owned = async (url: string, object: object) => (await post(`${url}?fieldManager=me`, object)).json<KubeObject>();
   const template = {metadata: {labels: {a: 'b'}}, spec: {containers: [{name: 'c', image: 'i'}]}};
@@ -509,7 +509,7 @@ test('who makes an object owns what is filled in for it', async t => {
   t.deepEqual(fieldsOf(address, 'me'), {'f:spec': {'f:parentRef': {'.': {}, 'f:name': {}, 'f:resource': {}}}});
 });
 
-test('who writes the finalizers of a namespace owns them, though they stay as they are', async t => {
+test('a write to finalize owns the finalizers of a namespace even when they do not change', async t => {
   const {post, put} = await startWire();
   const made = (await post('/api/v1/namespaces', {metadata: {name: 'n'}})).json<KubeObject & {spec: object}>();
   const written = (await put('/api/v1/namespaces/n?fieldManager=me', {...made, spec: {finalizers: ['a/b']}})).json<KubeObject & {spec: object}>();
@@ -518,7 +518,7 @@ test('who writes the finalizers of a namespace owns them, though they stay as th
   t.deepEqual(written.spec, made.spec);
 });
 
-test('who reports an event owns it in the words of the group it came through', async t => {
+test('the reporter of an event owns it in the version it was sent in', async t => {
   const {post} = await startWire();
   const event = {metadata: {name: 'e', namespace: 'default'}, regarding: {namespace: 'default'}, note: 'n', reason: 'r', action: 'a', type: 'Normal', eventTime: '2026-01-01T00:00:00.000000Z', reportingController: 'a/b', reportingInstance: 'i'};
   const [entry] = (await post('/apis/events.plat.io/v1/namespaces/default/events', event)).json<KubeObject>().metadata?.managedFields ?? [];

@@ -89,7 +89,7 @@ const failureOf = async (location: WebhookLocation, more: Partial<WebhookCallerP
   throw new Error('the webhook answered');
 };
 
-test('a webhook is told in how many seconds it must answer, over one connection for all calls', async t => {
+test('a webhook gets its timeout in the query, over one connection for all calls', async t => {
   await using webhook = await startWebhook((_, response) => json(response, {kind: 'Answer'}));
   const caller = aCaller();
   const location = {url: `${webhook.url}/validate/`, caBundle: webhook.caBundle};
@@ -144,7 +144,7 @@ const listening = async (server: Server): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 
-test('what keeps a connection from being made is told in words that clients know', async t => {
+test('connection errors use the wording that clients know', async t => {
   await using webhook = await startWebhook((_, response) => json(response, {}));
   await using old = await startWebhook((_, response) => json(response, {}), {lifetimeMs: 1000});
   await using named = await startWebhook((_, response) => json(response, {}), {hosts: ['a.example', 'b.example']});
@@ -233,7 +233,7 @@ test('a webhook that does not answer in time, or whose caller goes away, is give
   caller.close();
 });
 
-test('a webhook that asks for patience is called again', async t => {
+test('a webhook that answers 429 is called again', async t => {
   await using webhook = await startWebhook((_, response) => {
     if (webhook.seen.length < 3) response.writeHead(429, {'Retry-After': '0'}).end();
     else json(response, {kind: 'Answer'});

@@ -26,7 +26,7 @@ const withoutEmpty = (value: unknown): unknown => {
   return Object.fromEntries(left);
 };
 
-test('every built-in kind is told in the binary form as in JSON, alone and in lists', async t => {
+test('every built-in kind reads and writes protobuf as JSON, alone and in lists', async t => {
   const known = samples(words);
   const used = new Map<string, number>();
   for (const {kind, resource: {definition}} of env.server.registry.served) {
@@ -49,7 +49,7 @@ test('every built-in kind is told in the binary form as in JSON, alone and in li
   }
 });
 
-test('writes, outcomes, refusals and metadata come in the form that was asked for', async t => {
+test('writes, results, refusals and metadata use the accepted media type', async t => {
   const one = `${configMaps}/written`;
   await post(configMaps, aConfigMap('written', {data: {a: 'b'}}));
   t.like(read((await put(one, aConfigMap('written', {data: {a: 'c'}}), binary)).bytes), {kind: 'ConfigMap', data: {a: 'c'}} as object);
@@ -72,12 +72,12 @@ for (const [accept, expected] of [
   [`${as('Table', type)}, ${as('Table', 'application/json')}`, 'application/json'],
   [`${naming('plat').protobufMediaType}, application/yaml`, 'application/yaml'],
 ] as const) {
-  test(`who accepts ${accept} gets ${expected}`, async t => {
+  test(`Accept ${accept} returns ${expected}`, async t => {
     t.is((await get('/api/v1/namespaces/default', {headers: {accept}})).type, expected);
   });
 }
 
-test('who accepts nothing that is there hears of the binary form too', async t => {
+test('an unsupported Accept header lists protobuf among the supported types', async t => {
   await get('/api/v1/namespaces/default', binary);
 
   t.is((await get('/api/v1/namespaces/default', {headers: {accept: `text/html, ${as('Table', type)}`}})).json<Status>().message, `only the following media types are accepted: application/json, application/yaml, ${type}`);
@@ -97,7 +97,7 @@ test('discovery comes in the binary form', async t => {
   t.deepEqual(withoutEmpty(read(answer.bytes)), withoutEmpty((await get('/apis', {headers: {accept: `application/json;${form}`}})).json()));
 });
 
-test('names of one vocabulary are not told in the binary form of the other', async t => {
+test('names of one naming are not decoded in protobuf of the other', async t => {
   const plat = await startWire();
   const binaryOfPlat = naming('plat').protobufMediaType;
   await plat.post(configMaps, aConfigMap('a'));
@@ -112,13 +112,13 @@ for (const [what, body, text] of [
   ['JSON', Buffer.from('{"kind":"ConfigMap"}'), 'the object provided is unrecognized (must be of type ConfigMap): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] ({"kind":"ConfigMap"})'],
   ['an object cut off', Buffer.concat([Buffer.from(words.envelopeMagic), Buffer.of(10, 99)]), 'the object provided is unrecognized (must be of type ConfigMap): unexpected EOF (6b3873000a63)'],
 ] as const) {
-  test(`${what} in the binary form is refused`, async t => {
+  test(`${what} in protobuf is refused`, async t => {
     const answer = await post(configMaps, body, {headers: {'content-type': `${type}; charset=utf-8`}});
     t.deepEqual([answer.status, answer.json<Status>().message], [400, text]);
   });
 }
 
-test('what compiled clients send is taken: their headers, their watches, their deletions', async t => {
+test('headers, watches and deletions of compiled clients are accepted', async t => {
   const both = `${type},application/json`;
   const headers = {accept: both, 'content-type': type, 'user-agent': 'e2e.test/v1.35.0 (linux/amd64) kubernetes/abc'};
   const made = await post(configMaps, encodeObject({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'compiled'}, data: {a: 'b'}}, words), {headers});
@@ -178,7 +178,7 @@ test('a watch in the binary form is a stream of frames that begin with their len
   t.is(decodeEnvelope((await get(configMaps, binary)).bytes, words).kind, 'ConfigMapList');
 });
 
-test('what a compiled controller does by default is taken: leases and events in the binary form, custom resources in JSON, lists as streams', async t => {
+test('the defaults of a compiled controller work: leases and events in protobuf, custom resources in JSON, lists as streams', async t => {
   using env = await startCustom({namingName: 'kubernetes'});
   const headers = {accept: `${type}, application/json`, 'content-type': type, 'user-agent': 'manager/v0.0.0 (linux/amd64) kubernetes/$Format/leader-election'};
   const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';

@@ -64,7 +64,7 @@ test.serial('a review takes no notice of the managers that come with it', async 
   t.deepEqual(answer.json<ConfigMap>().metadata!.managedFields!.map(({manager}) => manager), ['unknown']);
 });
 
-test.serial('errors that each show a long list are told of until their text is too long', async t => {
+test.serial('errors with long lists are reported up to a total length', async t => {
   const server = await startWire();
   const references = upTo(3000).map(i => ({apiVersion: 'v1', kind: 'Node', name: `node-${i}`, uid: `uid-${i}`, controller: true}));
   const refused = await inProportion(t, references, () => server.post(configMaps, aConfigMap('a', {metadata: {name: 'a', ownerReferences: references}})));
@@ -74,7 +74,7 @@ test.serial('errors that each show a long list are told of until their text is t
   t.true(refused.bytes.length < 8 * maxErrorText);
 });
 
-test.serial('a thousand errors are told of, and that there are more', async t => {
+test.serial('a thousand errors are reported, with a note that there are more', async t => {
   const server = await startWire();
   const refused = await server.post(configMaps, aConfigMap('a', {data: Object.fromEntries(upTo(5000).map(i => [`no key ${i}`, 'x']))}));
 
@@ -83,7 +83,7 @@ test.serial('a thousand errors are told of, and that there are more', async t =>
   t.true(isCut(refused));
 });
 
-test.serial('rules are asked no further than errors are taken', t => {
+test.serial('rules are evaluated only until the limit of errors is reached', t => {
   const error: FieldError = {path: 'a', reason: 'FieldValueInvalid', detail: 'x'};
   let requested = 0;
   function* endless(): Iterable<FieldError> {
@@ -99,7 +99,7 @@ test.serial('rules are asked no further than errors are taken', t => {
   t.is(collectErrors(collectErrors(endless()), [error]).filter(one => one === moreErrors).length, 1);
 });
 
-test.serial('a role is compared with what its author holds without being written out', t => {
+test.serial('a role is compared with the permissions of its author without expanding it', t => {
   const values = (prefix: string) => upTo(120).map(i => `${prefix}-${i}`);
   const wanted = {verbs: values('verb'), apiGroups: values('group'), resources: values('resource'), resourceNames: values('name')};
   const {resourceNames: _, ...unnamed} = wanted;
@@ -119,7 +119,7 @@ test.serial('a patch deletes as many items as it likes from a list', async t => 
   t.deepEqual(await inProportion(t, live, () => applyStrategicPatch(live, patch, new Schemas().of('', 'v1', 'Pod')!)), {spec: {containers: [{name: 'c', env: env.slice(0, 1)}]}});
 });
 
-test.serial('what differs between two long texts is shown up to a limit', async t => {
+test.serial('the difference of two long texts is shown up to a limit', async t => {
   const text = (line: (i: number) => string) => upTo(60_000).map(line).join('\n');
   const before = text(i => (i % 2 === 0 ? 'same' : `line-${i % 500}`));
   const now = text(i => (i % 2 === 0 ? 'same' : `line-${(i * 7) % 500}`));
@@ -129,7 +129,7 @@ test.serial('what differs between two long texts is shown up to a limit', async 
   t.true(unifiedDiff(before, text(i => `new-${i}`)).length < 20_000);
 });
 
-test.serial('topologies of a class are compared with each other by what they say', async t => {
+test.serial('topologies of a storage class are compared by content', async t => {
   const server = await startWire();
   const classes = '/apis/storage.plat.io/v1/storageclasses';
   const empty = await server.post(classes, {metadata: {name: 'a'}, provisioner: 'example.com/maker', allowedTopologies: upTo(2000).map(() => ({}))});
@@ -159,7 +159,7 @@ test.serial('an apply counts all conflicts and lists as many as errors are liste
   t.regex(refused.json<Status>().message ?? '', /^Apply failed with 4000 conflicts: conflicts with "one":\n- \.data\.key-0\n[^]*\nand 3000 more that are not listed$/);
 });
 
-test.serial('an intent that does not fit is told of until a thousand misfits', async t => {
+test.serial('an intent that does not match its schema is reported up to a thousand errors', async t => {
   const server = await startWire();
   const refused = await server.patch(`${configMaps}/a?fieldManager=one`, JSON.stringify(aConfigMap('a', {data: Object.fromEntries(upTo(5000).map(i => [`key-${i}`, 1]))})), applied);
 
@@ -212,7 +212,7 @@ test.serial('a YAML text may take so much memory and so much time, and as many m
   ]);
 });
 
-test.serial('a request that gives cause for many warnings keeps what its answer can carry', t => {
+test.serial('a response carries as many warnings as its header can hold', t => {
   const warnings = new Warnings();
   const texts = upTo(20_000).map(i => `unknown field "field-${i}"`);
   for (const text of texts) warnings.add(text);

@@ -19,7 +19,7 @@ const read = <T = KubeObject>(bytes: Buffer): T => decodeCbor(bytes, noLimits) a
 const env = await startWire({namingName: 'kubernetes', gate: name => name !== 'AllAlpha'});
 const {get, post, put, patch, remove} = env;
 
-test('every built-in kind is taken and told in CBOR as in JSON, alone and in lists', async t => {
+test('every built-in kind reads and writes CBOR as JSON, alone and in lists', async t => {
   const known = samples(words);
   const used = new Map<string, number>();
   for (const {kind, resource: {definition}} of env.server.registry.served) {
@@ -87,7 +87,7 @@ test('writes, patches, applies, deletions, refusals, tables and metadata come in
   t.is((await get(one)).status, 200);
 });
 
-test('custom resources are taken and told in CBOR, and have no other binary form', async t => {
+test('custom resources read and write CBOR, and no other binary type', async t => {
   using env = await startCustom({gate: name => name === 'CBORServingAndStorage'});
   await env.define(aDefinition([aVersion({spec: {properties: {size: {type: 'integer'}, ratio: {type: 'number'}, raw: {type: 'string', format: 'byte'}}}})]));
   const body = encodeCbor(aWidget('a', {size: 2, ratio: 0.5, raw: 'AQID', odd: 1}));
@@ -117,7 +117,7 @@ for (const [accept, expected] of [
   ['application/cbor;q=0.1, */*', 'application/json'],
   ['application/cbor-seq, application/yaml', 'application/yaml'],
 ] as const) {
-  test(`who accepts ${accept} gets ${expected}`, async t => {
+  test(`Accept ${accept} returns ${expected}`, async t => {
     t.is((await get('/api/v1/namespaces/default', {headers: {accept}})).type, expected);
   });
 }
@@ -157,7 +157,7 @@ for (const [what, bytes, text] of [
   });
 }
 
-test('fields nobody knows are refused or warned of', async t => {
+test('unknown fields are refused or warned of', async t => {
   const body = encodeCbor({...aConfigMap('strict'), nonsense: 1});
 
   t.regex((await post(`${configMaps}?fieldValidation=Strict`, body, {headers: {'content-type': type}})).json<Status>().message!, /strict decoding error: unknown field "nonsense"/);

@@ -47,7 +47,7 @@ const refused = (t: ExecutionContext, answer: Answered, code: number, reason: st
 const strategic = {headers: {'content-type': 'application/strategic-merge-patch+json'}};
 
 for (const file of new Set(Object.values(proofs).map(([path]) => path))) {
-  test(`what ${file} is said to prove of the suite is tested there`, t => {
+  test(`the proofs of the suite in ${file} exist`, t => {
     const text = readFileSync(join(root, 'test', file), 'utf8');
     for (const [suite, [path, title]] of Object.entries(proofs)) if (path === file) t.regex(text, new RegExp(`(test|compare)(\\.serial)?\\([^\\n]*${title.replaceAll('.', '\\.')}`), suite);
   });
@@ -57,7 +57,7 @@ for (const row of lifecycles) {
   test.serial(`${row.of[2]} of ${row.of[0] || 'the core'} go through every operation, each seen by a watch`, t => lives(t, env, row));
 }
 
-test.serial('each of several watches sees what happens in its selection, and nothing else', async t => {
+test.serial('each of several watches gets the events of its selection, and no others', async t => {
   const maps = within(await aNamespace(), 'configmaps');
   const open = (selector: string) => watch(`${maps}?watch=1&labelSelector=${encodeURIComponent(selector)}`);
   using a = await open('w=A');
@@ -75,7 +75,7 @@ test.serial('each of several watches sees what happens in its selection, and not
   t.deepEqual(await summariesOf(both), [...life('a'), ...life('b')]);
 });
 
-test.serial('a watch begins after the version it names, goes on from the last it saw, and tells who leaves its selection', async t => {
+test.serial('a watch begins after its resource version, resumes from the last one seen, and reports objects that leave its selection', async t => {
   const maps = within(await aNamespace(), 'configmaps');
   const made = ok(t, await post(maps, {metadata: {name: 'm', labels: {w: 'on'}}}), 201);
   const first = await patch(`${maps}/m`, {data: {mutation: '1'}});
@@ -143,7 +143,7 @@ test.serial('long lists come in chunks of one state, and go on from the last key
   t.deepEqual([rest.items.map(({metadata}) => metadata!.name), rest.metadata!.resourceVersion], [named(8, 40), second.metadata!.resourceVersion]);
 });
 
-test.serial('who wants a table of what is no table is told that there is none', async t => {
+test.serial('a table of a resource without a table is refused', async t => {
   const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
   const review = {spec: {user: 'u', resourceAttributes: {verb: 'get', resource: 'pods'}}};
 
@@ -152,7 +152,7 @@ test.serial('who wants a table of what is no table is told that there is none', 
   t.like((await get('/api/v1/namespaces/default/podtemplates', {headers: {accept}})).json(), {kind: 'Table', apiVersion: 'meta.k8s.io/v1'});
 });
 
-test.serial('each group names a version it prefers among those it lists, and each version says which it is', async t => {
+test.serial('each group names a preferred version among those it lists, and each version names itself', async t => {
   interface Version {
     readonly groupVersion: string;
   }
@@ -169,7 +169,7 @@ test.serial('each group names a version it prefers among those it lists, and eac
   }
 });
 
-test.serial('discovery comes whole to who asks for it, and as lists to others', async t => {
+test.serial('discovery is aggregated for clients that accept it, and lists for others', async t => {
   const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json';
   for (const [path, group, resource] of [['/api', '', 'pods'], ['/apis', 'apps', 'deployments']] as const) {
     const whole = await get(path, {headers: {accept}});
@@ -246,7 +246,7 @@ test.serial('a request is approved and signed through its own parts, and no cond
   ok(t, await remove(`${csrs}?fieldSelector=spec.signerName=example.com/signer`));
 });
 
-test.serial('an account is made, found, watched, told what to mount, and deleted by its labels', async t => {
+test.serial('a service account is created, found, watched, updated with automount, and deleted by label', async t => {
   const namespace = await aNamespace();
   const accounts = within(namespace, 'serviceaccounts');
   using stream = await watch(`${accounts}?watch=1&labelSelector=testserviceaccountlabel=yes`);
@@ -282,7 +282,7 @@ const mounts: readonly [boolean | undefined, boolean | undefined, boolean][] = [
   [undefined, false, false], [true, false, false], [false, false, false],
 ];
 
-test.serial('what a pod says of its token counts before what its account says', async t => {
+test.serial('automount of a token in a pod overrides that of its account', async t => {
   const namespace = await aNamespace();
   for (const [index, [ofAccount, ofPod, mounted]] of mounts.entries()) {
     const serviceAccountName = `account-${index}`;
@@ -293,7 +293,7 @@ test.serial('what a pod says of its token counts before what its account says', 
   }
 });
 
-test.serial('a review of access answers what the one it asks about can really do', async t => {
+test.serial('an access review returns the permissions of its subject', async t => {
   const namespace = await aNamespace();
   const name = `system:serviceaccount:${namespace}:e2e`;
   const user = {name, groups: ['system:serviceaccounts', 'system:authenticated']};
@@ -343,7 +343,7 @@ test.serial('a lease is held, renewed with every digit of its time, and taken ov
   t.deepEqual(ok(t, await patch(`${leases}/lease`, {spec: {leaseDurationSeconds: 60, acquireTime: null}}, strategic)).json<typeof made>().spec, {holderIdentity: 'other', leaseDurationSeconds: 60, renewTime: spec.renewTime, leaseTransitions: 1});
 });
 
-test.serial('a pod of a class that is not there is refused, and takes on what its class costs', async t => {
+test.serial('a pod of a missing runtime class is refused, and gets the overhead of its class', async t => {
   const namespace = await aNamespace();
   const classes = '/apis/node.k8s.io/v1/runtimeclasses';
   const run = (runtimeClassName: string) => post(within(namespace, 'pods'), {metadata: {generateName: 'run-'}, spec: {runtimeClassName, containers: [{name: 'c', image: 'i'}]}});
@@ -371,7 +371,7 @@ test.serial('bags of data have keys, and stay as they are once they are immutabl
   }
 });
 
-test.serial('limits give pods what they do not ask for, and hold those that ask for too much', async t => {
+test.serial('a limit range gives pods default requests, and refuses pods beyond it', async t => {
   const namespace = await aNamespace();
   const limits = {type: 'Container', min: {cpu: '50m', memory: '100Mi'}, max: {cpu: '500m', memory: '500Mi'}, default: {cpu: '500m', memory: '500Mi'}, defaultRequest: {cpu: '100m', memory: '200Mi'}};
   ok(t, await post(within(namespace, 'limitranges'), {metadata: {name: 'limits'}, spec: {limits: [limits]}}), 201);

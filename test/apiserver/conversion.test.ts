@@ -18,7 +18,7 @@ test.after.always(() => webhook.close());
 
 const namesIn = (answer: {json<T>(): T}) => answer.json<{items: Widget[]}>().items.map(({apiVersion, metadata, hostPort: joined, host, port}) => [apiVersion, metadata!.name, joined ?? `${host} ${port}`]);
 
-test('a webhook is asked for the version that is not stored, and shows one object', async t => {
+test('a webhook converts to a version that is not stored, and returns one object', async t => {
   using env = await startConverting();
   const hook = converter();
   await env.define(twoVersions(asking(hook)));
@@ -114,7 +114,7 @@ for (const [title, answer, text, fault] of answers) {
   });
 }
 
-test('a webhook that is not there is told of with where it was looked for, and how long it would have had', async t => {
+test('a conversion webhook that cannot be reached is reported with its address and timeout', async t => {
   using env = await startConverting();
   const hook = converter();
   await env.define(twoVersions(asking(hook)));
@@ -152,7 +152,7 @@ test('where a webhook fails, nothing is written, changed or deleted in its versi
   t.is((await env.remove(`${widgets}/a`)).status, 200);
 });
 
-test('a watch tells what cannot be converted as an error, after what could, and ends', async t => {
+test('a watch sends an error for an object that cannot be converted, after those that could, and ends', async t => {
   using env = await startConverting();
   const hook = converter();
   await env.define(twoVersions(asking(hook)));
@@ -166,7 +166,7 @@ test('a watch tells what cannot be converted as an error, after what could, and 
   t.like(stream.events[1]!.object, {code: 500, reason: 'InternalError'});
 });
 
-test('events keep their order while a webhook is slow, and tell of deleted objects as they were', async t => {
+test('events stay in order while a webhook is slow, and deleted objects keep their last state', async t => {
   using env = await startConverting();
   const hook = converter();
   await env.define(twoVersions(asking(hook)));
@@ -185,7 +185,7 @@ test('events keep their order while a webhook is slow, and tell of deleted objec
   t.deepEqual(stream.events.map(({type, object}) => [type, object.metadata!.name, object.host]), [['ADDED', 'a', 'one'], ['ADDED', 'b', 'two'], ['DELETED', 'a', 'one']]);
 });
 
-test('changes that come together are converted together, and one that cannot be keeps none before it from being told', async t => {
+test('a batch of changes is converted in one call, and a failing one does not hold back those before it', async t => {
   using env = await startConverting();
   const hook = converter();
   await env.define(twoVersions(asking(hook)));
@@ -221,7 +221,7 @@ test('changes that come together are converted together, and one that cannot be 
   t.regex(received[1]!, /invalid groupVersion/);
 });
 
-test('reviews are told in the first version that a webhook accepts and the server speaks, and the old one is read leniently', async t => {
+test('conversion reviews use the first version that webhook and server support, and v1beta1 is read leniently', async t => {
   using env = await startConverting();
   const hook = converter();
   await env.define(twoVersions(asking(hook, ['v9', 'v1beta1', 'v1'])));
@@ -270,7 +270,7 @@ test('a version that is no longer served is still read from the store, and one t
   t.is(lost.status, 500);
 });
 
-test('what a webhook adds is pruned, and defaults are those of the version that is stored when it is read, and of the request when it is sent', async t => {
+test('converted objects are pruned, and defaults are those of the stored version on reads and of the request version in the response', async t => {
   using env = await startConverting();
   const hook = converter((object, version) => ({...(hostPort(object, version) as Widget), odd: 1}));
   const spec = (origin: string) => ({type: 'object', default: {}, properties: {[`by-${origin}`]: {type: 'string', default: origin}, size: {type: 'integer', default: origin === 'v1' ? 1 : 2}}});
@@ -285,7 +285,7 @@ test('what a webhook adds is pruned, and defaults are those of the version that 
   t.deepEqual((await env.get(`${widgets}/a`)).json<Widget>().spec, {'by-v1': 'v1', size: 2});
 });
 
-test('discovery tells by a hash when the stored version changes, and nothing while that is not served', async t => {
+test('discovery shows a hash of the stored version, which changes with it, and nothing while that is not served', async t => {
   using env = await startConverting();
   const hook = converter();
   const hashes = async () => Promise.all(['v1', 'v2'].map(async version => (await env.get(`/apis/example.com/${version}`)).json<{resources?: {storageVersionHash?: string}[]}>().resources?.[0]?.storageVersionHash));
@@ -318,7 +318,7 @@ test('nulls that a webhook leaves behind go, and metadata of embedded objects ha
   t.regex(failed.json<Status>().message!, /inner\.metadata/);
 });
 
-test('who writes through a version that is not stored is shown what there is to read afterwards', async t => {
+test('a write through a version that is not stored returns the object as later reads do', async t => {
   using env = await startConverting();
   const hook = converter((object, version) => (version.endsWith('v1') ? {...(hostPort(object, version) as Widget), hostPort: 'lost:0'} : hostPort(object, version)));
   await env.define(twoVersions(asking(hook)));
@@ -338,7 +338,7 @@ type Entry = {manager: string; apiVersion: string; fieldsV1: Record<string, unkn
 const entriesOf = (object: Widget) => (object.metadata!.managedFields as unknown as Entry[]).map(({manager, apiVersion, fieldsV1}) => [manager, apiVersion, Object.keys(fieldsV1).join()]);
 
 for (const [title, requested] of [['by a webhook', true], ['by name alone', false]] as const) {
-  test(`who owns fields under one version keeps them, and loses what others change under another, converted ${title}`, async t => {
+  test(`managers keep their fields across versions, and lose those that others change, converted ${title}`, async t => {
     using env = await startConverting();
     const hook = converter();
     const joined = requested ? {hostPort: 'one:1'} : {spec: {size: 1}};
@@ -364,7 +364,7 @@ for (const [title, requested] of [['by a webhook', true], ['by name alone', fals
   });
 }
 
-test('where a conversion fails, an update leaves alone who owns what, and an apply fails', async t => {
+test('where a conversion fails, an update leaves managed fields alone, and an apply fails', async t => {
   using env = await startConverting();
   const hook = converter();
   await env.define(twoVersions(asking(hook)));
@@ -390,7 +390,7 @@ test('the scale is read and set through a version that is not stored', async t =
   t.like((await env.get(`${widgets}/a`)).json<Widget>(), {hostPort: 'one:1', spec: {replicas: 4}});
 });
 
-test('figures tell how long conversions took, between which versions', async t => {
+test('metrics record the duration of conversions, by version', async t => {
   using env = await startConverting();
   const hook = converter();
   await env.define(twoVersions(asking(hook)));

@@ -44,7 +44,7 @@ const start = async () => {
 };
 const foo = 'com.example.v1.Widget';
 
-test('definitions are made, listed by labels, deleted together, and told of by watches', async t => {
+test('definitions are created, listed by label, deleted together, and watched', async t => {
   using env = await startCustom();
   using stream = await env.watch(`${definitions}?watch=1&labelSelector=of=it`);
   for (const name of ['ones', 'twos', 'threes']) await env.define({...aDefinition([aDefinition().spec.versions[0]!], {names: {plural: name, kind: name}}), metadata: {name: `${name}.example.com`, labels: {of: 'it'}} as never});
@@ -58,7 +58,7 @@ test('definitions are made, listed by labels, deleted together, and told of by w
   t.deepEqual([...new Set(stream.events.filter(({object}) => object.metadata?.name === 'ones.example.com').map(({type}) => type))], ['ADDED', 'MODIFIED', 'DELETED']);
 });
 
-test('custom objects are told of by watches as they come, change and go', async t => {
+test('custom objects are watched as they are created, updated and deleted', async t => {
   using env = await startCustom();
   await env.define();
   using stream = await env.watch(`${widgets}?watch=1`);
@@ -86,7 +86,7 @@ test('the status of a definition is read, patched and put at its own address', a
   t.deepEqual([after.spec.scope, after.status.storedVersions], ['Namespaced', ['v1']]);
 });
 
-test('discovery tells of the kind of definitions at each of its levels', async t => {
+test('discovery lists the kind of definitions at each of its levels', async t => {
   using env = await startCustom();
   const group = definitions.split('/')[2]!;
   const {groups} = (await env.get('/apis')).json<{groups: {name: string; versions: {version: string}[]}[]}>();
@@ -96,7 +96,7 @@ test('discovery tells of the kind of definitions at each of its levels', async t
   t.deepEqual(resources.map(({name}) => name), ['customresourcedefinitions', 'customresourcedefinitions/status']);
 });
 
-test('defaults fill in what is written, and what is read of objects from before them, and what was written keeps its values', async t => {
+test('defaults fill in writes, and reads of earlier objects, and keep given values', async t => {
   using env = await startCustom();
   const properties = {a: {type: 'string'}, b: {type: 'string'}, c: {type: 'string'}};
   const versions = (more: object) => [whole({type: 'object', properties: {...properties, ...more}})];
@@ -133,7 +133,7 @@ test('the documents describe a custom resource with a schema, and one without as
   t.is((await env.three('apis/example.com/v1'))?.[foo]?.['x-kubernetes-preserve-unknown-fields'], true);
 });
 
-test('what keeps unknown fields within itself is told of as any object', async t => {
+test('a schema that preserves unknown fields is published as any object', async t => {
   using env = await start();
   await env.define(aDefinition([whole({type: 'object', properties: {spec: {type: 'object', 'x-kubernetes-preserve-unknown-fields': true, description: 'Any.', properties: {known: {type: 'string'}}}}})]));
 
@@ -142,7 +142,7 @@ test('what keeps unknown fields within itself is told of as any object', async t
   t.is((await env.post(`${widgets}?fieldValidation=Strict`, aWidget('a', {known: 'a', unknown: {b: 'c'}}))).status, 201);
 });
 
-test('the documents tell of several definitions: of groups, of versions, and of kinds', async t => {
+test('the OpenAPI documents include several definitions, across groups, versions and kinds', async t => {
   using env = await start();
   const named = (group: string, plural: string, kind: string, versions: readonly object[]) => ({...aDefinition(versions, {group, names: {plural, kind}}), metadata: {name: `${plural}.${group}`}});
   await env.define(named('one.example.com', 'foos', 'Foo', [whole(described)]));
@@ -189,10 +189,10 @@ const strictAnswer = (schema: object, content: object, refusal?: string) => asyn
 
 test('strict callers take a valid object of a schema', strictAnswer(described, {spec: {bars: [{name: 'b'}]}}));
 test('strict callers hear of fields that the schema does not know', strictAnswer(described, {spec: {bars: [{name: 'b', odd: 1}]}, more: 1}, 'unknown field "more", unknown field "spec.bars[0].odd"'));
-test('strict callers add what they like where a part is specified and the rest kept', strictAnswer(partly, {spec: {known: 'a'}, extra: {b: 'c'}}));
+test('strict clients add unknown fields where a part is specified and the rest preserved', strictAnswer(partly, {spec: {known: 'a'}, extra: {b: 'c'}}));
 test('strict callers add nothing to the part that is specified', strictAnswer(partly, {spec: {known: 'a', odd: 1}, extra: 1}, 'unknown field "spec.odd"'));
-test('strict callers say anything where there is no schema', strictAnswer({type: 'object', 'x-kubernetes-preserve-unknown-fields': true}, {spec: {a: {b: 'c'}}, d: [1]}));
-test('strict callers hear of metadata that nobody knows, of the object and of one in it', strictAnswer(
+test('strict clients send any field where there is no schema', strictAnswer({type: 'object', 'x-kubernetes-preserve-unknown-fields': true}, {spec: {a: {b: 'c'}}, d: [1]}));
+test('strict clients get errors for unknown metadata, of the object and of an embedded one', strictAnswer(
   embedding,
   {metadata: {name: 'a', unknownMeta: 'x'}, spec: {template: {apiVersion: 'foo/v1', kind: 'Sub', metadata: {name: 'sub', unknownSubMeta: 'y'}}}},
   'unknown field "metadata.unknownMeta", unknown field "spec.template.metadata.unknownSubMeta"',

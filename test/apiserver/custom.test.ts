@@ -52,7 +52,7 @@ test('objects go with their definition even when no version of them is served an
   t.is((await env.get(`${definitions}/widgets.example.com`)).status, 404);
 });
 
-test('what a body brings is pruned, given defaults, and judged by its schema', async t => {
+test('a body is pruned, defaulted, and validated by its schema', async t => {
   using env = await startCustom();
   await env.define(aDefinition([aVersion(sized)]));
 
@@ -84,7 +84,7 @@ test('lists show whole items, tables the columns of the definition, and fields s
   t.deepEqual(table.rows.map(({cells}) => cells), [['b', 3]]);
 });
 
-test('with a status of its own, main address and status hear only their part, and generation counts wishes', async t => {
+test('with the status subresource, main path and status each write their part, and generation counts spec changes', async t => {
   using env = await startCustom();
   await env.define(aDefinition([aVersion({...sized, status: {properties: {phase: {type: 'string'}}}, subresources: {status: {}}})]));
 
@@ -95,7 +95,7 @@ test('with a status of its own, main address and status hear only their part, an
   t.deepEqual([answerOf.metadata.generation, answerOf.spec.size, answerOf.status.phase], [2, 3, 'Done']);
 });
 
-test('the scale of a custom resource is where its definition says', async t => {
+test('the scale of a custom resource uses the paths of its definition', async t => {
   using env = await startCustom();
   await env.define(aDefinition([aVersion({...sized, status: {properties: {ready: {type: 'integer'}}}, subresources: {status: {}, scale: {specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.ready'}}})]));
   await env.post(widgets, aWidget('a', {size: 2, replicas: 1}));
@@ -176,7 +176,7 @@ const verdicts: readonly [title: string, rule: object, spec: object, message: st
 ];
 
 for (const [title, rule, spec, message] of verdicts) {
-  test(`an object is judged by rules: ${title}`, async t => {
+  test(`an object is validated by rules: ${title}`, async t => {
     using env = await startCustom();
     await env.define(aDefinition([aVersion(ruled([rule]))]));
     const made = await env.post(widgets, aWidget('a', spec));
@@ -186,7 +186,7 @@ for (const [title, rule, spec, message] of verdicts) {
   });
 }
 
-test('rules that speak of what was before are asked of changes, and those that are asked of nothing new warn only', async t => {
+test('transition rules run on updates, and ratcheted errors only warn', async t => {
   using env = await startCustom();
   await env.define(aDefinition([aVersion(ruled([{rule: 'self.min >= oldSelf.min', message: 'never back'}]))]));
   t.is((await env.post(widgets, aWidget('a', {min: 2, name: 'web'}))).status, 201);
@@ -200,7 +200,7 @@ test('rules that speak of what was before are asked of changes, and those that a
   t.regex((await env.patch(`${widgets}/a`, {spec: {name: 'y'}})).json<{message: string}>().message, /spec.name: Invalid value: "y": must begin with x$/);
 });
 
-test('rules are not asked of an object without a name', async t => {
+test('rules do not run on an object without a name', async t => {
   using env = await startCustom();
   await env.define(aDefinition([aVersion(ruled([{rule: 'self.min <= self.max'}]))]));
   const {message} = (await env.post(widgets, {...aWidget('', {min: 2, max: 1}), metadata: {}})).json<{message: string}>();
@@ -208,7 +208,7 @@ test('rules are not asked of an object without a name', async t => {
   t.is(message, 'Widget.example.com "" is invalid: [metadata.name: Required value: name or generateName is required, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]');
 });
 
-test('aggregated discovery tells the group and version of custom resources', async t => {
+test('aggregated discovery lists the group and version of custom resources', async t => {
   using env = await startCustom();
   await env.define(aDefinition([aVersion({spec: {properties: {replicas: {type: 'integer'}}}, subresources: {status: {}, scale: {specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas'}}})]));
   const {items} = (await env.get('/apis', {headers: {accept: 'application/json;g=apidiscovery.plat.io;v=v2;as=APIGroupDiscoveryList'}})).json<{items: {metadata: {name: string}; versions: {resources: {responseKind: object; subresources: {responseKind: object}[]}[]}[]}[]}>();
@@ -218,7 +218,7 @@ test('aggregated discovery tells the group and version of custom resources', asy
   t.deepEqual([responseKind, ...subresources.map(sub => sub.responseKind)], [own, own, {group: 'autoscaling', version: 'v1', kind: 'Scale'}]);
 });
 
-test('lists of custom resources say that nothing follows, and what they can be selected by', async t => {
+test('lists of custom resources have no continue token, and use the selectable fields', async t => {
   using env = await startCustom();
   await env.define();
   const metadata = async (path: string, accept = 'application/json') => Object.keys((await env.get(path, {headers: {accept}})).json<{metadata: object}>().metadata).sort();
@@ -231,7 +231,7 @@ test('lists of custom resources say that nothing follows, and what they can be s
   t.is(await message(widgets, 'text/html'), 'only the following media types are accepted: application/json, application/yaml, application/vnd.plat.protobuf');
 });
 
-test('rules are not asked of an object that is wrong in itself', async t => {
+test('rules do not run on an object that fails its schema', async t => {
   using env = await startCustom();
   await env.define(aDefinition([aVersion(ruled([{rule: 'self.min <= self.max'}]))]));
   const {details} = (await env.post(widgets, aWidget('a', {min: 'x'}))).json<{details: {causes: {field: string; message: string}[]}}>();
@@ -239,7 +239,7 @@ test('rules are not asked of an object that is wrong in itself', async t => {
   t.regex(details.causes[1]!.message, /some validation rules were not checked because the object was invalid; correct the existing errors to complete validation$/);
 });
 
-test('finalizers that say not whose they are bring a warning when they are added', async t => {
+test('finalizers without a domain are warned of when they are added', async t => {
   using env = await startCustom();
   await env.define();
   const path = `${widgets}/a`;
@@ -268,7 +268,7 @@ const labels: readonly [title: string, change: object, query: string, status: nu
   ['another kind', {kind: 'Gadget'}, '', 422, 'Gadget.example.com "b" is invalid: kind: Invalid value: "Gadget": must be Widget'],
 ];
 
-test('a custom object says itself what it is, and parts and places it does not have are told of', async t => {
+test('a custom object names its kind and version, and unknown subresources and versions are reported', async t => {
   using env = await startCustom();
   await env.define(aDefinition([aVersion({spec: {properties: {replicas: {type: 'integer'}}}, subresources: {status: {}, scale: {specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas'}}})]));
   await env.post(widgets, aWidget('a'));

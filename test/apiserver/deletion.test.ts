@@ -14,7 +14,7 @@ const start = async (metadata: object = {}, settings: Parameters<typeof startWir
 };
 const finalizersOf = (object: KubeObject): readonly string[] | undefined => object.metadata?.finalizers;
 
-test('an object that nothing holds is gone, and a Status says which', async t => {
+test('an object without finalizers is removed, and a Status names it', async t => {
   const {remove, get, made} = await start();
   const {status, json} = await remove(one);
 
@@ -68,7 +68,7 @@ for (const [options, before, after] of [
   });
 }
 
-test('who waits for finalizers may choose anew what becomes of dependents', async t => {
+test('a later delete may change the propagation policy while finalizers remain', async t => {
   const {remove, get, clock} = await start({finalizers: ['x.io/y']});
   const first = (await remove(one)).json();
   await clock.advance(5000);
@@ -112,7 +112,7 @@ for (const [kind, path, defaults] of [
   ['stateful sets', '/apis/apps/v1/namespaces/default/statefulsets', undefined],
   ['daemon sets', '/apis/apps/v1/namespaces/default/daemonsets', undefined],
 ] as const) {
-  test(`unless asked otherwise, ${kind} ${defaults ? 'leave their dependents behind' : 'take their dependents along'}`, async t => {
+  test(`without a propagation policy, ${kind} ${defaults ? 'leave their dependents behind' : 'take their dependents along'}`, async t => {
     const {post, remove, get} = await startWire({garbageCollector: true});
     const template = {metadata: {labels: {a: 'b'}}, spec: {containers: [{name: 'c', image: 'i'}], restartPolicy: kind.includes('jobs') ? 'Never' : 'Always'}};
     const spec = kind === 'jobs' ? {template} : kind === 'cron jobs' ? {schedule: '* * * * *', jobTemplate: {spec: {template}}} : kind === 'replication controllers' ? {selector: {a: 'b'}, template} : {selector: {matchLabels: {a: 'b'}}, template};
@@ -130,7 +130,7 @@ for (const [kind, path, defaults] of [
   });
 }
 
-test('without a garbage collector nobody would take its finalizers away, so none are added', async t => {
+test('without a garbage collector no finalizer is added, since none would be removed', async t => {
   const {remove, get} = await start({}, {garbageCollector: false});
   await remove(`${one}?propagationPolicy=Foreground`);
 
@@ -146,7 +146,7 @@ test('events have no dependents to wait for', async t => {
   t.is((await get(`${events}/e`)).status, 404);
 });
 
-test('who asked not to orphan hears that it is not done yet', async t => {
+test('a delete with an orphan finalizer answers that it is not done yet', async t => {
   const {remove} = await start({finalizers: ['x.io/y']});
 
   t.is((await remove(one, {body: {orphanDependents: false}})).status, 202);

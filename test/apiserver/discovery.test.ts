@@ -28,7 +28,7 @@ const plat = await startWire();
 const real = await startWire({namingName: 'kubernetes', tokens: {audiences: [], maxSeconds: 0, extends: false, sign: () => ''}});
 const aggregatedForm = (version = 'v2', group = 'apidiscovery.plat.io') => `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`;
 
-test('the roots tell of versions and groups', async t => {
+test('the roots list versions and groups', async t => {
   t.deepEqual((await plat.get('/api')).json(), {kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [{clientCIDR: '0.0.0.0/0', serverAddress: '127.0.0.1:6443'}]} as object);
   const {kind, groups} = (await plat.get('/apis')).json<Document>();
 
@@ -45,7 +45,7 @@ test('a group and a version have documents of their own, an unknown one has none
   for (const path of ['/apis/none', '/apis/certificates.plat.io/v9', '/api/v9', '/apis/certificates.k8s.io']) t.is((await plat.get(path)).status, 404, path);
 });
 
-test('a version lists its resources with what can be done', async t => {
+test('a version lists its resources with their verbs', async t => {
   const {resources} = (await plat.get('/api/v1')).json<Document>();
 
   t.deepEqual(
@@ -55,7 +55,7 @@ test('a version lists its resources with what can be done', async t => {
   t.like(resources?.find(({name}) => name === 'configmaps'), {singularName: 'configmap', namespaced: true, shortNames: ['cm'], storageVersionHash: 'qFsyl6wFWjQ='} as object);
 });
 
-test('a version tells no hashes of stored versions without the gate StorageVersionHash', async t => {
+test('a version has no storage version hashes without the gate StorageVersionHash', async t => {
   const {get} = await startWire({gate: name => name === 'WatchList'});
 
   t.false((await get('/api/v1')).json<Document>().resources!.some(resource => 'storageVersionHash' in resource));
@@ -90,13 +90,13 @@ test('a document of discovery refuses media types that stand for several, and bo
   for (const headers of [{accept: 'application/*'}, {'content-type': 'text/plain'}] as const) t.is((await plat.get('/apis', {headers})).status, 200);
 });
 
-test('the version is told as JSON alone', async t => {
+test('the version is served as JSON alone', async t => {
   const {get} = await startWire({routes: versionRoutes(versionInfo({emulated: '1.35', minCompatibility: '1.34', runtime: {version: 'v20', platform: 'linux', arch: 'x64'}}))});
   t.is((await get('/version', {headers: {accept: 'text/html, application/json;q=0.1'}})).status, 200);
   t.like((await get('/version', {headers: {accept: 'text/html'}})).json<Status>(), {code: 406, message: '406: Not Acceptable\n\nAvailable representations: application/json'});
 });
 
-test('who accepts no form of discovery is told so', async t => {
+test('a client that accepts no type of discovery gets 406', async t => {
   const only = 'only the following media types are accepted: application/json, application/yaml, application/vnd.plat.protobuf';
   t.like((await plat.get('/apis', {headers: {accept: 'text/html'}})).json<Status>(), {code: 406, reason: 'NotAcceptable', message: only});
   t.like((await plat.get('/api/v1', {headers: {accept: 'application/json;as=Table;g=meta.plat.io;v=v1'}})).json<Status>(), {code: 406, message: only});

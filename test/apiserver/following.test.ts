@@ -36,7 +36,7 @@ const start = async () => {
   return {...(await startWire(broken)), ...broken, following: new AbortController()};
 };
 
-test('who follows a kind hears of what changed while the history of the store was lost', async t => {
+test('followers of a kind get the changes made while the history of the store was lost', async t => {
   const {server: {registry}, clock, following, lose, post, put, remove} = await start();
   const received: string[] = [];
   for (const name of ['stays', 'changes', 'goes']) await post(configMaps, aConfigMap(name));
@@ -62,7 +62,7 @@ test('who follows a kind hears of what changed while the history of the store wa
   t.deepEqual(received, ['default/later']);
 });
 
-test('an error of one who follows is reported, and the next change is told', async t => {
+test('an error of a follower is reported, and the next change is delivered', async t => {
   const {server: {registry}, clock, following, post} = await start();
   const received: string[] = [];
   const failing = ({metadata}: {metadata?: {name?: string}}) => {
@@ -76,7 +76,7 @@ test('an error of one who follows is reported, and the next change is told', asy
   await t.throwsAsync(clock.drain(), {message: 'not this one'});
 });
 
-test('custom resources are served by what is defined after the history of the store was lost', async t => {
+test('custom resources are served from definitions that were read after the history of the store was lost', async t => {
   const {clock, store, lose} = breakable();
   using env = await startCustom({clock, store});
   await clock.advance(10_000);

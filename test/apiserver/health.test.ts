@@ -17,7 +17,7 @@ import {wire} from './wire.js';
 const anonymous = {name: 'system:anonymous', groups: ['system:unauthenticated']};
 
 for (const namingName of ['plat', 'kubernetes'] as const) {
-  test(`a plane in the ${namingName} naming is well, and says how`, async t => {
+  test(`a plane in the ${namingName} naming is healthy, check by check`, async t => {
     await using plane = await startPlane({listen: false, clock: new VirtualClock(), naming: namingName});
     const {get} = wire(plane.api.handler);
     const store = namingName === 'plat' ? 'kvstore' : 'etcd';
@@ -64,7 +64,7 @@ test('every step of the start has a check of its own, below each endpoint and in
   t.true(paths.includes('/openapi/v3/'));
 });
 
-test('checks can be left out, and unknown ones are told of', async t => {
+test('checks can be excluded, and unknown ones are reported', async t => {
   await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock()});
   const {get} = wire(plane.api.handler);
   const {text} = await get('/readyz?verbose&exclude=ping&exclude=kvstore&exclude=nothing');
@@ -74,7 +74,7 @@ test('checks can be left out, and unknown ones are told of', async t => {
   t.true(text.includes('warn: some health checks cannot be excluded: no matches for "nothing"\n'));
 });
 
-test('readiness fails as soon as the server begins to leave, and says no more than it must', async t => {
+test('readiness fails as soon as shutdown begins, and hides its reason', async t => {
   await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock()});
   const {get} = wire(plane.api.handler);
   plane.api.health.shutDown();
@@ -105,7 +105,7 @@ test('liveness trusts unfinished hooks for the grace period, readiness does not'
   t.deepEqual(await states(), [200, 200, 200]);
 });
 
-test('who may not look is refused, who may finds the version and the metrics by their names', async t => {
+test('health needs permission, and an administrator reads the version and the metrics', async t => {
   await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock()});
   const {get, watch} = wire(plane.api.handler);
   using _ = await watch('/api/v1/namespaces?watch=1');
@@ -146,7 +146,7 @@ test('who may not look is refused, who may finds the version and the metrics by 
   t.false(text.includes('made-up'));
 });
 
-test('service levels tell how checks fared, apart from the other metrics', async t => {
+test('service level metrics count health checks, apart from the other metrics', async t => {
   await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock(), controllerManagerArgs: ['--controllers=']});
   const {get, send} = wire(plane.api.handler);
   await get('/readyz');
@@ -162,7 +162,7 @@ test('service levels tell how checks fared, apart from the other metrics', async
   t.false((await get('/metrics/slis')).text.includes('readyz'));
 });
 
-test('z-pages are served where their gates are on, to those who watch over the server', async t => {
+test('z-pages are served where their gates are on, to monitoring users', async t => {
   const gates = '--feature-gates=ComponentStatusz=true,ComponentFlagz=true';
   await using plane = await startPlane({naming: 'kubernetes', listen: false, clock: new VirtualClock(), apiserverArgs: [gates], controllerManagerArgs: ['--controllers=']});
   const {get} = wire(plane.api.handler);
@@ -210,7 +210,7 @@ const counting = () => {
   return {ask, metrics};
 };
 
-test('attempts to authenticate and to authorize are counted by what came of them', async t => {
+test('authentications and authorizations are counted by result', async t => {
   const {ask, metrics} = counting();
   const jane = {authorization: 'Bearer jane'};
   t.is(await ask('/api', jane), 200);
@@ -248,7 +248,7 @@ test('requests are counted by the verbs, scopes and dry runs that monitoring kno
   t.deepEqual((await metrics(/^apiserver_response_sizes_count/)).map(line => /verb="(\w+)"/.exec(line)?.[1]), ['LIST']);
 });
 
-test('a server that waits for its store fails its health checks with the reason, answers all else with 503, and hands over', async t => {
+test('a server that waits for its store fails its health checks with the reason, answers all else with 503, and then passes requests on', async t => {
   const clock = new VirtualClock();
   const {options} = parseFlags(apiserverFlags, ['--naming=kubernetes', '--authorization-mode=RBAC', '--anonymous-auth=true', '--service-account-issuer=https://issuer.example.com']);
   const waiting = waitingServer({options, naming: naming('kubernetes'), clock, log: noLog, gate: () => false, reason: () => 'dial tcp 127.0.0.1:2379: connect: connection refused'});

@@ -47,7 +47,7 @@ for (const [title, headers, user, questions] of [
   ['a service account with a word too many', {'Impersonate-User': 'system:serviceaccount:ns:sa:x'}, {username: 'system:serviceaccount:ns:sa:x', groups: ['system:authenticated']}, ['|users|||system:serviceaccount:ns:sa:x']],
   ['a service account no namespace could hold', {'Impersonate-User': 'system:serviceaccount:Ns:sa'}, {username: 'system:serviceaccount:Ns:sa', groups: ['system:authenticated']}, ['|users|||system:serviceaccount:Ns:sa']],
 ] as const) {
-  test(`who may acts as ${title}`, async t => {
+  test(`a permitted user impersonates ${title}`, async t => {
     const {checked, become} = await start();
 
     t.deepEqual(await become(headers as never), user as never);
@@ -62,14 +62,14 @@ for (const [name, headers, message] of [
   ['u1', {'Impersonate-User': 'jane', 'Impersonate-Uid': 'u1'}, 'uids.authentication.plat.io "u1" is forbidden: User "admin" cannot impersonate resource "uids" in API group "authentication.plat.io" at the cluster scope'],
   ['x', {'Impersonate-User': 'jane', 'Impersonate-Extra-Team': 'x'}, 'userextras.authentication.plat.io "x" is forbidden: User "admin" cannot impersonate resource "userextras/team" in API group "authentication.plat.io" at the cluster scope'],
 ] as const) {
-  test(`who may not act as ${name} is told so`, async t => {
+  test(`impersonating ${name} without permission is refused`, async t => {
     const {as} = await start(name);
 
     t.like((await as(headers)).json<Status>(), {code: 403, reason: 'Forbidden', message});
   });
 }
 
-test('a uid is asked about last', async t => {
+test('the uid is authorized last', async t => {
   const {as, checked} = await start();
   await as({'Impersonate-User': 'jane', 'Impersonate-Uid': 'u1', 'Impersonate-Group': 'g', 'Impersonate-Extra-Team': 'x'});
 

@@ -36,7 +36,7 @@ const address = ({kind}: ServedResource): string => `${kind.group || 'core'}/${k
 
 for (const namingName of ['plat', 'kubernetes'] as const) {
   for (const {kind} of stored) {
-    test(`in the ${namingName} naming ${address({kind} as ServedResource)} live from create to delete, and a watch tells it all`, async t => {
+    test(`in the ${namingName} naming ${address({kind} as ServedResource)} go from create to delete, and a watch delivers every step`, async t => {
       const env = await startWire({namingName, gate});
       const served = env.server.registry.find(naming(namingName).group(kind.group), kind.version, kind.plural)!;
       const {collection, make} = caseOf(namingName, served);
@@ -145,7 +145,7 @@ const received: Readonly<Record<string, readonly string[]>> = {
 for (const served of stored.filter(({kind, resource}) => kind.version === resource.definition.kind.version)) {
   for (const [subresource, {verbs, view}] of Object.entries(served.resource.definition.subresources ?? {})) {
     if (verbs || view) continue;
-    test(`${subresource} of ${address(served)} hears of metadata what it should`, async t => {
+    test(`${subresource} of ${address(served)} writes the metadata it should`, async t => {
       const {post, patch} = await startWire({gate});
       const {collection, make} = caseOf('plat', served);
       await post(collection, make('one'));

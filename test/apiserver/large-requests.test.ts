@@ -30,7 +30,7 @@ const startMoving = async (answers = true) => {
   return {moved, ...(await startWire({largeRequests}))};
 };
 
-test('bodies weigh what they hold, not their length', t => {
+test('bodies are weighed by content, not by length', t => {
   t.true(isLarge(Buffer.from(JSON.stringify(entries(mostWeight)))));
   t.false(isLarge(Buffer.from(JSON.stringify(entries(1000)))));
   t.false(isLarge(Buffer.from(JSON.stringify({text: 'x'.repeat(100_000)}))));
@@ -60,7 +60,7 @@ test('small requests are answered here', async t => {
   t.deepEqual(moved, []);
 });
 
-test('expressions, patterns and pointers weigh what it takes to compile and walk them', t => {
+test('expressions, patterns and pointers are weighed by the cost of compiling and walking them', t => {
   const text = (part: string) => Buffer.from(JSON.stringify({text: part.repeat(100_000 / part.length)}));
   for (const part of ['(a|b)*', '1+', '/a', 'f(x).g(y) ']) t.true(isLarge(text(part)), part);
   t.false(isLarge(text('plain text ')));
@@ -80,7 +80,7 @@ test('large objects that are written from inside the process are handed over too
   t.is(moved.length, 1);
 });
 
-test('what changes a large stored object from inside the process is handed over, what reads it is not', async t => {
+test('an in-process update of a large stored object runs in the request thread, a read does not', async t => {
   const {post, clientOf, moved} = await startMoving(false);
   await post(configMaps, large);
   moved.length = 0;
@@ -93,7 +93,7 @@ test('what changes a large stored object from inside the process is handed over,
   t.deepEqual(moved.map(({method, bytes}) => [method, bytes]), [['PATCH', Buffer.byteLength(JSON.stringify({metadata: {labels: {a: 'b'}}}))]]);
 });
 
-test('what changes or converts a large stored object is handed over, what copies its bytes is not', async t => {
+test('updating or converting a large stored object runs in the request thread, copying its bytes does not', async t => {
   const {post, patch, put, get, remove, moved} = await startMoving(false);
   t.is((await post(configMaps, large)).status, 201);
   moved.length = 0;
@@ -130,7 +130,7 @@ test('the items of a collection that is deleted are deleted here, however large'
   t.deepEqual(moved, []);
 });
 
-test('what a subresource does to a large stored object is handed over before anything is done', async t => {
+test('a subresource write to a large stored object goes to the request thread before anything is done', async t => {
   const {post, get, moved} = await startMoving(false);
   const pods = '/api/v1/namespaces/default/pods';
   const pod = {apiVersion: 'v1', kind: 'Pod', metadata: {name: 'large', annotations: entries(mostWeight)}, spec: {containers: [{name: 'main', image: 'nginx'}]}};

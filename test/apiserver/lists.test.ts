@@ -20,7 +20,7 @@ const start = async () => {
   return {...env, versions, last: versions.at(-1)!, page};
 };
 
-test('a list is sorted by key, whole, and says at which version', async t => {
+test('a list is sorted by key, complete, and has a resource version', async t => {
   const {get, post, last} = await start();
   await post('/api/v1/namespaces', {metadata: {name: 'aaa'}});
   await post('/api/v1/namespaces/aaa/configmaps', aConfigMap('z'));
@@ -39,7 +39,7 @@ test('an empty list has no items, not none', async t => {
   t.regex((await get(configMaps)).text, /^\{"kind":"ConfigMapList","apiVersion":"v1","metadata":\{"resourceVersion":"\d+"\},"items":\[\]\}\n$/);
 });
 
-test('pages show one state, whatever is written meanwhile, and say how many are left in it', async t => {
+test('pages show one revision, whatever is written meanwhile, and count the remaining items', async t => {
   const {page, post, remove, last} = await start();
   const first = await page('limit=3');
   t.is(first.metadata?.remainingItemCount, 7);
@@ -55,7 +55,7 @@ test('pages show one state, whatever is written meanwhile, and say how many are 
   t.deepEqual(Object.keys(third.metadata ?? {}), ['resourceVersion']);
 });
 
-test('a page with a selector holds as many as asked for, and no count', async t => {
+test('a page with a selector holds as many items as the limit, and no count', async t => {
   const {page} = await start();
   const first = await page('limit=2&labelSelector=odd=true');
   const second = await page(`limit=2&labelSelector=odd=true&continue=${first.metadata?.continue}`);
@@ -223,7 +223,7 @@ test('a continue token goes with no version but zero', async t => {
   t.is((await get(`${configMaps}?limit=2&continue=${metadata?.continue}&resourceVersion=0`)).status, 200);
 });
 
-test('a list whose history is gone says so, with a token that goes on from the same place', async t => {
+test('a list whose history was compacted answers 410, with a token that resumes at the same place', async t => {
   const {page, get, post, remove, store, versions} = await start();
   const {metadata} = await page('limit=3');
   await remove(`${configMaps}/m4`);
@@ -255,7 +255,7 @@ test('a limit counts for nothing where any state will do, and may be as large as
   }
 });
 
-test('versions of a group that are on their way out say so', async t => {
+test('deprecated versions of a group are warned of', async t => {
   const {get} = await startWire();
   const warnings = async (path: string) => (await get(path)).header('warning')?.toString();
 

@@ -29,7 +29,7 @@ const until = async (isSo: () => boolean): Promise<void> => {
 };
 
 for (const [what, of] of [['objects', 'resource'], ['metadata', 'metadata']] as const) {
-  test.serial(`watchers in the process hear of long ${what} in order, and nothing long is parsed at once`, async t => {
+  test.serial(`in-process watchers receive long ${what} in order, and nothing long is parsed at once`, async t => {
     const {post, put, remove, clientOf} = await startWire();
     const maps = clientOf()[of](kinds.configMaps);
     const received: string[] = [];
@@ -59,7 +59,7 @@ for (const [what, of] of [['objects', 'resource'], ['metadata', 'metadata']] as 
   });
 }
 
-test.serial('what is told of a long object in another form is made of pieces too', async t => {
+test.serial('a long object in another media type is sent in pieces too', async t => {
   const {post, watch} = await startWire();
   await post(configMaps, long('a'));
   const table = {headers: {accept: 'application/json;as=Table;v=v1;g=meta.plat.io'}};

@@ -34,7 +34,7 @@ for (const [accept, type] of [
   [`${as('PartialObjectMetadataList')}, application/json`, 'application/json'],
   ['application/json;as=Table;v=v1;g=example.com, application/yaml', 'application/yaml'],
 ] as const) {
-  test(`who accepts ${accept ?? 'anything'} gets ${type}`, async t => {
+  test(`Accept ${accept ?? 'anything'} returns ${type}`, async t => {
     const {status, type: got, text} = await get(one, {headers: accept ? {accept} : {}});
     const object = (type === 'application/yaml' ? parse(text) : JSON.parse(text)) as KubeObject;
 
@@ -56,7 +56,7 @@ for (const [accept, reason] of [
   [as('Table', 'v2'), media],
   [as('PartialObjectMetadataList'), 'you requested PartialObjectMetadataList, but the requested object is not a list (*core.ConfigMap)'],
 ] as const) {
-  test(`who accepts only ${accept} is told what there is, as JSON, and nothing is written`, async t => {
+  test(`Accept ${accept} alone lists the supported types, as JSON, and writes nothing`, async t => {
     const headers = {accept};
     const answers = [await get(one, {headers}), await post(configMaps, aConfigMap('new'), {headers}), await put(one, aConfigMap('a'), {headers}), await patch(one, {data: {x: 'y'}}, {headers}), await remove(one, {headers})];
 
@@ -75,7 +75,7 @@ test('shapes of one are refused for many, and the other way', async t => {
   t.is((await get(`${configMaps}?watch=1`, {headers: {accept: as('PartialObjectMetadataList')}})).status, 406);
 });
 
-test('errors come in the form that was asked for, and indented for people', async t => {
+test('errors use the accepted media type, and are indented for people', async t => {
   const yaml = await get(`${configMaps}/none`, {headers: {accept: 'application/yaml'}});
   const curl = await get(`${configMaps}/none`, {headers: {'user-agent': 'curl/8'}});
   const table = await get(`${configMaps}/none`, {headers: {accept: `${as('Table')},application/json`}});
@@ -102,7 +102,7 @@ for (const [query, agent, indented, accept] of [
   ['?pretty=', 'curl/8.5', true],
   ['?pretty=maybe', 'curl/8.5', false],
 ] as const satisfies readonly (readonly [string, string, boolean, string?])[]) {
-  test(`the body is ${indented ? 'indented' : 'compact'} with '${query}' for '${agent}' who accepts '${accept ?? ''}'`, async t => {
+  test(`the body is ${indented ? 'indented' : 'compact'} with '${query}' for '${agent}' and Accept '${accept ?? ''}'`, async t => {
     for (const path of [one, configMaps]) {
       const {text} = await get(`${path}${query}`, {headers: {'user-agent': agent, ...(accept && {accept})}});
       t.is(text.startsWith('{\n  "kind"'), indented);
@@ -145,7 +145,7 @@ interface Table {
 }
 
 for (const [group, version] of [['meta.plat.io', 'v1'], ['meta.k8s.io', 'v1'], ['meta.plat.io', 'v1beta1']] as const) {
-  test(`a table of ${group}/${version} is known to who asked for it`, async t => {
+  test(`a table of ${group}/${version} goes to clients that accept it`, async t => {
     const {json, type} = await get(configMaps, {headers: {accept: as('Table', version, group)}});
     const table = json<Table>();
 
@@ -158,7 +158,7 @@ for (const [group, version] of [['meta.plat.io', 'v1'], ['meta.k8s.io', 'v1'], [
   });
 }
 
-test('includeObject says how much of the object comes along', async t => {
+test('includeObject selects how much of each object is included', async t => {
   const headers = {accept: as('Table')};
   const rowOf = async (include: string) => (await get(`${one}?includeObject=${include}`, {headers})).json<Table>().rows[0]?.object;
 
@@ -197,7 +197,7 @@ test('metadata alone comes as JSON and YAML, of one and of many', async t => {
   t.deepEqual([list.kind, list.apiVersion, list.items], ['PartialObjectMetadataList', 'meta.plat.io/v1', [shown]]);
 });
 
-test('a row may have a cell that no column tells of', async t => {
+test('a row may have a cell without a column', async t => {
   const {post, get} = await startWire();
   const addresses = '/apis/networking.plat.io/v1/ipaddresses';
   await post(addresses, {metadata: {name: '10.0.0.99'}, spec: {parentRef: {resource: 'services', namespace: 'a', name: 's'}}});

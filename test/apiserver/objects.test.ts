@@ -11,7 +11,7 @@ const roles = '/apis/rbac.authorization.plat.io/v1/namespaces/default/roles';
 const leases = '/apis/coordination.plat.io/v1/namespaces/default/leases';
 const aRole = (name: string, metadata: object = {}) => ({metadata: {name, ...metadata}, rules: []});
 
-test('what the server owns is filled in, whatever the caller sends', async t => {
+test('fields of the server are filled in, whatever the client sends', async t => {
   const {post} = await startWire();
   const {json, status} = await post(configMaps, {
     metadata: {
@@ -35,7 +35,7 @@ test('what the server owns is filled in, whatever the caller sends', async t => 
   t.like(metadata, {name: 'a', namespace: 'default', creationTimestamp: now, generateName: 'kept-', generation: 7});
 });
 
-test('a version of nothing may be said of what is created, and nobody owns what only the server sets', async t => {
+test('a creation may set an empty resource version, and fields that only the server sets have no owner', async t => {
   const {post, patch, get} = await startWire();
   t.is((await post(configMaps, {metadata: {name: 'a', resourceVersion: '0', deletionTimestamp: '1999-01-01T00:00:00Z', deletionGracePeriodSeconds: 5}})).status, 201);
   const changed = (await patch(`${configMaps}/a`, {metadata: {generation: 7}})).json();
@@ -65,7 +65,7 @@ test('a generated name is the prefix, cut where it must be, and five characters'
   t.is(short.json().metadata?.generateName, 'a-');
 });
 
-test('eight tries make a name, and then the caller is asked to try again', async t => {
+test('generating a name is tried eight times, and then the client is asked to retry', async t => {
   let tries = 0;
   const seeded = seededRandom(1);
   const stuck: Random = {...seeded, float: () => 0, uuid: () => (tries++, seeded.uuid())};
@@ -127,7 +127,7 @@ for (const [title, body, message] of [
   });
 }
 
-test('a body says its kind, or its address says it', async t => {
+test('the kind comes from the body, or else from the path', async t => {
   const {post} = await startWire();
 
   t.is((await post(configMaps, {metadata: {name: 'a'}})).status, 201);
@@ -149,7 +149,7 @@ for (const [title, metadata, message] of [
   });
 }
 
-test('PUT on what is not there is a 404, or a creation where the kind allows it', async t => {
+test('PUT of a missing object is a 404, or a creation where the kind allows it', async t => {
   const {put, get} = await startWire();
 
   t.like((await put(`${configMaps}/a`, aConfigMap('a'))).json<Status>(), {code: 404, reason: 'NotFound', message: 'configmaps "a" not found'});
@@ -215,7 +215,7 @@ test('a uid on PUT is a precondition', async t => {
   });
 });
 
-test('what the server owns survives a PUT, and what the caller owns goes with it', async t => {
+test('fields of the server survive a PUT, and fields of the client are replaced', async t => {
   const {post, put} = await startWire();
   const made = (await post(configMaps, {metadata: {name: 'a', labels: {x: 'y'}, generateName: 'a'}, data: {k: 'v'}})).json();
   const {metadata} = (await put(`${configMaps}/a`, {metadata: {name: 'a', creationTimestamp: '1999-01-01T00:00:00Z', generation: 9}})).json();
@@ -234,7 +234,7 @@ test('an update may repeat or leave out the deletion, and not change it', async 
   t.is((await patch(`${configMaps}/a`, {metadata: {deletionTimestamp: null}})).status, 200);
 });
 
-test('a dry run may name the version of what it would create', async t => {
+test('a dry run may set the resource version of the object it would create', async t => {
   const {post} = await startWire();
 
   for (const resourceVersion of ['7', 'x']) {
@@ -247,7 +247,7 @@ test('a dry run may name the version of what it would create', async t => {
   t.regex(made.json<KubeObject>().metadata?.resourceVersion ?? '', /^\d+$/);
 });
 
-test('a write that changes nothing is not written, and nobody hears of it', async t => {
+test('a write that changes nothing is not stored, and watchers receive no event', async t => {
   const {post, put, patch, watch, clock} = await startWire();
   const made = (await post(configMaps, aConfigMap('a', {data: {b: '1', a: '2'}}))).json();
   using stream = await watch(`${configMaps}?watch=1&resourceVersion=${made.metadata?.resourceVersion}`);
@@ -312,7 +312,7 @@ for (const [title, patch, code, message] of [
   });
 }
 
-test('what a strategic patch says of the kind of an object does not count', async t => {
+test('the kind in a strategic patch is ignored', async t => {
   const {post, patch} = await startWire();
   await post(configMaps, aConfigMap('a'));
   const answer = await patch(`${configMaps}/a`, {kind: 'Secret', apiVersion: 'v2', data: {k: 'v'}}, {headers: {'content-type': 'application/strategic-merge-patch+json'}});
@@ -320,7 +320,7 @@ test('what a strategic patch says of the kind of an object does not count', asyn
   t.like(answer.json(), {kind: 'ConfigMap', apiVersion: 'v1', data: {k: 'v'}} as object);
 });
 
-test('a patch of what is not there is a 404, one of no known type a 415', async t => {
+test('a patch of a missing object is a 404, one of an unknown type a 415', async t => {
   const {patch} = await startWire();
   t.is((await patch(`${configMaps}/a`, {})).status, 404);
   t.like((await patch(`${configMaps}/a`, {}, {headers: {'content-type': 'application/json'}})).json<Status>(), {
@@ -389,7 +389,7 @@ for (const [fieldValidation, status, warnings] of [
   });
 }
 
-test('a dry run tells what would be and leaves no trace', async t => {
+test('a dry run returns the result and stores nothing', async t => {
   const {post, put, patch, remove, get, watch, clock} = await startWire();
   const made = (await post(configMaps, aConfigMap('a'))).json();
   using stream = await watch(`${configMaps}?watch=1&resourceVersion=${made.metadata?.resourceVersion}`);
@@ -447,7 +447,7 @@ for (const [what, write] of [
   ['that replaces', ({put}: Awaited<ReturnType<typeof startWire>>, letters: number) => put(`${configMaps}/large`, aLargeMap(letters))],
   ['that patches', ({patch}: Awaited<ReturnType<typeof startWire>>, letters: number) => patch(`${configMaps}/large`, {data: {text: '\u0001'.repeat(letters)}})],
 ] as const) {
-  test(`a write ${what} does without the record of owners where the object is too large with it`, async t => {
+  test(`a write ${what} drops managed fields where the object is too large with them`, async t => {
     const env = await startWire();
     t.is((await env.post(configMaps, aLargeMap(fits))).json().metadata?.managedFields?.length, 1);
     const written = await write(env, fitsAlone);
@@ -501,7 +501,7 @@ test('whole numbers of 64 bits are stored, shown, patched and owned to the digit
   t.is(conflict.status, 409);
 });
 
-test('errors about an event name the group that was asked', async t => {
+test('errors about an event name the group of the request', async t => {
   const {post, put, get, remove} = await startWire();
   const events = '/apis/events.plat.io/v1/namespaces/default/events';
   const event = {metadata: {name: 'e'}, regarding: {namespace: 'default'}, reason: 'r', action: 'a', type: 'Normal', eventTime: '2026-01-01T00:00:00.000000Z', reportingController: 'a/b', reportingInstance: 'i'};

@@ -37,7 +37,7 @@ const until = async (plane: Plane, holds: (definitions: readonly ObjectOf<typeof
   while (!holds((await plane.client().resource(kinds.customResourceDefinitions).list()).items)) await setImmediate();
 };
 
-test('what an operator defined and made is there after the server is started again, watches go on, and all of it goes with the definitions', async t => {
+test('an operator\'s definition and objects survive a restart of the server, watches resume, and all objects go with the definition', async t => {
   const dataDir = mkdtempSync(join(tmpdir(), 'plat-operator-'));
   const start = () => startPlane({dataDir, listen: false, controllerManagerArgs: ['--controllers=']});
   const before = await start();

@@ -87,14 +87,14 @@ test('a list is of one revision whatever is written while it is sent, and no pag
   t.true(pages.every(page => page!.length < 300 << 10));
 });
 
-test('the one who takes objects gets the whole list', async t => {
+test('a consumer of objects gets the whole list', async t => {
   const {open, made} = await start();
   const {items} = (await (await open('')).object()) as List;
 
   t.deepEqual(items.map(({metadata}) => metadata), made.map(({metadata}) => metadata));
 });
 
-test('a limited page that is large says what remains, and goes on behind it', async t => {
+test('a large page with a limit counts the rest, and continues after it', async t => {
   const {open, get} = await start();
   const first = JSON.parse(await textOf(await open('limit=36'))) as List;
   const rest = (await get(`${configMaps}?limit=36&continue=${first.metadata?.continue}`)).json<List>();
@@ -189,7 +189,7 @@ test('others have their turn between the pieces of a selection, a table and the 
   t.true((await turnsDuring(() => watchOf(true))) > 3);
 });
 
-test('a watch sends the state it begins with at one revision, and then what was written meanwhile', async t => {
+test('a watch sends its initial state at one revision, and then the later writes', async t => {
   const {server, remove, post, clock} = await start();
   const reported: string[] = [];
   const {body} = await server.handler({method: 'GET', url: `${configMaps}?watch=1`, headers: {}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
@@ -205,7 +205,7 @@ test('a watch sends the state it begins with at one revision, and then what was 
   t.deepEqual(reported.slice(38), ['ADDED m48', 'ADDED m49', 'DELETED m49', 'ADDED m0']);
 });
 
-test('deleting a large collection answers with what was deleted', async t => {
+test('deleting a large collection returns the deleted items', async t => {
   const {remove, get, made} = await start();
   const {items} = (await remove(configMaps)).json<List>();
 

@@ -84,7 +84,7 @@ test('pages of a selection show one state, whatever is written meanwhile', async
   t.is(third.metadata?.resourceVersion, first.metadata?.resourceVersion);
 });
 
-test('labels are those of the object, not of what is in it', async t => {
+test('labels are those of the object, not of nested objects', async t => {
   const {select, post} = await start();
   const inner = '{"labels":{"odd":"inner"},"metadata":{"labels":{"odd":"inner"}}}';
   await post(pods, {metadata: {name: 'bare', annotations: {note: inner, labels: 'odd'}}, spec: {containers: [{name: 'c', image: 'i'}], affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: 'k', labelSelector: {matchLabels: {odd: 'inner'}}}]}}}});
@@ -136,7 +136,7 @@ test('labels are known without parsing, fields and cells by parsing once', t => 
   t.is(attributes.of(record('y', 6, {a: 'x'})).labels, attributes.of(one).labels);
 });
 
-test('what is known beside objects has a bound in bytes, and is right beyond it', t => {
+test('the cache of labels and fields has a bound in bytes, and selections are right beyond it', t => {
   const gauges = new Map<string, () => Iterable<readonly [unknown, number]>>();
   const meter: Meter = {...noMeter, observed: ({name}, read) => (gauges.set(name, read), noMeter.observed({name, help: ''}, read))};
   const cache = new SelectionCache(meter, 10_000);
@@ -164,7 +164,7 @@ test('sets of labels count for the bound, though no object has them any more', t
   t.true(most > 9000 && most <= 10_000, `${most}`);
 });
 
-test('the selector of a watch judges each set of labels once while anybody holds the set', async t => {
+test('the selector of a watch evaluates each set of labels once while it is in use', async t => {
   const {server} = await start();
   let requested = 0;
   const labels = {requirements: [], empty: false, matches: () => ++requested > 0, toString: () => ''};
@@ -185,7 +185,7 @@ test('attributes of a hundred thousand objects take less than 20 MB', t => {
   t.true(cache.bytes * 100 < 30 << 20, `${cache.bytes}`);
 });
 
-test('a table says what its objects say, and how old they are by now', async t => {
+test('the cells of a table come from its objects, with their current age', async t => {
   const {get, post, put, clock} = await start();
   await post(pods, {metadata: {name: 'p', annotations: {'b.c/d': 'ü"}{\\'}}, spec: {containers: [{name: 'c', image: 'i'}]}});
   const pod = (await get(`${pods}/p`)).json<KubeObject & {status: object}>();

@@ -45,7 +45,7 @@ test('a plane that leaves is not ready at once, goes on for the delay, and then 
   await t.throwsAsync(get('/version'), {code: 'ECONNREFUSED'});
 });
 
-test('asked to, it turns newcomers away while it answers what is under way', async t => {
+test('on shutdown, new requests are refused while those under way are answered', async t => {
   const {clock, plane, stop, get} = await start('--shutdown-send-retry-after=true');
   const {inFlight} = plane.api.server;
   const underWay = inFlight.enter({verb: 'get', path: '/', query: new URLSearchParams()});

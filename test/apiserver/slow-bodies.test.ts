@@ -57,7 +57,7 @@ test('a request whose body has come takes its place in flight then, and is refus
   t.is(server.inFlight.all, 0);
 });
 
-test('what can be refused without the body does not wait for it', async t => {
+test('a request that can be refused without its body does not wait for it', async t => {
   const {server} = await startWire({authorizer: {authorize: ({user}) => ({decision: user.name === 'slow' ? 'deny' : 'allow'})}});
   const answers = [
     slowly(server.handler),
@@ -70,7 +70,7 @@ test('what can be refused without the body does not wait for it', async t => {
   t.is(server.inFlight.all, 0);
 });
 
-test('a caller who goes away in the middle of a body leaves nothing behind', async t => {
+test('a client that disconnects in the middle of a body leaves nothing behind', async t => {
   const meter = new MetricsRegistry();
   const {server} = await startWire({meter});
   const {body, done} = slowly(server.handler);

@@ -112,14 +112,14 @@ for (const [what, path, code, message] of [
   ['is elsewhere', 'several/log?container=elsewhere', 500, `Get "https://localhost:${agent.port}/containerLogs/default/several/elsewhere": redirects forbidden`],
   ['lies on a node that has another name', 'elsewhere/log', 500, `Get "https://10.9.9.9:${agent.port}/containerLogs/default/elsewhere/c": tls: failed to verify certificate: x509: certificate is valid for localhost, 127.0.0.1, not 10.9.9.9`],
 ] as const) {
-  test(`of a log that ${what} the caller is told`, async t => {
+  test(`of a log that ${what} the client is informed`, async t => {
     const {status, body} = await ask1(server, {path: `${pods}/${path}`});
 
     t.deepEqual([status, messageOf(body)], [code, message]);
   });
 }
 
-test('a caller who does not care who answers gets the log of anybody', async t => {
+test('insecureSkipTLSVerifyBackend gets the log of any backend', async t => {
   const {status, body} = await ask1(server, {path: `${pods}/elsewhere/log?insecureSkipTLSVerifyBackend=true`});
 
   t.deepEqual([status, body.toString()], [200, 'c says hello\n\n']);
@@ -171,7 +171,7 @@ for (const protocol of ['binary.plat.io', 'base64.binary.k8s.io']) {
 }
 
 for (const [what, path] of [['a log', 'p/log'], ['a command', 'p/exec?command=true&stdout=true'], ['a port', 'p/portforward']] as const) {
-  test(`${what} over WebSocket is refused without a key, and nobody else notices`, async t => {
+  test(`${what} over WebSocket is refused without a key, and no agent is called`, async t => {
     const socket = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca});
     const headers = ['Host: x', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', ...(what === 'a log' ? [] : [`Sec-WebSocket-Protocol: ${what === 'a port' ? 'SPDY/3.1+portforward.k8s.io' : 'v5.channel.k8s.io'}`])];
     socket.write(`GET ${pods}/${path} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`);
@@ -182,14 +182,14 @@ for (const [what, path] of [['a log', 'p/log'], ['a command', 'p/exec?command=tr
   });
 }
 
-test('a log over WebSocket in a way that nobody speaks is refused', async t => {
+test('a log over WebSocket in an unknown protocol is refused', async t => {
   await t.throwsAsync(webSocket(`${pods}/p/log`, ['odd']), {message: /^403 /});
 });
 
 const v5 = ['v5.channel.k8s.io'];
 const exec = (pod: string, command: readonly string[], streams = 'stdin=true&stdout=true&stderr=true') => `${pods}/${pod}/exec?${streams}&${command.map(part => `command=${encodeURIComponent(part)}`).join('&')}`;
 
-test('a command talks over WebSocket to an agent who speaks SPDY, and tells how it ended', async t => {
+test('exec over WebSocket reaches an agent over SPDY, and returns the exit status', async t => {
   const client = await webSocket(exec('p', ['sh', '-c', 'cat; echo bad >&2; exit 3']), v5);
   const {received, closed, status, first} = receivedBy(client);
   client.send(Buffer.from('\0in'));
@@ -213,7 +213,7 @@ test('a command that succeeds without a word ends well, and gets only the stream
   t.deepEqual([first(), received[1], received[2], status().status], [2, undefined, 'bad\n', 'Success']);
 });
 
-test('a terminal is told its size', async t => {
+test('the size of a terminal is passed on', async t => {
   const client = await webSocket(`${pods}/p/attach?stdin=true&stdout=true&stderr=true&tty=true`, v5);
   const {closed, until} = receivedBy(client);
   client.send(Buffer.concat([Buffer.from([4]), Buffer.from('{"Width":80,"Height":24}')]));
@@ -243,7 +243,7 @@ test('a large amount goes through both ways whole', async t => {
   t.is(length, 256 * (piece.length - 1));
 });
 
-test('a client who leaves takes the command with him', async t => {
+test('a client that disconnects ends the command', async t => {
   const client = await webSocket(exec('p', ['sh', '-c', 'echo begun; cat']), v5);
   const {until} = receivedBy(client);
   await until(1, /begun/);
@@ -261,7 +261,7 @@ for (const [what, pod, message] of [
   ['is not there', 'far', 'Internal error occurred: error sending request: Post "https://127.0.0.1:1/exec/default/far/c?command=true&output=1": dial tcp 127.0.0.1:1: connect: connection refused'],
   ['breaks off', 'dying', 'Internal error occurred: error reading from error stream: unexpected EOF'],
 ] as const) {
-  test(`of an agent who ${what} a client over WebSocket is told on the channel for that`, async t => {
+  test(`of an agent that ${what} a client over WebSocket is informed on the error channel`, async t => {
     const client = await webSocket(exec(pod, ['true'], 'stdout=true'), v5);
     const {closed, status} = receivedBy(client);
 
@@ -324,7 +324,7 @@ for (const [what, pod, refusal] of [
   ['sends elsewhere', 'moved', /^500 .*invalid upgrade response: status code 302/],
   ['is not there', 'far', /^500 .*error dialing backend: dial tcp 127\.0\.0\.1:1: connect: connection refused/],
 ] as const) {
-  test(`of an agent who ${what} a client over SPDY is told by the answer`, async t => {
+  test(`of an agent that ${what} a client over SPDY is informed by the response`, async t => {
     await t.throwsAsync(spdyTo(exec(pod, ['true']), 'v4.channel.k8s.io'), {message: refusal});
   });
 }
@@ -404,7 +404,7 @@ for (const [way, open] of [
   });
 }
 
-test('a tunnel that the agent will not have is refused with his words', async t => {
+test('a tunnel that the agent refuses is refused with its message', async t => {
   await t.throwsAsync(tunnelTo('refusing'), {message: '403 not here'});
   await t.throwsAsync(tunnelTo('far'), {message: /^500 .*error dialing backend/});
 });
@@ -421,14 +421,14 @@ test('calls to an agent lead there, and links lead back', async t => {
   t.is(found.headers['access-control-allow-origin'], undefined);
 });
 
-test('calls to a pod go to whoever listens there, also over TLS that nobody vouches for', async t => {
+test('proxied calls to a pod reach its port, also over TLS without verification', async t => {
   const {status, body} = await ask1(server, {path: `${pods}/https:p:${agent.port}/proxy/`});
 
   t.is(status, 503);
   t.regex(messageOf(body), /tls|EOF/i, 'this agent wants to know who calls, and is not told');
 });
 
-test.serial('a server that leaves ends what goes on for as long as somebody listens', async t => {
+test.serial('shutdown ends open streams while their clients still read', async t => {
   const outgoing = https.get({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, path: `${pods}/p/log?follow=true`}).on('error', () => {});
   const [log] = (await once(outgoing, 'response')) as [IncomingMessage];
   log.on('error', () => {}).resume();
@@ -444,7 +444,7 @@ test.serial('a server that leaves ends what goes on for as long as somebody list
   t.pass();
 });
 
-test('what is led through is counted', async t => {
+test('proxied connections are counted', async t => {
   for (const path of ['p/log', 'elsewhere/log', 'elsewhere/log?insecureSkipTLSVerifyBackend=true']) await ask1(server, {path: `${pods}/${path}`});
   for (const [pod, command] of [['p', ['false']], ['telling', ['true']]] as const) await once(await webSocket(exec(pod, command, 'stdout=true'), v5), 'close');
   (await tunnelTo('p')).close();
@@ -479,7 +479,7 @@ for (const [what, link, rewritten] of [
   ['a host without a path', 'http://10.0.0.1:80', 'http://10.0.0.1:80'],
   ['something else altogether', 'mailto:x', 'mailto:x'],
 ] as const) {
-  test(`a link to ${what} leads where it should`, t => {
+  test(`a link to ${what} is rewritten`, t => {
     t.is(rewriteLink(link, {before: '/before', backend: '10.0.0.1:80', proxyHost: 'front:8443'}), rewritten);
   });
 }

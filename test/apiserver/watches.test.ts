@@ -85,14 +85,14 @@ for (const [query, message] of [
   });
 }
 
-test('other matches of a watch are listed with what there is', async t => {
+test('other matches of a watch are listed with the existing objects', async t => {
   const {get} = await startWire();
   const {details} = (await get(`${configMaps}?watch=1&resourceVersionMatch=Exact&sendInitialEvents=true`)).json<Status>();
 
   t.deepEqual(details?.causes?.map(({message}) => message), ['Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan', 'Unsupported value: "Exact": supported values: "NotOlderThan"']);
 });
 
-test('a watch from a version to come begins at once and tells what comes behind it', async t => {
+test('a watch from a future version begins at once and sends the changes after it', async t => {
   const {watch, post, clock, versions} = await start();
   const now = Number(versions.at(-1));
   using stream = await watch(`${configMaps}?watch=1&resourceVersion=${now + 1}`);
@@ -111,7 +111,7 @@ test('a watch from a version that does not come to a store of its own ends, so t
   t.true(stream.ended);
 });
 
-test('a state to come that never does ends the stream that asked for it', async t => {
+test('a future resource version that is never reached ends its watch', async t => {
   const {watch, clock, versions} = await start();
   const opened = watch(`${configMaps}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=${Number(versions.at(-1)) + 9}`);
   await clock.advance(3100);
@@ -121,7 +121,7 @@ test('a state to come that never does ends the stream that asked for it', async 
   t.deepEqual([stream.events.length, stream.ended], [1, true]);
 });
 
-test('history that is gone is told in the stream', async t => {
+test('compacted history is an error event in the stream', async t => {
   const {watch, store, post, versions, clock} = await start();
   const newest = Number((await post(configMaps, aConfigMap('c'))).json().metadata?.resourceVersion);
   await store.compact(newest);
@@ -134,14 +134,14 @@ test('history that is gone is told in the stream', async t => {
   t.true(stream.ended);
 });
 
-test('what is wrong is told before the stream', async t => {
+test('invalid parameters are refused before the stream begins', async t => {
   const {get} = await startWire();
 
   for (const [query, code] of [['resourceVersion=x', 500], ['labelSelector=!!', 400], ['fieldSelector=spec.x%3D1', 400], ['timeoutSeconds=x', 400]] as const) t.is((await get(`${configMaps}?watch=1&${query}`)).status, code, query);
   t.is((await get(`${configMaps}?watch=1`, {headers: {accept: 'application/yaml'}})).status, 406);
 });
 
-test('what enters a selection is added, what leaves it is deleted, whatever happened in the store', async t => {
+test('an object that enters a selection is ADDED, one that leaves it is DELETED, whatever the change in the store', async t => {
   const {watch, post, patch, remove, clock} = await startWire();
   using stream = await watch(`${configMaps}?watch=1&labelSelector=in=yes`);
   await post(configMaps, labelled('a', {in: 'no'}));
@@ -168,7 +168,7 @@ test('the last state of an object comes with the version of its deletion', async
 });
 
 for (const path of ['/api/v1/watch/namespaces/default/configmaps/a?resourceVersion=LAST', `${configMaps}?watch=1&fieldSelector=metadata.name%3Da&resourceVersion=LAST`, '/api/v1/watch/namespaces/default/configmaps/a?resourceVersion=LAST&fieldSelector=metadata.name%3Da']) {
-  test(`${path} tells of one object`, async t => {
+  test(`${path} watches one object`, async t => {
     const {watch, patch, clock, last} = await start();
     using stream = await watch(path.replace('LAST', last));
     for (const name of ['a', 'b']) await patch(`${configMaps}/${name}`, {data: {x: '1'}});
@@ -192,7 +192,7 @@ test('an object is not watched through its own address', async t => {
   t.is((await get(`${configMaps}/a?watch=1`)).json().kind, 'ConfigMap');
 });
 
-test('a watch without a namespace tells of all of them, one with a namespace of its own', async t => {
+test('a watch without a namespace covers all of them, one with a namespace only that', async t => {
   const {watch, post, clock} = await startWire();
   await post('/api/v1/namespaces', {metadata: {name: 'other'}});
   using all = await watch('/api/v1/configmaps?watch=1');
@@ -205,7 +205,7 @@ test('a watch without a namespace tells of all of them, one with a namespace of 
   t.deepEqual([all.summaries, old.summaries, own.summaries], [['ADDED a', 'ADDED b'], ['ADDED a', 'ADDED b'], ['ADDED b']]);
 });
 
-test('bookmarks come each minute and before the end, if they were asked for', async t => {
+test('bookmarks are sent each minute and before the end, if requested', async t => {
   const {watch, post, clock, last} = await start();
   using marked = await watch(`${configMaps}?watch=1&resourceVersion=${last}&allowWatchBookmarks=true&timeoutSeconds=90`);
   using silent = await watch(`${configMaps}?watch=1&resourceVersion=${last}&timeoutSeconds=90`);
@@ -238,7 +238,7 @@ test('a watch that names no time lives between once and twice the least', async 
   t.true(streams.every(({ended}) => ended));
 });
 
-test('who stops listening leaves nothing behind', async t => {
+test('a watcher that stops leaves nothing behind', async t => {
   const {watch, clock, server} = await start();
   const stream = await watch(`${configMaps}?watch=1&allowWatchBookmarks=true`);
   stream[Symbol.dispose]();
@@ -257,7 +257,7 @@ test('a stop ends streams without an error', async t => {
   t.deepEqual([stream.ended, stream.summaries, clock.pending], [true, [], 0]);
 });
 
-test('a consumer who asks for patience gets the initial state piece by piece, and then what followed', async t => {
+test('a consumer under backpressure gets the initial state in pieces, and then the later events', async t => {
   const {server, post, clock} = await start();
   const lines: string[] = [];
   const waiting: (() => void)[] = [];
@@ -283,7 +283,7 @@ test('a consumer who asks for patience gets the initial state piece by piece, an
 });
 
 const table = {accept: 'application/json;as=Table;v=v1;g=meta.plat.io'};
-test('a bookmark has what objects of its kind have about which nothing is said', async t => {
+test('a bookmark has the fields that objects of its kind have when nothing is set', async t => {
   const {watch, clock, last} = await start();
   const bookmarkOf = async (path: string) => {
     using stream = await watch(`${path}?watch=1&resourceVersion=${last}&allowWatchBookmarks=true&timeoutSeconds=90`);
@@ -297,7 +297,7 @@ test('a bookmark has what objects of its kind have about which nothing is said',
   t.deepEqual(await bookmarkOf('/apis/autoscaling/v1/horizontalpodautoscalers'), {kind: 'HorizontalPodAutoscaler', apiVersion: 'autoscaling/v1', spec: {maxReplicas: 0, scaleTargetRef: {kind: '', name: ''}}, status: {currentReplicas: 0, desiredReplicas: 0}} as object);
 });
 
-test('a watch of tables tells the columns once, and bookmarks carry metadata', async t => {
+test('a watch of tables sends the columns once, and bookmarks carry metadata', async t => {
   const {watch, post, clock, last} = await start();
   using stream = await watch(`${configMaps}?watch=1&allowWatchBookmarks=true`, {headers: table});
   await post(configMaps, aConfigMap('c'));
@@ -318,7 +318,7 @@ test('a bookmark in a watch of tables disturbs no column', async t => {
   t.is(stream.events[0]?.type, 'BOOKMARK');
 });
 
-test('a watch of metadata tells metadata alone, bookmarks too', async t => {
+test('a watch of metadata sends metadata alone, bookmarks too', async t => {
   const {watch, last} = await start();
   using stream = await watch(`${configMaps}?watch=1&allowWatchBookmarks=true`, {headers: {accept: 'application/json;as=PartialObjectMetadata;v=v1;g=meta.plat.io'}});
 

@@ -68,7 +68,7 @@ const failing = (message: string) => () => {
   throw new Error(message);
 };
 
-test('what a callback of a timer throws, or its promise rejects with, goes to the error handler of the clock', async t => {
+test('errors of timer callbacks, and rejections of their promises, go to the error handler of the clock', async t => {
   const {of, errors, clock} = reporting(new VirtualClock());
   clock.schedule(1, failing('thrown'));
   clock.schedule(2, async () => failing('rejected')());
@@ -170,13 +170,13 @@ for (const text of [
   });
 }
 
-test('numbers that hold their digits, fractions and what is larger than 64 bits are numbers', t => {
+test('integers beyond 64 bits, fractions and other numbers keep their digits', t => {
   t.deepEqual(parseJson('[9007199254740991, 9007199254740993.5, 1e18, 9223372036854775808, 12345678901234567890123]'), [9007199254740991, 9007199254740994, 1e18, 9223372036854775808, 1.2345678901234568e22]);
   t.deepEqual(parseJson('{"a":"1234567890123456789","a":1}'), {a: 1});
   t.throws(() => parseJson('[9007199254740993,]'), {instanceOf: SyntaxError});
 });
 
-test('whoever reckons with JSON gets numbers, and the same value where nothing had to change', t => {
+test('JSON for computing has plain numbers, and is the same value where nothing had to change', t => {
   const value = parseJson('{"a":{"b":9007199254740993},"c":{"d":[1]}}') as {c: unknown};
   const reckoned = withNumbers(value);
 

@@ -15,7 +15,7 @@ const beside = 121;
 const sized = {bytesOf: (value: number) => value - beside};
 const countsOf = (name: string) => caches().find(cache => cache.name === name);
 
-test('a cache forgets what was not used for longest once its bytes are used up', t => {
+test('a cache evicts the least recently used entries once its bytes are used up', t => {
   const bound = new CacheBound('test used', 10_000);
   const dropped: number[] = [];
   const map = new Lru<string, number>(bound, {...sized, onEvict: value => void dropped.push(value)});
@@ -61,7 +61,7 @@ test('a cache may have a bound of entries besides', t => {
   t.deepEqual([map.get('a'), map.get('b'), map.get('c')], [undefined, 200, 200]);
 });
 
-test('maps that share a bound lose what they hold in the order in which they grew last', t => {
+test('maps that share a bound lose entries in the order in which they grew last', t => {
   const bound = new CacheBound('test shared', 10_000);
   const [first, second] = [new Lru<string, number>(bound, sized), new Lru<string, number>(bound, sized)];
   for (let index = 0; index < 5; index++) first.set(String(index), 1000);
@@ -111,7 +111,7 @@ test('every cache shows its bytes and their bound', async t => {
 
 const inWords = (bytes: number): string => (bytes % (1 << 20) === 0 ? `${bytes >> 20} MiB` : `${bytes >> 10} KiB`);
 
-test('the page on security tells of every cache, with the bound where it is one for all', t => {
+test('the page on security lists every cache, with the bound where it is one for all', t => {
   const rows = new Map([...readFileSync(join(root, 'docs/security.md'), 'utf8').matchAll(/^\| `(\w+)` \| (\d+ \w+) \|/gm)].map(([, name = '', bound = '']) => [name, bound]));
   const bounds = new Map(caches().map(({name, maxBytes}) => [name, inWords(maxBytes)]));
 

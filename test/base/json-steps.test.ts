@@ -58,13 +58,13 @@ test('a step parses and encodes so much and no more', t => {
   }
 });
 
-test('what JSON leaves out is left out', t => {
+test('values that JSON leaves out are left out', t => {
   const value = {a: undefined, b: [undefined, () => 1], c: {at: new Date(0)}, items, d: Symbol('d'), f: () => 1};
 
   t.is(runSteps(encodedInSteps(value)).toString(), JSON.stringify(value));
 });
 
-test('what is no JSON is refused wherever its fault is', t => {
+test('invalid JSON is refused wherever its fault is', t => {
   const good = JSON.stringify({a: items, b: {c: items, d: [[1], items, 2]}});
   const broken = [`${good}}`, `${good} x`, good.slice(0, -1), good.slice(0, -200), good.replace('"b"', 'b'), good.replace('],"b"', ',],"b"'), good.replace('],"b"', '] "b"'), good.replace(',"b"', ',,"b"'), good.replace('"b":', '"b" '), good.replace('[[1],', '[[1]'), good.replace('[[1],', '[[1}'), good.replace(',2]', ',2}'), good.replace(',2]', ' 2]'), good.replace(',2]', ',]'), good.replace('map-499"', 'map-499'), good.replace('{"a":', '{"a" 1:')];
   for (const at of [70_000, 140_000, 200_000, 500_000]) for (const mark of [',', ']', '}', '[', '{', '"', ' x ']) broken.push(`${good.slice(0, at)}${mark}${good.slice(at)}`);

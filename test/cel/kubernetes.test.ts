@@ -172,12 +172,12 @@ test('expressions that write changes are known by their types', t => {
   t.is(typeOf('Object{}'), appliedType.text);
 });
 
-test('objects that are not named after their places are told', t => {
+test('object types that do not match their field path are reported', t => {
   t.deepEqual(typeNameErrors(value('Object{spec: Object.spec{a: [Object.spec.a{}]}}') as Value), []);
   t.deepEqual(typeNameErrors(value('Object{spec: Object.status{}}') as Value), ['unexpected type name "Object.status", expected "Object.spec", which matches field name path from root Object type']);
 });
 
-test('variables of a policy are worked out once, when they are asked for, and paid for then', t => {
+test('variables of a policy are evaluated once, on first use, and charged then', t => {
   const use = {hasParams: false, hasAuthorizer: false};
   const composition = new Composition();
   const within = composition.environmentFor(admissionEnvironment(use, 'new'));
@@ -215,7 +215,7 @@ const ask = async (text: string, decide: (attributes: Attributes) => Decision | 
   return evaluateWithAuthorizer(program, () => authorizerVariables(asker, request), authorizations, 10_000_000);
 };
 
-test('telling addresses apart costs by how long they are', t => {
+test('comparing addresses costs by their length', t => {
   const costOf = (text: string) => {
     const program = compile(newExpressions, text);
     return isCompileError(program) ? program.message : program.evaluate({}).cost;
@@ -224,7 +224,7 @@ test('telling addresses apart costs by how long they are', t => {
   t.is(costOf("ip('::1') != ip('::2')"), 4);
 });
 
-test('what an expression asks reaches the authorizer', async t => {
+test('authorization in an expression reaches the authorizer', async t => {
   const requested: Attributes[] = [];
   const outcome = await ask(
     `authorizer.group('apps').resource('deployments').subresource('scale').namespace('n').name('d').fieldSelector('a=b').labelSelector('c').check('get').allowed()
@@ -246,7 +246,7 @@ test('what an expression asks reaches the authorizer', async t => {
   ]);
 });
 
-test('an authorizer that answers later is asked once and costs what one that answers at once does', async t => {
+test('an asynchronous authorizer is called once and costs the same as a synchronous one', async t => {
   const text = "authorizer.path('/a').check('get').allowed() && authorizer.path('/a').check('get').reason() == 'r'";
   let count = 0;
   const later = await ask(text, () => {
@@ -271,7 +271,7 @@ for (const [text, expected] of [
   });
 }
 
-test('an authorizer that fails is told of', async t => {
+test('the error of a failing authorizer is returned', async t => {
   const outcome = await ask("authorizer.path('/a').check('get').errored() && authorizer.path('/a').check('get').error() == 'lost'", () => Promise.reject(new Error('lost')));
   t.like(outcome, {value: true});
 });

@@ -47,7 +47,7 @@ for (const [text, error] of [
   ['int(name)', "type conversion error from 'string' to 'int'"],
   ['self.spec.replicas.all(r, r > 0)', "got 'types.Int', expected iterable type"],
 ] as const) {
-  test(`tells what went wrong in ${text}`, t => {
+  test(`reports the error in ${text}`, t => {
     t.is((outcome(text) as {readonly error: string}).error, error);
   });
 }
@@ -72,7 +72,7 @@ test('an expression whose type is not known is refused where one is expected', t
   t.false(isCompileError(compile(environment, 'self.spec', dyn)));
 });
 
-test('a lazy variable is found once, and only where it is asked for', t => {
+test('a lazy variable is evaluated once, and only on use', t => {
   let requested = 0;
   const self = new Lazy(() => {
     requested += 1;
@@ -148,7 +148,7 @@ for (const [text, message] of [
   ['self.ports[0].x', "undefined field 'x'"],
   ['self.ratio.x', "type 'double' does not support field selection"],
 ] as const) {
-  test(`refuses what a schema does not describe: ${text}`, t => {
+  test(`refuses fields outside the schema: ${text}`, t => {
     const program = compile(described, text);
 
     t.regex(isCompileError(program) ? program.message : '', new RegExp(`^ERROR: <input>:1:\\d+: ${message}\n`));

@@ -25,7 +25,7 @@ const broken = (parsing as unknown as Published).tests.flatMap(({original: {expr
   /^ERROR: :/m.test(error) && !differs.test(error) && !/`|existsOne/.test(expr) ? [{expr, error: error.replaceAll('ERROR: :', 'ERROR: <input>:').trimEnd()}] : [],
 );
 
-test("what breaks the grammar is told in the original's words", t => {
+test("syntax errors have the wording of the original", t => {
   const wrong = broken.flatMap(({expr, error}) => {
     const ast = checked(environment, expr);
     const reported = 'types' in ast ? '' : ast.message;
@@ -69,7 +69,7 @@ for (const [what, expr, count, first] of [
   ['thousands of characters that are no tokens', '$'.repeat(90_000), 100, "1:1: Syntax error: token recognition error at: '$'"],
   ['a list that is never closed', `[${'1,'.repeat(40_000)}`, 1, "1:80002: Syntax error: mismatched input '<EOF>'"],
 ] as const) {
-  test(`no more is told than people read of ${what}`, t => {
+  test(`errors of ${what} are limited in length`, t => {
     const ast = checked(environment, expr);
     const reported = 'types' in ast ? [] : ast.message.split('ERROR: <input>:').slice(1);
 
@@ -78,7 +78,7 @@ for (const [what, expr, count, first] of [
   });
 }
 
-test('a deeply broken expression is told of all the same', t => {
+test('a deeply broken expression is reported all the same', t => {
   for (const expr of ['-'.repeat(200) + '[-1--'.repeat(50), '('.repeat(240), 'a.b['.repeat(200), '{'.repeat(200), '[1, '.repeat(200)]) {
     const ast = checked(environment, expr);
     t.false('types' in ast);

@@ -88,7 +88,7 @@ test('a list that is too long to be paid for is never made', t => {
   t.like(isCompileError(program) ? program : program.evaluate({}), {isCostLimitExceeded: true});
 });
 
-test('what macros repeat of one another is read once: reading each repetition would never end', t => {
+test('shared parts of nested macros are evaluated once: the expansion alone would be exponential', t => {
   const environment = extend(storedExpressions, {variables: {x: dyn}});
 
   t.false(isCompileError(compile(environment, `optional.of(x)${'.optMap(y, y)'.repeat(40)}`)));

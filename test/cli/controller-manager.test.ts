@@ -53,7 +53,7 @@ test('two managers elect one leader, and killing it moves the lead once the leas
   t.is((await standby.stop()).code, 0);
 });
 
-test('each controller acts under a service account of its own when it is told to', async t => {
+test('each controller uses its own service account credentials when configured', async t => {
   await using server = await aServer('plat');
   const {client} = server;
   const manager = aManager(server, '--secure-port=0', '--controllers=serviceaccount', '--use-service-account-credentials', '--leader-elect=false');
@@ -95,7 +95,7 @@ const ask = (port: string, path: string, pair?: {readonly certificate: string; r
     request.on('error', reject);
   });
 
-test('the secure port tells health to everyone and everything else to those whom the API server lets', async t => {
+test('the secure port serves health to everyone and all else to users whom the API server authorizes', async t => {
   const tokens = join(aDirectory(), 'tokens.csv');
   writeFileSync(tokens, 'let-me-see,scraper,1,"system:monitoring"\n', {mode: 0o600});
   await using server = await aServer('plat', [`--token-auth-file=${tokens}`]);
@@ -127,7 +127,7 @@ test('the secure port tells health to everyone and everything else to those whom
   t.is((await manager.stop()).code, 0);
 });
 
-test('plat up opens the manager\'s port, elects and limits only when it is asked to', async t => {
+test('plat up opens the port of the manager, elects a leader and limits requests only when configured', async t => {
   const directory = aDirectory();
   const port = await freePort();
   const args = [`--secure-port=${port}`, '--bind-address=127.0.0.1', '--leader-elect=true', '--plat-api-qps=50'].map(arg => `--controller-manager-arg=${arg}`);

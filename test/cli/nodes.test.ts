@@ -83,7 +83,7 @@ test('nodes of another process run the pods of a deployment, and their agents an
   t.regex((await outgoing('/stats/summary')).text, /"nodeName":"sim-node-1"/);
 });
 
-(hasAddress ? test : test.skip)('the metrics API has what nodes of another process use', async t => {
+(hasAddress ? test : test.skip)('the metrics API has the usage of nodes in another process', async t => {
   const client = cluster.plane.client();
   const annotations = {'simulation.kubernetes.io/behavior': '{usage: {cpu: 250m, memory: 64Mi}}'};
   await client.resource(kinds.pods).create({metadata: {name: 'busy', namespace, annotations, labels: {app: 'busy'}}, spec: {nodeName: 'sim-node-1', containers: [{name: 'app', image: 'nginx'}]}});
@@ -104,7 +104,7 @@ const tokenOf = async (name: string): Promise<string> => {
   return status!.token!;
 };
 
-test('agents answer only callers who prove to have a right to their node', async t => {
+test('agents answer only clients with permission on their node', async t => {
   const agent = await agentOf('sim-node-0');
   const insecure = {rejectUnauthorized: false};
   const as = (token: string) => ({...insecure, headers: {authorization: `Bearer ${token}`}});
@@ -156,7 +156,7 @@ test('nodes go on when the server comes back', async t => {
   await after.plane.stop();
 });
 
-test('a user who may not do what nodes do is told so once, and in one line', async t => {
+test('a user without the permissions of nodes gets one line of log', async t => {
   const token = await tokenOf('nobody');
   const settings = join(aDirectory(), 'settings');
   const {plane} = cluster;
@@ -167,7 +167,7 @@ test('a user who may not do what nodes do is told so once, and in one line', asy
   t.regex(error.message, /^the user of the connection settings may not do what nodes do: get nodes, list nodes, .*, patch pods\/status, .*create subjectaccessreviews \(docs\/simulation\.md has a role for it\)$/);
 });
 
-test('what the server forbids is logged once for each kind', t => {
+test('forbidden requests are logged once for each kind', t => {
   const lines: string[] = [];
   const write = (...[, message]: unknown[]) => void lines.push(String(message));
   const reported: Log = {...noLog, child: () => reported, info: write, warn: write, error: (first: unknown, message?: string) => void lines.push(message ?? String(first))};

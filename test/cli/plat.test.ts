@@ -26,7 +26,7 @@ const conditionsOf = async ({client}: Reachable, name: string) => {
 };
 
 for (const naming of ['plat', 'kubernetes'] satisfies NamingName[]) {
-  test(`plat certificate judges requests in the ${naming} naming`, async t => {
+  test(`plat certificate approves and denies requests in the ${naming} naming`, async t => {
     await using server = await aServer(naming);
     for (const name of ['one', 'two', 'three']) await aRequest(server, name);
     const certificate = (...args: string[]) => run('plat', ['certificate', ...args], {KUBECONFIG: server.settings});
@@ -48,7 +48,7 @@ for (const naming of ['plat', 'kubernetes'] satisfies NamingName[]) {
   });
 }
 
-test('plat tells its version and the flags of a command in the ways people ask for them', async t => {
+test('plat prints its version and the flags of a command in the usual ways', async t => {
   const line = `plat v${release}-plat.${packageVersion}\n`;
   for (const args of [['--version'], ['version']]) t.deepEqual(await run('plat', args), {code: 0, stdout: line, stderr: ''});
   t.is((JSON.parse((await run('plat', ['--version=raw'])).stdout) as {gitVersion: string}).gitVersion, line.slice(5, -1));
@@ -67,7 +67,7 @@ test('plat demo that is stopped leaves nothing behind', async t => {
   t.deepEqual(readdirSync(folder), []);
 });
 
-test('plat certificate finds the plane of its directory, and asks which one where there are two', async t => {
+test('plat certificate finds the plane of its directory, and requires a choice where there are two', async t => {
   const directory = aDirectory();
   const settings = 'apiVersion: v1\nkind: Config\ncurrent-context: gone\n';
   const errorOf = async (...args: string[]) => (await run('plat', ['certificate', 'approve', 'a', ...args], {KUBECONFIG: ''}, directory)).stderr;
@@ -102,7 +102,7 @@ for (const [args, line] of mistakes) {
 }
 
 for (const naming of ['plat', 'kubernetes']) {
-  test(`plat demo goes through with the ${naming} naming and tells it in a dozen lines`, async t => {
+  test(`plat demo completes with the ${naming} naming and prints a dozen lines`, async t => {
     const {code, stdout, stderr} = await run('plat', ['demo', `--naming=${naming}`]);
 
     t.deepEqual([code, stderr], [0, '']);

@@ -33,7 +33,7 @@ class ReportedHeap implements EngineHeap {
   }
 }
 
-test('a process that rests gives back what its last burst needed, once', async t => {
+test('an idle process returns the memory of its last burst, once', async t => {
   const clock = new VirtualClock();
   const heap = new ReportedHeap(clock, [60, 40], [20, 15]);
   givesBackMemory(clock, new AbortController().signal, heap);

@@ -35,14 +35,14 @@ for (const {program, sections} of tables) {
   });
 }
 
-test('every program tells its version', async t => {
+test('every program prints its version', async t => {
   const line = `v${release}-plat.${packageVersion}\n`;
 
   t.is((await run('plat', ['version'])).stdout, `plat ${line}`);
   for (const name of ['plat-apiserver', 'plat-controller-manager', 'plat-scheduler']) t.is((await run(name, ['--version'])).stdout, `${name} ${line}`);
 });
 
-test('every program writes its log as JSON where that is asked for', async t => {
+test('every program writes its log as JSON where configured', async t => {
   const directory = aDirectory();
   const json = ['--logging-format=json', '-v=1', '--secure-port=0'];
   const plane = new Program('plat', ['up', ...json, `--data-dir=${directory}/plane`, '--nodes=0', '--controller-manager-arg=--controllers=ttl']);
@@ -197,7 +197,7 @@ for (const name of ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-s
   });
 }
 
-test('make says in one line that Node.js is too old, or not there, before it makes anything', t => {
+test('make reports in one line that Node.js is too old, or missing, before it builds anything', t => {
   const {status, stdout, stderr} = onOldNode('make', '-n', 'up');
   t.deepEqual([status, stdout], [2, '']);
   t.is(stderr.replace(/^Makefile:\d+/, 'Makefile'), `Makefile: *** plat: ${isTooOld}.  Stop.\n`);
@@ -210,7 +210,7 @@ test('make says in one line that Node.js is too old, or not there, before it mak
 });
 
 const built = bundled && existsSync('dist/built') && statSync('dist/built').mtimeMs >= statSync('bin/plat').mtimeMs;
-(built ? test : test.skip)('make builds again only what was changed', t => {
+(built ? test : test.skip)('make rebuilds only changed files', t => {
   const isBuilding = (...args: string[]) => execFileSync('make', ['-n', 'build', ...args], {encoding: 'utf8', env: environment}).includes('tools/build.mjs');
 
   t.false(isBuilding());
@@ -263,7 +263,7 @@ counting('a controller manager is at work with no more than 20 modules', async t
   t.true(count > 2 && count <= 20, `${count} modules`);
 });
 
-test('a program goes on after errors of timers and promises, and stops in order after an exception that nobody caught', t => {
+test('a program continues after errors of timers and promises, and shuts down after an uncaught exception', t => {
   const program = `
     import {runProgram, untilStopped} from '#src/cli/program.js';
     import {versionFlags} from '#src/options/client.js';
@@ -287,7 +287,7 @@ test('a program goes on after errors of timers and promises, and stops in order 
   t.regex(stderr, /\nplat version: of a socket\n$/);
 });
 
-test('a program that does not stop after an exception that nobody caught is ended after thirty seconds', async t => {
+test('a program that does not shut down after an uncaught exception is ended after thirty seconds', async t => {
   const clock = new VirtualClock();
   const process = Object.assign(new EventEmitter(), {stdout: new EventEmitter(), stderr: new EventEmitter()}) as unknown as NodeJS.Process;
   const reported: unknown[] = [];
@@ -320,7 +320,7 @@ test('an API server that waits for its store logs why, and names the last reason
   t.regex(stderr, new RegExp(`^plat-apiserver: --storage-initialization-timeout: the store was not ready within 3 s: ${refusedConnection}$`, 'm'));
 });
 
-test('an API server that waits for its store stops when it is asked to', async t => {
+test('an API server that waits for its store stops on a signal', async t => {
   const program = new Program('plat-apiserver', withoutStore());
   await program.waitFor(/not usable yet/);
   const {code, stderr} = await program.stop();

@@ -75,7 +75,7 @@ test('objects, lists and refusals go both ways in the words of the server, which
   t.like(environment.seen[3]!.sent, {kind: 'DeleteOptions', apiVersion: 'v1', gracePeriodSeconds: 0} as KubeObject);
 });
 
-test('what has no binary form goes as JSON: patches, bodies that do not say what they are, values of a wrong type, custom kinds', async t => {
+test('bodies without a protobuf form go as JSON: patches, bodies without a kind, values of a wrong type, custom kinds', async t => {
   await using environment = await anEnvironment(() => json({...pod}));
   const {client} = environment;
   const pods = client.resource(kinds.pods);
@@ -91,7 +91,7 @@ test('what has no binary form goes as JSON: patches, bodies that do not say what
   t.is(environment.seen[4]!.accept, 'application/json');
 });
 
-test('what every object of a kind has is there, be it empty', async t => {
+test('fields that every object of a kind has are present, even if empty', async t => {
   await using environment = await anEnvironment(() => binary({apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSliceList', items: [{metadata: {name: 'a'}}]} as KubeObject));
   t.like((await environment.client.resource(kinds.endpointSlices).list()).items, [{metadata: {name: 'a'}, endpoints: []}]);
 
@@ -99,7 +99,7 @@ test('what every object of a kind has is there, be it empty', async t => {
   t.deepEqual((await empty.client.resource(kinds.pods).list()).items, []);
 });
 
-test('metadata alone is asked for in the binary form too', async t => {
+test('metadata alone is requested in protobuf too', async t => {
   await using environment = await anEnvironment(() => binary({apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata: {name: 'a'}}));
 
   t.like(await environment.client.metadata(kinds.pods).get('a', {namespace: 'x'}), {kind: 'PartialObjectMetadata', metadata: {name: 'a'}});
@@ -143,7 +143,7 @@ for (const [cbor, accept, custom] of [
   });
 }
 
-test('a server that takes no CBOR gets JSON after it has said so once', async t => {
+test('a server that takes no CBOR gets JSON after one refusal', async t => {
   await using environment = await anEnvironment(({contentType, sent}) => (contentType === cborType ? json(unsupportedMediaType(['application/json']).status, 415) : json(sent)), {cbor: 'written'});
   const widgets = environment.client.resource(widgetKind);
 

@@ -64,7 +64,7 @@ test('refusals reject with the status of the server, and unreachable servers wit
   t.regex(error!.message, /^GET https:.*configmaps\/a: connection refused$/);
 });
 
-test('a watch emits what arrives, in whatever pieces it arrives, until the server ends it', async t => {
+test('a watch emits events, however the bytes are split, until the server ends it', async t => {
   const watch = aWatch();
   await using environment = await anEnvironment(answering(() => watch.response));
   const emitted = lastValueFrom(environment.client.resource(kinds.configMaps).watch({resourceVersion: '1'}).pipe(toArray()));
@@ -138,7 +138,7 @@ for (const name of ['plat', 'kubernetes'] as const) {
   });
 }
 
-test('a server that is no API server is told so', async t => {
+test('a server that is no API server is reported', async t => {
   await using server = await serve(answering(() => json({hello: 1})));
   await using connection = await connect(settings(server), {clock: systemClock});
 
@@ -214,7 +214,7 @@ test('a negative rate sets no limit', t => {
   t.is(limited(inner, {qps: -1, burst: 0}, {clock: new VirtualClock()}), inner);
 });
 
-test('a server that asks for patience is asked again after that time, ten times at most', async t => {
+test('a request answered with Retry-After is retried after that time, ten times at most', async t => {
   const clock = new VirtualClock();
   const inner = callerOf(() => reply(429, '2'));
   const result = retrying(inner, {clock}).call(call);
@@ -227,7 +227,7 @@ test('a server that asks for patience is asked again after that time, ten times 
   t.is(inner.calls, 11);
 });
 
-test('a refusal that asks for nothing, and a wait that is aborted, are not repeated', async t => {
+test('a refusal without Retry-After, and an aborted wait, are not retried', async t => {
   const clock = new VirtualClock();
   const plain = callerOf(() => reply(500));
   const forever = callerOf(() => reply(503, '1000'));

@@ -21,7 +21,7 @@ const clientOf = (answer: (request: ApiRequest) => ApiResponse, seen: ApiRequest
 
 const valueOf = (request: ApiRequest | undefined): unknown => (request?.body?.kind === 'object' ? request.body.value : undefined);
 
-test('every verb asks for the path, query and body the API prescribes', async t => {
+test('every verb sends the path, query and body that the API prescribes', async t => {
   const seen: ApiRequest[] = [];
   const maps = clientOf(() => object({}), seen).resource(kinds.configMaps);
   const csrs = clientOf(() => object({}), seen).resource(kinds.certificateSigningRequests);
@@ -50,7 +50,7 @@ test('every verb asks for the path, query and body the API prescribes', async t 
   t.true(seen.every(request => request.inProcess && 'user' in request.caller && request.caller.user === user));
 });
 
-test('metadata is asked for by what is accepted, for built-in kinds and for those known only at run time', async t => {
+test('metadata is requested by its media type, for built-in kinds and for kinds known only at run time', async t => {
   const seen: ApiRequest[] = [];
   const client = clientOf(() => object({}), seen);
   const words = naming('plat');
@@ -72,7 +72,7 @@ test('metadata is asked for by what is accepted, for built-in kinds and for thos
   ]);
 });
 
-test('what is large is sent and read in pieces', async t => {
+test('large bodies are sent and read in pieces', async t => {
   const large = {metadata: {name: 'a', namespace: 'x', labels: {left: undefined}}, data: Object.fromEntries(Array.from({length: 10_000}, (_, index) => [`key-${index}`, 'x']))} as unknown as ConfigMap;
   const bytes = JSON.stringify(large);
   const seen: ApiRequest[] = [];
@@ -95,7 +95,7 @@ test('what is large is sent and read in pieces', async t => {
   t.true(Math.max(...lengths) < bytes.length / 2);
 });
 
-test('what is read is the very object of the server, what is written is a copy', async t => {
+test('a read returns the object of the server itself, a write copies it', async t => {
   const stored = Object.freeze({metadata: Object.freeze({name: 'a'})});
   const seen: ApiRequest[] = [];
   const maps = clientOf(() => object(stored), seen).resource(kinds.configMaps);
@@ -137,7 +137,7 @@ test('a refusal without a status gets the reason its code stands for', async t =
   t.is(busy!.status.details?.retryAfterSeconds, 7);
 });
 
-test('a namespaced object is not asked for without its namespace', async t => {
+test('a namespaced object is not requested without its namespace', async t => {
   const maps = clientOf(() => object({})).resource(kinds.configMaps);
 
   await t.throwsAsync(maps.get('a'), {message: 'an empty namespace may not be set when a resource name is provided'});
@@ -181,7 +181,7 @@ test('an ERROR event ends a watch with the status it carries', async t => {
   t.true(isGone(error));
 });
 
-test('a watch nobody listens to any more is let go', async t => {
+test('a watch without a subscriber is closed', async t => {
   let stopped = 0;
   const seen: ApiRequest[] = [];
   const maps = clientOf(

@@ -109,7 +109,7 @@ test('all ways watch the same events from where a list ended', async t => {
   t.deepEqual(cbor, near);
 });
 
-test("a component's port lets in whom the server lets in", async t => {
+test("a component's port admits the users whom the server authorizes", async t => {
   await using environment = await anEnvironment('plat');
   const delegate = environment.overHttps;
   const security = await delegatedSecurity({

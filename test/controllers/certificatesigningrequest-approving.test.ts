@@ -39,7 +39,7 @@ for (const [name, agent] of [
   ['plat', 'platlet'],
   ['kubernetes', 'kubelet'],
 ] as const) {
-  test(`in the ${name} naming a node that asks for itself is approved and gets its certificate`, async t => {
+  test(`in the ${name} naming a node's request for itself is approved and gets its certificate`, async t => {
     await using plane = await aPlane({naming: name});
     await letCreate(plane);
     await allow(plane, 'selfnodeclient');
@@ -55,7 +55,7 @@ for (const [name, agent] of [
   });
 }
 
-test('someone else who may ask for nodes is approved with the other message', async t => {
+test('another user with permission to request for nodes is approved with the other message', async t => {
   await using plane = await aPlane();
   await letCreate(plane);
   await allow(plane, 'nodeclient', 'system:bootstrappers');
@@ -78,7 +78,7 @@ test('a node that may not ask for itself, but for nodes, is approved as anyone e
   t.is((await requestsOf(plane).conditionsOf('req'))[0]?.message, 'Auto approving platlet client certificate after SubjectAccessReview.');
 });
 
-test('a request that is recognized but not allowed is asked about again, and approved once its requester is allowed', async t => {
+test('a request that is recognized but not allowed is checked again, and approved once its requester is allowed', async t => {
   await using plane = await aPlane();
   await letCreate(plane);
   await requestsOf(plane, nodeUser).create(nodeRequest);
@@ -91,7 +91,7 @@ test('a request that is recognized but not allowed is asked about again, and app
   t.is((await requestsOf(plane).conditionsOf('req'))[0]?.reason, 'AutoApproved');
 });
 
-test('what is not allowed is told as expected, with the permissions that were tried', async t => {
+test('a request that is not allowed is reported with the permissions that were checked', async t => {
   await using plane = await aPlane();
   await letCreate(plane);
   const csr = await requestsOf(plane, nodeUser).create(nodeRequest);

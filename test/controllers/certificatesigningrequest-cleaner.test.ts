@@ -103,7 +103,7 @@ test('passes run at the start and each hour, so that a request goes at the first
   t.deepEqual(await requests.names(), []);
 });
 
-test('a week of passes leaves nothing behind but what lives on', async t => {
+test('a week of requests leaves only those that are kept', async t => {
   // The clock stops wherever somebody watches or follows a file, every minute: those who have no part in this are left out.
   await using plane = await aPlane({controllerManagerArgs: ['--controllers=csrcleaner']});
   const {clock} = plane;

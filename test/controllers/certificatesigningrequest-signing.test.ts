@@ -110,7 +110,7 @@ test('the legacy signer of a plane has an authority that the API server does not
   t.deepEqual([issued[0]?.issuer.commonName, trusted[0]?.issuer.commonName], ['plat-legacy-unknown-ca', 'plat-ca']);
 });
 
-test('no signer issues for the group of administrators, whatever its pair and whoever approves', async t => {
+test('no signer issues for the group of administrators, whatever its key pair and approver', async t => {
   const files = signingFiles(await anAuthority('ca', start));
   // A server that does not look at subjects: the signers do all the same.
   await using plane = await aPlane({...generic(files), apiserverArgs: ['--disable-admission-plugins=CertificateSubjectRestriction']});
@@ -195,7 +195,7 @@ test('each signer objects in the words of the field, and of several objections t
   }
 });
 
-test('lives are as long as asked for, at least ten minutes, at most the maximum, and reach back five minutes', async t => {
+test('certificates live as long as requested, at least ten minutes, at most the maximum, and begin five minutes earlier', async t => {
   await using plane = await aPlane();
   const table: readonly (readonly [requested: number | undefined, fromNowMs: number])[] = [
     [undefined, 8760 * hour - 5 * minute],
@@ -353,7 +353,7 @@ test('a status that changed meanwhile is not overwritten: the write conflicts an
   t.is((await requests.issued())[0]?.issuer.commonName, 'one');
 });
 
-test('what was approved while nobody signed is signed after the next start', async t => {
+test('a request approved while no signer ran is signed after the next start', async t => {
   const dataDir = mkdtempSync(join(tmpdir(), 'plat-restart-'));
   const clock = new VirtualClock(start);
   const options = {dataDir, clock, listen: false, freeze: true} as const;

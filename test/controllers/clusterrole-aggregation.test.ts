@@ -23,7 +23,7 @@ const create = async (name: string, {labels = [], rules = [], from}: {labels?: r
 const rulesOf = async (name: string) => (await roles.get(name)).rules ?? [];
 const formatted = async (name: string) => (await rulesOf(name)).map(({verbs, resources}) => `${verbs.join()} ${resources?.join()}`);
 
-test.serial('the roles of users hold what their parts do, through several steps', async t => {
+test.serial('aggregated roles have the rules of their parts, through several steps', async t => {
   const [admin, edit, view] = [await rulesOf('admin'), await rulesOf('edit'), await rulesOf('view')];
 
   t.true(view.length > 5);

@@ -184,7 +184,7 @@ test('a schedule that is changed counts from then on', async t => {
   t.deepEqual(await at.jobs(), [at.jobAt('2026-01-01T00:05:00Z')]);
 });
 
-test('a schedule that is never met is told of, and left alone', async t => {
+test('a schedule that is never met is reported, and left alone', async t => {
   const at = await startEnvironment(t);
   await at.create(kinds.cronJobs, aCronJob({schedule: '0 0 31 2 *'}));
 
@@ -255,7 +255,7 @@ for (const [what, spec, last, now, expected] of [
   ['none that is past its deadline', {schedule: '0 * * * *', startingDeadlineSeconds: 60}, '01T10:00:00', '01T14:20:00', {at: undefined, missed: 'none'}],
   ['the one within its deadline', {schedule: '0 * * * *', startingDeadlineSeconds: 1500}, '01T10:00:00', '01T14:20:00', {at: at('01T14:00:00'), missed: 'none'}],
 ] as const) {
-  test(`of starts that are due: ${what}`, t => {
+  test(`with missed starts: ${what}`, t => {
     const cronJob: CronJob = {spec: {...spec, jobTemplate: {}}, status: {lastScheduleTime: wireTime(at(last))}};
     const schedule = {next: (after: number) => nextCronTime(parseCron(spec.schedule), after, 'UTC')};
 

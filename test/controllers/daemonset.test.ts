@@ -67,7 +67,7 @@ const startEnvironment = async (nodes: readonly (string | Node)[] = ['n1', 'n2',
   return {plane, ...at, addNode, changeNode, set, change, pods, on, play, shown, where, revisions, nodeClient};
 };
 
-test('every node gets a pod that is held to it and puts up with what others do not', async t => {
+test('every node gets a pod that is bound to it and has the tolerations of a daemon', async t => {
   const at = await startEnvironment(['n1', 'n2']);
   await using _ = at.plane;
   const {metadata, spec} = image(1);
@@ -312,7 +312,7 @@ test('where surge is allowed a pod on a node that is not meant any more goes onl
   t.deepEqual(await at.where(), ['b']);
 });
 
-test('pods are replaced when somebody deletes them where the set asks for that', async t => {
+test('pods are replaced when deleted by hand, with OnDelete', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet('agent', {updateStrategy: {type: 'OnDelete'}}));
@@ -393,7 +393,7 @@ test('a set that is being deleted makes nothing', async t => {
   t.deepEqual(await at.where(), ['n1', 'n3']);
 });
 
-test('a set that selects everything is told so, and left alone', async t => {
+test('a set that selects all pods gets a warning event, and is left alone', async t => {
   const at = await startEnvironment([], ['serviceaccount-controller']);
   await using _ = at.plane;
   const reported: string[] = [];
@@ -405,7 +405,7 @@ test('a set that selects everything is told so, and left alone', async t => {
   t.deepEqual(reported, ['SelectingAll This daemon set is selecting all pods. A non-empty selector is required.']);
 });
 
-test('while pods that were made are not seen yet, none are made, and the generation is not said to be followed', async t => {
+test('while created pods are missing from the cache, none are created, and observedGeneration does not advance', async t => {
   const at = await startEnvironment(['n1'], ['serviceaccount-controller']);
   await using _ = at.plane;
   const set = await at.create(kinds.daemonSets, aSet());
@@ -434,7 +434,7 @@ test('a pod that is over and held back by somebody does not keep the next one fr
   t.deepEqual([status?.currentNumberScheduled, status?.numberMisscheduled], [1, 0]);
 });
 
-test('in a namespace that ends no pods are asked for again and again', async t => {
+test('in a terminating namespace creating pods is not retried', async t => {
   const at = await startEnvironment(['n1'], ['daemonset-controller', 'statefulset-controller']);
   await using _ = at.plane;
   const ending = {metadata: {name: 'ending', finalizers: ['example.com/hold']}};

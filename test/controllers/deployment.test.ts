@@ -80,7 +80,7 @@ test('a new deployment gets a replica set of its own, which gets the pods', asyn
   });
 });
 
-test('a rollout is complete once all pods are available, and says so', async t => {
+test('a rollout is complete once all pods are available, with a condition', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));
@@ -437,7 +437,7 @@ for (const [title, reason, updated, before, after, expected] of [
   });
 }
 
-test('of several sets that fail, what the newest says is told', t => {
+test('of several failing sets, the newest sets the condition', t => {
   const failing = (message: string): ReplicaSet => ({status: {replicas: 0, conditions: [{type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message}]}});
   const failure = (sets: readonly ReplicaSet[]) => wentOn('ReplicaSetUpdated', justNow, {}, {}, sets).find(({type}) => type === 'ReplicaFailure')?.message;
 
@@ -445,12 +445,12 @@ test('of several sets that fail, what the newest says is told', t => {
   t.is(failure([failing('old'), {}]), 'old');
 });
 
-test('pods on their way out are told only if every set tells its own', t => {
+test('terminating pods are counted only if every set counts its own', t => {
   t.is(terminatingIn([{status: {replicas: 0, terminatingReplicas: 2}}, {status: {replicas: 0, terminatingReplicas: 1}}]), 3);
   t.is(terminatingIn([{status: {replicas: 0, terminatingReplicas: 2}}, {status: {replicas: 0}}]), undefined);
 });
 
-test('without a deadline nothing is said of progress', async t => {
+test('without a deadline there is no progress condition', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {progressDeadlineSeconds: 2 ** 31 - 1}));
@@ -490,7 +490,7 @@ test('old sets beyond the limit are deleted, the lowest revisions first, once a 
   t.deepEqual((await at.sets()).map(revision), [5]);
 });
 
-test('what counts for the history is the revision, not the age; and a set that is on its way out does not count', async t => {
+test('the history is ordered by revision, not by age; and terminating sets do not count', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {replicas: 1}));
@@ -525,7 +525,7 @@ test('a paused deployment forgets old sets as well, but none that has pods', asy
 });
 
 for (const gate of ['true', 'false']) {
-  test(`a deployment that recreates waits until the last old pod is gone, whether sets tell what is on its way out (${gate}) or not`, async t => {
+  test(`a deployment with Recreate waits until the last old pod is gone, whether sets count terminating pods (${gate}) or not`, async t => {
     const at = await startEnvironment([`--feature-gates=DeploymentReplicaSetTerminatingReplicas=${gate}`]);
     await using _ = at.plane;
     const placed = (version: number) => ({...image(version), spec: {...image(version).spec!, nodeName: 'node'}});
@@ -548,7 +548,7 @@ for (const gate of ['true', 'false']) {
   });
 }
 
-test('a deployment that recreates waits until the old sets say that they have no pods', async t => {
+test('a deployment with Recreate waits until the old sets report no pods', async t => {
   const plane = await aPlaneWith(['deployment-controller']);
   await using _ = plane;
   const at = actionsOn(plane);
@@ -594,7 +594,7 @@ test('a name that another set has already makes the deployment count a collision
   t.is(own[0]?.spec?.replicas, 3);
 });
 
-test('a set that the cache does not know yet is taken for what it is', async t => {
+test('a set that is missing from the cache is recognized when it is created again', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));
@@ -675,7 +675,7 @@ for (const [title, requested, event, version] of [
   ['no revision that is not there', '7', 'Warning DeploymentRollbackRevisionNotFound Unable to find the revision to rollback to.', 3],
   ['no revision of the same template', '3', 'Warning DeploymentRollbackTemplateUnchanged The rollback revision contains the same template as current deployment "web"', 3],
 ] as const) {
-  test(`a deployment goes back to ${title}, and is asked no more`, async t => {
+  test(`a deployment rolls back to ${title}, and clears the request`, async t => {
     const at = await startEnvironment();
     await using _ = at.plane;
     const {metadata: meta} = aDeployment('web');
@@ -698,7 +698,7 @@ for (const [title, requested, event, version] of [
   });
 }
 
-test('a deployment without a last revision says so, and one whose wish is no number goes nowhere', async t => {
+test('a rollback without a last revision is reported, and one to an invalid revision does nothing', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));
@@ -728,7 +728,7 @@ test('a paused deployment goes back only when it goes on, and forgets nothing un
   t.true((await at.sets()).length > 1);
 });
 
-test('what keeps pods from being made is told of the deployment until it is over', async t => {
+test('a failure to create pods is a condition of the deployment until it ends', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web', {template: {...image(1), spec: {...image(1).spec!, serviceAccountName: 'missing'}}}));
@@ -743,7 +743,7 @@ test('what keeps pods from being made is told of the deployment until it is over
   t.deepEqual(Object.keys(await conditions(at)).sort(), ['Available', 'Progressing']);
 });
 
-test('a set that cannot be made is told of in an event and a condition, and given up after fifteen retries', async t => {
+test('a set that cannot be created gives an event and a condition, and is dropped after fifteen retries', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   const roles = at.client.resource(kinds.clusterRoles);
@@ -760,7 +760,7 @@ test('a set that cannot be made is told of in an event and a condition, and give
   t.is(event?.count, 16);
 });
 
-test('in a namespace that ends nothing is told and nothing tried again', async t => {
+test('in a terminating namespace nothing is reported and nothing retried', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   const namespaces = at.client.resource(kinds.namespaces);
@@ -790,7 +790,7 @@ test('a deployment that is being deleted makes nothing, but still counts', async
   t.is((await at.deployment()).status?.readyReplicas, 3);
 });
 
-test('pods on their way out are counted, if every set says how many it has', async t => {
+test('terminating pods are counted, if every set counts its own', async t => {
   for (const gate of ['true', 'false']) {
     const at = await startEnvironment([`--feature-gates=DeploymentReplicaSetTerminatingReplicas=${gate}`]);
     await using _ = at.plane;

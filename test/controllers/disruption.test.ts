@@ -35,7 +35,7 @@ test('an empty selector covers the namespace, an absent one nothing, and no budg
   t.false(covers({...budgetOf({selector: {}}), metadata: {namespace: 'other', name: 'b'}}));
 });
 
-test('evictions are waited for over two minutes, then told of as overdue, and forgotten when the pod is on its way', t => {
+test('evictions are expected for two minutes, then reported as overdue, and dropped when the pod terminates', t => {
   const since = (secondsAgo: number) => wireTime(at - secondsAgo * 1000);
   const pods = [podOf('fresh'), podOf('older'), podOf('overdue'), podOf('going', {deleting: true}), podOf('untouched')];
   const found = evictionsOf(pods, {fresh: since(10), older: since(100), overdue: since(121), going: since(5), gone: since(5)}, at);
@@ -140,7 +140,7 @@ test('a budget follows the readiness of its pods, and evictions spend it until p
   t.deepEqual(await env.statusOf('web'), [3, 2, 3, 1, 'SufficientPods']);
 });
 
-test('shares are reckoned from what the owners ask for', async t => {
+test('percentages are computed from the replicas of the owners', async t => {
   const env = await start();
   await using _ = env.plane;
   await env.ready(await env.replicas('web', 4));
@@ -152,7 +152,7 @@ test('shares are reckoned from what the owners ask for', async t => {
   t.deepEqual(await env.statusOf('share'), [8, 6, 4, 0, 'InsufficientPods']);
 });
 
-test('pods without an owner are told of and count in no share', async t => {
+test('pods without an owner are reported and count in no percentage', async t => {
   const env = await start();
   await using _ = env.plane;
   await env.ready([await env.single('alone', {app: 'alone'})]);
@@ -162,7 +162,7 @@ test('pods without an owner are told of and count in no share', async t => {
   t.true((await env.eventsAbout('lone')).includes('Warning UnmanagedPods controllermanager'));
 });
 
-test('an owner that cannot be asked allows nothing', async t => {
+test('an owner that cannot be read allows no disruption', async t => {
   const env = await start();
   await using _ = env.plane;
   const owner = (apiVersion: string, kind: string) => ({ownerReferences: [{apiVersion, kind, name: 'o', uid: 'u', controller: true}]});
@@ -180,7 +180,7 @@ test('an owner that cannot be asked allows nothing', async t => {
   t.is(items[0]!.count, 2, 'once for the budget, once for the status that it was given');
 });
 
-test('a budget without pods says so, and a pod of two budgets is told of', async t => {
+test('a budget without pods has a condition, and a pod of two budgets gets an event', async t => {
   const env = await start();
   await using _ = env.plane;
   await env.budget('empty', {minAvailable: 1, selector: {matchLabels: {app: 'none'}}});

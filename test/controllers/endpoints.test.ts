@@ -58,7 +58,7 @@ for (const [ready, notReady, expected] of [
   });
 }
 
-test('a service gets an object with its labels, and its pods as they are told', async t => {
+test('a service gets an Endpoints object with its labels and the addresses of its pods', async t => {
   const at = await start();
   await using _ = at.plane;
   await at.service('web', {labels: {team: 'x'}});
@@ -110,7 +110,7 @@ const published = [
   ['nothing for a service without a selector', {selector: {}}, [{}], undefined],
 ] as const satisfies readonly (readonly [string, object, readonly Behind[], readonly string[] | undefined])[];
 
-test('pods are told as their service asks', async t => {
+test('pods are published as the spec of their service requests', async t => {
   const at = await start();
   await using _ = at.plane;
   for (const [i, [, service, pods]] of published.entries()) {
@@ -123,7 +123,7 @@ test('pods are told as their service asks', async t => {
   for (const [i, [what, , , expected]] of published.entries()) t.deepEqual(all.get(`case-${i}`), expected && [...expected], what);
 });
 
-test('a headless service marks its endpoints as such, and one that gets labels hands them on', async t => {
+test('a headless service marks its endpoints with a label, and new labels of a service are copied', async t => {
   const at = await start();
   await using _ = at.plane;
   await at.service('web', {clusterIP: 'None'});
@@ -136,7 +136,7 @@ test('a headless service marks its endpoints as such, and one that gets labels h
   t.deepEqual((await at.endpoints()).metadata?.labels, {team: 'x', 'endpoints.plat.io/managed-by': 'endpoint-controller', 'service.plat.io/headless': ''});
 });
 
-test('a pod that is being deleted is told no longer, unless the service wants all told', async t => {
+test('a terminating pod is not published, unless the service publishes unready addresses', async t => {
   const at = await start();
   await using _ = at.plane;
   await at.service('web');
@@ -162,7 +162,7 @@ test('a pod that changes its labels leaves one service and joins another', async
   t.deepEqual(await seen(), [0, 1, 1]);
 });
 
-test('the annotation tells when the first thing changed that the object now shows, and goes with changes of which no time is known', async t => {
+test('the trigger time annotation has the first change that the object shows, and is removed when no time is known', async t => {
   const at = await start(['--endpoint-updates-batch-period=10s']);
   await using _ = at.plane;
   const time = async () => (await at.endpoints()).metadata?.annotations?.['endpoints.plat.io/last-change-trigger-time'];
@@ -185,7 +185,7 @@ test('the annotation tells when the first thing changed that the object now show
   t.is(await time(), undefined);
 });
 
-test('what somebody deletes or writes over is put right', async t => {
+test('deleted or overwritten objects are restored', async t => {
   const at = await start();
   await using _ = at.plane;
   await at.service('web');
@@ -211,7 +211,7 @@ const over = (at: Awaited<ReturnType<typeof start>>, cached: readonly KubeObject
 };
 const key = {namespace, name: 'web'};
 
-test('the first look is at all there is, but for records of leaders, and deletes what has no service', async t => {
+test('the first sync covers all objects, except leader election records, and deletes those without a service', async t => {
   const at = await startEnvironment(['namespace-controller']);
   await using _ = at.plane;
   const left = await at.create(kinds.endpoints, {metadata: {name: 'web'}});
@@ -225,7 +225,7 @@ test('the first look is at all there is, but for records of leaders, and deletes
   t.deepEqual((await at.list(kinds.endpoints)).map(({metadata}) => metadata?.name), ['leader']);
 });
 
-test('says why the object could not be written', async t => {
+test('reports why the object could not be written', async t => {
   const at = await startEnvironment(['namespace-controller']);
   await using _ = at.plane;
   const service = await at.service('web');
@@ -241,7 +241,7 @@ test('says why the object could not be written', async t => {
   t.regex(behind.published[0]!, /^FailedToUpdateEndpoint Failed to update endpoint default\/web: Operation cannot be fulfilled/);
 });
 
-test('a cache that does not know what was written last is waited for', async t => {
+test('a cache that is behind the last write is waited for', async t => {
   const at = await startEnvironment(['namespace-controller']);
   await using _ = at.plane;
   const service = await at.service('web');
@@ -254,7 +254,7 @@ test('a cache that does not know what was written last is waited for', async t =
   t.is((await at.endpoints()).metadata?.resourceVersion, resourceVersion);
 });
 
-test('nothing is said of a namespace that goes, where nothing can be made', async t => {
+test('nothing is reported for a terminating namespace, where nothing can be created', async t => {
   const at = await startEnvironment(['endpoints-controller']);
   await using _ = at.plane;
   await at.client.resource(kinds.namespaces).create({metadata: {name: 'going', finalizers: ['example.com/wait']}});
@@ -268,7 +268,7 @@ test('nothing is said of a namespace that goes, where nothing can be made', asyn
   t.deepEqual((await at.client.resource(kinds.endpoints).list({namespace: 'going'})).items, []);
 });
 
-test('a service with more pods than one object holds has the others left out, and the object says so', async t => {
+test('a service with more pods than one object holds is truncated, with an annotation', async t => {
   const at = await startEnvironment(['namespace-controller']);
   await using _ = at.plane;
   const service = await at.service('web');

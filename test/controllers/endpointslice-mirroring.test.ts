@@ -119,7 +119,7 @@ test('an object is mirrored once it has a service, and not when that is gone', a
   t.deepEqual(await at.slices(), []);
 });
 
-test('addresses beyond the most that are mirrored are told of in an event', async t => {
+test('addresses beyond the mirrored maximum are reported in an event', async t => {
   const at = await start(['--mirroring-max-endpoints-per-subset=2']);
   await using _ = at.plane;
   await at.service('web', byHand);
@@ -129,7 +129,7 @@ test('addresses beyond the most that are mirrored are told of in an event', asyn
   t.deepEqual(await at.eventsOn('web'), ['Warning TooManyAddressesToMirror A max of 2 addresses can be mirrored to EndpointSlices per Endpoints subset. 1 addresses were skipped']);
 });
 
-test('what others do to a mirroring slice is put right, after the batch period if there is one', async t => {
+test('changes to a mirrored slice by others are reverted, after the batch period if there is one', async t => {
   const at = await start(['--mirroring-endpointslice-updates-batch-period=5s']);
   await using _ = at.plane;
   await at.service('web', byHand);

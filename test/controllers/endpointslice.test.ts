@@ -72,7 +72,7 @@ test('packs ten thousand endpoints into their slices by a look at each', t => {
   t.true(looks <= 20_000);
 });
 
-test('a service has one slice that tells there is nobody, and the same one tells of the pods that come', async t => {
+test('a service without pods has one empty slice, which is filled when pods appear', async t => {
   const at = await start();
   await using _ = at.plane;
   const service = await at.service('web', {labels: {team: 'x', 'plat.io/service-name': 'other'}, clusterIP: 'None'});
@@ -124,7 +124,7 @@ const published = [
   ['nothing of a service without a selector', {selector: {}}, [{}], []],
 ] as const satisfies readonly (readonly [string, object, readonly Behind[], readonly string[]])[];
 
-test('slices tell what the service asks for', async t => {
+test('slices have the ports and families of their service', async t => {
   const at = await start();
   await using _ = at.plane;
   for (const [i, [, service, pods]] of published.entries()) {
@@ -160,7 +160,7 @@ test('a pod that goes serves on until it is not ready any more', async t => {
   t.deepEqual((await at.slices())[0]!.endpoints[0]!.conditions, {ready: false, serving: false, terminating: true});
 });
 
-test('a pod on a node that is not known is left out until it is, and told then with its zone', async t => {
+test('a pod on an unknown node is left out until the node is known, and then published with its zone', async t => {
   const at = await start();
   await using _ = at.plane;
   await at.service('web');
@@ -211,7 +211,7 @@ test('labels and ports of the service come to its slices, without new ones', asy
   t.is((await at.slices())[0]!.metadata!.resourceVersion, resourceVersion);
 });
 
-test('what others do to a slice is put right after a second; what they do to slices of their own is not', async t => {
+test('changes to a slice by others are reverted after a second; slices of others are left alone', async t => {
   const at = await start();
   await using _ = at.plane;
   await at.service('web');
@@ -255,7 +255,7 @@ test('the slices of an earlier service of that name are not taken over', async t
   t.is(now!.metadata!.ownerReferences![0]!.uid, service.metadata!.uid!);
 });
 
-test('a service that asks for it has its ready pods meant for callers that are near, until it does not', async t => {
+test('a service with a traffic distribution gets hints for its ready pods, until the field is removed', async t => {
   const at = await start();
   await using _ = at.plane;
   await at.node('node-2', {zone: 'x'});
@@ -372,7 +372,7 @@ for (const [what, unchanged, written, expected] of [
   });
 }
 
-test('a service that asks for shares of zones gets hints, keeps them while zones have enough, and says when it loses them', async t => {
+test('a service with topology-aware hints gets them, keeps them while zones have enough, and gets an event when it loses them', async t => {
   const at = await startEnvironment(['endpointslice-controller']);
   await using _ = at.plane;
   await at.remove(kinds.nodes, 'node-1');
@@ -401,7 +401,7 @@ test('a service that asks for shares of zones gets hints, keeps them while zones
   t.deepEqual((await events()).at(-1), 'Warning Disabled Topology Aware Hints has been disabled, addressType: IPv4');
 });
 
-test('the figures add up over services, families and sets of ports, and lose what is forgotten', t => {
+test('the metrics sum over services, families and sets of ports, and drop forgotten services', t => {
   const values: Record<string, number> = {};
   const gauge = ({name}: {readonly name: string}) => ({
     set() {},

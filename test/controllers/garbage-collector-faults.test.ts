@@ -93,7 +93,7 @@ for (const [what, policy] of [
   ['drops', 'Background'],
   ['is parted from', 'Orphan'],
 ] as const) {
-  test(`a kind that knows no strategic merge ${what} its owners all the same`, async t => {
+  test(`a kind without strategic merge ${what} its owners all the same`, async t => {
     const {own, maps, create, remove} = await collecting(t);
     const [owner, other] = [await create('owner'), await create('other')];
     await create('child', [ref(owner), ref(other)]);
@@ -198,7 +198,7 @@ test('an object that took the place of one that was to be deleted stays', async 
   t.true(await exists());
 });
 
-test('an object that went meanwhile is told as missing', async t => {
+test('an object that was deleted meanwhile is recorded as absent', async t => {
   const {server, identity, seen} = await live(maps => maps.delete('child', {namespace}));
 
   t.true(isNotFound(await t.throwsAsync(server.delete(identity, seen, 'Background'))));
@@ -230,7 +230,7 @@ test('an owner that came and went unseen does not keep its dependents', async t 
   t.deepEqual(await names(), []);
 });
 
-test('what was garbage before the collector began is found', async t => {
+test('garbage from before the start of the collector is found', async t => {
   const server = startServer({garbageCollector: true});
   const maps = server.clientOf().resource(kinds.configMaps);
   const owner = await maps.create({metadata: {namespace, name: 'owner'}});
@@ -265,7 +265,7 @@ test('the collector begins after half a minute although a kind cannot be listed'
   t.is(meter.value('garbagecollector_controller_resources_sync_error_total'), 1);
 });
 
-test('a server that does not tell what it serves is asked again after half a minute', async t => {
+test('failing discovery is retried after half a minute', async t => {
   const {clock, own, start, names, create, remove} = await (async () => {
     const server = startServer({garbageCollector: true});
     const env = startManager(t, [garbageCollector], {options}, server);
@@ -396,7 +396,7 @@ const pods: Served = {group: '', version: 'v1', resource: 'pods'};
 const widgets: Served = {group: 'example.com', version: 'v1', resource: 'widgets'};
 const [podPath, widgetPath] = ['/api/v1/pods', '/apis/example.com/v1/widgets'];
 
-test('what comes to be served is followed within half a minute, and what goes no longer', async t => {
+test('newly served resources are monitored within half a minute, and removed ones no longer', async t => {
   const {serve, kindMap, synced, end} = changing();
   t.deepEqual(await serve(pods), [podPath]);
   t.is(synced(), 1);
@@ -421,7 +421,7 @@ test('a definition that changed is looked for at once, although another resource
   end();
 });
 
-test('a definition that discovery tells of late is looked for again and again, ever more rarely', async t => {
+test('a definition that discovery lists late is looked for with backoff', async t => {
   const {serve, define, serveFor, end} = changing();
   await serve(pods);
   await define(pods);
@@ -433,7 +433,7 @@ test('a definition that discovery tells of late is looked for again and again, e
   end();
 });
 
-test('a group that cannot tell of its resources keeps those that are followed', async t => {
+test('a group whose discovery fails keeps its monitored resources', async t => {
   const {serve, lines, end} = changing();
   await serve(pods, widgets);
 
@@ -443,7 +443,7 @@ test('a group that cannot tell of its resources keeps those that are followed', 
   end();
 });
 
-test('a server that says it serves nothing is not believed', async t => {
+test('empty discovery is treated as a failure', async t => {
   const {serve, lines, end} = changing();
   await serve(pods);
 

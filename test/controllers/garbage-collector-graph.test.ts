@@ -37,7 +37,7 @@ const watching = () => {
 const ownerKind = {apiVersion: 'v1', kind: 'Owner'};
 const anOwner = (name: string, metadata: Frozen<KubeObject['metadata']> = {}) => object(name, [], {uid: 'u', ...metadata});
 
-test('an owner that nobody has seen is worth one look, those who agree on it none', t => {
+test('an owner that was never observed is checked once, dependents that agree on it are not', t => {
   const {graph, saw, calls} = watching();
   saw(object('a', [owner('o')]));
   saw(object('b', [owner('o')]));
@@ -74,7 +74,7 @@ test('an owner that goes is remembered only if somebody may ask for it', t => {
   t.true(graph.absent.has(identity('o')));
 });
 
-test('where dependents disagree on who a uid is, each opinion is tried in turn', t => {
+test('where dependents disagree on the identity of a uid, each is tried in turn', t => {
   const {graph, saw, calls} = watching();
   saw(object('a', [owner('o', {kind: 'B'})]));
   saw(object('b', [owner('o', {kind: 'C'})]));
@@ -92,7 +92,7 @@ test('where dependents disagree on who a uid is, each opinion is tried in turn',
   t.deepEqual(calls(), ['suspect Pod b', 'later A o']);
 });
 
-test('an owner that is seen at last is who it is, and those who took it for another are worth a look', t => {
+test('an owner that is observed at last has its real identity, and dependents with another are checked', t => {
   const {graph, saw, calls} = watching();
   saw(object('wrong', [owner('o', {kind: 'Other'})]));
   saw(object('right', [owner('o')]));
@@ -105,7 +105,7 @@ test('an owner that is seen at last is who it is, and those who took it for anot
   t.deepEqual([graph.get('u')?.identity, graph.get('u')?.virtual], [identity('o'), false]);
 });
 
-test('who names an owner wrongly that was seen is worth a look', t => {
+test('a dependent with wrong coordinates of an observed owner is checked', t => {
   const {saw, calls} = watching();
   saw(anOwner('o'), ownerKind);
   saw(object('right', [owner('o')]));
@@ -117,7 +117,7 @@ test('who names an owner wrongly that was seen is worth a look', t => {
   t.deepEqual(calls(), ['suspect Pod wrong', 'far strayed from o', 'suspect Pod far']);
 });
 
-test('what was seen does not leave the graph because somebody looked for it elsewhere', t => {
+test('an observed object does not leave the graph because a dependent named it elsewhere', t => {
   const {graph, saw, calls} = watching();
   saw(object('wrong', [owner('o', {kind: 'Other'})]));
   saw(anOwner('o'), ownerKind);
@@ -136,7 +136,7 @@ test('what was seen does not leave the graph because somebody looked for it else
 
 const dying = (finalizer: string) => ({deletionTimestamp: now, finalizers: [finalizer]});
 
-test('a deletion that begins with a finalizer of the collector is taken up once, whichever event tells of it', t => {
+test('a deletion that begins with a finalizer of the collector is handled once, whichever event shows it', t => {
   const {graph, saw, changed, calls} = watching();
   saw(anOwner('o'), ownerKind);
   saw(object('a', [owner('o')]));
@@ -180,7 +180,7 @@ test('an object that comes to be served in another version keeps its place', t =
   t.is(graph.get('u')?.dependents.size, 1);
 });
 
-test('what goes is no longer anybody\'s dependent', t => {
+test('a deleted object is no longer a dependent', t => {
   const {graph, saw, lost} = watching();
   saw(anOwner('o'), ownerKind);
   const child = object('a', [owner('o')]);

@@ -141,7 +141,7 @@ test.serial('dependents of an owner that was made again go with the one they nam
   t.deepEqual(await names(), ['new', 'owner']);
 });
 
-test.serial('what names an owner that never was goes too', async t => {
+test.serial('an object whose owner never existed is deleted', async t => {
   const {create, names} = await aFamily();
   await create('child', [{apiVersion: 'v1', kind: 'ConfigMap', name: 'nobody', uid: 'e0a46e6c-0000-4000-8000-000000000000'}]);
 
@@ -164,7 +164,7 @@ test.serial('owners that own each other do not wait for each other', async t => 
   t.deepEqual(await names(), []);
 });
 
-test.serial('an owner in another namespace counts as none, and an Event says so', async t => {
+test.serial('an owner in another namespace counts as absent, with an Event', async t => {
   const [here, there] = [await aFamily(), await aFamily()];
   const [owner, near] = [await there.create('owner'), await here.create('near')];
   await here.create('child', [refTo(owner)]);
@@ -182,7 +182,7 @@ test.serial('an owner in another namespace counts as none, and an Event says so'
 const roles = plane.client().resource(kinds.clusterRoles);
 const roleRef = (role: KubeObject, rest: Partial<OwnerReference> = {}) => refTo(role, {apiVersion: 'rbac.authorization.plat.io/v1', kind: 'ClusterRole', ...rest});
 
-test.serial('what has no namespace owns objects of any', async t => {
+test.serial('a cluster-scoped object owns objects of any namespace', async t => {
   const {create, names} = await aFamily();
   const role = await roles.create({metadata: {name: 'owner'}, rules: []});
   const small = await roles.create({metadata: {name: 'small', ownerReferences: [roleRef(role)]}, rules: []});
@@ -197,7 +197,7 @@ test.serial('what has no namespace owns objects of any', async t => {
   await t.throwsAsync(roles.get('small'), {message: /not found/});
 });
 
-test.serial('what has no namespace cannot be owned by what has one, and is left alone', async t => {
+test.serial('a cluster-scoped object cannot be owned by a namespaced one, and is left alone', async t => {
   const {create} = await aFamily();
   const owner = await create('owner');
   const missing = {...owner, metadata: {...owner.metadata, name: 'nobody', uid: 'e0a46e6c-0000-4000-8000-000000000001'}};
@@ -209,7 +209,7 @@ test.serial('what has no namespace cannot be owned by what has one, and is left 
   await clock.drain();
 });
 
-test.serial('what names an owner without saying where does not keep those that say it', async t => {
+test.serial('a cluster-scoped dependent of an absent owner does not keep namespaced ones', async t => {
   for (const [round, wrongFirst] of [true, false].entries()) {
     const {create, names} = await aFamily();
     const gone = refTo({metadata: {name: 'gone', uid: `e0a46e6c-0000-4000-8000-00000000001${round}`}});
@@ -225,7 +225,7 @@ test.serial('what names an owner without saying where does not keep those that s
   }
 });
 
-test.serial('nothing is decided about an owner of a kind that nobody serves', async t => {
+test.serial('nothing is decided about an owner of a kind that is not served', async t => {
   const {create, remove, names, ownersOf} = await aFamily();
   const owner = await create('owner');
   await create('child', [refTo(owner), {apiVersion: 'example.com/v1', kind: 'Widget', name: 'w', uid: 'e0a46e6c-0000-4000-8000-000000000002'}]);
@@ -248,7 +248,7 @@ const anObjectOf = async (kind: string, namespace: string): Promise<{readonly ob
   return {object: (await plane.client().request('POST', path, {body: object})) as KubeObject, path};
 };
 
-test.serial('what an object of a new kind owns goes within a second of it, and so does what it is owned by', async t => {
+test.serial('dependents of an object of a new kind are deleted within a second of it, and so are objects of that kind whose owner is gone', async t => {
   const {namespace, create, remove, names} = await aFamily();
   const {object, path} = await anObjectOf('Gadget', namespace);
   const gadget = refTo(object, {apiVersion: 'example.com/v1', kind: 'Gadget'});
@@ -293,7 +293,7 @@ test.serial('an owner may be named by any version of its kind that is served', a
   t.deepEqual(await names(), ['wrong']);
 });
 
-test.serial('of dependents that disagree on who a uid is, those stay that are right', async t => {
+test.serial('of dependents that disagree on the identity of a uid, the right ones stay', async t => {
   for (const order of [
     ['right', 'kind', 'name'],
     ['name', 'kind', 'right'],
@@ -340,7 +340,7 @@ test.serial('an owner need not wait for a dependent that names it no longer, or 
   }
 });
 
-test.serial('a dependent that was told to spare its own dependents does so', async t => {
+test.serial('a dependent deleted with Orphan keeps its own dependents', async t => {
   const {create, remove, names, ownersOf} = await aFamily();
   const owner = await create('owner');
   const child = await create('child', [refTo(owner)], {finalizers: ['orphan']});
@@ -351,7 +351,7 @@ test.serial('a dependent that was told to spare its own dependents does so', asy
   t.deepEqual([await names(), await ownersOf('grandchild')], [['grandchild'], undefined]);
 });
 
-test.serial('a dependent that was told to wait for its own dependents does so', async t => {
+test.serial('a dependent deleted with Foreground waits for its own dependents', async t => {
   const {create, remove, names} = await aFamily();
   const owner = await create('owner');
   const child = await create('child', [refTo(owner)], {finalizers: ['foregroundDeletion']});

@@ -57,7 +57,7 @@ const groups: readonly [title: string, likeness: Likeness, resource: string, gro
   ['one that never was ready since it started is unready', {started: 400, turned: 371, ready: false}, 'cpu', 'unready'],
   ['one that has been ready before counts though it is not ready now', {started: 400, turned: 370, ready: false}, 'cpu', 'ready'],
 ];
-test('pods are sorted by what their samples are worth', t => {
+test('pods are grouped by the usability of their samples', t => {
   for (const [title, likeness, resource, group] of groups) {
     const {ready, unready, ignored} = groupPods([podOf('p0', likeness)], samplesOf([100]), resource, patience, now);
     t.is(ready ? 'ready' : unready.length ? 'unready' : ignored.length ? 'ignored' : 'missing', group, title);
@@ -88,7 +88,7 @@ const byShares: readonly [title: string, given: Case, replicas: number, utilizat
   ['unready pods are taken to use nothing while more is used', {of: [900, 900, 900], target: 50, unready: [2]}, 4, 90],
   ['more pods than replicas never make more of less', {of: [100, 100, 100, undefined, undefined], target: 90, current: 1}, 1, 10],
 ];
-test('shares of what pods ask for', t => {
+test('utilization is relative to the requests of pods', t => {
   for (const [title, {of, target, unready = [], current, tolerances}, replicas, utilization] of byShares) {
     const pods = of.map((_, i) => podOf(`p${i}`, unready.includes(i) ? {started: 10, turned: 10, ready: false} : {}));
     const around = situation(pods, current, tolerances);
@@ -111,7 +111,7 @@ test('amounts on average of the pods', t => {
   }
 });
 
-test('what cannot be reckoned says why', t => {
+test('missing requests are reported with their container', t => {
   const around = situation([podOf('p0')]);
   t.throws(() => usableSamples(new Map(), situation([]), 'cpu'), {message: 'no pods returned by selector while calculating replica count'});
   t.throws(() => usableSamples(samplesOf([1]), situation([podOf('p0', {phase: 'Pending'})]), 'cpu'), {message: 'did not receive metrics for targeted pods (pods might be unready)'});
@@ -133,7 +133,7 @@ test('requests are those of all containers and sidecars, of the container that i
   );
 });
 
-test('one value is compared with its target, or with a target for each of what runs', t => {
+test('one value is compared with its target, or with a target per replica', t => {
   const ready = [podOf('p0'), podOf('p1'), podOf('p2', {ready: false})];
   t.is(replicasForValue(20_000n, 10_000n, situation(ready)), 4);
   t.is(replicasForValue(10_500n, 10_000n, situation(ready)), 3);
@@ -155,7 +155,7 @@ const usually: readonly [title: string, limits: [current: number, desired: numbe
   ['a recommendation of five minutes ago still holds', [5, 2, 1, 10], [[300, 4]], 4, 'ScaleDownStabilized', 'False DesiredWithinRange'],
   ['an older one does not', [5, 2, 1, 10], [[301, 4]], 2, 'ReadyForNewScale', 'False DesiredWithinRange'],
 ];
-test('without a behaviour nothing shrinks below what was recommended within the window', t => {
+test('without a behaviour no scale down goes below the recommendations within the window', t => {
   for (const [title, [current, desired, min, max], past, replicas, able, limited] of usually) {
     const history = new History();
     for (const [ago, count] of past) history.recommend(count, now - ago * second, 0);
@@ -281,7 +281,7 @@ test('metrics of pods and objects come from the best version there is', async t 
   await t.throwsAsync(sources.object('two', 'd', ingress, read), {message: /returned 2 results when we asked for exactly one$/});
 });
 
-test('metrics from outside are every value that is selected; servers that are not there are told of', async t => {
+test('external metrics use every selected value; missing metrics servers are reported', async t => {
   const path = '/apis/external.metrics.k8s.io/v1beta1/namespaces/d/queue';
   const {requested, sources} = sourcesOver({'/apis': {kind: 'APIGroupList', groups: []}, [path]: {items: [{value: '3'}, {value: '500m'}]}, '/apis/external.metrics.k8s.io/v1beta1/namespaces/d/none': {items: []}});
   t.deepEqual(await sources.external('queue', 'd', read), [3000n, 500n]);

@@ -40,7 +40,7 @@ const startEnvironment = async ({replicas = 2, cpu = '100m', args = [] as readon
 
 const reported = ({status}: Autoscaler) => Object.fromEntries((status?.conditions ?? []).map(({type, status: text, reason, message}) => [type, `${text} ${reason}: ${message}`]));
 
-test('a deployment grows when its pods use more than wanted, at most to twice its size at once, and tells so', async t => {
+test('a deployment grows when its pods use more than the target, at most to twice its size at once, with an event', async t => {
   const env = await startEnvironment();
   await using _ = env.plane;
   await env.clock.advance(60_000);
@@ -60,7 +60,7 @@ test('a deployment grows when its pods use more than wanted, at most to twice it
   t.deepEqual(await env.eventsOn('web').then(events => events.filter(text => text.includes('SuccessfulRescale'))), ['Normal SuccessfulRescale New size: 4; reason: cpu resource utilization (percentage of request) above target']);
 });
 
-test('what is used less shrinks the deployment only when the window is over', async t => {
+test('lower usage shrinks the deployment only after the stabilization window', async t => {
   const env = await startEnvironment({replicas: 6, cpu: '50m'});
   await using _ = env.plane;
   await env.clock.advance(60_000);
@@ -114,7 +114,7 @@ test('a deployment beyond its bounds is scaled whatever is measured, one of none
 
 const external: NonNullable<Spec['metrics']>[number] = {type: 'External', external: {metric: {name: 'queue'}, target: {type: 'AverageValue', averageValue: '1'}}};
 
-test('a metric that says nothing keeps a deployment from shrinking, not from growing', async t => {
+test('a metric without a value keeps a deployment from shrinking, not from growing', async t => {
   const env = await startEnvironment({replicas: 2});
   await using _ = env.plane;
   await env.clock.advance(60_000);
@@ -135,7 +135,7 @@ test('a metric that says nothing keeps a deployment from shrinking, not from gro
   t.true(events.some(text => text.startsWith('Warning FailedComputeMetricsReplicas invalid metrics (1 invalid out of 2), first error is: failed to get queue external metric value: failed to get queue external metric: unable to get')));
 });
 
-test('a target that is not there is told of, and found once it is', async t => {
+test('a missing target is reported, and used once it exists', async t => {
   const env = await startEnvironment();
   await using _ = env.plane;
   await env.scale({scaleTargetRef: {apiVersion: 'apps/v1', kind: 'Deployment', name: 'other'}}, 'lost');
@@ -178,7 +178,7 @@ const alone = async (env: Awaited<ReturnType<typeof startEnvironment>>, ...failu
   return {result, reported, again, errors: () => lines.filter(line => line.startsWith('error')).length, metric: (name: string, labels: Record<string, string> = {}) => meter.value(`horizontal_pod_autoscaler_controller_${name}`, labels)};
 };
 
-test('what is done is counted, and a scale that cannot be written is told of and tried a period later', async t => {
+test('reconciliations are counted, and a scale that cannot be written is reported and retried a period later', async t => {
   const env = await startEnvironment({controllers: ''});
   await using _ = env.plane;
   await env.clock.advance(60_000);

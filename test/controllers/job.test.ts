@@ -103,7 +103,7 @@ test('no more pods run at once than may, and none more than are still wanted', a
   t.deepEqual(await at.conditions(), ['SuccessCriteriaMet=True CompletionsReached', 'Complete=True CompletionsReached']);
 });
 
-test('what changes soon after one another is looked at together, but a new spec at once', async t => {
+test('changes within a short time are synced together, but a new spec at once', async t => {
   const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('work', {completions: 4, parallelism: 1}));
   const [pod] = await at.active();
@@ -386,7 +386,7 @@ for (const [what, rules, code, more, conditions, failed] of [
   ['counts a failure', [exits('Count', [1]), exits('FailJob', [1])], 1, {}, ['FailureTarget=True BackoffLimitExceeded', 'Failed=True BackoffLimitExceeded'], 1],
   ['counts what no rule speaks of', [exits('Ignore', [7])], 1, {}, ['FailureTarget=True BackoffLimitExceeded', 'Failed=True BackoffLimitExceeded'], 1],
 ] as const) {
-  test(`a policy of failures ${what}`, async t => {
+  test(`a pod failure policy ${what}`, async t => {
     const at = await startEnvironment(t);
     await at.create(kinds.jobs, aJob('work', {backoffLimit: 0, podFailurePolicy: {rules: rules as unknown as NonNullable<Spec['podFailurePolicy']>['rules']}}));
     const [pod] = await at.active();
@@ -440,7 +440,7 @@ for (const [what, rule, succeed, message] of [
   ['a number of some indexes', {succeededIndexes: '1-3', succeededCount: 2}, [1, 3], 'Matched rules at index 1'],
   ['a number of indexes', {succeededCount: 2}, [3, 1], 'Matched rules at index 1'],
 ] as const) {
-  test(`a policy of success is met by ${what}, and the other pods are let go`, async t => {
+  test(`a success policy is met by ${what}, and the other pods are deleted`, async t => {
     const at = await startEnvironment(t);
     await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 4, parallelism: 4, successPolicy: {rules: [{succeededIndexes: '0-3'}, rule]}}));
     await at.ends(await at.byIndex(succeed[0]));
@@ -500,7 +500,7 @@ test('a job that another controller takes care of is left alone, and so are its 
   t.is((await at.podsOf('own')).length, 1);
 });
 
-test('pods that nobody controls are adopted with the finalizer, and let go when they match no more', async t => {
+test('orphan pods are adopted with the finalizer, and released when they match no more', async t => {
   const at = await startEnvironment(t);
   await at.create(kinds.pods, {metadata: {name: 'mine', labels: {app: 'a'}}, spec: {...aTemplate().spec!, restartPolicy: 'Never'}});
   await at.create(kinds.pods, {metadata: {name: 'foreign', labels: {app: 'b'}, finalizers: [finalizer]}, spec: aTemplate().spec!});
@@ -530,7 +530,7 @@ for (const propagationPolicy of ['Background', 'Foreground', 'Orphan'] as const)
   });
 }
 
-test('a job in a namespace that ends says nothing of pods that cannot be made', async t => {
+test('a job in a terminating namespace reports nothing of pods that cannot be created', async t => {
   const at = await startOnPlane();
   await using _ = at.plane;
   await at.client.resource(kinds.namespaces).create({metadata: {name: 'ending'}});
@@ -637,7 +637,7 @@ test('of very many pods five hundred are made, and counted, at a time', async t 
   t.deepEqual(await at.conditions(), ['SuccessCriteriaMet=True CompletionsReached', 'Complete=True CompletionsReached']);
 });
 
-test('figures tell what was done', async t => {
+test('metrics count jobs and their pods', async t => {
   const at = await startEnvironment(t);
   await at.create(kinds.jobs, aJob('elsewhere', {managedBy: 'example.com/other'}));
   const rules = [exits('Ignore', [7])] as unknown as NonNullable<Spec['podFailurePolicy']>['rules'];

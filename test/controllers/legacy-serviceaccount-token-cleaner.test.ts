@@ -36,12 +36,12 @@ for (const [title, {created = '2024-01-01T00:00:00Z', deleting, labels = {}, acc
   });
 }
 
-test('nothing is judged before uses were noted for a day and a period', t => {
+test('no token is checked before uses were recorded for a day and a period', t => {
   t.deepEqual([undefined, 'nonsense', '2025-01-01', '2024-12-31', '2024-12-30'].map(since => isTrackedLongEnough(since, periodMs, now)), [false, false, false, true, true]);
   t.is(dayOf(now), '2026-01-01');
 });
 
-test('over two periods a secret that nobody uses is marked and then deleted, while one made by hand stays', async t => {
+test('over two periods an unused secret is marked and then deleted, while one made by hand stays', async t => {
   await using plane = await aPlane({controllers: ['legacy-serviceaccount-token-cleaner-controller'], controllerManagerArgs: ['--legacy-service-account-token-clean-up-period=48h']});
   const {clock} = plane;
   const client = plane.client();

@@ -54,7 +54,7 @@ test('a deleted namespace is emptied and let go after five seconds of grace', as
   t.deepEqual(await contentOf(plane), []);
 });
 
-test('other namespaces keep what they hold', async t => {
+test('other namespaces keep their objects', async t => {
   const {clock, plane} = await doomed();
   await using _ = plane;
   await plane.client().resource(kinds.secrets).create({metadata: {namespace: 'default', name: 'one'}});
@@ -64,7 +64,7 @@ test('other namespaces keep what they hold', async t => {
   t.is((await plane.client().resource(kinds.secrets).get('one', {namespace: 'default'})).metadata?.name, 'one');
 });
 
-test('a namespace waits for finalizers, tells of them, and looks again after half of the estimate and a second', async t => {
+test('a terminating namespace waits for finalizers, has conditions for them, and is synced again after half of the estimate and a second', async t => {
   const {clock, plane} = await doomed();
   await using _ = plane;
   const secrets = plane.client().resource(kinds.secrets);
@@ -126,7 +126,7 @@ test('pods go first, and all else waits for them', async t => {
   t.is(await namespaceIn(plane), undefined);
 });
 
-test('pods that outlive their grace are told of as a failure', async t => {
+test('pods that outlive their grace period are reported as a failure', async t => {
   const {clock, plane} = await doomed();
   await using _ = plane;
   const spec = {nodeName: 'n', terminationGracePeriodSeconds: 40, containers: [{name: 'c', image: 'i'}]};
@@ -186,7 +186,7 @@ test('pods that take longer than they may are looked at every few seconds, witho
   t.deepEqual(lines.filter(line => !line.startsWith('info')), []);
 });
 
-test('what was created before all servers knew that the namespace ends goes too', async t => {
+test('objects created before all servers knew of the termination are deleted too', async t => {
   const {clock, plane} = await doomed([], ['--disable-admission-plugins=NamespaceLifecycle']);
   await using _ = plane;
   await plane.client().resource(kinds.namespaces).delete(namespace);
@@ -198,7 +198,7 @@ test('what was created before all servers knew that the namespace ends goes too'
   t.deepEqual(await contentOf(plane), []);
 });
 
-test('a namespace stays while the server does not tell what it serves', async t => {
+test('a namespace stays while discovery fails', async t => {
   const {own, client, clock, start} = startManager(t, [namespaceController], {options: {concurrentNamespaceSyncs: 1, namespaceSyncPeriod: 300_000}});
   const namespaces = client.resource(kinds.namespaces);
   await namespaces.create({metadata: {name: namespace}});
@@ -240,7 +240,7 @@ const answering = (documents: Readonly<Record<string, unknown>>): Caller => ({
 
 const widgets = {name: 'widgets', kind: 'Widget', namespaced: true, verbs: ['list', 'delete']};
 
-test('a server without the aggregated document is asked group by group, and each resource is found in its preferred version', async t => {
+test('a server without aggregated discovery is read group by group, and each resource is found in its preferred version', async t => {
   const client = clientOver(
     answering({
       '/api': {kind: 'APIVersions', versions: ['v1']},
@@ -268,7 +268,7 @@ test('a server without the aggregated document is asked group by group, and each
   t.deepEqual(malformed, ['odd/v1/x']);
 });
 
-test('of a group that is stale nothing is found, and it is told', async t => {
+test('resources of a stale group are not found, and the group is reported', async t => {
   const aggregated = (items: readonly unknown[]) => ({kind: 'APIGroupDiscoveryList', items});
   const client = clientOver(
     answering({'/api': aggregated([]), '/apis': aggregated([{metadata: {name: 'metrics.example.com'}, versions: [{version: 'v1', freshness: 'Stale'}]}])}),
@@ -282,7 +282,7 @@ const resource = (name: string, group = '') => ({group, version: 'v1', resource:
 const fine: ContentDeletion = {discovered: {failed: new Map(), malformed: []}, leftovers: []};
 const at = (now: string) => ({naming: plat, now});
 
-test('conditions tell everything that stands in the way, sorted', t => {
+test('conditions list everything that blocks the deletion, sorted', t => {
   const conditions = nextConditions(
     [],
     {

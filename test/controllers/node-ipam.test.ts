@@ -55,7 +55,7 @@ for (const [what, left] of [
   ['10.0.0.0/22', []],
   ['10.0.0.0/8', []],
 ] as const) {
-  test(`${what} takes every block it touches, and counts each once`, t => {
+  test(`${what} occupies every block it touches, and counts each once`, t => {
     const meter = new MetricsRegistry();
     const set = aSet('10.0.0.0/22', 24, meter);
     set.occupy(what);
@@ -72,7 +72,7 @@ for (const [what, left] of [
   });
 }
 
-test('what lies outside of a range is neither taken nor given back', t => {
+test('addresses outside of a range are neither occupied nor released', t => {
   const set = aSet('10.0.0.0/22', 24);
 
   for (const cidr of ['10.0.4.0/24', 'fd00::/64', 'nothing']) {
@@ -143,7 +143,7 @@ const nodesOf = (plane: Plane) => plane.client().resource(kinds.nodes);
 const rangesOf = async (plane: Plane) =>
   Object.fromEntries((await nodesOf(plane).list()).items.map(({metadata, spec}) => [metadata?.name ?? '', spec?.podCIDRs?.join() ?? '']));
 
-test('every node gets a range, and what a node had goes to one that waits', async t => {
+test('every node gets a range, and the range of a deleted node goes to a waiting one', async t => {
   await using plane = await aPlane(args('10.0.0.0/23'));
   const nodes = nodesOf(plane);
   for (const name of ['a', 'b', 'c']) await nodes.create({metadata: {name}});

@@ -33,7 +33,7 @@ for (const [up, down, state] of [
   test(`a zone with ${up} nodes up and ${down} down is in the state ${state}`, t => t.like(zoneHealth(readies(up, down), rules), {state, size: up + down, unhealthy: down}));
 }
 
-test('a node that does not say how it is counts as down', t => t.is(zoneHealth([undefined], rules).state, 'FullDisruption'));
+test('a node that posts no status counts as unhealthy', t => t.is(zoneHealth([undefined], rules).state, 'FullDisruption'));
 
 for (const [state, size, rate] of [['Normal', 100, 0.1], ['FullDisruption', 3, 0.1], ['PartialDisruption', 50, 0], ['PartialDisruption', 51, 0.01]] as const) {
   test(`${rate} nodes a second are given up in a zone of ${size} in the state ${state}`, t => t.is(rateOf(state, size, rules), rate));
@@ -62,7 +62,7 @@ for (const [title, node, add, remove] of [
   ['is cordoned', aNode([condition('MemoryPressure', 'Unknown')], {spec: {unschedulable: true}}), ['unschedulable'], []],
   ['says nothing', aNode([], {spec: {taints: [{key: key('unschedulable'), effect: 'NoSchedule'}]}}), [], ['unschedulable']],
 ] as const) {
-  test(`a node that ${title} gets the taints that say so`, t => {
+  test(`a node that ${title} gets the taints for it`, t => {
     const change = schedulingChange(naming, node);
 
     t.deepEqual(change.add?.map(taint => taint.key), add.map(key));
@@ -76,7 +76,7 @@ const at = (now: number, node: Node, before?: Health, renewTime?: number) =>
 const beats = (second_: number, status = 'True', turned = 0) =>
   condition('Ready', status, {lastHeartbeatTime: wireTime(second_ * second), lastTransitionTime: wireTime(turned * second)});
 
-test('a node that never said how it is gets its time to start, and is then unknown', t => {
+test('a node without any status gets its startup grace period, and is then unknown', t => {
   const node = aNode();
   const early = at(60, node);
   t.deepEqual([early.current, early.conditions], [undefined, undefined]);
@@ -231,7 +231,7 @@ test('the taint that evicts pods comes in the same look that finds a node silent
   t.true((await taintsOf(plane)).includes('unreachable:NoExecute'));
 });
 
-test('a node that never says how it is is unknown after the time to start', async t => {
+test('a node that never posts a status is unknown after the startup grace period', async t => {
   await using plane = await startEnvironment(1, '--node-startup-grace-period=20s');
   const {clock} = plane;
   await nodesOf(plane).create({metadata: {name: 'mute', labels: {'plat.io/os': 'linux', 'beta.plat.io/os': 'x', 'plat.io/arch': 'arm64'}}});

@@ -41,7 +41,7 @@ const start = async (...controllers: readonly string[]) => {
   };
 };
 
-test('claims in use stay until their pods are gone; those that nobody on a node uses go', async t => {
+test('claims in use stay until their pods are gone; unused ones are deleted', async t => {
   const at = await start();
   await using _ = at.plane;
   for (const name of ['used', 'waiting', 'unused']) await at.claim(name);

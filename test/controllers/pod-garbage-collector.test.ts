@@ -75,7 +75,7 @@ for (const [what, ready, taint, stays] of [
   ['is out of service, but ready', true, 'node.plat.io/out-of-service', true],
   ['is not ready', false, undefined, true],
 ] as const) {
-  test(`a pod that is to go from a node that ${what} ${stays ? 'is left to the node' : 'goes at once'}`, async t => {
+  test(`a terminating pod on a node that ${what} ${stays ? 'is left to the node' : 'is deleted at once'}`, async t => {
     const at = await startEnvironment();
     await using _ = at.plane;
     await at.node('n', ready, taint);

@@ -27,7 +27,7 @@ const set = (at: Pick<PlaneActions, 'get'>, name = 'web') => at.get(kinds.replic
 const names = (pods: readonly Pod[]) => pods.map(({metadata}) => metadata?.name).sort();
 const orphan = (name: string, labels: Record<string, string> = {app: 'a'}): Pod => ({metadata: {name, labels}, spec: aTemplate().spec!});
 
-test('a new set gets its pods, each told of in an event, and says how many there are', async t => {
+test('a new set creates its pods, each with an event, and counts them in its status', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web'));
@@ -124,7 +124,7 @@ test('a pod that fails, succeeds or is marked to be deleted is replaced', async 
   t.is((await at.podsOf('web')).length, 5);
 });
 
-test('pods on their way out are not told of while the gate is off', async t => {
+test('terminating pods are not counted while the gate is off', async t => {
   const at = await startEnvironment(['--feature-gates=DeploymentReplicaSetTerminatingReplicas=false']);
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web'));
@@ -132,7 +132,7 @@ test('pods on their way out are not told of while the gate is off', async t => {
   t.deepEqual((await set(at)).status, {replicas: 2, fullyLabeledReplicas: 2, observedGeneration: 1});
 });
 
-test('an orphan that matches is adopted, and what is too many then is deleted', async t => {
+test('a matching orphan is adopted, and surplus pods are deleted', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   for (const name of ['a', 'b', 'c']) await at.create(kinds.pods, orphan(name));
@@ -205,7 +205,7 @@ test('a set that is made again under the same name starts clean', async t => {
   t.is((await at.podsOf('web')).filter(pod => pod.metadata?.ownerReferences?.[0]?.uid === metadata?.uid).length, 1);
 });
 
-test('a pod is available once it has been ready for as long as asked', async t => {
+test('a pod is available after minReadySeconds', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web', {replicas: 1, minReadySeconds: 10}));
@@ -218,7 +218,7 @@ test('a pod is available once it has been ready for as long as asked', async t =
   t.is((await set(at)).status?.availableReplicas, 1);
 });
 
-test('pods that are refused are told of in an event and a condition, tried one at a time, later and later, until all is well', async t => {
+test('refused pods give an event and a condition, and are retried one at a time with backoff, until they succeed', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web', {replicas: 5, template: {...aTemplate(), spec: {...aTemplate().spec!, serviceAccountName: 'missing'}}}));
@@ -239,7 +239,7 @@ test('pods that are refused are told of in an event and a condition, tried one a
   t.is(status?.conditions, undefined);
 });
 
-test('in a namespace that ends nothing is tried again and nothing told', async t => {
+test('in a terminating namespace nothing is retried and nothing reported', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   const namespaces = at.client.resource(kinds.namespaces);
@@ -273,7 +273,7 @@ test('no more than five hundred pods are made or deleted before they are seen', 
   t.is((await at.podsOf('web')).length, 1);
 });
 
-test('a set that asks for more pods than there are nodes for gets no more than may wait, and the rest once these have one', async t => {
+test('a set with more replicas than nodes can hold gets no more pods than may wait, and the rest once these are bound', async t => {
   const at = await startEnvironment(['--max-waiting-pods=8']);
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web', {replicas: 2_147_483_647}));
@@ -306,7 +306,7 @@ const still = async () => {
   return {plane, ...actionsOn(plane)};
 };
 
-test('what was made and is not seen yet is not made again, for five minutes', async t => {
+test('a created pod that is missing from the cache is not created again, for five minutes', async t => {
   const at = await still();
   await using _ = at.plane;
   const look = overStaleCaches(at, [await at.create(kinds.replicaSets, aSet('web'))]);
@@ -320,7 +320,7 @@ test('what was made and is not seen yet is not made again, for five minutes', as
   t.is((await at.podsOf('web')).length, 4);
 });
 
-test('what was deleted and is still seen is not deleted again', async t => {
+test('a deleted pod that is still in the cache is not deleted again', async t => {
   const at = await still();
   await using _ = at.plane;
   const parent = await at.create(kinds.replicaSets, aSet('web', {replicas: 1}));
@@ -368,7 +368,7 @@ test('a set that takes the name of one that is deleted expects nothing of it', a
   t.is((await at.podsOf('web')).length, 4);
 });
 
-test('a status that says everything already is not written again', async t => {
+test('an unchanged status is not written again', async t => {
   const at = await still();
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web', {replicas: 0}));

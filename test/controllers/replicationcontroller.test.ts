@@ -11,7 +11,7 @@ const startEnvironment = async () => {
   return {plane, ...actionsOn(plane)};
 };
 
-test('a replication controller keeps its pods, and tells of them without those on their way out', async t => {
+test('a replication controller keeps its pods, and counts them without terminating ones', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.replicationControllers, aController('web', 3));
@@ -28,7 +28,7 @@ test('a replication controller keeps its pods, and tells of them without those o
   t.deepEqual([event?.source?.component, event?.involvedObject.kind, event?.reason], ['replication-controller', 'ReplicationController', 'SuccessfulCreate']);
 });
 
-test('a replication controller adopts an orphan, and leaves alone what a replica set controls', async t => {
+test('a replication controller adopts an orphan, and leaves alone pods of a replica set', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.pods, {metadata: {name: 'orphan', labels: {app: 'a'}}, spec: aTemplate().spec!});

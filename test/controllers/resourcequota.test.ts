@@ -33,7 +33,7 @@ const over = (plane: Awaited<ReturnType<typeof aPlaneWith>>) => {
   };
 };
 
-test('a new quota soon tells what is used of what, also of what was there before it', async t => {
+test('a new quota soon has its usage, also of earlier objects', async t => {
   const at = await start();
   await using _ = at.plane;
   await at.pod('before');
@@ -100,7 +100,7 @@ test('requests that come at the same time do not take the same room', async t =>
   t.deepEqual(await at.used(), {configmaps: '5'});
 });
 
-test('a trial charges nothing, and what is refused afterwards is counted anew in time', async t => {
+test('a dry run charges nothing, and refused objects are recounted in time', async t => {
   const at = await start();
   await using _ = at.plane;
   await at.quota({configmaps: '1'});
@@ -179,7 +179,7 @@ test('a quota with scopes counts the pods within them alone', async t => {
   }
 });
 
-test('limits that change are told at once, and what was written into the status by hand is put right', async t => {
+test('changed limits are written at once, and a status written by hand is corrected', async t => {
   const at = await start();
   await using _ = at.plane;
   await at.quota({pods: '1', secrets: '4'});
@@ -190,7 +190,7 @@ test('limits that change are told at once, and what was written into the status 
   t.deepEqual((await at.get(kinds.resourceQuotas, 'q')).status?.hard, {pods: '7'});
 });
 
-test('controllers whose pods a quota refuses say so until there is room', async t => {
+test('controllers whose pods a quota refuses have a condition until there is room', async t => {
   const at = await start('replicationcontroller-controller');
   await using _ = at.plane;
   await at.quota({pods: '1'});
@@ -203,7 +203,7 @@ test('controllers whose pods a quota refuses say so until there is room', async 
   t.deepEqual(await conditions(), []);
 });
 
-test('a quota that limits very much is looked at in steps, and nothing is remembered of what is not served', t => {
+test('a quota with many limits is synced in steps, and keeps nothing of unserved resources', t => {
   const evaluators = quotaEvaluators(naming('kubernetes'), () => false);
   const hard = Object.fromEntries(Array.from({length: 10_000}, (_, index) => [`count/things-${index}.example.com`, '1']));
   const quota = {metadata: {name: 'q', namespace}, spec: {hard: {...hard, pods: '1', secrets: '1', 'count/widgets.example.com': '1'}}};
@@ -218,7 +218,7 @@ test('a quota that limits very much is looked at in steps, and nothing is rememb
   t.deepEqual((next.value as readonly {resource: string}[]).map(({resource}) => resource), ['pods', 'secrets', 'widgets']);
 });
 
-test('a quota that limits very much is filed once and found by what it counts', t => {
+test('a quota with many limits is indexed once and found by the resources it counts', t => {
   const evaluators = quotaEvaluators(naming('kubernetes'), () => false);
   const hard = Object.fromEntries(Array.from({length: 10_000}, (_, index) => [`count/things-${index}.example.com`, '1']));
   const [large, small] = [{metadata: {name: 'large', namespace}, spec: {hard}}, {metadata: {name: 'small', namespace}, spec: {hard: {secrets: '1', pods: '2'}}}];

@@ -65,7 +65,7 @@ test.serial('services get addresses of a range that was added, and none of one t
   t.true(await isThere('room'));
 });
 
-test.serial('a range that a service needs stays until the service is gone, and tells why', async t => {
+test.serial('a range that a service needs stays until the service is gone, with a condition', async t => {
   await range('needed', '192.168.2.0/24');
   await serviceAt('s2', '192.168.2.7');
   const now = wireTime(clock.now());
@@ -84,7 +84,7 @@ test.serial('a range that a service needs stays until the service is gone, and t
 });
 
 for (const [net, what, other] of [[3, 'that holds it', '192.168.2.0/23'], [4, 'that is the same', '192.168.4.0/24'], [5, 'that holds the address', '192.168.5.0/29']] as const) {
-  test.serial(`a range that a service needs may go once there is another ${what}`, async t => {
+  test.serial(`a range that a service needs may be deleted once there is another ${what}`, async t => {
     await range(`net${net}`, `192.168.${net}.0/24`);
     await serviceAt(`s${net}`, `192.168.${net}.5`);
     await drop(`net${net}`);
@@ -148,7 +148,7 @@ test.serial('a finalizer of somebody else is left alone', async t => {
   t.deepEqual((await ranges.get('held')).metadata?.finalizers, ['example.com/mine']);
 });
 
-test.serial('a range that cannot be said to be ready is told of', async t => {
+test.serial('a range whose ready condition cannot be written is reported', async t => {
   const roles = client.resource(kinds.clusterRoles);
   const found = await roles.get('system:controller:service-cidrs-controller');
   await settled(roles.update({...found, rules: found.rules!.filter(({resources}) => !resources?.includes('servicecidrs/status'))}));

@@ -28,7 +28,7 @@ const aSecret = (name: string, account: string, more: Partial<Secret> & {readonl
 const found = (name: string) => secrets.get(name, {namespace}).catch((error: unknown) => (isNotFound(error) ? undefined : Promise.reject(error as Error)));
 const text = (secret: Secret | undefined, key: string) => Buffer.from(secret?.data?.[key] ?? '', 'base64').toString();
 
-test.serial('a secret made for an account gets a token, the bundle, the namespace, and who it is of', async t => {
+test.serial('a secret made for an account gets a token, the CA bundle, the namespace, and the uid of the account', async t => {
   const uid = await anAccount('builder');
   await aSecret('builder-token', 'builder');
   await clock.drain();
@@ -62,7 +62,7 @@ test.serial('the server knows the account by that token until the secret is gone
   t.falsy((await review())?.authenticated);
 });
 
-test.serial('accounts get no secrets unasked, and secrets of other types are left alone', async t => {
+test.serial('accounts get no secrets by themselves, and secrets of other types are left alone', async t => {
   await anAccount('plain');
   await secrets.create({metadata: {namespace, name: 'opaque', annotations: {[annotations.name]: 'nobody'}}});
   await clock.drain();
@@ -72,7 +72,7 @@ test.serial('accounts get no secrets unasked, and secrets of other types are lef
   t.truthy(await found('opaque'));
 });
 
-test.serial('what a secret holds already stays, but a bundle that differs is mended', async t => {
+test.serial('existing data of a secret stays, but a different CA bundle is replaced', async t => {
   await anAccount('keeper');
   await aSecret('kept', 'keeper', {data: {token: Buffer.from('mine').toString('base64'), 'ca.crt': Buffer.from('old').toString('base64'), extra: ''}});
   await clock.drain();

@@ -55,7 +55,7 @@ const environmentOf = async (plane: Plane) => {
 
 const ownersOf = ({metadata}: KubeObject) => (metadata?.ownerReferences ?? []).map(({name, controller}) => `${name}${controller ? '*' : ''}`);
 
-test('a parent adopts the orphans it selects, keeps what is its own, lets go what it does not select any more, and leaves the rest', async t => {
+test('a parent adopts matching orphans, keeps its own, releases those that match no more, and ignores the rest', async t => {
   await using plane = await quiet();
   const {client, sets, pods, parent, claim, selector} = await environmentOf(plane);
   const other = await sets.create(aSet('other'));
@@ -125,7 +125,7 @@ test('finalizers come with the owner and go with it', async t => {
   t.deepEqual([ownersOf(released), released.metadata?.finalizers ?? []], [[], []]);
 });
 
-test('before the first adoption the server is asked whether the parent is still the same and stays', async t => {
+test('before the first adoption the server confirms that the parent is the same and not terminating', async t => {
   await using plane = await quiet();
   const {client, pods, sets, parent, claim, selector} = await environmentOf(plane);
   const {uid} = await pods.create(aPod('orphan')).then(({metadata}) => metadata!);
@@ -217,7 +217,7 @@ const controlOf = (plane: Plane) => {
   return {events, control: podControl(kinds.replicaSets, {writer: kind => writerOf(client, kind), events: recorder, naming: client.naming})};
 };
 
-test('a pod is made as the template says, belongs to the parent, and is told of', async t => {
+test('a pod is created from the template, with its controller reference and an event', async t => {
   await using plane = await quiet();
   const {parent} = await environmentOf(plane);
   const {control, events} = controlOf(plane);
@@ -230,7 +230,7 @@ test('a pod is made as the template says, belongs to the parent, and is told of'
   t.deepEqual(events, [`Normal SuccessfulCreate Created pod: ${pod.metadata?.name}`]);
 });
 
-test('a pod that cannot be made is told of, but not in a namespace that ends; a template without labels is refused', async t => {
+test('a pod that cannot be created gives an event, but not in a terminating namespace; a template without labels is refused', async t => {
   await using plane = await quiet();
   const {client, parent} = await environmentOf(plane);
   const {control, events} = controlOf(plane);
@@ -245,7 +245,7 @@ test('a pod that cannot be made is told of, but not in a namespace that ends; a 
   t.deepEqual(events, [`Warning FailedCreate Error creating: ${refused.message}`]);
 });
 
-test('a pod is deleted by name and UID and told of; one that is gone is only reported', async t => {
+test('a pod is deleted by name and UID, with an event; one that is gone is only reported', async t => {
   await using plane = await quiet();
   const {parent, pods} = await environmentOf(plane);
   const {control, events} = controlOf(plane);
@@ -327,7 +327,7 @@ test('without a moment ages are compared exactly', t => {
   t.deepEqual(podsToDelete([ready, fresh], 1, {}), [fresh]);
 });
 
-test('costs count only where they are asked for', t => {
+test('deletion costs count only with the gate', t => {
   const cheap = shaped({cost: '-5', age: 1000});
   const young = shaped({age: 1});
 
@@ -492,7 +492,7 @@ test('a revision is named after parent and content, and carries labels, hash, an
   t.is(newRevision({...history, parent: {metadata: {name: 'p'.repeat(250)}}, revision: 1}).metadata!.name!.lastIndexOf('-'), 223);
 });
 
-test('what a revision keeps is written with its keys in order, as clients write it who compare the bytes', t => {
+test('a revision is written with its keys in order, as clients write it that compare the bytes', t => {
   const patch = templatePatch({spec: {containers: [{name: 'a', image: 'x', resources: {}}], dnsPolicy: 'Default'}, metadata: {labels: {b: '1', a: '2'}}});
 
   t.is(
@@ -552,7 +552,7 @@ test('a revision gets its new number in spite of changes meanwhile', async t => 
   t.deepEqual([after.revision, after.metadata?.labels?.['more']], [4, 'x']);
 });
 
-test('the history of a parent is what it owns or could adopt, the oldest first', t => {
+test('the history of a parent is the revisions it owns or could adopt, the oldest first', t => {
   const revision = (name: string, number: number, changes: object): ControllerRevision => ({
     metadata: {namespace, name, labels: {app: 'a'}, ownerReferences: [controllerRefTo(aParent, kinds.statefulSets, plat)], ...changes},
     revision: number,
@@ -563,7 +563,7 @@ test('the history of a parent is what it owns or could adopt, the oldest first',
   t.deepEqual(revisionsOf(cache, aParent, selectorForLabels({app: 'a'})).map(({metadata}) => metadata?.name), ['a', 'c']);
 });
 
-test('the failures of several children are told as one', async t => {
+test('the failures of several children are one error', async t => {
   await using plane = await quiet();
   const {claim, pods, parent, selector} = await environmentOf(plane);
   const orphans = [await pods.create(aPod('a')), await pods.create(aPod('b'))];

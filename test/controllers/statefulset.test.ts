@@ -189,7 +189,7 @@ test('a return to an earlier template takes up its revision again', async t => {
   t.deepEqual((await at.revisions()).map(({metadata, revision}) => [revision, metadata?.name === first?.currentRevision]), [[2, false], [3, true]]);
 });
 
-test('a revision that says the same in other words is kept, unless the gate is off', async t => {
+test('a revision with the same content in other bytes is kept, unless the gate is off', async t => {
   for (const [gate, expected] of [
     [true, [1]],
     [false, [1, 2]],
@@ -227,7 +227,7 @@ test('conditions that others set stay', async t => {
   t.deepEqual([status?.conditions, status?.readyReplicas], [[{...condition, lastTransitionTime: null}], 1]);
 });
 
-test('a set of none says so', async t => {
+test('a set of zero replicas is reported as such', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {replicas: 0}));
@@ -278,7 +278,7 @@ test('a partition beyond the last place replaces nothing', async t => {
   t.deepEqual(await at.images(), ['web-0 1', 'web-1 1', 'web-2 1']);
 });
 
-test('pods are replaced when somebody deletes them where the set asks for that', async t => {
+test('pods are replaced when deleted by hand, with OnDelete', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {updateStrategy: {type: 'OnDelete'}}));
@@ -394,7 +394,7 @@ for (const [whenDeleted, whenScaled, staying, going] of [
   ['Retain', 'Delete', [], ['Pod web-1 true']],
   ['Delete', 'Delete', ['StatefulSet web true'], ['Pod web-1 true']],
 ] as const) {
-  test(`claims belong to whom the policy says: deleted ${whenDeleted}, scaled ${whenScaled}`, async t => {
+  test(`claims are owned as the policy requests: deleted ${whenDeleted}, scaled ${whenScaled}`, async t => {
     const at = await startEnvironment();
     await using _ = at.plane;
     await at.create(kinds.statefulSets, withClaims({whenDeleted, whenScaled}));
@@ -413,7 +413,7 @@ for (const [whenDeleted, whenScaled, staying, going] of [
   });
 }
 
-test('a claim that somebody else controls is left to them, and said so', async t => {
+test('a claim with another controller is left alone, with an event', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   const other = {apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'x', controller: true};
@@ -443,7 +443,7 @@ test('a claim that was deleted while its pod waits is made anew', async t => {
   t.not(after, before);
 });
 
-test('labels that tell the place of a pod are put back', async t => {
+test('labels of the identity of a pod are restored', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {replicas: 1}));
@@ -455,7 +455,7 @@ test('labels that tell the place of a pod are put back', async t => {
   t.true((await at.eventsOn('web')).includes('Normal SuccessfulUpdate update Pod web-0 in StatefulSet web successful'));
 });
 
-test('a pod that cannot be made is told of', async t => {
+test('a pod that cannot be created gives an event', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   const {metadata, spec} = image(1);
@@ -485,7 +485,7 @@ test('pods that outlive their set are taken over by the next, without a restart'
   t.is(set.status?.readyReplicas, 3);
 });
 
-test('no more old revisions are kept than asked for, and none that a pod is of is dropped', async t => {
+test('no more old revisions are kept than the limit, and none that a pod uses is deleted', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, aSet('web', {replicas: 1, revisionHistoryLimit: 1}));
@@ -498,7 +498,7 @@ test('no more old revisions are kept than asked for, and none that a pod is of i
   t.deepEqual((await at.revisions()).map(({revision}) => revision), [3, 4]);
 });
 
-test('a set that is being deleted makes nothing and tells what is left', async t => {
+test('a terminating set creates nothing and updates its status', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.statefulSets, {...aSet(), metadata: {name: 'web', finalizers: ['example.com/wait']}});

@@ -51,7 +51,7 @@ test('objects of a custom resource are written anew in the version that is store
   t.is((await patch(`${definitions}/widgets.example.com/status`, {status: {storedVersions: ['v2']}}, merge)).status, 200);
 });
 
-test('a migration of what is not there fails after a while, and one of what cannot be written at once', async t => {
+test('a migration of a missing resource fails after a while, and one of a resource without write fails at once', async t => {
   await using env = await migrating();
   t.deepEqual(conditionsOf(await env.migrate('gadgets')), [['Failed', 'True', 'StorageVersionMigrationFailed', 'resource does not exist in discovery']]);
   t.deepEqual(conditionsOf(await env.migrate('bindings', '')), [['Failed', 'True', 'StorageVersionMigrationFailed', 'resource "/v1, Resource=bindings" does not support discovery operations: [update patch list]']]);

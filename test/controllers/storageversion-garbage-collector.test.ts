@@ -14,7 +14,7 @@ const startWith = async (controllers: readonly string[] = []) => {
 };
 const identity = serverIdentity(hostname());
 
-test('a server tells in which versions it stores what it is built with, each kind of objects once', async t => {
+test('a server publishes the storage versions of its resources, each once', async t => {
   await using env = await startWith();
   const {items} = await env.versions.list();
   const reported = new Map(items.map(({metadata, status}) => [metadata?.name, status]));
@@ -30,7 +30,7 @@ test('a server tells in which versions it stores what it is built with, each kin
   t.like(conditions?.[0], {type: 'AllEncodingVersionsEqual', status: 'True', reason: 'CommonEncodingVersionSet', message: 'Common encoding version set'});
 });
 
-test('what somebody spoils is told again, beside what other servers say', async t => {
+test('overwritten storage versions are restored, beside those of other servers', async t => {
   await using env = await startWith();
   const {versions, plane} = env;
   const other = {apiServerID: 'other', encodingVersion: 'v2', decodableVersions: ['v1', 'v2'], servedVersions: ['v1']};
@@ -67,7 +67,7 @@ test('servers whose leases have gone, or never were, are taken out of storage ve
   t.like((await versions.get('core.pods')).status, {commonEncodingVersion: 'v1'});
 });
 
-test('writes wait until it is told in which version their resource is stored, but for those that telling needs', async t => {
+test('writes wait until the storage version of their resource is published, except writes that publishing needs', async t => {
   const {server, get, post, remove} = await startWire({gate: gate => gate === 'StorageVersionAPI' || gate === 'APIServerIdentity'});
   const resources = storedResources(server.registry);
   server.storedVersions.expect(resources);

@@ -39,7 +39,7 @@ const still = async (plane: NodesPlane, ...names: string[]) => (await Promise.al
 const tolerant = (name: string, seconds?: number, more: Partial<BoundPod> = {}): BoundPod => ({name, terminationGracePeriodSeconds: 0, tolerations: [forSeconds('example.com/bad', seconds)], ...more});
 const bad = {key: 'example.com/bad', effect: 'NoExecute'};
 
-test('a taint sends pods away at once, after their time, or never; and it says so', async t => {
+test('a taint evicts pods at once, after their time, or never; with an event', async t => {
   await using plane = await startEnvironment();
   const {clock} = plane;
   await run(plane, {name: 'none', terminationGracePeriodSeconds: 30});

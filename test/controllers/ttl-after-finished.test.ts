@@ -23,7 +23,7 @@ const startEnvironment = async (controllers: readonly string[] = []) => {
 };
 
 for (const type of ['Complete', 'Failed'] as const) {
-  test(`a job that is ${type} is deleted as long after as it asks for`, async t => {
+  test(`a job that is ${type} is deleted after its ttl`, async t => {
     const at = await startEnvironment();
     await using _ = at.plane;
     await at.create(kinds.jobs, aJob('timed', 100));
@@ -66,7 +66,7 @@ test('a job that has ended may be given more time, or less, or all of it', async
   t.deepEqual(await at.names(), ['all']);
 });
 
-test('a job that says to have ended in the future is kept until then, and for its time', async t => {
+test('a job with an end in the future is kept until then, and for its ttl', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
   await at.create(kinds.jobs, aJob('timed', 10));

@@ -47,7 +47,7 @@ const cases: readonly Case[] = [
   {title: 'a quantity, of which nothing is known', spec: {matchConstraints: about([''], ['v1'], 'pods'), validations: [{expression: 'object.spec.containers.all(c, has(c.image))'}]}},
 ];
 
-test('the status of a policy tells which expressions do not fit the kinds it names', async t => {
+test('the status of a policy lists expressions that do not type-check with the kinds it names', async t => {
   await using plane = await aPlane({controllers: ['validatingadmissionpolicy-status-controller']});
   const policies = plane.client().resource(kinds.validatingAdmissionPolicies);
   for (const [index, {spec}] of cases.entries()) await policies.create({metadata: {name: `p${index}`}, spec});

@@ -113,7 +113,7 @@ const looks: Readonly<Record<string, Look>> = {
 };
 
 for (const [title, look] of Object.entries(looks)) {
-  test(`${title}: what is looked at does not grow with how many there are`, async t => {
+  test(`${title}: the visited objects do not grow with their number`, async t => {
     const few = await look(20);
 
     t.true(few > 0, `${few} visits`);
@@ -150,7 +150,7 @@ test('live pods are gone through once for all claims of a namespace', async t =>
   t.is(await work(40), 2 * (await work(20)));
 });
 
-test('what an object uses is reckoned once for all quotas, and anew while it is on its way out', async t => {
+test('the usage of an object is computed once for all quotas, and again while it is terminating', async t => {
   let reckoned = 0;
   const evaluator: QuotaEvaluator = {
     group: '',
@@ -185,7 +185,7 @@ test('a set of ranges answers as its ranges do one by one', t => {
   }
 });
 
-test('deleted ranges around an address are found as each of them says', t => {
+test('deleted ranges around an address are found by what each contains', t => {
   const ranges: ServiceCIDR[] = [['10.0.0.0/8', 'fd00::/64'], ['10.1.2.0/24', '10.1.0.0/16'], ['::/0'], ['10.1.2.3/32']].map((cidrs, index) => ({metadata: {name: `range-${index}`, deletionTimestamp: '2026-01-01T00:00:00Z'}, spec: {cidrs}}));
   const lister = countingLister([...ranges, {metadata: {name: 'stays'}, spec: {cidrs: ['10.0.0.0/8']}}]);
   for (const text of ['10.1.2.3', '10.1.2.0', '10.9.9.9', '11.1.1.1', 'fd00::1', 'fd00::', '::ffff:10.1.2.3', '2001::1']) {

@@ -40,7 +40,7 @@ const anApiService = (version: string, group: string, managed?: string, spec: ob
   spec: {group, version, groupPriorityMinimum: 5, versionPriority: 5, ...spec},
 });
 
-test('what a server serves is registered with its place among the others and at once available; those who register need no registration', async t => {
+test('a served group version is registered with its priority and available at once; registering itself needs none', async t => {
   using env = await start();
 
   t.deepEqual(await env.names(), ['v1.apps', 'v1.batch']);
@@ -68,7 +68,7 @@ for (const [title, object, left] of [
   });
 }
 
-test('what users do to a registration after the start is theirs to do', async t => {
+test('changes of users to a registration after the start are kept', async t => {
   using env = await start();
   await env.objects.delete('v1.batch');
   await env.objects.patch('v1.apps', 'merge', {spec: {groupPriorityMinimum: 7}});
@@ -80,7 +80,7 @@ test('what users do to a registration after the start is theirs to do', async t 
 });
 
 for (const [title, before, service] of [['is made where it is missing', [], undefined], ['is left alone where another serves it', [anApiService('v1beta1', 'metrics.plat.io', undefined, {service: {namespace: 'n', name: 's', port: 443}})], 's']] as const) {
-  test(`the registration of metrics ${title}, and nobody's to keep`, async t => {
+  test(`the registration of metrics ${title}, and is not managed`, async t => {
     using env = await start(before, [{group: 'metrics', version: 'v1beta1'}]);
     const {metadata, spec} = await env.objects.get('v1beta1.metrics.plat.io');
     t.is(metadata?.labels, undefined);
@@ -91,7 +91,7 @@ for (const [title, before, service] of [['is made where it is missing', [], unde
   });
 }
 
-test('a registration that says it is looked after always goes when nothing is served there', async t => {
+test('a registration that is managed on start is removed when nothing is served there', async t => {
   using env = await start();
   await env.objects.create(anApiService('v1', 'new', 'true'));
   await env.clock.drain();
@@ -99,7 +99,7 @@ test('a registration that says it is looked after always goes when nothing is se
   t.deepEqual(await env.names(), ['v1.apps', 'v1.batch']);
 });
 
-test('who loses its service is served here, and keeps the time since when it was available', async t => {
+test('an APIService that loses its service becomes local, and keeps its available time', async t => {
   using env = await start();
   const made = await env.objects.create(anApiService('v1', 'far', undefined, {service: {namespace: 'n', name: 's'}}));
   t.deepEqual(made.status, {});
@@ -120,7 +120,7 @@ test('who loses its service is served here, and keeps the time since when it was
   t.is(unavailable(), undefined);
 });
 
-test('what is missing is told until each was seen once', async t => {
+test('a missing APIService is reported until each was seen once', async t => {
   using env = await start();
   const {informers} = env.loops;
   const completion = completionOf(informers, ['v1.apps', 'v1.late', 'v1.batch', 'v2.late']);

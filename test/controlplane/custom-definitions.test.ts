@@ -103,7 +103,7 @@ test('names of other groups are no conflict', async t => {
   t.deepEqual(await env.conditions('ones.example.org'), [accepted, established]);
 });
 
-test('an established definition stays so when it asks for a name that another has, and keeps the one it had', async t => {
+test('an established definition stays so when it requests a name of another, and keeps its old one', async t => {
   using env = await start();
   await env.create(aDefinition('ones', {shortNames: ['o']}));
   await env.create(aDefinition('twos', {shortNames: ['t']}));
@@ -145,7 +145,7 @@ for (const [title, annotation, state] of [
   ['with a page', 'https://example.com/pull/1', 'True ApprovedAnnotation approved in https://example.com/pull/1'],
   ['without approval that says so', 'unapproved, test-only', 'False UnapprovedAnnotation not approved: "unapproved, test-only"'],
 ] as const) {
-  test(`of a definition in a protected group ${title} the status tells`, async t => {
+  test(`the status has a condition for a definition in a protected group ${title}`, async t => {
     using env = await start();
     await env.create(aDefinition('ones', {}, {group: 'team.plat.io', annotations: {'api-approved.plat.io': annotation}}));
 
@@ -163,7 +163,7 @@ test('the condition about approval is set again when the annotation changes', as
   t.true((await env.conditions('ones.plat.io'))?.includes('KubernetesAPIApprovalPolicyConformant True ApprovedAnnotation approved in https://example.com/a'));
 });
 
-test('a condition that tells of a schema that is not structural goes when the schema is', async t => {
+test('the condition NonStructuralSchema is removed when the schema is structural', async t => {
   using env = await start();
   const made = await env.create(aDefinition('ones'));
   const {status} = await env.definitions.get('ones.example.com');
@@ -200,7 +200,7 @@ test('a definition that was never established goes without a look at objects', a
   t.is((await env.conditions('twos.example.com'))?.at(-1), 'Terminating False NeverEstablished resource was never established');
 });
 
-test('a definition of what the server itself keeps goes without its objects', async t => {
+test('a definition of built-in resources is deleted without their objects', async t => {
   const instances = objects({a: 1});
   using env = await start(instances);
   await env.create(aDefinition('apiservices', {}, {group: 'apiregistration.plat.io', annotations: {'api-approved.plat.io': 'unapproved'}}));
@@ -231,7 +231,7 @@ for (const [what, message, more] of [
   ['listed', 'could not list instances: no', {namespaces: () => Promise.reject(new Error('no'))}],
   ['deleted', 'could not issue all deletes: no', {remove: () => Promise.reject(new Error('no'))}],
 ] as const) {
-  test(`objects that cannot be ${what} are told of and tried again`, async t => {
+  test(`objects that cannot be ${what} are reported and retried`, async t => {
     const broken = objects({a: 1, b: 1}, more);
     const whole = objects({a: 1, b: 1});
     let isWhole = false;
@@ -250,7 +250,7 @@ for (const [what, message, more] of [
   });
 }
 
-test('what begins when a definition is deleted is told at once', async t => {
+test('the condition Terminating is set at once when a definition is deleted', async t => {
   const env = startServer();
   const definitions = env.clientOf().resource(kind);
   await definitions.create(aDefinition('ones'));

@@ -24,7 +24,7 @@ const start = async (options: ServerOptions = {}) => {
 
 const saysWhoKeeps = ({metadata}: KubeObject): string | undefined => metadata?.annotations?.[key];
 
-test('flow control begins with what is suggested and what must be, kept by the server', async t => {
+test('flow control begins with suggested and mandatory objects, managed by the server', async t => {
   const {all} = await start();
   const objects = await all();
 
@@ -41,7 +41,7 @@ test('a pass over objects that are as they should be writes nothing', async t =>
   t.is(await store.revision(), before);
 });
 
-test('what is deleted comes back, suggested or not', async t => {
+test('deleted objects come back, suggested or mandatory', async t => {
   const {settle, levels, schemas} = await start();
   await schemas.delete('exempt');
   await schemas.delete('probes');
@@ -53,7 +53,7 @@ test('what is deleted comes back, suggested or not', async t => {
   for (const name of ['catch-all', 'system']) t.is((await levels.get(name)).metadata?.name, name);
 });
 
-test('what must be is put back, whatever its annotation says', async t => {
+test('mandatory objects are restored, whatever their annotation', async t => {
   const {settle, schemas} = await start();
   const found = await schemas.get('catch-all');
   await schemas.patch('catch-all', 'merge', {metadata: {annotations: {[key]: 'false'}}});
@@ -63,7 +63,7 @@ test('what must be is put back, whatever its annotation says', async t => {
   t.deepEqual((await schemas.get('catch-all')).spec, found.spec);
 });
 
-test('how many seats the exempt have and lend is the administrator\'s to say', async t => {
+test('seats and lending of the exempt level are the administrator\'s to set', async t => {
   const {settle, levels} = await start();
   await levels.patch('exempt', 'merge', {spec: {exempt: {nominalConcurrencyShares: 9, lendablePercent: 20}}});
   await settle();
@@ -90,7 +90,7 @@ for (const [what, annotation, change, annotationAfter, sharesAfter] of [
   });
 }
 
-test('what is no longer suggested goes, what users made stays', async t => {
+test('objects that are no longer suggested are deleted, objects of users stay', async t => {
   const {settle, schemas, levels} = await start();
   const {spec} = await schemas.get('probes');
   const {spec: levelSpec} = await levels.get('system');
@@ -121,7 +121,7 @@ test('a server looks after the objects every minute until it stops', async t => 
   t.is(clock.pending, 0);
 });
 
-test('the status of each schema tells whether the level it refers to exists, as levels come and go', async t => {
+test('the status of each schema shows whether its level exists, as levels come and go', async t => {
   const {client, clock, schemas, levels} = await start();
   await settleFlowControl(client);
   const stop = new AbortController();

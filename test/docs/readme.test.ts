@@ -122,9 +122,9 @@ const serve = async (command: string, cwd: string, servers: Program[]) => {
   return {code: 0, lines: server.stdout.split('\n')};
 };
 
-(hasOpenssl && hasKubectl(23) ? test : test.skip)('whoever types the README from top to bottom sees what it shows', play, blocks);
+(hasOpenssl && hasKubectl(23) ? test : test.skip)('the commands of the README print the output it shows', play, blocks);
 
-(hasKubectl(23) ? test : test.skip)('whoever types docs/simulation.md from top to bottom sees what it shows', play, blocksOf('docs/simulation.md'));
+(hasKubectl(23) ? test : test.skip)('the commands of docs/simulation.md print the output it shows', play, blocksOf('docs/simulation.md'));
 
 test('every make target the README names exists', t => {
   const typed = blocks.flatMap(({lines}) => lines.map(line => /^(?:\$ )?(make [^#]*)/.exec(line)?.[1]?.trim()));
@@ -167,6 +167,6 @@ importing('the operator among the examples passes its own test', async t => {
   await t.notThrowsAsync(run(process.execPath, ['dist/examples/backups/operator.test.js']));
 });
 
-test('nothing in the README is of a kind that nobody runs', t => {
+test('every kind of block in the README is run', t => {
   t.deepEqual([...new Set(blocks.map(({language}) => language))].sort(), ['console', 'sh', 'ts']);
 });

@@ -25,7 +25,7 @@ test('every test that the page on security names is there', t => {
   t.deepEqual(all.filter(({file, title}) => !isThere(file, title)), []);
 });
 
-test('every row of what was tried names a test, and nothing that is none', t => {
+test('every row of the tested threats names an existing test', t => {
   t.true(rows.length > 25, String(rows.length));
   for (const row of rows) t.is(row.match(/"/g)?.length, 2 * named(row).length, row);
   t.deepEqual(rows.filter(row => named(row).length === 0), []);

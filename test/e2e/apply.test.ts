@@ -54,7 +54,7 @@ sees('kubectl apply --server-side tells of conflicts, and forces', async t => {
   t.deepEqual(await ownersOf('fought'), ['kubectl=Apply']);
 });
 
-(hasKubectl(26) ? test : test.skip)('what kubectl apply made by itself goes over to the server without conflict', async t => {
+(hasKubectl(26) ? test : test.skip)('fields of kubectl\'s client-side apply pass to the server without conflict', async t => {
   await kubectl.ok('apply -f -', aConfigMap('moved', {a: '1', b: '1'}));
   t.deepEqual(await ownersOf('moved'), ['kubectl-client-side-apply=Update']);
   t.regex(await kubectl.ok('apply view-last-applied cm/moved'), /data:\n {2}a: "1"\n {2}b: "1"\n/);
@@ -90,7 +90,7 @@ sees('kubectl replace, edit, label and annotate own under names of their own', a
   t.deepEqual(await ownersOf('named'), ['kubectl-annotate=Update', 'kubectl-create=Update', 'kubectl-edit=Update', 'kubectl-label=Update', 'kubectl-replace=Update']);
 });
 
-(hasKubectl(21) ? test : test.skip)('kubectl hides who owns what unless asked', async t => {
+(hasKubectl(21) ? test : test.skip)('kubectl hides managed fields by default', async t => {
   await kubectl.ok('apply --server-side -f -', aConfigMap('hidden', {a: '1'}));
 
   t.notRegex(await kubectl.ok('get cm hidden -o yaml'), /managedFields/);

@@ -110,7 +110,7 @@ test.serial('the JavaScript client writes and reads built-in kinds as it does by
   t.is((await core.deleteNamespacedConfigMap({namespace: 'default', name: 'a', body: {preconditions: {uid: metadata!.uid!}}})).status, 'Success');
 });
 
-test.serial('the JavaScript client defines a resource and uses what it defined', async t => {
+test.serial('the JavaScript client defines a resource and uses it', async t => {
   const definitions = config.makeApiClient(ApiextensionsV1Api);
   const custom = config.makeApiClient(CustomObjectsApi);
   await definitions.createCustomResourceDefinition({body: definition});

@@ -69,7 +69,7 @@ const crontab = (name: string, more: object = {}) => JSON.stringify({apiVersion:
   rmSync(directory, {recursive: true, force: true});
 });
 
-(hasKubectl() ? test : test.skip)('kubectl writes custom resources in every way it has, shows them as asked, and waits for those that are held', async t => {
+(hasKubectl() ? test : test.skip)('kubectl writes custom resources in every way, prints them, and waits for finalizers', async t => {
   const directory = mkdtempSync(join(tmpdir(), 'plat-custom-'));
   const settings = join(directory, 'settings.yaml');
   await using _ = await startPlane({naming: 'kubernetes', kubeconfig: settings, controllerManagerArgs: ['--controllers=']});

@@ -30,7 +30,7 @@ const formatted = (rules: readonly PolicyRule[]): string[] => {
   return rules.map(({apiGroups, resources, resourceNames, verbs}) => `${sorted(verbs)} ${sorted(apiGroups)} ${sorted(resources)} ${sorted(resourceNames)}`).sort();
 };
 
-test('the controllers of the base may do what their roles let them, and nothing else', t => {
+test('the controllers of the base have exactly the permissions of their roles', t => {
   const chosen = argument(containerIn('controllers-only/deployment.yaml').args!, 'controllers').split(',');
   const accounts = new Set(controllers.filter(({name}) => chosen.includes(name)).map(({serviceAccount}) => `system:controller:${serviceAccount}`));
   const policy = bootstrapPolicy(naming, () => true);

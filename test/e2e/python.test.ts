@@ -117,7 +117,7 @@ while refused(extensions.read_custom_resource_definition, 'gadgets.example.com')
 told('afterwards', refused(extensions.read_custom_resource_definition, 'gadgets.example.com'))
 `;
 
-(hasPython() ? test : test.skip)('the Python client finds everything it knows of: built-in kinds, definitions and what they define, watches, and kinds it has to discover', async t => {
+(hasPython() ? test : test.skip)('the Python client works with built-in kinds, definitions, custom objects, watches, and discovered kinds', async t => {
   const directory = mkdtempSync(join(tmpdir(), 'plat-python-'));
   const settings = join(directory, 'settings.yaml');
   await using _ = await startPlane({naming: 'kubernetes', kubeconfig: settings, controllerManagerArgs: ['--controllers=']});

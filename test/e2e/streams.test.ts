@@ -230,7 +230,7 @@ for (const [way, env] of Object.entries(ways)) {
 const script = ['/usr/bin/script', '/bin/script'].find(path => existsSync(path));
 if (!script) console.log('skipped: script is not installed, which gives programs a terminal');
 
-(fits && script ? test : test.skip)('kubectl exec tells the size of a terminal', async t => {
+(fits && script ? test : test.skip)('kubectl exec passes on the size of a terminal', async t => {
   const {KUBECTL_REMOTE_COMMAND_WEBSOCKETS: on} = ways.WebSocket;
   const before = agent.sizes.length;
   const child = execFile(script!, ['-qec', 'stty rows 33 cols 99; kubectl exec -it p -- sh -c "echo seen; sleep 0.3"', '/dev/null'], {
@@ -244,7 +244,7 @@ if (!script) console.log('skipped: script is not installed, which gives programs
   t.true(agent.sizes.slice(before).includes('{"Width":99,"Height":33}'), agent.sizes.join(' '));
 });
 
-(fits && ownAddress ? test : test.skip)('kubectl proxy and raw calls lead to what runs in a pod', async t => {
+(fits && ownAddress ? test : test.skip)('kubectl proxy and raw requests reach the port of a pod', async t => {
   const server = createHttp((request, response) => response.writeHead(200, {'content-type': 'text/html'}).end(`<a href="/next">${request.method} ${request.url}</a>`));
   await new Promise<void>(resolve => {
     server.listen(0, ownAddress, resolve);

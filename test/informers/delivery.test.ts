@@ -36,7 +36,7 @@ const crowded = async (t: ExecutionContext) => {
   return {clock, maps, create, life, informer, received, hooks};
 };
 
-test('a long list is told in pieces, and synced means that all of it was', async t => {
+test('a long list is delivered in pieces, and synced means all of it was', async t => {
   const {clock, informer, received, life} = await crowded(t);
 
   informer.start(life.signal);
@@ -47,7 +47,7 @@ test('a long list is told in pieces, and synced means that all of it was', async
   t.true(clock.longestMs <= 10, `${clock.longestMs} ms in one turn`);
 });
 
-test('what changes while a list is told is told after it, and is not in the cache before', async t => {
+test('changes during the delivery of a list follow it, and enter the cache then', async t => {
   const {clock, create, maps, informer, received, hooks, life} = await crowded(t);
   let cachedAtLast: unknown;
   hooks.received = name => {
@@ -63,7 +63,7 @@ test('what changes while a list is told is told after it, and is not in the cach
   t.is(informer.lister.size, count);
 });
 
-test('who begins to listen while a list is told hears of each object once', async t => {
+test('a handler added during the delivery of a list receives each object once', async t => {
   const {clock, informer, hooks, life} = await crowded(t);
   const late: string[] = [];
   hooks.received = name => {
@@ -77,7 +77,7 @@ test('who begins to listen while a list is told hears of each object once', asyn
   t.is(new Set(late).size, count);
 });
 
-test('an informer that ends while a list is told tells no more and never becomes synced', async t => {
+test('an informer that stops during the delivery of a list delivers no more and never becomes synced', async t => {
   const {clock, informer, received, hooks, life} = await crowded(t);
   hooks.received = name => {
     if (name === 'map-042') life.abort();
@@ -90,7 +90,7 @@ test('an informer that ends while a list is told tells no more and never becomes
   t.false(informer.isSynced);
 });
 
-test('an index that fails on an object is told of and counted, and everybody hears of that object and of all others', async t => {
+test('an index function that throws is reported and counted, and handlers receive that object and all others', async t => {
   const clock = new WorkingClock();
   const client = startServer({clock}).clientOf();
   const maps = client.resource(kinds.configMaps);

@@ -89,7 +89,7 @@ test('loses nothing that happened while the server was away', async t => {
   t.deepEqual(seen(), ['listed ', 'ADDED a']);
 });
 
-test('lists again when history is gone, not older than what it knew, and whole from the newest if that is gone too', async t => {
+test('lists again when history is gone, not older than the last version seen, and the newest if that is gone too', async t => {
   const {api, create, start, seen, clock} = await following(t);
   await create('a');
   await start();
@@ -105,7 +105,7 @@ test('lists again when history is gone, not older than what it knew, and whole f
   t.is(api.calls[4], 'list rv= limit=');
 });
 
-test('asks for the newest when the server is behind what was seen', async t => {
+test('lists the newest version when the server is behind the last one seen', async t => {
   const {api, start, clock} = await following(t);
   await start();
   await clock.advance(5 * second);
@@ -193,7 +193,7 @@ test('connections that are cut again and again leave the cache a few seconds old
   t.true(oldest <= 1_700, `${oldest}`);
 });
 
-test('an event or a bookmark on a watch lets the backoff begin anew, and what only fails does not', async t => {
+test('an event or a bookmark on a watch resets the backoff, and failures alone do not', async t => {
   const {api, create, start, clock, failures} = await following(t);
   api.watchFaults.push(...Array.from({length: 4}, () => new Error('connection refused')));
   await start();
@@ -208,7 +208,7 @@ test('an event or a bookmark on a watch lets the backoff begin anew, and what on
   t.deepEqual(failures.map(({waitMs}) => Math.floor(Math.log2(waitMs / 800))), [0, 1, 2, 3, 0, 0]);
 });
 
-test('lists the newest when a bookmark is below what was seen, as of a store that was restored', async t => {
+test('lists the newest version when a bookmark is older than the last one seen, as after the restore of a store', async t => {
   const {api, create, start, seen, clock, failures} = await following(t);
   await start();
   await create('a');
@@ -220,7 +220,7 @@ test('lists the newest when a bookmark is below what was seen, as of a store tha
   t.deepEqual(api.calls.slice(-2), ['list rv= limit=', 'watch']);
 });
 
-test('a watch that nobody probes is short, ends on time without a failure, and counts as dead when its end is late', async t => {
+test('a watch without keep-alive probes is short, ends on time without a failure, and counts as dead when its end is late', async t => {
   const {api, create, start, seen, clock, failures} = await following(t);
   api.probed = false;
   await start();
@@ -250,7 +250,7 @@ test('a bookmark a minute keeps a quiet watch alive', async t => {
   t.deepEqual(failures, []);
 });
 
-test('gives up a list that does not come and asks again', async t => {
+test('cancels a list that does not answer and tries again', async t => {
   const {api, start, seen, clock, failures} = await following(t, {pageMs: minute});
   api.listFaults.push('hang');
 
@@ -287,7 +287,7 @@ test('the backoff begins anew after two quiet minutes', async t => {
   t.deepEqual(waits, [800, 1600, 3200, 800]);
 });
 
-test('nothing is left behind by who stops listening', async t => {
+test('nothing is left behind after unsubscribing', async t => {
   const {api, start, clock} = await following(t);
   const subscription = await start();
 

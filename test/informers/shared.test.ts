@@ -47,7 +47,7 @@ const informing = (t: ExecutionContext, {minResyncMs = 0, log = noLog}: {minResy
   return {clock, client, maps, api, meter, life, informer, received, hear, create, start};
 };
 
-test('who listens from the start and who comes late hear the same', async t => {
+test('early and late handlers receive the same', async t => {
   const {informer, hear, received, create, start} = informing(t);
   hear();
   await create('a');
@@ -100,7 +100,7 @@ test('waiting for a sync ends with the signal', async t => {
   await t.throwsAsync(waiting, {message: 'enough'});
 });
 
-test('what a relist finds gone is told with a tombstone, what it finds unchanged is not told', async t => {
+test('objects missing from a relist are delivered with a tombstone, unchanged ones are not delivered', async t => {
   const {api, maps, clock, received, hear, create, start} = informing(t);
   hear();
   await create('a');
@@ -117,7 +117,7 @@ test('what a relist finds gone is told with a tombstone, what it finds unchanged
   t.deepEqual(received, ['added default/a', 'added default/b', 'deleted default/a (tombstone)']);
 });
 
-test('an object that took the name of another is told as a deletion and an addition', async t => {
+test('an object that replaces another of its name is delivered as a deletion and an addition', async t => {
   const {api, maps, clock, received, hear, create, start} = informing(t);
   hear();
   await create('a');
@@ -167,7 +167,7 @@ test('objects are frozen, have their kind, and no managed fields', async t => {
 
 const byTeam: Index<ConfigMap> = {name: 'team', values: ({metadata}) => (metadata?.labels?.team ? [metadata.labels.team] : [])};
 
-test('an index follows its objects, whenever it was first asked for', async t => {
+test('an index follows its objects, whenever it was added', async t => {
   const {informer, maps, clock, create, start} = informing(t);
   const names = (team: string) => informer.lister.by(byTeam, team).map(({metadata}) => metadata?.name);
   await create('a', {}, {team: 'red'});
@@ -185,7 +185,7 @@ test('an index follows its objects, whenever it was first asked for', async t =>
   t.deepEqual(informer.lister.list('elsewhere'), []);
 });
 
-test('an index tells how many objects it holds', async t => {
+test('an index counts its objects', async t => {
   const {informer, create, start} = informing(t);
   await start();
   await create('a', {}, {team: 'red'});
@@ -196,7 +196,7 @@ test('an index tells how many objects it holds', async t => {
 
 const byTeamAndRank: Grouping<ConfigMap> = {name: 'team and rank', place: ({metadata}) => [metadata?.labels?.team ?? '', metadata?.labels?.rank ?? '']};
 
-test('a grouping follows its objects, whenever it was first asked for', async t => {
+test('a grouping follows its objects, whenever it was added', async t => {
   const {informer, maps, clock, create, start} = informing(t);
   const names = (team: string) => Array.from(informer.lister.groups(byTeamAndRank, team), group => Array.from(group.values(), ({metadata}) => metadata?.name));
   await create('a', {}, {team: 'red', rank: '1'});
@@ -248,7 +248,7 @@ test('a listener that throws is reported and hears the next change, and so do th
   t.is(received.length, 2);
 });
 
-test('a listener that joins while others are being told hears everything once', async t => {
+test('a handler added during a delivery receives everything once', async t => {
   const {informer, hear, create, start} = informing(t);
   await create('a');
   await create('b');
@@ -314,7 +314,7 @@ test('a stopped informer leaves no watch, no timer and no listener', async t => 
 
 const mapsResource = {group: '', resource: 'configmaps'};
 for (const refusal of [forbidden(mapsResource, '', 'no'), notFound(mapsResource, '')]) {
-  test(`who waits for the first list is told when the server keeps refusing it with ${refusal.code}, and it is taken once it comes`, async t => {
+  test(`waiting for the first list fails when the server keeps refusing it with ${refusal.code}, and the list is used once it succeeds`, async t => {
     const {clock, api, informer, life, start} = informing(t);
     for (let time = 0; time < 8; time++) api.listFaults.push(refusal);
     const waiting = informer.whenSynced(life.signal);
@@ -433,7 +433,7 @@ test('metadata of a kind that is followed as a whole is borrowed from there', as
   t.is(whole.lister.size, 2);
 });
 
-test('who borrows the metadata of a kind hears when it is not served, and that is no fault', async t => {
+test('a user of the metadata of a kind is notified when it is not served, and that is no fault', async t => {
   const {log, lines} = recordingLog();
   const {clock, factory} = manufacturing(t, log);
   const unknown = kindOnWire(naming('plat'), {group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true});

@@ -27,7 +27,7 @@ const requestCases: readonly [string, Partial<PodSpec>, Record<string, string>, 
 ];
 
 for (const [title, spec, requests, how, status] of requestCases) {
-  test(`what a pod takes of a node: ${title}`, t => {
+  test(`the resources a pod takes of a node: ${title}`, t => {
     t.deepEqual(formatResourceList(podRequests({spec: {containers: [], ...spec}, ...(status ? {status} : {})}, how)), requests);
   });
 }

@@ -76,7 +76,7 @@ test('a text that is no share of a whole is refused', t => {
   }
 });
 
-test('the controller of an object is the one owner that says so, told apart by its UID', t => {
+test('the controller of an object is the one owner reference with that field, compared by UID', t => {
   const parent = {metadata: {namespace: 'x', name: 'parent', uid: '1'}};
   const reference = controllerRefTo(parent, kinds.replicaSets, naming('plat'));
   const child = {metadata: {ownerReferences: [{apiVersion: 'v1', kind: 'ConfigMap', name: 'other', uid: '0'}, reference]}};

@@ -28,7 +28,7 @@ test('a line has the header of the field, a quoted message and its fields', t =>
   ]);
 });
 
-test('a line is a JSON object where that is asked for, with the keys of the field', t => {
+test('a log line is a JSON object where configured, with the usual keys', t => {
   const lines: string[] = [];
   const log = createLog({clock: {now: () => noon + 0.25}, program: 'plat-apiserver', verbosity: new Verbosity(4), format: 'json', write: line => lines.push(line)});
 
@@ -45,7 +45,7 @@ test('a line is a JSON object where that is asked for, with the keys of the fiel
   ]);
 });
 
-test('a quiet log tells errors alone, and one for a terminal colours what is not as it should be', t => {
+test('a quiet log has errors alone, and one for a terminal colours warnings and errors', t => {
   const lines: string[] = [];
   const log = createLog({clock: {now: () => noon}, program: 'plat', pid: 1, quiet: true, colour: true, write: line => lines.push(line)});
   log.info('fine');
@@ -72,7 +72,7 @@ test('secrets do not reach a line, wherever a field hides them', t => {
   t.is(lines[0]!.match(/\[redacted\]/g)?.length, 3);
 });
 
-test('detail is told up to the verbosity, by pattern of its source, changeable at run time', t => {
+test('details are logged up to the verbosity, by pattern of the source, changeable at run time', t => {
   const verbosity = new Verbosity(2, 'ttl-*=5,gc=0');
   const {log, lines} = logging(verbosity);
   const sources = () => {
@@ -120,7 +120,7 @@ test('counters, gauges and histograms appear in the text format', async t => {
   t.true((await metrics.exposition()).body.includes('late 1'));
 });
 
-test('a gauge may be read when asked for; readers of one series add up and go away', async t => {
+test('a gauge may be computed when read; several readers of one series add up and can be removed', async t => {
   const metrics = new MetricsRegistry();
   const spec = {name: 'age_seconds', help: 'Age.', labels: ['name']};
   const one = metrics.observed(spec, () => [[{name: 'a'}, 1]]);
@@ -182,7 +182,7 @@ test('a disabled metric is neither kept nor shown, a reset one starts over', asy
   t.false(/(?:off|on)_total[ {]/.test((await metrics.exposition()).body.replaceAll(/^#.*$/gm, '')));
 });
 
-test('the process tells of itself where asked to', async t => {
+test('process metrics are exported where enabled', async t => {
   t.regex((await new MetricsRegistry({process: true}).exposition()).body, /^process_start_time_seconds \d/m);
 });
 
@@ -196,7 +196,7 @@ const checking = () => {
   return {checks, fail: (error?: Error) => void (failure = error)};
 };
 
-test('health is ok in two letters, or line by line when asked', async t => {
+test('health answers ok, or line by line with verbose', async t => {
   const {checks} = checking();
 
   t.deepEqual(await checks.all('livez'), {status: 200, body: 'ok'});

@@ -32,7 +32,7 @@ test('lines that are no errors wait until the buffer is full, an error comes, or
   t.deepEqual(written, ['out I5 d\n']);
 });
 
-test('what waits is written when the process ends', t => {
+test('pending output is written when the process exits', t => {
   const {write, written, stop} = startEnvironment(1000);
   write('I1 last words\n');
   stop.abort();

@@ -45,7 +45,7 @@ for (const [list, name, enabled] of choices) {
   });
 }
 
-test('tells a controller that is named from one that is only under the star', t => {
+test('distinguishes a controller that is named from one enabled by the star', t => {
   t.true(isControllerNamed('job-controller', ['*', 'job']));
   t.false(isControllerNamed('job-controller', ['*', '-job']));
   t.is(canonicalController('csrsigning'), 'certificatesigningrequest-signing-controller');

@@ -35,15 +35,15 @@ const flagGates = flags.flatMap(({gate, withoutEffect, implementation}) => (gate
 
 const used = new Set([...flagGates, ...gateUses.flatMap(pattern => [...code.matchAll(pattern)].flatMap(([, names]) => names!.match(/\w+/g)!))]);
 
-test('asks only for gates that the table has', t => {
+test('queries only gates of the table', t => {
   t.deepEqual([...used].filter(name => !Object.hasOwn(gateTable, name)), []);
 });
 
-test('asks for every gate that the table says has an effect', t => {
+test('queries every gate that the table marks as having an effect', t => {
   t.deepEqual(rows.filter(([name, {reason}]) => reason === undefined && !used.has(name)).map(([name]) => name), []);
 });
 
-test('asks for no gate that the table says has no effect', t => {
+test('queries no gate that the table marks as having no effect', t => {
   t.deepEqual(rows.filter(([name, {reason}]) => reason !== undefined && used.has(name)).map(([name]) => name), []);
 });
 

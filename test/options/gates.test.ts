@@ -67,7 +67,7 @@ test('switches whole stages, and lets a gate\'s own name win', t => {
   );
 });
 
-test('switches with AllAlpha what is alpha at the emulated release', t => {
+test('AllAlpha switches the gates that are alpha at the emulated release', t => {
   t.true(at('1.34', ['AllAlpha', 'true']).enabled('EnvFiles'));
   t.false(at('1.33', ['AllAlpha', 'true']).enabled('EnvFiles'));
   t.false(at('1.35', ['AllBeta', 'false']).enabled('EnvFiles'));

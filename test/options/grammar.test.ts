@@ -166,17 +166,17 @@ for (const [argv, message] of refusals) {
   });
 }
 
-test('asks no rule of a command line that only wants help', t => {
+test('skips all rules on a command line with help', t => {
   const {help} = parseFlags(apiserverFlags, ['--help', '--tls-cert-file=a', 'stray']);
 
   t.true(help);
 });
 
-test('asks no rule of a command line that only wants the version', t => {
+test('skips all rules on a command line with version', t => {
   t.is(parseFlags(apiserverFlags, ['--version', '--tls-cert-file=a']).version, 'line');
 });
 
-test('says which flags were given, by their canonical names', t => {
+test('reports the flags that were given, by their canonical names', t => {
   const {set} = parseFlags(controllerManagerFlags, ['--leader_elect=false', '-v', '2']);
 
   t.deepEqual([...set], ['leader-elect', 'v']);

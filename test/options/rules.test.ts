@@ -328,11 +328,11 @@ for (const {program, rows} of [apiserverFlags, controllerManagerFlags, scheduler
   });
 }
 
-test('warns of a flag that changes nothing here, and says why', t => {
+test('warns of a flag without effect, with the reason', t => {
   t.deepEqual(parseFlags(apiserverFlags, ['--permit-address-sharing']).warnings, ['Flag --permit-address-sharing has no effect: Node.js sets SO_REUSEADDR on every listening socket']);
 });
 
-test('help and reference say which flags are refused and which change nothing', t => {
+test('help and reference mark flags that are refused and flags without effect', t => {
   const help = helpText(apiserverFlags as never).replaceAll(/\s+/g, ' ');
   const line = (flag: string) => flagsReference().split('\n').find(text => text.startsWith(`| --${flag} |`)) ?? '';
 
@@ -343,6 +343,6 @@ test('help and reference say which flags are refused and which change nothing', 
   t.true(line('coordinated-leadership-retry-period').endsWith('| not yet |'));
 });
 
-test('docs/flags.md is what the tables say', t => {
+test('docs/flags.md matches the tables', t => {
   t.true(readFileSync('docs/flags.md', 'utf8') === flagsReference(), 'run `make docs`');
 });

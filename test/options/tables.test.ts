@@ -136,7 +136,7 @@ for (const [value, message] of [
   });
 }
 
-test('refuses to tell more of a module than a number of 32 bits says', t => {
+test('refuses module sizes beyond 32 bits', t => {
   t.is(objectionOf(apiserverFlags as unknown as FlagTable, 'vmodule', 'watch*=2147483647'), undefined);
   t.is(objectionOf(apiserverFlags as unknown as FlagTable, 'vmodule', 'watch*=2147483648'), 'invalid value for --vmodule: "watch*=2147483648" must be formatted as pattern=N, with N at most 2147483647');
 });

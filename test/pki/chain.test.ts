@@ -169,7 +169,7 @@ test('sorts hosts into DNS names and addresses', t => {
 const pem = certificatePem(client);
 const ber = Buffer.concat([Buffer.of(0x30, 0x80), client.raw.subarray(4), Buffer.of(0, 0)]);
 
-test('accepts as issued certificates what the field accepts', t => {
+test('accepts usual certificates as issued certificates', t => {
   const read = (content: string) => parseIssuedCertificates(content).map(({subject}) => subject.commonName);
 
   t.deepEqual(read(`text\n${pem}more\n${certificatePem(root.certificate)}end`), ['ann', 'root']);
@@ -187,12 +187,12 @@ for (const [what, content, message] of [
   ['junk in a block', toPem('CERTIFICATE', Buffer.from('junk')), /^(asn1|x509): /],
   ['trailing bytes in a block', toPem('CERTIFICATE', Buffer.concat([client.raw, Buffer.of(0)])), 'x509: malformed certificate'],
 ] as const) {
-  test(`refuses as issued certificates what holds ${what}`, t => {
+  test(`refuses as issued certificates input with ${what}`, t => {
     t.throws(() => parseIssuedCertificates(content), {message});
   });
 }
 
-test('issues from a request what the chain then accepts', t => {
+test('the chain accepts certificates issued from a request', t => {
   const der = signRequest(root, parseSigningRequest(createSigningRequest(root.key, {subject: {commonName: 'n'}})), {usages: ['client auth'], maximumTtlMs: day, now});
 
   t.is(verdict(parseCertificate(der)), 'n < root');

@@ -161,7 +161,7 @@ for (const [text, canonical] of [
   });
 }
 
-test('refuses what is no address', t => {
+test('refuses invalid addresses', t => {
   for (const text of ['', '10.0.0', '::g', 'fe80::1%eth0', '1.2.3.4/8']) t.throws(() => ipBytes(text), {instanceOf: PkiError});
 });
 
@@ -205,7 +205,7 @@ test('refuses strings outside their alphabet', t => {
   t.throws(() => nameWith(['2.5.4.3', tags.ia5, Buffer.of(0x80)]), {message: /IA5String contains invalid character/});
 });
 
-test('writes what fits as PrintableString and the rest as UTF-8', t => {
+test('writes PrintableString where the characters fit, and UTF-8 otherwise', t => {
   const tagOf = (commonName: string) => new DerReader(toDer(buildName({commonName}))).enter().enter(tags.set).enter();
   const valueTag = (commonName: string) => {
     const attribute = tagOf(commonName);

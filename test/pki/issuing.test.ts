@@ -82,7 +82,7 @@ test('refuses a request that another key signed, and one that was altered', t =>
   }
 });
 
-test('tells what is wrong with a signature', t => {
+test('reports the fault of a signature', t => {
   const check = (pem: string) => () => checkRequestSignature(parseSigningRequest(pem));
 
   t.throws(check(craftedRequest(rsaKey, {algorithm: rsaWith(11), hash: 'sha512'})), {message: 'crypto/rsa: verification error'});
@@ -256,7 +256,7 @@ for (const [requested, from, to] of [
   [28_800, -5 * minute, 8 * 60 * minute - 5 * minute],
   [31_536_001, -5 * minute, year - 5 * minute],
 ] as const) {
-  test(`grants a life from ${from} to ${to} ms around now when ${requested ?? 'nothing'} is asked for`, t => {
+  test(`issues a certificate from ${from} to ${to} ms around now for a requested duration of ${requested ?? 'nothing'}`, t => {
     t.deepEqual(certificateValidity(now, grantedTtl(requested, year), Infinity), {notBefore: now + from, notAfter: now + to});
     const {notBefore, notAfter} = issue(createSigningRequest(key, {subject: {commonName: 'a'}}), {expirationSeconds: requested});
     t.deepEqual([notBefore - now, notAfter - now], [from, to]);
@@ -270,11 +270,11 @@ test('never outlives the authority, and refuses once that has expired', t => {
   t.throws(() => certificateValidity(now, year, now - 5 * minute), {message: 'the signer has expired: NotAfter=2025-12-31 23:55:00 +0000 UTC'});
 });
 
-test('refuses usages that nobody knows', t => {
+test('refuses unknown usages', t => {
   t.throws(() => issue(createSigningRequest(key, {subject: {commonName: 'a'}}), {usages: ['x']}), {message: 'unrecognized usage values: ["x"]'});
 });
 
-test('loads an authority from what it writes', t => {
+test('loads an authority from files it has written', t => {
   const {certificate, key: keyPem} = authorityPem(authority);
   const loaded = loadAuthority('ca', certificate, keyPem);
 
@@ -317,7 +317,7 @@ test('refuses to make a weak RSA key', async t => {
   await t.throwsAsync(generatePrivateKey({kind: 'rsa', bits: 1024}), {message: /too short/});
 });
 
-test('reads a bundle, passing over what is no certificate', t => {
+test('reads a bundle, skipping blocks that are no certificates', t => {
   const pem = certificatePem(authority.certificate);
   const headed = pem.replace('CERTIFICATE-----\n', 'CERTIFICATE-----\nA: b\n\n');
 

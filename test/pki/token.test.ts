@@ -15,7 +15,7 @@ const claims = {iss: 'https://issuer', sub: 'me', aud: ['a'], exp: 10};
 const [, [, p256]] = keys as [unknown, [string, KeyObject]];
 
 for (const [name, key] of keys) {
-  test(`a token signed by ${name} is verified by that key alone, and its set tells the key`, t => {
+  test(`a token signed by ${name} is verified by that key alone, and its key set has the key`, t => {
     const own = tokenKey(key);
     const token = signToken(claims, own);
     const read = readToken(token)!;
@@ -48,7 +48,7 @@ const token = (header: unknown, payload: unknown): string => {
   return `${input}.${sign('sha256', Buffer.from(input), {key: p256, dsaEncoding: 'ieee-p1363'}).toString('base64url')}`;
 };
 
-test('what is no token is not taken for one', t => {
+test('an invalid token is not accepted', t => {
   const good = {alg: 'ES256'};
   for (const text of ['', 'a.b', 'a.b.c.d', 'é.é.é', token([], {}), token({}, {}), token(good, []), token(good, {exp: 'soon'}), token(good, {aud: [1]}), token({...good, crit: ['x']}, {})]) {
     t.is(readToken(text), undefined, text);
@@ -57,6 +57,6 @@ test('what is no token is not taken for one', t => {
   t.deepEqual(readToken(token(good, {aud: 'one'}))!.claims.aud, ['one']);
 });
 
-test('the algorithm is the key\'s, whatever the token says', t => {
+test('the algorithm comes from the key, whatever the token names', t => {
   for (const alg of ['none', 'HS256', 'ES384', 'RS256']) t.false(readToken(token({alg}, {}))!.isSignedBy(p256), alg);
 });

@@ -27,7 +27,7 @@ const output = (args: readonly string[], port: number): Promise<string> =>
     execFile('bash', [join(folder, 'run.sh'), '.', ...args], {maxBuffer: 1 << 26, env: {...process.env, PORT: String(port)}}, (error, text, errors) => (error && error.code !== 1 ? reject(new Error(`${error.message}\n${errors}`)) : resolve(text)));
   });
 
-(missing ? test.skip : test)('a drawn part of what the original was asked is answered as it answered', async t => {
+(missing ? test.skip : test)('a sample of requests to the original gets the same responses', async t => {
   t.timeout(180_000);
   const text = await output(['--quiet', '--limit', String(drawn.requests), '--only', drawn.areas, '--kind', drawn.kinds], await freePort());
   const [, alike, requested] = /^(\d+) of (\d+) requests answered alike/m.exec(text) ?? [];

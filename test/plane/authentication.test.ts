@@ -23,7 +23,7 @@ const proxyEnvironment = async () => {
   return {plane, certificates: proxy.chain.map(({raw}) => raw), pem: authorityPem(authority).certificate};
 };
 
-test('a trusted proxy says who is calling, and nobody else can', async t => {
+test('a trusted proxy sets the user by headers, and no other client can', async t => {
   const {plane, certificates} = await proxyEnvironment();
   await using _ = plane;
   const whoAmI = async (chain: readonly Buffer[]) => {
@@ -53,7 +53,7 @@ test('how callers are authenticated is published for the servers that extend the
   t.regex(data?.['client-ca-file'] ?? '', /BEGIN CERTIFICATE/);
 });
 
-test('a plane has an authority of its own by which servers behind it know who tells them of callers', async t => {
+test('a plane has a front proxy authority by which backends trust the headers of its requests', async t => {
   await using plane = await startPlane({listen: false});
   const {data} = await plane.client().resource(kinds.configMaps).get('extension-apiserver-authentication', {namespace: plane.naming.systemNamespace});
 

@@ -57,7 +57,7 @@ for (const [what, answer, healthy, message] of [
   ['sends elsewhere', (_, response) => response.writeHead(302, {Location: '/'}).end('there'), undefined, 'Probe terminated redirects, Response body: there'],
   ['talks without end', (_, response) => response.end('x'.repeat(20_000)), true, 'x'.repeat(10 << 10)],
 ] as const satisfies readonly (readonly [string, RequestListener, boolean | undefined, string])[]) {
-  test(`a component that ${what} is told of so`, async t => {
+  test(`a component that ${what} is reported so`, async t => {
     const urls: (string | undefined)[] = [];
     using component = await aComponent((request, response) => {
       urls.push(request.url);
@@ -70,7 +70,7 @@ for (const [what, answer, healthy, message] of [
   });
 }
 
-test('a component that is not there, or hangs up, is told of so', async t => {
+test('a component that is not running, or closes the connection, is reported so', async t => {
   using component = await aComponent(request => request.socket.destroy());
   const {all, dead, scheduler} = await statusesOf(component.port);
 
@@ -96,7 +96,7 @@ test('a component that does not answer is given twenty seconds', async t => {
   t.is(clock.pending, 0);
 });
 
-test('a store that fails says why', async t => {
+test('a failing store gives its reason', async t => {
   const clock = new VirtualClock();
   const store = memoryStore({clock});
   const dead = await aDeadPort();
@@ -106,7 +106,7 @@ test('a store that fails says why', async t => {
   t.deepEqual((await statusesOf(dead, {store})).all.at(-1), {name: 'etcd-0', healthy: false, message: '', error: 'the store is closed'});
 });
 
-test('a plane tells of the components it runs itself', async t => {
+test('a plane reports the components it runs itself', async t => {
   await using plane = await aPlane({controllerManagerArgs: ['--controllers=namespace-controller']});
   const {items} = await plane.client().resource(kinds.componentStatuses).list();
 

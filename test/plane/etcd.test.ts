@@ -53,7 +53,7 @@ for (const file of samples ? readdirSync(samples).filter(name => /^(core\.v1\.(P
 const object: KubeObject = {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'a', namespace: 'default', uid: 'u'}, data: {x: 'y'}} as KubeObject;
 const custom: KubeObject = {apiVersion: 'ex.io/v1', kind: 'Test', metadata: {name: 'a'}, spec: {a: 1}} as KubeObject;
 
-test('objects are written in the form asked for, custom ones as JSON or CBOR, and read in any', async t => {
+test('objects are stored in the configured media type, custom ones as JSON or CBOR, and read in any', async t => {
   const plain = (record: Buffer): string => recordObject<KubeObject>(record, 1) && JSON.stringify({...recordObject<KubeObject>(record, 1), metadata: undefined});
   const settings = [
     ['application/json', false],
@@ -116,7 +116,7 @@ test('an object is written in a version that the oldest servers know, and read b
   t.deepEqual((JSON.parse(flat.encode('', encodeRecord(claim)).toString()) as {spec: unknown}).spec, {devices: {requests: [{name: 'r', deviceClassName: 'c', allocationMode: 'ExactCount', count: 1}]}});
 });
 
-test('what the binary form leaves out is there again', async t => {
+test('fields that protobuf leaves out are restored', async t => {
   const set = await shownOf({apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: {name: 'a'}, spec: {volumeClaimTemplates: [{metadata: {name: 'v'}}]}});
   const slice = await shownOf({apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata: {name: 'a'}, addressType: 'IPv4', endpoints: [], ports: []});
 
@@ -187,7 +187,7 @@ if (server) {
     await plane.stop();
   });
 
-  test.serial('servers that ask for certificates are reached with the files of the flags, and whoever is refused is told why', async t => {
+  test.serial('servers that require certificates are reached with the files of the flags, and a refused client gets the reason', async t => {
     const {files, authority} = await planeMaterial(join(directory, 'tls'), systemClock);
     const pair = await localServingPair(join(directory, 'tls', 'server'), {files, authority}, systemClock);
     const guarded = await EtcdServer.start({ca: files.ca, cert: join(pair.directory, 'tls.crt'), key: join(pair.directory, 'tls.key')});
@@ -210,7 +210,7 @@ if (server) {
     await guarded.stop();
   });
 
-  test.serial('a store that asks for users is told of as such', async t => {
+  test.serial('a store that requires users is reported as such', async t => {
     const private_ = await EtcdServer.start();
     t.teardown(() => private_.stop());
     const admin = new GrpcChannel({servers: [private_.url], clock: systemClock});
@@ -228,7 +228,7 @@ if (server) {
     t.deepEqual([...reasons], [reason]);
   });
 
-  test.serial('two API servers over one store see what the other writes', async t => {
+  test.serial('two API servers over one store see each other\'s writes', async t => {
     const [one, other] = [await start('shared', '--service-cluster-ip-range=10.96.0.0/24'), await start('shared', '--service-cluster-ip-range=10.96.0.0/24')];
     const services = (plane: Plane) => plane.client().resource(kinds.services);
     const aService = (name: string) => ({metadata: {name, namespace: 'default'}, spec: {type: 'NodePort', selector: {a: 'b'}, ports: [{port: 80}]}});
@@ -241,7 +241,7 @@ if (server) {
     await Promise.all([one.stop(), other.stop()]);
   });
 
-  test.serial('figures tell how much the store holds, unless they are not asked for', async t => {
+  test.serial('metrics have the size of the store, unless they are off', async t => {
     const ask = async (plane: Plane): Promise<string> => {
       const answer = await plane.api.handler({method: 'GET', url: '/metrics', headers: {}, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal});
       return answer.body.kind === 'bytes' ? Buffer.from(answer.body.bytes).toString() : '';

@@ -11,7 +11,7 @@ import {contentOf, inLockstep, startTogether} from './lockstep.js';
 
 const hours = (count: number) => count * 3_600_000;
 
-test('a server says by a lease that it is alive, renews it, and takes away the leases of the dead', async t => {
+test('a server keeps an identity lease, renews it, and deletes the leases of dead servers', async t => {
   const clock = new VirtualClock();
   await using plane = await startPlane({listen: false, clock, freeze: true, controllerManagerArgs: ['--controllers=']});
   const {naming} = plane;
@@ -31,7 +31,7 @@ test('a server says by a lease that it is alive, renews it, and takes away the l
 });
 
 for (const [naming, manager] of [['kubernetes', 'kube-apiserver'], ['plat', 'plat-apiserver']] as const) {
-  test(`what a server in the ${naming} naming writes by itself is owned by ${manager}`, async t => {
+  test(`a server in the ${naming} naming writes as the field manager ${manager}`, async t => {
     await using plane = await startPlane({listen: false, clock: new VirtualClock(), freeze: true, naming, controllerManagerArgs: ['--controllers=']});
     const own = await plane.client().resource(kinds.namespaces).get('default');
 
@@ -54,7 +54,7 @@ const everyGate = '--feature-gates=StorageVersionAPI=true';
 const versions = '--runtime-config=internal.apiserver.k8s.io/v1alpha1=true';
 
 for (const [what, args] of [['on', []], ['that tell storage versions on', [everyGate, versions]]] as const) {
-  test(`servers that start together ${what} an empty and on a filled store all become ready, and store what one server does`, async t => {
+  test(`servers that start together ${what} an empty and on a filled store all become ready, and store the same as one server`, async t => {
     const clock = new VirtualClock();
     const reported: string[] = [];
     const start = async (count: number, store = memoryStore({clock})) => {

@@ -86,7 +86,7 @@ test('a plane is merged into a kubeconfig file beside everything that others put
   t.is(statSync(file).mode & 0o777, 0o600);
 });
 
-test('a plane that starts again replaces its own entries and keeps what was set in them', async t => {
+test('a plane that restarts replaces its own entries and keeps the others', async t => {
   const {file} = aFolder(others);
   const directory = aFolder().folder;
   await merge(file, 'one', {directory});
@@ -187,7 +187,7 @@ test('links are followed to the kubeconfig file they lead to, whether it is ther
   }
 });
 
-test('what lies beside a kubeconfig file is neither written through nor changed', async t => {
+test('files beside a kubeconfig file are neither written through nor changed', async t => {
   const {folder, file} = aFolder(others);
   const elsewhere = aFolder('untouched').file;
   symlinkSync(elsewhere, `${file}.new`);
@@ -219,7 +219,7 @@ test('a kubeconfig file that others could read is theirs to read no more', async
   t.is(readFileSync(file, 'utf8'), others);
 });
 
-test('a kubeconfig file is changed when the lock of another program is gone, whoever asks at once', async t => {
+test('a kubeconfig file is written when the lock of another program is gone, whatever the order of writers', async t => {
   const {file} = aFolder(others);
   writeFileSync(`${file}.lock`, '');
   const merging = ['one', 'two', 'three'].map(ca => merge(file, ca));

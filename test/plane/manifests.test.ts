@@ -70,7 +70,7 @@ test('files are applied in an order in which they can work, whatever they are ca
   t.like(owner, {manager: 'plat', operation: 'Apply'});
 });
 
-test('what has a say in other writes is applied after them', async t => {
+test('manifests that affect other writes are applied after them', async t => {
   const hook = (kind: string) => `apiVersion: admissionregistration.k8s.io/v1\nkind: ${kind}\nmetadata: {name: closed}\nwebhooks:\n- name: closed.example.com\n  clientConfig: {url: 'https://127.0.0.1:1/'}\n  rules: [{operations: [CREATE], apiGroups: [''], apiVersions: [v1], resources: [configmaps]}]\n  objectSelector: {matchLabels: {judged: 'yes'}}\n  sideEffects: None\n  admissionReviewVersions: [v1]\n`;
   const folder = aFolder({
     'a.yaml': `${hook('MutatingWebhookConfiguration')}---\n${hook('ValidatingWebhookConfiguration')}`,
@@ -81,7 +81,7 @@ test('what has a say in other writes is applied after them', async t => {
   await t.throwsAsync(plane.apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'judged-later', labels: {validated: 'yes'}}}), {message: /failed calling webhook "closed\.example\.com"/});
 });
 
-test('applying again changes nothing, and takes back what others have changed', async t => {
+test('applying again changes nothing, and reverts changes of others', async t => {
   const folder = aFolder({'map.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: again}\ndata: {text: hello}\n', 'tabs.yaml': definition('again.example.com')});
   const maps = plane.client().resource(kinds.configMaps);
   const versions = (objects: readonly KubeObject[]) => objects.map(({metadata}) => metadata?.resourceVersion);
@@ -110,7 +110,7 @@ const faults: readonly (readonly [what: string, file: string, text: string, mess
   ['of a wrong value', 'a.yaml', map('data: {"a b": ""}'), /^\S+a\.yaml \(ConfigMap faulty\): ConfigMap "faulty" is invalid: data\[a b\]: Invalid value: "a b": /],
   ['of a definition whose name is taken', 'a.yaml', definition('taken.example.com').replace('{name: tabs.', '{name: tubs.').replace('plural: tabs', 'plural: tubs'), /^\S+a\.yaml \(CustomResourceDefinition tubs\.taken\.example\.com\): the definition is not established: "TabList" is already in use$/],
 ];
-test('a manifest that cannot be applied is told of in one line that names file, document and field', async t => {
+test('a manifest that cannot be applied is reported in one line with file, document and field', async t => {
   await plane.apply(aFolder({'first.yaml': definition('taken.example.com')}));
   for (const [what, file, text, message] of faults) {
     const error = await t.throwsAsync(plane.apply(join(aFolder({[file]: text}), file)), {message}, what);
@@ -129,7 +129,7 @@ test('everything is read before anything is written', async t => {
   await t.throwsAsync(plane.client().resource(kinds.configMaps).get('unwritten', {namespace: 'default'}), {instanceOf: StatusError, message: 'configmaps "unwritten" not found'});
 });
 
-test('what is waited for is given up after ten seconds, and told as it was last', async t => {
+test('waiting for a manifest ends after ten seconds, with the last state', async t => {
   const client = plane.client();
   await client.resource(kinds.configMaps).create({metadata: {name: 'slow', namespace: 'default'}, data: {state: 'pending'}});
   const waiting = until({client, clock: plane.clock, kind: kinds.configMaps, name: 'slow', namespace: 'default', isThere: ({data}) => data?.['state'] === 'ready', late: last => `still ${last?.data?.['state']}`});
@@ -177,7 +177,7 @@ const anOperator = async (pair: Awaited<ReturnType<Plane['webhookPair']>>) => {
   return {requested, port: (server.address() as AddressInfo).port, close: () => void server.close().closeAllConnections()};
 };
 
-test('webhooks of the manifests are asked at this machine, with a pair that the plane trusts', async t => {
+test('webhooks of the manifests are called on this machine, with a key pair that the plane trusts', async t => {
   const operator = await anOperator(await plane.webhookPair());
   t.teardown(operator.close);
   const service = (path: string) => `{service: {namespace: operators, name: tabs, path: ${path}}}`;
@@ -199,7 +199,7 @@ test('webhooks of the manifests are asked at this machine, with a pair that the 
   t.deepEqual([...new Set(operator.requested)].sort(), ['/convert', '/validate']);
 });
 
-test('webhooks that are asked by an address of their own are left alone, and so is everything when no port is given', async t => {
+test('webhooks with a URL of their own are left alone, and so are all when no port is given', async t => {
   const configuration = (clientConfig: object, name: string) => ({
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'MutatingWebhookConfiguration',

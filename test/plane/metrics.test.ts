@@ -18,7 +18,7 @@ const withPods = async (): Promise<Plane> => {
   return {...plane};
 };
 
-test('what nodes and pods use is told as their metrics', async t => {
+test('the usage of nodes and pods is served as their metrics', async t => {
   await using plane = await aPlaneWithNodes();
   await run(plane, {containers, behavior, metadata: {labels: {app: 'web'}}});
   await plane.clock.advance(1_000);
@@ -57,7 +57,7 @@ test('metrics are selected by labels, fields and namespace, and missing where no
   t.like(await refusal(client.resource(kinds.podMetrics).delete('pod', {namespace: 'default'})), {code: 405});
 });
 
-test('tables of metrics sum up what the containers of a pod use', async t => {
+test('tables of metrics sum the usage of the containers of a pod', async t => {
   await using plane = await withPods();
   const table = (path: string) => plane.client().request('GET', path, {accept: 'application/json;as=Table;g=meta.plat.io;v=v1'}) as Promise<{columnDefinitions: {name: string}[]; rows: {cells: unknown[]}[]}>;
   const pods = await table('/apis/metrics.plat.io/v1beta1/namespaces/default/pods?labelSelector=app%3Dweb');
@@ -67,7 +67,7 @@ test('tables of metrics sum up what the containers of a pod use', async t => {
   t.deepEqual((await table('/apis/metrics.plat.io/v1beta1/nodes')).rows.map(({cells}) => cells[0]), ['plat-node-0']);
 });
 
-test('discovery and documents tell of metrics where something is measured, and not elsewhere', async t => {
+test('discovery and documents include metrics where usage is measured, and not elsewhere', async t => {
   await using plane = await aPlaneWithNodes();
   await using without = await aPlane({controllers: ['serviceaccount-controller']});
   const client = plane.client();

@@ -13,7 +13,7 @@ test('without a file the controllers of clouds move', t => {
   t.deepEqual(['node-route-controller', 'service-lb-controller', 'cloud-node-lifecycle-controller', 'job-controller'].map(migration.placeOf), ['migrated', 'migrated', 'migrated', 'own']);
 });
 
-test('what is listed for this component or any moves, what is listed for another runs elsewhere, aliases included', t => {
+test('controllers listed for this component or any migrate, those listed for another run elsewhere, aliases included', t => {
   const {placeOf} = of({leaderName: 'l', resourceLock: 'leases', controllerLeaders: [{name: 'job', component: 'plat-controller-manager'}, {name: 'ttl-controller', component: '*'}, {name: 'cronjob', component: 'other'}]});
 
   t.deepEqual(['job-controller', 'ttl-controller', 'cronjob-controller', 'namespace-controller'].map(placeOf), ['migrated', 'migrated', 'elsewhere', 'own']);

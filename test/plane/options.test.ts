@@ -57,7 +57,7 @@ for (const [options, message] of bad) {
   });
 }
 
-test('options that are undefined count as not given, and a store that is asked for is used without a directory', async t => {
+test('undefined options count as not given, and a configured store is used without a directory', async t => {
   const undefinedOptions = {naming: undefined, dataDir: undefined, nodes: undefined} as object;
   await using plane = await startPlane({...undefinedOptions, listen: false, clock: new VirtualClock(), ...alone});
 
@@ -66,7 +66,7 @@ test('options that are undefined count as not given, and a store that is asked f
   await t.throwsAsync(startPlane('here' as never), {message: 'startPlane: the options must be an object, not "here"'});
 });
 
-test('admission plugins are told what the file says', async t => {
+test('admission plugins read their configuration file', async t => {
   const file = aFile(`
 kind: AdmissionConfiguration
 apiVersion: apiserver.config.plat.io/v1
@@ -116,7 +116,7 @@ for (const [what, args, message] of [
   });
 }
 
-test('what proves agents and the server to each other changes with the files, and stays while they are of no use', async t => {
+test('key pairs for agents and the server change with their files, and stay while these are invalid', async t => {
   const clock = new VirtualClock();
   const stop = new AbortController();
   const contents = new Map([['cert', pair.cert], ['key', pair.key]]);
@@ -140,7 +140,7 @@ test('what proves agents and the server to each other changes with the files, an
 const anEvent = {metadata: {name: 'e', namespace: 'default'}, involvedObject: {namespace: 'default'}, reason: 'Tested', type: 'Normal'};
 const hours = 3_600_000;
 
-test('a server whose flags are at their greatest keeps events, watches and collections as long as they say', async t => {
+test('a server with flags at their maximum keeps events, watches and collections for that long', async t => {
   const longest = '2562047h47m16s';
   const durations = ['request-timeout', 'storage-initialization-timeout', 'kvstore-healthcheck-timeout', 'kvstore-readycheck-timeout', 'platlet-timeout', 'livez-grace-period', 'kvstore-compaction-interval'];
   const counts = ['min-request-timeout', 'lease-reuse-duration-seconds', 'delete-collection-workers', 'max-requests-inflight', 'max-mutating-requests-inflight', 'default-not-ready-toleration-seconds'];
@@ -207,7 +207,7 @@ for (const [emulated, missing, storedAs] of [
   ['1.33', ['volumeattributesclasses', 'resourceclaims'], 'v1beta1'],
   ['1.34', [], 'v1'],
 ] as const) {
-  test(`a plane of release ${emulated} has what that release has, and works`, async t => {
+  test(`a plane of emulated release ${emulated} serves the resources of that release, and works`, async t => {
     await using plane = await aPlane({apiserverArgs: [`--emulated-version=${emulated}`]});
     const {get} = wire(plane.api.handler);
     const groups = (await get('/apis', {headers: {accept: 'application/json;v=v2;g=apidiscovery.plat.io;as=APIGroupDiscoveryList'}})).json<{items: {versions: {resources: {resource: string}[]}[]}[]}>();
@@ -234,7 +234,7 @@ test('a version that came after the emulated release stops the start when it is 
   });
 });
 
-test('a store that does not answer ends the start with its last reason, which is told of while it waits', async t => {
+test('a store that does not answer fails the start with its last error, which is logged while waiting', async t => {
   const clock = new VirtualClock();
   const lines: string[] = [];
   let waits = () => {};
@@ -262,7 +262,7 @@ for (const [v, vmodule, reported] of [
   [0, 'httplog=3', true],
   [5, 'httplog=2', false],
 ] as const) {
-  test(`requests are ${reported ? '' : 'not '}told of at -v=${v} --vmodule=${vmodule}`, async t => {
+  test(`requests are ${reported ? '' : 'not '}logged at -v=${v} --vmodule=${vmodule}`, async t => {
     const lines: string[] = [];
     const log = createLog({clock: new VirtualClock(), program: 'test', verbosity: new Verbosity(v, vmodule), write: line => void lines.push(line)});
     await using plane = await aPlane({...alone, log});

@@ -38,14 +38,14 @@ test('a start that is given up while its controllers begin rejects with the reas
   await t.throwsAsync(startPlane({listen: false, clock, signal: over.signal}), {message: 'given up'});
 });
 
-test('a plane speaks the names of Kubernetes unless told otherwise', async t => {
+test('a plane uses the naming of Kubernetes by default', async t => {
   await using plane = await startPlane({listen: false, clock: new VirtualClock(), controllerManagerArgs: ['--controllers=']});
 
   t.is(plane.naming.name, 'kubernetes');
   t.is((await plane.client().resource(kinds.namespaces).get('kube-system')).metadata?.name, 'kube-system');
 });
 
-test('metrics tell of open connections, of those refused, and of what waits for readers', async t => {
+test('metrics count open connections, refused ones, and bytes that wait for readers', async t => {
   await using plane = await startPlane({controllerManagerArgs: ['--controllers='], apiserverArgs: ['--max-connections=1']});
   const metrics = async (): Promise<string> => {
     const {body} = await plane.api.handler({method: 'GET', url: '/metrics', headers: {}, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal});
@@ -79,7 +79,7 @@ const pageSize = async (apiserverArgs: readonly string[]): Promise<number> => {
   return items.length;
 };
 
-test('a list that takes any version is told whole, unless its resource is not cached', async t => {
+test('a list at any version is served whole, unless its resource is not cached', async t => {
   t.is(await pageSize([]), 4);
   t.is(await pageSize(['--watch-cache=false']), 1);
   t.is(await pageSize(['--watch-cache-sizes=namespaces#0']), 1);
@@ -95,7 +95,7 @@ test('the controllers of a plane elect a leader in either naming', async t => {
   }
 });
 
-test('OpenAPI documents come compressed to whoever takes that, under the same tag', async t => {
+test('OpenAPI documents are compressed for clients that accept it, under the same tag', async t => {
   await using plane = await startPlane({listen: false, clock: new VirtualClock(), freeze: true});
   const ask = (headers: ApiRequest['headers']) =>
     plane.api.handler({method: 'GET', url: '/openapi/v3/api/v1', headers, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal});
@@ -109,7 +109,7 @@ test('OpenAPI documents come compressed to whoever takes that, under the same ta
   t.is((await ask({'if-none-match': String(plain.headers['ETag'])})).status, 304);
 });
 
-test('OpenAPI documents tell of custom resources while they are defined', async t => {
+test('OpenAPI documents include custom resources while they are defined', async t => {
   const clock = new VirtualClock();
   await using plane = await startPlane({listen: false, clock});
   const client = plane.client();

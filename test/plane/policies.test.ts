@@ -87,7 +87,7 @@ test('deployments are held against a policy, and against one with variables and 
   t.is((await post('/apis/apps/v1/namespaces/default/deployments', deployment('one', 1))).status, 201);
 });
 
-test('custom resources are judged, in the version asked for, and may be parameters', async t => {
+test('policies match custom resources in the requested version, and use them as parameters', async t => {
   const apiGroup = 'judged.example.com';
   await define(apiGroup);
   const {namespace, validating} = await begin();
@@ -193,7 +193,7 @@ for (const [kind, place, spec] of [
   });
 }
 
-test('discovery tells of policies and bindings', async t => {
+test('discovery lists policies and bindings', async t => {
   const names = async (version: string) => (await get(`${group}/${version}`)).json<{resources: {name: string}[]}>().resources.map(({name}) => name);
 
   for (const name of ['validatingadmissionpolicies', 'validatingadmissionpolicies/status', 'validatingadmissionpolicybindings']) t.true((await names('v1')).includes(name));

@@ -105,7 +105,7 @@ test.serial('an answer that cannot be handed over fails alone', async t => {
   await thread.close();
 });
 
-test.serial('a thread that fell behind the store is replaced by one that knows what was written', async t => {
+test.serial('a thread that fell behind the store is replaced by one that has the writes', async t => {
   const {thread} = start({watchBytes: 1});
   const dev = {name: 'dev', groups: ['system:authenticated']};
   const group = 'rbac.authorization.k8s.io';
@@ -149,7 +149,7 @@ test.serial('a request that takes too much memory is refused, and the next one g
   await thread.close();
 });
 
-test.serial('requests beside one that takes too much memory are told to come again, and those that wait get another thread', async t => {
+test.serial('requests in a thread with one that exhausts its memory are asked to retry, and waiting ones get another thread', async t => {
   const {thread, post} = start({megabytes: 48, atOnce: 2, waiting: 5});
   const causes: unknown[] = [];
   const answers = ['a', 'b', 'c', 'd'].map(async name => {
@@ -182,7 +182,7 @@ test.serial('a thread that exits by itself is noticed at once', async t => {
   await thread.close();
 });
 
-test.serial('what the thread counts and tells is counted and told by the one that started it', async t => {
+test.serial('metrics and logs of the thread appear in its parent', async t => {
   const {thread, meter, detailed, post} = start({}, args, 5);
   t.is(await codeOf(post('a')), 201);
 

@@ -56,7 +56,7 @@ test('repair takes addresses and ports that only their services know of', async 
   t.deepEqual(await nodePorts.taken(), [spec!.ports![0]!.nodePort!]);
 });
 
-test('repair gives back what no service has, once it is sure', async t => {
+test('repair releases addresses and ports of no service, once it is sure', async t => {
   const {client, clock, nodePorts, repair, server} = await startRepair();
   const {addresses} = server.registry.settings.writes.pools;
   await addresses.take('10.0.0.9', {namespace, name: 'gone'});

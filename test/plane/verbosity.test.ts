@@ -54,7 +54,7 @@ const expected: readonly (readonly [number, string, RegExp])[] = [
 const levels = await Promise.all([2, 3, 4, 5, 7, 8, 9, 10].map(async v => [v, await linesAt(v)] as const));
 
 for (const [from, what, line] of expected) {
-  test(`the API server tells of ${what} at -v=${from} and not below`, t => {
+  test(`the API server logs ${what} at -v=${from} and not below`, t => {
     const [, at] = levels.find(([v]) => v === from)!;
     const [, below] = levels.findLast(([v]) => v < from)!;
 
@@ -63,14 +63,14 @@ for (const [from, what, line] of expected) {
   });
 }
 
-test('no verbosity tells of secrets, tokens or keys', t => {
+test('no verbosity logs secrets, tokens or keys', t => {
   for (const [, lines] of levels) {
     const text = lines.join('');
     for (const hidden of ['very-hidden-text', 'aGlkZGVuLWJ5dGVz', 'dmVyeS1oaWRkZW4tdGV4dA', 'a-token-that-must-not-be-told', 'PRIVATE KEY']) t.false(text.includes(hidden), hidden);
   }
 });
 
-test('reads of what lies at hand are told of as from the cache', async t => {
+test('reads from the cache are logged as such', async t => {
   const lines: string[] = [];
   const clock = new VirtualClock();
   const log = createLog({clock, program: 'test', verbosity: new Verbosity(5), write: line => void lines.push(line)});

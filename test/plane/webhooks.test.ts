@@ -52,7 +52,7 @@ const denied = (t: ExecutionContext, answer: Answered, message: string): void =>
 const unwanted = ({object}: WebhookRequest) =>
   object?.metadata?.labels?.['unwanted'] || object?.data?.['unwanted'] ? {allowed: false, status: {message: 'the object contains unwanted key'}} : {allowed: true};
 
-test('pods and config maps that a webhook does not want are refused, however they come, but not where it is not asked', async t => {
+test('a webhook refuses pods and config maps in any encoding, but not outside its rules', async t => {
   const {namespace, maps, map, register, hook} = await begin();
   await using server = await aHookServer(unwanted);
   await register('validating', 'deny', hook(server, ['pods', 'configmaps']));
@@ -78,7 +78,7 @@ test('a webhook may refuse that somebody attaches to a pod', async t => {
   t.like(server.requested[0], {operation: 'CONNECT', subResource: 'attach', name: 'p', kind: {group: '', version: 'v1', kind: 'PodAttachOptions'}, object: {kind: 'PodAttachOptions', container: 'c', stdin: true}, oldObject: null, options: null});
 });
 
-test('an eviction is told as such, and may be refused', async t => {
+test('an eviction is sent as such, and may be refused', async t => {
   const {namespace, register, hook} = await begin();
   await using server = await aHookServer(() => ({allowed: false}));
   await post(`/api/v1/namespaces/${namespace}/pods`, {metadata: {name: 'p'}, spec: {containers: [{name: 'c', image: 'i'}]}});
@@ -88,7 +88,7 @@ test('an eviction is told as such, and may be refused', async t => {
   t.like(server.requested[0], {operation: 'CREATE', kind: {group: 'policy', version: 'v1', kind: 'Eviction'}, resource: {group: '', version: 'v1', resource: 'pods'}, subResource: 'eviction', object: {kind: 'Eviction', apiVersion: 'policy/v1'}});
 });
 
-test('a request for a token is told with the life it has unless told otherwise', async t => {
+test('a token request is sent with its default expiration', async t => {
   const {namespace, register, hook} = await begin();
   await using server = await aHookServer();
   await register('validating', 'token', hook(server, ['serviceaccounts/token']));
@@ -124,7 +124,7 @@ test('custom resources can be refused when they are made, changed and deleted', 
   t.is((await remove(`${things}/kept`)).status, 200);
 });
 
-test('a webhook that cannot be reached and fails closed refuses everything it is to be asked about', async t => {
+test('an unreachable webhook that fails closed refuses everything it matches', async t => {
   const {map, register, hook} = await begin();
   await using server = await aHookServer();
   await server.webhook.close();
@@ -146,7 +146,7 @@ test('config maps are changed by several webhooks one after another', async t =>
   t.deepEqual((await map('m', {'mutation-0': 'yes'})).json<{data: object}>().data, {'mutation-0': 'yes', 'mutation-1': 'yes', 'mutation-2': 'yes'});
 });
 
-test('what a webhook adds to a pod gets its defaults', async t => {
+test('changes of a webhook to a pod get defaults', async t => {
   const {namespace, register, hook} = await begin();
   await using server = await aHookServer(() => patching({op: 'add', path: '/spec/initContainers', value: [{image: 'webhook-added-image', name: 'webhook-added-init-container', resources: {}}]}));
   await register('mutating', 'pods', hook(server, ['pods']));
@@ -171,7 +171,7 @@ test('configurations of webhooks are neither changed nor kept from going by webh
 
 const data = (answer: Answered): object => answer.json<{data: object}>().data;
 
-test('custom resources are changed by webhooks, in whatever version they are stored, and pruned of what they do not know', async t => {
+test('webhooks change custom resources, whatever their stored version, and unknown fields are pruned', async t => {
   const {namespace, register, hook} = await begin();
   const group = `${namespace}.example.com`;
   await define(group, [bodyOf('v1', anyData), bodyOf('v2', {properties: {'mutation-0': {type: 'string'}, 'mutation-1': {type: 'string'}}}, {storage: false})]);
@@ -189,7 +189,7 @@ test('custom resources are changed by webhooks, in whatever version they are sto
   );
 });
 
-test('a rule on one version of a custom resource counts for the others, and what is said there of it is said of them', async t => {
+test('a rule on one version of a custom resource matches the others, with converted objects', async t => {
   const {namespace, register, hook} = await begin();
   const group = `${namespace}.example.com`;
   await define(group, [bodyOf('v1', anyData, {storage: false}), bodyOf('v2', anyData)]);
@@ -247,7 +247,7 @@ for (const kind of ['validating', 'mutating'] as const) {
   });
 }
 
-test('discovery tells of the configurations of webhooks', async t => {
+test('discovery lists the configurations of webhooks', async t => {
   const names = (answer: Answered, field: string) => answer.json<Record<string, {name: string}[]>>()[field]!.map(({name}) => name);
 
   t.true(names(await get('/apis'), 'groups').includes('admissionregistration.k8s.io'));
@@ -272,7 +272,7 @@ test('a webhook is found behind a service, and must be known by its name there',
   t.is(server.webhook.seen[0]!.url, '/change?timeout=10s');
 });
 
-test('a webhook that is said to be this server is asked here, without a connection', async t => {
+test('a webhook whose address is this server is called in process', async t => {
   const {map, register, hook} = await begin();
   await using server = await aHookServer();
   await register('validating', 'self', hook(server, ['configmaps'], {clientConfig: {service: {namespace: 'default', name: 'kubernetes', path: '/apis/none.example.com/v1/reviews'}}}));
@@ -309,7 +309,7 @@ for (const kind of ['validating', 'mutating'] as const) {
   });
 }
 
-test('everything is changed but what the conditions leave out', async t => {
+test('all objects are changed except those that the conditions exclude', async t => {
   const {map, register, hook} = await begin();
   await using server = await aHookServer(() => patching({op: 'add', path: '/data', value: {changed: 'yes'}}));
   await register('mutating', 'most', hook(server, ['configmaps'], {matchConditions: [{name: 'skip-me', expression: "object.metadata.name != 'skip-me'"}]}));

@@ -21,7 +21,7 @@ const aQueue = () => {
   return {clock, meter, queue, takeAll};
 };
 
-test('hands out what was added first first, and each once however often it was added', t => {
+test('returns keys in the order of addition, and each once however often it was added', t => {
   const {queue, takeAll} = aQueue();
 
   for (const item of ['a', 'b', 'a', 'c', 'b']) queue.add(item);
@@ -78,7 +78,7 @@ test('a delayed item comes at its time, at the earlier of two', async t => {
   t.is(clock.pending, 0);
 });
 
-test('a time that never comes is clamped, and an earlier wish still counts', async t => {
+test('an infinite delay is clamped, and an earlier one still counts', async t => {
   const {clock, queue, takeAll} = aQueue();
 
   queue.addAfter('a', Infinity);
@@ -132,7 +132,7 @@ test('adding rate-limited counts and delays, forgetting starts over', async t =>
   t.is(queue.retries('a'), 0);
 });
 
-test('shut down, it takes nothing in, drops what waits, and still hands out what is ready', async t => {
+test('after shutdown, no key is added, delayed ones are dropped, and ready ones are still returned', async t => {
   const {clock, queue, takeAll} = aQueue();
   queue.add('ready');
   queue.addAfter('waiting', 1000);
@@ -147,7 +147,7 @@ test('shut down, it takes nothing in, drops what waits, and still hands out what
   t.is(clock.pending, 0);
 });
 
-test('tells depth, adds, retries, waits and work under the names of the field', async t => {
+test('exports depth, adds, retries, waits and work durations under the usual names', async t => {
   const {clock, meter, queue} = aQueue();
   const value = (name: string) => meter.value(`workqueue_${name}`, {name: 'test'});
   t.deepEqual([value('adds_total'), value('retries_total'), value('depth')], [0, 0, 0]);
@@ -203,7 +203,7 @@ test('never are two workers on one item, never more than allowed at work, and no
   await workers.stop();
 });
 
-test('virtual time waits for what is ready or at work, but not for what rests', async t => {
+test('virtual time waits for keys that are ready or being processed, but not for delayed ones', async t => {
   const {clock, queue} = aQueue();
   const log: string[] = [];
   const workers = work(
@@ -227,7 +227,7 @@ test('virtual time waits for what is ready or at work, but not for what rests', 
   await workers.stop();
 });
 
-test('a queue that nobody serves does not hold the clock', async t => {
+test('a queue without workers does not hold the clock', async t => {
   const {clock, queue} = aQueue();
   queue.add('a');
 
@@ -236,7 +236,7 @@ test('a queue that nobody serves does not hold the clock', async t => {
   t.is(clock.monotonic(), 1000);
 });
 
-test('a stop finishes what is at work and takes nothing more', async t => {
+test('a stop finishes keys in progress and takes no more', async t => {
   const {clock, queue} = aQueue();
   const finished: string[] = [];
   let release = () => {};
@@ -291,7 +291,7 @@ test('work that never waits leaves turns to everybody else', async t => {
   t.true(turns >= 5, `${turns} turns`);
 });
 
-test('work that takes long leaves a turn to everybody else after 10 ms, however many hands there are', async t => {
+test('long work yields to other tasks after 10 ms, however many workers there are', async t => {
   const clock = new WorkingClock();
   const queue = new WorkQueue<string>({clock, name: 'test'});
   for (let item = 0; item < 100; item++) queue.add(`item-${item}`);
@@ -326,7 +326,7 @@ test('a worker that throws is reported and goes on', async t => {
   await workers.stop();
 });
 
-test('the standard limiter begins at 5 ms and may be told to begin elsewhere', t => {
+test('the standard limiter begins at 5 ms and can be configured to begin elsewhere', t => {
   const clock = new VirtualClock();
 
   t.is(defaultLimiter(clock).delay('a'), 5);

@@ -293,7 +293,7 @@ const guarded = async () => {
   return {...env, requested};
 };
 
-test('who makes a policy must be able to read its parameters', async t => {
+test('the author of a policy must be able to read its parameters', async t => {
   const {of, requested} = await guarded();
   const policies = of(kinds.validatingAdmissionPolicies, user);
   const aPolicy = (paramKind: object, more: object = {}) => ({metadata: {name: 'p'}, ...policy({paramKind}), ...more}) as never;
@@ -308,7 +308,7 @@ test('who makes a policy must be able to read its parameters', async t => {
   t.deepEqual(await findings(policies.update({...made, spec: {...made.spec, failurePolicy: 'Ignore'}})), []);
 });
 
-test('who binds parameters must be able to read them', async t => {
+test('the author of a binding must be able to read its parameters', async t => {
   const {of, requested} = await guarded();
   const bindings = of(kinds.validatingAdmissionPolicyBindings, user);
   const refused = async (ref: object): Promise<string> => ((await findings(bindings.create(params(ref) as never)))[0] ?? '').replace(shown, 'X');

@@ -68,7 +68,7 @@ test('a deployment keeps its selector', async t => {
   t.deepEqual(await problems(of(kinds.deployments).update({...made, spec: {...made.spec!, selector, template}})), ['spec.selector: Invalid value: {"matchLabels":{"app":"b"}}: field is immutable']);
 });
 
-test('the generation of a deployment counts changes of what is wished, annotations among them', async t => {
+test('the generation of a deployment counts changes of its spec and its annotations', async t => {
   const {of} = await startEnvironment();
   const deployments = of(kinds.deployments);
   const made = await deployments.create(aDeployment());
@@ -79,7 +79,7 @@ test('the generation of a deployment counts changes of what is wished, annotatio
   t.deepEqual([annotated, labelled, reported].map(({metadata}) => metadata?.generation), [2, 2, 2]);
 });
 
-test('what is said of a deployment adds up, and leaves its labels alone', async t => {
+test('counts in the status of a deployment must add up, and its labels are left alone', async t => {
   const {of} = await startEnvironment();
   const deployments = of(kinds.deployments);
   const made = await deployments.create(aDeployment());
@@ -210,7 +210,7 @@ const daemonSetCases: [title: string, spec: Partial<DaemonSet['spec']>, expected
 
 const half = {spec: {accessModes: [], resources: {requests: {storage: '1500m'}}}};
 
-test('claims of a stateful set are judged when it is made, and warned of ever after', async t => {
+test('claims of a stateful set are validated on creation, and warned of on updates', async t => {
   const env = await startEnvironment();
   const sets = env.of(kinds.statefulSets);
   const volumeClaimTemplates = [{metadata: {name: 'data'}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1500m'}}}}];
@@ -228,7 +228,7 @@ test('names in the template of a stateful set are its own to give', async t => {
   await t.notThrowsAsync(of(kinds.statefulSets).create(aStatefulSet({template: aTemplate({hostname: 'NO', subdomain: 'NO'})})));
 });
 
-test('a change of a daemon set is judged once, its selector first', async t => {
+test('an update of a daemon set is validated once, its selector first', async t => {
   const env = await startEnvironment();
   const sets = env.of(kinds.daemonSets);
   const made = await sets.create(aDaemonSet());

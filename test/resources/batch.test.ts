@@ -24,7 +24,7 @@ test('a job is filled in and given a selector of its own', async t => {
   t.is(made.metadata?.generation, 1);
 });
 
-test('a job without labels shares those of its pods, with what its selector asks for', async t => {
+test('a job without labels gets those of its pods, with the generated selector', async t => {
   const jobs = (await startEnvironment()).of(kinds.jobs);
   const [shared, labelled, bare] = [
     await jobs.create(aJob({}, 'a')),
@@ -104,7 +104,7 @@ test('a job with indexes has a name that hosts can carry', async t => {
   ]);
 });
 
-test('what a job is made of stays, but for where the pods of one that never ran may go', async t => {
+test('the template of a job is immutable, except the scheduling of one that never ran', async t => {
   const {of} = await startEnvironment();
   const jobs = of(kinds.jobs);
   const running = await jobs.create(aJob());
@@ -157,7 +157,7 @@ test('a job that goes on after a rest begins anew', async t => {
   t.deepEqual(await findings(begun([{type: 'Suspended', status: 'False'}])), []);
 });
 
-test('whoever deletes a job without a word on its pods is told what becomes of them', async t => {
+test('deleting a job without a propagation policy is warned of', async t => {
   const env = await startEnvironment();
   const deleted = async (options: object) => {
     await env.of(kinds.jobs).create(aJob());
@@ -206,7 +206,7 @@ const statusCases: [title: string, status: Job['status'], expected: string[]][] 
 ];
 
 for (const [title, status, expected] of statusCases) {
-  test(`what is said of a job: it ${title}`, async t => {
+  test(`validation of a job's status: it ${title}`, async t => {
     const {of} = await startEnvironment();
     const made = await of(kinds.jobs).create(aJob());
 

@@ -34,7 +34,7 @@ const start = async () => {
   return {...env, csrs, write};
 };
 
-test('the requester is who asks, whatever the body claims', async t => {
+test('the requester is the authenticated user, whatever the body claims', async t => {
   const {csrs} = await start();
   const made = await csrs.create({...aRequest({username: 'root', uid: 'x', groups: ['system:masters'], extra: {a: ['b']}}), status: {certificate, conditions: [is('Approved')]}});
 
@@ -235,7 +235,7 @@ const texts: [status: Status, text: string][] = [
 ];
 
 for (const [status, text] of texts) {
-  test(`the table says ${text}`, async t => {
+  test(`the table shows ${text}`, async t => {
     const {row} = await startEnvironment();
     const cells = await row(kinds.certificateSigningRequests, {...aRequest({username: 'jane', expirationSeconds: 3600}), status: status ?? {}});
 
@@ -252,7 +252,7 @@ test('requests are selected by signer', async t => {
   t.is((await refusal(csrs.list({fieldSelector: 'spec.username=jane'}))).code, 400);
 });
 
-test('a certificate counts as honoured when it lasts about as long as was asked', async t => {
+test('a certificate honours the request when it lasts about as long as requested', async t => {
   const {clock, server} = await startEnvironment();
   const context = {...server.registry.of(kinds.certificateSigningRequests).hooks(jane), clock};
   const year = 365 * 86_400;
@@ -268,7 +268,7 @@ test('a certificate counts as honoured when it lasts about as long as was asked'
   t.deepEqual(counted('example.com/signer', 600), [['requested_duration_total', 'other']]);
 });
 
-test('nobody owns what a request asks for: it can never change', async t => {
+test('the spec of a request has no owner: it can never change', async t => {
   const {csrs} = await start();
 
   t.is((await csrs.create(aRequest())).metadata?.managedFields, undefined);

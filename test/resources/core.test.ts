@@ -22,7 +22,7 @@ test('a namespace with a generated name carries the label of that name', async t
   t.is(made.metadata?.labels?.['plat.io/metadata.name'], made.metadata?.name);
 });
 
-test('a namespace keeps its label and its finalizers whatever an update says', async t => {
+test('a namespace keeps its label and its finalizers on every update', async t => {
   const {of} = await startEnvironment();
   await of(kinds.namespaces).create({metadata: {name: 'team'}});
   const updated = await of(kinds.namespaces).update({metadata: {name: 'team', labels: {a: 'b'}}, spec: {finalizers: []}});
@@ -154,7 +154,7 @@ test('a service account keeps only the names of its secrets', async t => {
   t.deepEqual(made.secrets, [{name: 's'}]);
 });
 
-test('tables count what objects hold', async t => {
+test('tables count the entries of objects', async t => {
   const {row, clock} = await startEnvironment();
   const created = new Date(clock.now() - 90_000).toISOString();
 

@@ -22,7 +22,7 @@ const a = (spec: Record<string, unknown> = {}, metadata: object = {}): Given => 
   return {metadata: {name: `${all.plural}.${group as string}`, ...metadata}, spec: {group, scope: 'Namespaced', versions: [version()], ...rest, names: all}};
 };
 
-test('a schema is shown with what is said to be empty, and without a list of schemas where one is for all items', t => {
+test('a schema is returned with its empty fields, and without a list of schemas where one is for all items', t => {
   const {Items, AllOf, Definitions, Enum, OneOf} = internalSchema({type: 'array', items: {type: 'string'}, allOf: [], definitions: {}, enum: []});
 
   t.deepEqual([(Items as {JSONSchemas: unknown}).JSONSchemas, AllOf, Definitions, Enum, OneOf], [null, [], {}, [], null]);
@@ -414,7 +414,7 @@ keepsOnCreation(kind, [
 ]);
 
 for (const on of [[], ['CRDObservedGenerationTracking']]) {
-  test(`generations that a controller tells of stay told of, ${on.length > 0 ? 'with' : 'without'} the gate`, async t => {
+  test(`generations reported by a controller are kept, ${on.length > 0 ? 'with' : 'without'} the gate`, async t => {
     const {of} = await startEnvironment({gate: gate(on)});
     const definitions = of(kind);
     const reported = {observedGeneration: 1, conditions: [{type: 'Own', status: 'True', observedGeneration: 1}]};

@@ -116,7 +116,7 @@ test('conditions of binding are kept with their gate alone', async t => {
   t.deepEqual(bound.status?.allocation?.devices?.results?.[0]?.bindingConditions, ['a']);
 });
 
-test('a template is judged on every change', async t => {
+test('a template is validated on every update', async t => {
   const {of} = await startEnvironment();
   const templates = of(kinds.resourceClaimTemplates);
   const made = await templates.create({metadata: {name: 't', namespace: 'default'}, spec: claim()} as never);

@@ -18,7 +18,7 @@ const aClaim = (...requests: Request[]): Claim => ({metadata: {name: 'c', namesp
 const aSlice = (spec: object = {}): Slice => ({metadata: {name: 's'}, spec: {driver: 'example.com', pool: {name: 'p', generation: 1, resourceSliceCount: 1}, nodeName: 'n', ...spec}} as Slice);
 const aRule = (taint: object = {}, deviceSelector: object = {}): KubeObject & {spec: object} => ({metadata: {name: 'rule'}, spec: {deviceSelector, taint: {key: 'a', effect: 'NoSchedule', ...taint}}});
 
-test('a claim asks for one device unless it says otherwise', async t => {
+test('a claim requests one device by default', async t => {
   const {of} = await startEnvironment({gate});
   const made = await of(kinds.resourceClaims).create(aClaim({name: 'a', exactly}, {name: 'b', firstAvailable: [{name: 'x', ...exactly}]}, {name: 'c', exactly: {...exactly, allocationMode: 'All'}}));
 
@@ -57,7 +57,7 @@ for (const [title, spec, expected] of claims) {
   });
 }
 
-test('what a claim asks for does not change, and neither does a template', async t => {
+test('the spec of a claim and of a template is immutable', async t => {
   const {of} = await startEnvironment({gate});
   const made = await of(kinds.resourceClaims).create(aClaim());
   const template = await of(kinds.resourceClaimTemplates).create({metadata: {name: 't', namespace}, spec: {spec: aClaim().spec}});
@@ -118,7 +118,7 @@ test('the older version has requests flat and devices within', async t => {
   t.deepEqual((await of(kinds.resourceSlicesV1beta2).get('s')).spec.devices as unknown, [{name: 'd', attributes: {model: {string: 'x'}}}]);
 });
 
-test('a slice counts what a writer changes, even what belongs to a gate that is off', async t => {
+test('the generation of a slice counts spec changes, even of fields whose gate is off', async t => {
   const {of} = await startEnvironment({gate: name => name !== 'DRADeviceTaints'});
   const made = await of(kinds.resourceSlices).create(aSlice({devices: [{name: 'd'}]}));
   const changed = await of(kinds.resourceSlices).update({...made, spec: {...made.spec, devices: [{name: 'd', taints: [{key: 'a', effect: 'NoExecute'}]}]}} as Slice);

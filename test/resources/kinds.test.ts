@@ -80,7 +80,7 @@ test('an event of the newer group changes in its series alone', async t => {
   await t.notThrowsAsync(of(kinds.coreEvents).update(anEvent({message: 'other'})));
 });
 
-test('an event lies where what it is about lies', async t => {
+test('an event is in the namespace of the object it regards', async t => {
   const {of} = await startEnvironment();
 
   t.deepEqual(await problems(of(kinds.coreEvents).create(anEvent({involvedObject: {namespace: 'elsewhere'}}))), [
@@ -155,7 +155,7 @@ for (const [title, node, expected] of nodeCases) {
   });
 }
 
-test('a node registers with its status, and what can be allocated is what there is', async t => {
+test('a node registers with its status, and allocatable defaults to capacity', async t => {
   const {of} = await startEnvironment();
   const made = await of(kinds.nodes).create({metadata: {name: 'n'}, spec: {podCIDR: '10.0.0.0/24'}, status: {capacity: {cpu: '4'}}});
 
@@ -288,7 +288,7 @@ test('access reviews ask the authorizer', async t => {
   });
 });
 
-test('an access review asks one thing about somebody', async t => {
+test('an access review has one subject and one set of attributes', async t => {
   const {of} = await startEnvironment();
 
   t.deepEqual(await problems(of(kinds.subjectAccessReviews).create({metadata: {name: 'x'}, spec: {}})), [
@@ -301,7 +301,7 @@ test('an access review asks one thing about somebody', async t => {
   ]);
 });
 
-test('a token review tells whose token it is', async t => {
+test('a token review returns the user of the token', async t => {
   const {of} = await startEnvironment({
     authenticateToken: (token, audiences) => Promise.resolve(token === 'good' ? {user: jane, audiences} : token === 'bad' ? {rejected: 'expired'} : undefined),
   });
@@ -313,7 +313,7 @@ test('a token review tells whose token it is', async t => {
   t.is((await refusal(review(''))).message, 'token is required for TokenReview in authentication');
 });
 
-test('everyone can ask who he is and what he may do', async t => {
+test('every user can request a review of their own attributes and rules', async t => {
   const rules = {resourceRules: [{verbs: ['get']}], nonResourceRules: [], incomplete: true, error: 'unsure'};
   const {of} = await startEnvironment({rulesFor: () => Promise.resolve(rules)});
 
@@ -324,7 +324,7 @@ test('everyone can ask who he is and what he may do', async t => {
 
 const ownedBy = ({metadata}: KubeObject): object | undefined => metadata?.managedFields?.[0]?.fieldsV1;
 
-test('a maker owns no fields that are somebody else\'s, those of another group by their names there, and what has no form as a whole', async t => {
+test('a new manager owns no fields of others, those of another group by their names there, and unstructured fields as a whole', async t => {
   const {of} = await startEnvironment();
   const node = await of(kinds.nodes).create({metadata: {name: 'n'}, spec: {providerID: 'x'}, status: {phase: 'Running'}});
   const event = await of(kinds.events).create({

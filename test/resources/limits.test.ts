@@ -77,7 +77,7 @@ test('high priorities are the system\'s, and a priority stays', async t => {
   ]);
 });
 
-test('the classes of what a cluster cannot do without stay', async t => {
+test('the system priority classes cannot be deleted', async t => {
   const {of} = await startEnvironment();
   await of(kinds.priorityClasses).create({metadata: {name: 'system-node-critical'}, value: 2_000_001_000});
 
@@ -98,7 +98,7 @@ test('a runtime class keeps its handler', async t => {
   ]);
 });
 
-test('a candidate is not older than what it behaves as', async t => {
+test('the emulation version of a candidate is not newer than its binary version', async t => {
   const {of} = await startEnvironment();
   const spec = {leaseName: 'l', binaryVersion: '1.34.0', emulationVersion: '1.35.0', strategy: 'OldestEmulationVersion'};
 
@@ -114,7 +114,7 @@ test('a workload has groups with one policy each', async t => {
   ]);
 });
 
-test('the state of components is told when it is asked for, and never written', async t => {
+test('component statuses are computed on request, and never written', async t => {
   const {of, row, clientOf} = await startEnvironment();
   const {items} = await of(kinds.componentStatuses).list();
   t.deepEqual(items.map(({metadata, conditions}) => [metadata?.name, conditions?.[0]?.status]), [['scheduler', 'False'], ['store-0', 'True']]);

@@ -79,7 +79,7 @@ const updates: [title: string, kind: Kind<KubeObject>, given: object, expected: 
 ];
 
 for (const [title, kind, given, expected] of updates) {
-  test(`the metadata of ${kind.plural} is judged on update ${title}`, async t => {
+  test(`the metadata of ${kind.plural} is validated on update ${title}`, async t => {
     const {of} = await startEnvironment();
     const made = await of(kind).create({metadata: {name: 'c', namespace}, ...given} as KubeObject);
 
@@ -87,7 +87,7 @@ for (const [title, kind, given, expected] of updates) {
   });
 }
 
-test('nobody looks at the names of events and disruption budgets but for paths', async t => {
+test('names of events and disruption budgets are validated as path segments alone', async t => {
   const {of} = await startEnvironment();
 
   await t.notThrowsAsync(of(kinds.coreEvents).create({metadata: {name: 'A_', namespace, finalizers: ['mine']}, involvedObject: {namespace}}));

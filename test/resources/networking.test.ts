@@ -46,7 +46,7 @@ test('the table of ingresses shows few of many hosts', async t => {
 
 const aPolicy = (spec: Partial<NonNullable<Policy['spec']>>): Policy => ({metadata: {name: 'p', namespace}, spec: {podSelector: {}, ...spec}});
 
-test('a policy is about what comes in, and about what goes out if it says so', async t => {
+test('a policy applies to ingress, and to egress if it has such rules', async t => {
   const {of, row} = await startEnvironment();
   const made = await of(kinds.networkPolicies).create(aPolicy({podSelector: {matchLabels: {a: 'b'}}, egress: [{ports: [{port: 53}]}]}));
 
@@ -79,7 +79,7 @@ for (const [title, policy, expected] of policyCases) {
   });
 }
 
-test('a class of ingresses keeps its controller, and says where its parameters are', async t => {
+test('an ingress class keeps its controller, and names the scope of its parameters', async t => {
   const {of, row} = await startEnvironment();
   const classes = of(kinds.ingressClasses);
   const made = await classes.create({metadata: {name: 'c'}, spec: {controller: 'example.com/c', parameters: {apiGroup: 'example.com', kind: 'Set', name: 's'}}});

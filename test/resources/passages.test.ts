@@ -101,7 +101,7 @@ const nodeRows: readonly Row[] = [
 
 for (const [root, rows] of [[pods, podRows], ['/api/v1/nodes', nodeRows]] as const) {
   for (const [what, path, code, message, upgrades] of rows) {
-    test(`asking for ${what} is answered as the original does`, async t => {
+    test(`a connect request with ${what} is answered as the original does`, async t => {
       const {status, text} = await get(`${root}/${path}`, upgrades && upgrade);
 
       t.is(status, code);
@@ -145,7 +145,7 @@ for (const [query, message] of [
   });
 }
 
-test.serial('a stream of a container can be asked for where that is on, and is all unless said otherwise', async t => {
+test.serial('the streams of a log are selectable with the gate, and default to all', async t => {
   gates.add('PodLogsQuerySplitStreams');
   const [one, all] = [await get(`${pods}/placed/log?stream=Stderr`), await get(`${pods}/placed/log`)];
   gates.delete('PodLogsQuerySplitStreams');
@@ -167,7 +167,7 @@ test.serial('a stream begun by GET takes the right to create it', async t => {
   t.is((await get(`${pods}/placed/log`, {user: reader})).status, 500);
 });
 
-test.serial('what is passed on is admitted with its options, the reading of logs is not', async t => {
+test.serial('connect requests are admitted with their options, reading logs is not', async t => {
   admitted.length = 0;
   await get(`${pods}/placed/exec?command=ls&command=-l&stdin=true&tty=0`, upgrade);
   await send('DELETE', `${pods}/free/proxy/a/b/?c=d`);

@@ -85,7 +85,7 @@ const running = async (ready: boolean, status: object, spec: object = {}) => {
   return {...env, budgets: ofBudgets};
 };
 
-test('a pod that does no work is evicted whatever its budget says', async t => {
+test('a pod that is not running is evicted whatever its budget', async t => {
   const {pods, post} = await start();
 
   t.is((await post('eviction', eviction)).status, 'Success');
@@ -111,7 +111,7 @@ test('a budget without disruptions keeps its pods', async t => {
   t.is((await pods.get('p', here)).metadata?.deletionTimestamp, undefined);
 });
 
-test('a budget that could not be reckoned says why', async t => {
+test('a budget whose sync failed gives the reason', async t => {
   const conditions = [{type: 'DisruptionAllowed', status: 'False', reason: 'SyncFailed', message: 'found no controllers', lastTransitionTime: '2026-01-01T00:00:00Z'}];
   const {post} = await running(true, {conditions} as object);
   const status = await refusal(post('eviction', eviction));
@@ -138,7 +138,7 @@ test('an eviction takes one disruption off the budget and lets the pod end', asy
   t.deepEqual(pod.status?.conditions?.find(({type}) => type === 'DisruptionTarget')?.reason, 'EvictionByEvictionAPI');
 });
 
-test('a budget that was not looked at yet asks for patience', async t => {
+test('a budget that was not synced yet answers 429', async t => {
   const {post} = await running(true, {disruptionsAllowed: 1, observedGeneration: 0});
   const status = await refusal(post('eviction', eviction));
 
@@ -167,7 +167,7 @@ const full: readonly (readonly [title: string, status: object, message: string])
 ];
 
 for (const [title, status, message] of full) {
-  test(`a budget that ${title} keeps its pods and tells so`, async t => {
+  test(`a budget that ${title} keeps its pods and gives a cause`, async t => {
     const {post} = await running(true, status);
 
     t.deepEqual((await refusal(post('eviction', eviction))).details?.causes, [{reason: 'DisruptionBudget', message}]);

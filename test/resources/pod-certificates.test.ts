@@ -50,7 +50,7 @@ const chainOf = async (minutes: number, of: KeyObject = key): Promise<string> =>
 const chain = await chainOf(120);
 const [short, long, foreign] = [await chainOf(59), await chainOf(60 * 25), await chainOf(120, ec)];
 
-test('a request lasts a day unless it says otherwise, and stays as it was made', async t => {
+test('a request lasts a day by default, and is immutable', async t => {
   const {of} = await start();
   const requests = of(kinds.podCertificateRequests);
   const made = await requests.create({...aRequest(), status: {certificateChain: 'x'}});
@@ -139,7 +139,7 @@ for (const [title, status, expected] of outcomeCases) {
   });
 }
 
-test('an outcome is final, and says since when', async t => {
+test('an outcome is final, and has a transition time', async t => {
   const {of} = await start();
   const requests = of(kinds.podCertificateRequests);
   const made = await requests.create(aRequest());
@@ -152,7 +152,7 @@ test('an outcome is final, and says since when', async t => {
   t.deepEqual(await problems(requests.update({...denied, status: {}}, {subresource: 'status'})), ['status: Invalid value: immutable after PodCertificateRequest is issued, denied, or failed']);
 });
 
-test('a clock that is far off is told', async t => {
+test('a clock that is far off is reported', async t => {
   const {of, clock} = await start();
   const requests = of(kinds.podCertificateRequests);
   const made = await requests.create(aRequest());
@@ -161,7 +161,7 @@ test('a clock that is far off is told', async t => {
   t.deepEqual(await problems(requests.update({...made, status: issued()}, {subresource: 'status'})), [`status.notBefore: Invalid value: "${at(0)}": must be set to within 5 minutes of plat-apiserver's current time`]);
 });
 
-test('who may not sign for the signer says nothing of a request', async t => {
+test('a user without the sign permission on the signer may not update the status', async t => {
   const {of} = await start({authorizer: {authorize: ({resource}: {resource?: {resource: string}}) => ({decision: resource?.resource === 'signers' ? 'noOpinion' : 'allow'})}});
   const requests = of(kinds.podCertificateRequests);
   const made = await requests.create(aRequest());

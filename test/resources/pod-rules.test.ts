@@ -316,7 +316,7 @@ for (const [title, pod, expected] of warnings) {
   });
 }
 
-test('addresses that nodes tell in forms of old are warned of', async t => {
+test('addresses of nodes in legacy forms are warned of', async t => {
   const env = await startEnvironment({gate: gate([])});
   const made = await env.of(kinds.pods).create(aPod());
 
@@ -332,7 +332,7 @@ const dropped: readonly (readonly [gate: string, pod: Pod, left: (pod: Pod) => u
 ];
 
 for (const [off, pod, left, expected] of dropped) {
-  test(`what ${off} governs is dropped while it is off`, async t => {
+  test(`fields of ${off} are dropped while it is off`, async t => {
     const {of} = await startEnvironment({gate: gate([], [off])});
 
     t.deepEqual(left(await of(kinds.pods).create(pod)), expected);

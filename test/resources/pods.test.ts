@@ -70,7 +70,7 @@ for (const [name, resources, quality] of [
   });
 }
 
-test('what is limited is asked for, and amounts are rounded up to thousandths', async t => {
+test('limits default requests, and quantities are rounded up to thousandths', async t => {
   const {pods} = await start();
   const made = await pods.create(withContainer({resources: {limits: {cpu: '1500u', memory: '64Mi'}}}));
 
@@ -148,7 +148,7 @@ for (const [image, policy] of [
   });
 }
 
-test('a pod has a second to end at the least, a template as many as it says', async t => {
+test('the grace period of a pod is at least a second, that of a template is kept', async t => {
   const {pods, of} = await start();
   const template = {metadata: {name: 't', namespace: 'default'}, template: {spec: {containers: [{name: 'c', image: 'nginx'}], terminationGracePeriodSeconds: -1}}};
 
@@ -316,7 +316,7 @@ test('privileged containers need the server\'s leave', async t => {
   ]);
 });
 
-test('a gated pod says so, may narrow where it goes, and loses its gates', async t => {
+test('a gated pod has a condition, may narrow its node affinity, and loses its gates', async t => {
   const {pods, row} = await start();
   const made = await pods.create(aPod({schedulingGates: [{name: 'example.com/wait'}]}));
   t.is(made.status?.conditions?.[0]?.reason, 'SchedulingGated');
@@ -356,7 +356,7 @@ test('an update may change images and deadlines and add tolerations, and nothing
   ]);
 });
 
-test('the status is the node\'s to tell, but not the quality class or an end undone', async t => {
+test('the status is the node\'s to write, except the quality class, and a terminal phase is final', async t => {
   const {pods} = await start();
   const made = await pods.create(aPod({restartPolicy: 'Never'}));
   const status = {subresource: 'status'};
@@ -436,7 +436,7 @@ for (const [what, spec, phase] of [
   ['no node runs', {}, 'Pending'],
   ['is over', {nodeName: 'n'}, 'Succeeded'],
 ] as const) {
-  test(`a pod that ${what} goes at once`, async t => {
+  test(`a pod that ${what} is deleted at once`, async t => {
     const {pods} = await start();
     const made = await pods.create(aPod(spec));
     await pods.update({...made, status: {...made.status, phase}}, {subresource: 'status'});
@@ -491,7 +491,7 @@ const rows: readonly (readonly [string, Pod, Record<string, string>])[] = [
 ];
 
 for (const [what, pod, cells] of rows) {
-  test(`the row of a pod that ${what} tells so`, async t => {
+  test(`the row of a pod that ${what} shows it`, async t => {
     const {row} = await start();
     const shown = await row(kinds.pods, pod);
 
@@ -502,7 +502,7 @@ for (const [what, pod, cells] of rows) {
 
 const template = {metadata: {labels: {app: 'web'}}, spec: {containers: [{name: 'c', image: 'nginx'}]}};
 
-test('a replication controller selects what its template is labelled with', async t => {
+test('the selector of a replication controller defaults to the labels of its template', async t => {
   const {of, row} = await startEnvironment({gate});
   const controllers = of(kinds.replicationControllers);
   const made = await controllers.create({metadata: {name: 'web', namespace: 'default'}, spec: {template}});

@@ -46,7 +46,7 @@ const read: readonly (readonly [title: string, attributes: Attributes, requested
 ];
 
 for (const [title, resourceAttributes, requested, problem] of read) {
-  test(`a review asks about ${title}`, async t => {
+  test(`a review has ${title}`, async t => {
     const received: unknown[] = [];
     const {of} = await startEnvironment({
       authorizer: {
@@ -63,7 +63,7 @@ for (const [title, resourceAttributes, requested, problem] of read) {
   });
 }
 
-test('a review that is answered tells who wrote what, one that is refused has no kind', async t => {
+test('an accepted review has managed fields, a refused one has no kind', async t => {
   const {of} = await startEnvironment();
   const {metadata} = await of(kinds.selfSubjectAccessReviews).create({spec: {resourceAttributes: {verb: 'get'}}});
   const refusal = await t.throwsAsync(of(kinds.selfSubjectAccessReviews).create({metadata: {name: 'x'}, spec: {}}), {instanceOf: StatusError});

@@ -141,7 +141,7 @@ keepsOnCreation(kinds.horizontalPodAutoscalers, [
   }}), {off: ['HPAConfigurableTolerance']}],
 ]);
 
-test('an autoscaler that says no more than the first version knows is the same in both', async t => {
+test('an autoscaler with the fields of the first version alone is the same in both', async t => {
   const {of} = await startEnvironment();
   const made = await of(kinds.horizontalPodAutoscalersV1).create({metadata: {name: 'a', namespace: 'default', annotations: {'autoscaling.alpha.plat.io/scale-up-tolerance': '1'}}, spec: {scaleTargetRef, maxReplicas: 3}});
   t.is(made.metadata?.annotations, undefined);

@@ -10,7 +10,7 @@ import {startServer} from '#test/fixtures/server.js';
 
 const servedWith = (...pairs: readonly (readonly [string, string])[]) => servedVersions(new Map(pairs), {naming: naming('plat'), gate: () => true});
 
-test('stable versions are served unless told otherwise, others only when told', t => {
+test('stable versions are served by default, others only when enabled', t => {
   const serves = servedWith();
 
   t.true(serves(kinds.resourceClaims));
@@ -38,7 +38,7 @@ for (const [title, pairs, served, unserved] of cases) {
   });
 }
 
-test('a resource whose gate is off is not served, whatever the setting says', t => {
+test('a resource whose gate is off is not served, whatever the runtime configuration', t => {
   const serves = servedVersions(new Map([['api/all', 'true']]), {naming: naming('plat'), gate: () => false});
 
   for (const kind of [kinds.clusterTrustBundles, kinds.podCertificateRequests, kinds.storageVersionMigrations, kinds.storageVersions]) t.false(serves(kind), kind.plural);
@@ -96,7 +96,7 @@ const release = (emulated: string, more: Partial<EmulatedRelease> = {}): Emulate
 const servedAt = (emulated: EmulatedRelease, ...pairs: readonly (readonly [string, string])[]) => servedVersions(new Map(pairs), {naming: naming('plat'), gate: () => true, release: emulated});
 
 for (const emulated of ['1.32', '1.33', '1.34', '1.35']) {
-  test(`release ${emulated} serves everything but what came after it`, t => {
+  test(`release ${emulated} serves everything except later additions`, t => {
     const serves = servedAt(release(emulated), ['api/all', 'true']);
     const later = Object.entries(brought).filter(([since]) => since > emulated).flatMap(([, addresses]) => addresses);
 
@@ -117,7 +117,7 @@ for (const [what, emulated, key, message] of [
   ['a resource', '1.32', 'networking.plat.io/v1/ipaddresses', 'cannot enable resource networking.plat.io/v1/ipaddresses, because it is introduced at 1.33 after the emulated version 1.32'],
   ['a version of which nothing is left', '1.33', 'resource.plat.io/v1', 'cannot enable version resource.plat.io/v1, because all its resources are introduced after the emulated version 1.33'],
 ] as const) {
-  test(`${what} that came after the emulated release is refused when it is named`, t => {
+  test(`${what} that is newer than the emulated release is refused when it is named`, t => {
     t.throws(() => servedAt(release(emulated), [key, 'true']), {instanceOf: UnavailableApi, message: `--runtime-config: ${message}. Consider setting --runtime-config-emulation-forward-compatible=true`});
     t.notThrows(() => servedAt(release('1.35'), [key, 'true']));
     t.notThrows(() => servedAt(release(emulated), [key, 'false']));
@@ -131,7 +131,7 @@ test('a version that is named is served as far as the release has it', t => {
   t.false(serves(kinds.ipAddresses));
 });
 
-test('later versions of what is served as beta or better are served where releases are compatible forwards', t => {
+test('later versions of resources served as beta or better are served with forward compatibility', t => {
   const forwards = release('1.32', {forwardCompatible: true});
   const serves = servedAt(forwards, ['resource.plat.io/v1beta1', 'true'], ['coordination.plat.io/v1alpha2', 'true']);
 
@@ -153,14 +153,14 @@ const storedOtherwise: Readonly<Record<string, readonly string[]>> = {
   '1.32': ['networking/v1beta1/ipaddresses', 'networking/v1beta1/servicecidrs', 'resource/v1beta1/deviceclasses', 'resource/v1beta1/resourceclaims', 'resource/v1beta1/resourceclaimtemplates', 'resource/v1beta1/resourceslices'],
 };
 for (const [minCompatibility, addresses] of Object.entries(storedOtherwise)) {
-  test(`what servers of ${minCompatibility} must be able to read is stored in versions that they have`, t => {
+  test(`objects that servers of ${minCompatibility} must read are stored in versions they have`, t => {
     const others = resources.filter(definition => !definition.storedKind).map(definition => [definition.kind, storedKindOf(definition, minCompatibility)] as const).filter(([hub, stored]) => hub !== stored);
 
     t.deepEqual(others.map(([, stored]) => addressOf(stored)).sort(), addresses);
   });
 }
 
-test('what is not served is not found and not told of', async t => {
+test('resources that are not served are not found and not listed', async t => {
   const {server, clientOf} = startServer({runtimeConfig: new Map([['coordination.plat.io/v1', 'false']])});
 
   await t.throwsAsync(clientOf().resource(kinds.leases).list({namespace: 'default'}), {message: /could not find the requested resource|not found/});

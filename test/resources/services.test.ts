@@ -12,7 +12,7 @@ const few = {serviceRanges: {addresses: ['10.0.0.0/29'], ports: {from: 30_000, t
 
 const aService = (spec: Spec = {}, name = 's'): Service => ({metadata: {name, namespace}, spec: {ports: [{port: 80}], ...spec}});
 
-test('a service says what it does not say', async t => {
+test('a service gets its defaults', async t => {
   const {of} = await startEnvironment();
   const {spec, status} = await of(kinds.services).create(aService());
 
@@ -66,7 +66,7 @@ test('a service that is refused keeps nothing', async t => {
   t.is((await refusal(of(kinds.services).create(aService({type: 'NodePort'}, 'a')))).code, 500);
 });
 
-test('a name that is taken gives back what the second service got', async t => {
+test('a duplicate name releases the addresses of the second service', async t => {
   const {of} = await startEnvironment();
   await of(kinds.services).create(aService());
 
@@ -111,7 +111,7 @@ test('node ports are given, kept when the file is sent again, and taken back wit
   for (const name of ['x', 'y']) await t.notThrowsAsync(services.create(aService({type: 'NodePort'}, name)));
 });
 
-test('a node port that is asked for is in the range and free', async t => {
+test('a requested node port is in the range and free', async t => {
   const {of} = await startEnvironment(few);
   const asking = (nodePort: number, name = 's') => of(kinds.services).create(aService({type: 'NodePort', ports: [{port: 80, nodePort}]}, name));
 
@@ -148,7 +148,7 @@ test('two ports of a change that take the same node port are no matter of valida
   t.deepEqual([code, message, reason], [500, 'duplicate nodePort: {TCP 30008}', undefined]);
 });
 
-test('a change of a service tells of its class twice', async t => {
+test('a service with a new class is validated twice for it', async t => {
   const {of} = await startEnvironment();
   const made = await of(kinds.services).create(aService());
   const refused = 'spec.loadBalancerClass: Forbidden: may only be used when `type` is \'LoadBalancer\'';
@@ -156,7 +156,7 @@ test('a change of a service tells of its class twice', async t => {
   t.deepEqual(await problems(of(kinds.services).update({...made, spec: {...made.spec, loadBalancerClass: 'a/b'}})), [refused, refused]);
 });
 
-test('a dry run tells of the range an address is not in', async t => {
+test('a dry run names the range that an address is outside of', async t => {
   const {of} = await startEnvironment();
 
   t.deepEqual(await problems(of(kinds.services).create(aService({clusterIP: '1.2.3.4'}), {dryRun: true})), [
@@ -164,7 +164,7 @@ test('a dry run tells of the range an address is not in', async t => {
   ]);
 });
 
-test('a dry run counts node ports up from the highest that is asked for', async t => {
+test('a dry run counts node ports up from the highest requested one', async t => {
   const {of} = await startEnvironment();
   const {spec} = await of(kinds.services).create(aService({type: 'NodePort', ports: [{port: 80, name: 'a', nodePort: 30_003}, {port: 81, name: 'b'}]}), {dryRun: true});
 
@@ -283,7 +283,7 @@ test('a service is called by a label that begins with a letter, unless the clust
   await t.notThrowsAsync(relaxed.of(kinds.services).create(aService({}, '1a')));
 });
 
-test('a balancer says where it listens', async t => {
+test('a load balancer has its ingress addresses', async t => {
   const {of, row} = await startEnvironment();
   const made = await of(kinds.services).create(aService({type: 'LoadBalancer'}));
   t.is((await row(kinds.services, made))['External-IP'], '<pending>');

@@ -26,7 +26,7 @@ test('a volume begins pending, kept and a file system', async t => {
   t.like(await row(kinds.persistentVolumes, made), {Capacity: '1Gi', 'Access Modes': 'RWO', 'Reclaim Policy': 'Retain', Status: 'Pending', Claim: '', VolumeAttributesClass: '<unset>'});
 });
 
-test('a status that does not say since when a volume is in its phase leaves that as it was', async t => {
+test('a status without a transition time keeps that of the volume', async t => {
   const {of} = await startEnvironment();
   const volumes = of(kinds.persistentVolumes);
   const {status, ...made} = await volumes.create(aVolume());
@@ -52,7 +52,7 @@ for (const [title, spec, expected] of volumeCases) {
   });
 }
 
-test('a local volume says where it is, and every volume stays there', async t => {
+test('a local volume has node affinity, and the source of every volume is immutable', async t => {
   const {of} = await startEnvironment();
   const {hostPath: _, ...rest} = aVolume().spec!;
   t.deepEqual(await problems(of(kinds.persistentVolumes).create({metadata: {name: 'l'}, spec: {...rest, local: {path: '/x'}}})), ['spec.nodeAffinity: Required value: Local volume requires node affinity']);
@@ -79,7 +79,7 @@ test('a bound claim may grow, and nothing else of a claim changes', async t => {
   t.deepEqual(await problems(claims.update({...grown, spec: {...grown.spec, resources: {requests: {storage: '1Gi'}}}})), ['spec.resources.requests.storage: Forbidden: field can not be less than status.capacity']);
 });
 
-test('both ways to name the source of a claim say the same', async t => {
+test('both fields for the data source of a claim have the same value', async t => {
   const {of} = await startEnvironment();
   const {spec} = await of(kinds.persistentVolumeClaims).create(aClaim({dataSource: {kind: 'PersistentVolumeClaim', name: 'old'}}));
 
@@ -162,7 +162,7 @@ test('a volume may go elsewhere with its gate', async t => {
   t.deepEqual(await findings(of(kinds.persistentVolumes).update({...made, spec: {...made.spec, ...affinity('b')}})), []);
 });
 
-test('options to mount with are for what is mounted', async t => {
+test('mount options are for filesystem volumes', async t => {
   const {of} = await startEnvironment();
   const metadata = {name: 'v', annotations: {'volume.beta.plat.io/mount-options': 'ro'}};
   const {hostPath: _none, ...spec} = aVolume().spec!;
@@ -202,7 +202,7 @@ test('properties of volumes are there from the start, in both versions', async t
   t.is((await of(kinds.volumeAttributesClasses).get('v')).apiVersion, 'storage.plat.io/v1');
 });
 
-test('a driver says what it can, and counts the changes of what may change', async t => {
+test('a driver has its capabilities, and its generation counts changes of the mutable ones', async t => {
   const {of} = await startEnvironment({gate: () => true});
   const drivers = of(kinds.csiDrivers);
   const made = await drivers.create({metadata: {name: 'd'}, spec: {}});
@@ -214,7 +214,7 @@ test('a driver says what it can, and counts the changes of what may change', asy
   t.deepEqual(await problems(drivers.update({...changed, spec: {...changed.spec, attachRequired: false}})), ['spec.attachedRequired: Invalid value: false: field is immutable']);
 });
 
-test('a node tells of each driver once', async t => {
+test('a node lists each driver once', async t => {
   const {of} = await startEnvironment();
   const driver = {name: 'd', nodeID: 'n', topologyKeys: ['a']};
 

@@ -194,7 +194,7 @@ const versionCases: [title: string, status: NonNullable<StorageVersion['status']
 ];
 
 for (const [title, status, expected] of versionCases) {
-  test(`a storage version ${title} is judged`, async t => {
+  test(`a storage version ${title} is validated`, async t => {
     const {of} = await start();
     const versions = of(kinds.storageVersions);
     const made = await versions.create({metadata: {name: 'apps.deployments'}} as StorageVersion);

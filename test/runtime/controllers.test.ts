@@ -13,7 +13,7 @@ const aMap = (name: string, rest: Partial<ConfigMap> = {}): ConfigMap => ({...re
 const noting = (reconcile: Reconcile, rest: Partial<KeyedController> = {}) =>
   defineController({doc: 'Notes.', name: 'noting-controller', serviceAccount: 'noter', primary: kinds.configMaps, create: () => reconcile, ...rest});
 
-test('a key is asked about when its object is there at the start, added, changed and deleted', async t => {
+test('a key is enqueued when its object is listed, added, updated and deleted', async t => {
   const seen: string[] = [];
   let read: string | undefined;
   const controller = defineController({
@@ -65,7 +65,7 @@ test('a failing key is retried later and later, and forgotten once it is well', 
   t.is(meter.value('workqueue_depth', {name: 'noting-controller'}), 0);
 });
 
-test('what is terminal is not retried, until something changes', async t => {
+test('a terminal error is not retried, until something changes', async t => {
   let attempts = 0;
   const controller = noting(async () => {
     attempts++;
@@ -118,7 +118,7 @@ test('an expected failure is retried without an error line', async t => {
   t.false(lines.some(line => line.startsWith('error')));
 });
 
-test('a conflict is told only when it does not go away', async t => {
+test('a conflict is logged only when it persists', async t => {
   let attempts = 0;
   const controller = noting(async () => {
     if (++attempts <= 12) throw conflict({group: '', resource: 'configmaps'}, 'a');
@@ -162,7 +162,7 @@ for (const [what, error] of [
   });
 }
 
-test('what is not found although the cache had time to tell is an error, and so is what fails beside other things', async t => {
+test('a missing object that the cache had time to see is an error, and so is one with other failures', async t => {
   t.is(await errorLines(t, notFound(maps, 'a'), 12), 2);
   t.is(await errorLines(t, ending, 12), 0);
   t.is(await errorLines(t, new AggregateError([notFound(maps, 'a'), plainFailure('the disk is full')]), 1), 1);
@@ -183,7 +183,7 @@ test('a key that is to be looked at again comes at its time', async t => {
   t.deepEqual(at, [0, 60 * minute, 120 * minute]);
 });
 
-test('what an object owns asks for its owner, before and after a change of hands, and reminders ask for nobody', async t => {
+test('a dependent enqueues its owner, before and after a change of owner, and resyncs enqueue nothing', async t => {
   const seen: string[] = [];
   const controller = noting(
     async key => {
@@ -236,7 +236,7 @@ test('a mapping names any keys, at once or later, and may read caches', async t 
   t.deepEqual(seen, ['a at 0', 'n at 0', 'later at 1000']);
 });
 
-test('what a controller listens to is told before keys are looked at, and not after its end', async t => {
+test('handlers of a controller are called before keys are reconciled, and not after its end', async t => {
   const reported: string[] = [];
   const controller = noting(async () => settled, {
     create({listen, enqueue}) {
@@ -263,7 +263,7 @@ test('what a controller listens to is told before keys are looked at, and not af
   t.is(reported.length, 4);
 });
 
-test('a period asks for all keys of the primary kind, or for the only one, as long as the options say', async t => {
+test('a period enqueues all keys of the primary kind, or the only one, while the options request it', async t => {
   const seen: string[] = [];
   const note = (name: string): Reconcile => async key => {
     seen.push(`${name} ${keyText(key)}`);
@@ -385,7 +385,7 @@ test('a source that was not declared cannot be read later', async t => {
   t.deepEqual(errors, ['noting-controller reads nodes without having declared it']);
 });
 
-test('no worker begins before every cache is synced, sources asked for in create included', async t => {
+test('no worker begins before every cache is synced, sources requested in create included', async t => {
   const sizes: number[] = [];
   const controller = noting(async () => settled, {
     create: ({lister}) => {

@@ -24,7 +24,7 @@ const recording = (t: ExecutionContext) => {
 
 const aSecret = (name: string) => ({apiVersion: 'v1', kind: 'Secret', metadata: {namespace: 'default', name, uid: `uid-of-${name}`, resourceVersion: '7'}});
 
-test('an event says what happened to which object, and who says so', async t => {
+test('an event has its object, reason, and reporting component', async t => {
   const {recorder, written} = recording(t);
 
   recorder.warning(aSecret('s'), 'Broken', 'it broke');
@@ -92,7 +92,7 @@ test('messages more than ten minutes apart stay apart', async t => {
   t.is((await written()).filter(({message}) => message?.startsWith('(combined')).length, 0);
 });
 
-test('who says more than 25 things of one object is heard again after five minutes, once', async t => {
+test('after more than 25 events of one object, a source is throttled and records again after five minutes, once', async t => {
   const {recorder, clock, client} = recording(t);
   const writes = () => client.calls.length;
 
@@ -107,7 +107,7 @@ test('who says more than 25 things of one object is heard again after five minut
   t.is(writes(), 27);
 });
 
-test('a server that is away is asked twelve times, ten seconds apart', async t => {
+test('a server that is unreachable is tried twelve times, ten seconds apart', async t => {
   const {recorder, clock, client, written} = recording(t);
   client.always(() => new Error('connection refused'));
 
@@ -133,7 +133,7 @@ test('an outage shorter than that loses nothing', async t => {
   t.is((await written()).length, 2);
 });
 
-test('what the server refuses is dropped at once', async t => {
+test('refused events are dropped at once', async t => {
   const {recorder, clock, client, written} = recording(t);
   client.fail('create events', forbidden({group: '', resource: 'events'}, '', 'no'));
 

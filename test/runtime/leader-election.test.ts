@@ -51,7 +51,7 @@ const contention = (t: ExecutionContext) => {
   return {clock, leases, lease, replica};
 };
 
-test('the first to come creates the lease, leads and says so', async t => {
+test('the first replica creates the lease, leads and records it', async t => {
   const {lease, replica, clock} = contention(t);
   const a = replica('a');
 
@@ -174,7 +174,7 @@ for (const hours of [-5, 5]) {
   });
 }
 
-test('an update that meets a conflict is not a success: the lock is read and what it says counts', async t => {
+test('an update that meets a conflict is not a success: the lock is read and its holder counts', async t => {
   const {leases, replica, clock} = contention(t);
   const a = replica('a');
   await a.start();
@@ -203,7 +203,7 @@ test('a foreign change that leaves the holder in place costs one slow renewal', 
   t.is((await leases.get(place.name, {namespace: place.namespace})).metadata?.labels?.touched, 'yes');
 });
 
-test('a lease deleted under its leader is made again by him', async t => {
+test('a lease deleted while held is created again by its leader', async t => {
   const {leases, lease, replica, clock} = contention(t);
   const a = replica('a');
   await a.start();
@@ -227,7 +227,7 @@ test('an empty holder is replaced at once', async t => {
   t.is((await lease())?.leaseTransitions, 5);
 });
 
-test('each change of hands counts one transition, whoever takes over', async t => {
+test('each change of leader counts one transition, whichever replica takes over', async t => {
   const {lease, replica, clock} = contention(t);
   for (const [index, identity] of ['a', 'b', 'c'].entries()) {
     const next = replica(identity);
@@ -266,7 +266,7 @@ test('retries of a standby are one to 2.2 periods apart', async t => {
   t.true(Math.max(...gaps) > 4 * second && Math.min(...gaps) < 2.4 * second);
 });
 
-test('a new leader is told of once for each change of holder, the first one seen included', async t => {
+test('a new leader is reported once for each change of holder, the first one seen included', async t => {
   const {replica, clock} = contention(t);
   const [a, b] = [replica('a'), replica('b')];
   await a.start();
@@ -305,7 +305,7 @@ test('an hour of renewals leaves nothing behind', async t => {
   t.is(clock.pending, timers);
 });
 
-test('asked to, it gives the lease up after its work has ended, and the next one takes it at once', async t => {
+test('on shutdown, it releases the lease after its work has ended, and the next one takes it at once', async t => {
   const {lease, replica, clock} = contention(t);
   const [a, b] = [replica('a', {releaseOnStop: true}), replica('b')];
   await a.start();
@@ -348,7 +348,7 @@ test('a holder that hangs past its lease and tolerance is ill, a standby never',
   t.notThrows(() => b.elector.check());
 });
 
-test('what runs under the lead and fails ends the lead', async t => {
+test('a failure of the leading work ends the leadership', async t => {
   const {clock, clientOf} = startServer();
   const lock = new LeaseLock({client: clientOf(), ...place});
   const elector = new Elector({lock, identity: 'a', clock, random: seededRandom(1), log: noLog, meter: new MetricsRegistry(), ...timing});

@@ -49,7 +49,7 @@ test('all controllers are built before any informer starts, and run only then', 
   t.deepEqual(order, ['build one-controller, synced: false', 'build two-controller, synced: false', 'work one-controller', 'work two-controller']);
 });
 
-test('a controller whose list the server keeps refusing is told of, and the others work meanwhile', async t => {
+test('a controller whose list is refused again and again is reported, and the others work meanwhile', async t => {
   const nothings = kindOnWire(naming('plat'), {group: 'example.com', version: 'v1', kind: 'Nothing', plural: 'nothings', namespaced: true});
   const {start, clock, manager, lines, fields, end} = startManager(t, [named('one-controller', {primary: nothings}), named('two-controller')]);
   let refusal: unknown;
@@ -82,7 +82,7 @@ test('a run keeps the process running until it ends', async t => {
   t.is(kept, 0);
 });
 
-test('what is off by gate, by provider or by its own options is left out and says why', async t => {
+test('controllers that are off by gate, by provider or by their own options are skipped with the reason', async t => {
   const {start, fields, identities} = startManager(
     t,
     [named('selinux-warning-controller'), named('node-route-controller'), named('picky-controller', {enabled: () => 'no certificate is given'}), named('ttl-controller')],
@@ -185,7 +185,7 @@ test('a long-running controller that fails is run again after a second', async t
   t.is(lines.filter(line => line === 'error controller failed and is run again').length, 2);
 });
 
-test('a stop finishes what is at work, takes nothing more and leaves nothing behind', async t => {
+test('a stop finishes keys in progress, takes no more and leaves nothing behind', async t => {
   const done: string[] = [];
   let release = () => {};
   const slow = named('slow-controller', {
@@ -295,7 +295,7 @@ test('under an election only the leader builds controllers; a standby serves its
   t.deepEqual([a.identities.length, b.identities.length], [1, 0]);
 });
 
-test('whoever loses the lead cancels its calls at once and ends as lost; the other takes over', async t => {
+test('losing the leadership cancels its requests at once and ends as lost; the other manager takes over', async t => {
   const server = startManager(t, []);
   const shared = {clock: server.clock, client: server.client};
   const a = startManager(t, [running('one-controller', untilAborted)], {...shared, election: {lock: lockOf(server.own), identity: 'a', ...timing}, random: seededRandom(1)});
@@ -311,7 +311,7 @@ test('whoever loses the lead cancels its calls at once and ends as lost; the oth
   t.is(b.identities.length, 1);
 });
 
-test('two managers of one process lead one after the other, and who loses one lock loses both', async t => {
+test('two managers of one process lead one after the other, and losing one lock loses both', async t => {
   const server = startManager(t, []);
   const shared = {clock: server.clock, client: server.client};
   const other = new LeaseLock({client: server.client, namespace: 'plat-system', name: 'moving'});
@@ -327,7 +327,7 @@ test('two managers of one process lead one after the other, and who loses one lo
   t.deepEqual(moved.checks.names, []);
 });
 
-test('a choice takes aliases, the first item that names a controller decides, and what is not built is refused by name', t => {
+test('a selection takes aliases, the first item that names a controller decides, and missing controllers are refused by name', t => {
   const built = [named('ttl-controller'), named('token-cleaner-controller'), named('namespace-controller')];
   const chosen = (...items: string[]) => selectControllers(built, items).selected.map(({name}) => name);
 

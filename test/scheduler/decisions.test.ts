@@ -148,7 +148,7 @@ const cases: readonly [title: string, objects: ClusterObjects, pod: Pod, expecte
 
 for (const [title, objects, pod, expected] of cases) test(`where a pod fits: ${title}`, t => t.deepEqual(rejections(pod, aClusterState(objects)), expected));
 
-test('what does not help is told apart from what pods leaving may help', t => {
+test('failures that preemption cannot resolve are separated from those it may', t => {
   const {diagnosis} = search(toPodInfo(aPod('p', {cpu: '3'})), aClusterState({nodes: [aNode('small', {cpu: '2'}), aNode('full', {cpu: '4'})], pods: [onNode('full', 'x', {cpu: '2'})]}));
 
   t.deepEqual([...diagnosis.byNode].map(([name, {unresolvable}]) => [name, unresolvable]), [['small', true], ['full', false]]);
@@ -261,7 +261,7 @@ const volumeCases: readonly [title: string, objects: ClusterObjects, pod: Pod, e
   ],
 ];
 
-for (const [title, objects, pod, expected] of volumeCases) test(`what volumes ask of a node: ${title}`, t => t.deepEqual(rejections(pod, aClusterState(objects)), expected));
+for (const [title, objects, pod, expected] of volumeCases) test(`volumes of a pod on a node: ${title}`, t => t.deepEqual(rejections(pod, aClusterState(objects)), expected));
 
 const device = (name: string, status: object = {}) => ({metadata: {name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '1'}, spec: {devices: {}}, status}) as never;
 const using = (name: string) => aPod('p', {resourceClaims: [{name: 'gpu', resourceClaimName: name}]});
@@ -274,7 +274,7 @@ const deviceCases: readonly [title: string, claims: readonly never[], expected: 
   ['a claim that as many use as may', [device('gpu', {...inZone('b'), reservedFor: Array.from({length: 256}, (_, at) => ({resource: 'pods', name: `${at}`, uid: `${at}`}))})], 'resourceclaim in use'],
 ];
 
-for (const [title, claims, expected] of deviceCases) test(`what devices ask of a node: ${title}`, t => t.deepEqual(rejections(using('gpu'), aClusterState({nodes: both, resourceClaims: claims})), expected));
+for (const [title, claims, expected] of deviceCases) test(`devices of a pod on a node: ${title}`, t => t.deepEqual(rejections(using('gpu'), aClusterState({nodes: both, resourceClaims: claims})), expected));
 
 const preferring = (...terms: object[]): Partial<PodSpec> => ({affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: terms}}}) as never;
 const weighted = (of: 'podAffinity' | 'podAntiAffinity', ...terms: object[]): Partial<PodSpec> => ({affinity: {[of]: {preferredDuringSchedulingIgnoredDuringExecution: terms}}}) as never;
@@ -308,7 +308,7 @@ const scoreCases: readonly [title: string, score: Score, objects: ClusterObjects
   ['nothing where none is', imageLocality, {nodes: [aNode('n')]}, aPod('p'), undefined],
 ];
 
-for (const [title, score, objects, pod, expected] of scoreCases) test(`what speaks for a node: ${title}`, t => t.deepEqual(scoresOf(score, pod, aClusterState(objects)), expected));
+for (const [title, score, objects, pod, expected] of scoreCases) test(`the score of a node: ${title}`, t => t.deepEqual(scoresOf(score, pod, aClusterState(objects)), expected));
 
 test('of equally good nodes chance takes one, the same again from the same seed', t => {
   const {nodes} = aClusterState({nodes: named});
@@ -365,7 +365,7 @@ const pluginArguments: readonly [title: string, profile: Profile, plugin: string
   ['what pods on nodes require counts for more', configuredWith('InterPodAffinity', {hardPodAffinityWeight: 9}), 'InterPodAffinity', {nodes: named, pods: [onNode('n1', 'x', affinity('podAffinity', near('web')), app('web')), onNode('n3', 'y', weighted('podAffinity', {weight: 3, podAffinityTerm: near('web')}))]}, aPod('p', {}, app('web')), {n1: 100, n2: 100, n3: 0}],
 ];
 
-for (const [title, profile, plugin, objects, pod, expected] of pluginArguments) test(`a plugin is told ${title}`, t => t.deepEqual(scoresOf(scoreOf(profile, plugin), pod, aClusterState(objects)), expected));
+for (const [title, profile, plugin, objects, pod, expected] of pluginArguments) test(`a plugin is configured ${title}`, t => t.deepEqual(scoresOf(scoreOf(profile, plugin), pod, aClusterState(objects)), expected));
 
 test('resources that others see to are not looked at', t => {
   const {filters} = configuredWith('NodeResourcesFit', {ignoredResources: ['example.com/one'], ignoredResourceGroups: ['other.com']});

@@ -48,7 +48,7 @@ test('as few leave as will do, those that matter least', async t => {
   t.deepEqual(await victims(cluster, 'one', 'two', 'three'), ['two']);
 });
 
-test('who matters as much, or never makes others leave, waits', async t => {
+test('a pod of equal priority, or with the policy Never, does not preempt', async t => {
   await using cluster = await aFullCluster(aNode('n1'));
   await cluster.client.resource(kinds.priorityClasses).create({...priorityClass('polite', 1000), preemptionPolicy: 'Never'} as never);
   await cluster.create(aPod('first', {cpu: '3', priorityClassName: 'high'}));

@@ -39,7 +39,7 @@ const aQueue = ({popsFromBackoff: popFromBackoff = false, helps = () => true}: {
   return {clock, queue, gated, came, add, fail, popped: () => queue.pop()?.info.uid};
 };
 
-test('pods are popped by priority, then by who came first', t => {
+test('pods are popped by priority, then by arrival', t => {
   const {queue, add, popped} = aQueue();
   for (const [name, priority] of [['a', 0], ['b', 5], ['c', 0], ['d', 5]] as const) add(name, priority);
   queue.delete('d');
@@ -47,7 +47,7 @@ test('pods are popped by priority, then by who came first', t => {
   t.deepEqual([popped(), popped(), popped(), popped()], ['b', 'a', 'c', undefined]);
 });
 
-test('what happens while a pod is being decided on helps it too', t => {
+test('an event during the scheduling of a pod moves it too', t => {
   const {queue, add} = aQueue();
   add('a');
   const pod = queue.pop()!;
@@ -58,7 +58,7 @@ test('what happens while a pod is being decided on helps it too', t => {
   t.deepEqual({...queue.sizes}, {active: 0, backoff: 1, unschedulable: 0, gated: 0});
 });
 
-test('what happens once a pod was decided on, or helps others alone, does not help it', t => {
+test('an event after the scheduling of a pod, or one that helps others alone, does not move it', t => {
   const {queue, add} = aQueue();
   add('a');
   add('b');
@@ -72,7 +72,7 @@ test('what happens once a pod was decided on, or helps others alone, does not he
   t.is(queue.sizes.unschedulable, 2);
 });
 
-test('a pod that fits nowhere waits until something happens that may help who rejected it', t => {
+test('an unschedulable pod waits until an event that may help the plugins which rejected it', t => {
   const {queue, clock, add, fail, popped, came} = aQueue();
   add('a');
   fail('NodePorts');
@@ -112,7 +112,7 @@ test('the wait between attempts doubles from one second to ten', async t => {
   }
 });
 
-test('who has waited out the backoff while nothing happened is tried at once', async t => {
+test('a pod whose backoff ended without an event is tried at once', async t => {
   const {queue, clock, add, fail, popped} = aQueue();
   add('a');
   fail('NodeResourcesFit');
@@ -165,7 +165,7 @@ test('a gated pod is not tried, whatever happens, until its gates are gone', asy
   t.is(queue.sizes.gated, 0);
 });
 
-test('a pod that is gated after it was rejected is helped by what helps those who rejected it', t => {
+test('a pod that is gated after it was rejected is moved by the events of the plugins which rejected it', t => {
   const {queue, gated, add, fail, popped} = aQueue({popsFromBackoff: true});
   add('a');
   fail('NodeResourcesFit');
@@ -199,7 +199,7 @@ test('a closed queue leaves no timer', t => {
   t.is(clock.pending, 0);
 });
 
-test('a promise of a node stands until it is told and then taken back, or another is made', t => {
+test('a nomination stands until it is observed and then removed, or replaced', t => {
   const nominated = new Nominator();
   const info = toPodInfo(aPod('a'));
   const on = (node: string) => [...(nominated.podsFor(node) ?? [])].length;
@@ -213,7 +213,7 @@ test('a promise of a node stands until it is told and then taken back, or anothe
   t.is(on('n2'), 0);
 });
 
-test('of the reports on a pod the last is sent, one at a time, and none after what concludes it', async t => {
+test('of the status updates of a pod the last is sent, one at a time, and none after the final one', async t => {
   const writes = new PodWrites();
   const sent: string[] = [];
   const open: (() => void)[] = [];

@@ -12,7 +12,7 @@ import {FaultyClient} from '#test/runtime/faulty-client.js';
 import {aCluster} from './cluster.js';
 import {aNode, aPod} from './objects.js';
 
-test('a pod is given to a node with room, and people are told', async t => {
+test('a pod is bound to a node with room, with an event', async t => {
   await using cluster = await aCluster(aNode('small', {cpu: '1'}), aNode('big'));
 
   await cluster.create(aPod('web', {cpu: '2'}));
@@ -22,7 +22,7 @@ test('a pod is given to a node with room, and people are told', async t => {
   t.deepEqual(await cluster.events('web'), [{type: 'Normal', reason: 'Scheduled', message: 'Successfully assigned default/web to big', reportingComponent: 'default-scheduler'}]);
 });
 
-test('a pod that fits nowhere is told why, and is given to a node that comes', async t => {
+test('a pod that fits nowhere gets a condition, and is bound to a node that is added', async t => {
   await using cluster = await aCluster(aNode('small', {cpu: '1'}), aNode('tainted', {taints: [{key: 'team', value: 'a', effect: 'NoSchedule'}]}), aNode('cordoned', {unschedulable: true}));
 
   await cluster.create(aPod('web', {cpu: '2'}));
@@ -36,7 +36,7 @@ test('a pod that fits nowhere is told why, and is given to a node that comes', a
   t.is(await cluster.nodeOf('web'), 'big');
 });
 
-test('a pod that asks for another scheduler is left alone', async t => {
+test('a pod with another scheduler name is left alone', async t => {
   await using cluster = await aCluster(aNode('n1'));
 
   await cluster.create(aPod('theirs', {schedulerName: 'other'}), aPod('ours'));
@@ -56,7 +56,7 @@ test('pods wait for a node to be there at all', async t => {
   t.is(await cluster.nodeOf('web'), 'n1');
 });
 
-test('a gated pod says so, and is scheduled once the last gate is gone', async t => {
+test('a gated pod has a condition, and is scheduled once the last gate is removed', async t => {
   await using cluster = await aCluster(aNode('n1'));
   await cluster.create(aPod('web', {schedulingGates: [{name: 'example.com/wait'}]}));
   t.is(await cluster.nodeOf('web'), undefined);
@@ -78,7 +78,7 @@ const helpers: readonly [title: string, node: Parameters<typeof aNode>[1], help:
 ];
 
 for (const [title, node, help] of helpers) {
-  test(`what lets a waiting pod be scheduled: ${title}`, async t => {
+  test(`a waiting pod is scheduled after: ${title}`, async t => {
     await using cluster = await aCluster(aNode('n1', node));
     await cluster.create(aPod('first', {cpu: '3', tolerations: [{operator: 'Exists'}]}));
     await cluster.create(aPod('second', {cpu: '3'}));
@@ -230,7 +230,7 @@ test('a pod that could not be bound gives its place back, and is tried again aft
   t.is(await cluster.nodeOf('web'), 'n1');
 });
 
-test('pods that could not be made to leave are asked again', async t => {
+test('failed preemptions are tried again', async t => {
   await using cluster = await aCluster(aNode('n1'));
   await using second = await aSecond(cluster);
   await cluster.client.resource(kinds.priorityClasses).create({metadata: {name: 'high'}, value: 100});
@@ -245,7 +245,7 @@ test('pods that could not be made to leave are asked again', async t => {
   t.is(await cluster.nodeOf('great'), 'n1');
 });
 
-test('a second scheduler takes the pods that ask for it by name, and counts what it does', async t => {
+test('a second scheduler takes the pods that name it, and counts them', async t => {
   await using cluster = await aCluster(aNode('n1'));
   await using second = await aSecond(cluster);
   const {meter} = second;
@@ -262,7 +262,7 @@ test('a second scheduler takes the pods that ask for it by name, and counts what
   t.is(meter.value('scheduler_queue_incoming_pods_total', {queue: 'unschedulable', event: 'ScheduleAttemptFailure'}), 1);
 });
 
-test('what changes of pods on nodes is reckoned with: labels, what they take, and that they are ending', async t => {
+test('changes of pods on nodes are taken into account: labels, resources, and termination', async t => {
   await using cluster = await aCluster(aNode('n1', {cpu: '4', labels: {zone: 'a'}}));
   const refusing = (name: string) => ({affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {app: name}}, topologyKey: 'zone'}]}}});
   await cluster.create(aPod('first', {cpu: '3'}, {labels: {app: 'one'}}));

@@ -74,7 +74,7 @@ test('the search for a node and for pods to leave rests after each node', t => {
   t.true(looks.most <= 6, `${looks.most} looks without a rest`);
 });
 
-test('what filters and scores count over all nodes is counted node by node', t => {
+test('filters and scores that sum over all nodes are computed node by node', t => {
   for (const filter of [interPodAffinity, podTopologySpread]) {
     const {cluster, looks, rested} = watched();
     rested(findFeasibleNodes(toPodInfo(choosy), searchOf(cluster, [filter])));
@@ -85,7 +85,7 @@ test('what filters and scores count over all nodes is counted node by node', t =
   t.true(looks.all >= count && looks.most <= 6, `${looks.most} of ${looks.all} looks without a rest`);
 });
 
-test('nodes that stand still take in afterwards, in order, what happened to them; pods are told of at once', t => {
+test('events of nodes in a snapshot are applied afterwards, in order; those of pods at once', t => {
   const cache = new Cache(plat);
   cache.setNode(aNode('stays'));
   cache.setNode(aNode('goes'));

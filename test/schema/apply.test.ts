@@ -120,7 +120,7 @@ test('Paths show fields, keys, values and indices', t => {
   t.is(shownPath(path), '.spec[containerPort=80,name="a"][="x"][=3][1].image');
 });
 
-test('The creator of an object owns what it set, and no more than the type needs', t => {
+test('The creator of an object owns the fields it set, and no more than the type needs', t => {
   const managed = new ManagedObject(deployment).update({
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -192,7 +192,7 @@ test('The owner of an intent owns its leaves, items and empty maps alone', t => 
   });
 });
 
-test('An update takes what it changes from everyone and keeps its own time while its fields stay', t => {
+test('An update takes the fields it changes from all managers and keeps its own time while its fields stay', t => {
   const managed = new ManagedObject(configMap).apply({data: {a: '1', b: '1'}}, {manager: 'one'});
   managed.update({data: {a: '2', b: '1'}}, {manager: 'two'});
 
@@ -208,7 +208,7 @@ test('An update takes what it changes from everyone and keeps its own time while
   t.deepEqual(managed.owned('three', 'Update'), []);
 });
 
-test('Untracked metadata belongs to nobody', t => {
+test('Untracked metadata has no owner', t => {
   const managed = new ManagedObject(configMap).update({metadata: {name: 'n', namespace: 'ns', uid: 'u', resourceVersion: '1', generation: 2, creationTimestamp: '2026-01-01T00:00:00Z', generateName: 'g-', labels: {a: 'b'}}});
   managed.apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'n', namespace: 'ns', uid: 'u'}}, {manager: 'empty'});
 
@@ -298,7 +298,7 @@ test('What others own stays when an owner lets go of it', t => {
   t.deepEqual(managed.entries.map(({manager}) => manager), ['two']);
 });
 
-test('An item goes with what others put into it, once nobody owns the item itself', t => {
+test('An item is removed with the fields of others in it, once the item itself has no owner', t => {
   const managed = new ManagedObject(pod).apply({spec: {containers: [{name: 'a', image: 'i'}]}}, {manager: 'one'});
   managed.update({spec: {containers: [{name: 'a', image: 'i', imagePullPolicy: 'Always'}]}}, {manager: 'two'});
   managed.apply({spec: {hostIPC: true}}, {manager: 'one'});
@@ -307,7 +307,7 @@ test('An item goes with what others put into it, once nobody owns the item itsel
   t.deepEqual(managed.owned('two', 'Update'), []);
 });
 
-test('Items that nobody owns go with the list that held them only when it was owned', t => {
+test('Items without an owner are removed with the list that held them only when it was owned', t => {
   const managed = new ManagedObject(pod).apply({spec: {containers: [{name: 'a'}]}});
   managed.object = {spec: {containers: [{name: 'a', image: 'admitted'}, {name: 'sidecar'}]}};
   managed.apply({spec: {containers: [{name: 'b'}]}});
@@ -351,7 +351,7 @@ test('Keys left out of items stand for their defaults', t => {
   t.deepEqual(managed.object, {spec: {ports: [{port: 80, protocol: 'TCP', targetPort: 2}, {port: 80, protocol: 'UDP'}]}});
 });
 
-test('The first apply leaves what was there to one who was there before', t => {
+test('The first apply leaves earlier fields to a manager before the first apply', t => {
   const managed = new ManagedObject(configMap);
   managed.object = {data: {a: '1', b: '1'}};
   const {message} = conflictOf(() => managed.apply({data: {a: '2'}}));
@@ -394,7 +394,7 @@ test('Entries stand in order: those that apply, then by time and manager', t => 
   );
 });
 
-test('An address owns only what it writes', t => {
+test('A subresource owns only the fields it writes', t => {
   const managed = new ManagedObject(deployment);
   managed.update({metadata: {labels: {a: '1'}}, spec: {replicas: 1}, status: {replicas: 3}}, {writes: ['metadata', 'spec']});
   managed.update({metadata: {labels: {a: '2'}}, spec: {replicas: 2}, status: {replicas: 4, conditions: [{type: 'Available', status: 'True'}]}}, {subresource: 'status', manager: 'kcm', writes: ['status.conditions']});
@@ -521,7 +521,7 @@ const custom = struct({
   }),
 });
 
-test('Custom resources are owned as their schema says', t => {
+test('Custom resources are owned by the structure of their schema', t => {
   const full = {
     spec: {
       tags: ['x', 'y'],
@@ -596,7 +596,7 @@ const timeless = (entry: ManagedFieldsEntry) => ({...entry, time: undefined});
 
 const leaves = (intent: PlainObject): string[] => [...pathsOf(fieldsOf(intent, pod))].map(shownPath);
 
-test('Applying twice changes nothing, and what leaves an intent goes if and only if nobody else owns it', t => {
+test('Applying twice changes nothing, and a field that leaves an intent is removed if and only if it has no other owner', t => {
   for (let seed = 1; seed <= 300; seed++) {
     const next = random(seed);
     const managed = new ManagedObject(pod);

@@ -108,7 +108,7 @@ for (const [what, bytes, text] of [
   });
 }
 
-test('every kind says the same in CBOR as in JSON', t => {
+test('every kind is the same in CBOR as in JSON', t => {
   const files = existsSync(folder) ? readdirSync(folder).filter(file => file.endsWith('.json')) : [];
   for (const file of files) {
     const object: unknown = JSON.parse(readFileSync(join(folder, file), 'utf8'));

@@ -115,7 +115,7 @@ const values: readonly [title: string, spec: JsonSchema, value: unknown, errors:
 ];
 
 for (const [title, spec, value, errors] of values) {
-  test(`a value is judged in the original's words: ${title}`, t => {
+  test(`a value is validated with the wording of the original: ${title}`, t => {
     t.deepEqual(texts(withSpec(spec).validate({spec: value})), errors);
   });
 }
@@ -125,7 +125,7 @@ test('the object as a whole has no path', t => {
   t.deepEqual(texts(aSchema({type: 'object', minProperties: 2}).validate({a: 1})), ['<nil>: Invalid value: 1:  in body should have at least 2 properties']);
 });
 
-test('no more than a thousand mistakes are told of', t => {
+test('at most a thousand errors are reported', t => {
   t.is(withSpec({type: 'array', items: {type: 'string'}}).validate({spec: Array(5000).fill(1)}).length, 1000);
 });
 
@@ -190,19 +190,19 @@ const changes: readonly [title: string, old: unknown, spec: unknown, errors: rea
 ];
 
 for (const [title, old, spec, errors] of changes) {
-  test(`a change is held against what was: ${title}`, t => {
+  test(`an update is compared with the old object: ${title}`, t => {
     t.deepEqual(texts(withSpec(ports).validate({spec}, {spec: old})), errors);
   });
 }
 
-test('what an alternative says of a part is not forgiven by the part alone', t => {
+test('an error in an alternative is not ratcheted by an unchanged part alone', t => {
   const schema = withSpec(has({a: {type: 'string'}, b: {type: 'string'}}, {anyOf: [{properties: {a: {enum: ['x']}}}]}));
 
   t.is(schema.validate({spec: {a: 'y', b: 'new'}}, {spec: {a: 'y'}}).length, 2);
   t.deepEqual(schema.validate({spec: {a: 'y'}}, {spec: {a: 'y'}}), []);
 });
 
-test('a change of status is judged for status alone, and told of under its path', t => {
+test('a status update validates the status alone, with its path', t => {
   const schema = aSchema(has({spec: {type: 'string'}, status: has({phase: {type: 'string'}}, {anyOf: [{required: ['phase']}]})}));
 
   t.deepEqual(texts(schema.validateStatus({spec: 1, status: {phase: 1}}, {})), ['status.phase: Invalid value: "integer": phase in body must be of type string: "integer"']);
@@ -236,7 +236,7 @@ const prunings: readonly [title: string, spec: JsonSchema, value: unknown, left:
 ];
 
 for (const [title, spec, value, left, dropped] of prunings) {
-  test(`what the schema does not know is dropped: ${title}`, t => {
+  test(`unknown fields are pruned: ${title}`, t => {
     const [schema, object] = [withSpec(spec), copy({spec: value, metadata: {name: 'x'}}) as PlainObject];
 
     t.deepEqual(schema.prune(object), dropped);
@@ -282,7 +282,7 @@ test('defaults are copies', t => {
 
 const template = has({template: has({spec: has({})}, {'x-kubernetes-embedded-resource': true}), byName: {type: 'object', additionalProperties: has({}, {'x-kubernetes-embedded-resource': true})}});
 
-test('strict decoding tells of what is there twice, then of metadata, of fields, and of embedded metadata', t => {
+test('strict decoding reports duplicate fields, then unknown metadata, fields, and embedded metadata', t => {
   const body = `{"kind":"X","metadata":{"name":"x","labels":{"a":"b"},"foo":1,"bar":1},"b":1,"spec":{"z":1,"z":2,"template":{"metadata":{"odd":1}},"byName":{"k":{"metadata":{"odd":1}}}}}`;
   const {object, problems} = decodeParsed(parseBody(body, 'json'), withSpec(template).node, 'Strict');
 
@@ -312,14 +312,14 @@ for (const [object, message] of refusals) {
   });
 }
 
-test('malformed metadata of what was stored is dropped field by field', t => {
+test('malformed metadata of stored objects is dropped field by field', t => {
   const object = {metadata: {name: 'x', labels: {a: 1}}, spec: {template: {apiVersion: 1, metadata: {name: 1, namespace: 'y'}}}};
   withSpec(template).coerce(object, 'drop');
 
   t.deepEqual(object as PlainObject, {metadata: {name: 'x'}, spec: {template: {metadata: {namespace: 'y'}}}});
 });
 
-test('embedded objects are judged as whole ones', t => {
+test('embedded objects are validated as whole ones', t => {
   const errors = texts(
     withSpec(template).validate({spec: {template: {}, byName: {a: {apiVersion: '', kind: '1x', metadata: {name: 'bad/name', namespace: 'n'}}, b: {apiVersion: 'a/b/c', kind: '', metadata: {}}}}}),
   );
@@ -342,12 +342,12 @@ test('old definitions preserve unknown fields', t => {
   t.deepEqual(object as PlainObject, {spec: null, other: 1});
 });
 
-test('errors of types and limits leave rules unasked', t => {
+test('errors of types and limits skip the rules', t => {
   t.true(blocksRules(withSpec({type: 'string'}).validate({spec: 1})));
   t.false(blocksRules(withSpec({type: 'string', pattern: 'a'}).validate({spec: 'b'})));
 });
 
-test('a schema is a node: an object as a whole, with what the definition adds', t => {
+test('the schema of a definition becomes a node of a whole object', t => {
   const {node} = aSchema(
     has({spec: has({ports: ports.properties!['ports']!, any: {'x-kubernetes-preserve-unknown-fields': true}, n: {'x-kubernetes-int-or-string': true}, m: {type: 'object', additionalProperties: {type: 'string', nullable: true}}})}),
   );
@@ -440,7 +440,7 @@ for (const [object, errors] of scales) {
   });
 }
 
-test('a scale is read and set where the definition says', t => {
+test('a scale is read and set at the paths of the definition', t => {
   const object: PlainObject = {status: {replicas: 2, selector: 'a=b'}};
   t.deepEqual(scaleNumbers(object, scale), {specReplicas: 0, isSet: false, statusReplicas: 2, selector: 'a=b'});
 
@@ -451,7 +451,7 @@ test('a scale is read and set where the definition says', t => {
   t.throws(() => scaleNumbers({spec: {replicas: 'x'}}, scale), {message: '.spec.replicas accessor error: x is of the type string, expected int64'});
 });
 
-test('a schema of very many properties is looked at in steps, and judged as at once', t => {
+test('a schema of very many properties is validated in steps, with the same result', t => {
   const properties = Object.fromEntries(Array.from({length: 1000}, (_, index) => [`field${index}`, index === 500 ? {} : {type: 'string'}]));
   const schema = {type: 'object', properties: {spec: {type: 'object', properties}}} as never;
   const counted = <T>(work: Generator<undefined, T, undefined>) => {

@@ -63,7 +63,7 @@ test('only known fields remain, in their canonical form', t => {
   );
 });
 
-test('empty means absent, unless the field tells them apart', t => {
+test('empty means absent, unless the field distinguishes them', t => {
   t.deepEqual(
     decoded(pod, {
       metadata: {name: 'p', generateName: '', generation: 0, deletionGracePeriodSeconds: 0},
@@ -78,7 +78,7 @@ test('empty means absent, unless the field tells them apart', t => {
   t.deepEqual(decoded(node('networking', 'NetworkPolicy'), {spec: {podSelector: {}, ingress: []}}), {spec: {podSelector: {}}});
 });
 
-test('what has no structure is kept as it is', t => {
+test('unstructured fields are kept as they are', t => {
   const entry = {manager: 'm', fieldsType: 'FieldsV1', fieldsV1: {'f:metadata': {'f:labels': {'.': {}}}}};
   t.deepEqual(decoded(configMap, {metadata: {managedFields: [entry]}}), {metadata: {managedFields: [entry]}});
 });
@@ -175,7 +175,7 @@ test('bad JSON is refused where the field stops reading', t => {
   t.regex(refusal(configMap, '{"kind":1}'), /cannot unmarshal number into Go struct field \.kind of type string$/);
 });
 
-test('a body tells its kind before its schema is known', t => {
+test('a body gives its kind before its schema is known', t => {
   const {apiVersion, kind} = parseBody('{"apiVersion":"v1","kind":"Pod"}', 'json');
   t.deepEqual([apiVersion, kind], ['v1', 'Pod']);
   t.deepEqual([parseBody('{}', 'json').kind, parseBody('', 'yaml').kind], ['', '']);
@@ -233,7 +233,7 @@ for (const [text, problem] of [
   ['? [a, 1]\n: c\n', 'invalid map key: []interface {}{"a", 1}'],
   ['# x\n%YAML 1.2\n---\na: 1\n', 'found incompatible YAML document'],
 ] as const) {
-  test(`what is no YAML is told of in the original's words: ${JSON.stringify(text)}`, t => {
+  test(`invalid YAML is reported with the wording of the original: ${JSON.stringify(text)}`, t => {
     t.is(refusal(configMap, text, 'yaml'), `yaml: ${problem}`);
   });
 }
@@ -298,7 +298,7 @@ test('a value that is already an object is held against the schema too', t => {
   t.deepEqual(decodeValue({data: {a: 'b'}, x: 1}, configMap, 'Strict'), {object: {data: {a: 'b'}}, problems: [{kind: 'unknown', path: 'x', text: 'unknown field "x"'}]});
 });
 
-test('a required field, or a struct held by value, that nobody speaks of holds what is nothing in its type, as deep as it goes', t => {
+test('a required field, or a struct held by value, that is not set holds the zero value of its type, at any depth', t => {
   t.deepEqual(decoded(pod, {spec: {containers: [{}], volumes: [{name: 'v', nfs: {}}], affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{}]}}}}), {
     spec: {
       containers: [{name: '', resources: {}}],
@@ -324,7 +324,7 @@ const timed: readonly (readonly [group: string, type: string, times: readonly st
   ['meta', 'Condition', ['lastTransitionTime']],
 ];
 for (const [group, type, times] of timed) {
-  test(`times of a ${type} of ${group || 'core'} that nobody sets are null, those that may be absent are not there`, t => {
+  test(`unset times of a ${type} of ${group || 'core'} are null, optional ones are absent`, t => {
     const read = decodeValue({conditions: [{}]}, {type: 'object', properties: new Map([['conditions', {type: 'array', items: node(group, type)}]])}, 'Ignore');
     const [condition = {}] = (read.object as {conditions: Record<string, unknown>[]}).conditions;
 

@@ -115,7 +115,7 @@ test('the words for bad JSON come to an end for every text that JSON.parse refus
   }
 });
 
-test('no patch makes patching throw anything but its own errors, or changes what it is given', t => {
+test('patching throws nothing but its own errors, and leaves its input unchanged', t => {
   const next = seeded(3);
   const paths = ['', '/a', '/metadata/labels', '/spec/containers/0', '/spec/containers/-', '/x/y', '/__proto__/x', '/constructor/prototype', 'a', '//', '/~0~1'];
   const operation = () => ({op: pick(next, ['add', 'remove', 'replace', 'move', 'copy', 'test', 'x']), path: pick(next, paths), from: pick(next, paths), value: value(next, 3)});
@@ -200,7 +200,7 @@ test('no object stops a custom schema; pruning and defaulting twice changes noth
   t.deepEqual(problems.slice(0, 3), []);
 });
 
-test('what is judged again as it was is not wrong anew', t => {
+test('validation of an unchanged object finds no new error', t => {
   const next = seeded(12);
   let validated = 0;
   for (let i = 0; i < 1000; i++) {

@@ -74,7 +74,7 @@ test('every reference of a document is defined in it', async t => {
   }
 });
 
-test('the older document says the same without defaults', async t => {
+test('the v2 document is the same without defaults', async t => {
   const document = await parsed(documents('kubernetes').swagger());
   const spec = at(document, 'definitions', 'io.k8s.api.certificates.v1.CertificateSigningRequest', 'properties', 'spec') as Json;
 
@@ -86,7 +86,7 @@ test('the older document says the same without defaults', async t => {
   t.deepEqual([body?.['in'], body?.['name'], body?.['required']], ['body', 'body', true]);
 });
 
-test('documents are made anew when what is served has changed', async t => {
+test('documents are rebuilt when the served resources have changed', async t => {
   const served = [...groups];
   const made = new OpenApiDocuments({schemas, naming: naming('kubernetes'), clock: systemClock, groups: () => served, version: 'v1.35.0'});
   const hash = async () => (await made.index()).hash;
@@ -132,7 +132,7 @@ const customGroups = (source: JsonSchema | undefined = crontabSchema): Described
 const customDocuments = (served: () => readonly DescribedGroup[]) => new OpenApiDocuments({schemas, naming: naming('kubernetes'), clock: systemClock, groups: served, version: 'v1.35.0'});
 const crontabDocument = 'apis/stable.example-corp.com/v1';
 
-test('a custom resource is described by its definition, and by what every object has', async t => {
+test('a custom resource is described by its definition, and by the metadata of every object', async t => {
   const document = await parsed(customDocuments(() => customGroups()).document(crontabDocument));
   const type = at(document, 'components', 'schemas', 'com.example-corp.stable.v1.CronTab') as Json;
   const spec = at(type, 'properties', 'spec') as Json;
@@ -152,7 +152,7 @@ test('a custom resource is described by its definition, and by what every object
   t.deepEqual(Object.keys(at(spec, 'properties', 'whole', 'properties') as Json), ['a', 'apiVersion', 'kind', 'metadata']);
 });
 
-test('a definition of very many fields is written in steps, in each form, and says the same', async t => {
+test('a definition of very many fields is written in steps, in each form, with the same result', async t => {
   const count = 5000;
   const source: JsonSchema = {type: 'object', properties: {spec: {type: 'object', properties: Object.fromEntries(Array.from({length: count}, (_, index) => [`field-${index}`, {type: 'string', enum: ['a']}]))}}};
   let steps = 0;
@@ -212,7 +212,7 @@ test('operations on custom resources are named after their group, and speak JSON
   t.regex(JSON.stringify(at(paths, `${collection}/{name}/scale`, 'get', 'responses', '200')), /autoscaling\.v1\.Scale/);
 });
 
-test('the older document leaves out what its readers cannot understand', async t => {
+test('the v2 document leaves out keywords that its readers do not support', async t => {
   const document = await parsed(customDocuments(() => customGroups()).swagger());
   const type = at(document, 'definitions', 'com.example-corp.stable.v1.CronTab') as Json;
   const spec = at(type, 'properties', 'spec') as Json;
@@ -226,7 +226,7 @@ test('the older document leaves out what its readers cannot understand', async t
   t.is(at(property('whole'), 'properties', 'metadata', '$ref'), '#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta');
 });
 
-test('a custom resource that says nothing of its fields, or keeps unknown ones, is any object to readers of the older document', async t => {
+test('a custom resource without fields, or that preserves unknown ones, is any object in the v2 document', async t => {
   for (const source of [undefined, {type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties: {spec: {type: 'string'}}}] as const) {
     const document = await parsed(customDocuments(() => customGroups(source ?? (null as never))).swagger());
 
@@ -234,7 +234,7 @@ test('a custom resource that says nothing of its fields, or keeps unknown ones, 
   }
 });
 
-test('only the documents of what has changed are made anew', async t => {
+test('only the documents of changed groups are rebuilt', async t => {
   let custom = customGroups();
   const made = customDocuments(() => [...groups.map(group => structuredClone(group)), ...custom]);
   const built = () => made.document('api/v1');
@@ -271,7 +271,7 @@ test('for the list of documents the schema of each definition is read as often w
 
 // What follows compares with data of the original's release 1.35.
 
-test('documents tell which texts fields take, and of lists and maps which their values are', async t => {
+test('documents have the formats of strings, and the keys and merge types of lists and maps', async t => {
   const document = await parsed(new OpenApiDocuments({schemas, naming: naming('kubernetes'), clock: systemClock, groups: () => [{group: '', versions: [{version: 'v1', resources: [resource(kinds.pods), resource(kinds.persistentVolumeClaims)]}]}], version: 'unversioned', mediaTypes: {objects: [], patches: []}}).document('api/v1'));
   const property = (type: string, name: string) => at(document, 'components', 'schemas', `io.k8s.api.core.v1.${type}`, 'properties', name) as Json;
 
@@ -386,7 +386,7 @@ test('the older document has a binary form that holds the same definitions, path
   t.not((await made.swaggerMessage()).hash, (await made.swagger()).hash);
 });
 
-test('a document is known by the hash of what it says, and asked for twice is made once', async t => {
+test('the tag of a document is the hash of its content, and concurrent requests build it once', async t => {
   const made = documents('plat');
   const [once, again] = await Promise.all([made.swagger(), made.swagger()]);
   const bytes = await unpacked(once);

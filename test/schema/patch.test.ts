@@ -113,7 +113,7 @@ const patchedOrders: readonly [live: string, patch: string, result: string][] = 
   ['abc', 'zb', 'zabc'],
 ];
 
-test('what a patch names in a list stands in its order, and the rest where it stood to that, or after it', t => {
+test('items named in a patch are in its order, and the others keep their place relative to them, or follow', t => {
   for (const [live, patch, result] of patchedOrders) {
     const named = (names: string) => containers(...[...names].map(name => ({name})));
     t.deepEqual(applyStrategicPatch(named(live), named(patch), pod), named(result), `${live} ${patch}`);
@@ -241,7 +241,7 @@ test('a patched object is held against its schema', t => {
 
 const misfitOf = (t: ExecutionContext, run: () => unknown) => t.throws(run, {instanceOf: InvalidPatchResult});
 
-test('what a patch makes must be of the kind', t => {
+test('the result of a patch must be of the kind', t => {
   const misfit = misfitOf(t, () => patched('merge', '{"data":{"a":1}}'));
   t.is(misfit?.message, 'json: cannot unmarshal number into Go struct field ConfigMap.data of type string');
   t.deepEqual(misfit?.value, {data: {a: 1}});

@@ -52,7 +52,7 @@ for (const name of names) {
   });
 }
 
-test('an envelope tells the kind and leaves the object encoded', t => {
+test('an envelope has the kind and leaves the object encoded', t => {
   const raw = part(1, part(1, 'a'));
 
   const envelope = decodeEnvelope(wrapped('v1', 'ConfigMap', raw), plat);
@@ -66,7 +66,7 @@ test('the group is read in the vocabulary of the wire', t => {
   t.throws(() => decoded('coordination.k8s.io/v1', 'Lease', part(1)), {instanceOf: DecodeError, message: /no kind "Lease" is registered/});
 });
 
-test('what JSON leaves out as empty is absent, and what may be unset keeps its zero', t => {
+test('fields that JSON leaves out as empty are absent, and optional ones keep their zero', t => {
   t.deepEqual(decoded('apps/v1', 'Deployment', part(1, part(1, 'a'), part(2, ''), number(7, 0)), part(3)), {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -80,7 +80,7 @@ test('what JSON leaves out as empty is absent, and what may be unset keeps its z
   });
 });
 
-test('what is held by value is written even when it is not set', t => {
+test('fields held by value are written even when unset', t => {
   const metadata = part(1, part(1, 'a'), part(2), part(3), part(4), part(5), part(6), number(7, 0), part(8));
 
   t.deepEqual(
@@ -218,7 +218,7 @@ test('a frame of a watch stream is its length and an event that holds the whole 
   t.deepEqual(encodeWatchFrame('ADDED', object), Buffer.concat([Buffer.of(0, 0, 0, event.length), event]));
 });
 
-test('fields nobody knows are skipped, whatever their type', t => {
+test('unknown fields are skipped, whatever their type', t => {
   const group = Buffer.concat([Buffer.of(0xfb, 0x01), number(1, 1), Buffer.of(0xfc, 0x01)]);
   const unknown = [number(15, 1), part(14, 'x'), Buffer.of((13 << 3) | 1, 0, 0, 0, 0, 0, 0, 0, 0), Buffer.of((12 << 3) | 5, 0, 0, 0, 0), group];
 
@@ -343,13 +343,13 @@ test('the codec comes as a whole when it is first needed', async t => {
 
 const tricky = ['yes', 'No', 'on', 'null', '~', '', ' ', '012', '0x1f', '1e3', '1_000', '1:30', '.5', '-', '- a', 'a: b', '# a', 'a #b', '&a', '*a', '!a', '|', '>', '%', '@', '`', '"', "'", '{', '[', ',', '?', '=', '<<', '2026-01-02', 'a\nb', 'a\nb\n\n', '\ta', 'ü\u{1f600}', '\u0007', 'x'.repeat(200), 'x'.repeat(3000), `${'word '.repeat(60)}`];
 
-test('texts that YAML could take for something else are read as what they were', t => {
+test('strings that YAML could read as another type are read as strings', t => {
   const object = {values: tricky, keys: Object.fromEntries(tricky.map(text => [text, text]))};
 
   t.deepEqual(parseYaml(yamlText(object)).value, object);
 });
 
-test('values of every shape are read as what they were, however deep they lie', t => {
+test('values of every shape are read back unchanged, at any depth', t => {
   const object = {a: [[], {}, [[1, [2]], {b: [{c: 'x\ny\n', d: null}], e: 'x\n  y\n\n'}], 'x\ny', -1.5, 1e21, true], f: {}, g: [], ' h ': {'': ''}};
   t.deepEqual(parseYaml(yamlText(object)).value, object);
 
@@ -364,7 +364,7 @@ test('keys are written in the order people give them', t => {
   t.deepEqual(Object.keys(parseYaml(yamlText(Object.fromEntries(keys.toReversed().map(key => [`k${key}`, 1])))).value as object).map(key => key.slice(1)), keys);
 });
 
-test('what is decoded in pieces is what it is in one, and others get their turns meanwhile', async t => {
+test('decoding in pieces gives the same result, and yields to other tasks', async t => {
   const items = Array.from({length: 2000}, (_, index) => ({metadata: {name: `map-${index}`, labels: {n: `${index}`}}, data: {text: 'ü'.repeat(100)}}));
   const list = encodeObject({apiVersion: 'v1', kind: 'ConfigMapList', metadata: {resourceVersion: '7'}, items}, plat);
   const others = [{apiVersion: 'v1', kind: 'ConfigMapList', metadata: {}, items: []}, {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'a'}, data: {text: 'x'.repeat(200_000)}}].map(object => encodeObject(object, plat));

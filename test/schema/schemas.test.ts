@@ -45,7 +45,7 @@ test('facts speak of fields that exist', t => {
   }
 });
 
-test('a schema tells how its fields merge, and the facts of 1.35 are in it', t => {
+test('a schema has the merge behaviour of its fields, with the facts of 1.35', t => {
   const pod = schemas.of('', 'v1', 'Pod');
   const spec = pod?.properties?.get('spec');
   const volumes = spec?.properties?.get('volumes');

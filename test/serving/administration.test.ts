@@ -99,7 +99,7 @@ const respond = (method: string, path: string, body: {spec: {token: string; user
   return {status: {allowed: body.spec.user === 'jane', reason: 'because'}};
 };
 
-test('health is open to all, everything else to those whom the API server allows', async t => {
+test('health is open to all, everything else to users whom the API server authorizes', async t => {
   const port = await aPort(respond);
 
   t.is((await port.ask('/healthz')).text, 'ok');
@@ -129,7 +129,7 @@ test('answers of the API server are kept for their time, whether they allow or n
   t.deepEqual(port.requested[1], {user: 'jane', groups: ['dev', 'system:authenticated'], nonResourceAttributes: {path: '/configz', verb: 'get'}});
 });
 
-test('an API server that cannot be asked is asked five times; then tokens are nobody\'s and access is an internal error', async t => {
+test('an unreachable API server is tried five times; then tokens are invalid and access is an internal error', async t => {
   const port = await aPort(method => {
     if (method === 'GET') return {data: {}};
     throw statusError('ServiceUnavailable', 'down');
@@ -167,7 +167,7 @@ test('a failed lookup of the authentication configuration is fatal unless it is 
   await t.notThrowsAsync(aPort(lookupMissing, {authenticationSkipLookup: true}));
 });
 
-test('client certificates and trusted proxies are known by what the cluster publishes', async t => {
+test('client certificates and trusted proxies are verified with the published configuration of the cluster', async t => {
   const [clients, proxies] = [await anAuthority('clients'), await anAuthority('proxies')];
   const data = {
     'client-ca-file': certificatePem(clients.certificate),
@@ -200,7 +200,7 @@ const derOf = (pem: string): Buffer => Buffer.from(pem.replaceAll(/-----.*-----|
 
 const masters = {caller: {user: {name: 'root', groups: ['system:masters']}}};
 
-test('health answers tell of each check where asked to, and of the failing ones in any case', async t => {
+test('health responses list each check where requested, and the failing ones in any case', async t => {
   const port = await aPort(undefined);
   port.checks.add('ping', () => {});
   port.checks.add('leaderElection', () => {
@@ -263,7 +263,7 @@ Emulation version:  1.34
 Paths:  /flagz /healthz /metrics
 `;
 
-test('z-pages tell people of a component in plain text', async t => {
+test('z-pages describe a component in plain text', async t => {
   const ask = await zPagesPort();
   for (const accept of [undefined, '', 'text/plain', '*/*', 'text/*', 'application/json;v=foo;g=config.plat.io;as=Statusz,*/*', 'application/json, text/plain']) {
     const {status, text, headers} = await ask('/statusz', accept);
@@ -273,7 +273,7 @@ test('z-pages tell people of a component in plain text', async t => {
   t.is((await ask('/flagz')).text, `\nplat-scheduler flagz\n${warning}secure-port: 0\nv: 2\n`);
 });
 
-test('z-pages tell programs by the version of the object they ask for, and nothing else', async t => {
+test('z-pages have a structured form with a version, and no other', async t => {
   const ask = await zPagesPort();
   const statusz = await ask('/statusz', 'application/json;v=v1alpha1;g=config.plat.io;as=Statusz');
   t.deepEqual(JSON.parse(statusz.text), {
@@ -315,7 +315,7 @@ test('verbosity is set by a PUT of a number', async t => {
   t.is(verbosity.level, 5);
 });
 
-test('profiles are taken one at a time, and are what V8 says', async t => {
+test('profiles are taken one at a time, and are V8\'s own', async t => {
   const clock = new VirtualClock();
   const port = await aPort(undefined, {}, profilingRoutes({clock, argv: ['plat-controller-manager', '--v=2'], contention: true}));
 

@@ -4,7 +4,7 @@ import {guarded} from '#src/serving/agent/guard.js';
 
 const answered = {status: 200, headers: {}, body: {kind: 'empty'}} as const;
 
-test('a request to an agent takes the right to what its path names, however the path is escaped', async t => {
+test('a request to an agent needs the permission for the node subresource of its path, however the path is escaped', async t => {
   const requested: string[] = [];
   const handler = guarded(
     {

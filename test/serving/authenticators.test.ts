@@ -72,12 +72,12 @@ for (const [header, outcome] of [
   ['Bearer good bad', {user: jane, warnings: []}],
   ['Bearer bad', {refused: 'Unauthorized', warnings: []}],
 ] as const) {
-  test(`the header ${JSON.stringify(header ?? 'left out')} makes its sender ${'user' in outcome ? outcome.user.name : 'nobody who is let in'}`, t => {
+  test(`the header ${JSON.stringify(header ?? 'left out')} authenticates ${'user' in outcome ? outcome.user.name : 'nobody who is let in'}`, t => {
     t.deepEqual(askWith([tokenFileAuthenticator(users)], header), outcome as never);
   });
 }
 
-test('a token is no credential where nobody takes tokens', t => {
+test('a token is no credential where tokens are not accepted', t => {
   t.deepEqual(askWith([], 'Bearer bad'), {user: anonymous, warnings: []});
   t.deepEqual(askWith([{name: 'other', authenticate: () => undefined}], 'Bearer bad'), {user: anonymous, warnings: []});
   t.deepEqual(askWith([{name: 'signed', takesTokens: true, authenticate: () => undefined}], 'Bearer bad'), {refused: 'Unauthorized', warnings: []});

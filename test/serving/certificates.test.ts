@@ -185,7 +185,7 @@ test('refuses half a pair', async t => {
   await t.throwsAsync(ensureOwnPair(own), {message: /cannot serve with .*apiserver\.crt and .*apiserver\.key: tls: failed to find any PEM data/});
 });
 
-test('speaks TLS 1.2 at least unless told otherwise', async t => {
+test('serves TLS 1.2 at least by default', async t => {
   const pair = keyPairPem(await createSelfSignedServing({host: 'h', hosts: [], now}));
   const tls = {cert: pair.certificate, key: pair.key};
   const old: ConnectionOptions = {maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'DEFAULT:@SECLEVEL=0'};
@@ -197,7 +197,7 @@ test('speaks TLS 1.2 at least unless told otherwise', async t => {
   t.throws(() => secureLimits({minVersion: 'x'}), {message: 'unknown tls version "x"'});
 });
 
-test('speaks the suites it is told, and TLS 1.3 in any case', async t => {
+test('uses the configured cipher suites, and TLS 1.3 in any case', async t => {
   const pair = keyPairPem(await createSelfSignedServing({host: 'h', hosts: [], now}));
   const limited = {cert: pair.certificate, key: pair.key, ...secureLimits({cipherSuites: ['TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384']})};
   const only = (ciphers: string): ConnectionOptions => ({maxVersion: 'TLSv1.2', ciphers});

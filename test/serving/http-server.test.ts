@@ -82,7 +82,7 @@ for (const [version, ask] of bothVersions) {
     }
   });
 
-  test(`${version}: large bodies are compressed for those who take it`, async t => {
+  test(`${version}: large bodies are compressed for clients that accept it`, async t => {
     const big = {text: 'x'.repeat(200_000)};
     await using server = await serve(answering(({url}) => json(url === '/big' ? big : {small: true})));
 
@@ -152,7 +152,7 @@ for (const [version, ask] of bothVersions) {
   });
 }
 
-test('a request to upgrade the connection to a protocol nobody speaks is answered without', async t => {
+test('a request to upgrade to an unknown protocol is answered without upgrading', async t => {
   await using server = await serve(answering(({upgradable}) => json({upgradable})));
 
   for (const upgrade of ['SPDY/3.1', 'h2c', 'websocket']) {
@@ -275,7 +275,7 @@ const aDelivery = (endsAt: number) => {
   return delivery;
 };
 
-test('a reader who takes nothing holds one page, and is cut off when the time of the request is up', async t => {
+test('a reader that takes nothing holds one page, and is disconnected at the timeout of the request', async t => {
   const clock = new VirtualClock();
   const deliveries = new Deliveries(clock);
   const {body, state} = aCollection();
@@ -320,7 +320,7 @@ test('the sending of an answer ends with its last byte, or with its caller', asy
   t.is(deliveries.waitingBytes, 0);
 });
 
-test('when too much waits for readers in all, those go who have taken nothing for the longest time', t => {
+test('when too many bytes wait for readers in total, the slowest readers are disconnected', t => {
   const deliveries = new Deliveries(new VirtualClock(), 1000);
   const outlets = [1, 2, 3, 4].map(() => new PassThrough().on('error', () => {}));
   const [a, b, c, d] = outlets.map(outlet => deliveries.send(outlet, undefined));
@@ -339,7 +339,7 @@ test('when too much waits for readers in all, those go who have taken nothing fo
   t.deepEqual([deliveries.waitingBytes, deliveries.cutOff.bytes], [900, 3]);
 });
 
-test('forty readers of a large list who take nothing are held to the bound of all that waits', async t => {
+test('forty readers of a large list that take nothing stay within the bound of all waiting bytes', async t => {
   const deliveries = new Deliveries(systemClock, 10 * (64 << 10));
   await using server = await serve(answering(() => ({status: 200, headers: {}, body: aCollection().body})), {http: {deliveries}});
   const sockets = await Promise.all(Array.from({length: 40}, () => stalled(server)));
@@ -353,7 +353,7 @@ test('forty readers of a large list who take nothing are held to the bound of al
   for (const socket of sockets) socket.destroy();
 });
 
-test('a reader of a stream that is passed on and who takes nothing counts among what waits', async t => {
+test('a reader of a relayed stream that takes nothing counts in the waiting bytes', async t => {
   const deliveries = new Deliveries(systemClock, 1000);
   const source = new Readable({
     read() {
@@ -383,7 +383,7 @@ test('an answer that waits behind another ends with their connection', async t =
   t.true(signal.aborted);
 });
 
-test('what waits on a connection that speaks another protocol, and what is kept for it, counts among what waits', async t => {
+test('bytes waiting on an upgraded connection, and bytes buffered for it, count in the waiting bytes', async t => {
   const clock = new VirtualClock();
   const deliveries = new Deliveries(clock, 40 << 20);
   const taken: Duplex[] = [];
@@ -423,7 +423,7 @@ test('messages over WebSocket that come in one piece are taken one in each turn 
   socket.destroy();
 });
 
-test('a message over WebSocket that has not come as a whole counts among what waits', async t => {
+test('an incomplete message over WebSocket counts in the waiting bytes', async t => {
   const clock = new VirtualClock();
   const deliveries = new Deliveries(clock);
   const received: number[] = [];
@@ -449,7 +449,7 @@ test('a message over WebSocket that has not come as a whole counts among what wa
   socket.destroy();
 });
 
-test('a watcher over WebSocket who takes nothing counts among what waits, and who sends to him is told to wait', async t => {
+test('a watcher over WebSocket that takes nothing counts in the waiting bytes, and its sender gets backpressure', async t => {
   const deliveries = new Deliveries(systemClock, 4 << 20);
   const {response, sinks} = aWatch();
   await using server = await serve(answering(() => response), {http: {deliveries}});
@@ -467,7 +467,7 @@ test('a watcher over WebSocket who takes nothing counts among what waits, and wh
   socket.destroy();
 });
 
-test('a watcher who takes nothing counts among what waits', async t => {
+test('a watcher that takes nothing counts in the waiting bytes', async t => {
   const deliveries = new Deliveries(systemClock, 1 << 20);
   const {response, sinks} = aWatch();
   await using server = await serve(answering(() => response), {http: {deliveries}});
@@ -493,7 +493,7 @@ test('a method that HTTP does not name reaches the handler like any other', asyn
 });
 
 for (const text of ['FR(B / HTTP/1.1\r\nHost: a\r\n\r\n', 'FROB / HTTP/1.1\r\nHost a\r\n\r\n', 'FROB /\r\n\r\n']) {
-  test(`what is no request is turned down in plain text: ${JSON.stringify(text)}`, async t => {
+  test(`invalid requests are refused in plain text: ${JSON.stringify(text)}`, async t => {
     await using server = await serve(answering(() => json({})));
     const socket = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca, ALPNProtocols: ['http/1.1']}, () => socket.write(text));
     const chunks: Buffer[] = [];

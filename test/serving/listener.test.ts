@@ -12,7 +12,7 @@ import {systemClock} from '#src/base/clock.js';
 import {aPair} from './credentials.js';
 import {type TestServer, aWatch, anEvent, answering, ask1, ask2, bothVersions, json, serve} from './server.js';
 
-test('a port that is taken is told in one line with the flags to change', async t => {
+test('a port in use is reported in one line with the flags to change', async t => {
   await using server = await serve(answering(() => json({})));
 
   await t.throwsAsync(listen({clock: systemClock, bindAddress: '127.0.0.1', port: server.port, tls: {}, handler: server.http}), {
@@ -183,7 +183,7 @@ test('a handshake that does not come ends the connection', async t => {
   t.is(server.listener.connections, 0);
 });
 
-test('a few of those that come at once begin in each turn of the event loop, and what is gone by then never does', async t => {
+test('concurrent requests begin a few per turn of the event loop, and cancelled ones never do', async t => {
   const turns = new InTurns(8);
   const begun: number[] = [];
   for (let index = 0; index < 20; index++) turns.add({begin: () => void begun.push(index), isGone: () => index % 2 === 1});
@@ -193,7 +193,7 @@ test('a few of those that come at once begin in each turn of the event loop, and
   t.deepEqual(begun.slice(8), [8, 10, 12, 14, 16, 18]);
 });
 
-test('connections that come all at once are all served, and those that leave before their turn harm nobody', async t => {
+test('connections that arrive all at once are all served, and those that leave before their turn harm no others', async t => {
   await using server = await serve(answering(() => json({})));
   const outgoing = Array.from({length: 100}, (_, index) => {
     if (index % 4 === 0) net.connect(server.port, '127.0.0.1').on('connect', function (this: net.Socket) { this.resetAndDestroy(); }).on('error', () => undefined);
@@ -218,7 +218,7 @@ test('headers beyond the limit are refused without reaching the handler', async 
   t.is(reached, 0);
 });
 
-test('streams that are opened and reset at once keep nobody else waiting', async t => {
+test('streams that are opened and reset at once do not delay others', async t => {
   let reached = 0;
   await using server = await serve(answering(() => (reached++, json({}))));
   const flood = http2.connect(server.url, {ca: server.ca});

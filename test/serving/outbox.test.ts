@@ -57,7 +57,7 @@ test('with few watchers events leave in the turn they came in, together', async 
   t.deepEqual(consumer.writes, [line(1) + line(2)]);
 });
 
-test('what a watcher that is cut off does not get counts no longer among what waits', async t => {
+test('bytes for a watcher that is disconnected count no longer as waiting', async t => {
   const clock = new VirtualClock();
   const {frames} = aBox(clock, {maxBytes: 200});
   const consumer = new Consumer({highWaterMark: 1});
@@ -91,7 +91,7 @@ test('with many watchers the first event leaves at once and the next wait for th
   t.deepEqual(all[1]!.consumer.writes, [line(1), line(2) + line(3)]);
 });
 
-test('an end waits for what was told before it', async t => {
+test('an end waits for the events before it', async t => {
   const clock = new VirtualClock();
   const {consumer, outbox} = aBox(clock).open();
   consumer.stalled = true;
@@ -109,7 +109,7 @@ test('an end waits for what was told before it', async t => {
   t.true(consumer.writableFinished);
 });
 
-test('a consumer that falls behind is asked for patience, and cut off where events end when it stays behind', async t => {
+test('a consumer that falls behind gets backpressure, and is disconnected after an event when it stays behind', async t => {
   const clock = new VirtualClock();
   const box = aBox(clock, {patienceBytes: 100, maxBytes: 200, farewellMs: 1000});
   const {consumer, outbox} = box.open();
@@ -131,7 +131,7 @@ test('a consumer that falls behind is asked for patience, and cut off where even
   t.is(box.frames.watchers, 0);
 });
 
-test('whoever waits for a consumer goes on when it has caught up', async t => {
+test('waiting for a consumer ends when it has caught up', async t => {
   const clock = new VirtualClock();
   const {consumer, outbox} = aBox(clock, {patienceBytes: 50}).open();
   consumer.stalled = true;
@@ -151,7 +151,7 @@ test('whoever waits for a consumer goes on when it has caught up', async t => {
   t.deepEqual(consumer.writes, [line(1), line(2) + line(3)]);
 });
 
-test('a debug socket answers whoever can open it', async t => {
+test('a debug socket serves every process that can open it', async t => {
   const path = join(await mkdtemp(join(tmpdir(), 'plat-socket-')), 'debug.sock');
   const handler = openAdministration([configzRoute(() => ({a: 1}))], error => noLog.error(String(error)));
   await using _ = await listenOnSocket(path, createHttpServer(handler, {clock: systemClock, random: seededRandom(1)}));

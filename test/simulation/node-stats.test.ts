@@ -21,7 +21,7 @@ const measuredPlane = async (): Promise<NodesPlane> => {
 /** The series of a page of metrics, without comments. */
 const seriesOf = (text: unknown): string[] => String(text).trimEnd().split('\n').filter(line => !line.startsWith('#'));
 
-test('the agent of a node tells what its pods use, in the form that metrics servers read', async t => {
+test('the agent of a node serves the usage of its pods, in the form that metrics servers read', async t => {
   await using plane = await measuredPlane();
   const time = plane.clock.now();
   const text = String(await fetched(plane, '/metrics/resource'));
@@ -55,7 +55,7 @@ test('processor time only grows, whatever becomes of the rate', async t => {
   t.true((await spent()) < 10, 'a new run begins with nothing');
 });
 
-test('the summary has what the node and its pods use', async t => {
+test('the summary has the usage of the node and its pods', async t => {
   await using plane = await measuredPlane();
   const {node, pods} = (await fetched(plane, '/stats/summary')) as {node: Record<string, never>; pods: Record<string, never>[]};
 
@@ -82,7 +82,7 @@ test('containers have the labels by which dashboards and alerts join', async t =
   t.regex(series.find(line => line.startsWith('machine_cpu_cores'))!, /^machine_cpu_cores{boot_id="\S+",machine_id="\S+",system_uuid="\S+"} 32$/);
 });
 
-test('probes are counted by what came of them', async t => {
+test('probes are counted by result', async t => {
   await using plane = await aPlaneWithNodes();
   const probe = {httpGet: {port: 80}, periodSeconds: 2};
   const probed: BoundPod['containers'] = [{name: 'app', image: 'nginx', livenessProbe: probe, readinessProbe: probe}];
@@ -93,7 +93,7 @@ test('probes are counted by what came of them', async t => {
   t.deepEqual(counts, ['Liveness successful 6', 'Readiness successful 3', 'Readiness failed 3']);
 });
 
-test('the agent of a node tells its pods, those that run, its own figures and its configuration', async t => {
+test('the agent of a node serves its pods, those that run, its own metrics and its configuration', async t => {
   await using plane = await measuredPlane();
   const names = async (path: string) => ((await fetched(plane, path)) as {items: Pod[]}).items.map(({metadata, status}) => `${metadata?.name} ${status?.phase}`);
 
@@ -124,7 +124,7 @@ const ran = async (plane: NodesPlane, path: string): Promise<string> => {
   return `${status} ${body.kind === 'stream' ? (await body.source.toArray()).join('') : body.kind}`;
 };
 
-test('an agent runs a command and answers with what it said', async t => {
+test('an agent runs a command and returns its output', async t => {
   await using plane = await measuredPlane();
 
   t.is(await ran(plane, 'default/pod/app?cmd=echo%20hello'), '200 hello\n');

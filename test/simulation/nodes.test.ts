@@ -38,7 +38,7 @@ for (const naming of ['plat', 'kubernetes'] as const) {
   });
 }
 
-test('every node renews a lease of its own every ten seconds, each at its own moment, and tells its status every five minutes', async t => {
+test('every node renews a lease of its own every ten seconds, each at its own moment, and writes its status every five minutes', async t => {
   await using plane = await aPlaneWithNodes({nodes: 3});
   const {clock, naming} = plane;
   const [leases, nodes] = [plane.client().resource(kinds.leases), plane.client().resource(kinds.nodes)];
@@ -76,7 +76,7 @@ test('a node that is switched off falls silent, and comes back when it is switch
   t.true((await silenceMs()) <= 10_000);
 });
 
-test('a node says what instructions say is wrong with it', async t => {
+test('a node has the problems that instructions give it', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock, naming} = plane;
   const nodes = plane.client().resource(kinds.nodes);
@@ -155,7 +155,7 @@ function withPort(hostPort: number, hostIP?: string): BoundPod {
   return {containers: [{name: 'app', image: 'nginx', ports: [{containerPort: hostPort, hostPort, ...(hostIP ? {hostIP} : {})}]}]};
 }
 
-test('a node refuses what does not fit beside the pods it has', async t => {
+test('a node refuses pods that do not fit beside the others', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
   await run(plane, {name: 'first', containers: [{name: 'app', image: 'nginx', ports: [{containerPort: 80, hostPort: 80, hostIP: '10.0.0.1'}], resources: {requests: {cpu: '1'}}}]});
@@ -177,7 +177,7 @@ test('a node refuses what does not fit beside the pods it has', async t => {
   t.deepEqual([describePod(await podNamed(plane)), describePod(await podNamed(plane, 'last'))], ['Running: app ready', 'Running: app ready']);
 });
 
-test('what others advertise on a node can be allocated there, for as long as they do', async t => {
+test('resources that others advertise on a node can be allocated there, for as long as they do', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
   const nodes = plane.client().resource(kinds.nodes);
@@ -266,7 +266,7 @@ test('pods have addresses of the ranges that nodes are given', async t => {
   }
 });
 
-test('what uses how much is told of what runs', async t => {
+test('the reported usage is that of running pods', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
   const requests = {cpu: '2', memory: '1Gi'};
@@ -292,7 +292,7 @@ test('what uses how much is told of what runs', async t => {
 const resizeTo = (plane: NodesPlane, name: string, requests: Record<string, string>) =>
   podsOf(plane).patch(name, 'strategic', {spec: {containers: [{name: 'app', resources: {requests}}]}}, {namespace: 'default', subresource: 'resize'});
 
-test('a pod is resized where it runs as soon as there is room, and told why not otherwise', async t => {
+test('a pod is resized in place as soon as there is room, with the reason while not', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
   await run(plane, {name: 'other', ...asking({cpu: '20'})});

@@ -144,7 +144,7 @@ const courses: readonly {readonly what: string; readonly pod: BoundPod; readonly
   },
 ];
 
-test('pods fare as their specs and their behavior say', async t => {
+test('pods run as their specs and their behavior annotations define', async t => {
   await using plane = await aPlaneWithNodes();
   for (const {what, pod, at} of courses) {
     await run(plane, pod);
@@ -154,7 +154,7 @@ test('pods fare as their specs and their behavior say', async t => {
   }
 });
 
-test('people are told why a container does not run, in the words of the field', async t => {
+test('containers that do not run have the usual reasons', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
   await run(plane, {name: 'missing', containers: [{name: 'app', image: 'gone:1'}], behavior: '{pullError: "not found"}'});
@@ -226,7 +226,7 @@ test('a shorter period of grace counts at once, and one of nothing takes the pod
   t.is(describePod(await podNamed(plane, 'stubborn')), 'Running: app ready');
 });
 
-test('what waits for a condition of others is ready when that is true', async t => {
+test('a pod with readiness gates is ready when they are true', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
   await run(plane, {readinessGates: [{conditionType: 'example.com/lb'}]});
@@ -272,7 +272,7 @@ test('a container that is added to look runs beside the others', async t => {
   t.is((await podNamed(plane)).status?.observedGeneration, 2);
 });
 
-test('behavior that nobody understands is told of, and does not count', async t => {
+test('invalid behavior is reported, and ignored', async t => {
   await using plane = await aPlaneWithNodes();
   await run(plane, {behavior: '{runfor: 1s}'});
   await plane.clock.advance(60_000);
@@ -315,7 +315,7 @@ test('a pod whose environment names no part of a volume runs once it does', asyn
   t.is(describePod(await podNamed(plane)), 'Running: app ready');
 });
 
-test('what a pod refers to must be there before it runs', async t => {
+test('objects that a pod refers to must exist before it runs', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
   const key = {name: 'settings', key: 'level'};

@@ -91,7 +91,7 @@ const choices: readonly (readonly [rules: string, of: ReturnType<typeof place>, 
   ['pods: [{stopAfter: 1s}, {runFor: 5s}, {runFor: 6s}]', place(), 5000],
 ];
 
-test('of each setting the first rule counts that fits and says anything of it', t => {
+test('for each setting the first matching rule that sets it counts', t => {
   for (const [rules, of, runFor] of choices) t.deepEqual(behaviorOf(readRules(rules).pods, of).runFor, exactly(runFor), `${rules} of ${of.role}`);
 });
 
@@ -128,7 +128,7 @@ const commands: readonly (readonly [words: readonly string[], runFor: number, ex
   [['sleep', 'soon'], 1_000, 0],
 ];
 
-test('a container without rules does what its command plainly says', t => {
+test('a container without rules follows its command', t => {
   const env = [{name: 'GREETING', value: 'a; b'}, {name: 'SECONDS_WORTH', value: '3'}];
   for (const [words, runFor, exitCode] of commands) {
     for (const split of [0, 1, words.length]) {
@@ -149,14 +149,14 @@ for (const image of ['pause', 'registry.k8s.io/pause:3.10', `localhost:5000/x/pa
   });
 }
 
-test('rules come before what a command says', t => {
+test('rules come before the command', t => {
   const of = {...place('regular', owned('Job')), container: {name: 'app', image: 'busybox', command: ['sh', '-c', 'sleep 5; exit 3']}};
 
   t.like(behaviorOf(readRules('pods: [{runFor: 9s}]').pods, of), {runFor: exactly(9_000), exitCodes: [3]});
   t.like(behaviorOf(readRules('pods: [{exitCode: 0}]').pods, of), {runFor: exactly(5_000), exitCodes: [0]});
 });
 
-test('what a pod says of itself is a rule, or several', t => {
+test('the annotation of a pod is a rule, or several', t => {
   const settings = (text: string): Settings[] => readBehavior(text).map(rule => rule.settings);
 
   t.deepEqual(settings('{usage: {cpu: 50%, memory: 64Mi}}'), [{cpu: {ofRequest: 0.5}, memory: {amount: 64 * 2 ** 20}}]);
@@ -179,7 +179,7 @@ test('a time within a range is the same for the same pod, and others for others'
   t.false(starts.includes(undefined));
 });
 
-test('a plane is told of rules by a file, and does not start with one that is wrong', async t => {
+test('a plane reads rules from a file, and does not start with an invalid one', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'plat-rules-'));
   t.teardown(() => rmSync(folder, {recursive: true}));
   const simulationFile = join(folder, 'rules.yaml');
@@ -210,7 +210,7 @@ pods:
   t.deepEqual(await timeline(plane, 'pod', [100]), {100: 'Pending: app ErrImagePull'});
 });
 
-test('the documentation tells of every field of a rule', t => {
+test('the documentation has every field of a rule', t => {
   const page = readFileSync(join(root, 'docs/simulation.md'), 'utf8');
   for (const fields of [nodeFields, matchFields, settingFields]) for (const name of Object.keys(fields)) t.true(page.includes(`| \`${name}\` |`), name);
 });

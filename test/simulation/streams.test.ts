@@ -40,7 +40,7 @@ test('a container of which no rule speaks logs that it is simulated', async t =>
   );
 });
 
-test('a container logs what its command echoes', async t => {
+test('a container logs the output of echo in its command', async t => {
   await using plane = await aPlaneWithNodes();
   const args = ['sh', '-c', 'echo "cost: $(COST)"; echo -n a; sleep 5; echo b >&2; echo -e "c\\nd"; exit 1'];
   await after(plane, {restartPolicy: 'Never', containers: [{name: 'app', image: 'busybox', args, env: [{name: 'COST', value: '5$$'}]}]}, 1_000);
@@ -62,7 +62,7 @@ test('a container that fails may have the end of its log for a message', async t
 
 const chatty = '{log: [starting, {line: "tick $(COUNT) of $(POD_NAME)", after: 1s, every: 2s, times: 4}, {line: "oh\\nno", after: 3s, stream: stderr}]}';
 
-test('a log has its lines at their times, and as much of them as is asked for', async t => {
+test('a log has its lines at their times, limited as requested', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
   await after(plane, {behavior: chatty}, 100);
@@ -168,7 +168,7 @@ const following = async ({api}: NodesPlane, query = '') => {
   return {received: () => received, ended, leave: () => body.source.destroy()};
 };
 
-test('a log that is followed goes on with what is written until the run ends', async t => {
+test('a followed log continues with new lines until the run ends', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
   await after(plane, {restartPolicy: 'Never', behavior: '{runFor: 5s, log: [one, {line: two, after: 3s}, {line: last, after: 5s}, {line: late, after: 6s}]}'}, 1_000);
@@ -184,7 +184,7 @@ test('a log that is followed goes on with what is written until the run ends', a
   t.is(received(), 'one\nbetween\ntwo\nlast\n');
 });
 
-test('who follows a log may leave, and is left when the pod goes', async t => {
+test('a follower of a log may disconnect, and is ended when the pod is deleted', async t => {
   const plane = await aPlaneWithNodes();
   const {clock} = plane;
   await after(plane, {behavior: '{log: [{line: late, after: 1h}]}'}, 1_000);
@@ -261,13 +261,13 @@ const executed: readonly (readonly [command: readonly string[], typed: Typed, co
   [['tar', 'tf', '/some.tar'], {}, 126, '', simulatedText('tar tf /some.tar')],
 ];
 
-test('commands in a container do what rules or they themselves say', async t => {
+test('commands in a container act as rules or their text define', async t => {
   await using plane = await aPlaneWithNodes();
   await after(plane, {behavior, containers: [{name: 'app', image: 'web', workingDir: '/work', env: [{name: 'WHO', value: 'me'}]}]}, 1_000);
   for (const [command, typed, ...expected] of executed) t.deepEqual(await exec(plane, command, typed), expected, command.join(' '));
 });
 
-test('files go into a container and out of it as archives, of what there is room for', async t => {
+test('files are copied into a container and out of it as archives, within its space', async t => {
   await using plane = await aPlaneWithNodes();
   await after(plane, {behavior}, 1_000);
   await exec(plane, ['sh', '-c', `touch /from/a /from/${long}; echo text > /from/b/c`]);
@@ -285,7 +285,7 @@ test('files go into a container and out of it as archives, of what there is room
   t.deepEqual(await exec(plane, ['tar', '-xf', '-'], {stdin: much}), [2, '', 'tar: No space left on device\n']);
 });
 
-test('a command ends with its container, and with the one who asked', async t => {
+test('a command ends with its container, and with its client', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
   await after(plane, {behavior: '{exec: [{command: slow, after: 5s, stdout: done}]}'}, 1_000);
@@ -306,7 +306,7 @@ test('a command ends with its container, and with the one who asked', async t =>
   t.throws(() => agentOf(plane).attach({...app, pod: 'other'}), {message: 'pod "other" does not exist\n'});
 });
 
-test('who is attached hears what is written from then on, until the container ends', async t => {
+test('an attached client receives output from then on, until the container ends', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
   await after(plane, {restartPolicy: 'Never', behavior: '{runFor: 5s, log: [one, {line: two, after: 3s}, {line: three, after: 4s, stream: stderr}]}'}, 1_000);
@@ -316,7 +316,7 @@ test('who is attached hears what is written from then on, until the container en
   t.deepEqual([await received.code, received.stdout(), received.stderr()], [0, 'two\n', 'three\n']);
 });
 
-test('who is attached to a container of which no rule speaks is told that it is simulated', async t => {
+test('attaching to a container without a rule reports that it is simulated', async t => {
   await using plane = await aPlaneWithNodes();
   await after(plane, {}, 1_000);
   const received = receivedFrom(agentOf(plane).attach(app));
@@ -327,7 +327,7 @@ test('who is attached to a container of which no rule speaks is told that it is 
   t.regex(received.stdout(), /^container app of pod default\/pod is simulated .*\n$/);
 });
 
-test('what is typed to a program that copies it comes back, and is in its log', async t => {
+test('input to a program that copies it comes back, and is in its log', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
   await run(plane, {restartPolicy: 'Never', containers: [{name: 'app', image: 'busybox', args: ['cat'], stdin: true, stdinOnce: true}]});
@@ -341,7 +341,7 @@ test('what is typed to a program that copies it comes back, and is in its log', 
   t.deepEqual([await logOf(plane), describePod(await podNamed(plane))], ['typed\nand more\n', 'Succeeded: app Completed(0)']);
 });
 
-test('a shell that somebody is attached to ends its container as it is told', async t => {
+test('an attached shell ends its container on exit', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;
   const container = {name: 'app', image: 'busybox', command: ['sh'], stdin: true, tty: true};
@@ -365,7 +365,7 @@ const answerAt = async (plane: NodesPlane, port: number, output?: string): Promi
   return received;
 };
 
-test('ports answer as rules say, or that nobody listens', async t => {
+test('ports answer by rules, or refuse the connection', async t => {
   await using plane = await aPlaneWithNodes();
   await run(plane, {name: 'slow', behavior: '{pullFor: 1h}'});
   await after(plane, {behavior}, 1_000);
@@ -496,7 +496,7 @@ const refusals: readonly (readonly [path: string, status: number, text: string])
   ['/portForward/default/pod', 400, 'unable to upgrade: missing upgrade headers in request'],
 ];
 
-test('an agent refuses what is not there or makes no sense', async t => {
+test('an agent refuses missing or invalid targets', async t => {
   await using plane = await aPlaneWithNodes();
   await after(plane, {}, 1_000);
   const handler = agentHandler({agent: agentOf(plane), naming: plane.naming, clock: plane.clock, failed: error => t.fail(String(error))});

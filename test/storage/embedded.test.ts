@@ -42,7 +42,7 @@ test('a range that is too large to be kept is not gathered again and again', t =
   hot.close();
 });
 
-test('a range that is kept tells what has changed since, and what was read before stays as it was', async t => {
+test('a retained range returns the changes since, and earlier reads stay as they were', async t => {
   const random = seededRandom(7);
   const clock = new VirtualClock();
   const directory = fresh();
@@ -75,7 +75,7 @@ test('a range that is kept tells what has changed since, and what was read befor
   t.is(clock.pending, 0);
 });
 
-test('a range read while a commit is under way is told with the revision of what it shows', async t => {
+test('a range read during a commit has the revision of its content', async t => {
   const store = await open(fresh());
   const written: Promise<number>[] = [];
   let seen = 0;
@@ -136,7 +136,7 @@ test('a range that is read in pages is kept as if it were read at once', t => {
   hot.close();
 });
 
-test('a range that nobody reads is forgotten', async t => {
+test('a range that is not read is evicted', async t => {
   const clock = new VirtualClock();
   const hot = new HotRanges(clock, {minRecords: 1, maxBytes: 500, idleMs: 1000});
   const records = [{key: '/a', value: Buffer.alloc(1), revision: 1, created: 1}];

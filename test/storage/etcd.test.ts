@@ -80,7 +80,7 @@ if (hasEtcd) {
     await store.close();
   });
 
-  test.serial('what another server writes is read and heard as what one wrote oneself', async t => {
+  test.serial('writes of another server are read and watched as one\'s own', async t => {
     await empty();
     const [one, other] = await Promise.all([open(), open()]);
     using follower = new Follower(one, {after: await one.revision()});
@@ -141,7 +141,7 @@ if (hasEtcd) {
     await store.close();
   });
 
-  test.serial('the first write after a start has been told when it resolves', async t => {
+  test.serial('the first write after a start has been delivered when it resolves', async t => {
     await empty();
     for (let round = 0; round < 5; round++) {
       const store = await open();
@@ -168,7 +168,7 @@ if (hasEtcd) {
     await Promise.all([one.close(), other.close()]);
   });
 
-  test.serial('regular compaction goes up to what was seen an interval before, whoever is at it', async t => {
+  test.serial('regular compaction goes up to the revision an interval before, whichever server runs it', async t => {
     await empty();
     const [one, other] = [await open({clock: new VirtualClock()}), await open({clock: new VirtualClock()})];
     const clock = new VirtualClock();
@@ -198,7 +198,7 @@ if (hasEtcd) {
     await t.throwsAsync(open({prefix: '/p', naming: 'kubernetes'}), {instanceOf: StoreUnusable, message: 'the store below /p was written with --naming=plat, not kubernetes: give --naming=plat, or another --kvstore-prefix'});
   });
 
-  test.serial('a record nobody can read fails its readers and nobody else', async t => {
+  test.serial('an unreadable record fails its readers and no others', async t => {
     await empty();
     const encoding: RecordEncoding = {
       decode: (_, value) => {
@@ -218,7 +218,7 @@ if (hasEtcd) {
     await Promise.all([store.close(), other.close()]);
   });
 
-  test.serial('what lies at hand is read without asking the server, and what does not is asked for', async t => {
+  test.serial('cached keys are read without a request to the server, and others with one', async t => {
     await empty();
     const [store, other] = await Promise.all([open(), open()]);
     await store.create('/a', bytes('1'));
@@ -258,7 +258,7 @@ if (hasEtcd) {
     await store.close();
   });
 
-  test.serial('followers learn what came of changes that were compacted while the server was away', async t => {
+  test.serial('followers get the result of changes that were compacted while the server was away', async t => {
     await empty();
     const clock = new VirtualClock();
     const store = await open({clock});
@@ -304,7 +304,7 @@ if (hasEtcd) {
   });
 } else test(etcdMissing, t => t.pass());
 
-test('whoever asks while a question is under way is answered by one that began later', async t => {
+test('a read that begins during a request is answered by a later one', async t => {
   const answers: ((value: number) => void)[] = [];
   const barrier = new Barrier(() => new Promise<number>(resolve => answers.push(resolve)));
 
@@ -319,7 +319,7 @@ test('whoever asks while a question is under way is answered by one that began l
   t.deepEqual(await Promise.all([second, third]), [2, 2]);
 });
 
-test('a question that fails fails for those who asked it, and the next is asked', async t => {
+test('a failing request fails its readers, and the next is sent', async t => {
   let requested = 0;
   const barrier = new Barrier(async () => {
     requested += 1;

@@ -17,7 +17,7 @@ class FillingEngine extends MemoryEngine {
   }
 }
 
-test('a commit that fails changes nothing and takes along what was queued behind it', async t => {
+test('a failing commit changes nothing and fails the writes queued behind it', async t => {
   const engine = new FillingEngine();
   const store = new LocalStore(engine, new VirtualClock());
   const revision = await store.create('/a', bytes('1'));

@@ -92,7 +92,7 @@ export const lifeSuite = (test: StoreTest): void => {
     t.is(clock.pending, 0);
   });
 
-  test.alone('the size grows with what is stored', async (t, {store}) => {
+  test.alone('the size grows with the stored data', async (t, {store}) => {
     const before = await store.size();
 
     for (let i = 0; i < 4; i++) await store.create(`/${i}`, Buffer.alloc(1 << 20));

@@ -19,7 +19,7 @@ export const readSuite = (test: StoreTest): void => {
     t.deepEqual((await store.range({start: '/b', end: '/a'})).records, []);
   });
 
-  test('a limited range tells whether there is more', async (t, {store}) => {
+  test('a limited range reports whether there is more', async (t, {store}) => {
     for (const key of ['/a', '/b', '/c']) await store.create(key, bytes(key));
 
     t.deepEqual(show(await store.range({...everything, limit: 2})), ['/a=/a', '/b=/b']);
@@ -51,7 +51,7 @@ export const readSuite = (test: StoreTest): void => {
     t.is((await store.range({...everything, limit: 1, bytes: 20})).records.length, 1);
   });
 
-  test('a range with a filter holds what passes, at the newest revision and at an earlier one', async (t, {store}) => {
+  test('a range with a filter has the matching records, at the newest revision and at an earlier one', async (t, {store}) => {
     const revisions = new Map<string, number>();
     for (const key of ['/a', '/b', '/c', '/d', '/e']) revisions.set(key, await store.create(key, bytes('1')));
     const then = await store.revision();
@@ -75,7 +75,7 @@ export const readSuite = (test: StoreTest): void => {
     t.deepEqual(await read({bytes: 1}), [[], true, '/b', ['/b']]);
   });
 
-  test('a range at an earlier revision shows what was there then', async (t, {store}) => {
+  test('a range at an earlier revision has the records of then', async (t, {store}) => {
     await store.create('/a', bytes('1'));
     const b = await store.create('/b', bytes('1'));
     const then = await store.create('/c', bytes('1'));
@@ -127,7 +127,7 @@ export const readSuite = (test: StoreTest): void => {
     t.is(error?.current, 2);
   });
 
-  test('compaction takes what was before and leaves the rest exact', async (t, {store}) => {
+  test('compaction removes earlier history and leaves the rest exact', async (t, {store}) => {
     const one = await store.create('/a', bytes('1'));
     const two = await store.update('/a', bytes('2'), one);
     const three = await store.update('/a', bytes('3'), two);

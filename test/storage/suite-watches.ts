@@ -8,7 +8,7 @@ const fill = async (store: Store, from: number, count: number): Promise<void> =>
 };
 
 export const watchSuite = (test: StoreTest): void => {
-  test('a watch tells every change with what was before', async (t, {store}) => {
+  test('a watch delivers every change with the previous record', async (t, {store}) => {
     using follower = new Follower(store, {after: 1});
 
     const created = await store.create('/a', bytes('1'));
@@ -22,7 +22,7 @@ export const watchSuite = (test: StoreTest): void => {
     t.deepEqual(follower.received.map(({record}) => record?.created), [2, 2, undefined]);
   });
 
-  test('a watch from an earlier revision tells history first, then what comes, each once and in order', async (t, {store}) => {
+  test('a watch from an earlier revision delivers history first, then new changes, each once and in order', async (t, {store}) => {
     await fill(store, 0, 700);
     const first = await store.create('/k700', bytes('first'));
     await fill(store, 701, 1799);
@@ -54,7 +54,7 @@ export const watchSuite = (test: StoreTest): void => {
     t.true(followers.every((follower, i) => i % 2 === 1 || follower.received.length === 1001));
   });
 
-  test('a watch tells only its range', async (t, {store}) => {
+  test('a watch delivers only its range', async (t, {store}) => {
     using deep = new Follower(store, {prefix: '/a/b/', after: 1});
     using loose = new Follower(store, {prefix: '/a/b', after: 1});
     using one = new Follower(store, {prefix: '/a/', after: 1});
@@ -66,7 +66,7 @@ export const watchSuite = (test: StoreTest): void => {
     t.deepEqual(one.received.map(({key}) => key), ['/a/b', '/a/b/c', '/a/bc']);
   });
 
-  test('a watch of one key tells that key alone', async (t, {store}) => {
+  test('a watch of one key delivers that key alone', async (t, {store}) => {
     const received: string[] = [];
     using _ = store.watch({start: '/a', end: '/a\0', after: 1}, {changes: batch => received.push(...batch.map(({key}) => key)), ended() {}});
 
@@ -75,7 +75,7 @@ export const watchSuite = (test: StoreTest): void => {
     t.deepEqual(received, ['/a']);
   });
 
-  test('a change is told only once it can be read', async (t, {store}) => {
+  test('a change is delivered only once it can be read', async (t, {store}) => {
     const read: unknown[] = [];
     using _ = store.watch({start: '/', end: '0', after: 1}, {changes: batch => read.push(...batch.map(({key, revision}) => [revision, store.get(key)])), ended() {}});
 
@@ -85,7 +85,7 @@ export const watchSuite = (test: StoreTest): void => {
     t.deepEqual(await Promise.all(read.map(async entry => (await (entry as [number, Promise<{revision: number}>])[1]).revision)), [2, 3]);
   });
 
-  test.alone('writes that share a commit are told in one batch', async (t, {store}) => {
+  test.alone('writes that share a commit are delivered in one batch', async (t, {store}) => {
     using follower = new Follower(store, {after: 1});
 
     await fill(store, 0, 100);
@@ -111,7 +111,7 @@ export const watchSuite = (test: StoreTest): void => {
     t.is(other.received.length, 2);
   });
 
-  test('a watcher that throws is ended with its error and harms nobody else', async (t, {store}) => {
+  test('a watcher that throws is ended with its error and harms no others', async (t, {store}) => {
     const endings: unknown[] = [];
     const fault = new Error('the watcher broke');
     const broken = {
@@ -183,7 +183,7 @@ export const watchSuite = (test: StoreTest): void => {
     });
   });
 
-  test('progress comes once history is told, and some time after changes of others', async (t, {store, clock}) => {
+  test('progress follows the history, and later changes of others', async (t, {store, clock}) => {
     await fill(store, 0, 10);
     using follower = new Follower(store, {prefix: '/other/', after: 3});
     await follower.until(({progressed}) => progressed.length > 0);

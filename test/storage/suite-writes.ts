@@ -11,7 +11,7 @@ export const writeSuite = (test: StoreTest): void => {
     t.is(await store.revision(), 4);
   });
 
-  test('a resolved write is what the next read sees', async (t, {store}) => {
+  test('a resolved write is visible to the next read', async (t, {store}) => {
     const created = await store.create('/a', bytes('one'));
     const updated = await store.update('/a', bytes('two'), created);
 

@@ -26,7 +26,7 @@ test('the sweep finds lists and maps at every depth, and fills them', async t =>
   t.true(cases.length > 10_000);
 });
 
-test('what is drawn of the sweep takes no longer than its size', async t => {
+test('a sample of the sweep takes no longer than its size', async t => {
   await using server = await sweepServer({thread: false});
   const findings: Finding[] = [];
   for (const one of drawn(casesOf(server), count, seededRandom(3))) for await (const finding of sweep(server, one, bytes)) findings.push(finding);

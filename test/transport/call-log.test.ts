@@ -31,17 +31,17 @@ const expected: readonly (readonly [number, string, RegExp])[] = [
   [9, 'the command', /"curl command" command="curl -v -XPOST -H 'accept: application\/json' .*'https:\/\/hook\.example:443\/check/],
 ];
 for (const [from, what, line] of expected) {
-  test(`outgoing calls are told of with ${what} at -v=${from} and not below`, async t => {
+  test(`outgoing requests are logged with ${what} at -v=${from} and not below`, async t => {
     t.regex(await linesAt(from), line);
     t.notRegex(await linesAt(from - 1), line);
   });
 }
 
-test('what failed is told of with the reason', async t => {
+test('failed requests are logged with the reason', async t => {
   t.regex(await linesAt(6, {fails: true}), /roundtrip\] "no response" verb="POST" url="\S+" duration="70ms" err="dial tcp 127\.0\.0\.1:443: connect: connection refused"/);
 });
 
-test('longer bodies are told at higher verbosity', async t => {
+test('longer bodies are logged at higher verbosity', async t => {
   const body = 'x'.repeat(100_000);
   for (const [v, length] of [[8, 1024], [9, 10_240], [10, 65_536]] as const) t.regex(await linesAt(v, {body}), new RegExp(`"x{${length}} \\[truncated ${100_000 - length} chars\\]`.replace(/\{(\d+)\}/, (_, n) => (Number(n) > 65_535 ? '+' : `{${n}}`))));
 });
@@ -64,6 +64,6 @@ for (const [what, body] of secrets) {
   });
 }
 
-test('no line shows what proves the caller', async t => {
+test('no line shows credentials', async t => {
   t.notRegex(await linesAt(10), /hidden-/);
 });

@@ -98,7 +98,7 @@ test('a client certificate that is renewed in its files is used for new connecti
   t.deepEqual(seen, ['first', 'first', 'second']);
 });
 
-test('a server that cannot be reached or trusted is told in one line', async t => {
+test('a server that is unreachable or untrusted is reported in one line', async t => {
   await using server = await serve(answering(() => json({})));
   const strangers = await serve(answering(() => json({})));
   await strangers.listener.close();

@@ -82,7 +82,7 @@ const refusals: readonly [string, (stream: ServerHttp2Stream) => void, number, R
   ['no answer in time', () => {}, 4, /not answered within 0\.2 s/, false],
 ];
 for (const [title, act, code, message, unsent] of refusals)
-  test(`${title} is told as it is`, async t => {
+  test(`${title} is returned as it is`, async t => {
     const server = await serving(act);
     await using channel = new GrpcChannel({servers: [server.url], clock: systemClock});
 
@@ -92,7 +92,7 @@ for (const [title, act, code, message, unsent] of refusals)
     server.stop();
   });
 
-test('a call that no server can take was sent to nobody', async t => {
+test('a call without an available server was never sent', async t => {
   const server = await serving(answering);
   server.stop();
   await using channel = new GrpcChannel({servers: [server.url], clock: systemClock});

@@ -14,7 +14,7 @@ const aPort = async (listens: boolean): Promise<{readonly port: string; close():
   return {port: String(port), close: () => server.close()};
 };
 
-test('a port that listens is reached, one that does not is told of', async t => {
+test('an open port is reached, a closed one is reported', async t => {
   const clock = new VirtualClock();
   const {dial} = systemNetwork(clock);
   const [open, shut] = [await aPort(true), await aPort(false)];
@@ -29,7 +29,7 @@ for (const [port, message] of [
   ['web', 'dial tcp: lookup 127.0.0.1:web: no such host'],
   ['65536', 'dial tcp: address 65536: invalid port'],
 ] as const) {
-  test(`nobody can listen at the port ${port}`, async t => {
+  test(`the port ${port} cannot be listened on`, async t => {
     await t.throwsAsync(systemNetwork(new VirtualClock()).dial('127.0.0.1', port), {message});
   });
 }

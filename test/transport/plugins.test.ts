@@ -31,7 +31,7 @@ const exec = (more: object = {}) => ({exec: {apiVersion, command: './plugin', in
 const printing = (status: object): string => `cat <<'END'\n${JSON.stringify({apiVersion, kind: 'ExecCredential', status})}\nEND`;
 const authorizations = (seen: readonly ApiRequest[]) => seen.map(({headers}) => headers['authorization']);
 
-test('a user behind a program is proved by what it prints, until that expires or is refused', async t => {
+test('a credential plugin authenticates the user by its output, until that expires or is refused', async t => {
   const seen: ApiRequest[] = [];
   await using server = await serve(answering(request => (seen.push(request), json({}, request.headers['authorization'] === 'Bearer 3' ? 401 : 200))));
   const clock = new VirtualClock();
@@ -50,7 +50,7 @@ test('a user behind a program is proved by what it prints, until that expires or
   t.deepEqual(authorizations(seen), ['Bearer 1', 'Bearer 1', 'Bearer 2', 'Bearer 2', 'Bearer 2']);
 });
 
-test('a program is asked again when the server refuses what it printed', async t => {
+test('a credential plugin runs again when the server refuses its output', async t => {
   const seen: ApiRequest[] = [];
   await using server = await serve(answering(request => (seen.push(request), json({}, request.headers['authorization'] === 'Bearer old' ? 401 : 200))));
   const file = await aFile(server, exec(), `cd "$(dirname "$0")"; if [ -f ran ]; then ${printing({token: 'new'})}\nelse touch ran; ${printing({token: 'old'})}\nfi`);
@@ -77,7 +77,7 @@ test('a program may print a client certificate', async t => {
   t.deepEqual(seen, ['plugged']);
 });
 
-test('a program is told of the cluster where it asks for that, and gets arguments and environment', async t => {
+test('a credential plugin gets the cluster where configured, and arguments and environment', async t => {
   await using server = await serve(answering(() => json({})));
   const script = `printf %s "$KUBERNETES_EXEC_INFO" > "$1"; printf %s "$GREETING" > "$1.env"; ${printing({token: 'a'})}`;
   const reported = join(await mkdtemp(join(tmpdir(), 'plat-plugin-')), 'info');
@@ -114,7 +114,7 @@ const refusals: readonly (readonly [string, object, string, string])[] = [
   ['has a nameless variable', {env: [{value: 'x'}]}, '', 'env variable name must be specified for u to use exec authentication plugin'],
 ];
 for (const [what, more, script, message] of refusals) {
-  test(`a program that ${what} is told of in one line`, async t => {
+  test(`a credential plugin that ${what} is reported in one line`, async t => {
     await using server = await serve(answering(() => json({})));
     const file = await aFile(server, exec(more), script);
     const environment = {env: process.env, isTerminal: false};

@@ -81,7 +81,7 @@ test('bodies go through while they are written, both ways at once', async t => {
   t.deepEqual([first.toString(), second.toString()], ['>one', '>two']);
 });
 
-test('a caller who leaves ends the call of the backend, and a backend that breaks off breaks the answer off', async t => {
+test('a client that disconnects ends the request to the backend, and a backend that breaks off breaks the response off', async t => {
   let left!: () => void;
   const leaving = new Promise<void>(resolve => {
     left = resolve;
@@ -115,7 +115,7 @@ test('calls share kept connections, and a redirect is the caller\'s to follow, o
   t.is(backend.made, 1);
 });
 
-test('a backend is held to its certificate, and learns who calls', async t => {
+test('the certificate of a backend is verified, and it gets the identity of the user', async t => {
   await using backend = await aBackend((request, response) => response.end(String((request.socket as import('node:tls').TLSSocket).getPeerCertificate().subject?.CN)), {tls: true});
   const {aPair, anAuthority} = await import('#test/serving/credentials.js');
   const {cert, key} = await aPair(await anAuthority(), {commonName: 'caller'}, 'client auth');
@@ -132,7 +132,7 @@ test('a backend is held to its certificate, and learns who calls', async t => {
   t.regex(await reported({ca, serverName: 'other.example'}), /^tls: failed to verify certificate: x509: certificate is valid for .+, not other\.example$/);
 });
 
-test('who is not reached, hangs up, talks nonsense or too much is told of in words', async t => {
+test('unreachable, broken and oversized backends are reported in the error', async t => {
   await using backend = await aBackend((request, response) => {
     if (request.url === '/hangup') request.socket.destroy();
     else if (request.url === '/nonsense') request.socket.end('nonsense\r\n\r\n');
@@ -171,7 +171,7 @@ const raw = (server: {readonly port: number; readonly ca: string}, headers: read
   };
 };
 
-test('a request for another protocol makes one connection of two, with what either side said early, until one side ends', async t => {
+test('an upgrade joins two connections, with early bytes of either side, until one side ends', async t => {
   await using backend = await aBackend(() => {}, {
     tls: true,
     upgrade: (_, socket, head) => {
@@ -195,7 +195,7 @@ test('a request for another protocol makes one connection of two, with what eith
   t.deepEqual([backend.requests[0]!.headers['x-stream-protocol-version'], backend.requests[0]!.headers.upgrade], ['v4', 'echo/1']);
 });
 
-test('the end of the backend reaches the caller behind all it said', async t => {
+test('the end of the backend reaches the client after its last byte', async t => {
   const much = 'x'.repeat(4 << 20);
   await using backend = await aBackend(() => {}, {
     upgrade: (_, socket) => {
@@ -234,7 +234,7 @@ test('a backend that keeps silent is given up after the time it has', async t =>
   t.is(messageOf((await ask1(server)).body), 'net/http: timeout awaiting response headers');
 });
 
-test('a backend that says nothing when hands are to be shaken is given up after the time there is to reach it', async t => {
+test('a backend that does not answer the TLS handshake is dropped after the connect timeout', async t => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const {port} = silent.address() as AddressInfo;
@@ -245,7 +245,7 @@ test('a backend that says nothing when hands are to be shaken is given up after 
   silent.close();
 });
 
-test('a caller who leaves while the backend is still to be reached is not kept waiting', async t => {
+test('a client that disconnects while the backend is being dialled is not kept waiting', async t => {
   await using backend = await aBackend(() => {});
   const clock = new VirtualClock(); // On which no attempt to reach anybody ever takes too long.
   using own = backends({network: systemNetwork(clock), clock});
@@ -257,7 +257,7 @@ test('a caller who leaves while the backend is still to be reached is not kept w
   await t.throwsAsync(call, {message: 'context canceled'});
 });
 
-test('a connection that the backend hung up on while it rested is made anew, for calls that may be asked twice', async t => {
+test('a kept connection that the backend closed is replaced, for requests that may be repeated', async t => {
   await using backend = await aBackend((request, response) => {
     response.end('here');
     if (request.url === '/last') response.once('close', () => setImmediate(() => request.socket.destroy()));
@@ -271,7 +271,7 @@ test('a connection that the backend hung up on while it rested is made anew, for
 });
 
 for (const [version, ask] of bothVersions) {
-  test(`what a call says of its body is true where it is passed on to (${version})`, async t => {
+  test(`headers about the body are right for the relayed request (${version})`, async t => {
     await using backend = await aBackend((request, response) => {
       const {'content-length': length, 'transfer-encoding': encoding} = request.headers;
       void request.toArray().then(chunks => response.end(`${length} ${encoding} ${Buffer.concat(chunks as Buffer[]).toString()}`));
@@ -287,7 +287,7 @@ for (const [version, ask] of bothVersions) {
   });
 }
 
-test('a length without a body does not make what follows the body', async t => {
+test('a length without a body does not turn later bytes into the body', async t => {
   await using backend = await aBackend((request, response) => void request.toArray().then(() => response.end(request.url)));
   await using server = await serve(
     answering(({method, url, headers, remoteAddress, signal, caller}) => relayCall(pool, {request: {method, url, headers, remoteAddress, signal, caller}, to: to(backend), path: url})),
@@ -346,7 +346,7 @@ test('the caller is read from no faster than the backend takes, and the backend 
   t.true(given < 32 << 20, `${given} bytes were given to a caller who reads none`);
 });
 
-test('a client over HTTP/2 who is still sending when the answer is whole need not go on', async t => {
+test('a client over HTTP/2 that is still sending when the response is complete may stop', async t => {
   await using backend = await aBackend((request, response) => {
     request.pause();
     response.writeHead(413).end('too much');

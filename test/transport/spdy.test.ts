@@ -83,7 +83,7 @@ for (const [what, block] of [
   });
 }
 
-test('streams carry what is said both ways, and end half by half', async t => {
+test('streams carry data both ways, and each half closes by itself', async t => {
   const {client, opened} = await anEnvironment(echo);
   const [one, other] = [client.open({streamType: 'stdin', Port: '80'}), client.open({streamType: 'error'})];
   one.end('to be echoed');
@@ -97,7 +97,7 @@ test('streams carry what is said both ways, and end half by half', async t => {
   t.is(await client.closed, undefined);
 });
 
-test('a large amount goes through whole, also to a peer who grants windows', async t => {
+test('a large amount is transferred whole, also to a peer with flow control', async t => {
   const {client} = await anEnvironment(echo);
   const sent = Buffer.alloc(5 << 20, 'plat');
   const stream = client.open({});
@@ -109,7 +109,7 @@ test('a large amount goes through whole, also to a peer who grants windows', asy
   client.close();
 });
 
-test('a peer is granted what has been read, and its other frames are answered while it waits', async t => {
+test('a peer gets credit for bytes that were read, and its other frames are answered while it waits', async t => {
   let reader: SpdyStream | undefined;
   const {send, until, socket} = await aRawPeer('server', stream => (reader = stream));
   const piece = Buffer.alloc(16 << 10);
@@ -172,7 +172,7 @@ const aRawPeer = async (side: 'client' | 'server', onStream: (stream: SpdyStream
   };
 };
 
-test('what is written is sent also where the peer ends its half before all of it is', async t => {
+test('pending writes are sent also where the peer closes its half before', async t => {
   const {send, receivedBytes, socket} = await aRawPeer('server', stream => void stream.resume().end('x'.repeat(100)));
   send({kind: 'settings', initialWindow: 60});
   send({kind: 'open', id: 1, headers: {}, fin: true, unidirectional: false});
@@ -186,7 +186,7 @@ test('what is written is sent also where the peer ends its half before all of it
   socket.destroy();
 });
 
-test('windows of a peer who grants them are heeded', async t => {
+test('windows of a peer with flow control are respected', async t => {
   const {session, send, receivedBytes, socket} = await aRawPeer('client');
   send({kind: 'settings', initialWindow: 10});
   send({kind: 'ping', id: 2});
@@ -226,7 +226,7 @@ test('pings are answered, and streams are refused that are too many, out of turn
   socket.destroy();
 });
 
-test('a peer who asks and never takes an answer loses the connection', async t => {
+test('a peer that pings and never reads an answer loses the connection', async t => {
   const [one, other] = await aPair();
   const session = new SpdySession(other, {side: 'server'});
   const write = frameWriter();
@@ -254,7 +254,7 @@ test('frames that come in one piece are read a few in each turn of the event loo
   one.destroy();
 });
 
-test('what streams keep of a peer is told', async t => {
+test('bytes buffered for a peer are reported', async t => {
   const {client, server, opened} = await anEnvironment();
   client.open({}).write(Buffer.alloc(100_000));
   while (opened.length === 0 || opened[0]!.readableLength < 100_000) await new Promise(setImmediate);
@@ -315,7 +315,7 @@ test('a connection that ends takes its streams with it, and a goodbye lets them 
   t.true(client.open({}).destroyed);
 });
 
-test('what came before a stream was reset can still be read', async t => {
+test('data from before a reset can still be read', async t => {
   const {session, send, receivedBytes, socket} = await aRawPeer('client');
   const stream = session.open({});
   await receivedBytes(20 + 13);

@@ -68,7 +68,7 @@ test('approving takes the verb even when nothing changes', async t => {
   t.is((await refusal(csrs.update(made, {subresource: 'approval'}))).code, 403);
 });
 
-test('an approval that breaks the rules is told so before anyone asks who approves', async t => {
+test('an approval that breaks the rules is refused before the approver is authorized', async t => {
   const {csrs} = await start();
   const made = await csrs.create(aRequest());
 
@@ -88,7 +88,7 @@ test('signing takes the verb sign, changes of metadata alone do not', async t =>
   await t.notThrowsAsync(other.csrs.update({...again, status: {conditions: [failed]}}, {subresource: 'status'}));
 });
 
-test('nobody asks to be a master, with the signers that could make them one', async t => {
+test('a request for the group system:masters is refused for every signer that could grant it', async t => {
   const {csrs} = await start();
   const {apiserverClient, apiserverClientAgent, legacyUnknown} = words.signers;
   const masters = requestFor('devs', 'system:masters');
@@ -125,7 +125,7 @@ const attest = async (on: boolean, allowed: string[], more: Partial<AdmissionAtt
 };
 const bundle = (signerName: string, more: object = {}): KubeObject & {spec: object} => ({metadata: {name: 'b', ...more}, spec: {signerName}});
 
-test('trust anchors of a signer are attested by who may, once there are bundles', async t => {
+test('trust bundles of a signer need the attest permission when the resource is served', async t => {
   t.is(
     (await refusal(attest(true, [], {object: bundle('a.b/c')}))).message,
     'clustertrustbundles.certificates.plat.io "b" is forbidden: user not permitted to attest for signerName "a.b/c"',

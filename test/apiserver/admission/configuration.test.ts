@@ -26,7 +26,7 @@ const limits = (text: string): string => `{kind: Configuration, apiVersion: even
 const security = (text: string): string => `{kind: PodSecurityConfiguration, apiVersion: pod-security.admission.config.plat.io/v1, ${text}}`;
 const tolerated = (text: string): string => `{kind: Configuration, apiVersion: podtolerationrestriction.admission.plat.io/v1alpha1, ${text}}`;
 
-test('a plugin is told within the file, or by a file beside it, or anywhere', t => {
+test('a plugin is configured inside the file, in a file beside it, or at an absolute path', t => {
   const selectors = 'podNodeSelectorPluginConfig: {clusterDefaultNodeSelector: "a=b", here: "c=d,e=f"}';
   const files = {
     '/etc/admission.yaml': `${head}plugins:\n- {name: PodNodeSelector, path: selectors.yaml}\n- {name: PodSecurity, path: /else/security.json}\n- name: EventRateLimit\n  path: unread\n  configuration: ${limits('{type: Server, qps: 5, burst: 6}')}\n- {name: EventRateLimit, path: unread}`,
@@ -52,7 +52,7 @@ test('resources are limited to quotas under each name of the kind', t => {
   t.deepEqual(configured('ResourceQuota', `{kind: Configuration, apiVersion: resourcequota.admission.plat.io/v1beta1, ${scoped}}`).limitedResources, wanted);
 });
 
-test('the plugins that ask webhooks are told whom to be taken for, under each name of the kind', t => {
+test('webhook plugins read the kubeconfig of their calls under each name of the configuration kind', t => {
   const wanted = {kubeConfigFile: '/etc/users.yaml'};
 
   t.deepEqual(configured('MutatingAdmissionWebhook', '{kind: WebhookAdmissionConfiguration, apiVersion: apiserver.config.plat.io/v1, kubeConfigFile: /etc/users.yaml}').mutatingWebhooks, wanted);
@@ -87,19 +87,19 @@ for (const [plugin, configuration, message] of [
   ['MutatingAdmissionWebhook', '{kind: WebhookAdmission, apiVersion: apiserver.config.plat.io/v1alpha1}', 'kubeConfigFile: Invalid value: "": must be an absolute file path'],
   ['ResourceQuota', '{kind: ResourceQuotaConfiguration, apiVersion: apiserver.config.plat.io/v1, limitedResources: [{}]}', 'limitedResources[0].resource: Required value'],
 ] as const) {
-  test(`what ${plugin} is told as ${configuration} is refused`, t => {
+  test(`a configuration of ${plugin} is refused: ${configuration}`, t => {
     t.throws(() => configured(plugin, configuration), {message: typeof message === 'string' ? `${plugin}: ${message}` : message});
   });
 }
 
-test('a plugin that is told something but is not built is spoken of, unless it is off', t => {
+test('configuration of a plugin that is not built is logged, unless the plugin is off', t => {
   const without = (disable: string[]) => createPlugins({enable: [], disable, configured: ['NodeDeclaredFeatureValidator', 'ImagePolicyWebhook']}, aPluginContext()).withoutSubject;
 
   t.deepEqual(without([]), ['NodeDeclaredFeatureValidator']);
   t.deepEqual(without(['NodeDeclaredFeatureValidator']), []);
 });
 
-test('events are limited as the file says', async t => {
+test('event rates are limited as configured', async t => {
   const {of} = await startWith('EventRateLimit', configured('EventRateLimit', limits('{type: User, qps: 1, burst: 1}, {type: SourceAndObject, qps: 1, burst: 2, cacheSize: 1}')));
   const event = (name: string, about: string, user = jane) => of(kinds.coreEvents, user).create({metadata: {name, namespace}, involvedObject: {kind: 'Pod', namespace, name: about}, reason: 'r', type: 'Normal'});
   await event('e1', 'a');
@@ -116,7 +116,7 @@ const warningsOf = async (env: Awaited<ReturnType<typeof startWith>>, method: st
   return answer.headers['Warning'];
 };
 
-test('a level holds where a namespace says nothing', async t => {
+test('a default level applies where a namespace has no label', async t => {
   const env = await startWith('PodSecurity', configured('PodSecurity', security('defaults: {enforce: baseline, warn: restricted}')));
 
   t.regex((await refusal(env.pod({hostPID: true}))).message ?? '', /violates PodSecurity "baseline:latest"/);
@@ -125,7 +125,7 @@ test('a level holds where a namespace says nothing', async t => {
   t.is((await env.pod({hostPID: true}, {name: 'q'})).metadata!.name, 'q');
 });
 
-test('namespaces, users and runtime classes are left alone where the file says so', async t => {
+test('namespaces, users and runtime classes are exempt as configured', async t => {
   const exemptions = security('defaults: {enforce: baseline, audit: baseline}, exemptions: {usernames: [root], namespaces: [lax], runtimeClasses: [vm]}');
   const notes: string[] = [];
   const env = await startWith('PodSecurity', configured('PodSecurity', exemptions));
@@ -145,7 +145,7 @@ test('namespaces, users and runtime classes are left alone where the file says s
   t.deepEqual(notes, ['namespace', 'user', 'runtimeClass'].map(why => `pod-security.plat.io/exempt=${why}`));
 });
 
-test('labels of a namespace that is left alone are told to have no effect', async t => {
+test('labels of an exempt namespace are warned of as having no effect', async t => {
   const env = await startWith('PodSecurity', configured('PodSecurity', security('exemptions: {namespaces: [lax, default], runtimeClasses: [vm]}')));
   const labels = (level: string) => ({'pod-security.plat.io/enforce': level, 'pod-security.plat.io/audit-version': 'v1.30'});
   const ignored = (name: string) => [String.raw`299 - "namespace \"${name}\" is exempt from Pod Security, and the policy (enforce=baseline:latest) will be ignored"`];
@@ -163,7 +163,7 @@ test('pods of a runtime class that is left alone are not warned of', async t => 
   t.is(await warningsOf(env, 'PATCH', '/api/v1/namespaces/default', {metadata: {labels: {'pod-security.plat.io/enforce': 'baseline'}}}), undefined);
 });
 
-test('pods run where the file says, unless their namespace does, and ask for no more than it allows', async t => {
+test('pods get the node selector of the configuration unless their namespace has one, and stay within the whitelist', async t => {
   const env = await startWith('PodNodeSelector', configured('PodNodeSelector', '{podNodeSelectorPluginConfig: {clusterDefaultNodeSelector: "disk=fast", default: "disk=fast,zone=z"}}'));
 
   t.deepEqual((await env.pod()).spec!.nodeSelector, {disk: 'fast'});
@@ -174,7 +174,7 @@ test('pods run where the file says, unless their namespace does, and ask for no 
   t.is((await env.pod({}, {name: 's'})).spec!.nodeSelector, undefined);
 });
 
-test('pods tolerate what the file says, unless their namespace does', async t => {
+test('pods get the tolerations of the configuration unless their namespace has some', async t => {
   const env = await startWith('PodTolerationRestriction', configured('PodTolerationRestriction', tolerated('default: [{key: a, operator: Exists, effect: NoSchedule}], whitelist: [{key: a, operator: Exists}]')));
   const b: Toleration[] = [{key: 'b', operator: 'Exists'}];
   const given = async (annotations: Record<string, string>) => env.of(kinds.namespaces).patch(namespace, 'merge', {metadata: {annotations}});

@@ -23,7 +23,7 @@ test('nothing is written where there is no namespace', async t => {
   t.like(refused, {code: 404, message: 'namespaces "nowhere" not found', details: {name: 'nowhere', kind: 'namespaces'}});
 });
 
-test('nothing new comes into a namespace that is going, but what is there can change and go', async t => {
+test('nothing is created in a terminating namespace, while existing objects can be updated and deleted', async t => {
   const {of} = await start();
   await of(kinds.namespaces).create({metadata: {name: 'going'}});
   const made = await of(kinds.configMaps).create({metadata: {name: 'c', namespace: 'going'}});

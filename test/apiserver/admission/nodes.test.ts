@@ -52,7 +52,7 @@ test('a node makes pods that stand for its own, and nothing with them', async t 
   for (const [spec, what] of references) t.is(await refused(pods.create(mirror(uid, {spec}))), `node "me" can not create pods that reference ${what}`);
 });
 
-test('a node tells how its own pods are, deletes and evicts those, and changes nothing else of them', async t => {
+test('a node writes the status of its own pods, deletes and evicts them, and changes nothing else of them', async t => {
   const {mine, of} = await start();
   for (const name of ['me', 'you']) await of(kinds.pods).create(aPod({nodeName: name}, {name: `on-${name}`, labels: {a: 'b'}}));
   const pods = mine(kinds.pods);
@@ -90,7 +90,7 @@ test('a node changes itself alone, and neither its taints, owners, nor labels th
   await t.notThrowsAsync(nodes.create({metadata: {name: 'me', labels: {'plat.io/hostname': 'me'}}, spec: {taints: [{key: 'a', effect: 'NoSchedule'}]}}));
 });
 
-test('a node asks for tokens of pods that are on it, for audiences that they use', async t => {
+test('a node requests tokens of pods bound to it, for audiences that they use', async t => {
   const granted = new Set<string>();
   const {mine, of} = await start({
     authorizer: {authorize: ({verb, resource}) => ({decision: verb === 'request-serviceaccounts-token-audience' && granted.has(resource?.resource ?? '') ? 'allow' : 'noOpinion'})},
@@ -114,7 +114,7 @@ test('a node asks for tokens of pods that are on it, for audiences that they use
   for (const audience of ['vault', 'csi', 'a']) t.is((await ask({audiences: [audience], boundObjectRef: bound(own)})).status?.token, 'signed', audience);
 });
 
-test('a node keeps its own lease, and what tells of its storage and devices', async t => {
+test('a node writes its own lease, CSINode and resource slices', async t => {
   const {mine} = await start();
   const leases = mine(kinds.leases);
   const aLease = (name: string, of = 'plat-node-lease') => leases.create({metadata: {name, namespace: of}, spec: {}});
@@ -127,7 +127,7 @@ test('a node keeps its own lease, and what tells of its storage and devices', as
   await t.notThrowsAsync(mine(kinds.resourceSlices).create(slice('me')));
 });
 
-test('a node asks for certificates in its own name', async t => {
+test('a node requests certificates in its own name', async t => {
   const {mine} = await start();
   const key = await generatePrivateKey();
   const ask = (commonName: string, signerName = 'plat.io/platlet-serving', request = createSigningRequest(key, {subject: {commonName, organizations: ['system:nodes']}})) =>
@@ -142,7 +142,7 @@ test('a node asks for certificates in its own name', async t => {
   t.regex(await refused(ask('', 'plat.io/platlet-serving', 'nonsense')), /^unable to parse csr: /);
 });
 
-test('the status of a claim is the node\'s to tell, its size and conditions alone', async t => {
+test('a node updates only size and conditions in the status of a claim', async t => {
   const {mine, of} = await start();
   await of(kinds.persistentVolumeClaims).create({metadata: {name: 'c', namespace}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}}});
   const claims = mine(kinds.persistentVolumeClaims);
@@ -151,7 +151,7 @@ test('the status of a claim is the node\'s to tell, its size and conditions alon
   t.is(await refused(claims.patch('c', 'merge', {metadata: {labels: {a: 'b'}}}, {namespace})), 'may only update PVC status');
 });
 
-test('who is no node is not kept from anything, and a node without a name from all', async t => {
+test('a user that is no node is not restricted, and a node without a name may write nothing', async t => {
   const {of} = await start();
   await t.notThrowsAsync(of(kinds.nodes).patch('me', 'merge', {spec: {taints: [{key: 'a', effect: 'NoSchedule'}]}}));
   t.is(await refused(of(kinds.configMaps, {name: 'system:node:', groups: ['system:nodes']}).create({metadata: {name: 'm', namespace}})), 'could not determine node from user "system:node:"');

@@ -28,7 +28,7 @@ const baseline: readonly [string, Partial<PodSpec>, string][] = [
   ['processes of a Windows host', {securityContext: {windowsOptions: {hostProcess: true}}}, 'hostProcess (pod must not set securityContext.windowsOptions.hostProcess=true)'],
 ];
 for (const [title, spec, expected] of baseline) {
-  test(`the baseline level judges ${title}`, t => {
+  test(`the baseline level on ${title}`, t => {
     t.is(violations('baseline', spec), expected);
     t.is(violations('privileged', spec), '');
   });
@@ -50,9 +50,9 @@ const restricted: readonly [string, Partial<PodSpec>, string][] = [
   ['root in a user namespace', {...secured({...hardened, runAsUser: 0, runAsNonRoot: false}), hostUsers: false}, ''],
   ['added capabilities', secured({...hardened, capabilities: {drop: ['ALL'], add: ['NET_BIND_SERVICE', 'CHOWN']}}), 'unrestricted capabilities (container "c" must not include "CHOWN" in securityContext.capabilities.add)'],
 ];
-for (const [title, spec, expected] of restricted) test(`the restricted level judges ${title}`, t => t.is(violations('restricted', spec), expected));
+for (const [title, spec, expected] of restricted) test(`the restricted level on ${title}`, t => t.is(violations('restricted', spec), expected));
 
-test('a level is what it was in its version', t => {
+test('a level is evaluated as in its pinned version', t => {
   t.is(violations('restricted', {}, 7), 'runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true)');
   t.is(violations('baseline', {securityContext: {sysctls: [{name: 'net.ipv4.tcp_rmem', value: '1'}]}}, 31), 'forbidden sysctls (net.ipv4.tcp_rmem)');
   t.is(violations('baseline', {}, 18, {'seccomp.security.alpha.plat.io/pod': 'unconfined'}), 'seccompProfile (forbidden annotation seccomp.security.alpha.plat.io/pod="unconfined")');
@@ -60,7 +60,7 @@ test('a level is what it was in its version', t => {
   t.is(violations('restricted', {os: {name: 'windows'}, securityContext: {runAsNonRoot: true}}), '');
 });
 
-test('labels that cannot be read enforce the strictest level, and what is enforced is warned of', t => {
+test('invalid labels enforce the strictest level, and enforced violations are warned of', t => {
   const read = (labels: Record<string, string>) => policyIn(Object.fromEntries(Object.entries(labels).map(([key, value]) => [`pod-security.kubernetes.io/${key}`, value])), naming('kubernetes'));
   const shown = (labels: Record<string, string>) => Object.values(read(labels).policy).map(shownLevel);
 

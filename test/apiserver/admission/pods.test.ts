@@ -50,7 +50,7 @@ test('an account may hold its pods to the secrets it names, and mirrors of stati
   t.is(await why(pod(secretUses[0]![1], mirror)), 'a mirror pod may not reference secrets');
 });
 
-test('a token bound to a pod tells where it runs, lives long when admission asked for it, and dies with the pod', async t => {
+test('a bound token names the node of its pod, gets an extended life from admission, and is invalid after the pod is deleted', async t => {
   const signed: object[] = [];
   const tokens = {audiences: ['here'], maxSeconds: 0, extends: true, sign: (claims: object) => (signed.push(claims), 'token')};
   const {startEnvironment} = await import('#test/resources/environment.js');
@@ -75,7 +75,7 @@ test('a token bound to a pod tells where it runs, lives long when admission aske
   t.is(await why(ask('other', 3600)), 'cannot bind token for serviceaccount "other" to pod running with different serviceaccount name.');
 });
 
-test('a limit range fills in what containers do not say, and says so', async t => {
+test('a limit range fills in the missing resources of containers and records it in an annotation', async t => {
   const {of, pod} = await startWith('LimitRanger');
   await of(kinds.limitRanges).create({
     metadata: {name: 'l', namespace},
@@ -128,7 +128,7 @@ test('a pod has the priority of its class, or of the default one', async t => {
   t.is((await refusal(classes.create({metadata: {name: 'two'}, value: 6, globalDefault: true}))).message, 'priorityclasses.scheduling.plat.io "two" is forbidden: PriorityClass usual is already marked as globalDefault. Only one default can exist');
 });
 
-test('a pod tolerates for some time a node that is not ready, unless it says so itself', async t => {
+test('a pod tolerates a not ready or unreachable node for a time, unless it has such a toleration', async t => {
   const {pod} = await startWith('DefaultTolerationSeconds', {tolerationSeconds: {notReady: 10, unreachable: 20}});
 
   t.deepEqual((await pod()).spec!.tolerations, [
@@ -181,7 +181,7 @@ test('pods and bindings learn the zone and region of their node', async t => {
   t.is(waiting.metadata!.labels, undefined);
 });
 
-test('images are always asked for', async t => {
+test('every image is pulled always', async t => {
   const {pod} = await startWith('AlwaysPullImages');
 
   t.is((await pod({containers: [{name: 'c', image: 'i:1', imagePullPolicy: 'Never'}]})).spec!.containers[0]!.imagePullPolicy, 'Always');
@@ -199,7 +199,7 @@ const annotated = async (t: Awaited<ReturnType<typeof startWith>>, annotations: 
   await t.of(kinds.namespaces).patch(namespace, 'merge', {metadata: {annotations}});
 };
 
-test('a namespace says where its pods run', async t => {
+test('a namespace sets the node selector of its pods', async t => {
   const env = await startWith('PodNodeSelector');
   await annotated(env, {'scheduler.alpha.plat.io/node-selector': 'disk=fast,zone=z'});
 
@@ -207,7 +207,7 @@ test('a namespace says where its pods run', async t => {
   t.is(await why(env.pod({nodeSelector: {disk: 'slow'}})), 'pod node label selector conflicts with its namespace node label selector');
 });
 
-test('a namespace says what its pods tolerate', async t => {
+test('a namespace sets the tolerations of its pods', async t => {
   const env = await startWith('PodTolerationRestriction');
   const one = {key: 'a', operator: 'Exists', effect: 'NoSchedule'};
   await annotated(env, {'scheduler.alpha.plat.io/defaultTolerations': JSON.stringify([one]), 'scheduler.alpha.plat.io/tolerationsWhitelist': JSON.stringify([{key: 'a', operator: 'Exists'}])});
@@ -216,7 +216,7 @@ test('a namespace says what its pods tolerate', async t => {
   t.like(await refusal(env.pod({tolerations: [{key: 'b', operator: 'Exists'}]})), {code: 500, message: 'pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist'});
 });
 
-test('who asks for a rare resource tolerates its taint', async t => {
+test('a pod that requests an extended resource tolerates its taint', async t => {
   const {pod} = await startWith('ExtendedResourceToleration');
   const resources = {limits: {'example.com/gpu': '1', cpu: '1'}, requests: {'example.com/gpu': '1', cpu: '1'}};
 
@@ -237,7 +237,7 @@ test('events pass until a bucket is empty', async t => {
   passes();
 });
 
-test('a pod that was changed keeps what admission gave it', async t => {
+test('an updated pod keeps the fields that admission set', async t => {
   const {of, pod} = await startWith('Priority');
   await pod();
   const changed = await of(kinds.pods).patch('p', 'merge', {metadata: {labels: {a: 'b'}}} satisfies Pod, {namespace});

@@ -91,7 +91,7 @@ const messages: readonly (readonly [validation: Partial<NonNullable<ValidatingSp
 ];
 
 for (const [validation, message] of messages) {
-  test(`a denial is told as ${JSON.stringify(message)} where a validation says ${JSON.stringify(validation)}`, async t => {
+  test(`a denial has the message ${JSON.stringify(message)} for the validation ${JSON.stringify(validation)}`, async t => {
     const env = await startPolicyEnvironment();
     await env.validating({variables: [{name: 'n', expression: '1'}], validations: [{expression: 'false', ...validation}]});
 
@@ -108,7 +108,7 @@ for (const [reason, code] of [['Forbidden', 403], ['Invalid', 422], ['RequestEnt
   });
 }
 
-test('failures are denied, warned of and noted as bindings say, each validation by itself', async t => {
+test('failures are denied, warned of and audited as the actions of bindings request, for each validation', async t => {
   const env = await startPolicyEnvironment();
   await env.validating({validations: [{expression: 'true'}, {expression: 'object.data.a == "1"', message: 'a is 1'}]}, {validationActions: ['Warn', 'Audit']});
   await env.configMap('c', {a: '2'});
@@ -262,7 +262,7 @@ test('a kind of parameters that is not served is a matter of the failure policy'
   t.is((await refusal(env.configMap('c'))).message, `configmaps "c" is forbidden: ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: failed to find resource referenced by paramKind: 'example.com/v1, Kind=Limit'`);
 });
 
-test('a binding narrows what a policy is about', async t => {
+test('a binding narrows the match of a policy', async t => {
   const env = await startPolicyEnvironment();
   await env.of(kinds.namespaces).create({metadata: {name: 'free', labels: {free: 'yes'}}});
   await env.validating(
@@ -276,7 +276,7 @@ test('a binding narrows what a policy is about', async t => {
   await t.throwsAsync(env.configMap('d'));
 });
 
-test('objects are shown in the version a policy asks for, whichever they come in', async t => {
+test('an expression reads objects in the version that the policy matches, whichever version was sent', async t => {
   const env = await startPolicyEnvironment();
   await env.validating({
     matchConstraints: {resourceRules: [{operations: ['CREATE'], apiGroups: ['autoscaling'], apiVersions: ['v1'], resources: ['horizontalpodautoscalers']}]},
@@ -292,7 +292,7 @@ test('objects are shown in the version a policy asks for, whichever they come in
   await t.throwsAsync(env.of(kinds.horizontalPodAutoscalers).create(autoscaler('b', 71)));
 });
 
-test('policies are held against requests in the order of their names, and so are bindings; the first denial is told', async t => {
+test('policies are evaluated in the order of their names, and so are bindings; the first denial is returned', async t => {
   const env = await startPolicyEnvironment();
   await env.validating({validations: [{expression: 'false'}]}, null, 'q');
   await env.validating({validations: [{expression: 'false', message: 'first'}, {expression: 'false', message: 'second'}]}, null, 'p');
@@ -303,7 +303,7 @@ test('policies are held against requests in the order of their names, and so are
   t.is((await refusal(env.configMap('c'))).message, `configmaps "c" is forbidden: ${by('first')}`);
 });
 
-test('no policy is held against what says which policies there are, nor against reviews', async t => {
+test('policies do not apply to policies, bindings and reviews', async t => {
   const env = await startPolicyEnvironment();
   await env.validating({matchConstraints: {resourceRules: [{operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*']}]}, validations: [{expression: 'false'}]});
 
@@ -370,7 +370,7 @@ for (const {title, made, refused, ...mutation} of mutationCases) {
   });
 }
 
-test('what an expression of a mutation sees is what the one before has made of the object', async t => {
+test('each expression of a mutation reads the result of the one before', async t => {
   const env = await startPolicyEnvironment();
   await env.mutating(['Object{data: {"n": "1"}}', 'Object{data: {"n": object.data.n + "1", "v": string(variables.n)}}'], {variables: [{name: 'n', expression: 'object.data.n'}]});
 
@@ -389,7 +389,7 @@ test('lists of a configuration are merged by their keys, and those without may n
   t.like(await refusal(other.of(kinds.pods).create(pod)), {message: mutatedBy('error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: .spec.containers[0].args, .spec.nodeSelector')});
 });
 
-test('what stands in the way of a mutation is a matter of the failure policy', async t => {
+test('errors of a mutation follow the failure policy', async t => {
   const open = {failurePolicy: 'Ignore'};
   const env = await startPolicyEnvironment();
   await env.mutating(['Object{data: {"b": object.data.missing}}', 'Object{data: {"c": "3"}}'], open);
@@ -418,7 +418,7 @@ test('a mutation may use parameters, conditions, the namespace and the authorize
 });
 
 for (const [reinvocationPolicy, count] of [['Never', '1'], ['IfNeeded', '11']] as const) {
-  test(`a policy that is to be reinvoked ${reinvocationPolicy} sees what came after it`, async t => {
+  test(`a policy with reinvocation ${reinvocationPolicy} reads changes of later plugins`, async t => {
     const env = await startPolicyEnvironment();
     // The first counts how often it is asked; the one after it changes the object.
     await env.mutating(['Object{data: {"count": (has(object.data) && has(object.data.count) ? object.data.count : "") + "1"}}'], {reinvocationPolicy}, null, 'a');
@@ -430,7 +430,7 @@ for (const [reinvocationPolicy, count] of [['Never', '1'], ['IfNeeded', '11']] a
   });
 }
 
-test('mutations count, and what was wrong with them', async t => {
+test('mutations and their errors are counted', async t => {
   const env = await startPolicyEnvironment();
   await env.mutating(['Object{data: {"b": "2"}}', 'Object{data: {"c": object.data.missing}}'], {failurePolicy: 'Ignore'});
   await env.configMap('c');
@@ -441,7 +441,7 @@ test('mutations count, and what was wrong with them', async t => {
   ]);
 });
 
-test('objects are changed in the version a policy asks for, and stay in their own; what goes is not changed', async t => {
+test('objects are mutated in the version that the policy matches and stored in their own; deleted ones are not mutated', async t => {
   const env = await startPolicyEnvironment();
   await env.mutating(['Object{spec: Object.spec{targetCPUUtilizationPercentage: 55}}'], {
     matchConstraints: {resourceRules: [{operations: ['*'], apiGroups: ['autoscaling'], apiVersions: ['v1'], resources: ['horizontalpodautoscalers']}]},

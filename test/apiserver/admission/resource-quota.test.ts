@@ -86,7 +86,7 @@ const cases: readonly [title: string, quotas: readonly Quota[], ask: Question, o
 ];
 for (const [title, quotas, ask, expected] of cases) test(title, t => t.deepEqual(outcome(quotas, ask), expected));
 
-test('names that count objects tell of what', t => {
+test('names that count objects are recognised with their resource', t => {
   t.deepEqual(['count/deployments.apps', 'count/pods', 'secrets', 'pods', 'cpu'].map(countedResource), [{group: 'apps', resource: 'deployments'}, {group: '', resource: 'pods'}, {group: '', resource: 'secrets'}, undefined, undefined]);
 });
 
@@ -96,7 +96,7 @@ test('events are never charged, and changes below an object only where its resou
   t.deepEqual([pods.handles('CREATE', ''), pods.handles('UPDATE', ''), pods.handles('UPDATE', 'resize'), pods.handles('CREATE', 'binding')], [true, false, true, false]);
 });
 
-test('the server charges what is made in a namespace with a quota', async t => {
+test('the server charges objects created in a namespace with a quota', async t => {
   const {of, pod: create} = await startWith('ResourceQuota');
   const quotas = of(kinds.resourceQuotas);
   const quota = await quotas.create({metadata: {name: 'q', namespace}, spec: {hard: {pods: '1'}}});

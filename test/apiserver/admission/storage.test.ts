@@ -80,7 +80,7 @@ test('a namespace must be there, or comes to be when it is needed', async t => {
   t.deepEqual(made, ['new']);
 });
 
-test('owners are given by those who may delete, and held up by those who may hold them up', async t => {
+test('setting an owner needs the delete permission on the object, and blocking an owner needs its finalizers permission', async t => {
   const allowed = new Set<string>();
   const {of} = await startWith('OwnerReferencesPermissionEnforcement', {
     authorizer: {authorize: ({verb, resource, user}) => (user === jane && allowed.has(`${verb} ${resource!.resource}/${resource!.subresource}`) ? {decision: 'allow'} : {decision: 'noOpinion'})},

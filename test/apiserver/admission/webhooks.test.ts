@@ -54,7 +54,7 @@ for (const [rule, subject, matches] of ruleCases) {
   });
 }
 
-test('a webhook is asked everything there is to know of a request, and may change the object', async t => {
+test('a webhook gets a complete admission review, and may patch the object', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer(() => patching({op: 'add', path: '/metadata/labels', value: {seen: 'yes'}}, {op: 'add', path: '/data/b', value: '2'}));
   await env.mutating('m', aHook(server));
@@ -172,7 +172,7 @@ for (const [operation, message] of brokenPatches) {
   });
 }
 
-test('what webhooks take counts as the latency of a request, and not as its service level', async t => {
+test('time spent in webhooks counts in the request latency, but not in its service level', async t => {
   const meter = new MetricsRegistry();
   using env = await startWebhookEnvironment({}, {meter});
   const {clock} = env;
@@ -196,7 +196,7 @@ test('what webhooks take counts as the latency of a request, and not as its serv
   t.deepEqual(own('apiserver_request_sli_duration_seconds_count', 'verb="POST"'), ['1']);
 });
 
-test('a webhook that nobody answers for fails the request or is passed over, as it says, and is counted', async t => {
+test('a webhook that cannot be reached fails the request or is skipped, by its failure policy, and is counted', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   const {url} = server.webhook;
@@ -218,7 +218,7 @@ test('a webhook that nobody answers for fails the request or is passed over, as 
   ]);
 });
 
-test('a service that is not there is told of', async t => {
+test('a missing service is named in the error', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   await env.validating('v', aHook(server, {clientConfig: {service: {namespace: 'ns', name: 'svc', path: '/check'}, caBundle: server.webhook.caBundle}}));
@@ -229,7 +229,7 @@ test('a service that is not there is told of', async t => {
   );
 });
 
-test('webhooks are asked in the order of their configurations, each with what those before have made, complete and clean', async t => {
+test('mutating webhooks are called in the order of their configurations, each with the complete and pruned result of those before', async t => {
   using env = await startWebhookEnvironment();
   await using first = await aHookServer(() => patching({op: 'add', path: '/spec/template/spec/containers/0/ports', value: [{containerPort: 80}]}, {op: 'add', path: '/spec/unknown', value: 1}));
   await using second = await aHookServer(() => patching({op: 'add', path: '/metadata/labels', value: {order: 'second'}}));
@@ -249,7 +249,7 @@ test('webhooks are asked in the order of their configurations, each with what th
   t.is(first.requested.length, 1);
 });
 
-test('validating webhooks see what is about to be stored, all of them at once', async t => {
+test('validating webhooks get the object as it will be stored, and are called in parallel', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   let waiting = 0;
@@ -273,7 +273,7 @@ test('validating webhooks see what is about to be stored, all of them at once', 
   t.truthy((object as {metadata: {uid?: string}}).metadata.uid);
 });
 
-test('a name that is still to be made is not told', async t => {
+test('a name that is still to be generated is left out', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   await env.mutating('m', aHook(server));
@@ -282,7 +282,7 @@ test('a name that is still to be made is not told', async t => {
   t.false('name' in server.requested[0]!);
 });
 
-test('updates, patches and deletions come with what is stored and with their options', async t => {
+test('updates, patches and deletions carry the old object and their options', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   const all = [{operations: ['*' as const], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*']}];
@@ -304,7 +304,7 @@ test('updates, patches and deletions come with what is stored and with their opt
 
 const versionOf = ({object}: WebhookRequest): string | undefined => (object as KubeObject).metadata?.resourceVersion;
 
-test('what changes an update sees the version that it states, before that is looked at; what judges it sees the one it replaces', async t => {
+test('a mutating webhook gets the resource version of the request before preconditions are checked, a validating one the version that is replaced', async t => {
   using env = await startWebhookEnvironment();
   await using changing = await aHookServer();
   await using judging = await aHookServer();
@@ -321,7 +321,7 @@ test('what changes an update sees the version that it states, before that is loo
 
 const updates = [{operations: ['UPDATE' as const], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}];
 
-test('a pod is evicted once its eviction is let be: its deletion is not asked about', async t => {
+test('an eviction calls webhooks for the eviction, and not for the deletion it makes', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   const pods = env.of(kinds.pods);
@@ -333,7 +333,7 @@ test('a pod is evicted once its eviction is let be: its deletion is not asked ab
   t.deepEqual((await pods.list({namespace: 'default'})).items, []);
 });
 
-test('what changes a new object sees what it always has', async t => {
+test('a mutating webhook gets a new object with its defaults', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   await env.mutating('m', aHook(server, {rules: [{operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods']}]}));
@@ -354,7 +354,7 @@ test('an answer may be YAML', async t => {
   await t.notThrowsAsync(env.of(kinds.configMaps).create(aConfigMap('c')));
 });
 
-test('what webhooks say of objects that are deleted together is said of each', async t => {
+test('the outcome of webhooks is reported for each object of a deletecollection', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer(({oldObject}) => ({allowed: (oldObject as KubeObject).metadata?.labels?.['keep'] === undefined}));
   const configMaps = env.of(kinds.configMaps);
@@ -382,7 +382,7 @@ test('a change that a deletion is answered with is an error', async t => {
 });
 
 for (const sideEffects of ['None', 'NoneOnDryRun']) {
-  test(`a webhook with side effects ${sideEffects} is asked on a dry run too`, async t => {
+  test(`a webhook with side effects ${sideEffects} is called on a dry run`, async t => {
     using env = await startWebhookEnvironment();
     await using server = await aHookServer();
     await env.validating('v', aHook(server, {sideEffects}));
@@ -402,7 +402,7 @@ const selections: readonly (readonly [hook: Partial<MutatingHook>, requested: re
 ];
 
 for (const [hook, requested] of selections) {
-  test(`a webhook with ${JSON.stringify(hook)} is asked about ${requested.join(', ')}`, async t => {
+  test(`a webhook with ${JSON.stringify(hook)} is called for ${requested.join(', ')}`, async t => {
     using env = await startWebhookEnvironment();
     await using server = await aHookServer();
     await env.of(kinds.namespaces).create({metadata: {name: 'prod', labels: {env: 'prod', [words.labels.metadataName]: 'prod'}}});
@@ -419,7 +419,7 @@ for (const [hook, requested] of selections) {
   });
 }
 
-test('an object counts as selected by what it was as well as by what it becomes', async t => {
+test('an object selector matches the old or the new object', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   const configMaps = env.of(kinds.configMaps);
@@ -451,7 +451,7 @@ test('a namespace is selected by the labels it gets, and by those it has when it
   );
 });
 
-test('nobody is asked about who is asked', async t => {
+test('webhooks are not called for webhook configurations', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer(() => ({allowed: false}));
   await env.validating('v', aHook(server, {rules: [{operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*']}] as never}));
@@ -460,7 +460,7 @@ test('nobody is asked about who is asked', async t => {
   t.is(server.requested.length, 0);
 });
 
-test('a rule on another version of the same objects counts, and is told of them in that version', async t => {
+test('a rule on another version of a resource matches, and the object is sent in that version', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer(({object}) => (object?.apiVersion === 'autoscaling/v1' ? patching({op: 'replace', path: '/spec/targetCPUUtilizationPercentage', value: 70}) : {allowed: true}));
   const rules = [{operations: ['CREATE' as const], apiGroups: ['autoscaling'], apiVersions: ['v1'], resources: ['horizontalpodautoscalers']}];
@@ -481,7 +481,7 @@ test('a rule on another version of the same objects counts, and is told of them 
   t.like(made, {spec: {metrics: [{resource: {target: {averageUtilization: 70}}}]}});
 });
 
-test('a subresource that shows another kind is told as that kind', async t => {
+test('a subresource of another kind is sent as that kind', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer(() => patching({op: 'replace', path: '/spec/replicas', value: 5}));
   const labels = {app: 'd'};
@@ -510,7 +510,7 @@ test('a subresource that shows another kind is told as that kind', async t => {
   t.is((await deployments.get('d', {namespace: 'default'})).spec?.replicas, 5);
 });
 
-test('a webhook that speaks only the older review is asked in that, and may leave out what it need not say', async t => {
+test('a webhook with review version v1beta1 alone gets that version, and may leave out optional fields', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   server.webhook.respond = (_, response) => json(response, {response: {allowed: true, patch: Buffer.from('[{"op":"add","path":"/metadata/labels","value":{"old":"yes"}}]').toString('base64')}});
@@ -523,7 +523,7 @@ test('a webhook that speaks only the older review is asked in that, and may leav
 
 const labelling = (label: string) => ({object}: WebhookRequest) => patching({op: 'add', path: '/metadata/labels', value: {...object?.metadata?.labels, [label]: String(Number(object?.metadata?.labels?.[label] ?? 0) + 1)}});
 
-test('what changed after a webhook that asked for it is put before it once more', async t => {
+test('a webhook with reinvocation is called again after a later change', async t => {
   using env = await startWebhookEnvironment();
   await using first = await aHookServer(labelling('first'));
   await using second = await aHookServer(({object}) => (object?.metadata?.labels?.['second'] ? {allowed: true} : labelling('second')({object} as WebhookRequest)));
@@ -535,7 +535,7 @@ test('what changed after a webhook that asked for it is put before it once more'
   t.is(second.requested.length, 1);
 });
 
-test('a webhook that did not ask for it, or after which nothing changed, is asked once', async t => {
+test('a webhook without reinvocation, or after which nothing changed, is called once', async t => {
   using env = await startWebhookEnvironment();
   await using first = await aHookServer(labelling('first'));
   await using last = await aHookServer(labelling('last'));
@@ -546,7 +546,7 @@ test('a webhook that did not ask for it, or after which nothing changed, is aske
   t.deepEqual([first.requested.length, last.requested.length], [1, 1]);
 });
 
-test('plugins before webhooks see what those changed, and what they make of it is put before webhooks that asked for it', async t => {
+test('plugins before webhooks run again after a change, and their changes reach webhooks with reinvocation', async t => {
   const before = [
     {
       name: 'copies',
@@ -591,7 +591,7 @@ const attributesOf = (more: Partial<AdmissionAttributes> = {}) => {
 /** A request whose caller waits until then. */
 const until = (deadlineAt: number) => ({deadlineAt, info: {query: new URLSearchParams()}, signal: new AbortController().signal});
 
-test('what webhooks want to be noted and warned of is, and what they did', async t => {
+test('audit annotations, warnings and patches of webhooks are returned', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer(() => ({...patching({op: 'add', path: '/metadata/labels', value: {a: 'b'}}), warnings: ['mind', '', 'bad\nline'], auditAnnotations: {why: 'so'}}));
   await using gone = await aHookServer();
@@ -615,7 +615,7 @@ test('what webhooks want to be noted and warned of is, and what they did', async
   ]);
 });
 
-test('nobody is asked about a request that nobody waits for any more', async t => {
+test('no webhook is called for a request that has been cancelled', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   await env.validating('v', aHook(server));
@@ -674,7 +674,7 @@ const conditions: readonly (readonly [expressions: readonly string[], requested:
 ];
 
 for (const [expressions, requested] of conditions) {
-  test(`a webhook is ${requested ? '' : 'not '}asked on the conditions ${expressions.join('; ')}`, async t => {
+  test(`a webhook is ${requested ? '' : 'not '}called under the conditions ${expressions.join('; ')}`, async t => {
     using env = await startWebhookEnvironment();
     await using server = await aHookServer();
     await env.validating('v', aHook(server, {matchConditions: expressions.map((expression, i) => ({name: `c${i}`, expression}))}));
@@ -693,7 +693,7 @@ const failing: readonly (readonly [expressions: readonly string[], message: stri
 ];
 
 for (const [expressions, message] of failing) {
-  test(`conditions that cannot be judged are what the failure policy is for: ${expressions.join('; ')}`, async t => {
+  test(`conditions that fail to evaluate follow the failure policy: ${expressions.join('; ')}`, async t => {
     using env = await startWebhookEnvironment();
     await using server = await aHookServer();
     const matchConditions = expressions.map((expression, i) => ({name: `c${i}`, expression}));
@@ -716,7 +716,7 @@ for (const [expressions, message] of failing) {
   });
 }
 
-test('what a caller says of his patience is passed on to webhooks', async t => {
+test('the timeout of a request bounds the timeout of its webhook calls', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   await env.validating('v', aHook(server));
@@ -751,7 +751,7 @@ test('a webhook is not waited for any longer than its caller waits, and that is 
 
 const everything = [{operations: ['*' as const], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*']}] as never;
 
-test('what is done instead of storing is told as what was sent', async t => {
+test('a webhook for an action subresource gets the body that was sent', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   await env.mutating('m', aHook(server, {rules: everything}));
@@ -764,7 +764,7 @@ test('what is done instead of storing is told as what was sent', async t => {
   t.false('namespace' in server.requested[0]!);
 });
 
-test('a change of a status is told as such, and what a webhook changes beside it does not count', async t => {
+test('a webhook for a status update gets the status subresource, and its changes to other fields are dropped', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer(() => patching({op: 'add', path: '/spec/finalizers', value: []}, {op: 'add', path: '/metadata/labels', value: {late: 'yes'}}));
   const made = await env.of(kinds.namespaces).create({metadata: {name: 'n'}});
@@ -777,7 +777,7 @@ test('a change of a status is told as such, and what a webhook changes beside it
   t.deepEqual(answer.json<{spec: object}>().spec, {finalizers: [words.namespaceFinalizer]});
 });
 
-test('an object that is put where there is none is told as a new one', async t => {
+test('a PUT that creates an object is sent as a creation', async t => {
   using env = await startWebhookEnvironment();
   await using server = await aHookServer();
   await env.validating('v', aHook(server, {rules: [{operations: ['*'], apiGroups: [words.group('coordination')], apiVersions: ['v1'], resources: ['leases']}] as never}));

@@ -17,7 +17,7 @@ const get = async (plane: Plane, url: string, headers: Record<string, string> = 
   return {status: answer.status, headers: answer.headers, json: (text.startsWith('{') ? JSON.parse(text) : {}) as Record<string, never>};
 };
 
-test('an account gets a token for the server, for an hour, which proves who it is', async t => {
+test('a service account gets a token for the server, for an hour, which authenticates it', async t => {
   const {plane, clock, account, request, review} = await aPlane();
   await using _ = plane;
   const made = await request();
@@ -57,7 +57,7 @@ test('a token ends when its time is over, or its account is another one', async 
   t.is((await get(plane, '/api', {authorization: `Bearer ${longer}`})).status, 401);
 });
 
-test('a token is for whom it was made', async t => {
+test('a token is valid for its audiences alone', async t => {
   const {plane, request, review} = await aPlane();
   await using _ = plane;
   const {token} = (await request({audiences: ['vault', 'bank']})).status!;
@@ -98,7 +98,7 @@ const refused: readonly [title: string, spec: Partial<TokenRequest['spec']>, met
   ['the very object', {boundObjectRef: {apiVersion: 'v1', kind: 'Secret', name: 'tied', uid: 'u'}}, {}, 409, 'Operation cannot be fulfilled on Secret "tied": the UID in the bound object reference (u) does not match the UID in record. The object might have been deleted and then recreated'],
 ];
 
-test('a request for a token keeps to what can be asked', async t => {
+test('a token request is validated', async t => {
   const {plane, client, account, request} = await aPlane();
   await using _ = plane;
   await client.resource(kinds.secrets).create({metadata: {name: 'tied', namespace}});
@@ -112,7 +112,7 @@ test('a request for a token keeps to what can be asked', async t => {
   t.is(message, 'serviceaccounts "nobody" not found');
 });
 
-test('a token is of the account that is there, whatever the request says where nobody minds', async t => {
+test('a token is issued for the account in the path, whatever the body names', async t => {
   const {plane, account, request} = await aPlane(['--feature-gates=TokenRequestServiceAccountUIDValidation=false']);
   await using _ = plane;
 
@@ -122,7 +122,7 @@ test('a token is of the account that is there, whatever the request says where n
   t.like(own(other)['plat.io'], {serviceaccount: {name: 'robot', uid: account.metadata!.uid}} as never);
 });
 
-test('nobody gets a longer life than the maximum', async t => {
+test('no token outlives the maximum expiration', async t => {
   const {plane, request} = await aPlane(['--service-account-max-token-expiration=1h']);
   await using _ = plane;
   const made = await request({expirationSeconds: 7200});
@@ -223,7 +223,7 @@ test('a token kept in a secret lives as long as the secret holds it', async t =>
   t.regex((await why(token)) ?? '', /the token in secret default\/kept for service account default\/robot has been marked invalid/);
 });
 
-test('without a key that signs there is nothing to ask a token of, and bad key files are told by flag and name', async t => {
+test('without a signing key no token is issued, and invalid key files are reported by flag and name', async t => {
   const {plane, request} = await aPlane(['--service-account-signing-key-file=']);
   await using _ = plane;
 

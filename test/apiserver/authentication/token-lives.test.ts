@@ -48,7 +48,7 @@ const forPod = async (env: Environment, name: string, seconds = 3600): Promise<T
 /** The figures of uses of tokens, by name. */
 const metricsIn = (text: string): Record<string, number> => Object.fromEntries([...text.matchAll(/^serviceaccount_(\w+) (\d+)$/gm)].map(([, name = '', value]) => [name, Number(value)]));
 
-test('a token bound to a pod tells of it and dies with it', async t => {
+test('a bound token names its pod and is invalid after the pod is deleted', async t => {
   const env = await aPlane();
   await using _ = env.plane;
   const {client, review} = env;
@@ -82,7 +82,7 @@ test('a token of a pod that is ending lives until a minute after the pod should 
   t.is((await review(token)).error, ended);
 });
 
-test('a token that admission asks for lives for a year, and says when it should be renewed', async t => {
+test('a token that admission requests lives for a year, with a time after which it is stale', async t => {
   const env = await aPlane();
   await using _ = env.plane;
   await aPod(env, 'p');
@@ -97,7 +97,7 @@ test('a token that admission asks for lives for a year, and says when it should 
   t.like(metricsIn((await wire(env.plane.api.handler).get('/metrics')).text), {valid_tokens_total: 1, stale_tokens_total: 0});
 });
 
-test('a token for another time, for someone else, or bound to no pod lives as long as was asked', async t => {
+test('a token for another time, another audience, or bound to no pod lives as long as requested', async t => {
   const env = await aPlane();
   await using _ = env.plane;
   await aPod(env, 'p');
@@ -109,7 +109,7 @@ test('a token for another time, for someone else, or bound to no pod lives as lo
   }
 });
 
-test('no token lives longer than was asked where that is off', async t => {
+test('no token lives longer than requested where extension is off', async t => {
   const env = await aPlane(['--service-account-extend-token-expiration=false']);
   await using _ = env.plane;
   await aPod(env, 'p');

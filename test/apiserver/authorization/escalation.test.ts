@@ -51,7 +51,7 @@ const covers = (rule: PolicyRule, {verbs: [verb = ''], apiGroups, resources = []
   return holds(rule.apiGroups, apiGroups![0]!) && (isOfAny || holds(rule.resources, subresource ? `${main}/${subresource}` : main)) && (!named || (resourceNames !== undefined && named.includes(resourceNames[0]!)));
 };
 
-test('comparing rules as sets finds what comparing each permission finds', t => {
+test('comparing rules as sets finds the same as comparing each permission', t => {
   const {float} = seededRandom(3);
   const some = (choices: readonly string[]): string[] => choices.filter(() => float() < 0.4);
   const aRule = (): PolicyRule => ({
@@ -73,7 +73,7 @@ test('comparing rules as sets finds what comparing each permission finds', t => 
   }
 });
 
-test('roles that could not be found are told with what is not held', async t => {
+test('roles that cannot be resolved are listed with the permissions that are missing', async t => {
   const {rbac} = await rbacOf(clusterBinding('b', 'gone', user('jane')));
 
   t.regex(escalation(rbac, jane, '', [rule('get', 'pods')]) ?? '', /Verbs:\["get"\]\}; resolution errors: \[clusterrole\.rbac\.authorization\.plat\.io "gone" not found\]$/);
@@ -111,7 +111,7 @@ test('a role grants no more than its author holds', async t => {
   t.is((await refusal(roles.update({...good, rules: [rule('get', 'secrets')]}))).code, 403);
 });
 
-test('who may escalate writes any role', async t => {
+test('the escalate permission allows writing any role', async t => {
   const {of} = await start(clusterBinding('e', 'may-escalate', user('jane')));
 
   await t.notThrowsAsync(of(kinds.clusterRoles, jane).create({metadata: {name: 'r'}, rules: [rule('*', '*')]}));
@@ -131,7 +131,7 @@ test('gathering the rules of others takes all there is', async t => {
 
 const aBinding = (kind: string, name: string) => ({metadata: {name: 'b', namespace: 'default'}, roleRef: {apiGroup: words.group('rbac.authorization'), kind, name}, subjects: [user('joe')]});
 
-test('a binding hands out no more than its author holds', async t => {
+test('a binding grants no more than its author holds', async t => {
   const {of} = await start();
   const bindings = of(kinds.roleBindings, jane);
 
@@ -141,7 +141,7 @@ test('a binding hands out no more than its author holds', async t => {
   await t.notThrowsAsync(bindings.create(aBinding('ClusterRole', 'pods')));
 });
 
-test('who may bind a role binds it in that namespace', async t => {
+test('the bind permission allows binding a role in that namespace', async t => {
   const {of} = await start(binding('default', 'b', 'ClusterRole', 'may-bind', user('jane')));
 
   await t.notThrowsAsync(of(kinds.roleBindings, jane).create(aBinding('Role', 'secrets')));

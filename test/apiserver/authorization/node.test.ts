@@ -155,10 +155,10 @@ for (const [verb, what, more, reason] of [
   ['get', 'serviceaccounts/token', {...ns, name: 'sa'}, 'cannot get subresource'],
   ['delete', 'serviceaccounts', {...ns, name: 'sa'}, 'can only create tokens for individual service accounts'],
 ] as [string, string, Question, string][]) {
-  test(`a node is told why it may not ${verb} ${what} ${JSON.stringify(more)}`, t => t.is(decide(verb, what, more).reason, reason));
+  test(`a node gets a reason when it may not ${verb} ${what} ${JSON.stringify(more)}`, t => t.is(decide(verb, what, more).reason, reason));
 }
 
-test('whoever is no node, or none that has a name, is left to others', t => {
+test('users that are no nodes, and nodes without a name, are left to other authorizers', t => {
   const ask = (name: string, ...groups: string[]) => authorizer.authorize(asking(aUser(name, ...groups), 'get', 'nodes', {name: 'n1'}));
 
   t.deepEqual(ask('jane', 'system:nodes'), {decision: 'noOpinion'});
@@ -188,7 +188,7 @@ test('a right lasts as long as anything that gives it', t => {
   t.false(sees('n2'));
 });
 
-test('a server of nodes lets them see what their pods need, from the moment they are bound', async t => {
+test('a node may read the objects of its pods from the moment they are bound', async t => {
   await using plane = await aPlane({nodes: 2, controllers: ['serviceaccount-controller']});
   const client = plane.client();
   const as = (name: string) => plane.client(agent(name)).resource(kinds.secrets).get('s', {namespace: 'default'});

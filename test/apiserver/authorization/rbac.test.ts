@@ -39,7 +39,7 @@ for (const [allowed, granted, verb, what, more = {}] of matches) {
   });
 }
 
-test('bindings reach users, groups and service accounts, and say so', async t => {
+test('bindings match users, groups and service accounts, and are named in the reason', async t => {
   const {rbac} = await rbacOf(
     clusterRole('r', rule('get', 'pods')),
     clusterBinding('to-user', 'r', user('joe')),
@@ -66,7 +66,7 @@ test('a binding in a namespace grants there alone, to accounts of that namespace
   t.is(rbac.authorize(asking(jane, 'list', 'pods', {namespace: 'ns'})).decision, 'allow');
 });
 
-test('what roles are missing is told when nothing allows', async t => {
+test('missing roles are reported when no rule allows', async t => {
   const {rbac} = await rbacOf(
     clusterRole('r', rule('get', 'pods')),
     clusterBinding('a', 'gone', user('jane')),
@@ -153,13 +153,13 @@ test('masters may do anything', t => {
   t.deepEqual(privileged.authorize(asking(jane, 'get', '/x')), {decision: 'noOpinion'});
 });
 
-test('what stands behind a part of an object is no part of its own', t => {
+test('only the first segment after a name is the subresource', t => {
   const requested = attributesOf(jane, requestInfo('GET', '/api/v1/namespaces/x/pods/y/log/z'));
 
   t.like(requested.resource, {resource: 'pods', name: 'y', subresource: 'log'});
 });
 
-test('who cannot list rules says so, and a binding that leads nowhere is told of', async t => {
+test('failures to list rules and bindings to missing roles are reported', async t => {
   const {rbac} = await rbacOf(clusterBinding('c', 'gone', user('jane')));
 
   t.like(await unionRules([alwaysAllow, rbac])(jane, 'ns'), {incomplete: false, error: 'clusterrole.rbac.authorization.plat.io "gone" not found', resourceRules: [{verbs: ['*']}]});

@@ -17,7 +17,7 @@ test('a role that is missing is created, one that is whole is left alone', t => 
   t.deepEqual(reconcileRole({...existing, rules: [rule('*', '*')]}, expected, words), {do: 'nothing'});
 });
 
-test('a role gets back what it lacks and keeps what was added', t => {
+test('a role gets missing rules back and keeps added ones', t => {
   const less = {...existing, rules: [rule('get', 'pods'), rule('get', 'secrets')], metadata: {...existing.metadata, labels: {a: 'theirs'}}};
 
   t.deepEqual(reconcileRole<ClusterRole>(less, expected, words), {
@@ -30,7 +30,7 @@ test('a role gets back what it lacks and keeps what was added', t => {
   });
 });
 
-test('what is not to be updated is not', t => {
+test('a role without auto-update is left alone', t => {
   const metadata = {...existing.metadata, annotations: {[words.annotations.autoupdate]: 'false'}};
   const bound = {metadata, roleRef: {apiGroup, kind: 'ClusterRole', name: 'other'}};
 
@@ -57,7 +57,7 @@ test('a binding gets back the subjects it lacks, and is made anew for another ro
   t.like(reconcileBinding({...fewer, roleRef: {...fewer.roleRef, name: 'old'}}, binding, words), {do: 'recreate', object: {roleRef: binding.roleRef, subjects}});
 });
 
-test('the bootstrap policy is written once, and what it lost is restored', async t => {
+test('the bootstrap policy is written once, and missing parts are restored', async t => {
   const {clientOf, store} = startServer();
   const client = clientOf();
   const policy = bootstrapPolicy(naming('plat'), () => false);
