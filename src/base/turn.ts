@@ -19,8 +19,8 @@ const resumeNext = (): void => {
   if (waiting.length > 0) setImmediate(resumeNext);
 };
 
-/** How long work may last in one turn of the event loop. */
-const sliceMs = 10;
+/** How long work may last in one turn of the event loop: a request waits for two or three such turns before it is answered. */
+const sliceMs = 5;
 
 type Monotonic = Pick<Clock, 'monotonic'>;
 
@@ -66,7 +66,7 @@ export class Pieces {
     this.#budget = budgetOf(clock);
   }
 
-  /** Returns a promise to await before going on, once work with this clock has lasted 10 ms in this turn of the event loop; undefined before. */
+  /** Returns a promise to await before going on, once work with this clock has lasted 5 ms in this turn of the event loop; undefined before. */
   pause(): Promise<void> | undefined {
     if (this.#next || !this.#budget.isExhausted) return this.#next;
     this.#next = ownTurn().then(() => {

@@ -9,6 +9,7 @@ import {refusePortSharing} from '#src/serving/binding.js';
 import {InTurns} from '#src/serving/in-turns.js';
 import {listen, type RequestHandler} from '#src/serving/listener.js';
 import {systemClock} from '#src/base/clock.js';
+import {nextTurn} from '#src/base/turn.js';
 import {aPair} from './credentials.js';
 import {type TestServer, aWatch, anEvent, answering, ask1, ask2, bothVersions, json, serve} from './server.js';
 
@@ -202,6 +203,26 @@ test('connections that arrive all at once are all served, and those that leave b
 
   t.deepEqual((await Promise.all(outgoing)).map(({status}) => status), outgoing.map(() => 200));
 });
+
+test('connections that end all at once are let go a few in each turn of the event loop', async t => {
+  await using server = await serve(answering(() => json({})));
+  const clients = await Promise.all(Array.from({length: 60}, () => connected(server)));
+  while (server.listener.connections < clients.length) await nextTurn();
+
+  for (const client of clients) client.resetAndDestroy();
+  let left = server.listener.connections;
+  while (left > 0) {
+    await nextTurn();
+    t.true(left - server.listener.connections <= 16, `${left - server.listener.connections} at once`);
+    left = server.listener.connections;
+  }
+});
+
+const connected = async ({port, ca}: TestServer): Promise<net.Socket> => {
+  const socket = net.connect(port, '127.0.0.1');
+  await once(tls.connect({socket, host: '127.0.0.1', ca, ALPNProtocols: ['http/1.1']}).on('error', () => {}), 'secureConnect');
+  return socket;
+};
 
 test('headers beyond the limit are refused without reaching the handler', async t => {
   let reached = 0;
