@@ -1,7 +1,7 @@
 import {compatibleExtension} from '#src/api/naming.js';
 import type {JsonSchema} from './custom/json-schema.js';
 
-/** Where a named type is declared. `group` is a group token. */
+/** The name of a type and where it is declared. `group` is a group token. */
 export interface TypeRef {
   readonly group: string;
   readonly version: string;
@@ -10,10 +10,7 @@ export interface TypeRef {
 
 export type NodeType = 'object' | 'map' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | 'any';
 
-/**
- * How a value of the type is written. `raw`, `fields` and `json` are values without structure of their own; `int-or-string` and `quantity`
- * are more than one JSON type.
- */
+/** The encoding of a value. `raw`, `fields` and `json` have no structure of their own; `int-or-string` and `quantity` accept several JSON types. */
 export type NodeFormat =
   | 'int32'
   | 'int64'
@@ -29,24 +26,24 @@ export type NodeFormat =
   | (string & {});
 
 /**
- * What a value may look like and how it is merged: one node of a structural schema. Nodes of named types resolve their properties when they
- * are first asked for, so that recursive types are no trouble. Built-in kinds and custom resources share this form.
+ * A node of a structural schema: what a value may be and how it is merged. Nodes of named types resolve their properties on first access, so types may be
+ * recursive. Built-in kinds and custom resources share this type.
  */
 export interface SchemaNode {
   readonly type: NodeType;
   readonly format?: NodeFormat;
-  /** The named type the node stands for. */
+  /** The named type of the node. */
   readonly ref?: TypeRef;
   readonly properties?: ReadonlyMap<string, SchemaNode> | undefined;
   readonly required?: ReadonlySet<string> | undefined;
-  /** Fields that hold the zero value of their type where nothing is said, since they are required or structs held by value: they are there in every object. */
+  /** Fields that have their type's zero value if absent, since they are required or held by value: every object has them. */
   readonly filled?: readonly (readonly [name: string, field: SchemaNode])[];
-  /** What an array holds, or what a map's values are. */
+  /** The type of an array's items or a map's values. */
   readonly items?: SchemaNode | undefined;
   readonly default?: unknown;
   readonly enum?: readonly unknown[] | undefined;
   readonly nullable?: boolean;
-  /** Fields that no property names are kept. */
+  /** Undeclared fields are kept. */
   readonly preservesUnknown?: boolean;
   /** A whole object with apiVersion, kind and metadata. */
   readonly embedded?: boolean;
@@ -56,26 +53,26 @@ export interface SchemaNode {
   readonly patchStrategy?: readonly PatchStrategy[];
   readonly patchMergeKey?: string;
   readonly union?: Union;
-  /** Where nothing is said, null is shown. */
+  /** An absent value is shown as null. */
   readonly showsNull?: boolean;
-  /** An empty value of the field means that there is none: `""`, 0, false, `[]` or `{}` is left out. */
+  /** An empty value means absent: `""`, 0, false, `[]` or `{}` is omitted. */
   readonly omitsEmpty?: boolean;
   /**
-   * Holds a whole object against the schema itself, in place, where values of the wrong type are for validation to tell of. Answers with the paths of fields that
-   * it took out since nobody knows them. Throws `DecodeError`.
+   * Normalizes a whole object in place and leaves values of the wrong type to validation. Returns the paths of undeclared fields that it removed. Throws
+   * `DecodeError`.
    */
   readonly coerce?: (object: Record<string, unknown>) => readonly string[];
-  /** Documents refer to its type without a word beside the reference. */
+  /** Documents refer to the type without a description. */
   readonly isBare?: boolean;
-  /** Of a value whose type is told by the value itself, and hidden from documents: what it can be. */
+  /** The possible types of a value that determines its own type; not shown in documents. */
   readonly variants?: Variants | undefined;
-  /** What a custom resource's definition says of the value: limits, alternatives, rules, words. Built-in types have none. */
+  /** The definition's schema of a custom resource: limits, alternatives, rules, descriptions. Undefined for built-in types. */
   readonly source?: JsonSchema;
 }
 
 export type PatchStrategy = 'merge' | 'replace' | 'retainKeys';
 
-/** What a value can be. One that is neither is refused with a text, or is as if it were not there. */
+/** The types a value can have. Other values are rejected with `refusal`, or ignored without one. */
 export interface Variants {
   readonly object: SchemaNode;
   readonly array?: SchemaNode;
@@ -91,7 +88,7 @@ export interface Union {
 
 const goScalars: Readonly<Record<string, string>> = {string: 'string', integer: 'int64', number: 'float64', boolean: 'bool', any: 'interface {}'};
 
-/** The type's name as error texts give it, for example `map[string]string` or `v1.ObjectMeta`, where the field has no name of its own for it (`go-names.ts`). */
+/** Returns the Go name of a type for error texts, for example `map[string]string` or `v1.ObjectMeta`; fields with a named type are listed in `go-names.ts`. */
 export const goTypeName = (node: SchemaNode): string => {
   if (node.ref) return `${node.ref.version}.${node.ref.name}`;
   if (node.format === 'int32') return 'int32';
@@ -101,7 +98,7 @@ export const goTypeName = (node: SchemaNode): string => {
   return goScalars[node.type] ?? 'interface {}';
 };
 
-/** The name of the property that a field of an object stands for: extensions of schemas may be spelled in either naming. A field that is no property keeps its name. */
+/** Returns the property of a field: schema extensions are accepted in either naming. Returns the field's own name if it is not a property. */
 export const propertyName = ({properties}: SchemaNode, field: string): string => {
   if (!properties || !field.startsWith('x-') || properties.has(field)) return field;
   const other = compatibleExtension(field);

@@ -4,7 +4,7 @@ import type {Variants, NodeFormat, NodeType, SchemaNode, TypeRef} from './node.j
 import {Tables, type TypeDocs} from './tables.js';
 import {isMapType, parseType, type ParsedType} from './types.js';
 
-/** What all values of a named type have in common; the properties are resolved once, when first asked for. */
+/** The shared properties of a named type's nodes, resolved on first access. */
 interface NamedType {
   readonly ref: TypeRef;
   readonly properties: ReadonlyMap<string, SchemaNode>;
@@ -19,10 +19,10 @@ const zeroOf = (type: ParsedType): unknown => {
   return {string: '', integer: 0, number: 0, boolean: false, any: undefined, object: undefined, map: undefined, array: undefined}[type.type];
 };
 
-/** The table's own entry of that name. */
+/** Returns the table's own entry of that name. */
 const own = <T>(table: Readonly<Record<string, T>> | undefined, name: string): T | undefined => (table && Object.hasOwn(table, name) ? table[name] : undefined);
 
-/** Structs held by value in nearly every kind. */
+/** Structs that nearly every kind holds by value. */
 const heldByValue = new Set(['metadata', 'spec', 'status']);
 
 const defaultOf = (field: string, type: ParsedType, required: boolean, {default: stated}: FieldMarkers): unknown => {
@@ -41,7 +41,7 @@ const mergeMarkers = ({listType, listMapKeys, mapType, patchStrategy, patchMerge
   ...(bare ? {isBare: true} : {}),
 });
 
-/** A node of a named type. What a field adds to its type wins over what the type says of itself. */
+/** A node of a named type. Settings of the field take precedence over those of the type. */
 class NamedNode implements SchemaNode {
   readonly type: NodeType = 'object';
   readonly ref: TypeRef;
@@ -66,21 +66,21 @@ class NamedNode implements SchemaNode {
   }
 }
 
-/** Where the schemas of kinds come from. */
+/** The source of the kinds' schemas. */
 export type SchemaSource = Pick<Schemas, 'of'>;
 
-/** The structural schemas of all built-in types. Nothing is read before it is asked for. */
+/** The structural schemas of all built-in types. Nothing is read before it is used. */
 export class Schemas {
   readonly #tables: Tables;
   readonly #named = new Map<string, NamedType | undefined>();
   readonly #nodes = new Map<string, SchemaNode>();
 
-  /** `folder` is where the build wrote the tables; found by itself unless given. */
+  /** `folder` is where the build wrote the tables; located automatically by default. */
   constructor(folder?: string) {
     this.#tables = new Tables(folder);
   }
 
-  /** The schema of a type; undefined for one that is not built in. */
+  /** Returns the schema of a type; undefined if it is not built in. */
   of(group: string, version: string, name: string): SchemaNode | undefined {
     const id = `${group}/${version}.${name}`;
     const known = this.#nodes.get(id);
@@ -92,13 +92,13 @@ export class Schemas {
     return node;
   }
 
-  /** The names of all types of a group version. */
+  /** Returns the names of all types of a group version. */
   typeNames(group: string, version: string): string[] {
     const stated = own(own(markers, group || 'core'), version) ?? {};
     return [...new Set([...Object.keys(this.#tables.types(group, version)), ...Object.keys(stated)])].sort();
   }
 
-  /** What people read about a type; undefined for one nobody described. */
+  /** Returns the documentation of a type; undefined if there is none. */
   docs({group, version, name}: TypeRef): TypeDocs | undefined {
     const docs = this.#tables.docs(group, version);
     return own(docs, name);
@@ -185,7 +185,7 @@ export class Schemas {
   }
 }
 
-/** What values of types that documents say nothing of can be, in the tables' notation. */
+/** The possible types of values that documents show without type, in table notation. */
 const opaqueVariants: Readonly<Record<string, {readonly object: string; readonly array?: string; readonly boolean?: true; readonly refusal?: string}>> = {
   JSONSchemaPropsOrBool: {object: 'apiextensions/v1.JSONSchemaProps', boolean: true, refusal: 'boolean or JSON schema expected'},
   JSONSchemaPropsOrArray: {object: 'apiextensions/v1.JSONSchemaProps', array: '[]apiextensions/v1.JSONSchemaProps'},

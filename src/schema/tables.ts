@@ -2,19 +2,19 @@ import {existsSync, readFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 
-/** A type as the build writes it down: fields with their types in Go's notation. */
+/** A type in the build's tables: fields with their types in Go notation. */
 export interface TableType {
   readonly fields: Readonly<Record<string, string>>;
   readonly required?: readonly string[];
 }
 
-/** What people read about a type and its fields. */
+/** The documentation of a type and its fields. */
 export interface TypeDocs {
   readonly description: string;
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** The folder the build writes the tables to, seen from wherever this code runs: compiled file or bundle. */
+/** Returns the folder of the build's tables, from a compiled file or a bundle. */
 const tablesFolder = (): string => {
   for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
     if (existsSync(join(folder, 'schema', 'stamp'))) return join(folder, 'schema');
@@ -22,7 +22,7 @@ const tablesFolder = (): string => {
   }
 };
 
-/** Reads the tables of one group version at a time, and each at most once. */
+/** Reads the tables of each group version once, on first use. */
 export class Tables {
   #folder: string | undefined;
   readonly #types = new Map<string, Readonly<Record<string, TableType>>>();
@@ -32,7 +32,7 @@ export class Tables {
     this.#folder = folder;
   }
 
-  /** The types of a group version; none for one without a table. */
+  /** Returns the types of a group version; empty for one without a table. */
   types(group: string, version: string): Readonly<Record<string, TableType>> {
     return this.#read(this.#types, `${group || 'core'}.${version}`, '');
   }

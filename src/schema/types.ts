@@ -1,11 +1,11 @@
 import type {NodeFormat, NodeType, TypeRef} from './node.js';
 
-/** A type in the notation of the tables, understood. */
+/** A parsed type of the tables. */
 export type ParsedType =
   | {readonly kind: 'scalar'; readonly type: NodeType; readonly format?: NodeFormat}
   | {readonly kind: 'array' | 'map'; readonly items: ParsedType}
   | {readonly kind: 'named'; readonly ref: TypeRef}
-  /** A value without structure that has a name of its own in OpenAPI documents. */
+  /** A value without structure whose type has a name of its own in OpenAPI documents. */
   | {readonly kind: 'opaque'; readonly ref: TypeRef};
 
 const scalars: ReadonlyMap<string, {readonly type: NodeType; readonly format?: NodeFormat}> = new Map([
@@ -24,7 +24,7 @@ const scalars: ReadonlyMap<string, {readonly type: NodeType; readonly format?: N
   ['any', {type: 'any'}],
 ]);
 
-/** Reads `[]string`, `map[string]quantity`, `core/v1.Pod` and their like. */
+/** Parses `[]string`, `map[string]quantity`, `core/v1.Pod` and the like. */
 export const parseType = (text: string): ParsedType => {
   if (text.startsWith('[]')) return {kind: 'array', items: parseType(text.slice(2))};
   if (text.startsWith('map[string]')) return {kind: 'map', items: parseType(text.slice('map[string]'.length))};
@@ -35,5 +35,5 @@ export const parseType = (text: string): ParsedType => {
   return {kind: opaque ? 'opaque' : 'named', ref: {group: group === 'core' ? '' : group, version, name}};
 };
 
-/** Whether a type in the tables' notation is a map or a struct. */
+/** Reports whether a type in table notation is a map or a struct. */
 export const isMapType = (text: string | undefined): boolean => text !== undefined && !text.startsWith('[]') && (text.startsWith('map[') || text.includes('/'));

@@ -1,7 +1,7 @@
 import {stringify} from 'yaml';
 import {isPlainObject, type PlainObject} from './decode/plain.js';
 
-/** YAML of an object as the field writes it: keys in order, lists not indented, lines not broken, what older readers take for something else quoted. */
+/** Formats an object as the original's YAML: keys sorted, lists not indented, lines not wrapped, ambiguous scalars quoted. */
 export const yamlText = (object: unknown): string => {
   const lines: string[] = [];
   if (isPlainObject(object) && Object.keys(object).length > 0) writeMap(object, '', '', lines);
@@ -10,7 +10,7 @@ export const yamlText = (object: unknown): string => {
   return `${lines.join('\n')}\n`;
 };
 
-/** `first` is what stands before the first key: the dash of a list, or the indent. */
+/** `first` precedes the first key: the dash of a list item, or the indent. */
 const writeMap = (map: PlainObject, first: string, indent: string, lines: string[]): void => {
   let before = first;
   for (const key of Object.keys(map).sort(inOrder)) {
@@ -28,10 +28,10 @@ const writeMap = (map: PlainObject, first: string, indent: string, lines: string
   }
 };
 
-/** A longer key must be marked as one. */
+/** Longer keys need the explicit key indicator. */
 const longestKey = 1000;
 
-/** A key is on one line, whatever is in it. */
+/** Formats a key on one line. */
 const keyText = (key: string, indent: string): string => {
   const text = leaf(key, '');
   const line = text.includes('\n') ? JSON.stringify(key) : text;
@@ -50,15 +50,15 @@ const writeList = (list: readonly unknown[], first: string, indent: string, line
   }
 };
 
-/** Texts that need no second look, and words among them that do: older readers take them for something else. */
+/** Plain scalars, and words among them that older parsers read as booleans or null. */
 const plain = /^[A-Za-z/][A-Za-z0-9_./-]*$/;
 const reservedWords = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
 
-/** What has nothing below it: a scalar, or an empty list or object. Lines after its first are indented. */
+/** Formats a scalar, or an empty list or object. Lines after the first are indented. */
 const leaf = (value: unknown, indent: string): string => {
   if (typeof value === 'string') {
     if ((plain.test(value) && !reservedWords.test(value)) || value === '.') return value;
-    // Bare, it would merge what stands below it.
+    // A bare `<<` would be a merge key.
     if (value === '<<') return '"<<"';
     return stringify({k: value}, {version: '1.1', lineWidth: 0}).slice('k: '.length, -1).replace(/\n(?=.)/g, `\n${indent}`);
   }
@@ -75,10 +75,10 @@ const numberAt = (text: string, at: number): string => {
   return digits.exec(text)![0];
 };
 
-/** Whether a digit other than zero stands before, so that a zero is within a number. */
+/** Reports whether a nonzero digit precedes, so that a zero is within a number. */
 const isWithinNumber = (text: string, at: number): boolean => /[1-9]\d*$/.test(text.slice(0, at));
 
-/** As people order names: numbers in them by their size, signs before letters. */
+/** Compares names in natural order: numbers by value, symbols before letters. */
 const inOrder = (one: string, other: string): number => {
   let at = 0;
   while (at < one.length && at < other.length && one[at] === other[at]) at++;

@@ -1,7 +1,7 @@
 import type {PlainObject} from './decode/plain.js';
 import type {SchemaNode, TypeRef} from './node.js';
 
-/** What the schema of a type does not tell of a value about which nothing is said: fields that are null or zero all the same, and pointers that are absent. */
+/** Zero values that the schema does not contain: fields that are null or zero in new objects, and absent pointers. */
 const additionalZeros: Readonly<Record<string, PlainObject>> = {
   'apiextensions/v1.CustomResourceDefinitionStatus': {conditions: null, storedVersions: null},
   'apps/v1.DaemonSetSpec': {selector: null},
@@ -26,7 +26,7 @@ const zeroOf = (node: SchemaNode): unknown => {
   return node.type === 'string' && node.format !== 'byte' && !node.format?.startsWith('date-time') ? '' : null;
 };
 
-/** An object of a built-in type about which nothing is said: its required fields, and the objects it holds by value. */
+/** Returns a new object of a built-in type: its required fields and the objects it holds by value. */
 export const zeroValue = (node: SchemaNode): PlainObject => {
   const value: PlainObject = {};
   for (const [name, field] of node.properties ?? []) {

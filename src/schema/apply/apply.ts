@@ -12,11 +12,11 @@ import {reconciled} from './reconcile.js';
 import {Differences, type Writer} from './tracking.js';
 import {newEntry, takeFields, trackUpdate, type Owner} from './update.js';
 
-/** Everything an apply needs to know. All objects are under the writer's version; none is changed. */
+/** The input of one server-side apply. All objects are in the writer's version and none is changed. */
 export interface ApplyInput {
-  /** `{}` when there is no object yet. */
+  /** The stored object; `{}` for a new one. */
   readonly live: PlainObject;
-  /** An intent that fits the schema. */
+  /** The apply configuration; it fits the schema. */
   readonly intent: PlainObject;
   readonly node: SchemaNode;
   readonly entries: readonly ManagedFieldsEntry[];
@@ -24,20 +24,20 @@ export interface ApplyInput {
 }
 
 export interface ApplyResult {
-  /** The object as the intent wants it, without defaults; shares parts with the live one and the intent. */
+  /** The object after the apply, before defaulting; shares parts with the live object and the intent. */
   readonly object: PlainObject;
   readonly entries: readonly ManagedFieldsEntry[];
 }
 
-/** The media type of an intent. */
+/** The media type of an apply configuration in YAML. */
 export const applyMediaType = 'application/apply-patch+yaml';
 
 const untracked = setOf([['f:apiVersion'], ['f:kind'], ['f:metadata'], ...untrackedMetadata.map(name => ['f:metadata', `f:${name}`])]);
 const beforeFirstApply = 'before-first-apply';
 
 /**
- * Lays an intent over an object: merges it in, removes what the manager owned before and no longer wants and nobody else owns, and states who owns
- * what then. Throws `ApplyConflict` when others own fields the intent changes, unless forced.
+ * Applies an intent: merges it into the object, removes the fields that the manager owned before, no longer applies and no other manager owns, and updates the
+ * ownership. Throws `ApplyConflict` when the intent changes fields of other managers, unless forced.
  */
 export const applyIntent = (application: ApplyInput, writer: Writer): ApplyResult => {
   const {live, intent, node, force} = application;
@@ -58,11 +58,11 @@ export const applyIntent = (application: ApplyInput, writer: Writer): ApplyResul
   return {object, entries: inOrder(managers.values())};
 };
 
-/** Objects that nobody tracked until now belong to one who was there before. */
+/** Returns the managed fields. If the object has none, its fields are owned by `before-first-apply`. */
 const trackedEntries = ({live, node, entries}: ApplyInput, writer: Writer): readonly ManagedFieldsEntry[] =>
   entries.length > 0 ? entries : trackUpdate({before: {}, after: live, node}, [], {...writer, manager: beforeFirstApply});
 
-/** The entries, fitted to what the schemas say today. */
+/** Returns the entries, adapted to the current schemas. */
 const reconciledManagers = (entries: readonly ManagedFieldsEntry[], node: SchemaNode, {apiVersion, versions}: Writer): Map<string, ManagedFieldsEntry> => {
   const managers = managersOf(entries);
   for (const [identity, entry] of managers) {
@@ -77,7 +77,7 @@ const reconciledManagers = (entries: readonly ManagedFieldsEntry[], node: Schema
   return managers;
 };
 
-/** Throws when an owner beside the one who applies owns what changes. */
+/** Throws `ApplyConflict` when another manager owns a changed field. */
 const refuseConflicts = (managers: ReadonlyMap<string, ManagedFieldsEntry>, differences: Differences, self: string): void => {
   const conflicts: Conflict[] = [];
   for (const identity of [...managers.keys()].sort()) {
@@ -90,7 +90,7 @@ const refuseConflicts = (managers: ReadonlyMap<string, ManagedFieldsEntry>, diff
   if (conflicts.length > 0) throw new ApplyConflict(conflicts);
 };
 
-/** Leaves the applier's entry without what is never tracked, dated only by what changed the object; one that owns nothing goes. */
+/** Stores the applier's entry without the fields that are never tracked. Its time changes only with the object; an entry without fields is removed. */
 const settle = (managers: Map<string, ManagedFieldsEntry>, own: Owner, last: ManagedFieldsEntry | undefined, changed: boolean, writer: Writer): void => {
   const identity = identityOf(own);
   const entry = managers.get(identity)!;

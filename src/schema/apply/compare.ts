@@ -4,14 +4,14 @@ import type {SchemaNode} from '#src/schema/node.js';
 import {leaf, noFields, nodeOf, type FieldSet, type MutableFieldSet} from './field-set.js';
 import {deduced, itemElement, mergeTypeOf, structFields, type MergeType} from './merge-type.js';
 
-/** What became of fields between two states of an object. A field is in at most one of the sets. */
+/** The differences between two states of an object. A field is in at most one of the sets. */
 export interface Difference {
-  /** Fields that are new or have another value. */
+  /** Fields that were added or have another value. */
   readonly changed: FieldSet;
   readonly removed: FieldSet;
 }
 
-/** The same for what lies at and below one field. */
+/** The differences at and below one field. */
 interface NodeDifference {
   readonly changed?: FieldSet | undefined;
   readonly removed?: FieldSet | undefined;
@@ -19,16 +19,15 @@ interface NodeDifference {
 
 const unchanged: Difference = {changed: noFields, removed: noFields};
 
-/** Top-level fields that nobody owns. */
+/** Top-level fields that no manager owns. */
 const untracked: ReadonlySet<string> = new Set(['apiVersion', 'kind']);
-/** Fields of metadata that nobody owns (the API reference, server-side apply). */
+/** Fields of metadata that no manager owns (the API reference, server-side apply). */
 export const untrackedMetadata: readonly string[] = ['name', 'namespace', 'creationTimestamp', 'selfLink', 'uid', 'clusterName', 'generation', 'managedFields', 'resourceVersion'];
 const skippedMetadata: ReadonlySet<string> = new Set(untrackedMetadata);
 
 /**
- * What a writer changed from `before` to `after`, two states of an object under one schema, in the top-level fields of `within` (in all when left
- * out). What nobody owns is passed over. Fields that a type always writes count as there, with their zero value, even when the state leaves
- * them out; that is how a new object compares with none, which is `{}`.
+ * Returns what changed from `before` to `after`, two states of an object under one schema, in the top-level fields of `within` (default: all). Untracked fields
+ * are ignored. Fields that the type always writes count as present with their zero value, also where the state omits them. Pass `{}` for a missing object.
  */
 export const compareObjects = (before: PlainObject, after: PlainObject, node: SchemaNode, within?: ReadonlySet<string>): Difference => {
   const pair = new Fields();
@@ -47,7 +46,7 @@ export const compareObjects = (before: PlainObject, after: PlainObject, node: Sc
   return pair.changed || pair.removed ? {changed: pair.changed ?? noFields, removed: pair.removed ?? noFields} : unchanged;
 };
 
-/** All fields that changed or went, untracked ones included: for judging two whole values. */
+/** Returns all changed and removed fields, including the untracked ones, to compare two whole values. */
 export const compareWhole = (before: PlainObject, after: PlainObject, node: SchemaNode): Difference => {
   const {changed, removed} = compareFields(before, after, node) ?? {};
   return {changed: changed ?? noFields, removed: removed ?? noFields};
@@ -63,7 +62,7 @@ const valueOf = (object: PlainObject, key: string, zero: unknown): unknown => {
   return value === undefined ? zero : value;
 };
 
-/** Gathers the differences below one field. */
+/** Collects the differences below one field. */
 class Fields {
   changed: MutableFieldSet | undefined;
   removed: MutableFieldSet | undefined;
@@ -114,7 +113,7 @@ const compareFields = (old: PlainObject, now: PlainObject, node: SchemaNode, ski
   return pair.difference;
 };
 
-/** The items of a list by their elements; more than one under an element are kept as they are. */
+/** Returns the items of a list by path element; an element can have several items. */
 const itemsByElement = (list: readonly unknown[], node: SchemaNode): Map<string, unknown[]> => {
   const items = new Map<string, unknown[]>();
   for (const item of list) {
@@ -136,7 +135,7 @@ const compareItems = (old: readonly unknown[], now: readonly unknown[], node: Sc
   return pair.difference;
 };
 
-/** Items that share an element are owned as one leaf. */
+/** Compares the items of one path element. Several items under one element are owned as one leaf. */
 const compareItem = (old: readonly unknown[], now: readonly unknown[], node: SchemaNode): NodeDifference | undefined => {
   if (old.length <= 1 && now.length <= 1) return compareNodes(old[0], now[0], node);
   if (old.length >= 2 && now.length >= 2) return sameJson(old, now) ? undefined : {changed: leaf};
@@ -144,7 +143,7 @@ const compareItem = (old: readonly unknown[], now: readonly unknown[], node: Sch
   return {changed: leaf, ...(old.length > 0 ? {removed: wholeNode(old[0], node)} : {})};
 };
 
-/** Everything at and below a field that came or went as a whole. */
+/** Returns every field at and below a value that was added or removed as a whole. */
 const wholeNode = (value: unknown, node: SchemaNode): FieldSet => {
   const shape: MergeType = mergeTypeOf(node, value);
   if (shape === 'map') return wholeFields(value, node);

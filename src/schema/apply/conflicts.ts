@@ -4,36 +4,36 @@ import {countOf, type FieldSet} from './field-set.js';
 import type {ManagedFieldsEntry} from './managers.js';
 import {pathsOf, shownPath} from './path-element.js';
 
-/** The fields of one owner that the intent sets to something else. */
+/** The fields of one manager that the intent sets to other values. */
 export interface Conflict {
   readonly owner: ManagedFieldsEntry;
   readonly fields: FieldSet;
 }
 
-/** An apply that others' fields stand against. Carries them, so that a caller may forgive some. */
+/** An apply that changes fields of other managers. `conflicts` lets a caller ignore some of them. */
 export class ApplyConflict extends StatusError {
   readonly conflicts: readonly Conflict[];
 
-  /** The conflicts come by the identities of their owners, each with at least one field. */
+  /** `conflicts` are ordered by the managers' identities; each has at least one field. */
   constructor(conflicts: readonly Conflict[]) {
     super(statusOf(conflicts));
     this.conflicts = conflicts;
   }
 }
 
-/** An owner as messages name it. Like the original's, they leave out when it last wrote. */
+/** Returns a manager as messages name it. Like the original's, the text omits the time of its last write. */
 const formatOwner = ({manager = '', subresource, operation, apiVersion}: ManagedFieldsEntry): string => {
   const version = operation === 'Update' ? ` using ${apiVersion}` : '';
   return `${JSON.stringify(manager)}${subresource ? ` with subresource ${JSON.stringify(subresource)}` : ''}${version}`;
 };
 
-/** One field as messages show it, with whose it is. */
+/** One conflicting field with its manager, formatted for the message. */
 interface FormattedConflict {
   readonly owner: ManagedFieldsEntry;
   readonly path: string;
 }
 
-/** The conflicts that are told of: as many as errors are. The path of each field may be nearly as long as the whole intent. */
+/** Returns the conflicts to report, at most as many as errors are reported: the path of each field may be nearly as long as the whole intent. */
 const formatConflicts = (conflicts: readonly Conflict[]): FormattedConflict[] => {
   const shown: FormattedConflict[] = [];
   let text = 0;

@@ -1,7 +1,6 @@
 /**
- * A set of fields as a trie in the form it has on the wire (meta/v1 FieldsV1): a key for each path element, `{}` for a field that is in the set
- * and has nothing below it, `"."` for one that is in the set itself beside fields below it. At the root `{}` is the empty set. Never changed once
- * made, so that sets share their parts.
+ * A set of fields as a trie, encoded as in meta/v1 FieldsV1: one key per path element, `{}` for a member without fields below it, `"."` for a member that has
+ * fields below it. At the root `{}` is the empty set. Sets are immutable and share parts.
  */
 export interface FieldSet {
   readonly [element: string]: FieldSet;
@@ -9,9 +8,9 @@ export interface FieldSet {
 
 export type MutableFieldSet = Record<string, FieldSet>;
 
-/** A field without fields below it. */
+/** A member without fields below it. */
 export const leaf: FieldSet = Object.freeze({});
-/** The root of a set without fields. */
+/** The root of an empty set. */
 export const noFields: FieldSet = leaf;
 
 export const isEmpty = (set: FieldSet): boolean => {
@@ -19,23 +18,23 @@ export const isEmpty = (set: FieldSet): boolean => {
   return true;
 };
 
-/** Whether the field of this node is itself in the set. */
+/** Reports whether the field of this node is itself a member. */
 export const isMember = (node: FieldSet): boolean => '.' in node || isEmpty(node);
 
-/** How many fields are in the set. */
+/** Returns the number of fields in the set. */
 export const countOf = (set: FieldSet): number => {
   let count = 0;
   for (const key in set) if (key !== '.') count += (isMember(set[key]!) ? 1 : 0) + countOf(set[key]!);
   return count;
 };
 
-/** Whether fields below this node are in the set. */
+/** Reports whether there are members below this node. */
 export const hasBelow = (node: FieldSet): boolean => {
   for (const key in node) if (key !== '.') return true;
   return false;
 };
 
-/** The node of a field of which `below` lists what is in the set under it; undefined when nothing is. */
+/** Returns the node of a field with the members of `below` under it; undefined for an empty node. */
 export const nodeOf = (member: boolean, below: FieldSet | undefined): FieldSet | undefined => {
   if (!below || isEmpty(below)) return member ? leaf : undefined;
   return member ? {'.': leaf, ...below} : below;
@@ -47,7 +46,7 @@ const below = (node: FieldSet): FieldSet => {
   return rest;
 };
 
-/** Fields in either. */
+/** Returns the fields in either set. */
 export const union = (a: FieldSet, b: FieldSet): FieldSet => {
   if (a === b || isEmpty(b)) return a;
   if (isEmpty(a)) return b;
@@ -60,9 +59,7 @@ export const union = (a: FieldSet, b: FieldSet): FieldSet => {
   return result;
 };
 
-/**
- * Fields in any of the sets. Walks all of them together, so that the union of many costs what they hold, not what has been gathered once for each.
- */
+/** Returns the fields in any of the sets. Merges all sets at once, so that the cost is linear in their total size. */
 export const unionOf = (sets: readonly FieldSet[]): FieldSet => {
   const filled = sets.filter(set => !isEmpty(set));
   if (filled.length <= 1) return filled[0] ?? noFields;
@@ -81,7 +78,7 @@ export const unionOf = (sets: readonly FieldSet[]): FieldSet => {
 
 const unionOfNodes = (a: FieldSet, b: FieldSet): FieldSet => nodeOf(isMember(a) || isMember(b), union(below(a), below(b)))!;
 
-/** Fields in both. A container of fields is in it only when both name it. */
+/** Returns the fields in both sets. A container is a member only if it is a member of both. */
 export const intersection = (a: FieldSet, b: FieldSet): FieldSet => {
   const result: MutableFieldSet = {};
   for (const key in a) {
@@ -93,15 +90,15 @@ export const intersection = (a: FieldSet, b: FieldSet): FieldSet => {
   return result;
 };
 
-/** Fields of `a` that are not in `b`. Fields below a member of `b` stay. Yields `a` itself when nothing goes. */
+/** Returns the fields of `a` that are not in `b`. Fields below a member of `b` stay. Returns `a` itself when nothing is removed. */
 export const difference = (a: FieldSet, b: FieldSet): FieldSet => without(a, b, false);
 
-/** Fields of `a` that neither are in `b` nor lie below a member of it. */
+/** Returns the fields of `a` that are neither in `b` nor below a member of it. */
 export const recursiveDifference = (a: FieldSet, b: FieldSet): FieldSet => without(a, b, true);
 
 const without = (a: FieldSet, b: FieldSet, recursive: boolean): FieldSet => {
   let result: MutableFieldSet | undefined;
-  // By what `a` has: one large set is taken from the small ones of many owners.
+  // Iterate over `a`: one large set is subtracted from the small ones of many managers.
   for (const key in a) {
     const other = b[key];
     if (key === '.' || other === undefined) continue;
@@ -124,7 +121,7 @@ const nodeWithout = (mine: FieldSet, other: FieldSet, recursive: boolean): Field
   return nodeOf(kept, below(rest));
 };
 
-/** Whether both hold the same fields. */
+/** Reports whether both sets have the same fields. */
 export const isEqual = (a: FieldSet, b: FieldSet): boolean => {
   if (a === b) return true;
   let count = 0;
@@ -137,7 +134,7 @@ export const isEqual = (a: FieldSet, b: FieldSet): boolean => {
   return count === 0;
 };
 
-/** Whether every field of `a` is in `b`. */
+/** Reports whether every field of `a` is in `b`. */
 export const isWithin = (a: FieldSet, b: FieldSet): boolean => {
   for (const key in a) {
     if (key === '.') continue;
@@ -147,7 +144,7 @@ export const isWithin = (a: FieldSet, b: FieldSet): boolean => {
   return true;
 };
 
-/** Whether some field is in both. Walks `a`, which is to be the smaller one. */
+/** Reports whether some field is in both sets. Walks `a`, which should be the smaller one. */
 export const overlaps = (a: FieldSet, b: FieldSet): boolean => {
   for (const key in a) {
     const other = b[key];
@@ -157,7 +154,7 @@ export const overlaps = (a: FieldSet, b: FieldSet): boolean => {
   return false;
 };
 
-/** The set of the given paths. */
+/** Returns the set of the given paths. */
 export const setOf = (paths: Iterable<readonly string[]>): FieldSet => {
   let set = noFields;
   for (const path of paths) set = union(set, path.reduceRight<FieldSet>((node, element) => ({[element]: node}), leaf));

@@ -2,10 +2,10 @@ import {isNestedDeeper, isPlainObject} from '#src/schema/decode/plain.js';
 import {leaf, nodeOf, unionOf, type FieldSet, type MutableFieldSet} from './field-set.js';
 import {canonicalElement, inElementOrder} from './path-element.js';
 
-/** More levels than any schema has; what is nested deeper is refused. */
+/** Deeper sets are rejected; no schema has as many levels. */
 const maxDepth = 200;
 
-/** Reads a set that came from outside. Throws for what is none; elements of a kind that is not known are passed over. */
+/** Decodes a set received from outside. Throws for a malformed one; elements of an unknown type are skipped. */
 export const decodeFields = (fields: unknown): FieldSet => {
   if (fields === undefined || fields === null) return leaf;
   if (isNestedDeeper(fields, maxDepth)) throw new Error('fields are nested too deeply');
@@ -25,7 +25,7 @@ const decodeNode = (fields: unknown): {member: boolean; below: FieldSet | undefi
     if (element === undefined) continue;
     const decoded = decodeNode(fields[key]);
     const node = nodeOf(decoded.member, decoded.below)!;
-    // One element may be spelled in many ways.
+    // The same element can be written in different ways.
     let set = sets.at(-1);
     if (!set || element in set) sets.push((set = {}));
     set[element] = node;
@@ -33,7 +33,7 @@ const decodeNode = (fields: unknown): {member: boolean; below: FieldSet | undefi
   return {member: member || sets.length === 0, below: sets.length === 0 ? undefined : unionOf(sets)};
 };
 
-/** The set with its elements in the order of the wire; the set itself where they already are. */
+/** Returns the set with its elements in wire order; the set itself if they already are. */
 export const inWireOrder = (set: FieldSet): FieldSet => {
   if (set === leaf) return set;
   let changed: MutableFieldSet | undefined;

@@ -3,7 +3,7 @@ import type {SchemaNode} from '#src/schema/node.js';
 import {isMember, leaf, noFields, nodeOf, type FieldSet, type MutableFieldSet} from './field-set.js';
 import {deduced, fieldNode, isNamedField, itemElement, mergeTypeOf} from './merge-type.js';
 
-/** The fields an intent names: its leaves, the items of its lists, the keys of its maps, and what it leaves empty. */
+/** Returns the fields an intent names: its leaves, list items, map keys, and empty containers. */
 export const fieldsOf = (intent: PlainObject, node: SchemaNode): FieldSet => fieldsBelow(intent, node) ?? noFields;
 
 const fieldsBelow = (value: unknown, node: SchemaNode): FieldSet | undefined => {
@@ -35,7 +35,7 @@ const ofItems = (list: readonly unknown[], node: SchemaNode): FieldSet => {
   return result;
 };
 
-/** Adds the named fields on the way to the fields of a set, which sets otherwise leave out; keys of maps are not among them. */
+/** Adds the struct fields on the way to the members of a set, which sets otherwise omit; map keys are not added. */
 export const withNamedFields = (set: FieldSet, node: SchemaNode): FieldSet => {
   const result: MutableFieldSet = {};
   for (const element in set) {

@@ -8,9 +8,9 @@ import {fieldsOf} from './intent.js';
 import {typeMismatches} from './type-mismatches.js';
 import type {Writer} from './tracking.js';
 
-/** The manager that took over from clients who merged by themselves and left what they had applied in an annotation. */
+/** The manager that takes over the fields of client-side apply, which kept what it had applied in an annotation. */
 const clientSideManager = 'kubectl';
-/** All annotations of an object together have at most as many bytes (the API reference, ObjectMeta.annotations). */
+/** The limit of all annotations of an object together, in bytes (the API reference, ObjectMeta.annotations). */
 const maxAnnotationBytes = 256 * 1024;
 
 type Annotations = Readonly<Record<string, string>>;
@@ -22,8 +22,8 @@ const annotationOf = (object: PlainObject, key: string): string | undefined => {
 };
 
 /**
- * Applies as `applyIntent` does. For the command line's manager, conflicts over fields that are as the annotation under `key` says are forgiven,
- * and the annotation, where there is one, is brought up to the new intent.
+ * Applies as `applyIntent` does. For the command line's manager, conflicts over fields that still have the values of the last-applied annotation under `key`
+ * are ignored, and an existing annotation is updated to the new intent.
  */
 export const applyWithLastApplied = (application: ApplyInput, writer: Writer, key: string): ApplyResult => {
   if (writer.manager !== clientSideManager) return applyIntent(application, writer);
@@ -44,7 +44,7 @@ const applyIgnoringOwnConflicts = (application: ApplyInput, writer: Writer, key:
   }
 };
 
-/** The fields that are still as the client left them; undefined when the annotation does not tell. */
+/** Returns the fields that still have the values of the last-applied annotation; undefined without a usable annotation. */
 const appliedByClient = ({live, node}: ApplyInput, {apiVersion}: Writer, key: string): FieldSet | undefined => {
   const text = annotationOf(live, key);
   if (!text) return undefined;

@@ -2,7 +2,7 @@ import {isPlainObject} from '#src/schema/decode/plain.js';
 import {isEmpty, unionOf, type FieldSet} from './field-set.js';
 import {decodeFields, inWireOrder} from './fields-v1.js';
 
-/** Who owns which fields of an object: one entry of `metadata.managedFields` (the API reference, meta/v1 ManagedFieldsEntry). */
+/** The ownership of one manager: an entry of `metadata.managedFields` (the API reference, meta/v1 ManagedFieldsEntry). */
 export interface ManagedFieldsEntry {
   readonly manager?: string;
   readonly operation: 'Apply' | 'Update';
@@ -13,14 +13,14 @@ export interface ManagedFieldsEntry {
   readonly subresource?: string;
 }
 
-/** The entries of an object by their identity. */
+/** The entries of an object by identity. */
 export type Managers = ReadonlyMap<string, ManagedFieldsEntry>;
 
-/** What makes two entries the same manager's. Whoever applies stays the same under every version. */
+/** Returns the identity of an entry. An applier has one identity across all versions. */
 export const identityOf = ({manager, operation, apiVersion, subresource}: Omit<ManagedFieldsEntry, 'fieldsV1' | 'fieldsType'>): string =>
   JSON.stringify({...(manager ? {manager} : {}), operation, ...(operation === 'Apply' ? {} : {apiVersion}), ...(subresource ? {subresource} : {})});
 
-/** Entries that are known to be well-formed, by identity. */
+/** Returns well-formed entries by identity. */
 export const managersOf = (entries: readonly ManagedFieldsEntry[] | undefined): Map<string, ManagedFieldsEntry> =>
   new Map((entries ?? []).map(entry => [identityOf(entry), entry]));
 
@@ -48,14 +48,14 @@ const readEntry = (entry: unknown, index: number): ManagedFieldsEntry => {
   };
 };
 
-/** Reads entries that came from outside. Throws for the first that is malformed. */
+/** Decodes entries received from outside. Throws for the first malformed one. */
 export const readEntries = (entries: unknown): ManagedFieldsEntry[] => {
   if (entries === undefined || entries === null) return [];
   if (!Array.isArray(entries)) throw new Error('managedFields must be a list');
   return inOrder(managersOf(entries.map(readEntry)).values());
 };
 
-/** Whether a writer asks for all tracking to be cleared: no entries, or one empty entry. */
+/** Reports whether a writer clears all managed fields: with an empty list or one empty entry. */
 export const requestsReset = (entries: unknown): boolean =>
   Array.isArray(entries) && (entries.length === 0 || (entries.length === 1 && isPlainObject(entries[0]) && Object.keys(entries[0]).length === 0));
 
@@ -69,14 +69,14 @@ const compareEntries = (a: ManagedFieldsEntry, b: ManagedFieldsEntry): number =>
   compareTexts(a.apiVersion, b.apiVersion) ||
   compareTexts(a.subresource, b.subresource);
 
-/** The entries in the order of the wire: those that apply first, then by time, manager, version and subresource. */
+/** Returns the entries in wire order: appliers first, then by time, manager, version and subresource. */
 export const inOrder = (entries: Iterable<ManagedFieldsEntry>): ManagedFieldsEntry[] => [...entries].sort(compareEntries);
 
-/** More entries of updates than this are merged into those of `ancient`. */
+/** More update entries than this are merged into entries of `ancient-changes`. */
 const maxUpdaters = 10;
 const ancient = 'ancient-changes';
 
-/** Merges the oldest updaters of each version into one entry until there are no more than there may be. */
+/** Merges the oldest update entries of each version into one until the limit is met. */
 export const capUpdaters = (managers: Map<string, ManagedFieldsEntry>): void => {
   const updaters = [...managers].filter(([, {operation}]) => operation === 'Update');
   let surplus = updaters.length - maxUpdaters;
@@ -95,7 +95,7 @@ export const capUpdaters = (managers: Map<string, ManagedFieldsEntry>): void => 
   for (const [apiVersion, merged] of byVersion) if (merged.length > 1) mergeAll(managers, apiVersion, merged);
 };
 
-/** Puts one entry, of the time of the last of them, in the place of several of one version. What was merged before takes the place of the first. */
+/** Replaces several entries of one version with one that has the time of the latest. An earlier merged entry takes the place of the first. */
 const mergeAll = (managers: Map<string, ManagedFieldsEntry>, apiVersion: string, merged: readonly (readonly [identity: string, entry: ManagedFieldsEntry])[]): void => {
   const bucket = identityOf({manager: ancient, operation: 'Update', apiVersion});
   const before = managers.get(bucket);
@@ -107,7 +107,7 @@ const mergeAll = (managers: Map<string, ManagedFieldsEntry>, apiVersion: string,
   managers.set(bucket, {manager: ancient, operation: 'Update', apiVersion, ...(time ? {time} : {}), fieldsType: 'FieldsV1', fieldsV1: inWireOrder(unionOf(sets))});
 };
 
-/** Puts an entry's fields in place of what it had; one that owns nothing goes. */
+/** Replaces the fields of an entry; removes it if it owns nothing. */
 export const setFields = (managers: Map<string, ManagedFieldsEntry>, identity: string, entry: ManagedFieldsEntry, fields: FieldSet): void => {
   if (isEmpty(fields)) managers.delete(identity);
   else if (fields !== entry.fieldsV1) managers.set(identity, {...entry, fieldsV1: fields});

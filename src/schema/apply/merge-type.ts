@@ -3,16 +3,16 @@ import type {SchemaNode} from '#src/schema/node.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
 import {keyElement, valueElement} from './path-element.js';
 
-/** One field of a struct, prepared. */
+/** One field of a struct, precomputed. */
 export interface StructField {
   readonly node: SchemaNode;
-  /** Its path element. */
+  /** The path element of the field. */
   readonly element: string;
-  /** What the field holds when nobody has set it: fields that are always written have a value even then. Undefined for all others. */
+  /** The value of the field when it is not set: the zero value of a field that is always written, undefined for all others. */
   readonly zero: unknown;
 }
 
-/** A value without structure of its own: its lists are owned as a whole, its maps key by key. */
+/** The schema of a value without a declared structure: lists are atomic, maps granular. */
 export const deduced: SchemaNode = {type: 'any'};
 
 const emptyStruct = Object.freeze({});
@@ -37,7 +37,7 @@ const isEmptyStruct = (value: unknown): boolean => isPlainObject(value) && Objec
 
 const structs = new WeakMap<ReadonlyMap<string, SchemaNode>, ReadonlyMap<string, StructField>>();
 
-/** The fields of a struct. Those of built-in types that are always written have a zero value; custom resources have none. */
+/** Returns the fields of a struct. Fields of built-in types that are always written have a zero value; custom resources have none. */
 export const structFields = (node: SchemaNode): ReadonlyMap<string, StructField> | undefined => {
   const {properties, required, ref} = node;
   if (!properties) return undefined;
@@ -45,7 +45,7 @@ export const structFields = (node: SchemaNode): ReadonlyMap<string, StructField>
   if (known) return known;
   const fields = new Map<string, StructField>();
   for (const [name, field] of properties) {
-    // A struct that is required but not held by value is absent until somebody sets it.
+    // A required struct that is not held by value is absent until it is set.
     const written = ref && (field.type === 'object' ? isEmptyStruct(field.default) : required?.has(name));
     fields.set(name, {node: field, element: `f:${name}`, zero: written ? zeroOf(field) : undefined});
   }
@@ -53,10 +53,10 @@ export const structFields = (node: SchemaNode): ReadonlyMap<string, StructField>
   return fields;
 };
 
-/** How a value is owned: as one leaf, by its fields or keys, or by its items. */
+/** How ownership of a value is tracked: as one leaf, by field or key, or by item. */
 export type MergeType = 'leaf' | 'map' | 'list';
 
-/** The shape that a schema gives, for a value of which `samples` are the versions at hand (null and undefined tell nothing). */
+/** Returns the merge type of a schema; `samples` are the known values of an untyped field (null and undefined are ignored). */
 export const mergeTypeOf = (node: SchemaNode, ...samples: readonly unknown[]): MergeType => {
   switch (node.type) {
     case 'object':
@@ -71,7 +71,7 @@ export const mergeTypeOf = (node: SchemaNode, ...samples: readonly unknown[]): M
   }
 };
 
-/** The schema of a key of a map or struct; undefined for a field the struct does not have. */
+/** Returns the schema of a map key or struct field; undefined for an undeclared field. */
 export const fieldNode = (node: SchemaNode, key: string): SchemaNode | undefined => {
   if (node.type === 'any') return deduced;
   const named = node.properties?.get(key);
@@ -80,7 +80,7 @@ export const fieldNode = (node: SchemaNode, key: string): SchemaNode | undefined
   return node.preservesUnknown || (node.type === 'object' && !node.properties) || (node.type === 'map' && !node.items) ? deduced : undefined;
 };
 
-/** Whether a key of the value is a field of a struct rather than a key of a map. */
+/** Reports whether a key is a struct field rather than a map key. */
 export const isNamedField = (node: SchemaNode, key: string): boolean => node.type === 'object' && (node.properties?.has(key) ?? false);
 
 const sortedKeys = new WeakMap<SchemaNode, readonly string[]>();
@@ -91,7 +91,7 @@ const keysOf = (node: SchemaNode): readonly string[] => {
   return keys;
 };
 
-/** The path element of an item of a set or keyed list. Throws, in the field's own words, for an item that cannot have one. */
+/** Returns the path element of an item of a set or associative list. Throws, with the original's text, for an item that has none. */
 export const itemElement = (node: SchemaNode, item: unknown): string => {
   if (node.listType === 'map') return keyedElement(node, item);
   if (item === null || item === undefined) throw new Error("associative list without keys has an element that's an explicit null");
@@ -119,6 +119,6 @@ const keyedElement = (node: SchemaNode, item: unknown): string => {
   return keyElement(found);
 };
 
-/** A key left out stands for its default. */
+/** An omitted key has its default. */
 const keyValue = (node: SchemaNode, item: Record<string, unknown>, name: string): unknown =>
   Object.hasOwn(item, name) ? item[name] : node.items?.properties?.get(name)?.default;

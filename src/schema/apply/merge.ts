@@ -3,15 +3,15 @@ import type {SchemaNode} from '#src/schema/node.js';
 import {deduced, fieldNode, itemElement, mergeTypeOf} from './merge-type.js';
 
 /**
- * The object with an intent laid over it: leaves as the intent has them, maps by key, keyed lists and sets by item in the intent's order. Nothing
- * is removed. Both stay as they are; the result shares parts with them.
+ * Returns the object with an intent merged in: leaves are replaced, maps merged by key, associative lists and sets by item in the intent's order. Nothing is
+ * removed. Changes neither; the result shares parts with both.
  */
 export const mergeIntent = (live: PlainObject, intent: PlainObject, node: SchemaNode): PlainObject => merged(live, intent, node) as PlainObject;
 
 const isEmptyMap = (value: unknown): boolean => !isPlainObject(value) || Object.keys(value).length === 0;
 const isEmptyList = (value: unknown): boolean => !Array.isArray(value) || value.length === 0;
 
-/** Undefined when nothing is left. */
+/** Returns undefined when nothing is left. */
 const merged = (old: unknown, wanted: unknown, node: SchemaNode): unknown => {
   if (wanted === undefined) return old;
   const shape = mergeTypeOf(node, old, wanted);
@@ -31,17 +31,14 @@ const mergedFields = (old: PlainObject, wanted: PlainObject, node: SchemaNode): 
   return Object.keys(result).length > 0 ? result : undefined;
 };
 
-/** Items under their elements; undefined stands for an element that more than one item has. */
+/** Returns the items by path element; undefined for an element that several items have. */
 const index = (elements: readonly string[], list: readonly unknown[]): Map<string, unknown> => {
   const items = new Map<string, unknown>();
   for (const [at, element] of elements.entries()) items.set(element, items.has(element) ? null : list[at]);
   return items;
 };
 
-/**
- * Walks both lists at once. Items that only the old list has keep their place among the items both have; the items of the intent come in the
- * intent's order.
- */
+/** Merges both lists in one walk. Items of the old list alone keep their position between the common items; the items of the intent keep the intent's order. */
 const mergedItems = (old: readonly unknown[], wanted: readonly unknown[], node: SchemaNode): unknown[] | undefined => {
   const schema = node.items ?? deduced;
   const left = old.map(item => itemElement(node, item));

@@ -3,20 +3,20 @@ import {isPlainObject} from '#src/schema/decode/plain.js';
 import type {FieldSet} from './field-set.js';
 import {isMember} from './field-set.js';
 
-/** An item of a set. */
+/** Returns the path element of a set's item. */
 export const valueElement = (value: unknown): string => `v:${jsonText(value)}`;
-/** An item of a list that is keyed; the keys come sorted by name. */
+/** Returns the path element of an associative list's item; the keys must be sorted by name. */
 export const keyElement = (keys: readonly (readonly [name: string, value: unknown])[]): string =>
   `k:{${keys.map(([name, value]) => `${JSON.stringify(name)}:${jsonText(value)}`).join(',')}}`;
 
 const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The keys an element names, sorted by name. */
+/** Returns the keys of a path element, sorted by name. */
 const keysOf = (element: string): [string, unknown][] => Object.entries(parseJson(element.slice(2)) as Record<string, unknown>).sort(byName);
 
 /**
- * An element as it came from outside in the one spelling it has here. Undefined for a kind of element that is not known, which is to be passed
- * over; throws for what is no element.
+ * Returns the canonical spelling of a path element received from outside. Returns undefined for an unknown type of element, which is skipped; throws for a
+ * malformed element.
  */
 export const canonicalElement = (text: string): string | undefined => {
   if (text.length < 2) throw new Error('key must be 2 characters long:');
@@ -39,7 +39,7 @@ export const canonicalElement = (text: string): string | undefined => {
 
 const shown = (value: unknown): string => (value === null ? 'null' : JSON.stringify(value));
 
-/** An element as messages show it: `.image`, `[name="app"]`, `[="x"]`, `[3]`. */
+/** Formats a path element for messages: `.image`, `[name="app"]`, `[="x"]`, `[3]`. */
 export const formatElement = (element: string): string => {
   const content = element.slice(2);
   switch (element[0]) {
@@ -78,7 +78,7 @@ const compareKeys = (left: readonly (readonly [string, unknown])[], right: reado
 
 const kinds = '.fkvi';
 
-/** An element with what it names, read once. */
+/** A path element and its parsed content. */
 interface ParsedElement {
   readonly element: string;
   readonly named: unknown;
@@ -116,7 +116,7 @@ const compareRead = ({element: a, named: left}: ParsedElement, {element: b, name
 const isRising = <T>(items: readonly T[], compare: (a: T, b: T) => number): boolean => items.every((item, at) => at === 0 || compare(items[at - 1]!, item) <= 0);
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Elements in the order of the wire: fields, keyed items, values, indices; each by what it names. Yields the list itself where they stand so. */
+/** Returns path elements in wire order: fields, keyed items, values, indexes, each by content. Returns the list itself if it is in order. */
 export const inElementOrder = (elements: readonly string[]): readonly string[] => {
   if (elements.length < 2) return elements;
   if (elements.every(element => element[0] === 'f' || element === '.')) return isRising(elements, compareTexts) ? elements : elements.toSorted(compareTexts);
@@ -124,7 +124,7 @@ export const inElementOrder = (elements: readonly string[]): readonly string[] =
   return isRising(all, compareRead) ? elements : all.sort(compareRead).map(({element}) => element);
 };
 
-/** The paths of all fields in a set: at each level first the fields themselves, then what lies below. */
+/** Yields the paths of all fields in a set: at each level the fields themselves first, then the paths below. */
 export function* pathsOf(set: FieldSet, prefix: readonly string[] = []): Generator<readonly string[]> {
   const elements = inElementOrder(Object.keys(set).filter(element => element !== '.'));
   for (const element of elements) if (isMember(set[element]!)) yield [...prefix, element];

@@ -7,16 +7,16 @@ import {removeFields} from './remove.js';
 import type {Versions, Writer} from './tracking.js';
 
 export interface Pruning {
-  /** The object with the intent laid over it, under the writer's version. */
+  /** The object after merging the intent, in the writer's version. */
   readonly merged: PlainObject;
   readonly node: SchemaNode;
-  /** The owners, the applier with its new intent among them. */
+  /** The managers, including the applier with its new intent. */
   readonly managers: Managers;
-  /** What the applier owned before. */
+  /** The applier's previous entry. */
   readonly last: ManagedFieldsEntry;
 }
 
-/** An object under the version it is looked at in. */
+/** An object in one of its versions. */
 interface VersionedObject {
   readonly object: PlainObject;
   readonly version: string;
@@ -29,8 +29,8 @@ const allFields = ({object, node}: VersionedObject): FieldSet => withNamedFields
 const without = ({object, version, node}: VersionedObject, set: FieldSet): VersionedObject => ({object: removeFields(object, set, node), version, node});
 
 /**
- * Removes the fields, keys and items that the manager applied last and not this time, unless others own them or something below them. What others
- * put beside them without owning stays.
+ * Removes the fields, keys and items of the manager's previous intent that are not in the new one, unless other managers own them or something below them.
+ * Siblings that were set without being owned stay.
  */
 export const prune = ({merged, node, managers, last}: Pruning, {apiVersion, versions}: Writer): PlainObject => {
   if (isEmpty(last.fieldsV1)) return merged;
@@ -41,7 +41,7 @@ export const prune = ({merged, node, managers, last}: Pruning, {apiVersion, vers
   return versions.convert(left.object, left.version, apiVersion);
 };
 
-/** Gives back what someone owns: first under the version that was pruned, then under all others. */
+/** Restores fields that a manager owns: first in the version that was pruned, then in all others. */
 const withOwned = (whole: VersionedObject, pruned: VersionedObject, first: string, managers: Managers, versions: Versions): VersionedObject => {
   const byVersion = new Map<string, FieldSet[]>([[first, []]]);
   for (const {apiVersion, fieldsV1} of managers.values()) {
@@ -60,6 +60,6 @@ const withOwned = (whole: VersionedObject, pruned: VersionedObject, first: strin
   return left;
 };
 
-/** Gives back what the manager never owned. */
+/** Restores fields that the manager never owned. */
 const withOthers = (whole: VersionedObject, pruned: VersionedObject, last: FieldSet): VersionedObject =>
   without(whole, intersection(difference(allFields(whole), allFields(pruned)), withNamedFields(last, whole.node)));

@@ -5,10 +5,7 @@ import {fieldNode} from './merge-type.js';
 const isAtomic = ({type, listType, mapType}: SchemaNode): boolean =>
   type === 'array' ? listType !== 'set' && listType !== 'map' : (type === 'object' || type === 'map') && mapType === 'atomic';
 
-/**
- * A set of fields written under an older schema, fitted to this one: who owned parts of what is now owned as a whole owns the whole. Yields the set
- * itself when it fits.
- */
+/** Adapts a set of fields written under an older schema: a manager of parts of a now atomic field owns the whole field. Returns the set itself if it fits. */
 export const reconciled = (set: FieldSet, node: SchemaNode): FieldSet => {
   let result: MutableFieldSet | undefined;
   for (const element in set) {

@@ -4,12 +4,12 @@ import {hasBelow, isMember, type FieldSet} from './field-set.js';
 import {deduced, fieldNode, itemElement, mergeTypeOf, structFields} from './merge-type.js';
 
 /**
- * The object without the fields and items of a set. What loses all it holds becomes null, or empty where its type is always written. The object
- * stays as it is; the result shares parts with it.
+ * Returns the object without the fields and items of a set. A container that becomes empty is set to null, or to an empty value where its type is always
+ * written. The object is not changed; the result shares parts with it.
  */
 export const removeFields = (object: PlainObject, set: FieldSet, node: SchemaNode): PlainObject => (remaining(object, set, node) ?? {}) as PlainObject;
 
-/** Only the fields and items of a set, on the way to which lies what holds them. */
+/** Returns only the fields and items of a set, with their parents. */
 export const extractFields = (object: PlainObject, set: FieldSet, node: SchemaNode): PlainObject => (extracted(object, set, node) ?? {}) as PlainObject;
 
 const remaining = (value: unknown, set: FieldSet, node: SchemaNode): unknown => {

@@ -3,32 +3,32 @@ import type {SchemaNode} from '#src/schema/node.js';
 import {compareObjects, type Difference} from './compare.js';
 import {isEmpty, isMember, nodeOf, type FieldSet, type MutableFieldSet} from './field-set.js';
 
-/** The schemas of a kind's versions by their apiVersion, and the way between them. */
+/** The schemas of a kind's versions by apiVersion, and conversion between them. */
 export interface Versions {
-  /** Undefined for a version that is not served (any more). */
+  /** Returns undefined for a version that is not served (any more). */
   schemaOf(apiVersion: string): SchemaNode | undefined;
-  /** The object under another version. Changes nothing; the two versions may be the same. */
+  /** Converts the object to another version, possibly the same one. Does not change the object. */
   convert(object: PlainObject, from: string, to: string): PlainObject;
 }
 
-/** Who writes, through which address, when. */
+/** The writer of a request: field manager, endpoint, version and time. */
 export interface Writer {
-  /** The name it goes by; empty for one without. */
+  /** The manager's name; may be empty. */
   readonly manager: string;
-  /** Empty for the main address. */
+  /** Empty for the main endpoint. */
   readonly subresource: string;
   /** The version of the request. */
   readonly apiVersion: string;
-  /** On the wire's form; undefined for one whose entries have no time. */
+  /** The time in wire format; undefined for entries without a time. */
   readonly time: string | undefined;
-  /** The fields the address writes, as dotted paths; undefined when it writes all. */
+  /** The fields the endpoint writes, as dotted paths; undefined for all. */
   readonly writes: Writes | undefined;
   readonly versions: Versions;
 }
 
-/** A list of dotted paths, or all top-level fields but some, prepared. */
+/** A precomputed list of dotted paths, or of all top-level fields with exceptions. */
 export class Writes {
-  /** The top-level fields some path begins with; undefined for all of them. */
+  /** The top-level fields of the paths; undefined for all fields. */
   readonly top: ReadonlySet<string> | undefined;
   readonly #tree: PathTree = {};
   readonly #nested: boolean;
@@ -46,12 +46,12 @@ export class Writes {
     for (const path of parts) plant(this.#tree, path);
   }
 
-  /** Only the fields of a set that lie at or below one of the paths. */
+  /** Returns the fields of a set that lie at or below one of the paths. */
   within(set: FieldSet): FieldSet {
     return this.#others ? without(set, this.#others) : within(set, this.#tree);
   }
 
-  /** The same for a set in which only the top-level fields occur already. */
+  /** Does the same for a set whose top-level fields are already restricted to `top`. */
   withinTop(set: FieldSet): FieldSet {
     return this.#others ? without(set, this.#others) : this.#nested ? within(set, this.#tree) : set;
   }
@@ -64,7 +64,7 @@ const without = (set: FieldSet, elements: readonly string[]): FieldSet => {
   return result;
 };
 
-/** `true` for a path that ends here. */
+/** `true` marks the end of a path. */
 interface PathTree {
   [element: string]: PathTree | true;
 }
@@ -88,7 +88,7 @@ const within = (set: FieldSet, tree: PathTree): FieldSet => {
   return result;
 };
 
-/** What a write changed, seen from every version that owners speak of. */
+/** What a write changed, computed lazily in every version that managers use. */
 export class Differences {
   readonly #before: PlainObject;
   readonly #after: PlainObject;
@@ -108,7 +108,7 @@ export class Differences {
     return isEmpty(this.own.changed) && isEmpty(this.own.removed);
   }
 
-  /** Undefined for a version that is not served. */
+  /** Returns the difference in a version; undefined for one that is not served. */
   under(apiVersion: string): Difference | undefined {
     if (!this.#known.has(apiVersion)) this.#known.set(apiVersion, this.#compare(apiVersion));
     return this.#known.get(apiVersion);

@@ -6,15 +6,15 @@ import {formatValue} from '#src/schema/patch/errors.js';
 import {formatElement} from './path-element.js';
 import {fieldNode, itemElement, mergeTypeOf} from './merge-type.js';
 
-/** A field that does not fit its schema; `path` is as messages show it. */
+/** A field that does not fit its schema; `path` is formatted for messages. */
 export interface TypeMismatch {
   readonly path: string;
   readonly text: string;
 }
 
 /**
- * What in an intent does not fit its schema, in the field's own words: fields that are not declared, values of the wrong type, items without or with
- * a repeated key. Looks no further once nothing more would be told of.
+ * Returns where an intent does not fit its schema: undeclared fields, values of the wrong type, items with a missing or repeated key. Stops once no more errors
+ * would be reported.
  */
 export const typeMismatches = (value: unknown, node: SchemaNode): readonly TypeMismatch[] => {
   const fitting = new Fitting();
@@ -22,14 +22,14 @@ export const typeMismatches = (value: unknown, node: SchemaNode): readonly TypeM
   return fitting.hasMore ? [...fitting.found, {path: '', text: 'there are more than these'}] : fitting.found;
 };
 
-/** Whether a value fits its schema, keys of lists that occur twice aside. */
+/** Reports whether a value fits its schema, ignoring repeated list keys. */
 export const fitsSchema = (value: unknown, node: SchemaNode): boolean => {
   const fitting = new Fitting({allowsDuplicates: true});
   fitting.check(value, node, '');
   return fitting.found.length === 0;
 };
 
-/** The misfits as one text. */
+/** Returns the mismatches as one text. */
 export const typeMismatchText = (found: readonly TypeMismatch[]): string => {
   const texts = found.map(({path, text}) => (path ? `${path}: ${text}` : text));
   return texts.length === 1 ? texts[0]! : ['errors:', ...texts.map(text => `  ${text}`)].join('\n');
@@ -37,7 +37,7 @@ export const typeMismatchText = (found: readonly TypeMismatch[]): string => {
 
 const got = (value: unknown): string => `&{${formatValue(value)}}`;
 
-/** A value in Go's own syntax. */
+/** Formats a value in Go syntax. */
 const goSyntax = (value: unknown): string => {
   if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
   if (!isPlainObject(value)) return value === null ? 'interface {}(nil)' : jsonText(value);
@@ -46,7 +46,7 @@ const goSyntax = (value: unknown): string => {
 
 const goTypes: Readonly<Record<string, string>> = {string: 'string', boolean: 'bool', object: 'map[string]interface {}'};
 
-/** Why a value does not fit a schema of scalars. */
+/** Returns why a value does not fit a scalar schema; undefined if it does. */
 const scalarMismatch = (value: unknown, {type, format}: SchemaNode): string | undefined => {
   if (value === null) return undefined;
   if (type === 'string' && typeof value !== 'string') return `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`;

@@ -5,26 +5,26 @@ import {inWireOrder} from './fields-v1.js';
 import {capUpdaters, identityOf, inOrder, managersOf, setFields, type ManagedFieldsEntry} from './managers.js';
 import {Differences, type Writer} from './tracking.js';
 
-/** Whose an entry is. */
+/** The identity of the manager that owns an entry. */
 export interface Owner {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
   readonly apiVersion: string;
-  /** Empty for the main address. */
+  /** Empty for the main endpoint. */
   readonly subresource: string;
 }
 
-/** Two states of an object under the writer's version. */
+/** Two states of an object in the writer's version. */
 export interface Change {
-  /** `{}` when the object is new. */
+  /** `{}` for a new object. */
   readonly before: PlainObject;
   readonly after: PlainObject;
   readonly node: SchemaNode;
 }
 
 /**
- * Who owns what after a write that is no apply: whatever changed is the writer's and nobody else's; what is gone is nobody's. Yields `entries`
- * itself when that changes nothing. An entry's time moves only when its fields do.
+ * Returns the managed fields after a write that is not an apply: the writer becomes the only owner of what changed, and removed fields lose all owners. Returns
+ * `entries` itself when nothing changes. An entry's time changes only with its fields.
  */
 export const trackUpdate = ({before, after, node}: Change, entries: readonly ManagedFieldsEntry[], writer: Writer): readonly ManagedFieldsEntry[] => {
   const differences = new Differences(before, after, node, writer);
@@ -49,7 +49,9 @@ export const trackUpdate = ({before, after, node}: Change, entries: readonly Man
 const isOf = (entry: ManagedFieldsEntry, {manager, operation, apiVersion, subresource}: Owner): boolean =>
   entry.manager === manager && entry.operation === operation && entry.apiVersion === apiVersion && (entry.subresource ?? '') === subresource;
 
-/** Whether the writer owns all that changed already and nobody owns what went, as when a lease is renewed: told without making anything. */
+/**
+ * Reports whether the writer already owns everything that changed and no manager owns what was removed, for example when a lease is renewed. Allocates nothing.
+ */
 const movesNothing = (entries: readonly ManagedFieldsEntry[], {own: {changed, removed}}: Differences, writer: Owner): boolean => {
   let owned = isEmpty(changed);
   for (const entry of entries) {
@@ -60,14 +62,14 @@ const movesNothing = (entries: readonly ManagedFieldsEntry[], {own: {changed, re
   return owned;
 };
 
-/** An entry with its fields in the order of the wire. */
+/** Returns an entry with its fields in wire order. */
 export const newEntry = ({manager, operation, apiVersion, subresource}: Owner, at: string | undefined, fields: FieldSet): ManagedFieldsEntry => {
   const fieldsV1 = inWireOrder(fields);
   const time = at === undefined ? {} : {time: at};
   return {manager, operation, apiVersion, ...time, fieldsType: 'FieldsV1', fieldsV1, ...(subresource ? {subresource} : {})};
 };
 
-/** Takes what changed or went from everyone but one. Owners under a version that is not served go. */
+/** Removes changed and removed fields from every manager except one. Entries of versions that are not served are dropped. */
 export const takeFields = (managers: Map<string, ManagedFieldsEntry>, differences: Differences, except: string | undefined): void => {
   for (const [identity, entry] of managers) {
     if (identity === except) continue;

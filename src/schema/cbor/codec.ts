@@ -1,7 +1,7 @@
 import type * as decode from './decode.js';
 import type * as encode from './encode.js';
 
-/** Both directions of CBOR. */
+/** The encoder and decoder of CBOR. */
 export type CborCodec = typeof decode & typeof encode;
 
 let codec: Promise<CborCodec> | undefined;
@@ -11,5 +11,5 @@ const load = async (): Promise<CborCodec> => {
   return {...reading, ...writing};
 };
 
-/** The codec, loaded when first asked for: nearly nobody does. */
+/** Returns the codec, loaded on first use: few clients use it. */
 export const cborCodec = (): Promise<CborCodec> => (codec ??= load());

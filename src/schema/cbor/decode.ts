@@ -3,11 +3,11 @@ import {isPlainObject, own} from '#src/schema/decode/plain.js';
 import type {ParsedBody} from '#src/schema/decode/document.js';
 import {TruncatedCbor, CborReader, type CborLimits} from './reader.js';
 
-/** What a request may hold in one array or map. */
+/** The limits for one array or map of a request. */
 export const requestLimits: CborLimits = {elements: 1024};
 export const noLimits: CborLimits = {elements: Number.MAX_SAFE_INTEGER};
 
-/** Reads bytes that are one item and nothing else. Throws `DecodeError`. */
+/** Decodes bytes that hold exactly one item. Throws `DecodeError`. */
 export const decodeCbor = (bytes: Buffer, limits: CborLimits): unknown => {
   if (bytes.length === 0) throw new DecodeError('EOF');
   const reader = new CborReader(bytes, limits);
@@ -17,7 +17,7 @@ export const decodeCbor = (bytes: Buffer, limits: CborLimits): unknown => {
   return value;
 };
 
-/** Where the item that begins at `at` ends, with what it is; undefined when it is not all there yet. Throws `DecodeError`. */
+/** Returns the item that begins at `at` and its end; undefined while it is incomplete. Throws `DecodeError`. */
 export const nextItem = (bytes: Buffer, at: number): {readonly value: unknown; readonly end: number} | undefined => {
   const reader = new CborReader(bytes, noLimits, at);
   try {
@@ -43,10 +43,10 @@ const label = (value: unknown, field: string): string => {
   throw new DecodeError(`unable to determine group/version/kind: cbor: cannot unmarshal ${isPlainObject(given) ? 'map' : typeOf(given)} into Go struct field v1.TypeMeta.${field} of type string`);
 };
 
-/** Reads what somebody applies, whose kind is asked for afterwards. Throws `DecodeError`. */
+/** Decodes an apply configuration, whose kind is checked later. Throws `DecodeError`. */
 export const parseIntent = (bytes: Buffer): ParsedBody => labelled(decodeCbor(bytes, requestLimits));
 
-/** Reads an object as far as anyone can without knowing its kind. Throws `DecodeError`. */
+/** Decodes an object without knowing its kind. Throws `DecodeError`. */
 export const parseCbor = (bytes: Buffer): ParsedBody => labelled(parsed(bytes));
 
 const labelled = (value: unknown): ParsedBody => {

@@ -1,17 +1,17 @@
 import type {SchemaNode} from '#src/schema/node.js';
 import {halfBits} from './reader.js';
 
-/** The head of the tag that says: what follows is CBOR. Every object begins with it. */
+/** The head of the self-described CBOR tag, with which every object begins. */
 const selfDescribed = Buffer.of(0xd9, 0xd9, 0xf7);
-/** The head of the tag of bytes that are base64 in JSON. */
+/** The head of the tag for bytes that are base64 in JSON. */
 const laterBase64 = 0xd6;
 
 const smallest = 16_384;
-/** A larger buffer is not kept for the next object. */
+/** Larger buffers are not reused for the next object. */
 const largestKept = 1 << 20;
 let spare: Buffer | undefined;
 
-/** Texts up to this length are written a character at a time. */
+/** Texts up to this length are written one character at a time. */
 const shortText = 24;
 
 class CborWriter {
@@ -66,7 +66,7 @@ class CborWriter {
     for (const item of items) this.value(item, node?.items);
   }
 
-  /** Keys in the order of their bytes, lengths included: the shorter first. */
+  /** Writes keys in the order of their encoded bytes, so the shorter first. */
   #map(object: Readonly<Record<string, unknown>>, node: SchemaNode | undefined): void {
     const keys = Object.keys(object).filter(key => object[key] !== undefined);
     if (keys.length > 1) keys.sort(keys.every(isAscii) ? byLength : byBytes);
@@ -77,7 +77,7 @@ class CborWriter {
     }
   }
 
-  /** Texts are byte strings, since nobody looks whether they are well formed. */
+  /** Texts are written as byte strings: they may not be valid UTF-8. */
   #text(text: string): void {
     if (text.length < shortText) {
       this.#reserve(shortText + 1);
@@ -108,7 +108,7 @@ class CborWriter {
     this.bytes(bytes);
   }
 
-  /** A whole number that a number does not hold exactly, in eight bytes. */
+  /** Writes a whole number beyond the safe integers in eight bytes. */
   #wide(value: bigint): void {
     this.#reserve(9);
     this.#buffer[this.#at] = value < 0n ? 0x3b : 0x1b;
@@ -120,7 +120,7 @@ class CborWriter {
     else this.#float(value);
   }
 
-  /** In as few bytes as keep the number whole. */
+  /** Writes a number in the fewest bytes that keep its value. */
   #float(value: number): void {
     this.#reserve(9);
     const bits = halfBits(value);
@@ -173,7 +173,10 @@ const byBytes = (one: string, other: string): number => {
 const ascii = /^\p{ASCII}*$/u;
 const isAscii = (text: string): boolean => ascii.test(text);
 
-/** An object, byte for byte as the original's deterministic form; what the schema of its kind says are bytes goes as bytes. Numbers must be finite. */
+/**
+ * Encodes an object as the original's deterministic encoding does, byte for byte; fields that its schema declares as bytes are written as bytes. Numbers must
+ * be finite.
+ */
 export const encodeCbor = (object: unknown, node?: SchemaNode): Buffer => {
   const writer = new CborWriter();
   writer.bytes(selfDescribed);
@@ -181,7 +184,7 @@ export const encodeCbor = (object: unknown, node?: SchemaNode): Buffer => {
   return writer.finish();
 };
 
-/** A watch event around an object that is encoded already. */
+/** Returns a watch event around an encoded object. */
 export const cborEvent = (type: string, object: Uint8Array): Buffer => {
   const writer = new CborWriter();
   writer.bytes(selfDescribed);

@@ -1,4 +1,4 @@
 export const cborMediaType = 'application/cbor';
-/** A stream of objects in this form. */
+/** The media type of a stream of objects. */
 export const cborSequence = 'application/cbor-seq';
 export const cborApplyMediaType = 'application/apply-patch+cbor';

@@ -2,12 +2,12 @@ import {isUtf8} from 'node:buffer';
 import {DecodeError} from '#src/schema/decode/error.js';
 import {put, type PlainObject} from '#src/schema/decode/plain.js';
 
-/** How large what is read may be; nothing bounds what comes from a server one trusts. */
+/** The limits for the items read; responses of trusted servers have none. */
 export interface CborLimits {
   readonly elements: number;
 }
 
-/** Levels of arrays, maps and tags. */
+/** The limit of nested arrays, maps and tags. */
 const maxDepth = 64;
 
 const indefinite = Symbol('indefinite');
@@ -19,14 +19,14 @@ export class TruncatedCbor extends DecodeError {}
 const refused = (type: string, what: string): DecodeError => new DecodeError(`cbor: data item of cbor type ${type} is not accepted by protocol: ${what}`);
 
 /**
- * Reads one item of CBOR into what its JSON would be: byte strings are texts, those that are marked for it base64; tags count for what they hold.
- * A key that is there twice, a number JSON has no room for, and whatever else JSON cannot say is refused. Throws `DecodeError`.
+ * Decodes one CBOR item to its JSON value: byte strings become texts, those tagged for base64 become base64; other tags are applied. Repeated keys, numbers
+ * beyond JSON's range and everything else that JSON cannot represent are rejected. Throws `DecodeError`.
  */
 export class CborReader {
   readonly #bytes: Buffer;
   readonly #limits: CborLimits;
   at: number;
-  /** The same bytes, a character each: cutting texts out of one string is many times faster than decoding each. */
+  /** The bytes as Latin-1, decoded once: slicing one string is many times faster than decoding each text. */
   #characters: string | undefined;
   #depth = 0;
 
@@ -117,7 +117,7 @@ export class CborReader {
     return bytes.toString('utf8', at, end);
   }
 
-  /** The pieces of a string whose length is not told. */
+  /** Reads the chunks of a string of indefinite length. */
   #chunks(major: number): Buffer {
     const pieces: Buffer[] = [];
     for (;;) {
@@ -133,7 +133,7 @@ export class CborReader {
     }
   }
 
-  /** Whether there is another element: so many have been read. */
+  /** Reports whether there is another element after `read` elements. */
   #isMore(length: number | typeof indefinite, read: number, what: string): boolean {
     if (length !== indefinite) return read < length;
     if (this.#bytes[this.at] === 0xff) {
@@ -177,7 +177,7 @@ export class CborReader {
     return content;
   }
 
-  /** Bytes, as the text they are to be in JSON. */
+  /** Reads bytes and returns the text that the tag gives them in JSON. */
   #marked(tag: 21 | 22 | 23): string {
     const info = this.#byte() & 0x1f;
     const bytes = info === 31 ? this.#chunks(2) : this.#bytes.subarray(this.#take(Number(this.#argument(2, info))), this.at);
@@ -212,7 +212,7 @@ const finite = (value: number): number => {
   throw refused('primitives', Number.isNaN(value) ? 'floating-point NaN' : 'floating-point infinity');
 };
 
-/** A number of 16 bits: ten of fraction, five of exponent. */
+/** Decodes a 16-bit float: ten bits of fraction, five of exponent. */
 const half = (bits: number): number => {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 0x1f;
@@ -221,14 +221,14 @@ const half = (bits: number): number => {
   return sign * (exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15));
 };
 
-/** Seconds since 1970 as a text. */
+/** Formats seconds since 1970 as a time. */
 const timeOf = (seconds: unknown): string => {
   const date = new Date(typeof seconds === 'number' ? seconds * 1000 : Number.NaN);
   if (Number.isNaN(date.getTime())) throw new DecodeError('cbor: tag number 1 must be followed by integer or floating-point number');
   return date.toISOString().replace(/\.?0+Z$/, 'Z');
 };
 
-/** The bits of a number in 16 bits, where it fits there; undefined where it does not. */
+/** Returns the bits of a number as a 16-bit float; undefined if it does not fit. */
 export const halfBits = (value: number): number | undefined => {
   const size = Math.abs(value);
   const exponent = size === 0 ? -15 : Math.max(-15, Math.floor(Math.log2(size)));

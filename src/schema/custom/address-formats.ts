@@ -3,7 +3,7 @@ const aloneLabel = new RegExp(`^[${letter}]-?[${letter}]{0,62}$`, 'u');
 const innerLabel = new RegExp(`^[${letter}](?:[${letter}-]{0,61}[${letter}])?$`, 'u');
 const lastLabel = /^[a-zA-Z\p{L}]{2,63}$/u;
 
-/** A host's name of at most 255 bytes; the last of several parts is letters alone. */
+/** Reports whether the text is a host name: at most 255 bytes, and letters only in the last of several labels. */
 export const isHostname = (text: string): boolean => {
   if (Buffer.byteLength(text) > 255) return false;
   const labels = text.split('.');
@@ -14,7 +14,7 @@ export const isHostname = (text: string): boolean => {
 
 const unprintable = String.raw`\x00-\x20\x7f`;
 
-/** Longer texts are no mail addresses. */
+/** Longer texts are not accepted as mail addresses. */
 const longestMail = 1000;
 
 const word = String.raw`[^${unprintable}()<>@,;:\\".\[\]]+`;
@@ -25,7 +25,7 @@ const namedMail = new RegExp(String.raw`<\s*${mailbox}\s*>\s*(?:\([^()]*\)\s*)?$
 const quotedStart = new RegExp(`^${quoted}`, 'u');
 const wordStart = new RegExp(String.raw`^[^${unprintable}()<>@,;:\\"\[\]]+`, 'u');
 
-/** A mail address, with a name before it or without (RFC 5322): `a@b`, `Some One <a@b>`. */
+/** Reports whether the text is a mail address, with or without a display name (RFC 5322): `a@b`, `Some One <a@b>`. */
 export const isEmail = (text: string): boolean => {
   if (text.length > longestMail) return false;
   if (plainMail.test(text)) return true;
@@ -33,7 +33,7 @@ export const isEmail = (text: string): boolean => {
   return start !== -1 && namedMail.test(text.slice(start)) && isName(text.slice(0, start));
 };
 
-/** Words are told apart by what ends them, so that there is one way to read a name. */
+/** Words are delimited unambiguously, so that matching needs no backtracking. */
 const isName = (text: string): boolean => {
   for (let rest = text.trimStart(); rest !== ''; ) {
     const found = (rest.startsWith('"') ? quotedStart : wordStart).exec(rest)?.[0];
@@ -66,7 +66,7 @@ const isAuthority = (authority: string): boolean => {
 
 const control = new RegExp(String.raw`[\x00-\x1f\x7f]`);
 
-/** A URI as a request may carry it: with a scheme, or a path from the root. */
+/** Reports whether the text is a request URI: with a scheme, or an absolute path. */
 export const isRequestUri = (text: string): boolean => {
   if (text === '' || control.test(text)) return false;
   if (text === '*') return true;

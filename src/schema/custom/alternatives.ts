@@ -1,11 +1,11 @@
 import {Findings, type Reporter} from './findings.js';
 
-/** What can be held against a value. */
+/** A rule that validates a value. */
 interface Rule {
   check(value: unknown, name: string, found: Findings, report: Reporter): void;
 }
 
-/** What a schema says in anyOf, oneOf, allOf and not. */
+/** The `anyOf`, `oneOf`, `allOf` and `not` of a schema. */
 export interface Alternatives {
   readonly any: readonly Rule[];
   readonly one: readonly Rule[];
@@ -51,7 +51,7 @@ const allOf = (rules: readonly Rule[], value: unknown, name: string, found: Find
   if (valid < rules.length) found.add(...report.whole(name, `must validate all the schemas (allOf)${valid === 0 ? '. None validated' : ''}`));
 };
 
-/** Holds a value against alternatives. Where none fits, the one of which most fits says why. */
+/** Validates a value against the alternatives. If none matches, reports the errors of the best match. */
 export const checkAlternatives = ({any, one, all, not}: Alternatives, value: unknown, name: string, found: Findings, report: Reporter): void => {
   if (any.length > 0) anyOf(any, value, name, found, report);
   if (one.length > 0) oneOf(one, value, name, found, report);

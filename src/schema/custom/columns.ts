@@ -4,7 +4,7 @@ import {JsonPathError} from './json-path-parse.js';
 import {jsonPath, type JsonPath} from './json-path.js';
 import {textOf} from './path.js';
 
-/** A column of the table of a custom resource, as its definition states it. */
+/** A printer column as a custom resource definition declares it. */
 export interface ColumnDefinition {
   readonly name: string;
   readonly type: string;
@@ -16,10 +16,10 @@ export interface ColumnDefinition {
 
 export type Cell = string | number | boolean | null;
 
-/** A column, ready to be filled. */
+/** A printer column with its path parsed. */
 export interface CustomColumn extends ColumnDefinition {
   readonly description: string;
-  /** What stands in the column; null where nothing of the column's type is there. */
+  /** Returns the cell's value; null if there is no value of the column's type. */
   of(object: unknown, ago: Ago): Cell;
 }
 
@@ -47,7 +47,7 @@ const cellOf = (type: string, value: unknown, ago: Ago): Cell => {
   }
 };
 
-/** The first of the values a path leads to; nothing where it leads nowhere. */
+/** Returns the first value at a path; undefined if there is none. */
 const first = (path: JsonPath, object: unknown): {readonly value: unknown} | undefined => {
   try {
     const values = path(object);
@@ -71,7 +71,7 @@ const column = (definition: ColumnDefinition): CustomColumn => {
   };
 };
 
-/** The columns a definition states. One whose path cannot be read ends them, as the original has it. */
+/** Returns the columns of a definition. Like the original, stops at the first column with an invalid path. */
 export const customColumns = (definitions: readonly ColumnDefinition[]): CustomColumn[] => {
   const columns: CustomColumn[] = [];
   for (const definition of definitions) {
@@ -85,7 +85,7 @@ export const customColumns = (definitions: readonly ColumnDefinition[]): CustomC
   return columns;
 };
 
-/** The fields by which objects of a custom resource can be selected: their names, and how an object's value reads as a text, empty where there is none. */
+/** Returns the selectable fields of a custom resource: a function for each path that returns the object's value as text, empty if absent. */
 export const selectableFields = (paths: readonly string[]): ReadonlyMap<string, (object: unknown) => string> =>
   new Map(
     paths.map(path => {

@@ -5,7 +5,7 @@ import {itemsOf, propertySchema, type JsonSchema} from './json-schema.js';
 
 const isScalar = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean';
 
-/** The key of an item of a keyed list, one scalar or the text of several; undefined for one without. */
+/** Returns the key of an associative list's item: a scalar, or one text for several keys; undefined if the item has none. */
 const keyOf = (item: unknown, names: readonly string[]): unknown => {
   if (!isPlainObject(item) || !names.every(name => Object.hasOwn(item, name) && isScalar(item[name]))) return undefined;
   return names.length === 1 ? item[names[0]!] : jsonText(names.map(name => item[name]));
@@ -20,7 +20,7 @@ const keyed = (items: readonly unknown[], names: readonly string[]): Map<unknown
   return found;
 };
 
-/** A value and what it was before, as far as the schema lets tell: fields by their names, items of keyed lists by their keys. */
+/** A value and its previous value, correlated as far as the schema allows: fields by name, items of associative lists by key. */
 export class Correlated {
   readonly #value: unknown;
   readonly #before: unknown;
@@ -66,7 +66,7 @@ export class Correlated {
     return schema && old !== undefined ? new Correlated(value, old, schema) : undefined;
   }
 
-  /** Whether nothing has changed. Items of keyed lists may have changed places; what the schema does not know counts as changed. */
+  /** Reports whether the value is unchanged. Items of associative lists may be reordered; fields unknown to the schema count as changed. */
   same(): boolean {
     return (this.#same ??= this.#compared());
   }

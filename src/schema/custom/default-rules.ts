@@ -9,21 +9,21 @@ import {MetadataReader, validateEmbedded, type MetadataValidator} from './metada
 import {prune} from './prune.js';
 import {ValueRule} from './value-rule.js';
 
-/** What defaults are held against besides their schema. */
+/** What the validation of defaults needs besides the schema. */
 export interface DefaultDemands {
-  /** The built-in schema of metadata; asked for where objects are embedded. */
+  /** Returns the built-in schema of metadata; called for embedded objects. */
   metadata(): SchemaNode;
   readonly validateMetadata: MetadataValidator;
-  /** Whether defaults may have fields that their schema does not know, as they once could. */
+  /** Allows defaults with fields unknown to their schema, as stored definitions may have them. */
   readonly unknownFields: boolean;
 }
 
-/** Puts a value into the object it would be in. */
+/** Wraps a value in the object that contains it. */
 type Around = (value: unknown) => PlainObject;
 
-/** Where in an embedded object a schema stands. */
+/** The position of a schema within an embedded object. */
 interface Inside {
-  /** The schema of the whole object. */
+  /** The schema of the embedded object. */
   readonly whole: JsonSchema;
   readonly around: Around;
   readonly isMeta: boolean;
@@ -38,12 +38,12 @@ const partSchema = (schema: JsonSchema): JsonSchema => ({type: 'object', propert
 
 const hasUnknown = (value: unknown, schema: JsonSchema): boolean => prune(asPart(value), partSchema(schema)).length > 0;
 
-/** Whether some default has fields that its schema does not know. */
+/** Reports whether some default has fields that its schema does not declare. */
 export const hasUnknownInDefaults = (schema: JsonSchema): boolean => someSchema(schema, one => one.default !== undefined && one.default !== null && hasUnknown(one.default, one));
 
 const embeds = (schema: JsonSchema): boolean => someSchema(schema, one => one[extensions.embeddedResource] === true);
 
-/** What cannot be read as metadata in a value: the path within it, and why. */
+/** Returns the path and error of metadata that cannot be decoded; undefined if all of it can. */
 const unreadable = (value: PlainObject, schema: JsonSchema, demands: DefaultDemands): {path: string; detail: string} | undefined => {
   try {
     new MetadataReader(demands.metadata(), 'refuse').embedded(value, schema, '');
@@ -66,7 +66,7 @@ const aggregate = (errors: readonly FieldError[]): string => {
   return texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`;
 };
 
-/** A default of a part of metadata is judged as a part of an object with nothing else. */
+/** Validates a default within metadata as part of an otherwise empty object. */
 const metadataErrors = (schema: JsonSchema, {whole, around}: Inside, path: string, demands: DefaultDemands): readonly FieldError[] => {
   const embedded = {...whole, [extensions.embeddedResource]: true};
   const object = around(copied(schema.default));
@@ -101,6 +101,6 @@ function* walk(given: JsonSchema, outside: Inside, path: string, demands: Defaul
   }
 }
 
-/** Whether the defaults of a structural schema are values of it. In what is said of a map's values there can be none. */
+/** Validates the defaults of a structural schema against that schema. `additionalProperties` cannot have any. */
 export const validateDefaults = (schema: JsonSchema, path: string, demands: DefaultDemands): FieldError[] =>
   collectErrors(walk({...schema, [extensions.embeddedResource]: true}, {whole: schema, around: anObject, isMeta: false}, path, demands));

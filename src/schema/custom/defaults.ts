@@ -3,21 +3,21 @@ import {entityTooLarge} from '#src/api/status.js';
 import {copied, isPlainObject, put, type PlainObject} from '#src/schema/decode/plain.js';
 import {itemsOf, propertySchema, type JsonSchema} from './json-schema.js';
 
-/** How much defaults may add to one object, in characters of JSON. Differs from upstream, which has no limit. */
+/** The limit of what defaulting may add to one object, in characters of JSON. Differs from upstream, which has no limit. */
 const maxDefaulted = 3 * 1024 * 1024;
 
 const isMisplacedNull = (value: unknown, {nullable}: JsonSchema): boolean => value === null && !nullable;
 
 const known = new WeakMap<JsonSchema, readonly (readonly [name: string, property: JsonSchema])[]>();
 
-/** The properties of a schema that have defaults: of most schemas few, and asked for with every value. */
+/** Returns the properties of a schema that have defaults. Cached: it is called for every value, and most schemas have few. */
 const defaultsOf = (schema: JsonSchema): readonly (readonly [name: string, property: JsonSchema])[] => {
   let defaults = known.get(schema);
   if (!defaults) known.set(schema, (defaults = Object.entries(schema.properties ?? {}).filter(([, property]) => (property.default ?? null) !== null)));
   return defaults;
 };
 
-/** Fills in the defaults of one object. */
+/** Applies the defaults of one object and counts what they add. */
 class Defaulting {
   #added = 0;
 
@@ -55,8 +55,5 @@ class Defaulting {
   }
 }
 
-/**
- * Fills in the defaults of fields that are absent, or null without leave, at every depth that is there, in place. Throws 413 where all of them together
- * would be too large.
- */
+/** Applies the defaults of absent fields, and of nulls that are not nullable, at every existing level, in place. Throws 413 if they add too much in total. */
 export const applyDefaults = (value: unknown, schema: JsonSchema | undefined): void => new Defaulting().fill(value, schema);

@@ -1,7 +1,7 @@
 import {forbiddenField, type FieldError} from '#src/api/field-error.js';
 import type {JsonSchema} from './json-schema.js';
 
-/** Schemas that lie deeper than this in one another are not looked at. */
+/** Deeper schemas are rejected without being read. */
 const maxDepth = 64;
 
 const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null;
@@ -12,10 +12,7 @@ const inside = (schema: JsonSchema): JsonSchema[] => {
   return [items, additionalProperties, additionalItems, not, allOf, anyOf, oneOf, ...records].flat(2).filter(isSchema);
 };
 
-/**
- * Refuses a schema with more levels than anybody reads, before anything goes through it level by level. Differs from upstream, which has no limit of
- * its own here.
- */
+/** Rejects a schema with too many levels before it is walked recursively. Differs from upstream, which has no limit of its own here. */
 export const tooDeep = (schema: JsonSchema, path: string): FieldError | undefined => {
   let level: JsonSchema[] = [schema];
   for (let depth = 0; level.length > 0; depth++) {

@@ -1,9 +1,9 @@
 import {additionalOf, type JsonSchema} from './json-schema.js';
 
-/** A way through a schema that leads somewhere, in one spelling, or why it does not. */
+/** A path resolved in a schema, in canonical spelling, or why it cannot be resolved. */
 export type FieldPath = {readonly names: readonly string[]; readonly text: string; readonly schema: JsonSchema} | {readonly problem: string};
 
-/** Dots, brackets, quoted texts and what stands between them. A quoted text without an end gives no token: the path ends there. */
+/** Yields dots, brackets, quoted texts and names. An unterminated quoted text yields no token: the path ends there. */
 function* tokens(path: string): Generator<string, void> {
   for (let at = 0; at < path.length; ) {
     const rest = path.slice(at);
@@ -15,7 +15,7 @@ function* tokens(path: string): Generator<string, void> {
 
 const escapes: Readonly<Record<string, string>> = {a: '\u0007', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v', '\\': '\\', "'": "'"};
 
-/** The text between single quotes. */
+/** Returns the text between single quotes, unescaped. */
 const unquoted = (text: string): {readonly text: string; readonly bad?: string} => {
   let bad: string | undefined;
   const plain = text.replaceAll(/\\./g, escaped => {
@@ -30,8 +30,8 @@ const nowhere = {problem: 'does not refer to a valid field'};
 const early = {problem: 'unexpected end of JSON path'};
 
 /**
- * Follows a path such as `.spec.ports` or `.spec['a.b']` through a schema, as rules and selectable fields name fields. Names of a map's keys are
- * written in brackets, those of properties behind a dot; both ways lead to both.
+ * Resolves a path such as `.spec.ports` or `.spec['a.b']` in a schema, as rules and selectable fields write it. The canonical spelling has brackets for map
+ * keys and dots for properties; either is accepted.
  */
 export const fieldPathIn = (root: JsonSchema, path: string, {brackets = true}: {readonly brackets?: boolean} = {}): FieldPath => {
   const names: string[] = [];

@@ -3,12 +3,12 @@ import {invalid, invalidText, notSupported, required, tooLong, tooMany, typeInva
 import {moreErrors, maxErrors, maxErrorText} from '#src/api/collect-errors.js';
 import {isWhole, formatFloat} from './numbers.js';
 
-/** Where an error is that belongs to the whole. */
+/** The path of errors of the whole value. */
 const nowhere = '<nil>';
 
-/** What holding a value against a schema found. Equal texts count once. `matches` says how much of the schema fitted, to choose among alternatives that all fail. */
+/** The errors found in a value, each text once. `matches` counts how much of the schema matched, to choose among alternatives that all fail. */
 export class Findings {
-  /** By their texts, in order. Mostly there are none. */
+  /** The errors by text, in order; undefined as long as there are none. */
   #errors: Map<string, FieldError> | undefined;
   #text = 0;
   #hasMore = false;
@@ -18,7 +18,7 @@ export class Findings {
     return this.#errors?.size ?? 0;
   }
 
-  /** Whether nothing more would be told of. */
+  /** Reports whether no further error would be returned. */
   get isFull(): boolean {
     return this.#hasMore || this.count >= maxErrors || this.#text >= maxErrorText;
   }
@@ -37,14 +37,14 @@ export class Findings {
     }
   }
 
-  /** Takes over what another found. */
+  /** Adds the errors of another instance. */
   merge(other: Findings): void {
     for (const [text, error] of other.#errors ?? []) this.add(text, error);
     this.matches += other.matches;
   }
 }
 
-/** The texts of errors, and where they are: `base` is the path of the value as a whole. */
+/** Builds errors; `base` is the path of the whole value. */
 export class Reporter {
   readonly #base: string;
 
@@ -79,20 +79,20 @@ export class Reporter {
     return [`${name} in body should have at most ${limit} ${what}`, tooMany(this.#path(name), count, limit)];
   }
 
-  /** `does` goes on after the field's name. */
+  /** `does` follows the field's name in the text. */
   invalid(name: string, value: unknown, does: string): [string, FieldError] {
     const text = `${name} in body ${does}`;
     const path = this.#path(name);
     return [text, typeof value === 'number' && !isWhole(value) ? invalidText(path, formatFloat(value), text) : invalid(path, value, text)];
   }
 
-  /** A factor that nothing can be a multiple of. */
+  /** Returns the error of an invalid `multipleOf`. */
   badFactor(name: string, factor: number): [string, FieldError] {
     const text = `factor MultipleOf declared for ${name} must be positive: ${factor}`;
     return [text, invalid(this.#path(name), factor, text)];
   }
 
-  /** Of alternatives, which are told of for the value as a whole. */
+  /** Returns an error of the whole value, for alternatives. */
   whole(name: string, does: string): [string, FieldError] {
     const text = `${JSON.stringify(name)} ${does}`;
     return [text, invalid(this.#path(''), '', text)];

@@ -3,10 +3,10 @@ import {textFormats} from './text-formats.js';
 
 const numberFormats: Readonly<Record<string, readonly string[]>> = {integer: ['int32', 'int64'], number: ['float', 'double']};
 
-/** How formats are looked up: `date-time` and `datetime` are one. */
+/** Returns the format's lookup key: `date-time` and `datetime` are the same. */
 export const normalFormat = (format: string): string => format.replaceAll('-', '');
 
-/** The format that is in force: unknown ones, and those of other types, count for nothing. */
+/** Returns the effective format; undefined for unknown formats and those of other types. */
 export const formatOf = ({format, type, 'x-kubernetes-int-or-string': isEither}: JsonSchema): string | undefined => {
   if (!format) return undefined;
   if (isEither || !type || type === 'string') return textFormats.has(normalFormat(format)) ? format : undefined;

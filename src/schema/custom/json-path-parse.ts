@@ -1,4 +1,4 @@
-/** A step of a path through an object, in the dialect of kubectl's JSONPath. */
+/** A step of a path in kubectl's dialect of JSONPath. */
 export type Step =
   | {readonly do: 'field'; readonly name: string}
   | {readonly do: 'slice'; readonly start?: number; readonly end?: number; readonly step?: number; readonly isIndex: boolean}
@@ -9,7 +9,7 @@ export type Step =
   | {readonly do: 'all'}
   | {readonly do: 'descend'};
 
-/** A path that cannot be read, or that leads nowhere in an object. */
+/** A path that cannot be parsed, or that does not exist in an object. */
 export class JsonPathError extends Error {
   override readonly name = 'JsonPathError';
 }
@@ -18,14 +18,14 @@ const refuse = (problem: string): never => {
   throw new JsonPathError(problem);
 };
 
-/** What ends a field's name. */
+/** Characters that end a field's name. */
 const terminators = ' \t\r\n.,[]$@{}';
 
 const isLetter = (letter: string): boolean => /^[\p{L}\p{Nd}_]$/u.test(letter);
 
 const escapes: Readonly<Record<string, string>> = {a: '\u0007', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v', '\\': '\\', "'": "'", '"': '"'};
 
-/** A text between quotes, without them. */
+/** Returns the content of a quoted text. */
 const unquoted = (text: string): string =>
   text.slice(1, -1).replaceAll(/\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.?))/g, (_, two?: string, four?: string, eight?: string, one?: string) => {
     const code = two ?? four ?? eight;
@@ -33,7 +33,7 @@ const unquoted = (text: string): string =>
     return escapes[one ?? ''] ?? refuse(`unquote string ${text} error invalid syntax`);
   });
 
-/** So deep may filters and unions lie within each other. */
+/** The nesting limit of filters and unions. */
 const maxDepth = 20;
 
 class Parser {
@@ -48,7 +48,7 @@ class Parser {
     this.#depth = depth;
   }
 
-  /** The steps up to the end, or to a brace that closes what the caller opened. */
+  /** Parses steps up to the end, or up to the brace that closes the caller's. */
   parse(): readonly Step[] {
     while (this.#at < this.#text.length && this.#text[this.#at] !== '}') this.#step(this.#text[this.#at]!);
     return this.#steps;
@@ -156,5 +156,5 @@ class Parser {
   }
 }
 
-/** The steps of a path that is written without braces. Throws `JsonPathError`. */
+/** Parses a path without braces. Throws `JsonPathError`. */
 export const parseJsonPath = (text: string): readonly Step[] => new Parser(text, 0).parse();

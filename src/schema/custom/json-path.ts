@@ -9,7 +9,7 @@ const members = (value: unknown): unknown[] => {
 
 const isNothing = (value: unknown): boolean => value === null || value === undefined;
 
-/** A path that leads to more values leads nowhere: each `..` can multiply them. */
+/** A path with more values than this has none: each `..` can multiply them. */
 const maxValues = 100_000;
 
 const limited = (values: readonly unknown[]): readonly unknown[] => {
@@ -78,7 +78,7 @@ const passes = (item: unknown, {left, operator, right}: Extract<Step, {do: 'filt
   return rights.length > 0 && compares(value, operator, one(rights));
 };
 
-/** What is there, where a wrong turn means that nothing is. */
+/** Returns the values at the steps; none for a path that does not exist. */
 const found = (steps: readonly Step[], values: readonly unknown[]): readonly unknown[] => {
   try {
     return walked(steps, values);
@@ -118,10 +118,10 @@ const walked = (steps: readonly Step[], values: readonly unknown[]): readonly un
   return current;
 };
 
-/** Leads through objects. What is not there is no error; throws `JsonPathError` for a list that is too short, or is no list. */
+/** Evaluates a path. Missing fields are no error; throws `JsonPathError` for a list that is too short, or for an index of something else. */
 export type JsonPath = (object: unknown) => readonly unknown[];
 
-/** A path in kubectl's dialect, such as `.status.conditions[?(@.type=="Ready")].status`. Throws `JsonPathError` for one that cannot be read. */
+/** Compiles a path in kubectl's dialect, such as `.status.conditions[?(@.type=="Ready")].status`. Throws `JsonPathError` for an invalid one. */
 export const jsonPath = (text: string): JsonPath => {
   const steps = parseJsonPath(text);
   return object => walked(steps, [object]);

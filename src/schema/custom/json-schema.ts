@@ -1,6 +1,6 @@
 /**
- * The schema of a custom resource as its definition writes it down (the API reference, apiextensions/v1 JSONSchemaProps). What definitions may hold
- * is judged before anyone else reads it; a stored one can be trusted to have this shape.
+ * The schema of a custom resource as its definition writes it (the API reference, apiextensions/v1 JSONSchemaProps). Definitions are validated before any other
+ * module reads their schemas; a stored one can be trusted to have this shape.
  */
 export interface JsonSchema {
   readonly id?: string;
@@ -27,7 +27,7 @@ export interface JsonSchema {
   readonly maxProperties?: number;
   readonly minProperties?: number;
   readonly required?: readonly string[];
-  /** A list of schemas is understood and refused. */
+  /** A list of schemas is parsed, and rejected by validation. */
   readonly items?: JsonSchema | readonly JsonSchema[];
   readonly allOf?: readonly JsonSchema[];
   readonly oneOf?: readonly JsonSchema[];
@@ -50,7 +50,7 @@ export interface JsonSchema {
   readonly 'x-kubernetes-validations'?: readonly ValidationRule[];
 }
 
-/** A rule in the expression language (the API reference, apiextensions/v1 ValidationRule). */
+/** A validation rule in CEL (the API reference, apiextensions/v1 ValidationRule). */
 export interface ValidationRule {
   readonly rule?: string;
   readonly message?: string;
@@ -60,7 +60,7 @@ export interface ValidationRule {
   readonly optionalOldSelf?: boolean;
 }
 
-/** The extensions' names, which are the same in every naming. */
+/** The names of the vendor extensions, the same in every naming. */
 export const extensions = {
   preserveUnknownFields: 'x-kubernetes-preserve-unknown-fields',
   embeddedResource: 'x-kubernetes-embedded-resource',
@@ -71,23 +71,23 @@ export const extensions = {
   validations: 'x-kubernetes-validations',
 } as const;
 
-/** The one schema of a list's items; nothing where there is none, or several. */
+/** Returns the single schema of a list's items; undefined if there is none or a list of schemas. */
 export const itemsOf = ({items}: JsonSchema): JsonSchema | undefined => (items === undefined || Array.isArray(items) ? undefined : (items as JsonSchema));
 
-/** The schemas of a list's items, where they are written as a list. */
+/** Returns the schemas of a list's items that are written as a list. */
 export const itemListOf = ({items}: JsonSchema): readonly JsonSchema[] => (Array.isArray(items) ? (items as readonly JsonSchema[]) : []);
 
-/** The schema of what a map holds, if it says more than whether there may be something. */
+/** Returns the schema of a map's values; undefined for a boolean. */
 export const additionalOf = ({additionalProperties: additional}: JsonSchema): JsonSchema | undefined => (typeof additional === 'object' ? additional : undefined);
 
-/** A schema's properties by name, in order. */
+/** Returns a schema's properties, sorted by name. */
 export const propertiesOf = ({properties}: Pick<JsonSchema, 'properties'>): [string, JsonSchema][] => sorted(properties);
 
 const sorted = <T>(record: Readonly<Record<string, T>> | undefined): [string, T][] => (record ? Object.keys(record).sort().map(key => [key, record[key]!]) : []);
 
 const all = (record: Readonly<Record<string, JsonSchema>> | undefined): readonly JsonSchema[] => (record ? Object.values(record) : []);
 
-/** Whether a schema or one at any depth in it is so. */
+/** Reports whether `isSo` holds for a schema or one nested in it at any depth. */
 export const someSchema = (schema: JsonSchema | undefined, isSo: (schema: JsonSchema) => boolean): boolean => {
   if (!schema) return false;
   if (isSo(schema)) return true;
@@ -106,12 +106,12 @@ export const someSchema = (schema: JsonSchema | undefined, isSo: (schema: JsonSc
   );
 };
 
-/** The schema of a field or key; nothing for one that nothing is said of. */
+/** Returns the schema of a field or map key; undefined if it is not declared. */
 export const propertySchema = ({properties, additionalProperties}: JsonSchema, name: string): JsonSchema | undefined => {
   if (properties && Object.hasOwn(properties, name)) return properties[name];
   return typeof additionalProperties === 'object' ? additionalProperties : undefined;
 };
 
-/** Whether a part of a schema that gives values their structure is so. */
+/** Reports whether `isSo` holds for a schema or a part of it that gives values their structure. */
 export const somePart = (schema: JsonSchema | undefined, isSo: (part: JsonSchema) => boolean): boolean =>
   schema !== undefined && (isSo(schema) || somePart(itemsOf(schema), isSo) || somePart(additionalOf(schema), isSo) || all(schema.properties).some(part => somePart(part, isSo)));

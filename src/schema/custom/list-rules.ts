@@ -15,14 +15,14 @@ function* validateMapType(schema: JsonSchema, path: string): Iterable<FieldError
   if (!mapTypes.includes(mapType)) yield notSupported(`${path}.${extensions.mapType}`, mapType, mapTypes);
 }
 
-/** Why the items of a set are more than one value each; nothing where they are not. */
+/** Returns why the items of a set are not scalars or atomic; undefined if they are. */
 const looseItems = (schema: JsonSchema): string | undefined => {
   const items = schema[extensions.listType] === 'set' ? itemsOf(schema) : undefined;
   if (items?.type === 'array') return (items[extensions.listType] ?? 'atomic') === 'atomic' ? undefined : extensions.listType;
   return items?.type === 'object' && items[extensions.mapType] !== 'atomic' ? extensions.mapType : undefined;
 };
 
-/** Whether a schema has a set of things that are more than one value each. */
+/** Reports whether a schema is a set of granular items. */
 export const hasLooseSet = (schema: JsonSchema): boolean => looseItems(schema) !== undefined;
 
 function* validateMapItems(items: JsonSchema, keys: readonly string[], path: string): Iterable<FieldError> {
@@ -49,7 +49,7 @@ function* validateMapList(schema: JsonSchema, path: string): Iterable<FieldError
   else yield* validateMapItems(items, keys, path);
 }
 
-/** Whether a schema says of lists and maps what they can be. `loose` lets sets hold what they could once hold. */
+/** Validates the list and map types of a schema. `loose` accepts sets of granular items, as stored definitions may have them. */
 export function* validateTopology(schema: JsonSchema, path: string, {loose}: {readonly loose: boolean}): Iterable<FieldError> {
   yield* validateMapType(schema, path);
   const listType = schema[extensions.listType];
@@ -58,7 +58,7 @@ export function* validateTopology(schema: JsonSchema, path: string, {loose}: {re
   else if (!loose) {
     const items = itemsOf(schema);
     const field = looseItems(schema);
-    // Of maps, too, the original shows what kind of list they are.
+    // For maps, too, the original reports the list type.
     if (field) yield invalid(`${path}.items.${field}`, items?.[extensions.listType], 'must be atomic as item of a list with x-kubernetes-list-type=set');
   }
   if (listType !== undefined && !listTypes.includes(listType)) yield notSupported(at, listType, listTypes);
@@ -70,7 +70,7 @@ export function* validateTopology(schema: JsonSchema, path: string, {loose}: {re
   if (listType === 'map') yield* validateMapList(schema, path);
 }
 
-/** Whether the items of sets and maps are there, and whether each item of a map has its keys. */
+/** Validates that items of sets and associative lists are declared, and that each item has its keys. */
 export function* validateIdentity(schema: JsonSchema, path: string): Iterable<FieldError> {
   const items = itemsOf(schema);
   const listType = schema[extensions.listType];

@@ -4,12 +4,12 @@ import {identity, inKeyOrder} from '#src/base/canonical-json.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {itemsOf, type JsonSchema} from './json-schema.js';
 
-/** Takes down an error, as long as anybody is told of it. */
+/** Adds an error unless the limit is reached. */
 const report = (errors: FieldError[], error: () => FieldError): void => {
   if (errors.length <= maxErrors) errors.push(error());
 };
 
-/** The places of values that were there before: of each value the second one. */
+/** Returns the indexes of duplicate values, of each value the second one only. */
 const repeated = (values: readonly unknown[]): number[] => {
   const seen = new Map<unknown, number>();
   const places: number[] = [];
@@ -31,7 +31,7 @@ const keyedList = (items: readonly unknown[], names: readonly string[], path: st
     return;
   }
   const [name] = names;
-  // Most lists have one key, most keys are texts.
+  // Most lists have a single text key.
   const keys = items.map(item => {
     const key = names.length === 1 && isPlainObject(item) ? item[name!] : undefined;
     return typeof key === 'string' ? key : identity(keysOf(item, names));
@@ -58,7 +58,7 @@ const walk = (value: unknown, schema: JsonSchema, path: string, errors: FieldErr
   }
 };
 
-/** What is wrong with the items of sets and keyed lists: each may be there once. */
+/** Reports duplicate items of sets and associative lists. */
 export const uniqueItems = (value: unknown, schema: JsonSchema): FieldError[] => {
   const errors: FieldError[] = [];
   walk(value, schema, '', errors);

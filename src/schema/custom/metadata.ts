@@ -10,10 +10,10 @@ import {TypedDecoder} from '#src/schema/decode/typed.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {itemsOf, type JsonSchema} from './json-schema.js';
 
-/** What becomes of metadata that is malformed: refused with what a request brings, dropped field by field of what was stored. */
+/** How malformed metadata is treated: rejected in requests, dropped field by field in stored objects. */
 export type Malformed = 'refuse' | 'drop';
 
-/** Reads metadata wherever an object has it. `unknown` gets the paths of fields that there are not. */
+/** Decodes metadata of an object and of the objects embedded in it. `unknown` collects the paths of undeclared fields. */
 export class MetadataReader {
   readonly #node: SchemaNode;
   readonly #malformed: Malformed;
@@ -24,7 +24,7 @@ export class MetadataReader {
     this.#malformed = malformed;
   }
 
-  /** Brings an object's metadata into its canonical form, in place. Throws `DecodeError`. */
+  /** Normalizes an object's metadata in place. Throws `DecodeError`. */
   read(object: PlainObject, path: string): void {
     if (!Object.hasOwn(object, 'metadata')) return;
     const given = object['metadata'];
@@ -59,7 +59,7 @@ export class MetadataReader {
     return readable;
   }
 
-  /** The same for all objects embedded in a value. Throws `DecodeError` that names the field. */
+  /** Normalizes the metadata of all objects embedded in a value. Throws `DecodeError` with the field's path. */
   embedded(value: unknown, schema: JsonSchema, path: string): void {
     if (Array.isArray(value)) {
       const items = itemsOf(schema);
@@ -92,7 +92,7 @@ export class MetadataReader {
 
 const refused = ({path, detail}: FieldError, cause?: unknown): DecodeError => new DecodeError(`${path}: ${detail}`, {cause});
 
-/** Says what is wrong with metadata, in the words for whole objects. */
+/** Validates metadata as for a whole object. */
 export type MetadataValidator = (metadata: ObjectMeta, options: {readonly namespaced: boolean; readonly path: string}) => Iterable<FieldError>;
 
 function* version(value: unknown, path: string): Iterable<FieldError> {
@@ -110,7 +110,7 @@ function* kind(value: unknown, path: string): Iterable<FieldError> {
   }
 }
 
-/** A name that nothing is wrong with: embedded objects need none of their own. */
+/** A valid name: embedded objects need none of their own. */
 const anyName = 'fakename';
 
 function* whole(object: PlainObject, path: string, metadata: MetadataValidator): Iterable<FieldError> {
@@ -125,7 +125,7 @@ function* whole(object: PlainObject, path: string, metadata: MetadataValidator):
   yield* metadata({...given, name: (given as ObjectMeta).name || anyName}, {namespaced: Boolean(namespace), path: at('metadata')});
 }
 
-/** What is wrong with apiVersion, kind and metadata of the objects embedded in a value. */
+/** Validates apiVersion, kind and metadata of the objects embedded in a value. */
 export function* validateEmbedded(value: unknown, schema: JsonSchema, metadata: MetadataValidator, path = ''): Iterable<FieldError> {
   if (Array.isArray(value)) {
     const items = itemsOf(schema);

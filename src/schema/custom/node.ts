@@ -11,7 +11,7 @@ const typeOf = (source: JsonSchema, isObject: boolean): NodeType => {
   return type === 'array' || type === 'string' || type === 'integer' || type === 'number' || type === 'boolean' ? type : 'any';
 };
 
-/** A node of a custom resource's schema. What lies below is made when it is first asked for: most of a large definition never is. */
+/** A node of a custom resource's schema. Children are created on first access: most of a large definition is never used. */
 class CustomNode implements SchemaNode {
   readonly type: NodeType;
   readonly source: JsonSchema;
@@ -93,5 +93,5 @@ class CustomNode implements SchemaNode {
   }
 }
 
-/** The structure of a custom resource: a whole object with what the schema adds. `metadata` is the built-in schema of metadata. */
+/** Returns the schema node of a custom resource: a whole object with the declared fields. `metadata` is the built-in schema of metadata. */
 export const customNode = (source: JsonSchema, metadata: SchemaNode, coerce: NonNullable<SchemaNode['coerce']>): SchemaNode => Object.assign(new CustomNode(source, metadata, true), {coerce});

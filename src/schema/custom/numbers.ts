@@ -1,7 +1,7 @@
-/** How far from a whole number a value may be, relative to its size, to count as one. */
+/** The relative tolerance within which a quotient counts as whole. */
 const epsilon = 1e-9;
 
-/** Whether a fraction is as good as whole: 0.3 is three times 0.1. */
+/** Reports whether a quotient is whole up to rounding: 0.3 is three times 0.1. */
 export const isNearlyWhole = (value: number): boolean => {
   if (Number.isSafeInteger(value)) return true;
   if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return false;
@@ -10,10 +10,10 @@ export const isNearlyWhole = (value: number): boolean => {
   return whole !== 0 && Math.abs(value - whole) / (value + whole) < epsilon;
 };
 
-/** Numbers of this size are kept as whole ones. */
+/** Reports whether a number is treated as an integer. */
 export const isWhole = (value: number): boolean => Number.isInteger(value) && Math.abs(value) < 2 ** 63;
 
-/** A floating-point number as texts show it: with an exponent below 0.0001 and from a million. */
+/** Formats a floating-point number for messages: with an exponent below 0.0001 and from a million on. */
 export const formatFloat = (value: number): string => {
   const size = Math.abs(value);
   return size !== 0 && (size < 1e-4 || size >= 1e6) ? value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2') : String(value);

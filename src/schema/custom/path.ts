@@ -4,14 +4,14 @@ import {isWhole, formatFloat} from './numbers.js';
 
 const unsafe = /[<>&\u2028\u2029]/g;
 
-/** Values as people read them, without quotes; lists and objects as JSON that is safe in HTML. */
+/** Formats a value without quotes; lists and objects as JSON escaped for HTML. */
 export const textOf = (value: unknown): string => {
   if (value === null || value === undefined) return '<no value>';
   if (typeof value === 'object') return canonicalJson(value).replace(unsafe, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
   return typeof value === 'number' ? (isWhole(value) ? String(value) : formatFloat(value)) : String(value as string | boolean);
 };
 
-/** The names of a path in dots, which may begin with one. */
+/** Returns the names of a dotted path, with or without a leading dot. */
 export const pathNames = (path: string): string[] => path.replace(/^\./, '').split('.');
 
 const typeName = (value: unknown): string => {
@@ -23,7 +23,7 @@ const typeName = (value: unknown): string => {
   return typeof value === 'boolean' ? 'bool' : 'string';
 };
 
-/** A value as error texts of accessors show it. */
+/** Formats a value for the errors of accessors. */
 const plainly = (value: unknown): string => {
   if (value === null) return '<nil>';
   if (Array.isArray(value)) return `[${value.map(plainly).join(' ')}]`;
@@ -54,7 +54,7 @@ const valueAt = (object: Readonly<PlainObject>, names: readonly string[]): Readi
   return {value};
 };
 
-/** The whole number a path in dots leads to; the problem is in the original's words. */
+/** Returns the integer at a dotted path, or the problem in the original's text. */
 export const integerAt = (object: Readonly<PlainObject>, path: string): Reading<number> => {
   const names = pathNames(path);
   const found = valueAt(object, names);
@@ -62,7 +62,7 @@ export const integerAt = (object: Readonly<PlainObject>, path: string): Reading<
   return Number.isInteger(found.value) ? {value: found.value as number} : misfit(names, found.value, 'int64');
 };
 
-/** The text a path in dots leads to. */
+/** Returns the text at a dotted path, or the problem. */
 export const textAt = (object: Readonly<PlainObject>, path: string): Reading<string> => {
   const names = pathNames(path);
   const found = valueAt(object, names);
@@ -70,7 +70,7 @@ export const textAt = (object: Readonly<PlainObject>, path: string): Reading<str
   return typeof found.value === 'string' ? {value: found.value} : misfit(names, found.value, 'string');
 };
 
-/** Sets what a path in dots leads to, in place, making the way there; answers with the problem where something else is in the way. */
+/** Sets the value at a dotted path in place, creating missing parents. Returns the problem if a parent is not an object. */
 export const setAt = (object: PlainObject, path: string, value: unknown): string | undefined => {
   const names = pathNames(path);
   let place = object;

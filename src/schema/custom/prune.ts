@@ -2,10 +2,10 @@ import {maxErrors, maxErrorText} from '#src/api/collect-errors.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {itemsOf, propertySchema, type JsonSchema} from './json-schema.js';
 
-/** The fields every whole object has, which its schema need not name. */
+/** The fields of every whole object, which its schema need not declare. */
 const objectFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** Takes out of values what their schema does not know. `dropped` gets the paths, of as many as anybody is told of. */
+/** Removes undeclared fields from values. `dropped` collects the paths, up to the number that is reported. */
 class Pruner {
   readonly dropped: string[] = [];
   #text = 0;
@@ -16,7 +16,7 @@ class Pruner {
     else if (isPlainObject(value)) this.#fields(value, schema, path, schema?.['x-kubernetes-embedded-resource'] ?? false);
   }
 
-  /** A whole object, whose own fields stay. */
+  /** Prunes a whole object; its own fields stay. */
   root(object: PlainObject, schema: JsonSchema): void {
     if (schema['x-kubernetes-preserve-unknown-fields']) this.#known(object, schema, '', true);
     else this.#fields(object, schema, '', true);
@@ -35,7 +35,7 @@ class Pruner {
     }
   }
 
-  /** What is unknown stays; what is known may know better further down. */
+  /** Keeps undeclared fields; declared ones below may prune again. */
   #keepUnknown(value: unknown, schema: JsonSchema | undefined, path: string): void {
     if (!schema) return;
     if (Array.isArray(value)) this.#items(value, path, (item, inner) => this.#keepUnknown(item, itemsOf(schema), inner));
@@ -50,7 +50,7 @@ class Pruner {
     }
   }
 
-  /** Paths share what they begin with until they are read: long ones of many fields are not to be written out. */
+  /** Paths are kept as ropes until they are read, so that long paths of many fields are never written out. */
   #reportDropped(path: string): void {
     if (this.dropped.length >= maxErrors || this.#text >= maxErrorText) return;
     this.dropped.push(path);
@@ -62,14 +62,14 @@ class Pruner {
   }
 }
 
-/** Takes fields out of an object that its schema does not know, also inside of embedded objects; answers with the paths of the first thousand, sorted. */
+/** Removes undeclared fields from an object, including embedded objects. Returns the paths of the first thousand, sorted. */
 export const prune = (object: PlainObject, schema: JsonSchema): string[] => {
   const pruner = new Pruner();
   pruner.root(object, schema);
   return pruner.dropped.sort();
 };
 
-/** Takes out nulls that may not be there and have no default to stand in for them. */
+/** Removes nulls of fields that are not nullable and have no default. */
 export const dropNulls = (value: unknown, schema: JsonSchema | undefined): void => {
   if (!schema) return;
   if (Array.isArray(value)) {

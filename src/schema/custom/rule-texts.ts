@@ -15,7 +15,7 @@ function* validateText({rule = '', message = ''}: ValidationRule, at: string): I
   else if (hasBreaks(ruleText) && text === '') yield required(`${at}.message`, 'message must be specified if rule contains line breaks');
 }
 
-/** Whether the rules of a schema are complete. What their expressions mean is judged elsewhere. */
+/** Validates the form of a schema's rules. Their expressions are compiled elsewhere. */
 export function* validateRuleTexts(schema: JsonSchema, path: string): Iterable<FieldError> {
   for (const [i, rule] of (schema[extensions.validations] ?? []).entries()) {
     const at = `${path}.${extensions.validations}[${i}]`;

@@ -2,14 +2,14 @@ import {invalid, type FieldError} from '#src/api/field-error.js';
 import {setAt, integerAt, textAt, type Reading} from './path.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 
-/** Where a custom resource keeps what its scale shows. */
+/** The paths of a custom resource's scale fields. */
 export interface ScalePaths {
   readonly specReplicasPath: string;
   readonly statusReplicasPath: string;
   readonly labelSelectorPath?: string;
 }
 
-/** What the scale of an object says. `isSet` tells zero replicas from none. */
+/** The values of an object's scale. `isSet` distinguishes zero replicas from none. */
 export interface ScaleNumbers {
   readonly specReplicas: number;
   readonly isSet: boolean;
@@ -26,10 +26,10 @@ function* replicas(object: Readonly<PlainObject>, path: string): Iterable<FieldE
   else if (found.value !== undefined && found.value > maxReplicas) yield invalid(path, found.value, `should be less than or equal to ${maxReplicas}`);
 }
 
-/** What is wrong with the replicas an object asks for. */
+/** Validates the replicas in the spec. */
 export const validateScaleSpec = (object: Readonly<PlainObject>, {specReplicasPath}: ScalePaths): Iterable<FieldError> => replicas(object, specReplicasPath);
 
-/** What is wrong with the replicas and the selector that an object reports. */
+/** Validates the replicas and the selector in the status. */
 export function* validateScaleStatus(object: Readonly<PlainObject>, {statusReplicasPath, labelSelectorPath}: ScalePaths): Iterable<FieldError> {
   yield* replicas(object, statusReplicasPath);
   if (!labelSelectorPath) return;
@@ -42,7 +42,7 @@ const valueOf = <T>(reading: Reading<T>): T | undefined => {
   return reading.value;
 };
 
-/** The numbers of an object's scale. Throws an `Error` in the original's words for values of other types. */
+/** Returns the scale of an object. Throws an `Error` with the original's text for values of other types. */
 export const scaleNumbers = (object: Readonly<PlainObject>, {specReplicasPath, statusReplicasPath, labelSelectorPath}: ScalePaths): ScaleNumbers => {
   const spec = valueOf(integerAt(object, specReplicasPath));
   return {
@@ -53,7 +53,7 @@ export const scaleNumbers = (object: Readonly<PlainObject>, {specReplicasPath, s
   };
 };
 
-/** Sets the replicas an object asks for, in place. Throws an `Error` where the way there is barred. */
+/** Sets the replicas in the spec, in place. Throws an `Error` if a parent is not an object. */
 export const setReplicas = (object: PlainObject, {specReplicasPath}: ScalePaths, count: number): void => {
   const problem = setAt(object, specReplicasPath, count);
   if (problem) throw new Error(problem);

@@ -4,38 +4,38 @@ import {additionalOf, extensions, itemListOf, itemsOf, propertiesOf, type JsonSc
 import {validateIdentity, validateTopology} from './list-rules.js';
 import {validateRuleTexts} from './rule-texts.js';
 
-/** What a schema is to what it lies in. */
+/** The relation of a schema to its parent. */
 export type Step = {readonly property: string} | 'items' | 'additionalProperties';
 
-/** A schema within a schema, where values have their structure: how one gets there, and how often values of it can be in one object. */
+/** A nested schema that gives values their structure: the way to it, and how many of its values one object can have. */
 export interface SchemaPlace {
   readonly schema: JsonSchema;
   readonly path: string;
   readonly parent?: SchemaPlace;
   readonly step?: Step;
-  /** The most values of the schema in one object; nothing where lists and maps have no limit. */
+  /** The upper bound of the schema's values in one object; undefined if lists and maps are unbounded. */
   readonly most: number | undefined;
-  /** Since where the values of two versions of an object cannot be told to be the same one. */
+  /** The path of the outermost parent below which old and new values cannot be correlated. */
   readonly uncorrelatable?: string;
 }
 
-/** What is asked of schemas besides what is always asked. */
+/** Checks that apply only to some definitions. */
 export interface SchemaDemands {
-  /** Every type is one of the six. */
+  /** Rejects unknown types. */
   readonly validTypes: boolean;
-  /** Items of sets are single values. */
+  /** Rejects granular items in sets. */
   readonly atomicSets: boolean;
-  /** Items of sets and maps are there and have their keys. */
+  /** Requires the items of sets and associative lists to be declared with their keys. */
   readonly identity: boolean;
 }
 
-/** The types a schema can have. */
+/** The types of a schema. */
 export const knownTypes: readonly string[] = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
-/** What holds for all that lies at a place or below. */
+/** What applies to a schema and everything below it. */
 interface Context {
   readonly demands: SchemaDemands;
-  /** Why there may be no default; nothing where there may be one. */
+  /** Why defaults are forbidden; undefined if they are allowed. */
   readonly noDefaults?: string;
   readonly insideMeta?: boolean;
   readonly isRoot?: boolean;
@@ -59,7 +59,7 @@ function* validateKeywords(schema: JsonSchema, path: string, {demands, noDefault
 
 const metaFields = new Set(['metadata', 'kind', 'apiVersion']);
 
-/** How many values a value of the schema can hold; nothing where there is no limit. */
+/** Returns the upper bound of a value's items or keys; undefined if unbounded. */
 const maxWithin = ({type, additionalProperties, maxProperties, maxItems}: JsonSchema): number | undefined => {
   if (type === 'object' && additionalProperties !== undefined) return maxProperties === undefined ? undefined : Math.max(Number(maxProperties), 0);
   if (type === 'array') return maxItems === undefined ? undefined : Math.max(Number(maxItems), 0);
@@ -84,7 +84,7 @@ function* propertySteps(schema: JsonSchema, path: string, context: Context): Ite
   }
 }
 
-/** Every schema right below one, with what holds there. */
+/** Yields every direct child schema, with its path and context. */
 function* steps(schema: JsonSchema, path: string, context: Context): Iterable<readonly [JsonSchema, string, Context]> {
   const {isRoot: _, ...same} = context;
   const additional = additionalOf(schema);
@@ -124,7 +124,7 @@ function* schemaErrors(schema: JsonSchema, path: string, context: Context): Iter
   yield* validateOne(schema, path, context);
 }
 
-/** Everything that is wrong with the schema of a custom resource, besides what keeps it from being structural and what its rules mean. */
+/** Returns the errors of a custom resource's schema, except those that make it non-structural and those of its rules. */
 export const schemaProblems = (schema: JsonSchema, path: string, demands: SchemaDemands): FieldError[] => collectErrors(schemaErrors(schema, path, {demands, isRoot: true, place: undefined}));
 
 const noDemands: SchemaDemands = {validTypes: false, atomicSets: false, identity: false};
@@ -134,5 +134,5 @@ function* placesBelow(schema: JsonSchema, path: string, context: Context): Itera
   if (context.place) yield context.place;
 }
 
-/** The places of a schema that is in order, those further in first. */
+/** Yields the places of a valid schema, inner ones first. */
 export const placesOf = (schema: JsonSchema, path: string): Iterable<SchemaPlace> => placesBelow(schema, path, {demands: noDemands, isRoot: true, place: {schema, path, most: 1}});

@@ -15,28 +15,28 @@ import {ValueRule} from './value-rule.js';
 export interface CustomSchemaOptions {
   /** The built-in schema of metadata. */
   readonly metadata: SchemaNode;
-  /** Judges the metadata of embedded objects. */
+  /** Validates the metadata of embedded objects. */
   readonly validateMetadata: MetadataValidator;
-  /** Nothing is dropped: of definitions older than their schemas. */
+  /** Keeps undeclared fields; set for definitions that predate schemas. */
   readonly preserveUnknownFields?: boolean;
 }
 
-/** What a custom resource's schema means for its objects. Frozen objects must be copied before what changes them in place. */
+/** Applies the schema of a custom resource to its objects. Methods that change objects do so in place, so copy frozen objects first. */
 export interface CustomSchema {
   readonly source: JsonSchema;
   readonly node: SchemaNode;
   /**
-   * What decoding a built-in kind does besides: metadata in its canonical form, unknown fields and nulls dropped, in place. Answers with the paths
-   * of what was unknown, in the order in which they are told of. Throws `DecodeError` for malformed metadata, unless that is dropped.
+   * Normalizes an object as decoding does for built-in kinds: canonical metadata, without undeclared fields and nulls, in place. Returns the paths of
+   * undeclared fields in the order of their warnings. Throws `DecodeError` for malformed metadata unless that is dropped.
    */
   coerce(object: PlainObject, malformed?: Malformed): string[];
-  /** Drops unknown fields, in place; answers with their paths. */
+  /** Removes undeclared fields in place; returns their paths. */
   prune(object: PlainObject): string[];
-  /** Fills in defaults, in place. */
+  /** Applies defaults in place. */
   applyDefaults(object: PlainObject): void;
-  /** What is wrong with an object, or with a change: what was wrong before and is as it was may stay so. */
+  /** Validates an object, or an update: unchanged values are not validated again (ratcheting). */
   validate(object: Readonly<PlainObject>, old?: Readonly<PlainObject>): FieldError[];
-  /** The same for a change through the subresource `status`. */
+  /** Does the same for an update of the `status` subresource. */
   validateStatus(object: Readonly<PlainObject>, old: Readonly<PlainObject>): FieldError[];
 }
 
@@ -80,7 +80,7 @@ class Schema implements CustomSchema {
     this.#hasDefaults ??= somePart(this.source, part => (part.default ?? null) !== null);
     if (!this.#hasDefaults) return;
     applyDefaults(object, this.source);
-    // Defaults may say of metadata what there is not.
+    // Defaults may contain undeclared fields of metadata.
     if (this.#embedsObjects()) new MetadataReader(this.#options.metadata, 'drop').embedded(object, this.source, '');
   }
 
@@ -103,7 +103,7 @@ class Schema implements CustomSchema {
     return collectErrors(found.errors, this.#repeatedItems(object, old));
   }
 
-  /** A change may leave lists as they were, even where items are in them twice. */
+  /** An update may leave lists unchanged even if they contain duplicates. */
   #repeatedItems(object: Readonly<PlainObject>, old: Readonly<PlainObject> | undefined): FieldError[] {
     this.#hasUnique ??= somePart(this.source, isUnique);
     if (!this.#hasUnique) return [];
@@ -117,10 +117,10 @@ class Schema implements CustomSchema {
   }
 }
 
-/** What a definition's `openAPIV3Schema` means. Costs next to nothing until it is used, and then what is used of it. */
+/** Returns what a definition's `openAPIV3Schema` means. Computed lazily, for the parts that are used. */
 export const customSchema = (source: JsonSchema, options: CustomSchemaOptions): CustomSchema => new Schema(source, options);
 
 const blocking: ReadonlySet<string> = new Set(['FieldValueNotSupported', 'FieldValueRequired', 'FieldValueTooLong', 'FieldValueTooMany', 'FieldValueTypeInvalid']);
 
-/** Whether errors leave nothing that rules in the expression language could be asked about. */
+/** Reports whether the errors prevent the evaluation of validation rules. */
 export const blocksRules = (errors: readonly FieldError[]): boolean => errors.some(({reason}) => blocking.has(reason));

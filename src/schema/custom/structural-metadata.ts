@@ -1,14 +1,14 @@
 import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js';
 import {extensions, type JsonSchema} from './json-schema.js';
 
-/** What a schema of metadata may say besides its type and, at the root, the two names. */
+/** Reports whether a keyword constrains nothing: the type, a default, or an empty value. */
 const silent = (key: string, value: unknown): boolean =>
   key === 'type' || key === 'default' || value === undefined || value === null || value === '' || value === false || (typeof value === 'object' && Object.keys(value).length === 0);
 
 const namesOnly = (properties: Readonly<Record<string, JsonSchema>> | undefined): boolean =>
   Object.keys(properties ?? {}).every(name => name === 'name' || name === 'generateName');
 
-/** What a schema may say of apiVersion, kind and metadata, which every object has: hardly anything. */
+/** Validates the schema of apiVersion, kind and metadata, which may declare hardly anything. */
 export function* validateStructuralMetadata(schema: JsonSchema, {isRoot}: {readonly isRoot: boolean}, path: string): Iterable<FieldError> {
   const isResource = isRoot || schema[extensions.embeddedResource] === true;
   const property = (name: string): JsonSchema | undefined => (schema.properties && Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined);

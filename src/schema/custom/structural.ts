@@ -6,14 +6,14 @@ import {regexp} from '#src/schema/regexp.js';
 import {additionalOf, extensions, itemsOf, propertiesOf, type JsonSchema} from './json-schema.js';
 import {validateStructuralMetadata} from './structural-metadata.js';
 
-// What makes a schema structural: types are told outside of allOf, anyOf, oneOf and not, and whatever those speak of is there (KEP-1693).
+// A schema is structural if types are declared outside of allOf, anyOf, oneOf and not, and everything mentioned there is declared outside too (KEP-1693).
 
 const none = (value: unknown): boolean => value === undefined || value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
 
-/** Why a schema cannot even be looked at as a structural one; nothing for most. */
+/** Returns why a schema cannot be parsed as a structural one; undefined if it can. */
 export const unstructuredBecause = (schema: JsonSchema): string | undefined => runSteps(unstructuredInSteps(schema));
 
-/** The same in steps: a schema may have very many properties. */
+/** Does the same in steps, for schemas with very many properties. */
 export const unstructuredInSteps = function* (schema: JsonSchema): Steps<string | undefined> {
   const unsupported = (
     [['id', schema.id], ['schema', schema.$schema], ['$ref', schema.$ref], ['patternProperties', schema.patternProperties], ['dependencies', schema.dependencies]] as const
@@ -36,10 +36,10 @@ export const unstructuredInSteps = function* (schema: JsonSchema): Steps<string 
   return yield* inner([itemsOf(schema), ...propertiesOf(schema).map(([, property]) => property), additionalOf(schema)]);
 };
 
-/** How many schemas of one list are looked at in one step. */
+/** How many schemas of one list are checked in one step. */
 const schemasOfStep = 100;
 
-/** Errors one by one, with nothing in between where others may have their turn. */
+/** Errors, with undefined where the event loop may run. */
 type Findings = Iterable<FieldError | undefined>;
 
 type Level = 'root' | 'item' | 'field';
@@ -89,7 +89,7 @@ function* validateInvariants(schema: JsonSchema, level: Level, path: string): Fi
   }
 }
 
-/** The two ways to write that something is a number or a string, in which types may stand where they may not otherwise. */
+/** The two spellings of int-or-string, in which types are allowed where they otherwise are not. */
 interface Skipped {
   readonly anyOf: boolean;
   readonly firstAnyOf: boolean;
@@ -121,7 +121,7 @@ const forbiddenInside: readonly (readonly [keyof JsonSchema, string])[] = [
 
 const isSet = (value: unknown, than: string): boolean => (than === 'undefined' ? value !== undefined && value !== null : value !== false && !none(value));
 
-/** What allOf, anyOf, oneOf and not hold: conditions on values, nothing that gives them their structure. */
+/** Validates allOf, anyOf, oneOf and not, which constrain values without declaring structure. */
 function* validateNested(schema: JsonSchema, skipped: Skipped, path: string): Iterable<FieldError> {
   yield* validateValues(schema, skipped, path);
   const items = itemsOf(schema);
@@ -133,7 +133,7 @@ function* validateNested(schema: JsonSchema, skipped: Skipped, path: string): It
   if (schema.properties && Object.hasOwn(schema.properties, 'metadata')) yield forbiddenField(`${path}.properties[metadata]`, 'must not be specified in a nested context');
 }
 
-/** Whether all that conditions speak of is there. `at` is where it must be, `path` where it is spoken of. */
+/** Validates that everything the constraints mention is declared. `at` is the path where it must be declared, `path` where it is mentioned. */
 function* validateCompleteness(conditions: JsonSchema, schema: JsonSchema | undefined, at: string, path: string): Iterable<FieldError> {
   const lists = [['not', conditions.not && [conditions.not]], ['allOf', conditions.allOf], ['anyOf', conditions.anyOf], ['oneOf', conditions.oneOf]] as const;
   for (const [name, list] of lists) {
@@ -153,13 +153,13 @@ function* validateNestedCompleteness(conditions: JsonSchema, schema: JsonSchema 
 }
 
 const text = ({path, detail}: FieldError): string => `${path}: ${detail}`;
-/** That there are more comes last, whatever it reads. */
+/** The note that there are more errors sorts last. */
 const byText = (a: FieldError, b: FieldError): number => Number(a === moreErrors) - Number(b === moreErrors) || (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0);
 
-/** Everything that keeps a schema from being structural, in the order of its texts. To be asked of one that can be looked at so. */
+/** Returns everything that makes a schema non-structural, ordered by text. Call it only if `unstructuredBecause` returns undefined. */
 export const structuralProblems = (schema: JsonSchema, path: string): FieldError[] => runSteps(structuralInSteps(schema, path));
 
-/** The same in steps: a schema may have very many properties. */
+/** Does the same in steps, for schemas with very many properties. */
 export const structuralInSteps = function* (schema: JsonSchema, path: string): Steps<FieldError[]> {
   const found: FieldError[] = [];
   for (const error of validateInvariants(schema, 'root', path)) {

@@ -7,7 +7,7 @@ const matches =
   (text: string): boolean =>
     pattern.test(text);
 
-/** Whether the digits, from the right, every second one doubled, add up to a multiple of ten. */
+/** Reports whether the digits satisfy the Luhn checksum. */
 const hasLuhnSum = (digits: string): boolean => {
   let sum = 0;
   for (let i = 0; i < digits.length; i++) {
@@ -42,7 +42,7 @@ const isIsbn13 = (text: string): boolean => {
   return sum % 10 === 0;
 };
 
-/** Padded, of the standard alphabet. */
+/** Reports whether the text is base64 with padding, in the standard alphabet. */
 const isBase64 = (text: string): boolean =>
   text !== '' && text.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(text.endsWith('==') ? text.slice(0, -2) : text.endsWith('=') ? text.slice(0, -1) : text);
 
@@ -54,7 +54,7 @@ const space = String.raw`[\t\n\f\r ]*`;
 
 const nameLabel = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 
-/** Every format of texts there is, by its name without dashes. Each answers in time linear in the text's length. */
+/** The checks of string formats by name without dashes. Each runs in linear time. */
 export const textFormats: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ['bsonobjectid', matches(/^[0-9a-fA-F]{24}$/)],
   ['uri', isRequestUri],

@@ -18,7 +18,7 @@ const typeOf = (value: unknown): JsonType => {
   return typeof value as 'boolean' | 'object' | 'string';
 };
 
-/** The format a value of a type has by itself. */
+/** The format implied by a type. */
 const ownFormat: Partial<Record<JsonType, string>> = {integer: 'int64', number: 'float64'};
 
 const characters = (text: string): number => {
@@ -32,7 +32,7 @@ const characters = (text: string): number => {
   return count;
 };
 
-/** Whether a value is one of those. What is allowed says of which type: a fraction is cut off to be compared with a whole number. */
+/** Reports whether a value is one of the allowed ones. Fractions are truncated when the allowed values are integers. */
 const isAmong = (value: unknown, allowed: ReadonlySet<unknown>): boolean =>
   typeof value === 'number' ? allowed.has(Math.trunc(value)) || (!isWhole(value) && allowed.has(value)) : allowed.has(identity(value));
 
@@ -43,12 +43,12 @@ const isMultiple = (value: number | bigint, factor: number, whole: boolean): boo
 
 const none: readonly ValueRule[] = [];
 
-/** What values are held against a schema: those of objects, or the defaults it states itself. */
+/** What is validated: objects, or the defaults of a schema. */
 export type RuleUse = 'object' | 'default';
 
 /**
- * What a schema asks of a value, in the original's order and words. Made for a part of a schema when a value first comes by it, so that of a large
- * definition only what is used takes room.
+ * The checks of a schema's own keywords, in the original's order and with its texts. Created for each part of a schema on first use, so that a large definition
+ * costs only what is used.
  */
 export class ValueRule {
   readonly #schema: JsonSchema;
@@ -65,7 +65,7 @@ export class ValueRule {
     this.#schema = schema;
     this.#use = use;
     const {type, 'x-kubernetes-int-or-string': isEither} = schema;
-    // What is a number or a text by an extension alone is asked of objects alone, formats of numbers of defaults alone.
+    // Int-or-string extensions apply to objects only, number formats to defaults only.
     this.#types = isEither && use === 'object' ? ['integer', 'string'] : type ? [type] : [];
     this.#format = use === 'object' && (type === 'integer' || type === 'number') ? undefined : formatOf(schema);
     const {anyOf, oneOf, allOf, not} = schema;
@@ -75,9 +75,9 @@ export class ValueRule {
     }
   }
 
-  /** Holds a value against the schema. `name` is its path; `before` what it was, where it can be told. */
+  /** Validates a value. `name` is its path; `before` the old value, if it can be correlated. */
   check(value: unknown, name: string, found: Findings, report: Reporter, before?: Correlated): void {
-    // What has not changed may be as wrong as it was.
+    // Unchanged values are not validated again.
     if (before?.same()) return;
     if (value === null || value === undefined) {
       if (this.#types.length > 0 && !this.#schema.nullable) found.add(...report.type(name, this.#types.join(','), 'null'));
@@ -139,7 +139,7 @@ export class ValueRule {
     if (!test(value)) found.add(...report.type(name, this.#format, value));
   }
 
-  /** The first limit that does not hold. */
+  /** Reports the first violated limit. */
   #textLimits(value: string, name: string, found: Findings, report: Reporter): void {
     const {maxLength, minLength, pattern} = this.#schema;
     if (maxLength !== undefined && value.length > maxLength && characters(value) > maxLength) found.add(...report.tooLong(name, maxLength));
@@ -152,7 +152,7 @@ export class ValueRule {
 
   #number(value: number | bigint, whole: boolean, name: string, found: Findings, report: Reporter): void {
     const {multipleOf, maximum, minimum, exclusiveMaximum, exclusiveMinimum} = this.#schema;
-    // Whole numbers are held against the whole part of a limit.
+    // Limits of integers are truncated.
     const limit = (given: number): number => (whole ? Math.trunc(given) : given);
     const format = (given: number): string => (whole ? String(given) : formatFloat(given));
     const wrong = (does: string): void => found.add(...report.invalid(name, value, does));
@@ -204,7 +204,7 @@ export class ValueRule {
   #member(key: string, value: unknown, name: string, found: Findings, report: Reporter, before: Correlated | undefined): void {
     const rule = this.#property(key);
     if (rule) {
-      // Which version and kind it is of cannot be told of an object before: both were converted.
+      // apiVersion and kind of an object cannot be compared with the old one: both were converted.
       const isLabel = name === '' && (key === 'kind' || key === 'apiVersion');
       rule.check(value, name === '' ? key : `${name}.${key}`, found, report, isLabel ? undefined : before?.key(key));
       return;
@@ -233,7 +233,7 @@ export class ValueRule {
   }
 }
 
-/** What a text should have matched, where it does not. */
+/** Returns the text of a pattern mismatch; undefined if the pattern matches. */
 const patternProblem = (pattern: string, value: string): string | undefined => {
   try {
     return regexp(pattern).test(value) ? undefined : pattern;

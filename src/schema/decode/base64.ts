@@ -1,6 +1,6 @@
 const newlines = /[\r\n]/;
 
-/** Where the field's own decoder stops: RFC 4648 §4 with padding, line breaks ignored. -1 for good data. */
+/** Returns the offset at which the original's decoder stops (RFC 4648 §4 with padding, line breaks ignored); -1 for valid data. */
 const firstBad = (text: string): number => {
   let at = 0;
   let inQuantum = 0;
@@ -27,7 +27,7 @@ const firstBad = (text: string): number => {
   return inQuantum === 0 ? -1 : at - inQuantum;
 };
 
-/** The same bytes in the form they are served in; a number is where the data stops being base64. */
+/** Returns the canonical encoding of the same bytes, or the offset at which the data is invalid. */
 export const canonicalBase64 = (text: string): string | number => {
   const clean = text.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(text.replace(/={1,2}$/, ''));
   if (clean && !text.endsWith('=')) return text;

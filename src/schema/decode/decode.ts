@@ -7,21 +7,21 @@ import {numberLiterals} from './number-literals.js';
 import {hasDuplicates, strictProblems} from './strict.js';
 import {TypedDecoder, type Source} from './typed.js';
 
-/** What becomes of unknown and repeated fields (`fieldValidation`): reported unless ignored; dropped either way. */
+/** How unknown and duplicate fields are treated (`fieldValidation`): reported unless `Ignore`, dropped in any case. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 export interface Decoded<T> {
   readonly object: T;
-  /** In the order the body has them; always empty for `Ignore`. */
+  /** The problems in the order of the body; empty for `Ignore`. */
   readonly problems: readonly DecodeProblem[];
 }
 
 /**
- * Holds a parsed body against its schema: only known fields remain, nulls and empty optional collections are gone, times are UTC, quantities
- * and base64 canonical. Throws `DecodeError` for a value of the wrong type.
+ * Decodes a parsed body by its schema: keeps known fields only, drops nulls and empty optional collections, converts times to UTC, quantities and base64 to
+ * their canonical form. Throws `DecodeError` for a value of the wrong type.
  */
 export const decodeParsed = <T = PlainObject>(body: ParsedBody, node: SchemaNode, validation: FieldValidation): Decoded<T> => {
-  // What was not read from text just now may belong to somebody else.
+  // A value that was not parsed here may be shared, so it is copied.
   if (node.coerce) return coercedByNode<T>(body.text === undefined ? {...body, value: copied(body.value)} : body, node.coerce, validation);
   const decoder = new TypedDecoder('json', body.text === undefined ? undefined : numberLiterals(body.text));
   const object = decoder.decode(body.value, node) as T;
@@ -40,11 +40,11 @@ const coercedByNode = <T>({value, text, problems}: Pick<ParsedBody, 'value' | 't
   return {object: value as T, problems: validation === 'Ignore' ? [] : [...problems, ...doubled, ...unknown]};
 };
 
-/** Reads a body of a known kind. Throws `DecodeError`. */
+/** Decodes a body of a known kind. Throws `DecodeError`. */
 export const decode = <T = PlainObject>(body: Buffer | string, notation: Notation, node: SchemaNode, validation: FieldValidation): Decoded<T> =>
   decodeParsed<T>(parseBody(body, notation), node, validation);
 
-/** Holds a value that is already an object, for example a patched one, against its schema. Throws `DecodeError`. */
+/** Decodes a value that is already an object, for example a patched one. Throws `DecodeError`. */
 export const decodeValue = <T = PlainObject>(value: unknown, node: SchemaNode, validation: FieldValidation, source: Source = 'json'): Decoded<T> => {
   if (node.coerce) return coercedByNode<T>({value: copied(value), problems: []}, node.coerce, validation);
   const decoder = new TypedDecoder(source);

@@ -4,18 +4,18 @@ import {jsonSyntaxProblem} from './json-syntax.js';
 import {maxDepth, isNestedDeeper, isPlainObject, own, wellFormed} from './plain.js';
 import {parseYaml} from './yaml.js';
 
-/** In which notation a body is written. */
+/** The notation of a body. */
 export type Notation = 'json' | 'yaml';
 
-/** A body that is read but not yet held against a schema. */
+/** A parsed body that is not yet decoded by a schema. */
 export interface ParsedBody {
   readonly value: unknown;
-  /** What the body says of itself; empty where it says nothing. */
+  /** The version and kind that the body declares; empty if absent. */
   readonly apiVersion: string;
   readonly kind: string;
-  /** The JSON text, where there is one. */
+  /** The JSON text, if there is one. */
   readonly text?: string;
-  /** Keys that YAML sets twice. */
+  /** Duplicate keys of YAML. */
   readonly problems: readonly DecodeProblem[];
 }
 
@@ -31,7 +31,7 @@ const label = (value: unknown, field: 'apiVersion' | 'kind'): string => {
   throw unreadable(`json: cannot unmarshal ${what} into Go struct field .${field} of type string`);
 };
 
-/** Throws for a version that is none: it has one slash at most. */
+/** Throws for an invalid apiVersion: it has at most one slash. */
 const checkedVersion = (apiVersion: string): string => {
   if (apiVersion.split('/').length > 2) throw new DecodeError(`unexpected GroupVersion string: ${apiVersion}`);
   return apiVersion;
@@ -47,13 +47,13 @@ const parseJson = (text: string): unknown => {
 
 const jsonTypeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value);
 
-/** Reads a body as far as anyone can without knowing its kind. Throws `DecodeError`; the text is bounded by whoever received it. */
+/** Parses a body without knowing its kind. Throws `DecodeError`; the caller bounds the text. */
 export const parseBody = (body: Buffer | string, notation: Notation): ParsedBody => {
   const text = typeof body === 'string' ? body : body.toString('utf8');
   return labelledBody(notation === 'yaml' ? parseYaml(text) : {value: parseJson(text), problems: []}, text, notation);
 };
 
-/** A body whose text has been read. Throws `DecodeError`. */
+/** Returns the parsed body of a text. Throws `DecodeError`. */
 export const labelledBody = ({value: read, problems}: Pick<ParsedBody, 'value' | 'problems'>, text: string, notation: Notation): ParsedBody => {
   if (isNestedDeeper(read, maxDepth)) throw unreadable('exceeded max depth');
   const value = wellFormed(read, text);

@@ -1,14 +1,14 @@
 /**
- * A body that is no object of its kind. `message` is the inner text, as the field's decoder words it; whoever knows the kind and version asked
- * for puts it into a 400. `kind` is read from the body as far as it could be read.
+ * A body that is not a valid object of its kind. `message` is the original decoder's inner text; a caller that knows the kind and version wraps it into a 400.
+ * `kind` is set as far as the body could be parsed.
  */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
-/** A body that could be read and is no object. */
+/** A body that could be parsed and is not an object. */
 export class NoObject extends DecodeError {
-  /** What it is, as the field's decoder names it. */
+  /** The value's type, as the original's decoder names it. */
   readonly given: string;
 
   constructor(message: string, given: string) {
@@ -17,19 +17,19 @@ export class NoObject extends DecodeError {
   }
 }
 
-/** What strict decoding found in a body that is otherwise fine. */
+/** A problem that strict decoding found in an otherwise valid body. */
 export interface DecodeProblem {
   readonly kind: 'unknown' | 'duplicate' | 'yaml';
-  /** The path of the field; for `yaml` the key. */
+  /** The path of the field; the key for `yaml`. */
   readonly path: string;
-  /** As warnings carry it, for example `unknown field "spec.x"`. */
+  /** The text of the warning, for example `unknown field "spec.x"`. */
   readonly text: string;
 }
 
-/** More problems of one body are not reported. */
+/** The limit of problems reported for one body. */
 export const maxProblems = 100;
 
-/** The problems as one text, as a refusal carries it. */
+/** Returns the problems as one error text. */
 export const strictDecodingText = (problems: readonly DecodeProblem[]): string => {
   const yaml = problems.filter(({kind}) => kind === 'yaml');
   const others = problems.filter(({kind}) => kind !== 'yaml');

@@ -2,7 +2,7 @@ import {DecodeError} from './error.js';
 
 const quote = (text: string): string => JSON.stringify(text);
 
-/** How the field's own parser reads a time: element by element, naming the first that does not fit. */
+/** Parses a time as the original does: element by element, naming the first mismatch. */
 class TimeReader {
   readonly #layout: string;
   readonly #value: string;
@@ -18,7 +18,7 @@ class TimeReader {
     return this.#rest;
   }
 
-  /** Digits, `least` to `most` of them. */
+  /** Parses between `least` and `most` digits. */
   number(element: string, least: number, most: number): number {
     const digits = new RegExp(`^[0-9]{${least},${most}}`).exec(this.#rest)?.[0];
     if (digits === undefined) this.mismatch(element);
@@ -50,7 +50,7 @@ class TimeReader {
   }
 }
 
-/** Minutes east of Greenwich. */
+/** Returns the minutes east of UTC. */
 const zone = (reader: TimeReader): number => {
   if (reader.take(/^Z/)) return 0;
   const text = /^[+-][0-9]{2}:[0-9]{2}/.exec(reader.rest)?.[0];
@@ -111,8 +111,8 @@ const text = ({date, micros}: ParsedTime, micro: boolean): string | undefined =>
   return micro ? `${seconds}.${micros}Z` : `${seconds}Z`;
 };
 
-/** The time in UTC with whole seconds; undefined for the zero time. Throws `DecodeError` in the words of the field. */
+/** Returns the time in UTC with whole seconds; undefined for the zero time. Throws `DecodeError` with the original's text. */
 export const canonicalTime = (value: string): string | undefined => text(read(value, '2006-01-02T15:04:05Z07:00', false), false);
 
-/** The time in UTC with six decimals; undefined for the zero time. Exactly six decimals are read. */
+/** Returns the time in UTC with six decimals; undefined for the zero time. The input must have exactly six decimals. */
 export const canonicalMicroTime = (value: string): string | undefined => text(read(value, '2006-01-02T15:04:05.000000Z07:00', true), true);

@@ -1,9 +1,9 @@
-/** The end of the text where more was due. */
+/** The error of a text that ends too early. */
 const ended = 'unexpected end of JSON input';
 
 const named: Readonly<Record<string, string>> = {"'": String.raw`\'`, '\\': String.raw`\\`, '\u0007': String.raw`\a`, '\b': String.raw`\b`, '\f': String.raw`\f`, '\n': String.raw`\n`, '\r': String.raw`\r`, '\t': String.raw`\t`, '\v': String.raw`\v`};
 
-/** A byte as the original shows it: a character of its own, whatever it is part of. */
+/** Formats a byte as the original does: as a character of its own, also within a multi-byte character. */
 const quoted = (byte: string): string => {
   const code = byte.charCodeAt(0);
   if (named[byte] !== undefined) return `'${named[byte]}'`;
@@ -11,7 +11,7 @@ const quoted = (byte: string): string => {
   return (code > 0x7f && code <= 0xa0) || code === 0xad ? String.raw`'\u00${code.toString(16)}'` : `'${byte}'`;
 };
 
-/** Reads the bytes of JSON, a character each, only to say where it stops being JSON, in the words of the field's own parser. */
+/** Parses JSON one byte at a time, only to report where the syntax error is, with the original parser's text. */
 class SyntaxCheck {
   readonly #text: string;
   #at = 0;
@@ -20,7 +20,7 @@ class SyntaxCheck {
     this.#text = text;
   }
 
-  /** What is wrong with the text. */
+  /** Returns the syntax error. */
   problem(): string {
     try {
       this.#document();
@@ -30,7 +30,7 @@ class SyntaxCheck {
     }
   }
 
-  /** A stack of open brackets instead of recursion: the text may be nested as deep as it is long. */
+  /** Keeps a stack of open brackets instead of recursing: the nesting may be as deep as the text is long. */
   #document(): void {
     const open: ('{' | '[')[] = [];
     let closable = false;
@@ -52,7 +52,7 @@ class SyntaxCheck {
     }
   }
 
-  /** Reads one value, or the beginning of an object or array: then true. */
+  /** Parses one value, or the start of an object or array and then returns true. */
   #opens(open: ('{' | '[')[]): boolean {
     this.#space();
     const next = this.#text[this.#at];
@@ -65,7 +65,7 @@ class SyntaxCheck {
     return false;
   }
 
-  /** Reads what separates values, closing what closes. True at the end of the document. */
+  /** Parses separators and closing brackets. Returns true at the end of the document. */
   #afterValue(open: ('{' | '[')[]): boolean {
     for (;;) {
       this.#space();
@@ -162,5 +162,5 @@ class SyntaxCheck {
   }
 }
 
-/** Says why a text is not JSON, as the field's own parser does: `invalid character 'x' looking for beginning of value`. */
+/** Returns why a text is not JSON, with the original's text: `invalid character 'x' looking for beginning of value`. */
 export const jsonSyntaxProblem = (text: Buffer | string): string => new SyntaxCheck((typeof text === 'string' ? Buffer.from(text) : text).toString('latin1')).problem();

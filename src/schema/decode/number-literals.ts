@@ -1,13 +1,13 @@
-/** Numbers that JavaScript writes otherwise than they may be written: fractions, exponents, many digits. What is in texts only costs a second look. */
+/** Matches numbers that JavaScript formats differently: fractions, exponents, many digits. A match within a string only costs a second pass. */
 const unusual = /[:,[]\s*-?\d+[.eE]|\d{16}/;
 const token = /"(?:[^"\\]|\\.)*"(\s*:)?|-?\d[\d.eE+-]*|[{}[\]]/g;
 
-/** How numbers are written in a JSON text, by the names of the fields that lead to them; undefined where each is written in the one usual way. */
+/** Returns the literals of numbers in a JSON text by field path; undefined if all have the usual form. */
 export const numberLiterals = (text: string): ReadonlyMap<string, string> | undefined => {
   if (!unusual.test(text)) return undefined;
   const found = new Map<string, string>();
   const path: string[] = [];
-  /** For each open bracket, how long the path was before it. */
+  /** The length of the path at each open bracket. */
   const open: number[] = [];
   for (const [part, colon] of text.matchAll(token)) {
     if (part === '{' || part === '[') open.push(path.length);

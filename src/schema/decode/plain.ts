@@ -1,21 +1,21 @@
-/** A JSON object. Keys are data: never read one without `Object.hasOwn`, never write one but with `put`. */
+/** A JSON object. Keys are data: read them with `Object.hasOwn` or `own`, write them with `put`. */
 export type PlainObject = Record<string, unknown>;
 
 export const isPlainObject = (value: unknown): value is PlainObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Sets a key of an object. A key named `__proto__` becomes data like any other. */
+/** Sets a key of an object, including `__proto__`. */
 export const put = (object: PlainObject, key: string, value: unknown): void => {
   if (key === '__proto__') Object.defineProperty(object, key, {value, writable: true, enumerable: true, configurable: true});
   else object[key] = value;
 };
 
-/** The object's own value of a key. */
+/** Returns the object's own value of a key. */
 export const own = (object: PlainObject, key: string): unknown => (Object.hasOwn(object, key) ? object[key] : undefined);
 
-/** How deep a value may be nested before it is refused. */
+/** The nesting limit of values. */
 export const maxDepth = 1000;
 
-/** Whether objects and arrays are nested deeper than `limit`. Never recurses. */
+/** Reports whether objects and arrays are nested deeper than `limit`. Never recurses. */
 export const isNestedDeeper = (value: unknown, limit: number): boolean => {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
@@ -43,12 +43,12 @@ const wellFormedCopy = (value: unknown): unknown => {
 };
 
 /**
- * What was read from a text, with U+FFFD for halves of surrogate pairs, as in the original: they have no bytes of their own. The value itself where the
- * text escapes none. It must not be nested deeper than `deepest`.
+ * Replaces unpaired surrogates by U+FFFD, as the original does: they have no UTF-8 encoding. Returns the value itself if the text has no such escape. The value
+ * must not be nested deeper than `maxDepth`.
  */
 export const wellFormed = (value: unknown, text: string): unknown => (surrogateEscape.test(text) ? wellFormedCopy(value) : value);
 
-/** A copy that shares nothing with the original. The value must not be nested deeper than `deepest`. */
+/** Returns a deep copy. The value must not be nested deeper than `maxDepth`. */
 export const copied = <T>(value: T): T => {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copied) as T;

@@ -1,7 +1,7 @@
 import {propertyName, type SchemaNode} from '#src/schema/node.js';
 import {maxProblems, type DecodeProblem} from './error.js';
 
-/** How many fields a text names: strings with a colon after them. The text must be JSON. */
+/** Returns the number of fields in a JSON text: strings followed by a colon. */
 const fieldsNamed = (text: string): number => {
   let count = 0;
   for (let start = text.indexOf('"'); start !== -1; ) {
@@ -34,10 +34,10 @@ const fieldsKept = (value: unknown): number => {
   return count;
 };
 
-/** Whether some object in the text names a field twice, judged from what parsing kept. */
+/** Reports whether some object in the text repeats a field, by comparing with the parsed value. */
 export const hasDuplicates = (text: string, parsed: unknown): boolean => fieldsNamed(text) !== fieldsKept(parsed);
 
-/** Reads a text that is known to be JSON once more, in order, beside its schema. */
+/** Parses a valid JSON text once more, in order, along with its schema. */
 class StrictReader {
   readonly #text: string;
   readonly #found = new Map<string, DecodeProblem>();
@@ -57,7 +57,7 @@ class StrictReader {
     if (this.#found.size < maxProblems && !this.#found.has(text)) this.#found.set(text, {kind, path, text});
   }
 
-  /** Without a node nothing below is of interest. */
+  /** Without a node, nothing below is checked. */
   #value(node: SchemaNode | undefined, path: string): void {
     this.#space();
     const next = this.#text[this.#at];
@@ -124,5 +124,5 @@ const memberNode = (node: SchemaNode, key: string): SchemaNode | undefined => {
   return node.properties?.get(propertyName(node, key)) ?? (node.preservesUnknown ? anything : undefined);
 };
 
-/** Unknown and repeated fields in the order in which the text has them. The text must be JSON and not nested deeper than is allowed. */
+/** Returns unknown and duplicate fields in the order of the text. The text must be JSON within the nesting limit. */
 export const strictProblems = (text: string, node: SchemaNode): DecodeProblem[] => new StrictReader(text).read(node);

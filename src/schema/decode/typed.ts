@@ -13,7 +13,7 @@ const jsonType = (value: unknown): string => {
   return typeof value === 'bigint' ? 'number' : typeof value;
 };
 
-/** What an absent element of a list or map stands for, where it is not an object. */
+/** Returns the zero value of a list's or map's element that is not an object. */
 const zero = (node: SchemaNode): unknown => {
   if (node.type === 'string') return node.format === 'byte' || node.format?.startsWith('date-time') ? null : '';
   if (node.type === 'integer' || node.type === 'number') return 0;
@@ -23,20 +23,20 @@ const zero = (node: SchemaNode): unknown => {
   return null;
 };
 
-/** What reads the value, in whose words it tells of a wrong type: the JSON of a body, or the parts that a strategic patch was merged from. */
+/** The decoder whose error texts are used: that of JSON bodies, or that of the parts merged by a strategic patch. */
 export type Source = 'json' | 'parts';
 
-/** Leads a JSON value through its schema: known fields only, each in its canonical form. */
+/** Converts a JSON value by its schema: known fields only, each in canonical form. */
 export class TypedDecoder {
   readonly #path: string[] = [];
   readonly #source: Source;
-  /** The structs whose fields the path names. */
+  /** The structs of the fields on the path. */
   readonly #structs: SchemaNode[] = [];
   #mismatch: string | undefined;
-  /** Whether a field was met that the schema does not know. */
+  /** Set when an unknown field was found. */
   unknown = false;
 
-  /** How numbers were written, by the fields that lead to them, where that is not how they are written otherwise. */
+  /** The number literals by field path, where they differ from the usual form. */
   readonly #literals: ReadonlyMap<string, string> | undefined;
 
   constructor(source: Source = 'json', literals?: ReadonlyMap<string, string>) {
@@ -44,7 +44,7 @@ export class TypedDecoder {
     this.#literals = literals;
   }
 
-  /** The object as the schema sees it. Throws `DecodeError`. */
+  /** Returns the object according to the schema. Throws `DecodeError`. */
   decode(value: unknown, node: SchemaNode): PlainObject {
     const object = this.#value(value, node);
     if (this.#mismatch !== undefined) throw new DecodeError(this.#mismatch);
@@ -93,16 +93,16 @@ export class TypedDecoder {
       const decoded = this.#value(given, field);
       this.#structs.pop();
       this.#path.pop();
-      // A list that is shown as null when there is none tells an empty one from none no more.
+      // A list that is shown as null when absent does not distinguish empty from absent.
       if (decoded === undefined || ((field.omitsEmpty || (field.showsNull && field.type === 'array')) && isEmpty(decoded))) continue;
       put(result, key, decoded);
     }
-    // What an object as a whole always has is its kind's to say.
+    // The defaults of a whole object are set by its kind.
     for (const [name, field] of node.filled ?? []) if (result[name] === undefined && (this.#path.length > 0 || node.required?.has(name))) put(result, name, this.#zero(field));
     return result;
   }
 
-  /** What a required field holds that nobody spoke of. */
+  /** Returns the value of an absent required field. */
   #zero(node: SchemaNode): unknown {
     if (node.showsNull) return null;
     return node.type === 'object' ? this.#object({}, node) : node.default;
@@ -155,13 +155,13 @@ export class TypedDecoder {
     return undefined;
   }
 
-  /** The number as it was written, where that is known. */
+  /** Formats the number as it was written, if that is known. */
   #shown(value: number | bigint): string {
     const written = this.#literals?.get(this.#path.join('.'));
     return written !== undefined && Number(written) === Number(value) ? written : String(value);
   }
 
-  /** Whether a whole number was written as a fraction or with an exponent, as which none is taken. */
+  /** Reports whether an integer was written as a fraction or with an exponent, which is rejected. */
   #isFraction(value: number): boolean {
     return this.#literals !== undefined && /[.eE]/.test(this.#shown(value));
   }
@@ -175,7 +175,7 @@ export class TypedDecoder {
     throw new DecodeError(this.#text(typeof value === 'number' || typeof value === 'bigint' ? `number ${this.#shown(value)}` : jsonType(value), 'int32'));
   }
 
-  /** A type that reads itself reads what it holds apart, and passes over what it does not know. */
+  /** Decodes a value of a type with its own unmarshaller: its content is decoded separately and unknown fields are ignored. */
   #oneOf(value: unknown, {object, array, boolean: takesBoolean, refusal}: Variants): unknown {
     if (takesBoolean && typeof value === 'boolean') return value;
     const form = Array.isArray(value) ? array : isPlainObject(value) ? object : undefined;
@@ -192,18 +192,18 @@ export class TypedDecoder {
     }
   }
 
-  /** The first mismatch is the one reported, after everything else was read: what cannot be read at all goes before it. */
+  /** Records the first mismatch, which is reported after the whole object was decoded: syntax errors come first. */
   #mismatched(value: unknown, node: SchemaNode): undefined {
     this.#mismatch ??= this.#source === 'parts' ? partsText(value, node, this.#typeName(node)) : this.#text(jsonType(value), this.#typeName(node));
     return undefined;
   }
 
-  /** The path, with the structs that others hold as if their fields were their own. */
+  /** Returns the field path, including embedded structs. */
   #fields(): string {
     return this.#path.flatMap((field, depth) => [...embeddedOf(this.#structs[depth]?.ref, field), field]).join('.');
   }
 
-  /** The name of the type of a value: of the field that is read, or of what lies in it. */
+  /** Returns the type name of a value: that of its field, or of its element. */
   #typeName(node: SchemaNode): string {
     const field = this.#path.at(-1);
     const struct = this.#structs.at(-1);
@@ -213,14 +213,14 @@ export class TypedDecoder {
     return name ?? goTypeName(node);
   }
 
-  /** What a type that reads itself says of a value it cannot read. */
+  /** Returns the error text of a type with its own unmarshaller. */
   #text(given: string, wanted: string): string {
     const target = this.#path.length === 0 || this.#source === 'parts' ? 'Go value' : `Go struct field ${this.#structs.at(-1)?.ref?.name ?? ''}.${this.#fields()}`;
     return `json: cannot unmarshal ${given} into ${target} of type ${wanted}`;
   }
 }
 
-/** The type of the elements, where the name of a list or map tells it. */
+/** Returns the element type in the name of a list or map type. */
 const elementOf = (name: string): string | undefined => (/^(?:\[\]|map\[[\w.]+\])(.+)$/.exec(name) ?? [])[1];
 
 const partType = (value: unknown): string => {
@@ -233,7 +233,7 @@ const partType = (value: unknown): string => {
 
 const goKind = ({type, format}: SchemaNode): string => (type === 'integer' ? (format ?? 'int64') : type === 'number' ? 'float64' : type === 'boolean' ? 'bool' : 'string');
 
-/** How a part that does not fit is told of: without saying where it is. */
+/** Returns the error text of a mismatch in merged parts, which has no path. */
 const partsText = (value: unknown, node: SchemaNode, name: string): string => {
   const given = partType(value);
   if (node.type === 'object') return `cannot restore struct from: ${given}`;

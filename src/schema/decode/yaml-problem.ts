@@ -1,12 +1,12 @@
 import type {YAMLError} from 'yaml';
 
-/** A bracket that is still open where a text ends, and where. */
+/** A bracket that is still open at the end of a text, with its position. */
 interface Open {
   readonly bracket: '[' | '{';
   readonly line: number;
 }
 
-/** The brackets that no other closes, and the last character that says something. Quoted texts and comments say nothing. */
+/** Returns the unclosed brackets and the last significant character. Quoted texts and comments are skipped. */
 const unclosed = (text: string): {open: readonly Open[]; last: string} => {
   const open: Open[] = [];
   let last = '';
@@ -21,10 +21,10 @@ const unclosed = (text: string): {open: readonly Open[]; last: string} => {
   return {open, last};
 };
 
-/** Where the original counts the end of a text: the line behind what is on it. */
+/** Returns the line that the original reports for the end of a text: the one after its last. */
 const endOf = (text: string): number => text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
 
-/** The original counts lines from zero here, and then says nothing of the first. */
+/** The original counts lines from zero here and omits the first. */
 const at = (line: number, problem: string): string => (line === 0 ? problem : `line ${line}: ${problem}`);
 
 const flowProblem = (text: string): string | undefined => {
@@ -37,7 +37,7 @@ const flowProblem = (text: string): string | undefined => {
 
 const indentOf = (line: string): number => line.length - line.trimStart().length;
 
-/** The first line of the block that a line on the wrong column interrupts. */
+/** Returns the first line of the block that a wrongly indented line interrupts. */
 const blockAround = (lines: readonly string[], wrong: number): number => {
   const indent = indentOf(lines[wrong] ?? '');
   let outer = indent;
@@ -53,7 +53,7 @@ const blockAround = (lines: readonly string[], wrong: number): number => {
   return first === wrong ? 0 : first;
 };
 
-/** What the original's parser says of a text that is no YAML, where the parser that reads it here can tell that it means the same; undefined elsewhere. */
+/** Returns the original parser's text for a YAML syntax error where it can be derived from our parser's error; undefined otherwise. */
 export const yamlProblem = (text: string, error: YAMLError): string | undefined => {
   const before = text.slice(0, error.pos[0]);
   const line = before.split('\n').length - 1;
@@ -79,7 +79,7 @@ export const yamlProblem = (text: string, error: YAMLError): string | undefined 
   }
 };
 
-/** A key of a mapping that is no scalar, as the original shows it. */
+/** Formats a mapping key that is not a scalar as the original does. */
 export const formatKey = (value: unknown): string => {
   if (Array.isArray(value)) return `[]interface {}{${value.map(formatKey).join(', ')}}`;
   if (value === null || value === undefined) return 'interface {}(nil)';

@@ -7,13 +7,13 @@ import {DecodeError} from './error.js';
 import {jsonInYaml} from './yaml.js';
 import type {YamlAnswer} from './yaml-worker.js';
 
-/** Texts up to this many bytes are read at once: reading YAML takes some microseconds a byte. */
+/** Texts up to this many bytes are parsed on the event loop: YAML takes some microseconds a byte. */
 const longestAtOnce = 8 * 1024;
-/** What reading may take. */
+/** The limits of parsing YAML. */
 export interface YamlLimits {
-  /** How much memory the thread may use, in MiB. */
+  /** The memory limit of the thread, in MiB. */
   readonly megabytes: number;
-  /** How long one text may take. */
+  /** The time limit of one text. */
   readonly ms: number;
   /** How many texts may wait for the thread. */
   readonly waiting: number;
@@ -31,8 +31,8 @@ interface Job {
 const tooLarge = (what: string): Error => entityTooLarge(`reading the YAML takes more than ${what}; send it as JSON`);
 
 /**
- * Reads YAML bodies: short ones, and those that are JSON, at once; long ones in a thread that is there while there are any, one after the other, so that
- * nobody else waits for them.
+ * Parses YAML bodies: short texts, and those that are JSON, synchronously; long ones one after the other in a worker thread that exists while there are any, so
+ * that other requests are not delayed.
  */
 export class YamlThread {
   readonly #clock: Clock;
@@ -46,7 +46,7 @@ export class YamlThread {
     this.#limits = limits;
   }
 
-  /** Throws `DecodeError` for what is no YAML, 413 for what takes too long or too much memory to read, 429 while too many texts wait. */
+  /** Throws `DecodeError` for invalid YAML, 413 for a text that takes too much time or memory, 429 while too many texts wait. */
   async parse(bytes: Buffer, signal?: AbortSignal): Promise<ParsedBody> {
     if (bytes.length <= longestAtOnce) return parseBody(bytes, 'yaml');
     const text = bytes.toString('utf8');
@@ -87,7 +87,7 @@ export class YamlThread {
       hold[Symbol.dispose]();
       worker.removeAllListeners();
       if (!isAlive) {
-        // Whatever else it has to say does not matter any more.
+        // Later errors of an abandoned worker are ignored.
         worker.on('error', () => undefined);
         void worker.terminate();
         this.#worker = undefined;

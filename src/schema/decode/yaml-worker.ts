@@ -3,7 +3,7 @@ import {parentPort} from 'node:worker_threads';
 import {DecodeError} from './error.js';
 import {parseYaml} from './yaml.js';
 
-/** What the thread answers to a text: its value as JSON, which costs the other side less than a value, or what is wrong with it. */
+/** The worker's response: the value as JSON, which is cheaper to receive than an object, or the error. */
 export type YamlAnswer = {readonly json: string; readonly problems: ReturnType<typeof parseYaml>['problems']} | {readonly refusal: string};
 
 const answer = (text: string): YamlAnswer => {

@@ -7,19 +7,19 @@ import {formatKey, yamlProblem} from './yaml-problem.js';
 
 const dropped = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:set', 'tag:yaml.org,2002:omap', 'tag:yaml.org,2002:pairs', 'tag:yaml.org,2002:binary']);
 
-/** Bytes are as good as the text they are. */
+/** Binary values are decoded to text. */
 const binary = {tag: 'tag:yaml.org,2002:binary', resolve: (text: string) => Buffer.from(text, 'base64').toString()};
 
-/** Only this version of the language is read, where a text says one. */
+/** A `%YAML` directive of another version than 1.1, which is rejected. */
 const otherLanguage = /^(?:[^\S\n]*(?:#[^\n]*)?\n)*%YAML[ \t]+(?!1\.1\b)/;
 
 /**
- * How deep a text may be nested. What lies deeper would be composed with the stack nearly used up, where an overflow is not always an error that can be
- * caught: a regular expression that is compiled there ends the process.
+ * The nesting limit. Deeper texts would nearly exhaust the stack, where an overflow is not always a catchable error: compiling a regular expression there ends
+ * the process.
  */
 const maxNesting = 400;
 
-/** The tokens of a text. Throws as soon as they are nested too deep, before anything recurses over them. */
+/** Yields the tokens of a text. Throws as soon as the nesting is too deep, before any recursion over the tokens. */
 const tokensOf = function* (text: string, lines: LineCounter): Generator<CST.Token, void> {
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);
@@ -30,7 +30,7 @@ const tokensOf = function* (text: string, lines: LineCounter): Generator<CST.Tok
   yield* parser.end();
 };
 
-/** The first document of a text, by YAML 1.1 as the field reads it: `yes` is a boolean, a time is a string, base 60 is unknown. */
+/** Returns the first document of a text, parsed as YAML 1.1 like the original: `yes` is a boolean, a time is a string, base 60 is not supported. */
 const firstDocument = (text: string, lines: LineCounter, isExact: boolean): Document.Parsed | undefined => {
   const composer = new Composer({
     version: '1.1',
@@ -46,7 +46,7 @@ const firstDocument = (text: string, lines: LineCounter, isExact: boolean): Docu
 
 const manyDigits = /\d{16}/;
 
-/** Whole numbers as they come out of JSON: bigints where a number does not hold them exactly. Shared parts stay shared. */
+/** Converts integers as JSON parsing does: to bigint if a number cannot hold them exactly. Shared parts stay shared. */
 const withNumbers = (value: unknown, seen = new Map<object, unknown>()): unknown => {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) || BigInt.asIntN(64, value) !== value ? Number(value) : value;
   if (typeof value !== 'object' || value === null) return value;
@@ -90,7 +90,7 @@ const duplicates = (root: unknown, lines: LineCounter): DecodeProblem[] => {
   return found;
 };
 
-/** Refuses keys that are no scalars, and tells how many aliases occur. */
+/** Rejects keys that are not scalars and counts the aliases. */
 const inspected = (root: unknown): {aliases: number} => {
   let aliases = 0;
   const open: unknown[] = [root];
@@ -107,7 +107,7 @@ const inspected = (root: unknown): {aliases: number} => {
   return {aliases};
 };
 
-/** What JSON cannot hold: infinities and things that are not numbers. */
+/** Returns the text of a number that JSON cannot represent: infinity or NaN. */
 const unencodable = (value: unknown): string | undefined => {
   const open: unknown[] = [value];
   while (open.length > 0) {
@@ -120,15 +120,15 @@ const unencodable = (value: unknown): string | undefined => {
 
 const tooManyAliases = 'yaml: document contains excessive aliasing';
 
-/** What a text with aliases may come to, in characters: no more than a text without them. */
+/** The limit of a text with expanded aliases, in characters; the same as without aliases. */
 const maxAliased = 3 * 1024 * 1024;
 
-/** Takes values apart: aliased ones are one object in many places, and what follows may change one of them. */
+/** Copies values so that aliases no longer share objects, since decoding may change one of them. */
 class Copying {
   readonly #within = new Set<object>();
   #size = 0;
 
-  /** Throws for a value that contains itself, and for one that is too large written out. */
+  /** Throws for a value that contains itself, and for one that is too large when expanded. */
   copy(value: unknown): unknown {
     this.#count(typeof value === 'string' ? value.length : 1);
     if (typeof value !== 'object' || value === null) return value;
@@ -150,7 +150,7 @@ class Copying {
   }
 }
 
-/** The value of a text that is JSON, as which nearly all applies come; undefined for one that is not, or that repeats keys or is nested deeply. */
+/** Returns the value of a text that is JSON, as most applies are; undefined for other texts, repeated keys or deep nesting. */
 export const jsonInYaml = (text: string): unknown => {
   if (!/^\s*\{/.test(text)) return undefined;
   try {
@@ -161,7 +161,7 @@ export const jsonInYaml = (text: string): unknown => {
   }
 };
 
-/** What a YAML text says, with the keys that are set twice. The last of them counts. Throws `DecodeError`. */
+/** Parses YAML. Returns the value, in which the last of repeated keys wins, and the repeated keys. Throws `DecodeError`. */
 export const parseYaml = (text: string): {value: unknown; problems: DecodeProblem[]} => {
   const json = jsonInYaml(text);
   if (json !== undefined) return {value: json, problems: []};

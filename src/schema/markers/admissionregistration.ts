@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `admissionregistration` do not say by themselves. */
+/** The markers of `admissionregistration`, which its field tables do not contain. */
 export const admissionregistration: GroupMarkers = {
   v1: {
     MatchCondition: {'*': 'required(name,expression)'},

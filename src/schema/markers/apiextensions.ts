@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `apiextensions` do not say by themselves. */
+/** The markers of `apiextensions`, which its field tables do not contain. */
 export const apiextensions: GroupMarkers = {
   v1: {
     CustomResourceColumnDefinition: {'*': 'required(name,type,jsonPath)'},

@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `apiregistration` do not say by themselves. */
+/** The markers of `apiregistration`, which its field tables do not contain. */
 export const apiregistration: GroupMarkers = {
   v1: {
     APIServiceCondition: {'*': 'required(type,status)', lastTransitionTime: 'null'},

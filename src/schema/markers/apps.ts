@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `apps` do not say by themselves. */
+/** The markers of `apps`, which its field tables do not contain. */
 export const apps: GroupMarkers = {
   v1: {
     ControllerRevision: {data: ':raw'},

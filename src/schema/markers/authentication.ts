@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `authentication` do not say by themselves. */
+/** The markers of `authentication`, which its field tables do not contain. */
 export const authentication: GroupMarkers = {
   v1: {
     SelfSubjectReviewStatus: {userInfo: 'value'},

@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `authorization` do not say by themselves. */
+/** The markers of `authorization`, which its field tables do not contain. */
 export const authorization: GroupMarkers = {
   v1: {
     FieldSelectorAttributes: {requirements: 'atomic'},

@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `autoscaling` do not say by themselves. */
+/** The markers of `autoscaling`, which its field tables do not contain. */
 export const autoscaling: GroupMarkers = {
   v1: {
     CrossVersionObjectReference: {'*': 'atomic'},

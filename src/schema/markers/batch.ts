@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `batch` do not say by themselves. */
+/** The markers of `batch`, which its field tables do not contain. */
 export const batch: GroupMarkers = {
   v1: {
     CronJobSpec: {

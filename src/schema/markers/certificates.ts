@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `certificates` do not say by themselves. */
+/** The markers of `certificates`, which its field tables do not contain. */
 export const certificates: GroupMarkers = {
   v1: {
     CertificateSigningRequestCondition: {'*': 'required(type,status)', lastTransitionTime: 'null', lastUpdateTime: 'null'},

@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `coordination` do not say by themselves. */
+/** The markers of `coordination`, which its field tables do not contain. */
 export const coordination: GroupMarkers = {
   v1: {
     LeaseSpec: {'*': 'pointers(holderIdentity,leaseDurationSeconds,leaseTransitions,preferredHolder,strategy)'},

@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `core` do not say by themselves. */
+/** The markers of `core`, which its field tables do not contain. */
 export const core: GroupMarkers = {
   v1: {
     AppArmorProfile: {'*': 'union(type;localhostProfile=LocalhostProfile) pointers(localhostProfile)'},

@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `discovery` do not say by themselves. */
+/** The markers of `discovery`, which its field tables do not contain. */
 export const discovery: GroupMarkers = {
   v1: {
     Endpoint: {'*': 'pointers(hostname,nodeName,zone)', addresses: 'set', conditions: 'value'},

@@ -1,11 +1,8 @@
-/** The signals that end a container. */
+/** The stop signals of containers. */
 const signals =
   'SIGABRT|SIGALRM|SIGBUS|SIGCHLD|SIGCLD|SIGCONT|SIGFPE|SIGHUP|SIGILL|SIGINT|SIGIO|SIGIOT|SIGKILL|SIGPIPE|SIGPOLL|SIGPROF|SIGPWR|SIGQUIT|SIGRTMAX|SIGRTMAX-1|SIGRTMAX-10|SIGRTMAX-11|SIGRTMAX-12|SIGRTMAX-13|SIGRTMAX-14|SIGRTMAX-2|SIGRTMAX-3|SIGRTMAX-4|SIGRTMAX-5|SIGRTMAX-6|SIGRTMAX-7|SIGRTMAX-8|SIGRTMAX-9|SIGRTMIN|SIGRTMIN+1|SIGRTMIN+10|SIGRTMIN+11|SIGRTMIN+12|SIGRTMIN+13|SIGRTMIN+14|SIGRTMIN+15|SIGRTMIN+2|SIGRTMIN+3|SIGRTMIN+4|SIGRTMIN+5|SIGRTMIN+6|SIGRTMIN+7|SIGRTMIN+8|SIGRTMIN+9|SIGSEGV|SIGSTKFLT|SIGSTOP|SIGSYS|SIGTERM|SIGTRAP|SIGTSTP|SIGTTIN|SIGTTOU|SIGURG|SIGUSR1|SIGUSR2|SIGVTALRM|SIGWINCH|SIGXCPU|SIGXFSZ';
 
-/**
- * Which texts a field takes, as documents tell it, by group; of lists and maps, those that their values are. What is told of a field is the field's own rule to
- * enforce.
- */
+/** The enum values of fields by group, as documents list them; for lists and maps, those of their items. Enforcing them is left to each field's validation. */
 const enums: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '': {
     'Localhost|RuntimeDefault|Unconfined': 'AppArmorProfile.type SeccompProfile.type',
@@ -104,7 +101,7 @@ const enums: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 const byGroup = new Map<string, ReadonlyMap<string, readonly string[]>>();
 
-/** The texts that a field of a type takes; undefined where it is none or takes any. */
+/** Returns the enum values of a field; undefined if it has none. */
 export const enumOf = (group: string, type: string, field: string): readonly string[] | undefined => {
   let fields = byGroup.get(group);
   if (!fields) {

@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `events` do not say by themselves. */
+/** The markers of `events`, which its field tables do not contain. */
 export const events: GroupMarkers = {
   v1: {
     Event: {deprecatedSource: 'value', regarding: 'value'},

@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `flowcontrol.apiserver` do not say by themselves. */
+/** The markers of `flowcontrol.apiserver`, which its field tables do not contain. */
 export const flowcontrolApiserver: GroupMarkers = {
   v1: {
     ExemptPriorityLevelConfiguration: {'*': 'pointers(lendablePercent,nominalConcurrencyShares)'},

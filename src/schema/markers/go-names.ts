@@ -1,8 +1,8 @@
 import type {TypeRef} from '#src/schema/node.js';
 
 /**
- * Fields whose type has a name of its own in error texts, by group version and by that name: texts and numbers of a narrower meaning, lists and maps of them.
- * Where one type of a list's or map's elements has the name, it stands behind `[]` or `map[...]`.
+ * Go names of field types in error texts, by group version and name: named strings and numbers, and lists and maps of them. A named element type follows `[]`
+ * or `map[...]`.
  */
 export const goNames: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'admissionregistration/v1': {
@@ -287,14 +287,14 @@ const namesOf = (groupVersion: string): ReadonlyMap<string, string> => {
   return names;
 };
 
-/** The name that error texts give the type of a field; undefined where it is called by what it is. Only those who have found an error ask. */
+/** Returns the Go name of a field's type for error texts; undefined if it has no name of its own. Called only once there is an error. */
 export const goName = (struct: TypeRef | undefined, field: string): string | undefined => {
   if (!struct) return undefined;
   const groupVersion = `${struct.group || 'core'}/${struct.version}`;
   return (read.get(groupVersion) ?? namesOf(groupVersion)).get(`${struct.name}.${field}`);
 };
 
-/** Structs that others hold as if their fields were their own, and the fields that are the others' own. */
+/** Structs that Go embeds, and the fields that remain those of the outer struct. */
 const embedded: Readonly<Record<string, readonly [within: string, own: string]>> = {
   NamedRuleWithOperations: ['RuleWithOperations', 'resourceNames'],
   RuleWithOperations: ['Rule', 'operations'],
@@ -316,7 +316,7 @@ const embedded: Readonly<Record<string, readonly [within: string, own: string]>>
   DeviceClassConfiguration: ['DeviceConfiguration', ''],
 };
 
-/** The structs between a struct and one of its fields, from the outside in, as paths in error texts name them. */
+/** Returns the embedded structs between a struct and one of its fields, outermost first, as paths in error texts name them. */
 export const embeddedOf = (struct: TypeRef | undefined, field: string): readonly string[] => {
   const found = struct && Object.hasOwn(embedded, struct.name) ? embedded[struct.name] : undefined;
   if (!struct || !found || found[1].split(' ').includes(field)) return [];

@@ -1,4 +1,4 @@
-/** Every group version the meta types were ever registered in; clients look an options type up under any of them. */
+/** Every group version in which the meta types were ever registered; clients look up option types in any of them. */
 export const registeredGroupVersions: readonly (readonly [group: string, versions: string])[] = [
   ['', 'v1'],
   ['admission', 'v1 v1beta1'],

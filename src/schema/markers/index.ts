@@ -25,7 +25,7 @@ import {scheduling} from './scheduling.js';
 import {storage} from './storage.js';
 import {storagemigration} from './storagemigration.js';
 
-/** The fact tables by group. */
+/** The marker tables by group. */
 export const markers: Readonly<Record<string, GroupMarkers>> = {
   admissionregistration,
   apiextensions,

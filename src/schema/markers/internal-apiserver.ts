@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `internal.apiserver` do not say by themselves. */
+/** The markers of `internal.apiserver`, which its field tables do not contain. */
 export const internalApiserver: GroupMarkers = {
   v1alpha1: {
     ServerStorageVersion: {decodableVersions: 'set', servedVersions: 'set'},

@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `meta` do not say by themselves. */
+/** The markers of `meta`, which its field tables do not contain. */
 export const meta: GroupMarkers = {
   v1: {
     APIGroup: {preferredVersion: 'value', serverAddressByClientCIDRs: 'atomic', versions: 'atomic'},
@@ -20,7 +20,7 @@ export const meta: GroupMarkers = {
     ListMeta: {'*': 'pointers(remainingItemCount)'},
     ManagedFieldsEntry: {fieldsV1: ':fields'},
     ObjectMeta: {
-      // Entries that are sent empty ask for all to be cleared.
+      // Entries sent empty reset the managed fields.
       '*': 'pointers(deletionGracePeriodSeconds,managedFields)',
       finalizers: 'set patch=merge',
       managedFields: 'atomic',

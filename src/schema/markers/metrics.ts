@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** The types of `metrics`, which no field table has. */
+/** The types of `metrics`, which have no field table. */
 export const metrics: GroupMarkers = {
   v1beta1: {
     ContainerMetrics: {name: ':string required', usage: ':map[string]quantity required'},

@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `networking` do not say by themselves. */
+/** The markers of `networking`, which its field tables do not contain. */
 export const networking: GroupMarkers = {
   v1: {
     HTTPIngressPath: {'*': 'required(pathType,backend)', pathType: 'none'},

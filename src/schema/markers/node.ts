@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `node` do not say by themselves. */
+/** The markers of `node`, which its field tables do not contain. */
 export const node: GroupMarkers = {
   v1: {
     Overhead: {podFixed: ':map[string]quantity'},

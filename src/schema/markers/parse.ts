@@ -1,6 +1,6 @@
 import type {PatchStrategy, Union} from '#src/schema/node.js';
 
-/** The words of one field's facts, understood. */
+/** The parsed markers of one field. */
 export interface FieldMarkers {
   readonly type?: string;
   readonly required?: boolean;
@@ -12,17 +12,17 @@ export interface FieldMarkers {
   readonly patchMergeKey?: string;
   readonly default?: 'none' | 'zero' | {readonly json: unknown};
   readonly union?: Union;
-  /** The required fields, in their order. */
+  /** The required fields in order. */
   readonly requiredOrder?: readonly string[];
-  /** Optional scalars for which an empty value is not the same as none. */
+  /** Optional scalars for which empty differs from absent. */
   readonly pointers?: readonly string[];
-  /** Optional lists for which an empty one is not the same as none. */
+  /** Optional lists for which empty differs from absent. */
   readonly kept?: readonly string[];
-  /** An empty value is not shown, whatever an absent one stands for. */
+  /** An empty value is not shown, whatever absence means. */
   readonly omitted?: boolean;
   /** An absent value is shown as null. */
   readonly null?: boolean;
-  /** A reference without words of its own beside it. */
+  /** A reference without a description. */
   readonly bare?: boolean;
 }
 
@@ -75,7 +75,7 @@ const parseMarker = (marker: string, isMap: boolean): FieldMarkers => {
   }
 };
 
-/** Reads the words of a field's facts; `isMap` says whether it is a map or struct rather than a list. */
+/** Parses the markers of a field; `isMap` reports whether a type is a map or struct rather than a list. */
 export const parseMarkers = (text: string | undefined, isMap: (type: string | undefined) => boolean): FieldMarkers => {
   if (!text) return {};
   const list = text.split(' ');

@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `policy` do not say by themselves. */
+/** The markers of `policy`, which its field tables do not contain. */
 export const policy: GroupMarkers = {
   v1: {
     PodDisruptionBudgetSpec: {'*': 'pointers(unhealthyPodEvictionPolicy)', selector: 'patch=replace'},

@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `rbac.authorization` do not say by themselves. */
+/** The markers of `rbac.authorization`, which its field tables do not contain. */
 export const rbacAuthorization: GroupMarkers = {
   v1: {
     AggregationRule: {clusterRoleSelectors: 'atomic'},

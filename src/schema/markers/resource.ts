@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `resource` do not say by themselves. */
+/** The markers of `resource`, which its field tables do not contain. */
 export const resource: GroupMarkers = {
   v1: {
     AllocatedDeviceStatus: {'*': 'required(driver,pool,device) pointers(shareID) kept(conditions)', conditions: 'map(type) null', data: ':raw'},

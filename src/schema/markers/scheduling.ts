@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `scheduling` do not say by themselves. */
+/** The markers of `scheduling`, which its field tables do not contain. */
 export const scheduling: GroupMarkers = {
   v1: {
     PriorityClass: {'*': 'pointers(preemptionPolicy)'},

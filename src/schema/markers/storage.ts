@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `storage` do not say by themselves. */
+/** The markers of `storage`, which its field tables do not contain. */
 export const storage: GroupMarkers = {
   v1: {
     CSIDriverSpec: {

@@ -1,6 +1,6 @@
 import type {GroupMarkers} from './types.js';
 
-/** What the field tables of `storagemigration` do not say by themselves. */
+/** The markers of `storagemigration`, which its field tables do not contain. */
 export const storagemigration: GroupMarkers = {
   v1beta1: {
     StorageVersionMigration: {

@@ -1,7 +1,7 @@
 import {sameContent} from '#src/api/equal.js';
 import {isPlainObject, own, put, type PlainObject} from '#src/schema/decode/plain.js';
 
-/** What a document of someone else says of some paths, with the definitions these need. */
+/** Some paths of another server's document, with the definitions they need. */
 export interface DocumentPart {
   readonly paths: PlainObject;
   readonly definitions: PlainObject;
@@ -15,7 +15,7 @@ const objectAt = (document: PlainObject, key: string): PlainObject => {
   return isPlainObject(value) ? value : {};
 };
 
-/** A copy in which `change` may put something in the place of each object. */
+/** Returns a copy in which `change` may replace each object. */
 const mapped = (value: unknown, change: (object: PlainObject) => unknown): unknown => {
   if (Array.isArray(value)) return value.map(item => mapped(item, change));
   if (!isPlainObject(value)) return value;
@@ -31,7 +31,7 @@ const referenceOf = (object: PlainObject, prefix: string): string | undefined =>
   return typeof reference === 'string' && reference.startsWith(prefix) ? reference.slice(prefix.length) : undefined;
 };
 
-/** With the parameters that many operations share written out in each. */
+/** Inlines the shared parameters into each operation. */
 const withOwnParameters = (paths: unknown, shared: PlainObject): unknown =>
   mapped(paths, object => {
     const name = referenceOf(object, parameterPrefix);
@@ -54,7 +54,7 @@ const needed = (value: unknown, definitions: PlainObject): PlainObject => {
   return found;
 };
 
-/** The part of an OpenAPI 2.0 document about the paths below a prefix. */
+/** Returns the part of an OpenAPI 2.0 document with the paths below a prefix. */
 export const pathsUnder = (document: PlainObject, prefix: string): DocumentPart => {
   const below = Object.fromEntries(Object.entries(objectAt(document, 'paths')).filter(([path]) => path.startsWith(prefix)));
   const paths = withOwnParameters(below, objectAt(document, 'parameters')) as PlainObject;
@@ -68,7 +68,7 @@ const renamed = <T>(value: T, names: ReadonlyMap<string, string>): T =>
     return other === undefined ? object : {...object, $ref: `${definitionPrefix}${other}`};
   }) as T;
 
-/** `name_v2`, or the first after it that is free or says the same. */
+/** Returns `name_v2`, or the first following name that is free or has the same definition. */
 const otherName = (name: string, definition: unknown, taken: PlainObject): string => {
   for (let count = 2; ; count++) {
     const candidate = `${name}_v${count}`;
@@ -76,7 +76,7 @@ const otherName = (name: string, definition: unknown, taken: PlainObject): strin
   }
 };
 
-/** An OpenAPI 2.0 document with parts of others added: paths it has already stay as they are, and definitions that say something else under the same name get another one. */
+/** Adds parts of other documents to an OpenAPI 2.0 document: existing paths stay, and conflicting definitions are renamed. */
 export const mergeParts = (document: PlainObject, parts: readonly DocumentPart[]): PlainObject => {
   const paths = {...objectAt(document, 'paths')};
   const definitions = {...objectAt(document, 'definitions')};
@@ -136,7 +136,7 @@ const pathThree = (item: unknown): unknown =>
       )
     : item;
 
-/** What an OpenAPI 2.0 document says, as an OpenAPI 3.0 document. What only the newer form can say is lost already. */
+/** Converts an OpenAPI 2.0 document to OpenAPI 3.0. What only 3.0 can express was lost in 2.0. */
 export const convertToV3 = (document: PlainObject, {paths, definitions}: DocumentPart): PlainObject => {
   const components = {schemas: definitions, ...(document['securityDefinitions'] ? {securitySchemes: document['securityDefinitions']} : {})};
   const converted = {openapi: '3.0.0', info: own(document, 'info') ?? {}, paths: Object.fromEntries(Object.entries(paths).map(([path, item]) => [path, pathThree(item)])), components};

@@ -31,7 +31,7 @@ const reads = ({groupVersionName, scope, resource, tag}: ResourceLocation, {name
   responseFormat: 'text',
 });
 
-/** The paths behind which something other than the server answers. */
+/** Returns the paths of a connect subresource. */
 export const connectPaths = (place: ResourceLocation, address: DescribedAddress, {mode, options}: DescribedConnect): Path[] => {
   const {kind} = place.resource;
   const path = `${place.collection}/{name}/${address.name}`;

@@ -4,7 +4,7 @@ import {capitalised} from './names.js';
 import {listOf, meta, typeOf, type Operation, type Path, type ResourceLocation} from './operation.js';
 import {deleteParameters, getParameters, listParameters, nameParameter, namespaceParameter, patchParameters, pretty, writeParameters, type Parameter} from './parameters.js';
 
-/** What is read and answered of custom resources. */
+/** The media types of custom resources in requests and responses. */
 const mediaTypes = ['application/json', 'application/yaml'];
 const patches = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'];
 
@@ -18,7 +18,7 @@ interface OperationTemplate {
   readonly responses: Operation['responses'];
 }
 
-/** Of one object, or a subresource of it, whose kind is `type`. */
+/** Returns the operations on one object, or on a subresource whose kind is `type`. */
 const objectOperations = (type: TypeRef): Readonly<Record<string, OperationTemplate>> => ({
   get: {method: 'get', verb: 'read', action: 'get', parameters: getParameters, responses: {200: type}},
   update: {method: 'put', verb: 'replace', action: 'put', parameters: writeParameters, body: type, responses: {200: type, 201: type}},
@@ -60,7 +60,7 @@ const operation = (place: ResourceLocation, template: OperationTemplate, sub = '
 const served = (place: ResourceLocation, templates: Readonly<Record<string, OperationTemplate>>, verbs: readonly string[], sub = ''): Operation[] =>
   Object.entries(templates).flatMap(([verb, one]) => (verbs.includes(verb) ? [operation(place, one, sub)] : []));
 
-/** The paths of a custom resource: no other watches than through lists, and subresources that are read, replaced and patched. */
+/** Returns the paths of a custom resource: watches only through lists, and subresources with get, update and patch. */
 export const customPaths = (place: ResourceLocation): Path[] => {
   const {resource, root, collection, groupVersionName} = place;
   const {kind, verbs} = resource;

@@ -3,7 +3,7 @@ import type {Steps} from '#src/base/steps.js';
 import {itemsOf, type JsonSchema} from '#src/schema/custom/json-schema.js';
 import {extension, type Json} from './names.js';
 
-/** What a whole object has of its own, in a document's words. */
+/** The documentation of the fields of every whole object. */
 export interface ObjectFields {
   readonly apiVersion: Json;
   readonly kind: Json;
@@ -13,11 +13,11 @@ export interface ObjectFields {
 export interface CustomTypeOptions {
   readonly naming: Naming;
   readonly version: 2 | 3;
-  /** What documents say of the fields every object has. */
+  /** The fields of every object with their documentation. */
   readonly fields: ObjectFields;
 }
 
-/** Stated as they are, in both versions of the language. */
+/** Keywords that are copied unchanged to both OpenAPI versions. */
 const plain = [
   'title',
   'description',
@@ -46,14 +46,14 @@ const isEither = (schemas: readonly JsonSchema[] | undefined): boolean => schema
 
 const either: readonly JsonSchema[] = [{type: 'integer'}, {type: 'string'}];
 
-/** A value that is a number or a text is written as a choice, unless the definition has written it so itself. */
+/** Writes int-or-string as a oneOf, unless the definition does so itself. */
 const unfolded = (schema: JsonSchema): JsonSchema => {
   const {anyOf, allOf} = schema;
   if (!schema['x-kubernetes-int-or-string'] || isEither(anyOf) || isEither(allOf?.[0]?.anyOf)) return schema;
   return anyOf ? {...schema, allOf: [{anyOf: either}, ...(allOf ?? [])]} : {...schema, anyOf: either};
 };
 
-/** What the older language, and those who read it, cannot understand is left out: alternatives, nulls, structure beside what is unknown. */
+/** Removes what OpenAPI 2.0 and its readers do not support: alternatives, nulls, and structure beside unknown fields. */
 const reduced = (schema: JsonSchema): JsonSchema => {
   const {anyOf: _any, oneOf: _one, allOf: _all, not: _not, nullable, default: _default, type, items, properties, required, ...rest} = schema;
   const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true;
@@ -120,7 +120,7 @@ class Writer {
     return result;
   }
 
-  /** Embedded objects have what all objects have; beside what is unknown the older language had better not speak of it. */
+  /** Adds the fields of whole objects to an embedded one; OpenAPI 2.0 omits them beside unknown fields. */
   #embedded(written: Json, schema: JsonSchema): Json {
     if (this.#options.version === 2 && schema['x-kubernetes-preserve-unknown-fields']) return written;
     const {fields} = this.#options;
@@ -133,10 +133,10 @@ class Writer {
   }
 }
 
-/** A custom resource's type as a document defines it, without what marks it as a kind. In steps: it may have very many fields. */
+/** Returns the definition of a custom resource's type, without the mark of a kind. Runs in steps: it may have very many fields. */
 export const customType = function* (source: JsonSchema | undefined, preserveUnknownFields: boolean, options: CustomTypeOptions): Steps<Json> {
   const isOpen = options.version === 2 && (preserveUnknownFields || source?.['x-kubernetes-preserve-unknown-fields'] === true);
-  // With fields of its own a type would be taken to have no others.
+  // Readers would take a type with properties to be closed.
   if (!source || isOpen) return {type: 'object'};
   const written = yield* new Writer(options).write(source);
   return {...written, properties: {...(written['properties'] as Json | undefined), ...options.fields}};

@@ -9,7 +9,7 @@ import {customType, type ObjectFields} from './custom-type.js';
 import type {DescribedResource} from './description.js';
 import {definitionName, definitionOf, extension, type Json} from './names.js';
 
-/** Where definitions lie and what the dialect can say. Version 2 knows neither defaults nor alternatives. */
+/** The location of definitions and the capabilities of an OpenAPI version. Version 2 has neither defaults nor alternatives. */
 export interface Dialect {
   readonly version: 2 | 3;
   readonly refPrefix: string;
@@ -37,14 +37,14 @@ const kindsOf = (naming: Naming, {group, version, name}: TypeRef, node: SchemaNo
   return isKind ? [{group: naming.group(group as GroupToken), kind: name, version}] : undefined;
 };
 
-/** A property with the texts that it takes, or its values where it is a list or map. */
+/** Returns a property with its enum values, or those of its items. */
 const withEnum = (property: Json, texts: readonly string[] | undefined): Json => {
   if (!texts) return property;
   const within = ['items', 'additionalProperties'].find(key => property[key] !== undefined);
   return within === undefined ? {...property, enum: texts} : {...property, [within]: {...(property[within] as Json), enum: texts}};
 };
 
-/** A definition as documents hold it, and what it refers to. */
+/** A definition as documents contain it, and the types it refers to. */
 export interface WrittenDefinition<T> {
   readonly content: T;
   readonly refs: ReadonlyMap<string, SchemaNode>;
@@ -54,15 +54,15 @@ export interface DefinitionsOptions<T> {
   readonly schemas: Schemas;
   readonly naming: Naming;
   readonly dialect: Dialect;
-  /** The resource a type belongs to, where it is a custom one's or that of its lists. */
+  /** Returns the resource of a type that is a custom resource or its list. */
   custom?(ref: TypeRef): DescribedResource | undefined;
-  /** How definitions are kept: far fewer bytes than the objects they are made as. */
+  /** Encodes a definition to be kept: it takes far fewer bytes than objects. */
   write(name: string, definition: Json): Stepwise<T>;
-  /** Definitions by name, shared by documents that hold the same ones. */
+  /** Definitions by name, shared by the documents that contain them. */
   readonly written: Map<string, WrittenDefinition<T>>;
 }
 
-/** Writes schema nodes as OpenAPI schemas, and gathers the definitions they refer to. */
+/** Writes schema nodes as OpenAPI schemas and collects the definitions they refer to. */
 export class Definitions<T = unknown> {
   readonly #schemas: Schemas;
   readonly #naming: Naming;
@@ -70,7 +70,7 @@ export class Definitions<T = unknown> {
   readonly #options: DefinitionsOptions<T>;
   readonly #done = new Map<string, T | undefined>();
   readonly #open: [name: string, node: SchemaNode][] = [];
-  /** What the definition that is being written refers to. */
+  /** The types that the current definition refers to. */
   #refs = new Map<string, SchemaNode>();
 
   constructor(options: DefinitionsOptions<T>) {
@@ -80,7 +80,7 @@ export class Definitions<T = unknown> {
     this.#options = options;
   }
 
-  /** A reference to a type, which becomes a definition of the document. */
+  /** Returns a reference to a type, which becomes a definition of the document. */
   ref(of: TypeRef): Json {
     const node = this.#schemas.of(of.group, of.version, of.name) ?? {type: 'any', format: 'json', ref: of};
     const name = definitionName(this.#naming, of);
@@ -88,7 +88,7 @@ export class Definitions<T = unknown> {
     return this.#pointer(name);
   }
 
-  /** Writes one more of the definitions that were referred to; false once there are none left. */
+  /** Writes one more of the referenced definitions; returns false when none is left. */
   *writeOne(): Steps<boolean> {
     const [name, node] = this.#open.pop() ?? [];
     if (name === undefined || !node) return false;
@@ -105,7 +105,7 @@ export class Definitions<T = unknown> {
     return true;
   }
 
-  /** All that were written, sorted by name. */
+  /** Returns all written definitions, sorted by name. */
   sorted(): [name: string, content: T][] {
     return ([...this.#done] as [string, T][]).sort(([a], [b]) => (a < b ? -1 : 1));
   }
@@ -128,7 +128,7 @@ export class Definitions<T = unknown> {
   #definition(of: SchemaNode): Stepwise<Json> {
     const resource = of.ref && this.#options.custom?.(of.ref);
     if (resource) return of.ref?.name === resource.kind.kind ? this.#custom(resource) : this.#customList(resource);
-    // The type itself, without what the field that led here adds to it.
+    // Use the type itself, without what the referring field adds.
     const node = of.ref ? this.#schemas.of(of.ref.group, of.ref.version, of.ref.name) : undefined;
     if (!node?.ref) return this.#opaque(of);
     const {ref} = node;
@@ -178,7 +178,7 @@ export class Definitions<T = unknown> {
     };
   }
 
-  /** The fields every object has, in the words of the built-in types. */
+  /** Returns the fields of every object, with the documentation of the built-in types. */
   #objectFields(metadata: 'ObjectMeta' | 'ListMeta'): ObjectFields {
     const whole = {group: 'meta', version: 'v1', name: 'Status'};
     const docs = this.#schemas.docs(whole);
@@ -187,7 +187,7 @@ export class Definitions<T = unknown> {
     return {apiVersion: this.#field('apiVersion', text, docs), kind: this.#field('kind', text, docs), metadata: this.#field('metadata', node, undefined)};
   }
 
-  /** Types without fields. */
+  /** Returns the schema of a type without fields. */
   #opaque({format, ref}: SchemaNode): Json {
     const old = this.#dialect.version === 2;
     switch (format) {
@@ -211,14 +211,14 @@ export class Definitions<T = unknown> {
     return {...this.#described(text), ...this.#value(node, !node.isBare)};
   }
 
-  /** The tables have no words for fields that refer to a type: but for metadata, what the type says of itself stands in. */
+  /** Returns the type's own description for a field without one, except for metadata. */
   #fallbackDescription(field: string, ref: TypeRef): string | undefined {
     if (field === 'metadata' && ref.group === 'meta' && ref.name === 'ObjectMeta') return `Standard object's metadata. More info: ${this.#naming.conventions('metadata')}`;
     if (field === 'metadata' && ref.group === 'meta' && ref.name === 'ListMeta') return `Standard list metadata. More info: ${this.#naming.conventions('types-kinds')}`;
     return this.#schemas.docs(ref)?.description;
   }
 
-  /** `embeds` wraps a reference so that words may stand beside it. */
+  /** `embeds` wraps a reference so that a description can stand beside it. */
   #value(node: SchemaNode, embeds: boolean): Json {
     const named = definitionOf(this.#naming, node);
     const extras = {...this.#default(node), ...this.#merging(node)};
@@ -264,5 +264,5 @@ export class Definitions<T = unknown> {
   }
 }
 
-/** Types that are objects without fields of their own. */
+/** Object types without declared fields. */
 const structless: ReadonlySet<string> = new Set(['CustomResourceSubresourceStatus', 'StorageVersionSpec', 'Patch']);

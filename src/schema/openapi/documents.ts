@@ -19,7 +19,7 @@ export interface OpenApiOptions {
   readonly schemas: Schemas;
   readonly naming: Naming;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** What is served, in the order of discovery. Asked for when a document is. */
+  /** Returns what is served, in the order of discovery; called when a document is built. */
   readonly groups: () => readonly DescribedGroup[];
   /** The server's version, for example `v1.35.0`. */
   readonly version: string;
@@ -41,7 +41,7 @@ const writeAll = function* (definitions: Definitions<unknown>): Steps<void> {
   while (yield* definitions.writeOne()) yield;
 };
 
-/** A member of a JSON object. */
+/** Returns a member of a JSON object. */
 const member = (name: string, value: unknown): string => `${JSON.stringify(name)}:${jsonText(value)}`;
 
 const memberInSteps = function* (name: string, value: unknown): Steps<string> {
@@ -50,10 +50,10 @@ const memberInSteps = function* (name: string, value: unknown): Steps<string> {
 
 type Text = Map<string, WrittenDefinition<string>>;
 
-/** What a document is made from. */
+/** The input of a document. */
 interface Source {
   paths(): Path[];
-  /** Differs once the document would. */
+  /** Returns a text that changes when the document would. */
   mark(): string;
   readonly resources: readonly DescribedResource[];
 }
@@ -63,7 +63,7 @@ interface KeptDocument {
   readonly document: Promise<PackedDocument>;
 }
 
-/** Tells resources apart by what documents say of them: schemas by which object they are, everything else by what it holds. */
+/** Returns a fingerprint of resources as documents see them: schemas by identity, everything else by content. */
 const marking = (): ((resources: readonly DescribedResource[]) => string) => {
   const numbers = new WeakMap<object, number>();
   let last = 0;
@@ -80,7 +80,7 @@ const marking = (): ((resources: readonly DescribedResource[]) => string) => {
     );
 };
 
-/** Whose the types of custom resources are. */
+/** Returns a lookup of custom resources by type. */
 const customTypes = (resources: readonly DescribedResource[]): ((ref: TypeRef) => DescribedResource | undefined) => {
   const known = new Map<string, DescribedResource>();
   for (const resource of resources) {
@@ -90,7 +90,7 @@ const customTypes = (resources: readonly DescribedResource[]): ((ref: TypeRef) =
   return ({group, version, name}) => known.get(`${group}/${version}.${name}`);
 };
 
-/** The OpenAPI documents of a server. Each is made when first asked for and kept until what it tells of changes. */
+/** The OpenAPI documents of a server. Each is built on first request and cached until its input changes. */
 export class OpenApiDocuments {
   readonly #options: OpenApiOptions;
   readonly #media: MediaTypes;
@@ -108,7 +108,7 @@ export class OpenApiDocuments {
     this.#pieces = new Pieces(options.clock);
   }
 
-  /** What is served has changed: documents of parts that have are made anew when they are next asked for. */
+  /** Called when the served resources changed. Documents whose input changed are rebuilt on the next request. */
   forget(): void {
     this.#served = undefined;
     this.#index = undefined;
@@ -116,7 +116,7 @@ export class OpenApiDocuments {
     this.#v2Message = undefined;
   }
 
-  /** `/openapi/v3`: where each document lies, with its hash. Makes all of them. */
+  /** Returns `/openapi/v3`: the location of each document with its hash. Builds all of them. */
   index(): Promise<PackedDocument> {
     return (this.#index ??= this.#makeIndex());
   }
@@ -131,7 +131,7 @@ export class OpenApiDocuments {
     return Packing.whole(Buffer.from(JSON.stringify({paths})));
   }
 
-  /** The document of `api/v1`, `apis/<group>/<version>` and their parents; undefined for one that does not exist. */
+  /** Returns the document of `api/v1`, `apis/<group>/<version>` and their parents; undefined if there is none. */
   document(name: string): Promise<PackedDocument> | undefined {
     return this.#document(name, new Map());
   }
@@ -147,12 +147,12 @@ export class OpenApiDocuments {
     return document;
   }
 
-  /** `/openapi/v2`: everything in one document. */
+  /** Returns `/openapi/v2`: everything in one document. */
   swagger(): Promise<PackedDocument> {
     return (this.#v2 ??= this.#versionTwo());
   }
 
-  /** The same in its binary form. */
+  /** Returns the same document in its protobuf encoding. */
   swaggerMessage(): Promise<PackedDocument> {
     return (this.#v2Message ??= this.#versionTwoMessage());
   }
@@ -237,7 +237,7 @@ export class OpenApiDocuments {
     await this.#inPieces(overAll([...definitions.sorted().entries()], ([index, [, content]]) => packing.add(index === 0 ? content : `,${content}`)));
   }
 
-  /** Many paths and definitions are a lot of work, and so is one definition of very many fields. */
+  /** Runs the steps across turns of the event loop: there may be many paths and definitions, and a definition may have very many fields. */
   #inPieces(work: Steps<void>): Promise<void> {
     return runStepsInPieces(work, this.#pieces);
   }

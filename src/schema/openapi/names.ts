@@ -4,7 +4,7 @@ import type {SchemaNode, TypeRef} from '#src/schema/node.js';
 /** A part of a document. */
 export type Json = Record<string, unknown>;
 
-/** Types that stand for a format rather than a struct. */
+/** Types that are formats rather than structs. */
 const formatTypes: Readonly<Record<string, string>> = {
   'date-time': 'apimachinery.pkg.apis.meta.v1.Time',
   'date-time-micro': 'apimachinery.pkg.apis.meta.v1.MicroTime',
@@ -35,21 +35,21 @@ const folder = (naming: Naming, group: string): string => {
   }
 };
 
-/** Whether a group is not built in: its resources were defined while the server runs. */
+/** Reports whether a group is not built in: its resources were defined at runtime. */
 const isCustomGroup = (naming: Naming, group: string): boolean => group.includes('.') && naming.groupToken(naming.group(group as GroupToken)) === undefined;
 
-/** The name a type has in OpenAPI documents. Those of groups that are not built in begin with the group's parts, from last to first. */
+/** Returns the name of a type in OpenAPI documents. Names of custom groups begin with the group's parts in reverse order. */
 export const definitionName = (naming: Naming, {group, version, name}: TypeRef): string =>
   isCustomGroup(naming, group) ? [...group.split('.').toReversed(), version, name].join('.') : naming.definition(`${folder(naming, group)}.${version}.${name}`);
 
-/** The definition a node refers to, if it has one of its own: a named type, or a format with a type behind it. */
+/** Returns the definition of a node that has one: a named type, or a format with a type. */
 export const definitionOf = (naming: Naming, {ref, format}: SchemaNode): string | undefined => {
   if (ref) return definitionName(naming, ref);
   const type = format === undefined ? undefined : formatTypes[format];
   return type === undefined ? undefined : naming.definition(type);
 };
 
-/** A vendor extension under every prefix the naming speaks. */
+/** Returns a vendor extension under every prefix of the naming. */
 export const extension = (naming: Naming, name: string, value: unknown): Record<string, unknown> => ({
   [`${compatibleExtensionPrefix}-${name}`]: value,
   [`${naming.extensionPrefix}-${name}`]: value,
@@ -57,17 +57,17 @@ export const extension = (naming: Naming, name: string, value: unknown): Record<
 
 const camel = (words: string): string => words.replaceAll(/(?:^|[^A-Za-z0-9]+)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** Without the maker's suffix, which the name of a custom group may end in too. */
+/** Returns a group without the built-in suffix, which the name of a custom group may have as well. */
 const shortened = (group: string): string => {
   const suffix = knownApiSuffixes.find(known => group.endsWith(`.${known}`));
   return suffix === undefined ? group : group.slice(0, -suffix.length - 1);
 };
 
-/** A group and version as operation names begin: `RbacAuthorizationV1`. */
+/** Returns a group and version as in operation ids: `RbacAuthorizationV1`. */
 export const camelGroupVersion = (group: GroupToken, version: string): string => `${camelGroup(group)}${camel(version)}`;
 export const camelGroup = (group: GroupToken): string => camel(shortened(group) || 'core');
 
-/** The tag operations of a group version carry: `rbacAuthorization_v1`. */
+/** Returns the tag of a group version's operations: `rbacAuthorization_v1`. */
 export const tagOf = (group: GroupToken, version?: string): string => {
   const words = camelGroup(group);
   const start = `${words.charAt(0).toLowerCase()}${words.slice(1)}`;

@@ -4,45 +4,45 @@ import type {TypeRef} from '#src/schema/node.js';
 import type {DescribedResource} from './description.js';
 import type {Parameter} from './parameters.js';
 
-/** A type, or any text. */
+/** A type, or plain text. */
 export type ResponseType = TypeRef | 'text';
 
-/** What a document says of one method of one path, in no dialect yet. */
+/** One method of one path, independent of the OpenAPI version. */
 export interface Operation {
   readonly method: 'get' | 'put' | 'post' | 'delete' | 'options' | 'head' | 'patch';
   readonly id: string;
   readonly description: string;
   readonly tag: string;
-  /** Of this operation alone. */
+  /** Parameters of this operation only. */
   readonly parameters: readonly Parameter[];
   readonly action?: string;
   readonly kind?: Kind;
   readonly body?: {readonly type: TypeRef; readonly required: boolean; readonly isPatch?: boolean};
-  /** The type answered with, by status code. */
+  /** The response type by status code. */
   readonly responses: Readonly<Record<string, ResponseType>>;
-  /** Where it is not answered in the forms of objects: with plain text beside them, or with anything. */
+  /** Set if responses are not only in the objects' media types: plain text as well, or anything. */
   readonly responseFormat?: 'text' | 'any';
-  /** Whether it can also be answered as a stream of events. */
+  /** Whether the response can be a watch stream. */
   readonly streams?: boolean;
-  /** What it reads and answers with, where that is not what all operations do. */
+  /** The media types of requests and responses, if they differ from the usual ones. */
   readonly media?: {readonly reads: readonly string[]; readonly answers: readonly string[]};
-  /** Whether it answers discovery, which knows fewer media types. */
+  /** Set for discovery, which has fewer media types. */
   readonly plain?: boolean;
 }
 
 export interface Path {
   readonly path: string;
-  /** Of every operation. */
+  /** Parameters of every operation. */
   readonly parameters: readonly Parameter[];
   readonly operations: readonly Operation[];
 }
 
-/** Where a resource lies, and the words its operations are named by. */
+/** The path of a resource and the names in its operation ids. */
 export interface ResourceLocation {
   readonly group: GroupToken;
   readonly version: string;
   readonly resource: DescribedResource;
-  /** `V1Namespaced`-like middle of operation names. */
+  /** The group version in operation ids, such as `CoreV1`. */
   readonly groupVersionName: string;
   readonly scope: string;
   readonly root: string;
@@ -50,9 +50,9 @@ export interface ResourceLocation {
   readonly tag: string;
 }
 
-/** A type of the common parts of the API. */
+/** Returns a type of the meta group. */
 export const meta = (name: string): TypeRef => ({group: 'meta', version: 'v1', name});
-/** The type of a kind's objects. */
+/** Returns the type of a kind's objects. */
 export const typeOf = ({group, version, kind}: Kind): TypeRef => ({group, version, name: kind});
-/** The type of its lists. */
+/** Returns the type of a kind's lists. */
 export const listOf = ({group, version, listKind}: Kind): TypeRef => ({group, version, name: listKind});

@@ -58,7 +58,7 @@ const collectionOperations = (place: ResourceLocation): Operation[] => {
   return verbs('list', 'create', 'deletecollection').flatMap(verb => (resource.verbs.includes(verb) ? (all[verb] ?? []) : []));
 };
 
-/** Reading and writing one object, or a subresource that is read and written like it. */
+/** Returns the operations on one object, or on a subresource with the same verbs. */
 const endpointOperations = (place: ResourceLocation, {kind, verbs: allowed}: DescribedAddress, suffix: string, owner: Kind): Operation[] => {
   const subject = `${place.groupVersionName}${place.scope}${owner.kind}${suffix}`;
   const part = suffix === '' ? '' : `${suffix.toLowerCase()} of the `;
@@ -166,11 +166,11 @@ const listsEverywhere = (place: ResourceLocation, lists: boolean): Path => {
   return {path: `${place.root}/${kind.plural}`, parameters: [pretty], operations: lists ? [list] : []};
 };
 
-/** Where a group version lies. */
+/** Returns the root path of a group version. */
 export const groupVersionRoot = (naming: Naming, group: GroupToken, version: string): string =>
   group === '' ? `/api/${version}` : `/apis/${naming.group(group)}/${version}`;
 
-/** Every path of a group version. */
+/** Returns every path of a group version. */
 export const groupVersionPaths = (naming: Naming, group: GroupToken, version: string, resources: readonly DescribedResource[]): Path[] => {
   const root = groupVersionRoot(naming, group, version);
   const [groupVersionName, tag] = [camelGroupVersion(group, version), tagOf(group, version)];
@@ -187,7 +187,7 @@ export const groupVersionPaths = (naming: Naming, group: GroupToken, version: st
     const place = {group, version, resource, groupVersionName, scope: kind.namespaced ? 'Namespaced' : '', root, collection, tag};
     return resource.schema ? customPaths(place) : resourcePaths(place);
   });
-  // The document of a group that was defined tells of its resources alone.
+  // The document of a custom group has its resources only.
   return resources.some(({schema}) => !schema) ? [own, ...paths] : paths;
 };
 
@@ -197,7 +197,7 @@ const discoveryPath = (path: string, id: string, tag: string, type: string): Pat
   operations: [{method: 'get', id, description: 'get available API versions', tag, parameters: [], responses: {200: meta(type)}, plain: true}],
 });
 
-/** The paths beside the group versions, by the name of their document. */
+/** Returns the paths outside of group versions, by document name. */
 export const rootPaths = (naming: Naming, groups: readonly DescribedGroup[]): Map<string, Path> =>
   new Map([
     ['api', discoveryPath('/api/', 'getCoreAPIVersions', 'core', 'APIVersions')],

@@ -3,13 +3,13 @@ import {promisify} from 'node:util';
 import {constants, createGzip, gunzip} from 'node:zlib';
 import {ownTurn} from '#src/base/turn.js';
 
-/** A document as it is kept: a tenth of its size. Its hash is its ETag. */
+/** A compressed document, a tenth of the size. Its hash is its ETag. */
 export interface PackedDocument {
-  /** Of what is unpacked, in bytes. */
+  /** The uncompressed size in bytes. */
   readonly size: number;
-  /** SHA-512 of what is unpacked, in upper-case hex. */
+  /** The SHA-512 of the uncompressed document in upper-case hex. */
   readonly hash: string;
-  /** Compressed with gzip. */
+  /** The document compressed with gzip. */
   readonly packed: Buffer;
 }
 
@@ -17,12 +17,12 @@ const unzip = promisify(gunzip);
 
 export const unpacked = ({packed}: PackedDocument): Promise<Buffer> => unzip(packed);
 
-/** So much text is gathered before it is compressed, elsewhere than on this thread. */
+/** How much text is collected before it is compressed on another thread. */
 const gatheredLength = 64 << 10;
-/** So many bytes are hashed in one turn of the event loop. */
+/** How many bytes are hashed in one turn of the event loop. */
 const hashedAtOnce = 1 << 20;
 
-/** Packs a document while it is written piece by piece, so that it never exists as a whole. */
+/** Compresses a document while it is written, so that it never exists as a whole. */
 export class Packing {
   readonly #hash = createHash('sha512');
   readonly #gzip = createGzip({level: constants.Z_BEST_SPEED});
@@ -48,7 +48,7 @@ export class Packing {
     });
   }
 
-  /** Packs what is already whole. */
+  /** Compresses a whole document. */
   static async whole(bytes: Buffer): Promise<PackedDocument> {
     const packing = new Packing();
     for (let at = 0; at < bytes.length; at += hashedAtOnce) {

@@ -13,14 +13,14 @@ const dryRun = query('dryRun', 'string', 'With the value All everything but the 
 const fieldManager = query('fieldManager', 'string', 'The name of whoever makes the change, for the record of who owns which field.');
 const fieldValidation = query('fieldValidation', 'string', 'What becomes of unknown and repeated fields: Ignore, Warn or Strict.');
 
-/** What writes with a body take. */
+/** The parameters of writes with a body. */
 export const writeParameters: readonly Parameter[] = [dryRun, fieldManager, fieldValidation];
 export const patchParameters: readonly Parameter[] = [
   ...writeParameters,
   query('force', 'boolean', 'Takes conflicting fields over from their owners. For apply patches only.'),
 ];
 
-/** What reads of one custom object take. */
+/** The parameters of reads of one custom object. */
 export const getParameters: readonly Parameter[] = [query('resourceVersion', 'string', 'How fresh or how old what is answered must be.')];
 
 export const deleteParameters: readonly Parameter[] = [
@@ -50,13 +50,13 @@ export const listParameters: readonly Parameter[] = [
 
 export const deleteCollectionParameters: readonly Parameter[] = [...deleteParameters, ...selection];
 
-/** The options of a passage. */
+/** Returns the query parameters of a connect subresource. */
 export const connectParameters = (options: readonly Omit<Parameter, 'in'>[]): Parameter[] => options.map(({name, type, description}) => query(name, type, description));
 
 export const pathParameter: Parameter = {name: 'path', in: 'path', type: 'string', description: 'The path that is called.'};
 export const nameParameter: Parameter = {name: 'name', in: 'path', type: 'string', description: 'The name of the object.'};
 export const namespaceParameter: Parameter = {name: 'namespace', in: 'path', type: 'string', description: 'The namespace of the object.'};
 
-/** The order documents list parameters in. */
+/** Returns the parameters in the order of documents. */
 export const sortedParameters = (parameters: readonly Parameter[]): Parameter[] =>
   [...parameters].sort((a, b) => (a.name === b.name ? (a.in < b.in ? -1 : 1) : a.name < b.name ? -1 : 1));

@@ -6,15 +6,15 @@ import {extension, type Json} from './names.js';
 import type {ResponseType, Operation, Path} from './operation.js';
 import {sortedParameters, type Parameter} from './parameters.js';
 
-/** What operations read and write. */
+/** The media types of operations. */
 export interface MediaTypes {
-  /** Of objects, in the order they are listed. */
+  /** Media types of objects, in the order they are listed. */
   readonly objects: readonly string[];
-  /** Of patches. */
+  /** Media types of patches. */
   readonly patches: readonly string[];
 }
 
-/** All forms of built-in kinds; CBOR where its gate is on. */
+/** Returns all media types of built-in kinds; with CBOR if its gate is on. */
 export const mediaTypes = ({protobufMediaType}: Naming, cbor: boolean): MediaTypes => ({
   objects: [...(cbor ? ['application/cbor'] : []), 'application/json', protobufMediaType, 'application/yaml'],
   patches: [...(cbor ? ['application/apply-patch+cbor'] : []), applyMediaType, ...Object.values(patchMediaTypes)],
@@ -41,7 +41,7 @@ const marks = (naming: Naming, {action, kind}: Operation): Json => ({
   ...(kind ? extension(naming, 'group-version-kind', {group: naming.group(kind.group), kind: kind.kind, version: kind.version}) : {}),
 });
 
-/** Parameters that every operation of a path takes move up to the path. */
+/** Moves parameters that all operations of a path share up to the path. */
 const split = ({parameters, operations}: Path): {shared: Parameter[]; own(operation: Operation): Parameter[]} => {
   const common = (operations[0]?.parameters ?? []).filter(parameter => operations.every(operation => operation.parameters.includes(parameter)));
   return {
@@ -76,7 +76,7 @@ const operationV3 = (naming: Naming, definitions: Definitions, media: MediaTypes
   };
 };
 
-/** A path in OpenAPI 3.0. */
+/** Writes a path in OpenAPI 3.0. */
 export const pathV3 = (naming: Naming, definitions: Definitions, media: MediaTypes, path: Path): Json => {
   const {shared, own} = split(path);
   return {
@@ -112,7 +112,7 @@ const operationV2 = (naming: Naming, definitions: Definitions, media: MediaTypes
   };
 };
 
-/** A path in OpenAPI 2.0. */
+/** Writes a path in OpenAPI 2.0. */
 export const pathV2 = (naming: Naming, definitions: Definitions, media: MediaTypes, path: Path): Json => {
   const {shared, own} = split(path);
   return {

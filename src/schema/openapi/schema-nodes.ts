@@ -2,7 +2,7 @@ import {own} from '#src/base/own.js';
 import type {JsonSchema} from '#src/schema/custom/json-schema.js';
 import type {NodeType, SchemaNode} from '#src/schema/node.js';
 
-/** A document of the third version, as far as it speaks of types. */
+/** The types of an OpenAPI 3.0 document. */
 export interface TypesDocument {
   readonly components?: {readonly schemas?: Readonly<Record<string, DocumentedType>>};
 }
@@ -12,10 +12,10 @@ type DocumentedType = JsonSchema & {readonly 'x-kubernetes-group-version-kind'?:
 const place = '#/components/schemas/';
 const plain: ReadonlySet<string> = new Set<NodeType>(['array', 'string', 'integer', 'number', 'boolean']);
 
-/** What a schema refers to. A reference may be wrapped, so that words can stand beside it. */
+/** Returns the reference of a schema, which may be wrapped so that a description can stand beside it. */
 const referredBy = ({$ref, allOf = []}: JsonSchema): string | undefined => $ref ?? allOf.map(referredBy).find(one => one !== undefined);
 
-/** A node read from a document. What lies below is looked up when it is first asked for, so that types may contain themselves. */
+/** A node read from a document. Children are resolved on first access, so types may be recursive. */
 class DocumentedNode implements SchemaNode {
   readonly type: NodeType;
   readonly format?: string;
@@ -58,7 +58,7 @@ class DocumentedNode implements SchemaNode {
   }
 }
 
-/** The structure of a kind as a document tells it; nothing where it does not know the kind. `group` is on the wire's spelling. */
+/** Returns the schema node of a kind in a document; undefined if it is not in it. `group` is spelled as on the wire. */
 export const documentedKind = ({components: {schemas = {}} = {}}: TypesDocument, {group, version, kind}: {readonly group: string; readonly version: string; readonly kind: string}): SchemaNode | undefined => {
   const found = Object.values(schemas).find(type => type['x-kubernetes-group-version-kind']?.some(one => one.group === group && one.version === version && one.kind === kind));
   return found && new DocumentedNode(found, schemas);

@@ -2,19 +2,19 @@ import {weightLeft} from '#src/base/json-weight.js';
 import {jsonText} from '#src/base/json.js';
 import type {Steps} from '#src/base/steps.js';
 
-/** Parts of a document: parsed JSON of a shape that OpenAPI 2.0 gives. */
+/** Parts of a document: parsed JSON of the shape that OpenAPI 2.0 defines. */
 type Json = unknown;
 type Fields = Readonly<Record<string, readonly [number: number, type: FieldType]>>;
 
 /** A field of a message and its value. */
 type Part = readonly [number: number, type: FieldType, value: Json];
 
-/** How a value is written: its wire type and its bytes without tag; a message brings its own length. */
+/** The encoding of a value: its wire type and its bytes without tag; a message writes its own length. */
 interface FieldType {
   readonly wire: 0 | 1 | 2;
   readonly isList?: boolean;
   encode(value: Json): Buffer;
-  /** What a message holds. */
+  /** Returns the fields of a message. */
   parts?(value: Json): readonly Part[];
 }
 
@@ -48,9 +48,9 @@ const integer: FieldType = {wire: 0, encode: value => varint(Number(value))};
 const float: FieldType = {wire: 1, encode: value => double(value as number)};
 const listOf = (type: FieldType): FieldType => ({...type, isList: true});
 const messageOf = (parts: (value: Json) => readonly Part[]): FieldType => ({wire: 2, parts, encode: value => Buffer.concat(parts(value).map(part => field(...part)))});
-/** A message of one field. */
+/** Returns a message with one field. */
 const within = (number: number, type: FieldType): FieldType => messageOf(value => [[number, type, value]]);
-/** Any value, as YAML: JSON is that too. */
+/** Any value, as YAML (a superset of JSON). */
 const any: FieldType = within(2, {wire: 2, encode: value => Buffer.from(`${jsonText(value)}\n`)});
 
 const named = (type: FieldType): FieldType =>
@@ -59,10 +59,10 @@ const named = (type: FieldType): FieldType =>
     return [[1, text, name], [2, type, content]];
   });
 
-/** A map, as messages have it: entries with names under one number. */
+/** Returns a map: named entries under one field number. */
 const mapOf = (type: FieldType, number = 1): FieldType => messageOf(value => [[number, listOf(named(type)), Object.entries(value as object)]]);
 
-/** A message with fields by their JSON names; names beginning with x- go to the extensions. Asked for fields when a value is there: schemas hold schemas. */
+/** Returns a message with fields by JSON name; names that begin with x- are extensions. `fields` is called on use: schemas are recursive. */
 const message = (fields: () => Fields, extensions?: number): FieldType =>
   messageOf(value => {
     const known = fields();
@@ -77,7 +77,7 @@ const message = (fields: () => Fields, extensions?: number): FieldType =>
 
 const choice = (choose: (value: Json) => readonly [number, FieldType]): FieldType => messageOf(value => [[...choose(value), value]]);
 
-/** A value of this weight is encoded in one go. */
+/** Values up to this weight are encoded in one step. */
 const weightAtOnce = 500;
 
 const encodedInSteps = function* (type: FieldType, value: Json): Steps<Buffer> {
@@ -141,7 +141,7 @@ const parameter = within(
       case 'path':
         return [2, within(4, pathParameter)];
       case 'header':
-        return [2, within(1, pathParameter)]; // Of what occurs here a header says the same under the same numbers.
+        return [2, within(1, pathParameter)]; // A header has the same fields under the same numbers.
       default:
         return [2, within(3, queryParameter)];
     }
@@ -184,7 +184,7 @@ const pathItem = message(
 
 const apiKey = message(() => ({type: [1, text], name: [2, text], in: [3, text], description: [4, text]}), 5);
 
-/** The fields of a document beside its paths and definitions. */
+/** The fields of a document except its paths and definitions. */
 const frame = message(
   () => ({
     swagger: [1, text],
@@ -197,20 +197,20 @@ const frame = message(
 
 const ready: FieldType = {wire: 2, encode: value => value as Buffer};
 
-/** A path of a document as a piece of its message. */
+/** Encodes a path as a piece of the document's message. */
 export const pathMessage = (path: string, item: Json): Buffer => entry(2, named(pathItem), [path, item]);
 
-/** A definition as a piece of a document's message. */
+/** Encodes a definition as a piece of the document's message. */
 export const definitionMessage = (name: string, definition: Json): Buffer => entry(1, named(schema), [name, definition]);
 
-/** The same in steps: a definition may have very many fields. */
+/** Does the same in steps: a definition may have very many fields. */
 export const definitionMessageInSteps = function* (name: string, definition: Json): Steps<Buffer> {
   return tagged(1, named(schema), yield* encodedInSteps(named(schema), [name, definition]));
 };
 
 /**
- * The binary form of an OpenAPI 2.0 document (gnostic's openapi.v2.Document), which clients before 1.27 read nothing but, from its pieces. Covers
- * what our documents hold.
+ * Assembles the protobuf encoding of an OpenAPI 2.0 document (gnostic's openapi.v2.Document), the only one that clients before 1.27 read. Covers what our
+ * documents contain.
  */
 export const swaggerMessage = (rest: Json, paths: readonly Buffer[], definitions: readonly Buffer[]): Buffer =>
   Buffer.concat([frame.encode(rest), entry(8, ready, Buffer.concat(paths)), entry(9, ready, Buffer.concat(definitions))]);

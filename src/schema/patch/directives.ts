@@ -1,7 +1,7 @@
 import {isPlainObject, put, type PlainObject} from '#src/schema/decode/plain.js';
 import type {PatchStrategy, SchemaNode} from '#src/schema/node.js';
 
-/** The words a strategic merge patch speaks besides the fields of its kind. */
+/** The directives of a strategic merge patch. */
 export const patchDirective = '$patch';
 export const retainKeysDirective = '$retainKeys';
 export const setElementOrder = '$setElementOrder';
@@ -10,9 +10,9 @@ export const deleteFromPrimitiveList = '$deleteFromPrimitiveList';
 const isDirectiveKey = (key: string): boolean =>
   key === retainKeysDirective || key.startsWith(setElementOrder) || key.startsWith(deleteFromPrimitiveList);
 
-/** How a field of an object is merged. Values of a map share the map's element type. */
+/** How a field of an object is merged. The values of a map share its element type. */
 export interface PatchMeta {
-  /** What the field holds, for a list what its elements are. */
+  /** The type of the field; for a list that of its items. */
   readonly node: SchemaNode | undefined;
   readonly strategy: 'merge' | 'replace' | undefined;
   readonly retainKeys: boolean;
@@ -22,7 +22,7 @@ export interface PatchMeta {
 const strategyOf = (strategies: readonly PatchStrategy[]): 'merge' | 'replace' | undefined =>
   strategies.find(strategy => strategy !== 'retainKeys') as 'merge' | 'replace' | undefined;
 
-/** How the field `key` of an object of type `node` is merged. */
+/** Returns how the field `key` of an object of type `node` is merged. */
 export const patchMeta = (node: SchemaNode | undefined, key: string): PatchMeta => {
   const field = node?.type === 'map' ? node.items : node?.properties?.get(key);
   const strategies = field?.patchStrategy ?? [];
@@ -34,10 +34,10 @@ export const patchMeta = (node: SchemaNode | undefined, key: string): PatchMeta 
   };
 };
 
-/** Marks a value that is a directive through and through: nothing is to be kept of it. */
+/** Marks a value that consists of directives only. */
 export const dropped = Symbol('dropped');
 
-/** What a patch sets where nothing was: without nulls and without directives. */
+/** Returns the value a patch sets where none exists: without nulls and directives. */
 export const cleaned = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(cleaned).filter(item => item !== dropped);
   if (!isPlainObject(value)) return value;

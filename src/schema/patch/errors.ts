@@ -1,20 +1,20 @@
 import {invalid, invalidObject} from '#src/api/field-error.js';
 import {badRequest, plainFailure, type StatusError, statusError} from '#src/api/status.js';
 
-/** The patch could be read but not applied: 422 with the one text there is for it. The cause stays in the log. */
+/** Returns the 422 of a patch that could be parsed but not applied. Its text is fixed; the cause is only logged. */
 export const unprocessable = (cause: string | Error): StatusError =>
   statusError('Invalid', 'the server rejected our request due to an error in our request', {details: {}, cause: cause instanceof Error ? cause : new Error(cause)});
 
-/** The patch breaks a rule of its own format: 400. */
+/** Returns the 400 of a patch that violates its format. */
 export const malformed = (message: string): StatusError => badRequest(message);
 
-/** The original answers these with 500 and no reason; so do we, since clients test for the text alone. */
+/** Returns the 500 without reason that the original sends here; clients check the text. */
 export const inapplicable = (message: string): StatusError => plainFailure(message);
 
-/** What came out of the patch is no object of the kind. `text` shows it. */
+/** Returns the error of a patch whose result is not an object of the kind. `text` shows the result. */
 export const undecodable = (text: string, detail: string): StatusError => invalidObject({group: '', kind: ''}, '', [invalid('patch', text, detail)]);
 
-/** A value as the original's error texts show it: `map[a:1 b:[x y]]`, keys in order. */
+/** Formats a value as the original's error texts do: `map[a:1 b:[x y]]`, with sorted keys. */
 export const formatValue = (value: unknown): string => {
   if (value === null || value === undefined) return '<nil>';
   if (Array.isArray(value)) return `[${value.map(formatValue).join(' ')}]`;

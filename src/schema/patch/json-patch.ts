@@ -5,7 +5,7 @@ import {copied, maxDepth, isNestedDeeper, put, type PlainObject} from '#src/sche
 import {unprocessable} from './errors.js';
 import {unescaped} from './pointer.js';
 
-/** One step of a JSON patch (RFC 6902 §4), as it was sent: what it lacks makes it fail. */
+/** An operation of a JSON patch (RFC 6902 §4) as it was sent; missing members make it fail. */
 export interface JsonPatchOperation {
   readonly op?: string;
   readonly path?: string;
@@ -13,25 +13,25 @@ export interface JsonPatchOperation {
   readonly value?: unknown;
 }
 
-/** How much a patch may grow its document by copying. */
+/** The limit of what a patch may add by copying. */
 const maxCopiedBytes = 3 * 1024 * 1024;
 
-/** How many items of lists a patch may move to make room or close a gap. Differs from upstream, which has no limit. */
+/** The limit of list items a patch may move to make room or close gaps. Differs from upstream, which has no limit. */
 const maxMovedItems = 20_000_000;
 
 type Container = PlainObject | unknown[];
 
 const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null;
 
-/** Why a step cannot be done, in the original's words. */
+/** Why an operation cannot be applied, with the original's text. */
 class Inapplicable extends Error {}
 
-/** A document is not what a step says it has to be. */
+/** A test operation that failed. */
 class TestFailed extends Inapplicable {}
 
 const missing = (what: string): Inapplicable => new Inapplicable(`${what}: missing value`);
 
-/** What fails within an act is told with what the act was. */
+/** Adds the operation to the text of an error thrown within it. */
 const within = <T>(act: string, run: () => T): T => {
   try {
     return run();
@@ -40,7 +40,7 @@ const within = <T>(act: string, run: () => T): T => {
   }
 };
 
-/** An index by the original's reading: decimal with a sign, below zero from the end. Not above `length`, where appending is meant. */
+/** Parses an index as the original does: a signed decimal, negative from the end. At most `length`, which appends. */
 const indexIn = (key: string, length: number): number => {
   if (!/^[+-]?[0-9]{1,9}$/.test(key)) throw new Inapplicable(`strconv.Atoi: parsing ${JSON.stringify(key)}: invalid syntax`);
   const index = Number(key) < 0 ? Number(key) + length : Number(key);
@@ -48,13 +48,13 @@ const indexIn = (key: string, length: number): number => {
   return index;
 };
 
-/** A member of what holds it, and what that is. */
+/** A member and the container it is in. */
 interface Place {
   readonly container: Container;
   readonly key: string;
 }
 
-/** A document under change. */
+/** A document being patched. */
 class Document {
   #root: unknown;
   #copiedBytes = 0;
@@ -89,7 +89,7 @@ class Document {
     }
   }
 
-  /** The place a path leads to, be there anything or not; nothing where the way there is not. */
+  /** Returns the place of a path, whether the member exists or not; undefined if its parent does not exist. */
   #find(path: string): Place | undefined {
     const parts = path.split('/').slice(1).map(unescaped);
     const key = parts.pop();
@@ -123,7 +123,7 @@ class Document {
     within(`error in remove for path: '${path}'`, () => this.#drop(place));
   }
 
-  /** A missing key of an object is set, as the original does it; a missing index is an error. */
+  /** Sets a missing key of an object, as the original does; a missing index is an error. */
   #replace(path: string, value: unknown): void {
     if (path === '') {
       if (!isContainer(value)) throw new Inapplicable('replace operation value must be object or array: %!w(<nil>)');
@@ -181,7 +181,7 @@ class Document {
     delete container[key];
   }
 
-  /** Counts the items behind an index, which move with each insertion and removal. */
+  /** Counts the items after an index, which an insertion or removal moves. */
   #countMoved(list: readonly unknown[], index: number): void {
     this.#movedItems += list.length - index;
     if (this.#movedItems > maxMovedItems) throw new Inapplicable(`the operations move more than ${maxMovedItems} items of lists`);
@@ -201,10 +201,12 @@ const member = (container: Container, key: string): unknown => {
   return Object.hasOwn(container, key) ? container[key] : undefined;
 };
 
-/** Whether a patch was not applied since the document is not what a step says it has to be. */
+/** Reports whether a patch failed because of a test operation. */
 export const isTestFailure = (error: unknown): boolean => error instanceof StatusError && error.cause instanceof TestFailed;
 
-/** The document after all steps. The input stays as it is. Throws a 422 when any step fails, with the original's own words as its cause; then no step counts. */
+/**
+ * Applies all operations and returns the new document. The input is not changed. Throws a 422 if any operation fails, with the original's text as its cause.
+ */
 export const applyJsonPatch = (document: unknown, operations: readonly JsonPatchOperation[]): unknown => {
   const changed = new Document(document);
   try {

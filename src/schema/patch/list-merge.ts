@@ -6,7 +6,7 @@ type MergeMaps = (original: PlainObject, patch: PlainObject) => PlainObject;
 
 const kindOf = (value: unknown): string => (isPlainObject(value) ? 'map' : Array.isArray(value) ? 'list' : value === null ? 'nil' : typeof value);
 
-/** What all elements are; they must be alike, and not lists. Undefined where there are none. */
+/** Returns the type of all elements; they must have one type and not be lists. Undefined for empty lists. */
 const elementKind = (...lists: readonly (readonly unknown[])[]): string | undefined => {
   const kinds = new Set(lists.flat().map(kindOf));
   if (lists.some(list => list.some(Array.isArray))) throw unprocessable('lists of lists are not supported');
@@ -35,10 +35,7 @@ const indexesByKey = (list: readonly unknown[], mergeKey: string): Map<unknown, 
 const sortedBy = (items: readonly unknown[], order: Map<unknown, number>, mergeKey: string): unknown[] =>
   [...items].sort((a, b) => (order.get(keyOf(a, mergeKey)) ?? 0) - (order.get(keyOf(b, mergeKey)) ?? 0));
 
-/**
- * Puts items the patch names into the order it asks for, and lets the others keep their places among them as well as that goes: each stands
- * before the first named item that it stood before in the live list.
- */
+/** Orders the items of the patch as requested and keeps the others relative to them: each before the first patched item that it preceded in the live list. */
 const ordered = (merged: readonly unknown[], wanted: readonly unknown[], live: readonly unknown[], mergeKey: string): unknown[] => {
   const [wantedAt, liveAt] = [indexesByKey(wanted, mergeKey), indexesByKey(live, mergeKey)];
   const named = sortedBy(merged.filter(item => wantedAt.has(keyOf(item, mergeKey))), wantedAt, mergeKey);
@@ -53,7 +50,7 @@ const ordered = (merged: readonly unknown[], wanted: readonly unknown[], live: r
   return [...result, ...others.slice(other), ...named.slice(next)];
 };
 
-/** Carries out `$patch` elements: what is left of the live list, and the patch's plain elements. */
+/** Applies `$patch` elements. Returns the remaining live list and the patch's other elements. */
 const withSpecials = (live: readonly unknown[], patch: readonly PlainObject[], mergeKey: string): {live: unknown[]; patch: PlainObject[]} => {
   const gone = new Set<unknown>();
   let replaces = false;
@@ -89,7 +86,7 @@ const mergedMaps = (live: readonly unknown[], patch: readonly PlainObject[], mer
   return result.filter(item => item !== dropped);
 };
 
-/** A list whose elements merge, objects by their key, scalars as a set. What the patch names stands in the patch's order, before all that it could not be told to follow. */
+/** Merges a list, objects by their key and scalars as a set. Items of the patch come in its order. */
 export const mergedList = (live: readonly unknown[], patch: readonly unknown[], {mergeKey}: PatchMeta, merge: MergeMaps): unknown[] => {
   const kind = elementKind(live, patch);
   if (kind !== 'map') return ordered([...new Set([...live, ...patch])], patch, live, mergeKey);
@@ -98,13 +95,13 @@ export const mergedList = (live: readonly unknown[], patch: readonly unknown[], 
   return ordered(mergedMaps(plain.live, plain.patch, mergeKey, merge), plain.patch, plain.live, mergeKey);
 };
 
-/** A list of scalars without those listed. */
+/** Returns a list of scalars without the removed ones. */
 export const withoutElements = (live: readonly unknown[], removed: readonly unknown[]): unknown[] => {
   const gone = new Set(removed);
   return live.filter(item => !gone.has(item));
 };
 
-/** Every element of the patch must stand in the order list, and in its order; deletions are free. */
+/** Throws unless every element of the patch is in the order list, in that order; deletions are exempt. */
 const checkOrder = (patch: readonly unknown[], order: readonly unknown[], mergeKey: string): void => {
   if (order.length === 0 || patch.length === 0) return;
   const plain = patch.filter(item => !isPlainObject(item) || !Object.hasOwn(item, patchDirective));
@@ -113,7 +110,7 @@ const checkOrder = (patch: readonly unknown[], order: readonly unknown[], mergeK
   if (at < plain.length) throw inapplicable(`The order in patch list:\n${formatValue(patch)}\n doesn't match ${setElementOrder} list:\n${formatValue(order)}\n`);
 };
 
-/** A list for which the patch gives the order its elements are to have. Undefined where neither side has the list. */
+/** Merges a list with an explicit order. Undefined if neither side has the list. */
 export const mergedInOrder = (
   live: readonly unknown[] | undefined,
   patch: readonly unknown[] | undefined,

@@ -1,7 +1,7 @@
 import {jsonText} from '#src/base/json.js';
 import {copied, isPlainObject, put, type PlainObject} from '#src/schema/decode/plain.js';
 
-/** What a patch sets where nothing was: its nulls mean nothing, also within lists. */
+/** Returns the value a patch sets where none exists: nulls are removed, also within lists. */
 const withoutNulls = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isPlainObject(value)) return value;
@@ -21,10 +21,10 @@ const merged = (current: unknown, patch: unknown): unknown => {
   return result;
 };
 
-/** The document after a merge patch (RFC 7386): null deletes, objects merge, everything else replaces. The input stays as it is. */
+/** Applies a merge patch (RFC 7386): null deletes, objects merge, everything else replaces. The input is not changed. */
 export const applyMergePatch = (document: PlainObject, patch: PlainObject): PlainObject => merged(document, patch) as PlainObject;
 
-/** A merge patch that makes `to` out of `from`. A null in `to` cannot be expressed and is left out. */
+/** Returns a merge patch that turns `from` into `to`. Nulls in `to` cannot be expressed and are omitted. */
 export const createMergePatch = (from: PlainObject, to: PlainObject): PlainObject => {
   const patch: PlainObject = {};
   for (const key of Object.keys(from)) if (!Object.hasOwn(to, key)) put(patch, key, null);

@@ -13,20 +13,20 @@ import {applyMergePatch} from './merge-patch.js';
 import {touchedByMergePatch, touchedByJsonPatch, type TouchedFields} from './touched-fields.js';
 import {applyStrategicPatch} from './strategic-merge.js';
 
-/** The patches that need no knowledge of who owns what. */
+/** The patch types that do not track field ownership. */
 export type PatchType = 'json' | 'merge' | 'strategic';
 
-/** The media type of each. */
+/** The media type of each patch type. */
 export const patchMediaTypes: Readonly<Record<PatchType, string>> = {
   json: 'application/json-patch+json',
   merge: 'application/merge-patch+json',
   strategic: 'application/strategic-merge-patch+json',
 };
 
-/** More operations than this are refused. */
+/** The limit of operations in a JSON patch. */
 const maxOperations = 10_000;
 
-/** A patch that is read and waits for the object it changes; it may be tried on several in turn. */
+/** A parsed patch. It may be applied to several objects in turn. */
 export interface ParsedPatch {
   readonly type: PatchType;
   readonly content: unknown;
@@ -48,7 +48,7 @@ const operations: SchemaNode = {
   },
 };
 
-/** How each kind of patch words that it cannot be read. */
+/** Returns the error of a patch that cannot be parsed, worded by type. */
 const unreadable = (type: PatchType, validation: FieldValidation, detail: string): StatusError => {
   if (type === 'strategic') return malformed(detail);
   if (validation !== 'Ignore') return malformed(`error decoding patch: ${detail}`);
@@ -81,7 +81,7 @@ const problemsOf = (type: PatchType, text: string, value: unknown): string[] => 
   return found.map(problem => (type === 'json' ? `json patch ${problem.text}` : problem.text));
 };
 
-/** Reads the body of a PATCH. Throws a 400 for one that cannot be read and a 413 for one with too many operations. */
+/** Parses the body of a PATCH. Throws a 400 for an invalid one and a 413 for too many operations. */
 export const parsePatch = (type: PatchType, body: Buffer | string, validation: FieldValidation): ParsedPatch => {
   const text = typeof body === 'string' ? body : body.toString('utf8');
   let content: unknown;
@@ -108,10 +108,10 @@ const changed = ({type, content}: ParsedPatch, live: PlainObject, node: SchemaNo
   }
 };
 
-/** What came out of a patch is no object of the kind. */
+/** The result of a patch is not an object of the kind. */
 export class InvalidPatchResult extends Error {
   override readonly name = 'PatchMisfit';
-  /** What came out; a strategic patch is shown by itself instead. */
+  /** The result; for a strategic patch the error shows the patch instead. */
   readonly value: unknown;
   readonly patch: ParsedPatch;
 
@@ -121,7 +121,7 @@ export class InvalidPatchResult extends Error {
     this.patch = patch;
   }
 
-  /** What the patch shows of itself, or what it has opened of the text of the object. */
+  /** The text of the patch, or the parts of the object's text that it touched. */
   get shown(): {text: string} | {opened: TouchedFields} {
     const {type, content} = this.patch;
     if (type === 'strategic') return {text: formatValue(content)};
@@ -130,8 +130,8 @@ export class InvalidPatchResult extends Error {
 }
 
 /**
- * The object a patch makes of `live`, held against its schema. `live` stays as it is. Throws the status error to answer with, or `PatchMisfit`; under `Strict`
- * also for unknown and repeated fields, which `Warn` returns as the texts of warnings.
+ * Applies a patch to `live` and decodes the result. `live` is not changed. Throws the status error of the response, or `InvalidPatchResult`; under `Strict`
+ * also for unknown and duplicate fields, which `Warn` returns as warnings.
  */
 export const patchedObject = <T = PlainObject>(
   patch: ParsedPatch,
@@ -142,7 +142,7 @@ export const patchedObject = <T = PlainObject>(
   const value = changed(patch, live, node);
   try {
     const {object, problems} = decodeValue<T>(value, node, validation, patch.type === 'strategic' ? 'parts' : 'json');
-    // What patches make is read with its fields in order.
+    // The original reads patched objects with sorted fields.
     const warnings = [...patch.problems, ...problems.map(problem => problem.text).sort()];
     if (validation === 'Strict' && warnings.length > 0) throw new DecodeError(`strict decoding error: ${warnings.join(', ')}`);
     return {object, warnings};

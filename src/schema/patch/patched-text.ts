@@ -6,14 +6,14 @@ import type {TouchedFields} from './touched-fields.js';
 
 type Place = Omit<PlacedField, 'name'>;
 
-/** Where keys are data. */
+/** A place whose keys are data. */
 const free: Place = {shape: 'map', fields: undefined};
 
 const joined = (members: readonly (readonly [key: string, text: string])[]): string => `{${members.map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}`;
 
 const sorted = (object: PlainObject): [key: string, value: unknown][] => Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** A part that the patch has not touched: fields in the order of their types, keys that are data sorted. */
+/** Formats a part that the patch did not touch: fields in the order of their type, map keys sorted. */
 const untouched = (value: unknown, {shape, fields}: Place): string => {
   if (shape === 'data') return jsonText(value);
   if (Array.isArray(value)) return `[${value.map(item => untouched(item, {shape: 'one', fields})).join(',')}]`;
@@ -36,8 +36,8 @@ const patched = (value: unknown, touched: TouchedFields | undefined, place: Plac
 const html = (letter: string): string => String.raw`\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /**
- * The text of a patched object as the original has it: what the patch opened has its keys sorted, what it passed over is as it was. `fields` tells how the fields of
- * the kind stand; without it everything is sorted.
+ * Formats a patched object as the original does: touched objects with sorted keys, the rest unchanged. `fields` is the field order of the kind; without it
+ * everything is sorted.
  */
 export const patchedText = (value: unknown, touched: TouchedFields, fields: FieldOrder | undefined): string =>
   patched(value, touched, {shape: 'one', fields}).replace(/[<>&\u2028\u2029]/g, html);

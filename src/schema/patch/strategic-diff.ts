@@ -60,5 +60,5 @@ const diff = (from: PlainObject, to: PlainObject, node: SchemaNode | undefined, 
   return patch;
 };
 
-/** A strategic merge patch that makes `to` out of `from`; empty where they are the same. */
+/** Returns a strategic merge patch that turns `from` into `to`; empty if they are equal. */
 export const createStrategicPatch = (from: PlainObject, to: PlainObject, node: SchemaNode): PlainObject => diff(from, to, node, false);

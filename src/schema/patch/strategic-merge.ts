@@ -4,7 +4,7 @@ import {cleaned, deleteFromPrimitiveList, dropped, patchDirective, patchMeta, re
 import {inapplicable, malformed, formatValue, unprocessable} from './errors.js';
 import {mergedInOrder, mergedList, withoutElements} from './list-merge.js';
 
-/** The field a parallel list speaks of: `$setElementOrder/containers` of `containers`. */
+/** Returns the field of a parallel list: `containers` for `$setElementOrder/containers`. */
 const fieldOf = (key: string, prefix: string, message: string): string => {
   if (!key.startsWith(`${prefix}/`)) throw malformed(message);
   return key.slice(prefix.length + 1);
@@ -19,7 +19,7 @@ const listOf = (value: unknown, message: string): unknown[] | undefined => {
   throw malformed(message);
 };
 
-/** Merges one patch object into one live object, field by field. Neither is changed. */
+/** Merges a patch object into a live object, field by field. Changes neither. */
 class ObjectMerge {
   readonly #node: SchemaNode | undefined;
   readonly #patch: PlainObject;
@@ -102,8 +102,7 @@ const mergedObjects = (live: PlainObject, patch: PlainObject, node: SchemaNode |
 };
 
 /**
- * The object after a strategic merge patch, as the schema tells how each field merges. Neither input is changed, and the result may share parts
- * with both. Throws the status errors the API answers with: 400 for a malformed patch, 422 for one that contradicts itself, 500 without a
- * reason where the original does so.
+ * Applies a strategic merge patch by the schema. Changes neither input; the result may share parts with both. Throws the status errors of the response: 400 for
+ * a malformed patch, 422 for a contradictory one, 500 without a reason where the original sends that.
  */
 export const applyStrategicPatch = (live: PlainObject, patch: PlainObject, node: SchemaNode): PlainObject => mergedObjects(live, patch, node);

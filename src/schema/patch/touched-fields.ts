@@ -3,8 +3,8 @@ import type {JsonPatchOperation} from './json-patch.js';
 import {unescaped} from './pointer.js';
 
 /**
- * What a patch reads of the text of a document: objects it looks into are written anew, with their keys sorted; what it passes over stays as it was. A value it
- * sets is `given`, and stays as it was sent.
+ * The parts of a document that a patch touches: touched objects are rewritten with sorted keys, untouched parts keep their text. A value that the patch sets is
+ * `given` and keeps the text it was sent with.
  */
 export interface TouchedFields {
   readonly fields: ReadonlyMap<string, TouchedFields>;
@@ -28,7 +28,7 @@ const walk = (root: MutableTouchedFields, path: string, last: number): MutableTo
   return at;
 };
 
-/** What the steps of a JSON patch open: all that lies above the places they name. */
+/** Returns what a JSON patch touches: all parents of the paths it names. */
 export const touchedByJsonPatch = (steps: readonly JsonPatchOperation[]): TouchedFields => {
   const root = newTouched();
   for (const {op, path = '', from} of steps) {
@@ -39,7 +39,7 @@ export const touchedByJsonPatch = (steps: readonly JsonPatchOperation[]): Touche
   return root;
 };
 
-/** What a merge patch opens: every object it says something of, and all it sets. */
+/** Returns what a merge patch touches: every object it mentions and all values it sets. */
 export const touchedByMergePatch = (patch: unknown): TouchedFields => {
   const fields = isPlainObject(patch) ? Object.entries(patch).map(([key, value]): [string, TouchedFields] => [key, touchedByMergePatch(value)]) : [];
   return {fields: new Map(fields)};

@@ -2,7 +2,7 @@ import type * as decode from './decode.js';
 import type * as encode from './encode.js';
 import type * as order from './field-order.js';
 
-/** Both directions of the binary form, and what its tables tell of the JSON one. */
+/** The encoder and decoder of protobuf, and the field order of JSON that its tables contain. */
 export type ProtobufCodec = Pick<typeof decode, 'decodeEnvelope' | 'decodeInPieces' | 'decodeObject' | 'decodeWatchEvent' | 'isEnvelope'> &
   Pick<typeof encode, 'encodeObject' | 'encodeWatchFrame' | 'hasProtobuf'> &
   Pick<typeof order, 'fieldOrder'>;
@@ -15,8 +15,8 @@ const load = async (): Promise<ProtobufCodec> => {
   return (loaded = {...reading, ...writing, ...order});
 };
 
-/** The codec with its tables, loaded when first asked for: a server that only meets JSON never pays for it. */
+/** Returns the codec with its tables, loaded on first use: a server that serves only JSON never loads them. */
 export const protobufCodec = (): Promise<ProtobufCodec> => (codec ??= load());
 
-/** The codec where it has been loaded. */
+/** Returns the codec if it is loaded. */
 export const loadedCodec = (): ProtobufCodec | undefined => loaded;

@@ -7,17 +7,17 @@ import {ObjectReader, parseEmbedded} from './object-reader.js';
 import {Message} from './plan.js';
 import {WireReader} from './wire-reader.js';
 
-/** An object in its wrapping. */
+/** An encoded object in its envelope (`runtime.Unknown`). */
 export interface Envelope {
   readonly apiVersion: string;
   readonly kind: string;
   readonly raw: Buffer;
   readonly contentEncoding: string;
-  /** Empty stands for the binary form itself. */
+  /** Empty for protobuf itself. */
   readonly contentType: string;
 }
 
-/** What an object is taken for where it does not say so itself. */
+/** The apiVersion and kind of an object that declares none. */
 export interface KindDefaults {
   readonly apiVersion: string;
   readonly kind: string;
@@ -28,13 +28,13 @@ const typeMeta = new Message('TypeMeta', '1 apiVersion string; 2 kind string', (
 });
 const unknown = new Message('Unknown', '1 +TypeMeta; 3 contentEncoding string!; 4 contentType string!', () => typeMeta);
 
-/** Whether bytes begin as objects in the binary form do. */
+/** Reports whether the bytes begin with the envelope's magic number. */
 export const isEnvelope = (bytes: Buffer, {envelopeMagic}: Naming): boolean =>
   bytes.length >= envelopeMagic.length && envelopeMagic.every((byte, index) => bytes[index] === byte);
 
 const rawTag = 2 << 3 | 2;
 
-/** Takes an object out of its wrapping and leaves it encoded. Throws `DecodeError`. */
+/** Reads the envelope and leaves the object encoded. Throws `DecodeError`. */
 export const decodeEnvelope = (bytes: Buffer, naming: Naming): Envelope => {
   const {envelopeMagic} = naming;
   if (bytes.length === 0) throw new DecodeError('empty data');
@@ -52,7 +52,7 @@ export const decodeEnvelope = (bytes: Buffer, naming: Naming): Envelope => {
       raw = wire.slice(wire.length(bytes.length));
       continue;
     }
-    // The other fields one by one, so that the object itself is not looked into.
+    // Skip the other fields one by one, without decoding the object.
     wire.skip(tag & 7, bytes.length);
     const end = wire.at;
     wire.at = at;
@@ -62,7 +62,7 @@ export const decodeEnvelope = (bytes: Buffer, naming: Naming): Envelope => {
   return {apiVersion, kind, raw, contentEncoding, contentType};
 };
 
-/** An object that is still encoded, with what it takes to decode it. */
+/** Returns an encoded object with what is needed to decode it. */
 const opened = (bytes: Buffer, naming: Naming, depth: number, defaults?: KindDefaults) => {
   const envelope = decodeEnvelope(bytes, naming);
   const apiVersion = envelope.apiVersion || (defaults?.apiVersion ?? '');
@@ -83,13 +83,13 @@ const decodeAt = (bytes: Buffer, naming: Naming, depth: number, defaults?: KindD
   return readTo(raw.length);
 };
 
-/** A watch event as its stream has it. */
+/** A watch event with its encoded object. */
 export interface WatchEventParts {
   readonly type: string;
   readonly object: unknown;
 }
 
-/** Reads the event of a frame, which has no wrapping of its own. Throws `DecodeError`. */
+/** Decodes the event of a frame, which has no envelope. Throws `DecodeError`. */
 export const decodeWatchEvent = (bytes: Buffer, naming: Naming): WatchEventParts => {
   const embedded = (raw: Buffer, level: number): unknown => (isEnvelope(raw, naming) ? decodeAt(raw, naming, level) : parseEmbedded(raw, level));
   const {type = '', object} = new ObjectReader(new WireReader(bytes), embedded, 0).message(messageOf('v1', 'WatchEvent', naming)!, bytes.length, {});
@@ -97,15 +97,15 @@ export const decodeWatchEvent = (bytes: Buffer, naming: Naming): WatchEventParts
 };
 
 /**
- * Reads an object in its wrapping as the object its JSON would be, save that what is null there is absent. `defaults` name the kind of an
- * object that does not do so itself. Throws `DecodeError`; unknown fields are skipped.
+ * Decodes an object with envelope to its JSON value, except that nulls are absent. `defaults` is the kind of an object that declares none. Throws
+ * `DecodeError`; unknown fields are skipped.
  */
 export const decodeObject = (bytes: Buffer, naming: Naming, defaults?: KindDefaults): PlainObject => decodeAt(bytes, naming, 0, defaults);
 
-/** How much is decoded in one turn of the event loop. */
+/** How many bytes are decoded in one turn of the event loop. */
 const pieceBytes = 64 << 10;
 
-/** The same as `decodeObject`, piece by piece, each in a turn of its own: for lists, which may be long. Rejects with `DecodeError`. */
+/** Does the same as `decodeObject` across turns of the event loop, for long lists. Rejects with `DecodeError`. */
 export const decodeInPieces = async (bytes: Buffer, naming: Naming): Promise<PlainObject> => {
   const {raw, wire, readTo} = opened(bytes, naming, 0);
   const fields = new WireReader(raw);

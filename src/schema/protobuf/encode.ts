@@ -5,14 +5,14 @@ import {messageOf} from './messages.js';
 import {ObjectWriter} from './object-writer.js';
 import {WireWriter} from './wire-writer.js';
 
-/** Whether objects of the kind can be written in the binary form; those of custom resources cannot. */
+/** Reports whether objects of the kind have a protobuf encoding; custom resources have none. */
 export const hasProtobuf = (apiVersion: string, kind: string, naming: Naming): boolean => messageOf(apiVersion, kind, naming) !== undefined;
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /**
- * An object in its wrapping, byte for byte as the original writes it. `defaults` name the kind of an object that does not do so itself. Throws
- * `TypeError` for a kind without a binary form and for a value of another type than its field's.
+ * Encodes an object with envelope, byte for byte as the original does. `defaults` is the kind of an object that declares none. Throws `TypeError` for a kind
+ * without protobuf encoding and for a value of the wrong type.
  */
 export const encodeObject = (object: PlainObject, naming: Naming, defaults?: KindDefaults): Buffer => {
   const apiVersion = textOf(object['apiVersion']);
@@ -34,10 +34,7 @@ export const encodeObject = (object: PlainObject, naming: Naming, defaults?: Kin
   return wire.finish();
 };
 
-/**
- * A frame of a watch stream: the length in four bytes, then the event. The object within is whole, wrapping included; the event itself has none,
- * since a stream's reader knows what it reads.
- */
+/** Encodes a frame of a watch stream: the length in four bytes, then the event. The object has an envelope; the event has none. */
 export const encodeWatchFrame = (type: string, objectBytes: Uint8Array): Buffer => {
   const wire = new WireWriter();
   wire.bytes(objectBytes);

@@ -2,7 +2,10 @@ import type {Naming} from '#src/api/naming.js';
 import {messageOf} from './messages.js';
 import type {Field, Message} from './plan.js';
 
-/** Fields that stand elsewhere in the original's JSON than their numbers tell, since they came later: a word is such a field and, after it, the one it stands before. */
+/**
+ * Fields whose position in the original's JSON differs from the order of their numbers, since they were added later: each word is such a field and, after `<`,
+ * the one it precedes.
+ */
 const movedFields: Readonly<Record<string, string>> = {
   CertificateSigningRequestSpec: 'signerName<username expirationSeconds<username usages<username',
   Container:
@@ -18,15 +21,15 @@ const movedFields: Readonly<Record<string, string>> = {
   ValidatingWebhook: 'matchPolicy<namespaceSelector objectSelector<sideEffects',
 };
 
-/** A field's place in JSON, and what stands below it. */
+/** A field in JSON order, with the fields below it. */
 export interface PlacedField {
   readonly name: string;
-  /** `data` is kept as it was written; a `map` has its keys sorted. */
+  /** `data` is kept as written; the keys of a `map` are sorted. */
   readonly shape: 'one' | 'list' | 'map' | 'data';
   readonly fields: FieldOrder | undefined;
 }
 
-/** The fields of an object in the order in which the original's JSON has them. */
+/** The fields of an object in the order of the original's JSON. */
 export type FieldOrder = () => Iterable<PlacedField>;
 
 const orders = new WeakMap<Message, readonly Field[]>();
@@ -54,7 +57,7 @@ const orderOf = (message: Message): FieldOrder =>
     }
   };
 
-/** The order of the fields of a kind's objects; undefined for a kind that is not built in. */
+/** Returns the field order of a kind; undefined for kinds that are not built in. */
 export const fieldOrder = (apiVersion: string, kind: string, naming: Naming): FieldOrder | undefined => {
   const message = messageOf(apiVersion, kind, naming);
   if (!message) return undefined;

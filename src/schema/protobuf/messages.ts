@@ -4,9 +4,9 @@ import {tables} from './tables/index.js';
 
 const known = new Map<string, Message>();
 
-/** Kinds that every group version has, whichever it is. */
+/** Kinds that exist in every group version. */
 const everywhere = new Set(['WatchEvent', 'ListOptions', 'GetOptions', 'DeleteOptions', 'CreateOptions', 'UpdateOptions', 'PatchOptions']);
-/** Kinds of the meta group that go by the core group's version. */
+/** Kinds of the meta group that are used with the core group's version. */
 const unversioned = new Set(['Status', 'APIVersions', 'APIGroup', 'APIGroupList', 'APIResourceList']);
 
 const text = (group: string, version: string, name: string): string | undefined => {
@@ -15,7 +15,7 @@ const text = (group: string, version: string, name: string): string | undefined 
   return messages && Object.hasOwn(messages, name) ? messages[name] : undefined;
 };
 
-/** A type as tables spell it, seen from a group version. */
+/** Returns the message of a type in table notation, as seen from a group version. */
 const resolved = (type: string, group: string, version: string): Message => {
   const [, otherGroup, otherVersion, name = ''] = /^(\S+)\/(\w+)\.(\w+)$/.exec(type) ?? [];
   const found = otherGroup && otherVersion ? message(otherGroup, otherVersion, name) : (message(group, version, type) ?? message('meta', 'v1', type));
@@ -23,7 +23,7 @@ const resolved = (type: string, group: string, version: string): Message => {
   return found;
 };
 
-/** The message of a name; `core` is the group without a name. */
+/** Returns a message by name; `core` is the group without a name. */
 export const message = (group: string, version: string, name: string): Message | undefined => {
   const id = `${group}/${version}.${name}`;
   const found = known.get(id);
@@ -38,11 +38,11 @@ export const message = (group: string, version: string, name: string): Message |
 const kindMessage = (group: string | undefined, version: string, kind: string): Message | undefined => {
   if (everywhere.has(kind) || (group === '' && version === 'v1' && unversioned.has(kind))) return message('meta', 'v1', kind);
   if (group === undefined) return undefined;
-  // Its v1beta1 has most kinds from v1.
+  // meta v1beta1 has most kinds of v1.
   return message(group || 'core', version, kind) ?? (group === 'meta' ? message('meta', 'v1', kind) : undefined);
 };
 
-/** The message of a kind as objects name it; undefined for one that has no binary form. */
+/** Returns the message of an object's apiVersion and kind; undefined if it has none. */
 export const messageOf = (apiVersion: string, kind: string, naming: Naming): Message | undefined => {
   const slash = apiVersion.indexOf('/');
   const group = naming.groupToken(slash < 0 ? '' : apiVersion.slice(0, slash));

@@ -6,16 +6,13 @@ import {delimited, wireType, type Field, type Message} from './plan.js';
 import {durationText, microTimeText, quantityText, timeText} from './values.js';
 import {WireReader} from './wire-reader.js';
 
-/** Messages within messages that are read. Each is at most three levels of JSON: an object in a list or map. */
+/** The limit of nested messages. Each is at most three levels of JSON: an object in a list or map. */
 const maxMessageDepth = 300;
 
-/** Reads an object that is embedded as bytes. */
+/** Decodes an object that is embedded as bytes. */
 export type EmbeddedReader = (bytes: Buffer, depth: number) => unknown;
 
-/**
- * Reads messages into the objects JSON would have given: zero values that JSON leaves out are left out, unknown fields are skipped, a repeated
- * message is merged into the one before. Throws `DecodeError`.
- */
+/** Decodes messages to their JSON objects: omits zero values that JSON omits, skips unknown fields, and merges repeated messages. Throws `DecodeError`. */
 export class ObjectReader {
   readonly #wire: WireReader;
   readonly #embedded: EmbeddedReader;
@@ -27,7 +24,7 @@ export class ObjectReader {
     this.#depth = depth;
   }
 
-  /** All up to `end` as fields of `object`. */
+  /** Reads fields into `object` up to `end`. */
   message(message: Message, end: number, object: PlainObject): PlainObject {
     if (++this.#depth > maxMessageDepth) throw new DecodeError('exceeded max depth');
     const {byNumber} = message;
@@ -68,7 +65,7 @@ export class ObjectReader {
     }
   }
 
-  /** Numbers of a list one after the other, which some writers prefer. */
+  /** Reads packed numbers, which some writers use. */
   #packed(field: Field, end: number, list: unknown[]): void {
     while (this.#wire.at < end) list.push(this.#value(field, end, undefined));
   }
@@ -157,14 +154,14 @@ export class ObjectReader {
     return isText ? text : number;
   }
 
-  /** The first field of a message, as bytes; undefined where it is not set. */
+  /** Returns the first field of a message as bytes; undefined if it is not set. */
   #first(end: number): Buffer | undefined {
     let bytes: Buffer | undefined;
     this.#parts(end, tag => tag === text1 && ((bytes = this.#wire.slice(this.#wire.length(end))), true));
     return bytes;
   }
 
-  /** Goes through the fields of a small message; what `read` does not take is skipped. */
+  /** Iterates over the fields of a small message; those for which `read` returns false are skipped. */
   #parts(end: number, read: (tag: number) => boolean): void {
     const wire = this.#wire;
     while (wire.at < end) {
@@ -203,7 +200,7 @@ const unsetUnion = ({fields}: Message): unknown => {
   return fields[0]?.shape === 'list' ? [] : undefined;
 };
 
-/** What an element of a list or map is when nothing of it is on the wire. */
+/** Returns the value of a list or map element that is empty on the wire. */
 const zeroOf = ({encoding, message}: Field): unknown => {
   switch (encoding) {
     case 'string':
@@ -227,7 +224,7 @@ const zeroOf = ({encoding, message}: Field): unknown => {
   }
 };
 
-/** Reads embedded JSON. Throws `DecodeError`. */
+/** Parses embedded JSON. Throws `DecodeError`. */
 export const parseEmbedded = (bytes: Buffer, depth: number): unknown => {
   const text = bytes.toString('utf8');
   const value = parseJson(text);

@@ -10,7 +10,7 @@ const wrong = ({name, encoding}: Field, value: unknown): TypeError => new TypeEr
 
 const surrogates = /[\ud800-\udfff]/;
 
-/** By their bytes in UTF-8, which differs from the order of characters beyond the basic plane. */
+/** Returns the keys sorted by UTF-8 bytes, which differs from JavaScript's order beyond the basic plane. */
 const sortedKeys = (map: PlainObject): string[] => {
   const keys = Object.keys(map);
   if (keys.length < 2) return keys;
@@ -18,8 +18,8 @@ const sortedKeys = (map: PlainObject): string[] => {
 };
 
 /**
- * Writes objects as messages, byte for byte as the field's own marshallers do: fields ascending, what is held by value always, maps by key.
- * Fields the message does not know are left out. Throws `TypeError` for a value of another type than its field's.
+ * Encodes objects as messages, byte for byte as the original's marshallers do: fields ascending, fields held by value always, maps sorted by key. Undeclared
+ * fields are omitted. Throws `TypeError` for a value of the wrong type.
  */
 export class ObjectWriter {
   readonly #wire: WireWriter;
@@ -70,7 +70,7 @@ export class ObjectWriter {
     }
   }
 
-  /** One value with its tag; undefined stands for zero. */
+  /** Writes one value with its tag; undefined is the zero value. */
   #value(field: Field, number: number, value: unknown): void {
     const wire = this.#wire;
     switch (field.encoding) {
@@ -101,7 +101,7 @@ export class ObjectWriter {
     wire.tag(number, wireType(field.encoding));
   }
 
-  /** What stands between the length and the end. */
+  /** Writes the content of a length-delimited field. */
   #content(field: Field, value: unknown): void {
     switch (field.encoding) {
       case 'message':
@@ -139,7 +139,7 @@ export class ObjectWriter {
     this.#number(1, Number(nanos));
   }
 
-  /** The zero time is nothing at all. */
+  /** Writes a time; the zero time is an empty message. */
   #time(field: Field, value: string): void {
     const time = parseTimestamp(value);
     if (!time) throw wrong(field, value);
@@ -160,7 +160,7 @@ export class ObjectWriter {
       if (value !== undefined && fits(field, value)) {
         if (field.shape === 'list') this.#list(field, value);
         else this.#value(field, field.number, value);
-        // A schema where true or false may stand means true.
+        // Of a schema or boolean, true is written.
       } else if (field.encoding === 'bool') this.#value(field, field.number, value !== undefined);
     }
   }

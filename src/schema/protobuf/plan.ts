@@ -1,6 +1,6 @@
 import {compatibleExtensionPrefix} from '#src/api/naming.js';
 
-/** How a value goes over the wire. */
+/** How a value is encoded on the wire. */
 export type Encoding =
   | 'string'
   | 'bool'
@@ -41,32 +41,32 @@ export const wireType = (encoding: Encoding): number => {
   return encoding === 'bool' || encoding === 'int32' || encoding === 'int64' ? varint : delimited;
 };
 
-/** A field of a message, ready to be read and written. All have the same properties in the same order, which keeps them fast. */
+/** A field of a message. All fields have the same properties in the same order, which keeps access fast. */
 export interface Field {
   readonly number: number;
-  /** The key in JSON; empty where the fields of the message are the object's own. */
+  /** The key in JSON; empty if the message's fields are inlined. */
   readonly name: string;
   readonly encoding: Encoding;
-  /** What the form `message` stands for. */
+  /** The message type of the encoding `message`. */
   readonly message: Message | undefined;
   readonly shape: 'one' | 'list' | 'map' | 'inline';
-  /** The wire type of one value, and of an entry in a map. */
+  /** The wire type of one value, and of a map entry's value. */
   readonly wire: number;
-  /** Unset is not the same as zero. */
+  /** Unset differs from zero. */
   readonly optional: boolean;
-  /** Whether JSON has the field even when it is zero. */
+  /** Whether JSON has the field even if it is zero. */
   readonly shown: boolean;
 }
 
-/** Finds the message a table's type names. */
+/** Returns the message of a type in a table. */
 export type Lookup = (type: string) => Message;
 
-/** A message whose fields are read from its table when they are first needed, so that recursive types are no trouble. */
+/** A message type. Its fields are parsed on first access, so types may be recursive. */
 export class Message {
   readonly name: string;
-  /** Whether objects of their own have this form. */
+  /** Whether the message is a kind of its own. */
   readonly isKind: boolean;
-  /** Whether JSON writes the message as the field that is set. */
+  /** Whether JSON writes the message as the value of the field that is set. */
   readonly isUnion: boolean;
   readonly #text: string;
   readonly #lookup: Lookup;
@@ -82,7 +82,7 @@ export class Message {
     this.#lookup = lookup;
   }
 
-  /** Ascending by number. */
+  /** The fields, ascending by number. */
   get fields(): readonly Field[] {
     return (this.#fields ??= this.#read());
   }
@@ -91,7 +91,7 @@ export class Message {
     return (this.#byNumber ??= this.#index());
   }
 
-  /** The lists and maps that are there even when they are empty. */
+  /** The lists and maps that JSON has even if they are empty. */
   get filled(): readonly Field[] {
     return (this.#filled ??= this.fields.filter(({shown, shape}) => shown && (shape === 'list' || shape === 'map')));
   }
@@ -123,15 +123,15 @@ const field = (text: string, lookup: Lookup): Field => {
     shape,
     wire: shape === 'map' ? delimited : wireType(encoding),
     optional: mark === '*',
-    // What Go holds by value and writes as an object or by a marshaller of its own is never left out as empty.
+    // Fields that Go holds by value and writes as an object or with its own marshaller are never omitted as empty.
     shown: shown === '!' || (shape === 'one' && !(wireType(encoding) === varint || encoding === 'float64' || encoding === 'string' || encoding === 'bytes')),
   };
 };
 
-/** A field of a union has no name; only its shape tells it from the others. */
+/** Parses a field of a union, which has no name; the JSON type selects it. */
 const unionField = (text: string, lookup: Lookup): Field => ({...field(text.replace(' ', ' = '), lookup), optional: true});
 
-/** Whether a JSON value is the one this field of a union stands for. */
+/** Reports whether a JSON value belongs to this field of a union. */
 export const fits = ({shape, encoding}: Field, value: unknown): boolean =>
   shape === 'list' ? Array.isArray(value) : encoding === 'bool' ? typeof value === 'boolean' : typeof value === 'object' && !Array.isArray(value);
 

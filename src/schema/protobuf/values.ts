@@ -3,15 +3,15 @@ import {Lru} from '#src/base/lru.js';
 import {canonicalQuantity} from '#src/api/quantity.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 
-/** 0001-01-01T00:00:00Z, which stands for no time at all. */
+/** 0001-01-01T00:00:00Z, the zero time. */
 const zeroTime = -62_135_596_800;
 const lastTime = 253_402_300_799;
 
-/** Objects made together carry the same few times. */
+/** A cache of the last date: objects created together have the same few times. */
 let lastSeconds = Number.NaN;
 let lastText = '';
 
-/** RFC 3339 up to the seconds, without a zone. */
+/** Formats the date and time of RFC 3339 without zone. */
 const date = (seconds: number): string => {
   if (seconds === lastSeconds) return lastText;
   if (seconds < zeroTime || seconds > lastTime) throw new DecodeError('Time.MarshalJSON: year outside of range [0,9999]');
@@ -20,10 +20,10 @@ const date = (seconds: number): string => {
   return lastText;
 };
 
-/** A time with whole seconds; undefined for the zero time. */
+/** Formats a time with whole seconds; undefined for the zero time. */
 export const timeText = (seconds: number): string | undefined => (seconds === zeroTime ? undefined : `${date(seconds)}Z`);
 
-/** A time with six decimals, which is all JSON keeps; undefined for the zero time. */
+/** Formats a time with six decimals, as JSON does; undefined for the zero time. */
 export const microTimeText = (seconds: number, nanos: number): string | undefined => {
   const whole = Math.floor(nanos / 1e9);
   const micros = Math.floor((nanos - whole * 1e9) / 1000);
@@ -31,7 +31,7 @@ export const microTimeText = (seconds: number, nanos: number): string | undefine
   return `${date(seconds + whole)}.${String(micros).padStart(6, '0')}Z`;
 };
 
-/** A time in parts. */
+/** A time as seconds since 1970 and microseconds. */
 export interface Timestamp {
   readonly seconds: number;
   readonly micros: number;
@@ -40,7 +40,7 @@ export interface Timestamp {
 
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/;
 
-/** What a time in RFC 3339 says; undefined for a text that is none. */
+/** Parses a time in RFC 3339; undefined for an invalid text. */
 export const parseTimestamp = (text: string): Timestamp | undefined => {
   const found = rfc3339.exec(text);
   const seconds = Math.floor(Date.parse(text) / 1000);
@@ -52,7 +52,7 @@ export const parseTimestamp = (text: string): Timestamp | undefined => {
 const bound = new CacheBound('quantities', 256 << 10);
 const quantities = new Lru<string, string>(bound, {bytesOf: ({length}) => length});
 
-/** An amount in its canonical form. Throws `DecodeError`. */
+/** Returns the canonical form of a quantity. Throws `DecodeError`. */
 export const quantityText = (text: string): string => {
   const known = quantities.peek(text);
   if (known !== undefined) return known;
@@ -79,7 +79,7 @@ const decimal = (value: bigint, unit: bigint): string => {
   return fraction === '' || unit === 1n ? String(value / unit) : `${value / unit}.${fraction}`;
 };
 
-/** Nanoseconds as durations are written, for example `1h0m0.5s`. */
+/** Formats nanoseconds as a duration, for example `1h0m0.5s`. */
 export const durationText = (nanos: bigint): string => {
   if (nanos < 0n) return `-${durationText(-nanos)}`;
   if (nanos === 0n) return '0s';
@@ -93,7 +93,7 @@ export const durationText = (nanos: bigint): string => {
 
 const unitNanos = new Map<string, bigint>([['h', hour], ['m', minute], ...units, ['us', 1000n], ['μs', 1000n]]);
 
-/** Nanoseconds of a duration; undefined for a text that is none. */
+/** Parses a duration to nanoseconds; undefined for an invalid text. */
 export const durationNanos = (text: string): bigint | undefined => {
   if (text === '0') return 0n;
   const [, sign, parts] = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:h|ms|m|s|us|µs|μs|ns))+)$/.exec(text) ?? [];

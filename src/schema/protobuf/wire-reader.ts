@@ -4,14 +4,14 @@ import {delimited, fixed32, fixed64, varint} from './plan.js';
 
 const view = new DataView(new ArrayBuffer(8));
 
-/** Groups within groups a message may skip over; nobody writes them any more. */
+/** The limit of nested groups that are skipped; the group encoding is obsolete. */
 const maxGroupDepth = 100;
 
-/** Reads the parts messages are made of. Every method throws `DecodeError` rather than read past `end`. */
+/** Reads the wire format of protobuf. Every method throws `DecodeError` rather than read past `end`. */
 export class WireReader {
   readonly bytes: Buffer;
   at: number;
-  /** The same bytes, a character each: cutting texts out of one string is many times faster than decoding each. */
+  /** The bytes as Latin-1, decoded once: slicing one string is many times faster than decoding each text. */
   #characters: string | undefined;
   #high = 0;
 
@@ -20,7 +20,7 @@ export class WireReader {
     this.at = at;
   }
 
-  /** The low half of a varint; the high one stays behind for `int64`. */
+  /** Reads the low half of a varint; `int64` uses the high one. */
   varint(end: number): number {
     const {bytes} = this;
     let at = this.at;
@@ -48,7 +48,7 @@ export class WireReader {
     throw new DecodeError('proto: integer overflow');
   }
 
-  /** Which field comes next, and how it is written: `number << 3 | wire type`. */
+  /** Reads the tag of the next field: `number << 3 | wire type`. */
   tag(end: number): number {
     const tag = this.varint(end);
     if (tag < 8 || this.#high !== 0) throw new DecodeError(`proto: illegal tag ${this.#high * 2 ** 29 + (tag >>> 3)} (wire type ${tag & 7})`);
@@ -63,7 +63,7 @@ export class WireReader {
     return this.varint(end) !== 0 || this.#high !== 0;
   }
 
-  /** A bigint where a number cannot hold it exactly, as JSON is read. */
+  /** Reads an integer; returns a bigint if a number cannot hold it exactly, as JSON parsing does. */
   int64(end: number): number | bigint {
     const low = this.varint(end);
     if (this.#high === 0) return low;
@@ -79,7 +79,7 @@ export class WireReader {
     return Object.is(value, -0) ? 0 : value;
   }
 
-  /** Reads a length; answers where what it measures ends. */
+  /** Reads a length; returns the offset of the end. */
   length(end: number): number {
     const length = this.varint(end);
     if (this.#high !== 0 || length > 0x7fffffff) throw new DecodeError('proto: negative length found during unmarshaling');
@@ -87,7 +87,7 @@ export class WireReader {
     return this.at + length;
   }
 
-  /** All up to `end`, as text. */
+  /** Reads everything up to `end` as text. */
   text(end: number): string {
     const {bytes, at} = this;
     this.at = end;
@@ -100,14 +100,14 @@ export class WireReader {
     return (this.#characters ??= bytes.toString('latin1')).substring(at, end);
   }
 
-  /** All up to `end`. */
+  /** Returns the bytes up to `end`. */
   slice(end: number): Buffer {
     const part = this.bytes.subarray(this.at, end);
     this.at = end;
     return part;
   }
 
-  /** Skips a field nobody knows. */
+  /** Skips a field. */
   skip(wire: number, end: number): void {
     let depth = 0;
     for (;;) {

@@ -1,20 +1,17 @@
 const view = new DataView(new ArrayBuffer(8));
 
-/** Longer texts are handed to the platform; shorter ones are quicker one character at a time. */
+/** Longer texts are written by the platform; shorter ones are faster one character at a time. */
 const longText = 48;
 const smallest = 8192;
-/** A larger buffer is not kept for the next message. */
+/** Larger buffers are not reused for the next message. */
 const largestKept = 1 << 20;
 
 let spare: Buffer | undefined;
 
-/**
- * Writes messages back to front, so that the length of a part is known by the time it is due. Callers write fields, list items and map entries
- * last to first.
- */
+/** Writes messages back to front, so that lengths are known when they are written. Callers write fields, list items and map entries last to first. */
 export class WireWriter {
   #buffer: Buffer;
-  /** Where what is written so far begins. */
+  /** The offset at which the written bytes begin. */
   #at: number;
 
   constructor() {
@@ -23,12 +20,12 @@ export class WireWriter {
     this.#at = this.#buffer.length;
   }
 
-  /** How many bytes are written so far. */
+  /** The number of bytes written so far. */
   get written(): number {
     return this.#buffer.length - this.#at;
   }
 
-  /** All that was written. The writer must not be used any more. */
+  /** Returns all written bytes. The writer must not be used afterwards. */
   finish(): Buffer {
     const result = Buffer.from(this.#buffer.subarray(this.#at));
     if (this.#buffer.length <= largestKept) spare = this.#buffer;
@@ -39,7 +36,7 @@ export class WireWriter {
     this.varint((number << 3) | wire);
   }
 
-  /** An integer; a negative one takes ten bytes, as the format has it. */
+  /** Writes an integer; a negative one takes ten bytes, as the format requires. */
   varint(value: number | bigint): void {
     this.#reserve(10);
     if (typeof value === 'bigint') return this.#varint(Number(BigInt.asUintN(32, value)), Number(BigInt.asUintN(32, value >> 32n)));
@@ -76,14 +73,14 @@ export class WireWriter {
     this.#buffer.set(bytes, this.#at);
   }
 
-  /** A text and, before it, its length and tag. */
+  /** Writes a text with its tag and length. */
   text(number: number, text: string): void {
     const before = this.written;
     this.#characters(text);
     this.close(number, before);
   }
 
-  /** Puts length and tag before all that was written since `before`. */
+  /** Writes the tag and length of everything written since `before`. */
   close(number: number, before: number): void {
     this.varint(this.written - before);
     this.tag(number, 2);

@@ -6,7 +6,7 @@ const v1 = {
   AdmissionReview: '@1 request *AdmissionRequest; 2 response *AdmissionResponse',
 };
 
-/** How the messages of `admission` are numbered on the wire. */
+/** The protobuf messages of `admission`. */
 export const admission: GroupTable = {
   v1,
   v1beta1: v1,

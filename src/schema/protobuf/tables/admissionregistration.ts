@@ -29,7 +29,7 @@ const v1alpha1 = {
   Variable: '1 name string!; 2 expression string!',
 };
 
-/** How the messages of `admissionregistration` are numbered on the wire. */
+/** The protobuf messages of `admissionregistration`. */
 export const admissionregistration: GroupTable = {
   v1: {
     AuditAnnotation: '1 key string!; 2 valueExpression string!',

@@ -8,7 +8,7 @@ const v2 = {
   APIVersionDiscovery: '1 version string!; 2 resources []APIResourceDiscovery; 3 freshness string',
 };
 
-/** How the messages of `apidiscovery` are numbered on the wire. */
+/** The protobuf messages of `apidiscovery`. */
 export const apidiscovery: GroupTable = {
   v2,
   v2beta1: v2,

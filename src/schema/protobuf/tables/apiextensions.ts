@@ -28,7 +28,7 @@ const v1beta1 = {
   WebhookClientConfig: '1 service *ServiceReference; 2 caBundle bytes; 3 url *string',
 };
 
-/** How the messages of `apiextensions` are numbered on the wire. */
+/** The protobuf messages of `apiextensions`. */
 export const apiextensions: GroupTable = {
   v1: {
     ...v1beta1,

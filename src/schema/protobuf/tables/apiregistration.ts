@@ -9,7 +9,7 @@ const v1 = {
   ServiceReference: '1 namespace string; 2 name string; 3 port *int32',
 };
 
-/** How the messages of `apiregistration` are numbered on the wire. */
+/** The protobuf messages of `apiregistration`. */
 export const apiregistration: GroupTable = {
   v1,
   v1beta1: v1,

@@ -33,7 +33,7 @@ const v1 = {
   StatefulSetUpdateStrategy: '1 type string; 2 rollingUpdate *RollingUpdateStatefulSetStrategy',
 };
 
-/** How the messages of `apps` are numbered on the wire. */
+/** The protobuf messages of `apps`. */
 export const apps: GroupTable = {
   v1,
   v1beta1: {

@@ -10,7 +10,7 @@ const v1beta1 = {
   UserInfo: '1 username string; 2 uid string; 3 groups []string; 4 extra {ExtraValue}',
 };
 
-/** How the messages of `authentication` are numbered on the wire. */
+/** The protobuf messages of `authentication`. */
 export const authentication: GroupTable = {
   v1: {
     ...v1beta1,

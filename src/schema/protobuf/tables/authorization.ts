@@ -17,7 +17,7 @@ const v1beta1 = {
   SubjectRulesReviewStatus: '1 resourceRules []ResourceRule!; 2 nonResourceRules []NonResourceRule!; 3 incomplete bool!; 4 evaluationError string',
 };
 
-/** How the messages of `authorization` are numbered on the wire. */
+/** The protobuf messages of `authorization`. */
 export const authorization: GroupTable = {
   v1: {
     ...v1beta1,

@@ -43,7 +43,7 @@ const v2 = {
   ResourceMetricStatus: '1 name string!; 2 current MetricValueStatus',
 };
 
-/** How the messages of `autoscaling` are numbered on the wire. */
+/** The protobuf messages of `autoscaling`. */
 export const autoscaling: GroupTable = {
   v1: {
     CrossVersionObjectReference: '1 kind string!; 2 name string!; 3 apiVersion string',

@@ -1,6 +1,6 @@
 import type {GroupTable} from './group-table.js';
 
-/** How the messages of `batch` are numbered on the wire. */
+/** The protobuf messages of `batch`. */
 export const batch: GroupTable = {
   v1: {
     CronJob: '@1 metadata ObjectMeta; 2 spec CronJobSpec; 3 status CronJobStatus',

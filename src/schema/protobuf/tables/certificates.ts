@@ -1,6 +1,6 @@
 import type {GroupTable} from './group-table.js';
 
-/** How the messages of `certificates` are numbered on the wire. */
+/** The protobuf messages of `certificates`. */
 export const certificates: GroupTable = {
   v1: {
     CertificateSigningRequest: '@1 metadata ObjectMeta; 2 spec CertificateSigningRequestSpec; 3 status CertificateSigningRequestStatus',

@@ -6,7 +6,7 @@ const v1 = {
   LeaseSpec: '1 holderIdentity *string; 2 leaseDurationSeconds *int32; 3 acquireTime *microtime; 4 renewTime *microtime; 5 leaseTransitions *int32; 6 strategy *string; 7 preferredHolder *string',
 };
 
-/** How the messages of `coordination` are numbered on the wire. */
+/** The protobuf messages of `coordination`. */
 export const coordination: GroupTable = {
   v1,
   v1alpha2: {

@@ -1,6 +1,6 @@
 import type {GroupTable} from './group-table.js';
 
-/** How the messages of the core group are numbered on the wire. */
+/** The protobuf messages of the core group. */
 export const core: GroupTable = {
   v1: {
     AWSElasticBlockStoreVolumeSource: '1 volumeID string!; 2 fsType string; 3 partition int32; 4 readOnly bool',

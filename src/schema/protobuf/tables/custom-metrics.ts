@@ -6,7 +6,7 @@ const v1beta1 = {
   MetricValueList: '@1 metadata ListMeta; 2 items []MetricValue!',
 };
 
-/** How the messages of `custom.metrics` are numbered on the wire. */
+/** The protobuf messages of `custom.metrics`. */
 export const customMetrics: GroupTable = {
   v1beta1,
   v1beta2: {

@@ -11,7 +11,7 @@ const v1 = {
   ForZone: '1 name string!',
 };
 
-/** How the messages of `discovery` are numbered on the wire. */
+/** The protobuf messages of `discovery`. */
 export const discovery: GroupTable = {
   v1,
   v1beta1: {

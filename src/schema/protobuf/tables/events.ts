@@ -6,7 +6,7 @@ const v1 = {
   EventSeries: '1 count int32!; 2 lastObservedTime microtime',
 };
 
-/** How the messages of `events` are numbered on the wire. */
+/** The protobuf messages of `events`. */
 export const events: GroupTable = {
   v1,
   v1beta1: v1,

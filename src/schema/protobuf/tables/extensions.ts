@@ -1,6 +1,6 @@
 import type {GroupTable} from './group-table.js';
 
-/** How the messages of `extensions` are numbered on the wire. */
+/** The protobuf messages of `extensions`. */
 export const extensions: GroupTable = {
   v1beta1: {
     DaemonSet: '@1 metadata ObjectMeta; 2 spec DaemonSetSpec; 3 status DaemonSetStatus',

@@ -1,6 +1,6 @@
 import type {GroupTable} from './group-table.js';
 
-/** How the messages of `external.metrics` are numbered on the wire. */
+/** The protobuf messages of `external.metrics`. */
 export const externalMetrics: GroupTable = {
   v1beta1: {
     ExternalMetricValue: '@1 metricName string!; 2 metricLabels {string}; 3 timestamp time; 4 window *int64; 5 value quantity',

@@ -31,7 +31,7 @@ const v1beta1 = {
   LimitedPriorityLevelConfiguration: '1 assuredConcurrencyShares int32!; 2 limitResponse LimitResponse; 3 lendablePercent *int32; 4 borrowingLimitPercent *int32',
 };
 
-/** How the messages of `flowcontrol.apiserver` are numbered on the wire. */
+/** The protobuf messages of `flowcontrol.apiserver`. */
 export const flowcontrolApiserver: GroupTable = {
   v1,
   v1beta1,

@@ -1,6 +1,6 @@
 import type {GroupTable} from './group-table.js';
 
-/** How the messages of `imagepolicy` are numbered on the wire. */
+/** The protobuf messages of `imagepolicy`. */
 export const imagepolicy: GroupTable = {
   v1alpha1: {
     ImageReview: '@1 metadata ObjectMeta; 2 spec ImageReviewSpec; 3 status ImageReviewStatus',

@@ -31,7 +31,7 @@ import {scheduling} from './scheduling.js';
 import {storage} from './storage.js';
 import {storagemigration} from './storagemigration.js';
 
-/** The tables by group token; `core` for the group without a name. */
+/** The tables by group token; `core` is the group without a name. */
 export const tables: Readonly<Record<string, GroupTable>> = {
   admission,
   admissionregistration,

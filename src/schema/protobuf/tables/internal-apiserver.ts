@@ -1,6 +1,6 @@
 import type {GroupTable} from './group-table.js';
 
-/** How the messages of `internal.apiserver` are numbered on the wire. */
+/** The protobuf messages of `internal.apiserver`. */
 export const internalApiserver: GroupTable = {
   v1alpha1: {
     ServerStorageVersion: '1 apiServerID string; 2 encodingVersion string; 3 decodableVersions []string; 4 servedVersions []string',

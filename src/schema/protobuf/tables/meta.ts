@@ -1,6 +1,6 @@
 import type {GroupTable} from './group-table.js';
 
-/** How the messages of `meta` are numbered on the wire. */
+/** The protobuf messages of `meta`. */
 export const meta: GroupTable = {
   v1: {
     APIGroup: '@1 name string!; 2 versions []GroupVersionForDiscovery!; 3 preferredVersion GroupVersionForDiscovery; 4 serverAddressByClientCIDRs []ServerAddressByClientCIDR',

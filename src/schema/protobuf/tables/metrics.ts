@@ -8,7 +8,7 @@ const v1alpha1 = {
   PodMetricsList: '@1 metadata ListMeta; 2 items []PodMetrics!',
 };
 
-/** How the messages of `metrics` are numbered on the wire. */
+/** The protobuf messages of `metrics`. */
 export const metrics: GroupTable = {
   v1alpha1,
   v1beta1: v1alpha1,

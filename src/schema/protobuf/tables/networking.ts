@@ -28,7 +28,7 @@ const v1beta1 = {
   ServiceCIDRStatus: '1 conditions []Condition',
 };
 
-/** How the messages of `networking` are numbered on the wire. */
+/** The protobuf messages of `networking`. */
 export const networking: GroupTable = {
   v1: {
     ...v1beta1,

@@ -7,7 +7,7 @@ const v1 = {
   Scheduling: '1 nodeSelector {string}; 2 tolerations []core/v1.Toleration',
 };
 
-/** How the messages of `node` are numbered on the wire. */
+/** The protobuf messages of `node`. */
 export const node: GroupTable = {
   v1,
   v1alpha1: {

@@ -8,7 +8,7 @@ const v1 = {
   PodDisruptionBudgetStatus: '1 observedGeneration int64; 2 disruptedPods {time}; 3 disruptionsAllowed int32!; 4 currentHealthy int32!; 5 desiredHealthy int32!; 6 expectedPods int32!; 7 conditions []Condition',
 };
 
-/** How the messages of `policy` are numbered on the wire. */
+/** The protobuf messages of `policy`. */
 export const policy: GroupTable = {
   v1,
   v1beta1: v1,

@@ -15,7 +15,7 @@ const v1 = {
   Subject: '1 kind string!; 2 apiGroup string; 3 name string!; 4 namespace string',
 };
 
-/** How the messages of `rbac.authorization` are numbered on the wire. */
+/** The protobuf messages of `rbac.authorization`. */
 export const rbacAuthorization: GroupTable = {
   v1,
   v1alpha1: {

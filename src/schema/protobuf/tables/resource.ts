@@ -46,7 +46,7 @@ const v1 = {
   ResourceSliceSpec: '1 driver string!; 2 pool ResourcePool; 3 nodeName *string; 4 nodeSelector *core/v1.NodeSelector; 5 allNodes *bool; 6 devices []Device; 7 perDeviceNodeSelection *bool; 8 sharedCounters []CounterSet',
 };
 
-/** How the messages of `resource` are numbered on the wire. */
+/** The protobuf messages of `resource`. */
 export const resource: GroupTable = {
   v1,
   v1alpha3: {

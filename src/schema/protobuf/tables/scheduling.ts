@@ -5,7 +5,7 @@ const v1 = {
   PriorityClassList: '@1 metadata ListMeta; 2 items []PriorityClass!',
 };
 
-/** How the messages of `scheduling` are numbered on the wire. */
+/** The protobuf messages of `scheduling`. */
 export const scheduling: GroupTable = {
   v1,
   v1alpha1: {

@@ -28,7 +28,7 @@ const v1 = {
   VolumeNodeResources: '1 count *int32',
 };
 
-/** How the messages of `storage` are numbered on the wire. */
+/** The protobuf messages of `storage`. */
 export const storage: GroupTable = {
   v1,
   v1alpha1,

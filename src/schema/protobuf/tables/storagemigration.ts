@@ -1,6 +1,6 @@
 import type {GroupTable} from './group-table.js';
 
-/** How the messages of `storagemigration` are numbered on the wire. */
+/** The protobuf messages of `storagemigration`. */
 export const storagemigration: GroupTable = {
   v1beta1: {
     StorageVersionMigration: '@1 metadata ObjectMeta; 2 spec StorageVersionMigrationSpec; 3 status StorageVersionMigrationStatus',
