@@ -1,5 +1,5 @@
 import {execFile} from 'node:child_process';
-import {cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync} from 'node:fs';
+import {cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync} from 'node:fs';
 import {dirname, join, resolve} from 'node:path';
 import {promisify} from 'node:util';
 import test from 'ava';
@@ -62,6 +62,14 @@ test('every recipe of the contributing guide has an example, and names the files
     for (const {file} of edits) {
       const folder = dirname(file);
       t.true([file, `${folder}/GROUP.ts`, `${folder}/*.ts`, `${folder}/TOPIC.ts`, file.slice(file.lastIndexOf('/') + 1)].some(name => sections[index]!.includes(name)), `${title}: ${file}`);
+    }
+  }
+});
+
+test('every path in the guides exists', t => {
+  for (const guide of ['README.md', 'CONTRIBUTING.md', 'docs/architecture.md', 'docs/security.md', 'docs/simulation.md', 'docs/differences.md', 'docs/embedding.md']) {
+    for (const [, path = ''] of readFileSync(guide, 'utf8').matchAll(/`((?:src|test|controllers|informers|tools|bench|docs|examples|manifests)\/[\w./-]+)`/g)) {
+      if (!/[A-Z]{4}/.test(path)) t.true(existsSync(path), `${guide}: ${path}`);
     }
   }
 });
