@@ -6,7 +6,7 @@ import {recognizers} from './policy.js';
 
 /** Approves requests that a recognizer matches and whose requester is allowed. A recognized request that is not allowed is retried, as permissions change. */
 export const approvingReconciler = (context: KeyedContext): Reconcile => {
-  const {writer, client, naming} = context;
+  const {writer, client, clock, naming} = context;
   const requests = writer(kinds.certificateSigningRequests);
   const reviews = client.resource(kinds.subjectAccessReviews);
 
@@ -25,7 +25,7 @@ export const approvingReconciler = (context: KeyedContext): Reconcile => {
 
   return untilIssued(context, async csr => {
     if (conditionOf(csr, 'Approved') || conditionOf(csr, 'Denied')) return;
-    const request = signingRequestIn(csr);
+    const request = await signingRequestIn(csr, clock);
     const recognized = recognizers.filter(({recognizes}) => recognizes(csr, request, naming));
 
     for (const {permission, message} of recognized) {

@@ -1,20 +1,19 @@
 import {conditionOf, signingRequestIn, untilIssued, withCondition, withStatus, type CachedRequest} from '#controllers/shared/certificates/certificate-requests.js';
 import {kinds} from '#src/api/kinds.js';
 import {wireTime} from '#src/api/time.js';
-import {signRequest} from '#src/pki/authority.js';
+import {signRequestInSteps} from '#src/pki/authority.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import type {SigningRequest} from '#src/pki/signing-request.js';
 import type {KeyedContext, Reconcile} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
-import {ownTurn} from '#src/base/turn.js';
+import {held} from '#src/base/clock.js';
+import {runStepsInPieces} from '#src/base/steps.js';
+import {Pieces} from '#src/base/turn.js';
 import {maximumTtlOf, signerTokens, signingPlan, type SignerFiles, type SignerToken, type SigningOptions} from './key-files.js';
 import {SigningPair} from './key-pair.js';
 import {signingChecks} from './policy.js';
 
 type Context = KeyedContext<SigningOptions>;
-
-/** The length above which parsing a request and issuing its certificate take separate turns of the event loop. */
-const longRequest = 64 << 10;
 
 /** Whether a request is to be signed: approved, not denied, and not failed before. */
 const isToBeSigned = (csr: CachedRequest): boolean => {
@@ -52,20 +51,17 @@ const signer = (context: Context, token: SignerToken, pair: Pick<SigningPair, 'c
 
   const failed = (csr: CachedRequest, message: string) =>
     withCondition(csr, {type: 'Failed', status: 'True', reason: 'SignerValidationFailure', message, lastUpdateTime: wireTime(clock.now())});
-  const issued = (csr: CachedRequest, request: SigningRequest) => {
+  const issued = async (csr: CachedRequest, request: SigningRequest) => {
     const {usages = [], expirationSeconds} = csr.spec;
-    const raw = signRequest(pair.current(), request, {usages, expirationSeconds, maximumTtlMs, now: clock.now()});
+    const signing = signRequestInSteps(pair.current(), request, {usages, expirationSeconds, maximumTtlMs, now: clock.now()});
+    const raw = await held(clock, () => runStepsInPieces(signing, new Pieces(clock)));
     return withStatus(csr, {certificate: Buffer.from(certificatePem({raw})).toString('base64')});
   };
 
   return untilIssued(context, async csr => {
     if (!isToBeSigned(csr) || csr.spec.signerName !== signerName) return;
-    const request = signingRequestIn(csr);
-    if (csr.spec.request.length > longRequest) {
-      using _ = clock.hold();
-      await ownTurn();
-    }
+    const request = await signingRequestIn(csr, clock);
     const failure = signingChecks[token](request, csr.spec.usages ?? []);
-    await requests.updateStatus(failure === undefined ? issued(csr, request) : failed(csr, failure));
+    await requests.updateStatus(failure === undefined ? await issued(csr, request) : failed(csr, failure));
   });
 };

@@ -1,5 +1,6 @@
-import {elementsOf, onlyElement, tags} from '#src/pki/encoding/der.js';
-import {sequenceOfPrimitives, type Node, type Primitive} from '#src/pki/encoding/der-builder.js';
+import {runSteps, type Steps} from '#src/base/steps.js';
+import {DerReader, onlyElement, tags} from '#src/pki/encoding/der.js';
+import {elementsPerStep, sequenceOfPrimitives, type Node, type Primitive} from '#src/pki/encoding/der-builder.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {ipBytes, ipText} from './ip.js';
 
@@ -43,9 +44,15 @@ const readIp = (content: Buffer): string => {
 };
 
 /** Parses the value of the extension. Names of other kinds are left out. */
-export const readAlternativeNames = (value: Buffer): AlternativeNames => {
+export const readAlternativeNames = (value: Buffer): AlternativeNames => runSteps(readAlternativeNamesInSteps(value));
+
+/** The same in steps. */
+export const readAlternativeNamesInSteps = function* (value: Buffer): Steps<AlternativeNames> {
   const names = {dnsNames: [] as string[], emailAddresses: [] as string[], ipAddresses: [] as string[], uris: [] as string[]};
-  for (const {tag, content} of elementsOf(onlyElement(value, tags.sequence))) {
+  let count = 0;
+  for (const reader = new DerReader(onlyElement(value, tags.sequence)); reader.more; ) {
+    const {tag, content} = reader.next();
+    if (++count % elementsPerStep === 0) yield;
     if (tag === kind.email) names.emailAddresses.push(ia5(content, 'rfc822Name'));
     else if (tag === kind.dns) names.dnsNames.push(ia5(content, 'dNSName'));
     else if (tag === kind.uri) names.uris.push(readUri(content));
@@ -63,10 +70,17 @@ export const hasAlternativeNames = (names: AlternativeNames): boolean =>
   names.dnsNames.length + names.emailAddresses.length + names.ipAddresses.length + names.uris.length > 0;
 
 /** Encodes the value of the extension: DNS names, then email addresses, IP addresses and URIs. */
-export const buildAlternativeNames = (names: AlternativeNames): Node =>
-  sequenceOfPrimitives([
-    ...names.dnsNames.map(name => ia5Element(kind.dns, name)),
-    ...names.emailAddresses.map(name => ia5Element(kind.email, name)),
-    ...names.ipAddresses.map((ip): Primitive => [kind.ip, ipBytes(ip)]),
-    ...names.uris.map(uri => ia5Element(kind.uri, uri)),
-  ]);
+export const buildAlternativeNames = (names: AlternativeNames): Node => runSteps(buildAlternativeNamesInSteps(names));
+
+/** The same in steps. */
+export const buildAlternativeNamesInSteps = function* (names: AlternativeNames): Steps<Node> {
+  const elements: Primitive[] = [];
+  const add = function* (texts: readonly string[], element: (text: string) => Primitive): Steps<void> {
+    for (const text of texts) if (elements.push(element(text)) % elementsPerStep === 0) yield;
+  };
+  yield* add(names.dnsNames, name => ia5Element(kind.dns, name));
+  yield* add(names.emailAddresses, name => ia5Element(kind.email, name));
+  yield* add(names.ipAddresses, ip => [kind.ip, ipBytes(ip)]);
+  yield* add(names.uris, uri => ia5Element(kind.uri, uri));
+  return yield* sequenceOfPrimitives(elements);
+};

@@ -1,12 +1,13 @@
 import {createHash, type KeyObject} from 'node:crypto';
+import {runSteps, type Steps} from '#src/base/steps.js';
 import {certificatePem, parseCertificate, parseCertificateBundle, type Certificate} from './certificate.js';
-import {buildCertificate} from './certificate-builder.js';
+import {buildCertificate, buildCertificateInSteps} from './certificate-builder.js';
 import {DerReader, readOctetsOfBitString, tags} from '#src/pki/encoding/der.js';
 import {withMessagePrefix, PkiError} from '#src/pki/encoding/error.js';
 import {parseKeyPair, type KeyPairPem} from './key-pair.js';
 import {privateKeyPem, publicKeyDer} from '#src/pki/keys/keys.js';
 import {certificateValidity, grantedTtl} from './lifetime.js';
-import {subjectOf} from './names.js';
+import {subjectInSteps} from './names.js';
 import {authorityAlgorithm} from '#src/pki/keys/signatures.js';
 import {checkRequestSignature, type SigningRequest} from './signing-request.js';
 import {certificateUsages} from './usages.js';
@@ -75,13 +76,16 @@ export interface SigningOptions {
  * Issues a certificate for a request, in DER, after verifying the request's signature. Only the known attributes of the subject, the
  * alternative names and the key are taken from the request; the certificate is never that of an authority.
  */
-export const signRequest = ({certificate: issuer, key}: Authority, request: SigningRequest, options: SigningOptions): Buffer => {
+export const signRequest = (authority: Authority, request: SigningRequest, options: SigningOptions): Buffer => runSteps(signRequestInSteps(authority, request, options));
+
+/** The same in steps: a request may have very many names. */
+export const signRequestInSteps = function* ({certificate: issuer, key}: Authority, request: SigningRequest, options: SigningOptions): Steps<Buffer> {
   withMessagePrefix('unable to verify certificate request signature', () => checkRequestSignature(request));
   const usages = certificateUsages(options.usages);
   const validity = certificateValidity(options.now, grantedTtl(options.expirationSeconds, options.maximumTtlMs), issuer.notAfter);
-  return buildCertificate(
+  return yield* buildCertificateInSteps(
     {
-      subject: subjectOf(request.subject),
+      subject: yield* subjectInSteps(request.subject),
       validity,
       publicKeyInfo: request.publicKeyInfo,
       usages,

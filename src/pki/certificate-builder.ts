@@ -1,5 +1,6 @@
 import {randomBytes, type KeyObject} from 'node:crypto';
-import {buildAlternativeNames, hasAlternativeNames, noAlternativeNames, type AlternativeNames} from './alternative-names.js';
+import {runSteps, type Steps} from '#src/base/steps.js';
+import {buildAlternativeNamesInSteps, hasAlternativeNames, noAlternativeNames, type AlternativeNames} from './alternative-names.js';
 import {tags} from '#src/pki/encoding/der.js';
 import {bits, encoded, integer, sequence, time, toDer, wrapped, type Node} from '#src/pki/encoding/der-builder.js';
 import {
@@ -12,7 +13,7 @@ import {
   type BasicConstraints,
 } from './extensions.js';
 import type {Validity} from './lifetime.js';
-import {buildName, type Subject} from './names.js';
+import {buildNameInSteps, type Subject} from './names.js';
 import {authorityAlgorithm, buildSignatureAlgorithm, signBytes} from '#src/pki/keys/signatures.js';
 import type {CertificateUsages} from './usages.js';
 
@@ -35,7 +36,7 @@ export interface Issuer {
   readonly keyIdentifier?: Buffer | undefined;
 }
 
-const extensionsOf = (template: CertificateTemplate, authorityKeyIdentifier: Buffer | undefined, subjectIsEmpty: boolean): Node[] => {
+const extensionsOf = function* (template: CertificateTemplate, authorityKeyIdentifier: Buffer | undefined, subjectIsEmpty: boolean): Steps<Node[]> {
   const {usages, basicConstraints, subjectKeyIdentifier, names = noAlternativeNames} = template;
   return [
     ...(usages.bits.length > 0 ? [buildKeyUsage(usages.bits)] : []),
@@ -43,7 +44,7 @@ const extensionsOf = (template: CertificateTemplate, authorityKeyIdentifier: Buf
     buildBasicConstraints(basicConstraints),
     ...(subjectKeyIdentifier ? [buildSubjectKeyIdentifier(subjectKeyIdentifier)] : []),
     ...(authorityKeyIdentifier ? [buildAuthorityKeyIdentifier(authorityKeyIdentifier)] : []),
-    ...(hasAlternativeNames(names) ? [buildAlternativeNamesExtension(buildAlternativeNames(names), subjectIsEmpty)] : []),
+    ...(hasAlternativeNames(names) ? [buildAlternativeNamesExtension(yield* buildAlternativeNamesInSteps(names), subjectIsEmpty)] : []),
   ];
 };
 
@@ -51,13 +52,19 @@ const extensionsOf = (template: CertificateTemplate, authorityKeyIdentifier: Buf
 const randomSerial = (): bigint => BigInt(`0x${randomBytes(16).toString('hex')}`);
 
 /** Builds a version 3 certificate in DER, signed by `issuer` with the algorithm of its key. */
-export const buildCertificate = (template: CertificateTemplate, issuer: Issuer): Buffer => {
+export const buildCertificate = (template: CertificateTemplate, issuer: Issuer): Buffer => runSteps(buildCertificateInSteps(template, issuer));
+
+/** The same in steps: a subject may have very many names. */
+export const buildCertificateInSteps = function* (template: CertificateTemplate, issuer: Issuer): Steps<Buffer> {
   const {validity} = template;
-  const subject = toDer(buildName(template.subject));
+  const subject = toDer(yield* buildNameInSteps(template.subject));
+  yield;
   const issuerName = issuer.name ?? subject;
   const subjectIsEmpty = subject.length === 2;
   const authorityKeyIdentifier = issuerName.equals(subject) ? undefined : issuer.keyIdentifier;
   const algorithm = authorityAlgorithm(issuer.key);
+  const extensions = yield* extensionsOf(template, authorityKeyIdentifier, subjectIsEmpty);
+  yield;
   const body = toDer(
     sequence(
       wrapped(tags.contextConstructed(0), integer(2n)),
@@ -67,8 +74,9 @@ export const buildCertificate = (template: CertificateTemplate, issuer: Issuer):
       sequence(time(validity.notBefore), time(validity.notAfter)),
       encoded(subject),
       encoded(template.publicKeyInfo),
-      wrapped(tags.contextConstructed(3), sequence(...extensionsOf(template, authorityKeyIdentifier, subjectIsEmpty))),
+      wrapped(tags.contextConstructed(3), sequence(...extensions)),
     ),
   );
+  yield;
   return toDer(sequence(encoded(body), buildSignatureAlgorithm(algorithm), bits(signBytes(algorithm, body, issuer.key))));
 };

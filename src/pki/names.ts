@@ -1,5 +1,6 @@
+import {runSteps, type Steps} from '#src/base/steps.js';
 import {DerReader, readOid, tags, type Element} from '#src/pki/encoding/der.js';
-import {directoryString, oidContent, primitiveElements, sequenceOf, setOfPrimitives, type Node, type Primitive} from '#src/pki/encoding/der-builder.js';
+import {directoryString, elementsPerStep, oidContent, primitiveElements, sequenceOf, setOfPrimitives, type Node, type Primitive} from '#src/pki/encoding/der-builder.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {attributeOids} from '#src/pki/encoding/oids.js';
 
@@ -74,43 +75,62 @@ const readString = ({tag, content}: Element): string | undefined => {
   }
 };
 
-/** Returns the string values of an attribute in order. */
-const valuesOf = (attributes: readonly Attribute[], wanted: string): string[] =>
-  attributes.flatMap(({oid: found, value}) => (found === wanted && value !== undefined ? [value] : []));
+/** Returns the string values of attributes in order, by the attribute's type, in steps. */
+const valuesByType = function* (attributes: readonly Attribute[]): Steps<(type: string) => readonly string[]> {
+  const values = new Map<string, string[]>();
+  let count = 0;
+  for (const {oid: type, value} of attributes) {
+    if (++count % elementsPerStep === 0) yield;
+    if (value === undefined) continue;
+    const known = values.get(type);
+    if (known) known.push(value);
+    else values.set(type, [value]);
+  }
+  return type => values.get(type) ?? [];
+};
 
 /** Parses a Name (RFC 5280 §4.1.2.4). */
-export const readName = ({raw, content}: Element): DistinguishedName => {
+export const readName = (name: Element): DistinguishedName => runSteps(readNameInSteps(name));
+
+/** Parses a Name in steps: that of a signing request may have very many attributes. */
+export const readNameInSteps = function* ({raw, content}: Element): Steps<DistinguishedName> {
   const attributes: Attribute[] = [];
   for (const sets = new DerReader(content); sets.more; ) {
     for (const set = sets.enter(tags.set); set.more; ) {
       const attribute = set.enter();
-      attributes.push({oid: readOid(attribute.next(tags.oid)), value: readString(attribute.next())});
+      const count = attributes.push({oid: readOid(attribute.next(tags.oid)), value: readString(attribute.next())});
       attribute.end();
+      if (count % elementsPerStep === 0) yield;
     }
   }
-  return {
-    raw,
-    attributes,
-    commonName: valuesOf(attributes, attributeOids.commonName).at(-1) ?? '',
-    organizations: valuesOf(attributes, attributeOids.organization),
-  };
+  const valuesOf = yield* valuesByType(attributes);
+  return {raw, attributes, commonName: valuesOf(attributeOids.commonName).at(-1) ?? '', organizations: valuesOf(attributeOids.organization)};
 };
 
 /** Returns the subject of an issued certificate. The last CN and the last serial number are kept; unknown attributes are dropped. */
-export const subjectOf = ({attributes}: DistinguishedName): Subject => ({
-  commonName: valuesOf(attributes, attributeOids.commonName).at(-1) ?? '',
-  serialNumber: valuesOf(attributes, attributeOids.serialNumber).at(-1) ?? '',
-  countries: valuesOf(attributes, attributeOids.country),
-  organizations: valuesOf(attributes, attributeOids.organization),
-  organizationalUnits: valuesOf(attributes, attributeOids.organizationalUnit),
-  localities: valuesOf(attributes, attributeOids.locality),
-  provinces: valuesOf(attributes, attributeOids.province),
-  streets: valuesOf(attributes, attributeOids.street),
-  postalCodes: valuesOf(attributes, attributeOids.postalCode),
-});
+export const subjectOf = (name: DistinguishedName): Subject => runSteps(subjectInSteps(name));
+
+/** The same in steps. */
+export const subjectInSteps = function* ({attributes}: DistinguishedName): Steps<Subject> {
+  const valuesOf = yield* valuesByType(attributes);
+  return {
+    commonName: valuesOf(attributeOids.commonName).at(-1) ?? '',
+    serialNumber: valuesOf(attributeOids.serialNumber).at(-1) ?? '',
+    countries: valuesOf(attributeOids.country),
+    organizations: valuesOf(attributeOids.organization),
+    organizationalUnits: valuesOf(attributeOids.organizationalUnit),
+    localities: valuesOf(attributeOids.locality),
+    provinces: valuesOf(attributeOids.province),
+    streets: valuesOf(attributeOids.street),
+    postalCodes: valuesOf(attributeOids.postalCode),
+  };
+};
 
 /** Encodes a Name with attributes in the conventional order; values of one attribute form one set. */
-export const buildName = (subject: Subject): Node => {
+export const buildName = (subject: Subject): Node => runSteps(buildNameInSteps(subject));
+
+/** The same in steps. */
+export const buildNameInSteps = function* (subject: Subject): Steps<Node> {
   const sets: [string, readonly string[]][] = [
     [attributeOids.country, subject.countries ?? []],
     [attributeOids.organization, subject.organizations ?? []],
@@ -123,11 +143,19 @@ export const buildName = (subject: Subject): Node => {
     [attributeOids.serialNumber, subject.serialNumber ? [subject.serialNumber] : []],
   ];
   const present = sets.filter(([, values]) => values.length > 0);
-  return sequenceOf(present.map(([type, values]) => setOfPrimitives(attributesOf(oidContent(type), values))));
+  const encoded: Node[] = [];
+  for (const [type, values] of present) encoded.push(yield* setOfPrimitives(yield* attributesOf(oidContent(type), values)));
+  return sequenceOf(encoded);
 };
 
 /** Attributes of one type as they are in a set. A subject may have very many. */
-const attributesOf = (type: Buffer, values: readonly string[]): Primitive[] => values.map(value => [tags.sequence, primitiveElements([[tags.oid, type], directoryString(value)])]);
+const attributesOf = function* (type: Buffer, values: readonly string[]): Steps<Primitive[]> {
+  const attributes: Primitive[] = [];
+  for (const value of values) {
+    if (attributes.push([tags.sequence, primitiveElements([[tags.oid, type], directoryString(value)])]) % elementsPerStep === 0) yield;
+  }
+  return attributes;
+};
 
 /** Returns the UID in a client certificate's subject, if any. Throws for several UIDs and for an empty one. */
 export const userIdOf = ({attributes}: DistinguishedName): string | undefined => {

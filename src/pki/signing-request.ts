@@ -1,13 +1,14 @@
 import type {KeyObject} from 'node:crypto';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
-import {buildAlternativeNames, hasAlternativeNames, noAlternativeNames, readAlternativeNames, type AlternativeNames} from './alternative-names.js';
+import {runSteps, type Steps} from '#src/base/steps.js';
+import {buildAlternativeNames, hasAlternativeNames, noAlternativeNames, readAlternativeNamesInSteps, type AlternativeNames} from './alternative-names.js';
 import {DerReader, elementsOf, onlyElement, readInteger, readOctetsOfBitString, readOid, tags, type Element} from '#src/pki/encoding/der.js';
 import {bits, encoded, integer, oid, sequence, setOf, toDer, wrapped, type Node} from '#src/pki/encoding/der-builder.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {buildAlternativeNamesExtension, readExtensions, type Extension} from './extensions.js';
 import {publicKeyDer, readPublicKey} from '#src/pki/keys/keys.js';
-import {buildName, readName, type DistinguishedName, type Subject} from './names.js';
+import {buildName, readNameInSteps, type DistinguishedName, type Subject} from './names.js';
 import {extensionOids, extensionRequestOid} from '#src/pki/encoding/oids.js';
 import {firstPemBlock, toPem} from '#src/pki/encoding/pem.js';
 import {buildSignatureAlgorithm, checkSignature, readSignatureAlgorithm, requestAlgorithm, signBytes, type SignedBytes} from '#src/pki/keys/signatures.js';
@@ -38,7 +39,9 @@ const requestedExtensionsIn = (attributes: Element): Extension[] => {
 };
 
 /** Parses a PKCS #10 structure in DER. Does not verify its signature: `checkRequestSignature` does. */
-export const parseSigningRequestDer = (raw: Buffer): SigningRequest => {
+export const parseSigningRequestDer = (raw: Buffer): SigningRequest => runSteps(parseDerInSteps(raw));
+
+const parseDerInSteps = function* (raw: Buffer): Steps<SigningRequest> {
   const outer = new DerReader(onlyElement(raw, tags.sequence));
   const info = outer.next(tags.sequence);
   const algorithm = readSignatureAlgorithm(outer.next(tags.sequence));
@@ -47,7 +50,7 @@ export const parseSigningRequestDer = (raw: Buffer): SigningRequest => {
 
   const inner = new DerReader(info.content);
   readInteger(inner.next(tags.integer)); // The version is not used.
-  const subject = readName(inner.next(tags.sequence));
+  const subject = yield* readNameInSteps(inner.next(tags.sequence));
   const publicKeyInfo = inner.next(tags.sequence).raw;
   const requestedExtensions = requestedExtensionsIn(inner.next(tags.contextConstructed(0)));
   inner.end();
@@ -59,7 +62,7 @@ export const parseSigningRequestDer = (raw: Buffer): SigningRequest => {
     publicKeyInfo,
     publicKey: readPublicKey(publicKeyInfo),
     requestedExtensions,
-    ...(names ? readAlternativeNames(names.value) : noAlternativeNames),
+    ...(names ? yield* readAlternativeNamesInSteps(names.value) : noAlternativeNames),
     signed: {bytes: info.raw, signature, algorithm},
   };
 };
@@ -75,13 +78,17 @@ const verified = new WeakSet<SigningRequest>();
  * Parses the first PEM block, whose label must be CERTIFICATE REQUEST; other text is ignored. Does not verify the signature. Equal texts
  * may return the same object.
  */
-export const parseSigningRequest = (pem: Buffer | string): SigningRequest => {
+export const parseSigningRequest = (pem: Buffer | string): SigningRequest => runSteps(parseSigningRequestInSteps(pem));
+
+/** The same in steps: a request may have very many names. */
+export const parseSigningRequestInSteps = function* (pem: Buffer | string): Steps<SigningRequest> {
   const text = typeof pem === 'string' ? pem : pem.toString('latin1');
   const known = parsedRequests.get(text);
   if (known) return known;
   const block = firstPemBlock(pem);
   if (block?.label !== pemLabel) throw new PkiError(`PEM block type must be ${pemLabel}`);
-  const request = parseSigningRequestDer(block.bytes);
+  yield;
+  const request = yield* parseDerInSteps(block.bytes);
   if (text.length <= maxCachedLength) parsedRequests.set(text, request);
   return request;
 };

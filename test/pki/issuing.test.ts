@@ -1,7 +1,8 @@
 import {createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate} from 'node:crypto';
 import test from 'ava';
 import {buildAlternativeNames, readAlternativeNames} from '#src/pki/alternative-names.js';
-import {authorityPem, createAuthority, loadAuthority, signRequest, type SigningOptions} from '#src/pki/authority.js';
+import type {Steps} from '#src/base/steps.js';
+import {authorityPem, createAuthority, loadAuthority, signRequest, signRequestInSteps, type SigningOptions} from '#src/pki/authority.js';
 import {certificatePem, isAuthority, parseCertificate, parseCertificateBundle} from '#src/pki/certificate.js';
 import {DerReader, tags} from '#src/pki/encoding/der.js';
 import {boolean, octets, oid, sequence, sequenceOf, setOf, tagged, toDer, wrapped} from '#src/pki/encoding/der-builder.js';
@@ -10,7 +11,7 @@ import {generatePrivateKey, parsePrivateKey, privateKeyPem, publicKeyDer, readPu
 import {certificateValidity, grantedTtl} from '#src/pki/lifetime.js';
 import {buildName, readName} from '#src/pki/names.js';
 import {toPem} from '#src/pki/encoding/pem.js';
-import {checkRequestSignature, createSigningRequest, parseSigningRequest, parseSigningRequestDer} from '#src/pki/signing-request.js';
+import {checkRequestSignature, createSigningRequest, parseSigningRequest, parseSigningRequestDer, parseSigningRequestInSteps} from '#src/pki/signing-request.js';
 import {craftedRequest, craftedRequestDer, rsaWith} from '#test/pki/requests.js';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
@@ -175,6 +176,25 @@ test('writes a subject of many organizations', t => {
 
   t.deepEqual(readName(new DerReader(toDer(buildName({organizations}))).next()).organizations, organizations);
 });
+
+test('parses a request of many names and issues its certificate in steps of a thousand names', t => {
+  const organizations = Array.from({length: 20_000}, (_, index) => `o${(index * 7919) % 20_000}`);
+  const pem = createSigningRequest(key, {subject: {organizations}, dnsNames: organizations});
+  const [request, parsing] = counted(parseSigningRequestInSteps(pem));
+  const [issued, signing] = counted(signRequestInSteps(authority, request, {usages: ['client auth'], maximumTtlMs: year, now}));
+
+  t.true(parsing >= 60, `${parsing}`);
+  t.true(signing >= 120, `${signing}`);
+  t.deepEqual(parseCertificate(issued).subject.organizations, organizations.toSorted((a, b) => a.length - b.length || (a < b ? -1 : 1)));
+});
+
+/** Runs all steps and returns the result and the number of steps. */
+const counted = <T>(work: Steps<T>): [result: T, steps: number] => {
+  for (let steps = 1; ; steps++) {
+    const {done, value} = work.next();
+    if (done) return [value, steps];
+  }
+};
 
 test('writes names of every length', t => {
   const names = {dnsNames: [1, 127, 128, 255, 256, 65_535, 65_536].map(length => 'a'.repeat(length)), emailAddresses: ['a@b'], ipAddresses: ['10.0.0.1', '::1'], uris: ['spiffe://a/b']};

@@ -1,7 +1,10 @@
 import type {Frozen, ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import type {CertificateSigningRequest, CertificateSigningRequestCondition} from '#src/api/types.js';
-import {parseSigningRequest, type SigningRequest} from '#src/pki/signing-request.js';
+import {held, type Clock} from '#src/base/clock.js';
+import {runStepsInPieces} from '#src/base/steps.js';
+import {Pieces} from '#src/base/turn.js';
+import {parseSigningRequestInSteps, type SigningRequest} from '#src/pki/signing-request.js';
 import {settled, type Attempt, type KeyedContext, type QueueSettings, type Reconcile, type Result} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
 
@@ -30,10 +33,10 @@ export const untilIssued = (context: Pick<KeyedContext, 'lister'>, handle: (csr:
   };
 };
 
-/** Parses the PKCS #10 structure of a request. */
-export const signingRequestIn = (csr: CachedRequest): SigningRequest => {
+/** Parses the PKCS #10 structure of a request, in pieces if it is long. */
+export const signingRequestIn = async (csr: CachedRequest, clock: Clock): Promise<SigningRequest> => {
   try {
-    return parseSigningRequest(Buffer.from(csr.spec.request, 'base64'));
+    return await held(clock, () => runStepsInPieces(parseSigningRequestInSteps(Buffer.from(csr.spec.request, 'base64')), new Pieces(clock)));
   } catch (error) {
     const cause = messageOf(error);
     throw new Error(`unable to parse csr ${JSON.stringify(csr.metadata?.name ?? '')}: ${cause}`, {cause: error});

@@ -1,5 +1,7 @@
 import {createRequire} from 'node:module';
 import type {asn1} from 'node-forge';
+import {sortedInSteps} from '#src/base/sort-steps.js';
+import {runSteps, type Steps} from '#src/base/steps.js';
 import {DerReader, tags} from './der.js';
 import {PkiError} from './error.js';
 
@@ -27,13 +29,20 @@ const lengthOctets = (length: number): number => (length < 0x80 ? 1 : length < 0
 /** A primitive element: its tag, and its content as bytes or as text in ASCII. */
 export type Primitive = readonly [tag: number, content: Buffer | string];
 
+/** How many elements are read or encoded in one step. */
+export const elementsPerStep = 1_000;
+
 /** The encodings of elements, one behind the other, in one pass: a node for each would take many times the work. */
-export const primitiveElements = (elements: readonly Primitive[]): Buffer => {
+export const primitiveElements = (elements: readonly Primitive[]): Buffer => runSteps(primitiveElementsInSteps(elements));
+
+const primitiveElementsInSteps = function* (elements: readonly Primitive[]): Steps<Buffer> {
   let total = 0;
   for (const [, {length}] of elements) total += 1 + lengthOctets(length) + length;
   const bytes = Buffer.allocUnsafe(total);
   let at = 0;
+  let count = 0;
   for (const [tag, content] of elements) {
+    if (++count % elementsPerStep === 0) yield;
     const {length} = content;
     const octets = lengthOctets(length);
     bytes[at++] = tag;
@@ -44,14 +53,19 @@ export const primitiveElements = (elements: readonly Primitive[]): Buffer => {
   return bytes;
 };
 
-/** A SEQUENCE OF elements that are primitive or already encoded. */
-export const sequenceOfPrimitives = (elements: readonly Primitive[]): Node => primitive(tags.sequence, primitiveElements(elements));
+/** A SEQUENCE OF elements that are primitive or already encoded, in steps. */
+export const sequenceOfPrimitives = function* (elements: readonly Primitive[]): Steps<Node> {
+  return primitive(tags.sequence, yield* primitiveElementsInSteps(elements));
+};
 
-/** A SET OF elements that are primitive or already encoded, in DER order (X.690 §11.6). */
-export const setOfPrimitives = (elements: readonly Primitive[]): Node => {
+/** A SET OF elements that are primitive or already encoded, in DER order (X.690 §11.6), in steps. */
+export const setOfPrimitives = function* (elements: readonly Primitive[]): Steps<Node> {
   // Texts of one byte a character are in the order of their bytes, and sorted faster.
-  const ordered = elements.map(element => primitiveElements([element]).toString('latin1')).sort();
-  return primitive(tags.set, Buffer.from(ordered.join(''), 'latin1'));
+  const encodings: string[] = [];
+  for (const element of elements) {
+    if (encodings.push(primitiveElements([element]).toString('latin1')) % elementsPerStep === 0) yield;
+  }
+  return primitive(tags.set, Buffer.from((yield* sortedInSteps(encodings)).join(''), 'latin1'));
 };
 
 /** A SET OF, with its members in DER order (X.690 §11.6). */
