@@ -3,13 +3,13 @@ import {parseTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Column} from './definition.js';
 
-/** How long ago a time was, as tables show it. */
+/** Formats the age of a time for tables. */
 export const since = (time: string | undefined | null, ago: Ago): string => {
   const at = parseTime(time ?? undefined);
   return at === undefined ? '<unknown>' : ago(at);
 };
 
-/** The column every table begins with. */
+/** The first column of every table. */
 export const nameColumn: Column<KubeObject> = {
   name: 'Name',
   format: 'name',
@@ -23,7 +23,7 @@ export const ageColumn: Column<KubeObject> = {
   of: (object, ago) => since(object.metadata?.creationTimestamp, ago),
 };
 
-/** The second column of kinds that have no columns of their own. */
+/** The second column of kinds without columns of their own. */
 export const createdAtColumn: Column<KubeObject> = {
   name: 'Created At',
   type: 'date',

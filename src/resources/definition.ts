@@ -15,241 +15,241 @@ import type {TokenClaims} from '#src/pki/keys/token.js';
 import type {DescribedSchema} from '#src/schema/openapi/description.js';
 import type {AddressPool, PortPool} from './pools.js';
 
-/** What hooks may look at besides the object. */
+/** The context of a kind's hooks. */
 export interface HookContext {
   readonly naming: Naming;
   readonly clock: Clock;
   readonly random: Random;
   readonly user: UserInfo;
-  /** Whether a feature gate is on. */
+  /** Reports whether a feature gate is on. */
   gate(name: string): boolean;
-  /** The version in which the caller speaks of the object. */
+  /** The version the client uses. */
   readonly served: Kind;
-  /** Tells the caller something, whatever becomes of the request. */
+  /** Adds a `Warning` header, whatever the outcome of the request. */
   warn(text: string): void;
-  /** Whether containers may be as powerful as their node. */
+  /** Whether privileged containers are allowed. */
   readonly allowPrivileged: boolean;
 }
 
-/** The part of the server that issues tokens of service accounts. */
+/** Issues tokens of service accounts. */
 export interface TokenIssuer {
-  /** Whom tokens are meant for unless the request says otherwise. */
+  /** The default audiences. */
   readonly audiences: readonly string[];
-  /** The longest life of a token; 0 for no limit. */
+  /** The maximum lifetime of a token; 0 for no limit. */
   readonly maxSeconds: number;
-  /** Whether tokens that were put into pods outlive what was asked for. */
+  /** Whether tokens of pods live longer than requested. */
   readonly extends: boolean;
-  /** Adds the issuer and signs. */
+  /** Adds the issuer and signs the claims. */
   sign(claims: TokenClaims): string;
 }
 
-/** What actions act in: they may read and write other objects as the server itself, and ask the server's own judges. */
+/** The context of actions, which may read and write other objects as the server and call its authorizer and authenticators. */
 export interface ActionContext extends HookContext {
   readonly authorizer: Authorizer;
-  /** Objects as they are in the store now. */
+  /** Reads the store, not the cache. */
   readonly reader: Reader;
   readonly writer: Writer;
-  /** There only where the server signs tokens. */
+  /** Undefined unless the server signs tokens. */
   readonly tokens: TokenIssuer | undefined;
   authenticateToken(token: string, audiences: readonly string[]): Promise<Authentication>;
-  /** Rules the authorizers can list for a user; `incomplete` when one of them cannot. */
+  /** Returns the rules of a user that the authorizers can list; `incomplete` if one of them cannot. */
   rulesFor(user: UserInfo, namespace: string): Promise<UserRules>;
   readonly namespace: string;
-  /** The name in the URL; empty where the action has no object. */
+  /** The name in the URL; empty for actions without one. */
   readonly name: string;
   readonly dryRun: boolean;
 }
 
-/** What allocation acts in: the server's own pools, which a dry run leaves as they are. */
+/** The context of allocation from the server's pools, which a dry run does not change. */
 export interface AllocationContext extends HookContext {
   readonly dryRun: boolean;
   readonly addresses: AddressPool;
   readonly nodePorts: PortPool;
-  /** Objects as they are in the store now. */
+  /** Reads the store, not the cache. */
   readonly reader: Reader;
-  /** Deletes another object as the server itself. One that is not there is passed over. */
+  /** Deletes another object as the server. A missing one is ignored. */
   remove(kind: Kind, namespace: string, name: string): Promise<void>;
 }
 
-/** What a write took from the pools. Exactly one of the two is called, once it is known whether the object was stored. */
+/** What a write allocated from the pools. Exactly one method is called, once it is known whether the object was stored. */
 export interface Allocation {
   commit(): Promise<void>;
   revert(): Promise<void>;
 }
 
-/** Whom a write is put before that rules of fields cannot decide on. */
+/** What `authorize` hooks may use. */
 export interface WriteChecks {
   readonly authorizer: Authorizer;
-  /** Objects as they are in the store now. */
+  /** Reads the store, not the cache. */
   readonly reader: Reader;
 }
 
-/** The paths that are written: a list of them, or all top-level fields but some. */
+/** The paths that are written: a list, or all top-level fields with exceptions. */
 export type WrittenPaths = readonly string[] | {readonly allBut: readonly string[]};
 
 /**
- * What a kind has to say of metadata besides what all kinds have in common. A creation is judged by the kind's own rules of names and finalizers, unless
- * it says `common`; an update as an object that is `whole`, as a `change`, as `both`, or by nothing more. What is wrong is told of each time it is found.
+ * How a kind validates metadata beyond the common rules. A creation is validated by the kind's rules for names and finalizers, unless it is `common`; an update
+ * as an object (`whole`), as a `change`, as `both`, or not further (`common`). An error found twice is reported twice.
  */
 export type MetadataValidation = 'common' | 'change' | 'whole' | 'both';
 
 /**
- * How one address of a resource is written. `writes` lists the paths the caller's object is heard on; everything else is carried over from
- * the stored object (on create: left out), and field ownership follows from the same list. Hooks run in this order: default, mutating admission,
- * default again, `prepare`, `validate`, validating admission, store.
+ * How one endpoint of a resource is written. `writes` lists the paths taken from the client's object; everything else is copied from the stored object (on
+ * create: dropped), and field ownership follows the same list. Hooks run in this order: default, mutating admission, default again, `prepare`, `validate`,
+ * validating admission, store.
  */
 export interface Endpoint<T extends KubeObject> {
   readonly verbs?: readonly ('get' | 'update' | 'patch')[];
   readonly writes: {
     readonly create?: WrittenPaths;
     readonly update: WrittenPaths;
-    /** What a creation comes to own, where that is less than it writes. */
+    /** The paths that a creation comes to own, if fewer than it writes. */
     readonly owned?: WrittenPaths;
   };
-  /** How its metadata is judged. Default `change`. */
+  /** How metadata is validated. Default `change`. */
   readonly metadata?: MetadataValidation | ((context: HookContext) => MetadataValidation);
-  /** Sets what the server owns. May change `object`; never refuses. */
+  /** Sets the fields that the server owns. May change `object`; never rejects. */
   prepare?(object: T, old: Readonly<T> | undefined, context: HookContext): void;
-  /** Says what is wrong. Never changes anything. */
+  /** Reports errors. Never changes anything. */
   validate?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext): Iterable<FieldError>;
-  /** What the server's own judges say against a write, once the object is valid: what rules of fields cannot tell. */
+  /** Checks that need the authorizer or other objects, once the object is valid. */
   authorize?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext, checks: WriteChecks): Promise<readonly FieldError[]>;
-  /** Texts for `Warning` headers. */
+  /** Yields the texts of `Warning` headers. */
   warn?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext): Iterable<string>;
-  /** Counters that a write adds one to, once it is stored; never for dry runs. */
+  /** Yields the counters to increment once the write is stored; not called for dry runs. */
   counts?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext): Iterable<Count>;
   readonly view?: View<T>;
 }
 
-/** Another kind that an address shows instead of the object itself, such as the scale of a workload. Writes go through the rules of the main address. */
+/** Another kind that an endpoint shows instead of the object, such as the scale of a workload. Writes follow the rules of the main endpoint. */
 export interface View<T extends KubeObject, V extends KubeObject = KubeObject> {
-  /** The kind that is shown, with the columns of its table. It is never stored. */
+  /** The kind that is shown, with its table columns. It is never stored. */
   readonly shows: Pick<ResourceDefinition<V>, 'kind' | 'columns'>;
   of(object: Readonly<T>): V;
-  /** Sets in the object what was said of it. */
+  /** Copies the view's values to the object. */
   put(shown: Readonly<V>, object: T): void;
-  /** What is wrong with what was said, before it reaches the object. */
+  /** Validates the view before its values are copied. */
   validate?(shown: Readonly<V>): Iterable<FieldError>;
 }
 
-/** One more on a counter, made on first use with the label names it comes with. */
+/** An increment of a counter, which is created on first use with these label names. */
 export interface Count {
   readonly name: string;
   readonly help: string;
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Something a POST does other than storing its body. */
+/** What a POST does instead of storing its body. */
 export interface Action<In extends KubeObject = KubeObject> {
-  /** The kind it accepts and answers with; its group and version show in discovery. */
+  /** The kind of request and response; discovery shows its group and version. */
   readonly kind: Kind<In>;
-  /** Further versions of its group in which it is accepted, spelled the same. */
+  /** Further accepted versions of its group with the same fields. */
   readonly otherVersions?: readonly string[];
-  /** What the server must have for the action to be there at all. */
+  /** The action exists only on servers that have this. */
   readonly needs?: 'tokens';
-  /** Fills in what was not said, before admission sees it. */
+  /** Applies defaults before admission. */
   default?(object: In): void;
   validate?(object: Readonly<In>, context: ActionContext): Iterable<FieldError>;
-  /** Resolves to the object to answer with (201). */
+  /** Returns the object of the response (201). */
   run(object: In, context: ActionContext): Promise<KubeObject>;
 }
 
-/** What a request that is passed on to a node, or to what runs there, looks like. */
+/** The context of a connect request, which is relayed to a node or to what runs there. */
 export interface ConnectContext {
   readonly namespace: string;
   readonly name: string;
-  /** The options of the query, read as the passage declares them. What was not said is absent. */
+  /** The parsed query options. Options without a value are absent. */
   readonly options: ConnectOptions;
-  /** Which addresses of a node lead to its agent, best first. */
+  /** The address types of a node by which its agent is reached, best first. */
   readonly agentAddresses: readonly string[];
   readonly reader: Reader;
   readonly random: Random;
-  /** The addresses of a host by name. Rejects with why it has none. */
+  /** Resolves a host name. Rejects with the reason if it has no address. */
   resolve(host: string): Promise<readonly string[]>;
   gate(name: string): boolean;
 }
 
 export type ConnectOptions = Readonly<Record<string, string | number | boolean | readonly string[] | readonly number[]>>;
 
-/** One option of a passage's query. Lists take the parameter several times; that of ports also takes commas. */
+/** A query option of a connect subresource. Lists repeat the parameter; ports may also be separated by commas. */
 export interface ConnectOption {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'boolean' | 'time' | 'strings' | 'ports';
   readonly description: string;
 }
 
-/** Where a passage leads. */
+/** The destination of a connect request. */
 export interface ConnectDestination {
   readonly scheme: 'http' | 'https';
   readonly host: string;
-  /** The addresses of the host that were checked: connections go to these, and to no other that the name stands for a moment later. */
+  /** The resolved addresses that were checked: connections go to these only, even if the name resolves differently a moment later. */
   readonly addresses?: readonly string[];
   readonly port: string;
-  /** Path and query there; of calls that are relayed what stands before the caller's own. */
+  /** The path and query; for relayed calls the prefix of the client's own. */
   readonly path: string;
-  /** Whether the agent of a node listens there, to which the server has to prove itself. */
+  /** Whether the destination is a node's agent, to which the server authenticates. */
   readonly agent: boolean;
 }
 
-/** An address behind which something other than this server answers. */
+/** A subresource that something other than this server answers. */
 export interface ConnectSubresource {
-  /** What discovery tells of it. */
+  /** The kind in discovery. */
   readonly kind: Kind;
   readonly verbs: readonly ('get' | 'create' | 'update' | 'patch' | 'delete')[];
-  /** How the caller and the other end talk: he is given a text to read, the connection speaks another protocol, or calls go through one by one, with the paths below. */
+  /** How the client is connected: it reads a text, the connection is upgraded, or calls are relayed one by one, with the paths below. */
   readonly mode: 'text' | 'stream' | 'calls';
-  /** The kind of the options, and which there are. */
+  /** The kind of the options, and the options. */
   readonly options: {readonly kind: string; readonly fields: readonly ConnectOption[]};
-  /** Says what is wrong with the options. */
+  /** Validates the options. */
   validate?(options: ConnectOptions, context: Pick<ConnectContext, 'gate'>): Iterable<FieldError>;
-  /** Finds the other end; nothing when there is nobody to ask yet (204). Throws the Status of a refusal. */
+  /** Returns the destination; undefined if there is none yet (204). Throws the Status of a refusal. */
   locate(connection: ConnectContext): Promise<ConnectDestination | undefined>;
 }
 
-/** How another part of the control plane is. */
+/** The health of another control plane component. */
 export interface ComponentHealth {
   readonly name: string;
-  /** Absent where it cannot be told. */
+  /** Undefined if unknown. */
   readonly healthy?: boolean;
-  /** What it said. */
+  /** The component's response. */
   readonly message: string;
-  /** Why it could not be asked. */
+  /** Why the check failed. */
   readonly error?: string;
 }
 
-/** What kinds that are made up when they are read may ask. */
+/** The context of kinds that are computed on read. */
 export interface VirtualContext {
   readonly naming: Naming;
-  /** Ms since the epoch. */
+  /** ms since the epoch. */
   readonly now: number;
-  /** The namespace in the URL; empty for all of them, and for kinds without. */
+  /** The namespace in the URL; empty for all namespaces and for cluster-scoped kinds. */
   readonly namespace: string;
-  /** Where figures of use come from, on servers that have them. */
+  /** Reads resource usage; undefined on servers without it. */
   readonly usage: UsageReader | undefined;
   components(): Promise<readonly ComponentHealth[]>;
 }
 
-/** A kind that is made up when it is read. */
+/** A kind that is computed on read. */
 export interface Virtual<T extends KubeObject> {
   list(context: VirtualContext): Promise<readonly T[]>;
-  /** Rejects when there is none of that name. */
+  /** Rejects if there is no object of that name. */
   get(name: string, context: VirtualContext): Promise<T>;
 }
 
-/** One column of the server's table. How long ago something was is told by `ago` alone, as it stands: cells are kept while time goes on. */
+/** A column of the server's tables. Ages must come from `ago` unchanged: cells are cached while time passes. */
 export interface Column<T> {
   readonly name: string;
   readonly type?: 'string' | 'integer' | 'number' | 'boolean' | 'date';
   readonly format?: string;
   readonly description: string;
-  /** 1 shows it in the wide form only. */
+  /** 1 shows the column in the wide form only. */
   readonly priority?: number;
-  /** Rows have its cell, but no definition tells of it. */
+  /** Rows have the cell although the table declares no column for it. */
   readonly isUndeclared?: true;
   of(object: Readonly<T>, ago: Ago, naming: Naming): string | number | boolean | null;
 }
 
-/** A mark on a row of a table (the API reference, meta/v1 TableRowCondition). */
+/** A condition of a table row (the API reference, meta/v1 TableRowCondition). */
 export interface RowCondition {
   readonly type: 'Completed';
   readonly status: 'True';
@@ -257,114 +257,114 @@ export interface RowCondition {
   readonly message: string;
 }
 
-/** A version (or second group) of a resource that is served beside the hub. */
+/** A version (or second group) of a resource that is served in addition to the hub. */
 export interface ServedVersion<Hub extends KubeObject> {
   readonly kind: Kind;
-  /** Both mutate nothing; `fromHub(toHub(x))` loses nothing. */
+  /** Neither changes its argument; `fromHub(toHub(x))` is lossless. */
   toHub(object: KubeObject, naming: Naming): Hub;
   fromHub(hub: Readonly<Hub>, naming: Naming): KubeObject;
   readonly selectableFields?: Readonly<Record<string, (object: Readonly<Hub>) => string>>;
   deprecation?(naming: Naming): string;
   default?(object: KubeObject, context: HookContext): void;
-  /** What writes through this version must meet besides the hub's own rules. */
+  /** Validates writes in this version, in addition to the hub's rules. */
   validate?(object: Readonly<Hub>, old: Readonly<Hub> | undefined, context: HookContext): Iterable<FieldError>;
 }
 
-/** Everything the server does with a kind follows from this one value. */
+/** The one definition of a kind, from which everything the server does with it is derived. */
 export interface ResourceDefinition<T extends KubeObject = KubeObject> {
-  /** The hub: the version that is stored. */
+  /** The hub: the stored version. */
   readonly kind: Kind<T>;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
-  /** Where it lies in the store below the prefix; its plural unless given. */
+  /** The store's path below the prefix; default: the plural. */
   readonly storedAs?: string;
-  /** Whether it lies below its group, as kinds do that came with servers of their own. */
+  /** Whether the store's path has the group, as for kinds that came with servers of their own. */
   readonly storedUnderGroup?: boolean;
   readonly otherVersions?: readonly ServedVersion<T>[];
-  /** What every request is warned of, when the kind is on its way out. */
+  /** Returns the warning of every request for a deprecated kind. */
   deprecation?(naming: Naming): string;
-  /** Why a name is not allowed; `prefix` when a generateName is judged. Nothing for a good one. */
+  /** Returns why a name is not allowed, empty for a valid one; `prefix` if it is a generateName. */
   nameProblems(name: string, prefix: boolean, context?: Pick<HookContext, 'gate'>): readonly string[];
-  /** Loads what must be there before an object can be judged; nothing where all is. Called before every write, when nothing but judging is left. */
+  /** Loads what validation of the object needs; returns undefined if nothing has to be loaded. Called directly before each validation. */
   ready?(object: Readonly<T>): Promise<void> | undefined;
-  /** Fills in what the caller left out. Runs on every write and read of the hub version. */
+  /** Applies defaults. Runs on every write and read of the hub version. */
   default?(object: T, context: Pick<HookContext, 'naming' | 'gate'>): void;
-  /** Takes what the object needs from the server's pools, before `prepare` on the main address. May change `object`; throws the Status of a refusal. */
+  /** Allocates from the server's pools, before `prepare` on the main endpoint. May change `object`; throws the Status of a refusal. */
   allocate?(object: T, old: Readonly<T> | undefined, context: AllocationContext): Promise<Allocation>;
-  /** Gives back what an object held, once it is removed. */
+  /** Releases what a removed object held. */
   released?(object: Readonly<T>, context: AllocationContext): Promise<void>;
   readonly main: Endpoint<T>;
   readonly subresources?: Readonly<Record<string, Endpoint<T>>>;
-  /** What POST does at subresources that store nothing of their own. */
+  /** What POST does at subresources that are not stored. */
   readonly actions?: Readonly<Record<string, Action>>;
-  /** Addresses that are passed on to nodes and what runs there. */
+  /** Subresources that are relayed to nodes and what runs there. */
   readonly connectSubresources?: Readonly<Record<string, ConnectSubresource>>;
-  /** Set for kinds that are never stored: POST on the collection runs it. */
+  /** Set for kinds that are never stored: a POST to the collection runs it. */
   readonly review?: Action<T>;
-  /** Set for kinds that are made up when they are read: get and list are all there is. */
+  /** Set for kinds that are computed on read, with get and list only. */
   readonly virtual?: Virtual<T>;
-  /** What the server must have for the kind to be there at all; then it is served in every version, whatever else is asked for. */
+  /** The kind exists only on servers that have this; then in every version, whatever is enabled. */
   readonly needs?: 'usage';
-  /** What discovery tells can be done, where that is not told as of every stored kind. */
+  /** The verbs in discovery, if they differ from those of stored kinds. */
   readonly verbs?: readonly string[];
-  /** The version discovery tells is stored, where that is another than the hub. */
+  /** The stored version in discovery, if it is not the hub. */
   readonly storedKind?: Kind;
-  /** Whether the version that is stored is served nowhere: then discovery does not tell of it. */
+  /** Whether the storage version is not served; discovery then omits it. */
   readonly storageVersionUnserved?: boolean;
-  /** Why no object may be created just now, in whatever way. */
+  /** Why no object can be created currently by any request. */
   readonly refusesCreation?: string;
-  /** Set for kinds that are defined while the server runs: items of lists say what they are, patches by directives are not offered (415). */
+  /** Set for kinds defined at runtime: list items have apiVersion and kind, and strategic merge patches are rejected (415). */
   readonly custom?: boolean;
-  /** What documents say of the objects of such a kind; the same each time it is asked for. */
+  /** What documents say about the kind's objects; returns the same value every time. */
   readonly described?: () => DescribedSchema;
   /** Verbs of stored kinds that this one does not have. */
   readonly excludedVerbs?: readonly 'deletecollection'[];
-  /** PUT on a missing object creates it. */
+  /** PUT creates a missing object. */
   readonly createOnUpdate?: boolean;
-  /** Whether PUT may leave out metadata.resourceVersion. Default true. */
+  /** Whether PUT may omit metadata.resourceVersion. Default true. */
   readonly unconditionalUpdate?: boolean;
-  /** Whether finalizers need neither be known nor say whose they are. */
+  /** Whether finalizers may have any name. */
   readonly anyFinalizers?: boolean;
-  /** Whether metadata.generation counts changes outside metadata and status, or which changes it counts. */
+  /** Whether metadata.generation counts changes outside of metadata and status, or which changes it counts. */
   readonly generation?: boolean | ((object: Readonly<T>, old: Readonly<T>) => boolean);
-  /** Whether it counts what a writer changes even where `prepare` takes that out again. */
+  /** Whether the generation also counts changes that `prepare` reverts. */
   readonly generationCountsUnprepared?: boolean;
   /**
-   * What DELETE answers with when it removed the object. Default `status`. While something still holds the object both answer with the object;
-   * `statusAlways` answers with a Status then too (202), and from the collection as well.
+   * The response of DELETE after the object was removed. Default `status`. While finalizers keep the object, both respond with the object; `statusAlways`
+   * responds with a Status even then (202), also for the collection.
    */
   readonly deleteResponse?: 'object' | 'status' | 'statusAlways';
-  /** What becomes of dependents unless the caller says so. `unsupported` keeps the garbage collector's finalizers off. Default `background`. */
+  /** The default propagation policy. `unsupported` never adds the garbage collector's finalizers. Default `background`. */
   readonly defaultPropagation?: 'background' | 'orphan' | 'unsupported';
-  /** What a deletion is warned of that does not say what becomes of dependents. */
+  /** The warning of a deletion without propagation policy. */
   readonly missingPropagationWarning?: string;
   /**
-   * How many seconds an object is given to end by itself once it is deleted; 0 removes it at once. `asked` is the caller's wish. An object that is
-   * ending can be given less time, never more.
+   * Returns the seconds an object gets to terminate after its deletion; 0 removes it immediately. A terminating object's period may be shortened, never
+   * extended.
    */
   gracePeriod?(object: Readonly<T>, requestedSeconds: number | undefined): number;
-  /** Whether its objects are kept by `beginDelete` at first, and go once others have done their part. */
+  /** Whether `beginDelete` keeps its objects until other components have finished. */
   readonly deletesInPhases?: boolean;
-  /** Steps in before an object is removed: true keeps it (after changing it). Namespaces finalize this way. */
+  /** Called before an object is removed: `keep` keeps it, after possible changes. Namespaces are finalized this way. */
   beginDelete?(object: T, context: HookContext): 'remove' | 'keep' | {readonly conflict: string} | {readonly forbidden: string};
-  /** Whether nothing holds the object any more besides metadata.finalizers. */
+  /** Reports whether nothing but metadata.finalizers keeps the object. */
   mayRemove?(object: Readonly<T>): boolean;
-  /** Seconds a record lives, if it does not live for ever. */
+  /** Returns the lifetime of a record in seconds; undefined for no limit. */
   ttlSeconds?(object: Readonly<T>, settings: {readonly eventTtlSeconds: number}): number | undefined;
-  /** How a field is refused that objects cannot be selected by, where that is not `label` for a kind with selectable fields of its own and `metadata` for one without. */
+  /** The error text for a field that is not selectable; default `label` for kinds with selectable fields of their own and `metadata` for others. */
   readonly unknownFieldMessage?: 'metadata' | 'label' | 'kind' | 'quoted';
-  /** Besides metadata.name and metadata.namespace. */
+  /** In addition to metadata.name and metadata.namespace. */
   readonly selectableFields?: Readonly<Record<string, (object: Readonly<T>) => string>>;
   readonly columns?: readonly Column<T>[];
-  /** What the row of an object in a table is marked with, for example that it is over. */
+  /** Returns the conditions of an object's table row, for example that it is finished. */
   rowConditions?(object: Readonly<T>): readonly RowCondition[] | undefined;
-  /** Annotations that stand for fields of an older version: whole objects show them, tables and partial objects do not. */
+  /** Annotations that represent fields of an older version: whole objects show them, tables and partial objects do not. */
   readonly derivedAnnotations?: readonly string[];
-  /** Fields that are stored and shown even when empty, for example `status: {}`. */
+  /** Fields that are stored and shown even if empty, for example `status: {}`. */
   readonly alwaysPresent?: Readonly<Record<string, unknown>>;
-  /** Puts back into an object what the binary form leaves out, besides. */
+  /** Restores fields that protobuf omits. */
   restore?(object: T): void;
 }
 
-/** Keeps the type of the kind while the definition is written down, then lets it stand among others. */
+/** Checks a definition with the type of its kind and returns it with the type of the list. */
 export const defineResource = <T extends KubeObject>(definition: ResourceDefinition<T>): ResourceDefinition => definition as unknown as ResourceDefinition;

@@ -2,14 +2,14 @@ import type {Kind} from '#src/api/kinds.js';
 import type {GroupToken, Naming} from '#src/api/naming.js';
 
 interface Deprecation {
-  /** The releases of the original that began to advise against the version, and that will not serve it any more. */
+  /** The original's releases that deprecated the version and that remove it. */
   readonly since: string;
   readonly until: string;
-  /** The version that takes its place, where the original names it. */
+  /** The version that replaces it, if the original names one. */
   readonly successor?: string;
 }
 
-/** Versions that are on their way out as a whole, by group. */
+/** Deprecated versions by group. */
 const deprecations: Partial<Record<GroupToken, Readonly<Record<string, Deprecation>>>> = {
   admissionregistration: {v1alpha1: {since: 'v1.35', until: 'v1.38'}},
   certificates: {v1alpha1: {since: 'v1.34', until: 'v1.37'}},
@@ -19,7 +19,7 @@ const deprecations: Partial<Record<GroupToken, Readonly<Record<string, Deprecati
   storage: {v1beta1: {since: 'v1.34', until: 'v1.37', successor: 'v1'}},
 };
 
-/** What who uses a version is warned of, if it is on its way out. */
+/** Returns the warning for requests in a deprecated version; undefined for other versions. */
 export const deprecatedVersion = ({group, version, kind}: Kind, naming: Naming): string | undefined => {
   const deprecation = deprecations[group]?.[version];
   if (!deprecation) return undefined;

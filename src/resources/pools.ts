@@ -1,41 +1,41 @@
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import type {IpFamily} from './ip-family.js';
 
-/** Why a pool gave nothing. The text is shown to callers. */
+/** Why a pool could not allocate. The text is shown to clients. */
 export class PoolError extends Error {
   override readonly name = 'PoolError';
 }
 
-/** For whom an address is taken. */
+/** The service an address is allocated for. */
 export interface AddressHolder {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** The addresses of services. Every method but `sample`, `check` and `held` changes what all servers see, and throws `PoolError` when it cannot. */
+/** The addresses of services. Every method but `sample`, `check` and `allocated` changes shared state, and throws `PoolError` on failure. */
 export interface AddressPool {
-  /** The families that services of this cluster may have; the first is the default. */
+  /** The IP families of this cluster; the first is the default. */
   readonly families: readonly IpFamily[];
   take(address: string, holder: AddressHolder): Promise<void>;
   takeAny(family: IpFamily, holder: AddressHolder): Promise<string>;
-  /** Holds an address for its service, wherever it lies. False when somebody holds it already. */
+  /** Allocates an address for its service, even outside of the ranges. Returns false if it is already allocated. */
   reserve(address: string, holder: AddressHolder): Promise<boolean>;
-  /** What holds addresses now. */
+  /** Returns the objects of all allocated addresses. */
   allocated(): Promise<readonly Readonly<ObjectOf<typeof kinds.ipAddresses>>[]>;
-  /** Gives an address back. One that nobody holds is passed over. */
+  /** Releases an address. One that is not allocated is ignored. */
   release(address: string): Promise<void>;
-  /** An address to show where none may be taken. */
+  /** Returns an address to show in a dry run. */
   sample(family: IpFamily): string;
-  /** Whether the address belongs to the pool. */
+  /** Throws unless the address belongs to the pool. */
   check(address: string): Promise<void>;
 }
 
-/** The ports that every node keeps for services. They are taken and given back by number; throws `PoolError`. */
+/** The node ports of services, allocated and released by number; throws `PoolError`. */
 export interface PortPool {
   take(port: number): Promise<void>;
   takeAny(): Promise<number>;
   release(ports: readonly number[]): Promise<void>;
   isTaken(port: number): Promise<boolean>;
-  /** All that are taken, in order. */
+  /** Returns all allocated ports in order. */
   taken(): Promise<readonly number[]>;
 }

@@ -4,8 +4,8 @@ import type {Naming} from '#src/api/naming.js';
 import {compareVersions} from '#src/api/versions.js';
 
 /**
- * Which versions of the built-in kinds are served. Stable ones are unless they are turned off; no beta or alpha version is unless it is turned on
- * (KEP-3136: since 1.24 new beta APIs are off by default, and none of the older ones is left).
+ * Which versions of the built-in kinds are served. Stable ones are unless turned off; beta and alpha ones only if turned on (KEP-3136: since 1.24 new beta APIs
+ * are off by default, and none of the older ones is left).
  */
 type Stage = 'ga' | 'beta' | 'alpha';
 
@@ -13,7 +13,7 @@ const stageOf = (version: string): Stage => (/^v\d+$/.test(version) ? 'ga' : ver
 
 const servedByDefault: Readonly<Record<Stage, boolean>> = {ga: true, beta: false, alpha: false};
 
-/** Resources that are served only while their gates are on, whatever is asked for. */
+/** Resources that are served only while their gates are on, whatever is enabled. */
 const gated: Readonly<Record<string, {readonly gates: readonly string[]}>> = {
   'certificates/clustertrustbundles': {gates: ['ClusterTrustBundle']},
   'certificates/podcertificaterequests': {gates: ['PodCertificateRequest']},
@@ -22,7 +22,7 @@ const gated: Readonly<Record<string, {readonly gates: readonly string[]}>> = {
   'storagemigration/storageversionmigrations': {gates: ['StorageVersionMigrator']},
 };
 
-/** Keys of `--runtime-config` that stand for many versions, in the order they count: the narrower wins. */
+/** Keys of `--runtime-config` that stand for many versions, in order of precedence: the narrower wins. */
 const versionSets: readonly (readonly [key: string, covers: (stage: Stage) => boolean])[] = [
   ['api/all', () => true],
   ['api/ga', stage => stage === 'ga'],
@@ -32,21 +32,21 @@ const versionSets: readonly (readonly [key: string, covers: (stage: Stage) => bo
 
 const isOn = (text: string): boolean => /^(?:|1|t|true)$/i.test(text);
 
-/** A key of `--runtime-config` that names nothing; the message names the flag. */
+/** A key of `--runtime-config` that matches no API; the message names the flag. */
 export class UnknownApi extends Error {
   constructor(cause: string) {
     super(`--runtime-config: ${cause}`);
   }
 }
 
-/** What one key names. The core group goes without a name, or by that of its path. */
+/** Parses a key. The core group has no name, or that of its path. */
 const addressOf = (key: string): readonly [group: string, version: string, resource: string | undefined] => {
   const [group, version, resource, ...rest] = /^v\d[^/]*$/.test(key) ? ['', key] : key.split('/');
   if (group === undefined || !version || resource === '' || rest.length > 0) throw new UnknownApi(`invalid key ${key}`);
   return [group === 'api' ? '' : group, version, resource];
 };
 
-/** Throws `UnknownApi` for a key that stands for no built-in API; that of metrics is an extension's, there or not. */
+/** Throws `UnknownApi` for a key that matches no built-in API; that of metrics is always accepted. */
 const checkKey = (key: string, naming: Naming): void => {
   const [group, version, resource] = addressOf(key);
   const ofGroup = Object.values(kinds).filter(kind => kind.group !== 'metrics' && naming.group(kind.group) === group);
@@ -56,13 +56,13 @@ const checkKey = (key: string, naming: Naming): void => {
   if (resource !== undefined && !ofVersion.some(({plural}) => plural === resource)) throw new UnknownApi(`unknown resource ${resource} in ${key}`);
 };
 
-/** Which release a server behaves as, where that is not its own. */
+/** The release a server emulates, if not its own. */
 export interface EmulatedRelease {
-  /** Versions that came later are not served, for example `1.33`. */
+  /** Newer versions are not served, for example `1.33`. */
   readonly emulated: string;
-  /** Whether they are all the same where a lower version of the resource is served that is beta or better (`--emulation-forward-compatible`). */
+  /** Whether newer versions are served if a lower version of the resource that is beta or stable is (`--emulation-forward-compatible`). */
   readonly forwardCompatible: boolean;
-  /** Whether those that `--runtime-config` names are served all the same (`--runtime-config-emulation-forward-compatible`). */
+  /** Whether newer versions named in `--runtime-config` are served (`--runtime-config-emulation-forward-compatible`). */
   readonly namedForwardCompatible: boolean;
 }
 
@@ -72,7 +72,7 @@ export interface ServedSettings {
   readonly release?: EmulatedRelease | undefined;
 }
 
-/** A version that `--runtime-config` turns on although the emulated release does not have it; the message names the flag. */
+/** A version enabled by `--runtime-config` that the emulated release does not have; the message names the flag. */
 export class UnavailableApi extends Error {
   constructor(cause: string) {
     super(`--runtime-config: cannot enable ${cause}. Consider setting --runtime-config-emulation-forward-compatible=true`);
@@ -81,11 +81,11 @@ export class UnavailableApi extends Error {
 
 type Serves = (kind: Kind) => boolean;
 
-/** Versions of a group below that of a kind, without those that are alpha: they do not count for what comes after. */
+/** Returns the versions of a group below that of a kind, without alpha versions. */
 const lowerVersions = ({group, version}: Kind): readonly Kind[] =>
   Object.values<Kind>(kinds).filter(other => other.group === group && stageOf(other.version) !== 'alpha' && compareVersions(version, other.version) < 0);
 
-/** What the keys of `--runtime-config` turn on. */
+/** What the keys of `--runtime-config` enable. */
 class Enabled {
   readonly #config: ReadonlyMap<string, string>;
   readonly #settings: ServedSettings;
@@ -101,7 +101,7 @@ class Enabled {
     }
   }
 
-  /** What was said of the resource itself, and of its version. */
+  /** Returns the settings of the resource itself and of its version. */
   named(kind: Kind): {readonly resource: boolean | undefined; readonly version: boolean | undefined} {
     const address = `${this.#settings.naming.group(kind.group)}/${kind.version}`;
     return {resource: this.#named.get(`${address}/${kind.plural}`), version: this.#named.get(address)};
@@ -126,7 +126,7 @@ class Enabled {
   }
 }
 
-/** Leaves out what the release does not have, unless it may be served all the same. Throws `LaterApi` for what was asked for by name and may not. */
+/** Removes versions that the release does not have, unless they are served for compatibility. Throws `UnavailableApi` for one that was named explicitly. */
 const ofRelease = (enabled: Enabled, available: Serves, {emulated, forwardCompatible, namedForwardCompatible}: EmulatedRelease, naming: Naming): Serves => {
   const serves: Serves = kind => {
     if (!available(kind)) return false;
@@ -147,9 +147,9 @@ const ofRelease = (enabled: Enabled, available: Serves, {emulated, forwardCompat
 };
 
 /**
- * Decides what is served from the pairs of `--runtime-config`: `api/all`, `api/ga`, `api/beta` and `api/alpha`, then a group's version, then one of
- * its resources, the later the stronger. Of an older release that is emulated only what it has is served. Throws `UnknownApi` for keys that name
- * nothing, and `LaterApi` for those that name what came later.
+ * Returns which kinds are served, from the pairs of `--runtime-config`: `api/all`, `api/ga`, `api/beta` and `api/alpha`, then a group version, then one of its
+ * resources; later ones take precedence. Only kinds that an emulated release has are served. Throws `UnknownApi` for keys that match nothing, and
+ * `UnavailableApi` for those that name newer versions.
  */
 export const servedVersions = (runtimeConfig: ReadonlyMap<string, string>, settings: ServedSettings): Serves => {
   const {gate, release} = settings;
@@ -158,6 +158,6 @@ export const servedVersions = (runtimeConfig: ReadonlyMap<string, string>, setti
   return release ? ofRelease(enabled, available, release, settings.naming) : available;
 };
 
-/** The alpha versions that were asked for by name in an emulated release, where nobody vouches for them. */
+/** Returns the alpha versions named explicitly, which are unsupported in an emulated release. */
 export const explicitAlphas = (runtimeConfig: ReadonlyMap<string, string>): readonly string[] =>
   [...runtimeConfig].filter(([key, value]) => /\/v\d+alpha\d+/.test(key) && isOn(value)).map(([key]) => key);

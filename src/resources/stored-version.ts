@@ -4,8 +4,8 @@ import {compareVersions} from '#src/api/versions.js';
 import type {ResourceDefinition} from './definition.js';
 
 /**
- * The version in which objects of a kind are stored, so that servers of the release `minCompatibility` can read them: the best one of the hub's group
- * that the release has, and the hub where it has none or where the hub is no stable version. The hub itself where no release is given.
+ * Returns the version in which objects of a kind are stored, so that servers of release `minCompatibility` can read them: the best version of the hub's group
+ * that the release has. Returns the hub if there is none, if the hub is not stable, or without a release.
  */
 export const storedKindOf = ({kind: hub, storedKind, otherVersions = []}: ResourceDefinition, minCompatibility?: string): Kind => {
   if (storedKind) return storedKind;

@@ -2,7 +2,7 @@ import type {Kind} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ServedVersion} from './definition.js';
 
-/** A version whose objects have the shape of the hub's. */
+/** Returns a version whose objects have the same fields as the hub's. */
 export const alike = <Hub extends KubeObject>(kind: Kind, rest: Omit<ServedVersion<Hub>, 'kind' | 'toHub' | 'fromHub'> = {}): ServedVersion<Hub> => ({
   ...rest,
   kind,

@@ -3,7 +3,7 @@ import {dnsSubdomainProblems} from '#src/api/names.js';
 
 const form = '; desired format: https://host[/path]';
 
-/** Whether a webhook can be called at a URL: over TLS, and with nothing in it that a call would add. */
+/** Validates a webhook's URL: https, without user info, query and fragment. */
 export function* validateWebhookUrl(path: string, text: string): Iterable<FieldError> {
   if (text.startsWith(':')) return yield required(path, `url must be a valid URL: parse ${JSON.stringify(text)}: missing protocol scheme${form}`);
   const {scheme = '', user, host = '', query, fragment} = /^(?:(?<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/(?:(?<user>[^/?#@]*)@)?(?<host>[^/?#]*))?[^?#]*(?:\?(?<query>[^#]*))?(?:#(?<fragment>.*))?$/.exec(text)?.groups ?? {};
@@ -25,7 +25,7 @@ function* validatePath(path: string, text: string): Iterable<FieldError> {
   }
 }
 
-/** Whether a service is named at which something can be called. The original takes the name for the namespace and the other way round; so do the paths. */
+/** Validates the reference to a webhook's service. The original swaps the texts of name and namespace; the paths do the same. */
 export function* validateServiceReference(path: string, service: {name?: string; namespace?: string; path?: string; port?: number}): Iterable<FieldError> {
   if (!service.namespace) yield required(`${path}.name`);
   if (!service.name) yield required(`${path}.namespace`);

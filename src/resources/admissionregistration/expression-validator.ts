@@ -1,27 +1,27 @@
 import {admissionEnvironment, compileAdmission, Composition, isProblem, resultTypes} from '#src/cel/kubernetes/admission.js';
 
-/** What an expression is for, which decides what it may look at and what it must come to. */
+/** What an expression is used for, which determines its variables and its result type. */
 export interface ExpressionUse {
   readonly yields: 'condition' | 'message' | 'annotation' | 'jsonPatch' | 'applied' | 'variable';
   readonly hasParams: boolean;
   readonly hasAuthorizer: boolean;
-  /** It was stored before, when more may have been allowed. */
+  /** The expression is already stored, so it may use the wider environment of stored expressions. */
   readonly isStored: boolean;
-  /** Of a variable its name; `none` where variables cannot be named. */
+  /** For a variable its name; `none` where variables are not available. */
   readonly variable?: string;
 }
 
-/** What keeps an expression from being used, in the original's words. */
+/** Why an expression cannot be used, with the original's text. */
 export interface ExpressionProblem {
   readonly problem: string;
-  /** It is sound, and yet no program can be made of it. */
+  /** The expression is valid but no program can be built for it. */
   readonly isInternal?: true;
 }
 
-/** Tells what keeps an expression from being used. */
+/** Compiles an expression; returns the problem, if there is one. */
 export type ExpressionValidator = (expression: string, use: ExpressionUse) => ExpressionProblem | undefined;
 
-/** Judges the expressions of one object, in their order: those that come later can name the variables that came before. */
+/** Returns the validator for the expressions of one object, to be called in their order: later expressions can refer to earlier variables. */
 export const expressionValidator = (hasVariables: boolean): ExpressionValidator => {
   const composition = hasVariables ? new Composition() : undefined;
   return (expression, {yields, hasParams, hasAuthorizer, isStored, variable}) => {

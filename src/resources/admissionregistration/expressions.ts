@@ -5,15 +5,15 @@ import type {MatchCondition, Variable} from './types.js';
 
 const maxConditions = 64;
 
-/** Judges an expression of the expression language. `shown` is what errors show for it, where that is not itself. */
+/** Validates a CEL expression. `shown` is the value in errors, by default the expression. */
 export type ValidateExpression = (expression: string, path: string, use: ExpressionUse, shown?: string) => Iterable<FieldError>;
 
 type ValidatorModule = typeof import('./expression-validator.js');
 
-/** The language is large; it is loaded with the first expression. */
+/** Loaded with the first expression: CEL is large. */
 let validatorModule: ValidatorModule | undefined;
 
-/** Loads what judges expressions, where there are any; nothing where all is there. */
+/** Loads the validator if there are expressions; returns undefined if nothing has to be loaded. */
 export const loadExpressionValidator = (hasExpressions: boolean): Promise<void> | undefined => {
   if (validatorModule || !hasExpressions) return undefined;
   return import('./expression-validator.js').then(module => {
@@ -21,7 +21,7 @@ export const loadExpressionValidator = (hasExpressions: boolean): Promise<void> 
   });
 };
 
-/** Judges the expressions of one object, in their order. To be called once `readyToJudge` is through. */
+/** Returns the validation for the expressions of one object, in their order. Call it only after `loadExpressionValidator` has resolved. */
 export const validateExpressions = (hasVariables: boolean): ValidateExpression => {
   let validator: ReturnType<ValidatorModule['expressionValidator']> | undefined;
   return function* (expression, path, use, shown = expression) {
@@ -32,10 +32,10 @@ export const validateExpressions = (hasVariables: boolean): ValidateExpression =
   };
 };
 
-/** The texts of expressions that were stored before. */
+/** Returns the texts of stored expressions. */
 export const textsOf = (expressions: readonly (string | undefined)[]): ReadonlySet<string> => new Set(expressions.flatMap(text => (text ? [text] : [])));
 
-/** Whether each condition has a name of its own and an expression. */
+/** Validates that each match condition has a unique name and an expression. */
 export function* validateMatchConditions(
   conditions: readonly MatchCondition[] | undefined,
   path: string,
@@ -59,14 +59,14 @@ export function* validateMatchConditions(
   }
 }
 
-/** Words of the language that cannot be names in it. */
+/** Reserved words of CEL. */
 const reserved = new Set(
   ['true', 'false', 'null', 'in', 'as', 'break', 'const', 'continue', 'else', 'for', 'function', 'if', 'import', 'let', 'loop', 'package', 'namespace', 'return', 'var', 'void', 'while'],
 );
 
 const isIdentifier = (name: string): boolean => /^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) && !reserved.has(name);
 
-/** Whether each variable has a name that expressions can use, and an expression. `stored` are the expressions that were there before. */
+/** Validates that each variable has a name usable in expressions, and an expression. `stored` are the expressions of the stored object. */
 export function* validateVariables(
   variables: readonly Variable[] | undefined,
   path: string,

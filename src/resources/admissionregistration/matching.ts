@@ -4,7 +4,7 @@ import {validateLabelSelector} from '#src/resources/validation/label-selector.js
 import {validateNamedRule} from './rules.js';
 import type {MatchResources, ParamKind, ParamRef} from './types.js';
 
-/** Fills in what a choice of requests leaves out. */
+/** Applies the defaults of match constraints. */
 export const defaultMatching = (resources: MatchResources | undefined): void => {
   if (!resources) return;
   resources.matchPolicy ??= 'Equivalent';
@@ -13,7 +13,7 @@ export const defaultMatching = (resources: MatchResources | undefined): void => 
   for (const rule of [...(resources.resourceRules ?? []), ...(resources.excludeResourceRules ?? [])]) rule.scope ??= '*';
 };
 
-/** Whether a choice of requests makes sense. */
+/** Validates match constraints. */
 export function* validateMatching(resources: MatchResources | undefined, path: string): Iterable<FieldError> {
   if (!resources) return;
   const {matchPolicy: policy, namespaceSelector, objectSelector} = resources;
@@ -29,14 +29,14 @@ export function* validateMatching(resources: MatchResources | undefined, path: s
 
 const mutable = ['*', 'CONNECT', 'CREATE', 'UPDATE'];
 
-/** Whether there is something to change in the requests: nothing is left of what is deleted. */
+/** Validates the operations of a mutating policy: a deleted object cannot be changed. */
 export function* validateMutableOperations(resources: MatchResources | undefined, path: string): Iterable<FieldError> {
   for (const {operations = []} of resources?.resourceRules ?? []) {
     for (const operation of operations) if (!mutable.includes(operation)) yield notSupported(`${path}.resourceRules.operations`, operation, mutable);
   }
 }
 
-/** The same of a policy, which must name what it is about. */
+/** Validates the match constraints of a policy, which must have resource rules. */
 export function* validateConstraints(constraints: MatchResources | undefined, path: string): Iterable<FieldError> {
   if (!constraints) return yield required(path);
   yield* validateMatching(constraints, path);
@@ -60,7 +60,7 @@ function* validateGroupVersion(text: string, path: string): Iterable<FieldError>
   if (versionProblems.length > 0) yield invalid(path, version, versionProblems.join(','));
 }
 
-/** Whether the kind of a policy's parameters is one. */
+/** Validates the kind of a policy's parameters. */
 export function* validateParamKind(kind: ParamKind | undefined, path: string): Iterable<FieldError> {
   if (!kind) return;
   yield* validateGroupVersion(kind.apiVersion ?? '', `${path}.apiVersion`);
@@ -69,7 +69,7 @@ export function* validateParamKind(kind: ParamKind | undefined, path: string): I
   if (problems.length > 0) yield invalid(`${path}.kind`, kind.kind, `may have mixed case, but should otherwise match: ${problems.join(',')}`);
 }
 
-/** Whether the parameters of a binding are named, or chosen, and it is said what happens when there are none. */
+/** Validates a binding's parameter reference: a name or a selector, and the action for missing parameters. */
 export function* validateParamRef(ref: ParamRef | undefined, path: string): Iterable<FieldError> {
   if (!ref) return;
   const {name, selector, parameterNotFoundAction: action} = ref;
@@ -87,7 +87,7 @@ export function* validateParamRef(ref: ParamRef | undefined, path: string): Iter
   else if (action !== 'Deny' && action !== 'Allow') yield notSupported(`${path}.parameterNotFoundAction`, action, ['Deny', 'Allow']);
 }
 
-/** Whether a binding names a policy that can exist. */
+/** Validates the policy name of a binding. */
 export function* validatePolicyName(name: string | undefined, path: string): Iterable<FieldError> {
   if (!name) return yield required(path);
   for (const problem of dnsSubdomainProblems(name)) yield invalid(path, name, problem);

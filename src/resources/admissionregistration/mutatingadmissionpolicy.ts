@@ -13,11 +13,11 @@ import {paramKindText} from './validatingadmissionpolicy.js';
 
 type Mutation = NonNullable<MutatingPolicySpec['mutations']>[number];
 
-/** What a policy's expressions are judged with. */
+/** The context in which a policy's expressions are validated. */
 interface PolicyContext {
   readonly hasParams: boolean;
   readonly validateExpression: ValidateExpression;
-  /** Expressions that were there before. */
+  /** The expressions of the stored policy. */
   readonly stored: ReadonlySet<string>;
 }
 
@@ -62,7 +62,7 @@ const columns: readonly Column<MutatingPolicy>[] = [
   ageColumn,
 ];
 
-/** Changes, written as expressions, that requests are given. A binding puts them into force. */
+/** MutatingAdmissionPolicy: changes to requests, written as CEL expressions. A binding puts them into force. */
 export const mutatingAdmissionPolicies = defineResource<MutatingPolicy>({
   kind: kinds.mutatingAdmissionPolicies,
   categories: ['api-extensions'],

@@ -8,13 +8,13 @@ import {mayUseParams} from './permission.js';
 import type {MutatingBinding} from './types.js';
 import {bindingColumns} from './validatingadmissionpolicybinding.js';
 
-/** In the first version, parameters that are missing are refused unless it is said otherwise. */
+/** v1alpha1 denies requests with missing parameters by default. */
 const defaultParamRef = (binding: KubeObject): void => {
   const paramRef = (binding as MutatingBinding).spec?.paramRef;
   if (paramRef) paramRef.parameterNotFoundAction ??= 'Deny';
 };
 
-/** Puts a policy that changes requests into force: for which requests, and with which parameters. */
+/** MutatingAdmissionPolicyBinding: applies a mutating policy to matching requests, with parameters. */
 export const mutatingAdmissionPolicyBindings = defineResource<MutatingBinding>({
   kind: kinds.mutatingAdmissionPolicyBindings,
   categories: ['api-extensions'],

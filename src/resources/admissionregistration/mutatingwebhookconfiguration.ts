@@ -6,7 +6,7 @@ import {defaultWebhook, readyForWebhooks, validateWebhooks} from './webhooks.js'
 
 type Configuration = ObjectOf<typeof kinds.mutatingWebhookConfigurations>;
 
-/** Who is asked before something is written, and may change it. */
+/** MutatingWebhookConfiguration: webhooks that may change or reject a write. */
 export const mutatingWebhookConfigurations = defineResource<Configuration>({
   kind: kinds.mutatingWebhookConfigurations,
   categories: ['api-extensions'],

@@ -7,7 +7,7 @@ import type {HookContext, WriteChecks} from '#src/resources/definition.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import type {ParamKind, ParamRef} from './types.js';
 
-/** A policy reads its parameters as the server, so whoever writes it must be able to read them too. */
+/** Policies read their parameters as the server, so a user who writes one must be allowed to read them as well. */
 type Policy = KubeObject & {readonly spec?: {readonly paramKind?: ParamKind}};
 type Binding = KubeObject & {readonly spec?: {readonly policyName?: string; readonly paramRef?: ParamRef}};
 
@@ -18,7 +18,7 @@ interface KnownPlace {
   readonly known: boolean;
 }
 
-/** Where objects of a kind are served. What is not known counts as everything. */
+/** Returns the resource of a kind; all resources if it is unknown. */
 const placeOf = ({apiVersion = '', kind = ''}: Partial<ParamKind>, naming: Naming): KnownPlace => {
   const slash = apiVersion.indexOf('/');
   const found = (Object.values(kinds) as Kind[]).find(one => one.kind === kind && apiVersionOf(naming, one) === apiVersion);
@@ -27,13 +27,13 @@ const placeOf = ({apiVersion = '', kind = ''}: Partial<ParamKind>, naming: Namin
 
 const mayEscalate = ({groups = []}: UserInfo): boolean => groups.includes('system:masters');
 
-/** A user as the original's messages show one. */
+/** Formats a user as the original's messages do. */
 const userText = ({name, uid = '', groups = [], extra = {}}: UserInfo): string => {
   const extras = Object.keys(extra).sort().map(key => `${key}:[${extra[key]!.join(' ')}]`);
   return `&{${name} ${uid} [${groups.join(' ')}] map[${extras.join(' ')}]}`;
 };
 
-/** Refuses the kind of parameters whose objects the user cannot all read. */
+/** Rejects a parameter kind whose objects the user may not read. */
 export const mayUseParamKind = async (policy: Readonly<Policy>, old: Readonly<Policy> | undefined, {naming, user}: HookContext, {authorizer}: WriteChecks): Promise<FieldError[]> => {
   const paramKind = policy.spec?.paramKind;
   if (!paramKind || mayEscalate(user) || semanticallyEqual(paramKind, old?.spec?.paramKind)) return [];
@@ -46,7 +46,7 @@ export const mayUseParamKind = async (policy: Readonly<Policy>, old: Readonly<Po
 
 const everything: KnownPlace = {group: '*', version: '*', resource: '*', known: true};
 
-/** Refuses parameters that the user cannot read. Of which kind they are the policy says. */
+/** Rejects parameters that the user may not read. The policy declares their kind. */
 export const mayUseParams =
   (policies: Kind<Policy>) =>
   async ({spec}: Readonly<Binding>, _old: unknown, {naming, user}: HookContext, {authorizer, reader}: WriteChecks): Promise<FieldError[]> => {

@@ -35,7 +35,7 @@ function* validateResources(resources: readonly string[], path: string): Iterabl
   if (resources.includes('*') && lastIsWhole) yield invalid(path, resources, "if '*' is present, must not specify other resources without subresources");
 }
 
-/** Whether a rule says which operations on which resources it is about. */
+/** Validates the operations and resources of a rule. */
 export function* validateRule(rule: kinds.Rule, path: string): Iterable<FieldError> {
   yield* validateWildcard(rule.operations, `${path}.operations`, 'operations');
   for (const [i, operation] of (rule.operations ?? []).entries()) if (!operations.includes(operation)) yield notSupported(`${path}.operations[${i}]`, operation, operations);
@@ -46,7 +46,7 @@ export function* validateRule(rule: kinds.Rule, path: string): Iterable<FieldErr
   if (rule.scope !== undefined && !scopes.includes(rule.scope)) yield notSupported(`${path}.scope`, rule.scope, scopes);
 }
 
-/** The same of a rule that may also name objects. */
+/** Validates a rule that may also have resource names. */
 export function* validateNamedRule(rule: kinds.NamedRule, path: string): Iterable<FieldError> {
   const seen = new Set<string>();
   for (const [i, name] of (rule.resourceNames ?? []).entries()) {

@@ -2,7 +2,7 @@ import type {kinds, ObjectOf} from '#src/api/kinds.js';
 
 export type ValidatingWebhook = NonNullable<ObjectOf<typeof kinds.validatingWebhookConfigurations>['webhooks']>[number];
 export type MutatingWebhook = NonNullable<ObjectOf<typeof kinds.mutatingWebhookConfigurations>['webhooks']>[number];
-/** What both kinds of webhooks have. */
+/** A webhook of either configuration kind. */
 export type Webhook = ValidatingWebhook & Partial<Pick<MutatingWebhook, 'reinvocationPolicy'>>;
 export type Rule = NonNullable<Webhook['rules']>[number];
 export type MatchCondition = NonNullable<Webhook['matchConditions']>[number];

@@ -19,11 +19,11 @@ const maxAnnotations = 20;
 const longestValue = 5 * 1024;
 const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge'];
 
-/** What a policy's expressions are judged with. */
+/** The context in which a policy's expressions are validated. */
 interface PolicyContext {
   readonly hasParams: boolean;
   readonly validateExpression: ValidateExpression;
-  /** Expressions that were there before, by what they are for. */
+  /** The expressions of the stored policy, by use. */
   readonly stored: Readonly<Record<'validations' | 'messages' | 'annotations', ReadonlySet<string>>>;
 }
 
@@ -99,7 +99,7 @@ function* validateStatus({status}: Readonly<ValidatingPolicy>): Iterable<FieldEr
   yield* validateConditions(status?.conditions, 'status.conditions');
 }
 
-/** The kind of a policy's parameters as tables show it. */
+/** Formats the kind of a policy's parameters for tables. */
 export const paramKindText = (kind: {apiVersion?: string; kind?: string} | undefined): string => (kind ? `${kind.apiVersion ?? ''}/${kind.kind ?? ''}` : '<unset>');
 
 const columns: readonly Column<ValidatingPolicy>[] = [
@@ -109,7 +109,7 @@ const columns: readonly Column<ValidatingPolicy>[] = [
   ageColumn,
 ];
 
-/** Rules, written as expressions, that requests must keep to. A binding puts them into force. */
+/** ValidatingAdmissionPolicy: conditions on requests, written as CEL expressions. A binding puts them into force. */
 export const validatingAdmissionPolicies = defineResource<ValidatingPolicy>({
   kind: kinds.validatingAdmissionPolicies,
   categories: ['api-extensions'],

@@ -22,20 +22,20 @@ function* validateActions(chosen: readonly string[], path: string): Iterable<Fie
   if (seen.size === 0) yield required(path, 'at least one validation action is required');
 }
 
-/** A selector as the original's own notation of values shows it. */
+/** Formats a selector as Go formats its values. */
 const selectorText = ({matchLabels = {}, matchExpressions = []}: NonNullable<ParamRef['selector']>): string => {
   const labels = Object.keys(matchLabels).sort().map(key => `${key}: ${matchLabels[key]},`).join('');
   const terms = matchExpressions.map(({key, operator, values = []}) => `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(' ')}],},`).join('');
   return `&LabelSelector{MatchLabels:map[string]string{${labels}},MatchExpressions:[]LabelSelectorRequirement{${terms}},}`;
 };
 
-/** The parameters of a binding as tables show them. */
+/** Formats the parameters of a binding for tables. */
 const paramRefText = (ref: ParamRef | undefined): string => {
   if (ref?.name) return `${ref.namespace || '*'}/${ref.name}`;
   return ref?.selector ? selectorText(ref.selector) : '<unset>';
 };
 
-/** The columns of bindings, which all have a policy and may have parameters. */
+/** Returns the columns of both kinds of policy bindings. */
 export const bindingColumns = <T extends {readonly spec?: {policyName?: string; paramRef?: ParamRef}}>(): readonly Column<T>[] => [
   nameColumn as Column<unknown>,
   {name: 'PolicyName', description: 'PolicyName indicates the policy definition which the policy binding binds to', of: ({spec}) => spec?.policyName ?? ''},
@@ -43,7 +43,7 @@ export const bindingColumns = <T extends {readonly spec?: {policyName?: string; 
   ageColumn as Column<unknown>,
 ];
 
-/** Puts a policy into force: for which requests, with which parameters, and what comes of a breach. */
+/** ValidatingAdmissionPolicyBinding: applies a validating policy to matching requests, with parameters and the actions on a violation. */
 export const validatingAdmissionPolicyBindings = defineResource<ValidatingBinding>({
   kind: kinds.validatingAdmissionPolicyBindings,
   categories: ['api-extensions'],

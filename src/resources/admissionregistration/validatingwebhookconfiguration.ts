@@ -6,7 +6,7 @@ import {defaultWebhook, readyForWebhooks, validateWebhooks} from './webhooks.js'
 
 type Configuration = ObjectOf<typeof kinds.validatingWebhookConfigurations>;
 
-/** Who is asked before something is written, and may refuse it. */
+/** ValidatingWebhookConfiguration: webhooks that may reject a write. */
 export const validatingWebhookConfigurations = defineResource<Configuration>({
   kind: kinds.validatingWebhookConfigurations,
   categories: ['api-extensions'],

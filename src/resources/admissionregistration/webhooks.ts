@@ -12,7 +12,7 @@ const harmless = ['None', 'NoneOnDryRun'];
 const sideEffects = ['None', 'NoneOnDryRun', 'Some', 'Unknown'];
 const reviewVersions = ['v1', 'v1beta1'];
 
-/** Fills in what a webhook leaves out. */
+/** Applies the defaults of a webhook. */
 export const defaultWebhook = (hook: Webhook): void => {
   hook.failurePolicy ??= 'Fail';
   hook.matchPolicy ??= 'Equivalent';
@@ -24,15 +24,15 @@ export const defaultWebhook = (hook: Webhook): void => {
   if (service) service.port ??= 443;
 };
 
-/** What is asked of new webhooks and not of those that broke it already. */
+/** Checks of new webhooks that stored ones may violate. */
 interface Strictness {
   readonly harmless: boolean;
   readonly knownVersion: boolean;
   readonly uniqueNames: boolean;
   readonly conditions: boolean;
-  /** Whether selectors may have values that are no label values. */
+  /** Accepts invalid label values in selectors. */
   readonly anyValue: boolean;
-  /** The conditions that were there before. */
+  /** The match conditions of the stored webhook. */
   readonly before: readonly MatchCondition[];
 }
 
@@ -89,10 +89,10 @@ function* validateReviewVersions(versions: readonly string[], path: string, must
   if (mustKnowOne && !versions.some(version => reviewVersions.includes(version))) yield invalid(path, versions, `must include at least one of ${reviewVersions.join(', ')}`);
 }
 
-/** Loads what judges the conditions of webhooks, where they have any. */
+/** Loads the expression validator if a webhook has match conditions. */
 export const readyForWebhooks = ({webhooks = []}: {readonly webhooks?: readonly Webhook[]}): Promise<void> | undefined => loadExpressionValidator(webhooks.some(({matchConditions}) => matchConditions?.length));
 
-/** What is wrong with the webhooks of a configuration; what was wrong with all of them before may stay so. */
+/** Validates the webhooks of a configuration; problems that all stored webhooks have are accepted. */
 export function* validateWebhooks(hooks: readonly Webhook[] | undefined, old: readonly Webhook[] | undefined, mutates: boolean): Iterable<FieldError> {
   const list = hooks ?? [];
   const strictness = strictnessFor(list, old);

@@ -2,7 +2,7 @@ import {invalid, required, type FieldError} from '#src/api/field-error.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Definition} from './types.js';
 
-/** Whether the project agreed to an API in one of its own groups, and in which words that is told. */
+/** Whether an API in a protected group is approved, with the condition's reason and message. */
 export interface Approval {
   readonly state: 'approved' | 'bypassed' | 'missing' | 'invalid';
   readonly reason: string;
@@ -10,7 +10,7 @@ export interface Approval {
 
 const page = 'https://github.com/kubernetes/enhancements/pull/1111';
 
-/** Whether a group is the project's own, so that APIs in it need its approval. */
+/** Reports whether a group is a protected one of the project, whose APIs need approval. */
 export const isProtected = (group: string, {apiSuffix, domain}: Naming): boolean => [apiSuffix, domain].some(own => group === own || group.endsWith(`.${own}`));
 
 export const approvalOf = ({metadata}: Readonly<Definition>, naming: Naming): Approval => {
@@ -22,7 +22,7 @@ export const approvalOf = ({metadata}: Readonly<Definition>, naming: Naming): Ap
   return {state: 'invalid', reason: `${needed} with either a URL or a reason starting with "unapproved", see ${page}`};
 };
 
-/** Refuses an API in a protected group without approval. Who had none before may go on without. */
+/** Rejects an API in a protected group without approval, unless the stored definition had none. */
 export function* validateApproval(definition: Readonly<Definition>, old: Readonly<Definition> | undefined, naming: Naming): Iterable<FieldError> {
   if (!isProtected(definition.spec?.group ?? '', naming)) return;
   const {state, reason} = approvalOf(definition, naming);

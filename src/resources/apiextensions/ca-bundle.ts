@@ -4,7 +4,7 @@ import {pemBlocks} from '#src/pki/encoding/pem.js';
 
 const cannotLoad = 'unable to load root certificates: ';
 
-/** Why a bundle in base64 holds no certificate to trust; nothing for one that does, and for an empty one. */
+/** Returns why a base64 bundle has no valid certificate; undefined if it has one or is empty. */
 export const caBundleProblem = (bundle: string | undefined): string | undefined => {
   if (!bundle) return undefined;
   let why: string | undefined;

@@ -2,22 +2,22 @@ import {wireTime} from '#src/api/time.js';
 import type {Definition, Condition, Status} from './types.js';
 
 type ConditionUpdate = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
-/** As caches hold it. */
+/** A definition as caches have it. */
 type WithConditions = {readonly status?: {readonly conditions?: readonly Readonly<Condition>[] | null} | undefined};
 
-/** The condition of that type. */
+/** Returns the condition of a type. */
 export const conditionOf = ({status}: WithConditions, type: string): Readonly<Condition> | undefined => status?.conditions?.find(condition => condition.type === type);
 
-/** Whether the definition says yes to that. */
+/** Reports whether a condition is `True`. */
 export const isTrue = (definition: WithConditions, type: string): boolean => conditionOf(definition, type)?.status === 'True';
 
-/** Whether it says that already. */
+/** Reports whether the definition already has this condition. */
 export const hasCondition = (definition: WithConditions, {type, status, reason, message}: ConditionUpdate): boolean => {
   const old = conditionOf(definition, type);
   return old !== undefined && old.status === status && (old.reason ?? '') === reason && (old.message ?? '') === message;
 };
 
-/** Sets a condition; its time moves with its status alone. */
+/** Sets a condition; its transition time changes only with its status. */
 export const setCondition = (definition: Definition, update: ConditionUpdate, now: number): void => {
   const status = (definition.status ??= {} as Status);
   const conditions = [...(status.conditions ?? [])];

@@ -4,10 +4,10 @@ import {validateServiceReference, validateWebhookUrl} from '#src/resources/admis
 import {caBundleProblem} from './ca-bundle.js';
 import type {Conversion} from './types.js';
 
-/** The versions of the review that this server speaks. */
+/** The supported versions of ConversionReview. */
 const reviewVersions: readonly string[] = ['v1', 'v1beta1'];
 
-/** Whether a conversion that was once taken had no version of the review to speak. */
+/** Reports whether a stored conversion accepts none of the supported review versions. */
 export const acceptsOnlyUnknownReviews = (conversion: Conversion | undefined): boolean => {
   const versions = conversion?.webhook?.conversionReviewVersions ?? [];
   return versions.length > 0 && !versions.some(version => reviewVersions.includes(version));
@@ -34,13 +34,13 @@ function* validateClient(client: NonNullable<Conversion['webhook']>['clientConfi
   if (problem) yield invalid(`${path}.caBundle`, caBundle, problem);
 }
 
-/** What was taken before and is taken again. */
+/** What a conversion may keep from the stored definition. */
 export interface ConversionRatcheting {
   readonly unknownReviews: boolean;
   readonly badBundle: boolean;
 }
 
-/** Whether it is said how objects are converted between versions. */
+/** Validates how objects are converted between versions. */
 export function* validateConversion({strategy, webhook}: Partial<Conversion>, ratcheting: ConversionRatcheting, path: string): Iterable<FieldError> {
   if (!strategy) yield required(`${path}.strategy`);
   else if (strategy !== 'None' && strategy !== 'Webhook') yield notSupported(`${path}.strategy`, strategy, ['None', 'Webhook']);

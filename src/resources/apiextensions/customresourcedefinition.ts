@@ -16,7 +16,7 @@ import {validateSpec} from './spec.js';
 import type {Definition, Spec, Status} from './types.js';
 import {schemasOf, storageVersion} from './versions.js';
 
-/** Holds a definition that is deleted until its objects are gone. */
+/** Returns the finalizer that keeps a definition until its objects are deleted. */
 export const cleanupFinalizer = (naming: Naming): string => `customresourcecleanup.${naming.group('apiextensions')}`;
 
 const fillIn = ({spec, status}: Definition): void => {
@@ -30,13 +30,13 @@ const fillIn = ({spec, status}: Definition): void => {
   if (webhook && !webhook.clientConfig && !webhook.conversionReviewVersions?.length) delete spec.conversion!.webhook;
   const service = webhook?.clientConfig?.service;
   if (service) service.port ??= 443;
-  // Conditions are told of even where there are none.
+  // Conditions are shown as null if there are none.
   if (status) status.conditions ??= null;
   const stored = spec && storageVersion(spec);
   if (status && !status.storedVersions?.length && stored) status.storedVersions = [stored];
 };
 
-/** Notes that objects are stored in the storage version from now on. */
+/** Adds the storage version to `status.storedVersions`. */
 const noteStorage = ({spec, status}: Definition): void => {
   const version = storageVersion(spec);
   if (!status || version === undefined || status.storedVersions?.includes(version)) return;
@@ -46,7 +46,7 @@ const noteStorage = ({spec, status}: Definition): void => {
 const tracksGenerations = ({status}: Readonly<Definition>): boolean =>
   Boolean(status?.observedGeneration) || (status?.conditions ?? []).some(({observedGeneration}) => observedGeneration);
 
-/** Nothing is told of generations while the gate is off, unless it was told of before. */
+/** Drops observed generations while the gate is off, unless they are in use. */
 const dropGenerations = ({status}: Definition): void => {
   if (!status) return;
   delete status.observedGeneration;
@@ -55,14 +55,14 @@ const dropGenerations = ({status}: Definition): void => {
 
 const hasRules = (spec: Spec): boolean => schemasOf(spec).some(schema => someSchema(schema, one => (one[extensions.validations]?.length ?? 0) > 0));
 
-/** What a definition begins with, before anybody has looked at it. */
+/** Returns the status of a new definition. */
 const emptyStatus = (): Status => ({conditions: null, acceptedNames: {plural: '', kind: ''}, storedVersions: []});
 
 function* validateStoredVersions({spec, status}: Readonly<Definition>): Iterable<FieldError> {
   const path = 'status.storedVersions';
   const stored = status?.storedVersions ?? [];
   if (stored.length === 0) return yield invalid(path, null, 'must have at least one stored version');
-  // A version named twice is found once.
+  // A version that occurs twice is removed once.
   const left = new Set(stored);
   for (const {name, storage} of spec.versions ?? []) if (!left.delete(name) && storage) yield invalid(path, stored, `must have the storage version ${name}`);
   for (const [i, name] of stored.entries()) {
@@ -75,7 +75,7 @@ function* validateStoredVersions({spec, status}: Readonly<Definition>): Iterable
   }
 }
 
-/** The name is made of two others. */
+/** Validates that the name is made of plural and group. */
 function* validateName({metadata, spec}: Readonly<Definition>): Iterable<FieldError> {
   const {name = '', generateName} = metadata ?? {};
   const detail = 'must be spec.names.plural+"."+spec.group';
@@ -84,7 +84,7 @@ function* validateName({metadata, spec}: Readonly<Definition>): Iterable<FieldEr
   if (name && name !== wanted) yield invalid('metadata.name', name, detail);
 }
 
-/** What cannot change any more: the name of an API, and once it is served what its objects are. */
+/** Validates the immutable fields: group and plural and, once established, kind and scope. */
 function* validateChange({spec}: Readonly<Definition>, old: Readonly<Definition>): Iterable<FieldError> {
   if (isTrue(old, 'Established')) {
     yield* immutable('spec.scope', spec.scope, old.spec.scope);
@@ -107,7 +107,7 @@ function* validate(definition: Readonly<Definition>, old: Readonly<Definition> |
   }
 }
 
-/** A kind of objects that users add to the API. It is served once its names are accepted, and goes when its objects have gone. */
+/** CustomResourceDefinition: a kind that users add to the API. It is served once its names are accepted, and removed after its objects. */
 export const customResourceDefinitions = defineResource<Definition>({
   kind: kinds.customResourceDefinitions,
   shortNames: ['crd', 'crds'],
@@ -127,7 +127,7 @@ export const customResourceDefinitions = defineResource<Definition>({
       if (!gate('CRDObservedGenerationTracking') && !(old && tracksGenerations(old))) dropGenerations(definition);
     },
     validate,
-    // Differs from upstream: rules are judged once everything else is in order. What understands them is loaded with the first.
+    // Differs from upstream: rules are compiled after all other validation. The compiler is loaded with the first rule.
     async authorize(definition, old) {
       const {spec} = definition;
       if (!hasRules(spec) || semanticallyEqual(spec.versions, old?.spec.versions)) return [];

@@ -2,7 +2,7 @@ import {someSchema, type JsonSchema} from '#src/schema/custom/json-schema.js';
 import type {Definition} from './types.js';
 import {schemasOf} from './versions.js';
 
-/** The formats of texts that are judged, without the dashes they may be written with. */
+/** The validated string formats, without dashes. */
 const known = new Set(
   ['bsonobjectid', 'uri', 'email', 'hostname', 'ipv4', 'ipv6', 'cidr', 'mac', 'uuid', 'uuid3', 'uuid4', 'uuid5', 'isbn', 'isbn10', 'isbn13', 'creditcard', 'ssn', 'hexcolor', 'rgbcolor', 'byte', 'password', 'date', 'duration', 'datetime', 'k8sshortname', 'k8slongname'],
 );
@@ -17,7 +17,7 @@ const unknownFormats = ({spec}: Readonly<Definition>): string[] => {
   return found;
 };
 
-/** Tells of formats that nothing is judged by, those apart that were there before. */
+/** Warns about unknown formats that the stored definition does not have. */
 export const formatWarnings = (definition: Readonly<Definition>, old: Readonly<Definition> | undefined): string[] => {
   const before = new Set(old ? unknownFormats(old) : []);
   return [...new Set(unknownFormats(definition))]

@@ -2,10 +2,10 @@ import {additionalOf, itemListOf, itemsOf, type JsonSchema, type ValidationRule}
 import type {PrinterColumn, SelectableField, Subresources} from './types.js';
 import {schemaOf, type OwnVersion} from './versions.js';
 
-// Error texts of a few rules show values as the original holds them within: fields in an order of their own, each of them there. Here is that form.
+// Error texts of a few rules show values as the original's internal types: fields in another order, each one present. These functions build that form.
 
 const listed = <In, Out>(list: readonly In[] | undefined, form: (one: In) => Out): Out[] | null => (list && list.length > 0 ? list.map(form) : null);
-/** The same of a list that is there when it is empty, too. */
+/** Does the same for a list that is also shown when empty. */
 const each = <In, Out>(list: readonly In[] | undefined, form: (one: In) => Out): Out[] | null => list?.map(form) ?? null;
 const mapped = (record: Readonly<Record<string, JsonSchema>> | undefined): Record<string, unknown> | null =>
   record ? Object.fromEntries(Object.keys(record).sort().map(key => [key, internalSchema(record[key]!)])) : null;
@@ -22,7 +22,7 @@ const dependencyForms = ({dependencies}: JsonSchema): unknown =>
       )
     : null;
 
-/** A rule as error texts show it. */
+/** Returns a rule as error texts show it. */
 export const internalRule = (rule: ValidationRule): Record<string, unknown> => ({
   Rule: rule.rule ?? '',
   Message: rule.message ?? '',
@@ -32,7 +32,7 @@ export const internalRule = (rule: ValidationRule): Record<string, unknown> => (
   OptionalOldSelf: rule.optionalOldSelf ?? null,
 });
 
-/** A schema as error texts show it. */
+/** Returns a schema as error texts show it. */
 export const internalSchema = (schema: JsonSchema): Record<string, unknown> => {
   const items = itemsOf(schema);
   return {
@@ -97,7 +97,7 @@ const subresourcesForm = ({status, scale}: Subresources) => ({
   Scale: scale ? {SpecReplicasPath: scale.specReplicasPath, StatusReplicasPath: scale.statusReplicasPath, LabelSelectorPath: scale.labelSelectorPath ?? null} : null,
 });
 
-/** Versions as error texts show them, without what all of them say alike. */
+/** Returns versions as error texts show them, without the fields that all of them share. */
 export const internalVersions = (versions: readonly OwnVersion[]): Record<string, unknown>[] | null =>
   listed(versions, version => {
     const schema = schemaOf(version);

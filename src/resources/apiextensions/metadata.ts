@@ -6,8 +6,8 @@ import {validateObjectMeta} from '#src/resources/validation/object-meta.js';
 
 let node: SchemaNode | undefined;
 
-/** The built-in schema of metadata; read when it is first asked for. */
+/** Returns the built-in schema of metadata, read on first use. */
 export const metadataNode = (): SchemaNode => (node ??= new Schemas().of('meta', 'v1', 'ObjectMeta')!);
 
-/** Judges metadata of embedded objects. */
+/** Validates the metadata of embedded objects. */
 export const validateMetadata: MetadataValidator = (meta, {namespaced, path}) => validateObjectMeta(meta, {namespaced, nameProblems: pathSegmentName}, path);

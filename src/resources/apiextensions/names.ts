@@ -19,7 +19,7 @@ function* validateKind(text: string | undefined, path: string): Iterable<FieldEr
   if (problems.length > 0) yield invalid(path, text, `may have mixed case, but should otherwise match: ${problems.join(',')}`);
 }
 
-/** Whether the names that are there can be used. */
+/** Validates the given names. */
 export function* validateNames({plural, singular, kind, listKind, shortNames, categories}: Partial<Names>, path: string): Iterable<FieldError> {
   yield* validateLabel(plural, `${path}.plural`);
   yield* validateLabel(singular, `${path}.singular`);
@@ -30,7 +30,7 @@ export function* validateNames({plural, singular, kind, listKind, shortNames, ca
   yield* validateLabels(categories, `${path}.categories`);
 }
 
-/** Whether all names are there that a definition needs. */
+/** Validates that all required names are present. */
 export function* requireNames(names: Partial<Names>, path: string): Iterable<FieldError> {
   for (const field of ['plural', 'singular', 'kind', 'listKind'] as const) if (!names[field]) yield required(`${path}.${field}`);
 }

@@ -6,21 +6,21 @@ import type {PrinterColumn, SelectableField, Subresources} from './types.js';
 
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
-/** More fields than these objects cannot be selected by. */
+/** The limit of selectable fields. */
 export const maxSelectableFields = 8;
 
 function* validateSimplePath(text: string, path: string): Iterable<FieldError> {
   if (!text.startsWith('.')) yield invalid(path, text, 'must be a simple json path starting with .');
 }
 
-/** Whether a column of the table has a name, a type and a way to its value. */
+/** Validates a printer column: name, type and path. */
 export function* validateColumn({name, type, format, jsonPath}: Partial<PrinterColumn>, path: string): Iterable<FieldError> {
   if (!name) yield required(`${path}.name`);
   const oneOfTypes = `must be one of ${columnTypes.join(',')}`;
   if (!type) yield required(`${path}.type`, oneOfTypes);
   else if (!columnTypes.includes(type)) yield invalid(`${path}.type`, type, oneOfTypes);
   if (format && !columnFormats.includes(format)) yield invalid(`${path}.format`, format, `must be one of ${columnFormats.join(',')}`);
-  // The original writes the field so.
+  // The original spells the field this way.
   if (!jsonPath) yield required(`${path}.JSONPath`);
   else yield* validateSimplePath(jsonPath, `${path}.JSONPath`);
 }
@@ -31,7 +31,7 @@ function* validateReplicasPath(text: string | undefined, below: readonly string[
   else if (!below.some(start => text.startsWith(start))) yield invalid(path, text, `should be a json path under ${where}`);
 }
 
-/** Whether the ways to the replicas of a scale lead where they should. */
+/** Validates the paths of a scale subresource. */
 export function* validateSubresources({scale}: Subresources, path: string): Iterable<FieldError> {
   if (!scale) return;
   const at = `${path}.scale`;
@@ -51,9 +51,9 @@ function* validateSelectableField(text: string, schema: JsonSchema, seen: Set<st
   seen.add(found.text);
 }
 
-/** Whether fields by which objects are to be selected are there and are single values. `anyNumber` lets there be as many as there were. */
+/** Validates that selectable fields are declared and scalar. `anyNumber` accepts as many as are stored. */
 export function* validateSelectableFields(fields: readonly SelectableField[], schema: JsonSchema, anyNumber: boolean, path: string): Iterable<FieldError> {
-  // Problems that keep the schema from being looked at are told of it.
+  // Problems that prevent parsing are reported for the schema itself.
   if (unstructuredBecause(schema) !== undefined) return;
   const seen = new Set<string>();
   for (const [i, {jsonPath}] of fields.entries()) {

@@ -12,7 +12,7 @@ import {maxSelectableFields} from './presentation.js';
 import type {Definition} from './types.js';
 import {schemaOf, schemasOf} from './versions.js';
 
-/** What a changed definition may do that a new one may not, since it did before: rules that came later never break what is stored. */
+/** What an updated definition may keep although a new one may not have it (ratcheting): later rules never break stored objects. */
 export interface Ratcheting extends ConversionRatcheting {
   readonly noSchema: boolean;
   readonly unstructured: boolean;
@@ -23,7 +23,7 @@ export interface Ratcheting extends ConversionRatcheting {
   readonly tooManySelectable: ReadonlySet<string>;
 }
 
-/** A new definition is given no leave, but for a bundle that can still be put right. */
+/** The rules of a new definition; only an invalid CA bundle is accepted, since it can still be corrected. */
 export const noRatcheting: Ratcheting = {
   unknownReviews: false,
   badBundle: true,
@@ -38,13 +38,13 @@ export const noRatcheting: Ratcheting = {
 
 const isUnstructured = (schema: JsonSchema): boolean => unstructuredBecause(schema) !== undefined || structuralProblems(schema, '').length > 0;
 
-/** Versions whose schema stays as it was. */
+/** Returns the versions whose schema is unchanged. */
 export const unchangedSchemas = ({spec}: Readonly<Definition>, old: Readonly<Definition>): ReadonlySet<string> => {
   const before = new Map(old.spec.versions.map(version => [version.name, version]));
   return new Set(spec.versions.filter(version => before.has(version.name) && sameJson(schemaOf(version), schemaOf(before.get(version.name)!))).map(({name}) => name));
 };
 
-/** The leave that what is stored gives to what is to take its place. */
+/** Returns what an update may keep from the stored definition. */
 export const ratchetingFrom = ({spec}: Readonly<Definition>, old: Readonly<Definition>): Ratcheting => {
   const schemas = schemasOf(old.spec);
   const some = (isSo: (schema: JsonSchema) => boolean): boolean => schemas.some(schema => someSchema(schema, isSo));

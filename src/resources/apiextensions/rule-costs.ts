@@ -1,9 +1,9 @@
 import {forbiddenField, type FieldError} from '#src/api/field-error.js';
 
-/** What one expression may cost where it is asked most often, and all expressions of a schema together. */
+/** The cost limit of one expression, multiplied by how often it is evaluated, and that of all expressions of a schema. */
 const expressionLimit = 10_000_000;
 const schemaLimit = 100_000_000;
-/** So many of the most expensive are named, if they cost a hundredth of what all may cost. */
+/** The number of most expensive expressions that are named if each costs a hundredth of the total limit. */
 const maxNamed = 4;
 
 const factorText = (factor: number): string => (factor > 100 ? 'more than 100x' : factor < 1.5 ? `${factor.toFixed(6)}x` : `${factor.toFixed(1)}x`);
@@ -11,12 +11,12 @@ const factorText = (factor: number): string => (factor > 100 ? 'more than 100x' 
 const exceeds = (what: string, cost: number, limit: number): string =>
   `${what} exceeds budget by factor of ${factorText(cost / limit)} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)`;
 
-/** What is wrong with what an expression may cost by itself. `free` of those that were there before. */
+/** Reports an expression that exceeds its own limit. Stored expressions are `free`. */
 export function* expressionProblems(what: 'rule' | 'messageExpression', cost: number, path: string, {free}: {readonly free: boolean}): Iterable<FieldError> {
   if (!free && cost > expressionLimit) yield forbiddenField(path, exceeds(`estimated ${what} cost`, cost, expressionLimit));
 }
 
-/** Adds up what the expressions of a schema may cost. */
+/** Sums the estimated costs of a schema's expressions. */
 export class SchemaCost {
   #total = 0;
   #named: {readonly path: string; readonly cost: number}[] = [];
@@ -27,7 +27,7 @@ export class SchemaCost {
     this.#named = [...this.#named, {path, cost}].sort((a, b) => b.cost - a.cost).slice(0, maxNamed);
   }
 
-  /** What is wrong with the sum. */
+  /** Reports a sum that exceeds the limit. */
   *problems(path: string): Iterable<FieldError> {
     if (this.#total <= schemaLimit) return;
     for (const named of this.#named) yield forbiddenField(named.path, 'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema');

@@ -6,13 +6,13 @@ import {typeOfSchema} from '#src/resources/custom/rules/compiled.js';
 import type {ValidationRule} from '#src/schema/custom/json-schema.js';
 import type {SchemaNode} from '#src/schema/node.js';
 
-/** What rules about the values of one schema can name. */
+/** The CEL environments of rules on one schema. */
 export interface RuleEnvironments {
-  /** `optional`: of a rule that runs where there was nothing before, too. */
+  /** `optional` is for rules with `optionalOldSelf`. */
   of(optional: boolean): Environment;
 }
 
-/** Nothing where expressions cannot see the values of a schema. */
+/** Returns the environments; undefined if the schema has no CEL type. */
 export const ruleEnvironments = (node: SchemaNode, isRoot: boolean): RuleEnvironments | undefined => {
   const part = typeOfSchema(node, isRoot);
   if (!part) return undefined;
@@ -29,7 +29,7 @@ export const ruleEnvironments = (node: SchemaNode, isRoot: boolean): RuleEnviron
   };
 };
 
-/** What became of an expression: a program, or why there is none. */
+/** A compiled expression: its program, or why there is none. */
 export type Compiled = {readonly program: Program} | {readonly problem: string};
 
 const compiled = (environment: Environment, text: string, wanted: 'bool' | 'string'): Compiled => {
@@ -42,7 +42,7 @@ const compiled = (environment: Environment, text: string, wanted: 'bool' | 'stri
   return {problem: `${what}: ${made.message}`};
 };
 
-/** A rule's two expressions. The second is looked at only where the first is one. */
+/** Compiles a rule's two expressions. The message expression is compiled only if the rule is valid. */
 export const compileRule = (environments: RuleEnvironments, {rule = '', messageExpression, optionalOldSelf}: ValidationRule): {readonly rule: Compiled; readonly message?: Compiled} => {
   const environment = environments.of(optionalOldSelf === true);
   const made = compiled(environment, rule, 'bool');

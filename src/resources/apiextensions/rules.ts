@@ -16,7 +16,7 @@ import {compileRule, ruleEnvironments, type RuleEnvironments} from './rule-envir
 import type {Spec} from './types.js';
 import {hoistShared, schemaOf} from './versions.js';
 
-/** The node of a place, from that of the schema as a whole. */
+/** Returns the node of a place, below the node of the whole schema. */
 const nodeAt = (place: SchemaPlace, root: SchemaNode): SchemaNode | undefined => {
   const {parent, step} = place;
   if (!parent || step === undefined) return root;
@@ -26,10 +26,10 @@ const nodeAt = (place: SchemaPlace, root: SchemaNode): SchemaNode | undefined =>
 
 const formatRule = (rule: ValidationRule): string => shown(internalRule(rule));
 
-/** What judging the rules of one schema goes along with. */
+/** The state of validating the rules of one schema. */
 interface RuleValidation {
   readonly costs: SchemaCost;
-  /** Whether expressions may cost what they cost: the schema is as it was. */
+  /** Skips the cost limits, since the schema is unchanged. */
   readonly free: boolean;
 }
 
@@ -38,7 +38,7 @@ interface RulePlace {
   readonly place: SchemaPlace;
   readonly environments: RuleEnvironments;
   readonly sizes: SizeAt;
-  /** How often values of the place can be in one object. */
+  /** How many values of the place one object can have. */
   readonly times: number;
 }
 
@@ -47,7 +47,7 @@ function* validateRule(rule: ValidationRule, {place, environments, sizes, times}
   const needsOldSelf = (): FieldError => invalid(`${at}.optionalOldSelf`, rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule');
   if ('problem' in compiled) {
     yield invalidText(`${at}.rule`, formatRule(rule), compiled.problem);
-    // Nobody knows what a text uses that is no rule.
+    // What an invalid rule references is unknown.
     if (rule.optionalOldSelf !== undefined) yield needsOldSelf();
     return;
   }
@@ -82,7 +82,7 @@ const isOfMap = ({step, parent}: SchemaPlace): boolean => step === 'additionalPr
 
 const uncorrelated = {own: undefined, parent: undefined};
 
-/** What rules say against defaults, as if they had been there before, and as if they were new. */
+/** Evaluates the rules on defaults, both as unchanged and as new values. */
 const validateDefaults = (places: readonly SchemaPlace[], root: () => SchemaNode): FieldError[] => {
   const errors: FieldError[] = [];
   const session = {budget: objectBudget, errors, warn: () => undefined};
@@ -111,8 +111,8 @@ function* validateSchema(schema: JsonSchema, path: string, free: boolean): Itera
 }
 
 /**
- * What is wrong with the rules of schemas that are in order: expressions that are none, of another type, too expensive, or about what cannot be told to
- * be the same. `unchanged` versions have the schema they had.
+ * Validates the rules of valid schemas: expressions that do not compile, are too expensive or use `oldSelf` where values cannot be correlated. `unchanged` are
+ * the versions whose schema did not change.
  */
 export function* ruleProblems(spec: Readonly<Spec>, unchanged: ReadonlySet<string>): Iterable<FieldError> {
   const {shared, versions} = hoistShared(spec);

@@ -9,7 +9,7 @@ import type {Ratcheting} from './ratcheting.js';
 import {metadataNode, validateMetadata} from './metadata.js';
 import {internalSchema} from './internal-form.js';
 
-/** What may stand at the root of a schema whose status is judged apart, as the original names it and as it is written. */
+/** The keywords allowed at the root of a schema with a status subresource, as the original names them and as they are written. */
 const rootFields: readonly (readonly [string, keyof JsonSchema])[] = [
   ['Description', 'description'],
   ['Type', 'type'],
@@ -36,10 +36,10 @@ const rootFields: readonly (readonly [string, keyof JsonSchema])[] = [
 ];
 const mayStandAtRoot = new Set<string>(rootFields.map(([, field]) => field));
 
-/** Whether something is said by a field: what is empty says something too, where the original tells that from nothing. */
+/** Reports whether a keyword is set. For some, the original distinguishes empty from absent. */
 const isSpecified = (field: string, value: unknown): boolean => value !== undefined && value !== false && (value !== '' || field === '$ref');
 
-/** With a status that is written apart, only what holds for its part of the schema alone may be said of the whole. */
+/** Validates the root of a schema with a status subresource: keywords that would also apply to the status are rejected. */
 function* validateRoot(schema: JsonSchema, path: string): Iterable<FieldError> {
   if (schema.type && schema.type !== 'object') {
     return yield invalid(`${path}.type`, schema.type, 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled');
@@ -52,11 +52,11 @@ function* validateRoot(schema: JsonSchema, path: string): Iterable<FieldError> {
 export interface SchemaContext {
   readonly hasStatus: boolean;
   readonly ratcheting: Ratcheting;
-  /** Whether unknown fields of objects are kept, as they once could be. */
+  /** Keeps undeclared fields, as older definitions could. */
   readonly preservesUnknown: boolean;
 }
 
-/** Whether a schema can be served. */
+/** Validates the schema of a version. */
 export function* validateSchema(schema: JsonSchema, {hasStatus, ratcheting, preservesUnknown}: SchemaContext, path: string): Iterable<FieldError> {
   const deep = tooDeep(schema, path);
   if (deep) return yield deep;
@@ -71,7 +71,7 @@ export function* validateSchema(schema: JsonSchema, {hasStatus, ratcheting, pres
   found.push(...defaults);
   const demands = {validTypes: !ratcheting.oddTypes, atomicSets: !ratcheting.looseSets, identity: !ratcheting.looseIdentity};
   found.push(...schemaProblems(schema, path, demands));
-  // What keeps a schema from being looked at is mostly told of above.
+  // A schema that cannot be parsed usually has other errors already.
   if (found.length === 0 && unstructured !== undefined) found.push(invalid(path, '', unstructured));
   yield* found;
 }

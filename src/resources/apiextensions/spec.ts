@@ -42,7 +42,7 @@ interface VersionContext {
   readonly schemaPath: string;
 }
 
-/** What versions say of their schema, subresources, columns and selectable fields, one by one or together. */
+/** Validates schema, subresources, columns and selectable fields of one version, or of all if they share them. */
 function* validateVersionFields(fields: VersionFields, context: VersionContext, path: string): Iterable<FieldError> {
   const schema = schemaOf(fields);
   if (schema) yield* validateSchema(schema, context, context.schemaPath);
@@ -54,7 +54,7 @@ function* validateVersionFields(fields: VersionFields, context: VersionContext, 
   else yield invalid(at, '', path === 'spec' ? 'may only be set when validations.schema is included' : 'may only be set when `version.schema.openAPIV3Schema` is not included');
 }
 
-/** Whether there are schemas wherever there have to be. */
+/** Validates that schemas are present where they are required. */
 function* requireSchemas({shared, versions}: HoistedVersions, ratcheting: Ratcheting, preservesUnknown: boolean): Iterable<FieldError> {
   if (schemaOf(shared)) return;
   for (const [i, version] of versions.entries()) {
@@ -82,7 +82,7 @@ function* validateVersions({shared, versions}: HoistedVersions, context: Omit<Ve
   if (firstProblems.length > 0) yield invalid('spec.version', first, firstProblems.join(','));
 }
 
-/** Whether a definition can be served. Problems are told of in the form in which the original holds definitions. */
+/** Validates the spec. Errors have the paths of the original's internal form of definitions. */
 export function* validateSpec(spec: Readonly<Spec>, ratcheting: Ratcheting): Iterable<FieldError> {
   const all = hoistShared(spec);
   const {shared, versions} = all;

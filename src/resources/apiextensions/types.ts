@@ -9,8 +9,8 @@ export type PrinterColumn = NonNullable<Version['additionalPrinterColumns']>[num
 export type SelectableField = NonNullable<Version['selectableFields']>[number];
 export type Conversion = NonNullable<Spec['conversion']>;
 type ClientStatus = NonNullable<ClientDefinition['status']>;
-/** The kind of the client library is a release older than these fields. */
+/** The type of the client library is a release older than these fields. */
 export type Condition = NonNullable<ClientStatus['conditions']>[number] & {observedGeneration?: number};
-/** Of a definition nobody has looked at yet there are no conditions: they are told as null. */
+/** The conditions of a new definition are shown as null. */
 export type Status = Omit<ClientStatus, 'conditions'> & {conditions?: Condition[] | null; observedGeneration?: number};
 export type Definition = Omit<ClientDefinition, 'status'> & {status?: Status};

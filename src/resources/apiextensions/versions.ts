@@ -2,10 +2,10 @@ import {sameJson} from '#src/api/equal.js';
 import type {JsonSchema} from '#src/schema/custom/json-schema.js';
 import type {PrinterColumn, SelectableField, Spec, Subresources, Version} from './types.js';
 
-/** The schema of a version, as its definition writes it down; a stored one has been judged. */
+/** Returns the schema of a version as its definition writes it; a stored one has been validated. */
 export const schemaOf = ({schema}: {readonly schema?: Version['schema'] | undefined}): JsonSchema | undefined => schema?.openAPIV3Schema as unknown as JsonSchema | undefined;
 
-/** What versions say, or all of them together where they say the same. */
+/** The fields of a version, or those that all versions share. */
 export interface VersionFields {
   readonly schema?: NonNullable<Version['schema']>;
   readonly subresources?: Subresources;
@@ -13,7 +13,7 @@ export interface VersionFields {
   readonly selectableFields?: readonly SelectableField[];
 }
 
-/** What is said of each version apart. */
+/** A version with the fields that are not shared. */
 export interface OwnVersion extends VersionFields {
   readonly name: string;
   readonly served: boolean;
@@ -22,7 +22,7 @@ export interface OwnVersion extends VersionFields {
   readonly deprecationWarning: string | undefined;
 }
 
-/** A definition in the form in which the original judges it: what all versions say alike is said once, and problems are told of there. */
+/** A definition in the original's internal form: fields that all versions have alike are moved to the top, and their errors are reported there. */
 export interface HoistedVersions {
   readonly shared: VersionFields;
   readonly versions: readonly OwnVersion[];
@@ -48,10 +48,10 @@ export const hoistShared = ({versions = []}: Partial<Spec>): HoistedVersions => 
   };
 };
 
-/** The version that objects are stored in; nothing in a definition that is not in order. */
+/** Returns the storage version; undefined in an invalid definition. */
 export const storageVersion = ({versions = []}: Partial<Spec>): string | undefined => versions.find(({storage}) => storage)?.name;
 
-/** All schemas of a definition. */
+/** Returns all schemas of a definition. */
 export const schemasOf = ({versions = []}: Partial<Spec>): JsonSchema[] =>
   versions.flatMap(version => {
     const schema = schemaOf(version);

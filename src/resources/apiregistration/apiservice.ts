@@ -13,7 +13,7 @@ type Spec = NonNullable<ApiService['spec']>;
 const highestGroup = 20_000;
 const highestVersion = 1000;
 
-/** The name follows from what the object registers, so that nothing is registered twice. */
+/** Validates that the name is made of version and group, so that nothing is registered twice. */
 function* validateName({metadata}: Readonly<ApiService>, {version = '', group = ''}: Readonly<Spec>): Iterable<FieldError> {
   const wanted = `${version}.${group}`;
   for (const field of ['generateName', 'name'] as const) {
@@ -57,7 +57,7 @@ function* validateStatus({status}: Readonly<ApiService>): Iterable<FieldError> {
   }
 }
 
-/** What is said of a group version that this server serves itself. */
+/** The availability of a group version that this server serves itself. */
 export const localAvailability = {status: 'True', reason: 'Local', message: 'Local APIServices are always available'} as const;
 
 const availability = ({status}: Readonly<ApiService>): string => {
@@ -73,7 +73,7 @@ const columns: readonly Column<ApiService>[] = [
   ageColumn,
 ];
 
-/** Who serves a version of a group: this server, or one behind a service. */
+/** APIService: registers a group version that is served by this server or by one behind a service. */
 export const apiServices = defineResource<ApiService>({
   kind: kinds.apiServices,
   categories: ['api-extensions'],
@@ -89,7 +89,7 @@ export const apiServices = defineResource<ApiService>({
     metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(object, old, {clock}) {
-      // Nobody has to look at what is served here to know that it is.
+      // A local APIService is available without a check.
       if (!old && !object.spec?.service) object.status = {conditions: [{type: 'Available', ...localAvailability, lastTransitionTime: wireTime(clock.now())}]};
     },
     validate,

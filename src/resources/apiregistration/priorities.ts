@@ -1,19 +1,19 @@
 import type {GroupToken} from '#src/api/naming.js';
 
-/** Where a version of a group stands among others: groups with the higher number first, and within a group versions with the higher number. */
+/** The position of a group version in discovery: groups by descending number, and within a group versions by descending number. */
 export interface Priority {
   readonly group: number;
   readonly version: number;
 }
 
-/** The place of groups that come with custom resources; their versions are told apart by their names. */
+/** The position of groups of custom resources; their versions are ordered by name. */
 export const customPriority: Priority = {group: 1000, version: 100};
-/** No APIService registers those who register: their group stands before all others. */
+/** The group of APIService itself, which no APIService registers: it comes first. */
 export const registrationGroup: GroupToken = 'apiregistration';
 
 type Places = readonly [group: number, versions: Readonly<Record<string, number>>];
 
-/** The places of the built-in groups in release 1.35, and of metrics as their extension has it. */
+/** The positions of the built-in groups in release 1.35, and of metrics as its extension registers it. */
 const places: Readonly<Partial<Record<GroupToken, Places>>> = {
   '': [18_000, {v1: 1}],
   apps: [17_800, {v1: 15}],
@@ -40,7 +40,7 @@ const places: Readonly<Partial<Record<GroupToken, Places>>> = {
   metrics: [100, {v1beta1: 100}],
 };
 
-/** The place of a built-in group's version; none for one that has no place of its own. */
+/** Returns the position of a built-in group version; undefined if it has none. */
 export const builtInPriority = (group: GroupToken, version: string): Priority | undefined => {
   const [ofGroup, versions] = places[group] ?? [];
   const ofVersion = versions?.[version];

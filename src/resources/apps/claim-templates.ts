@@ -3,13 +3,13 @@ import {roundResourceLists} from '#src/model/resource-list-defaults.js';
 
 type ClaimTemplate = NonNullable<NonNullable<ObjectOf<typeof kinds.statefulSets>['spec']>['volumeClaimTemplates']>[number];
 
-/** Says what a claim template is, which the binary form leaves out. */
+/** Sets apiVersion and kind of a claim template, which protobuf omits. */
 export const nameKind = (claim: ClaimTemplate): void => {
   claim.apiVersion = 'v1';
   claim.kind = 'PersistentVolumeClaim';
 };
 
-/** Fills in what a claim template leaves out. It says what it is, as no other part of an object does. */
+/** Applies the defaults of a claim template. It has an apiVersion and kind, unlike any other part of an object. */
 export const pvcDefaults = (claim: ClaimTemplate): void => {
   nameKind(claim);
   const spec = (claim.spec ??= {});

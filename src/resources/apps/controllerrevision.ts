@@ -30,7 +30,7 @@ const columns: readonly Column<ControllerRevision>[] = [
   ageColumn,
 ];
 
-/** One state in the history of a workload, kept so that it can be returned to. */
+/** ControllerRevision: one state in the history of a workload, kept for rollbacks. */
 export const controllerRevisions = defineResource<ControllerRevision>({
   kind: kinds.controllerRevisions,
   nameProblems: subdomainName,

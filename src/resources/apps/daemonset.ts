@@ -16,7 +16,7 @@ import {defaultTemplate, selectorOrNone, validateRunsForever} from '#src/resourc
 type DaemonSet = ObjectOf<typeof kinds.daemonSets>;
 type Spec = NonNullable<DaemonSet['spec']>;
 
-/** Counts the changes of the template. The version before this one had a field for it; what reads that annotation still expects it. */
+/** Counts the changes of the template. extensions/v1beta1 had a field for it; readers of the annotation still expect it. */
 const templateGeneration = 'deprecated.daemonset.template.generation';
 
 const generationOf = ({metadata}: Readonly<DaemonSet>): number => {
@@ -102,7 +102,7 @@ const columns: readonly Column<DaemonSet>[] = [
 
 const noneScheduled = {currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0};
 
-/** Runs one pod on every node that is meant. */
+/** DaemonSet: runs one pod on every matching node. */
 export const daemonSets = defineResource<DaemonSet>({
   kind: kinds.daemonSets,
   shortNames: ['ds'],
@@ -122,7 +122,7 @@ export const daemonSets = defineResource<DaemonSet>({
     }
     spec.revisionHistoryLimit ??= 10;
     defaultTemplate(spec);
-    // Whoever writes a set without it comes to own it.
+    // A writer that omits the annotation becomes its owner.
     if (set.metadata && set.metadata.annotations?.[templateGeneration] === undefined) annotate(set, 0);
   },
   main: {

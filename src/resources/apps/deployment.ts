@@ -95,14 +95,14 @@ const main: Endpoint<Deployment> = {
   },
 };
 
-/** Keeps so many pods of one template running, and replaces them step by step when the template changes. */
+/** Deployment: keeps a number of pods of one template running, and replaces them step by step when the template changes. */
 export const deployments = defineResource<Deployment>({
   kind: kinds.deployments,
   shortNames: ['deploy'],
   categories: ['all'],
   nameProblems: subdomainName,
   alwaysPresent: {status: {}},
-  // A change of annotations counts as well: they go on to the replica sets.
+  // A change of annotations counts as well: they are copied to the replica sets.
   generation: (now, old) => !semanticallyEqual(now.spec, old.spec) || !sameContent(now.metadata?.annotations, old.metadata?.annotations),
   default(deployment) {
     const spec = (deployment.spec ??= {} as Spec);
@@ -119,7 +119,7 @@ export const deployments = defineResource<Deployment>({
       writes: {update: ['metadata', 'status']},
       prepare(deployment, old, {gate}) {
         dropUnservedReplicaCount(deployment.status, old?.status, gate);
-        // Labels are the owner's to change.
+        // A status update keeps the stored labels.
         if (old?.metadata?.labels) deployment.metadata!.labels = {...old.metadata.labels};
         else delete deployment.metadata!.labels;
       },

@@ -18,7 +18,7 @@ type ReplicaSet = ObjectOf<typeof kinds.replicaSets>;
 function* validateSpec({spec}: Readonly<ReplicaSet>, old: Readonly<ReplicaSet> | undefined, context: HookContext): Iterable<FieldError> {
   yield* nonNegative('spec.replicas', spec?.replicas);
   yield* nonNegative('spec.minReadySeconds', spec?.minReadySeconds);
-  // The other kind's name is what callers of the original see.
+  // The original's message names the other kind.
   yield* validateWorkloadSelector(spec?.selector, 'spec.selector', 'deployment');
   const selector = selectorOrNone(spec?.selector);
   if (!selector) yield invalid('spec.selector', spec?.selector && internalForm('LabelSelector', spec.selector), 'invalid label selector');
@@ -57,7 +57,7 @@ const main: Endpoint<ReplicaSet> = {
   },
 };
 
-/** Keeps so many pods of one template running. */
+/** ReplicaSet: keeps a number of pods of one template running. */
 export const replicaSets = defineResource<ReplicaSet>({
   kind: kinds.replicaSets,
   shortNames: ['rs'],

@@ -46,7 +46,7 @@ function* validateRetention(policy: Spec['persistentVolumeClaimRetentionPolicy']
   }
 }
 
-/** The template as its pods have it: with the volumes they get from the claims, and without the names they are given. */
+/** Returns the template as the pods have it: with the volumes of the claims, and without the names they are given. */
 const asPodsHaveIt = (spec: Partial<Spec>): PodTemplate | undefined => {
   const {template, volumeClaimTemplates = []} = spec;
   if (!template?.spec) return template;
@@ -65,7 +65,7 @@ function* validateTemplate(spec: Partial<Spec>, old: Readonly<StatefulSet> | und
   yield* validateSelected(selector, spec.template, path);
   if (!spec.template) return;
   const before = old?.spec && asPodsHaveIt(old.spec);
-  // Sets that were made before templates were judged may go on as they are.
+  // Sets whose stored template is invalid may be updated.
   if (before && isWrong(validatePodTemplate(before, path, context, before))) return;
   yield* validatePodTemplate(asPodsHaveIt(spec) ?? spec.template, path, context, before);
 }
@@ -74,7 +74,7 @@ function* validateSpec(spec: Partial<Spec>, old: Readonly<StatefulSet> | undefin
   yield* validatePodManagement(spec.podManagementPolicy);
   yield* validateStrategy(spec.updateStrategy);
   yield* validateRetention(spec.persistentVolumeClaimRetentionPolicy);
-  // Claims cannot change later: those from before the rule may stay.
+  // Claim templates are immutable, so stored ones are not validated again.
   if (!old) for (const [i, claim] of (spec.volumeClaimTemplates ?? []).entries()) yield* validateClaimSpec(claim.spec ?? {}, `spec.volumeClaimTemplates[${i}].spec`, context.naming);
   yield* nonNegative('spec.replicas', spec.replicas);
   yield* nonNegative('spec.minReadySeconds', spec.minReadySeconds);
@@ -89,12 +89,12 @@ function* validateSpec(spec: Partial<Spec>, old: Readonly<StatefulSet> | undefin
   }
 }
 
-/** What may change of a set that exists. */
+/** The mutable fields of the spec. */
 const mutable = ['replicas', 'template', 'updateStrategy', 'minReadySeconds', 'ordinals', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy'];
 
 const fixedPart = (spec: Partial<Spec> | undefined): object => Object.fromEntries(Object.entries(spec ?? {}).filter(([field]) => !mutable.includes(field)));
 
-/** What is wrong with a set, or with a change of it. */
+/** Validates a StatefulSet, or an update. */
 export function* validateStatefulSet(set: Readonly<StatefulSet>, old: Readonly<StatefulSet> | undefined, context: HookContext): Iterable<FieldError> {
   yield* validateSpec(set.spec ?? {}, old, context);
   if (old && !semanticallyEqual(fixedPart(set.spec), fixedPart(old.spec))) {
@@ -107,7 +107,7 @@ export function* validateStatefulSet(set: Readonly<StatefulSet>, old: Readonly<S
 
 const counters = ['replicas', 'readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas', 'observedGeneration', 'collisionCount'];
 
-/** What is wrong with what is said of a set. */
+/** Validates the status of a StatefulSet. */
 export function* validateStatefulSetStatus({status}: Readonly<StatefulSet>, old: Readonly<StatefulSet> | undefined): Iterable<FieldError> {
   yield* validateCounters(status, counters);
   yield* validateParts(status, ['readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas'], 'replicas');

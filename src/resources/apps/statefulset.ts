@@ -42,14 +42,14 @@ const main: Endpoint<StatefulSet> = {
   validate: validateStatefulSet,
   *warn(set, old, context) {
     if (set.metadata?.generation !== old?.metadata?.generation) yield* podTemplateWarnings(set.spec?.template, 'spec.template', context.naming);
-    // The paths are what callers of the original see.
+    // The paths are the original's.
     const at = (i: number): string => `spec.volumeClaimTemplates[${i}]${old ? '.Spec' : ''}`;
     for (const [i, claim] of (set.spec?.volumeClaimTemplates ?? []).entries()) yield* claimSpecWarnings(claim.spec ?? {}, at(i));
     if ((set.spec?.revisionHistoryLimit ?? 0) < 0) yield 'spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended';
   },
 };
 
-/** Keeps pods that have a name, a place in a row and storage of their own. */
+/** StatefulSet: keeps pods with stable names, ordinals and storage. */
 export const statefulSets = defineResource<StatefulSet>({
   kind: kinds.statefulSets,
   shortNames: ['sts'],

@@ -5,7 +5,7 @@ import {defineResource} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
 import {wireUser} from './user-info.js';
 
-/** Who am I, to this server? Never stored. */
+/** SelfSubjectReview: returns the user of the request. Never stored. */
 export const selfSubjectReviews = defineResource<SelfSubjectReview>({
   kind: kinds.selfSubjectReviews,
   nameProblems: pathSegmentName,

@@ -5,7 +5,7 @@ import {defineResource, type ActionContext} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
 import {wireUser} from './user-info.js';
 
-/** Asks the server's own authenticators whose token it is, and for whom it was made. */
+/** Authenticates the token with the server's own authenticators and returns its user and audiences. */
 const run = async ({metadata, spec}: TokenReview, {authenticateToken}: ActionContext): Promise<TokenReview> => {
   if (!spec?.token) throw badRequest('token is required for TokenReview in authentication');
   const found = await authenticateToken(spec.token, spec.audiences ?? []);
@@ -16,7 +16,7 @@ const run = async ({metadata, spec}: TokenReview, {authenticateToken}: ActionCon
   return {...answer, status: {authenticated: true, user: wireUser(user), ...(audiences.length > 0 ? {audiences: [...audiences]} : {})}};
 };
 
-/** Whose token is this? Never stored. */
+/** TokenReview: returns the user of a token. Never stored. */
 export const tokenReviews = defineResource<TokenReview>({
   kind: kinds.tokenReviews,
   nameProblems: pathSegmentName,

@@ -1,6 +1,6 @@
 import type {UserInfo} from '#src/api/user.js';
 
-/** A user as reviews show him. */
+/** A user in the format of reviews. */
 export interface WireUser {
   username?: string;
   uid?: string;
@@ -8,7 +8,7 @@ export interface WireUser {
   extra?: Record<string, string[]>;
 }
 
-/** A user as reviews show him; empty fields are left out. */
+/** Returns a user in the format of reviews; empty fields are omitted. */
 export const wireUser = ({name, uid, groups, extra}: UserInfo): WireUser => {
   const more = Object.entries(extra ?? {}).map(([key, values]): [string, string[]] => [key, [...values]]);
   return {

@@ -7,7 +7,7 @@ import {internalForm} from '#src/resources/validation/internal-form.js';
 import {readSelectors, selectorProblems, validateSelectors} from './selectors.js';
 
 type Access = Readonly<SelfSubjectAccessReview['spec']>;
-/** Whether a review asks about exactly one thing. */
+/** Validates that a review has exactly one kind of attributes. */
 function* validateChoice({resourceAttributes, nonResourceAttributes}: Access): Iterable<FieldError> {
   if (resourceAttributes && nonResourceAttributes) {
     yield invalid('spec.nonResourceAttributes', internalForm('NonResourceAttributes', nonResourceAttributes), 'cannot be specified in combination with resourceAttributes');
@@ -17,13 +17,13 @@ function* validateChoice({resourceAttributes, nonResourceAttributes}: Access): I
   }
 }
 
-/** The same, and whether the selectors make sense. */
+/** Validates the attributes and their selectors. */
 export function* validateAccess(access: Access): Iterable<FieldError> {
   yield* validateChoice(access);
   yield* validateSelectors(access.resourceAttributes);
 }
 
-/** The same, and whether it says about whom. */
+/** Validates the attributes and the subject. */
 export function* validateSubject(spec: Readonly<SubjectAccessReview['spec']>): Iterable<FieldError> {
   yield* validateChoice(spec);
   if (!spec.user && (spec.groups ?? []).length === 0) yield invalid('spec.user', spec.user ?? '', 'at least one of user or group must be specified');
@@ -32,7 +32,7 @@ export function* validateSubject(spec: Readonly<SubjectAccessReview['spec']>): I
 
 const empty = (value: unknown): boolean => value === undefined || value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
 
-/** Reviews are nobody's objects: their metadata stays empty, but for the fields named. */
+/** Validates that the metadata of a review is empty except for the given fields: reviews are not stored. */
 export function* validateBareMetadata(metadata: object | undefined, except: readonly string[], detail: string): Iterable<FieldError> {
   const set = Object.entries(metadata ?? {}).some(([field, value]) => field !== 'managedFields' && !except.includes(field) && !empty(value));
   if (set) yield invalid('metadata', internalForm('ObjectMeta', metadata!), detail);
@@ -69,10 +69,10 @@ const statusOf = ({decision, reason, error}: Decision, access: Access) => {
   };
 };
 
-/** What the server's authorizers say. */
+/** Authorizes the access and returns the status of the review. */
 export const reviewAccess = async (user: UserInfo, access: Access, {authorizer}: ActionContext) => statusOf(await authorizer.authorize(attributesOf(user, access)), access);
 
-/** The user a review asks about. */
+/** Returns the user of a review. */
 export const subjectOf = ({user = '', uid, groups, extra}: Readonly<SubjectAccessReview['spec']>): UserInfo => ({
   name: user,
   ...(uid ? {uid} : {}),

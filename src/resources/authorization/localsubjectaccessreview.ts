@@ -15,7 +15,7 @@ function* validate({metadata, spec = {}}: Readonly<LocalSubjectAccessReview>, {n
   if (nonResourceAttributes) yield invalid('spec.nonResourceAttributes', internalForm('NonResourceAttributes', nonResourceAttributes), 'disallowed on this kind of request');
 }
 
-/** May someone do something in this namespace? For those who administer no more than that. Never stored. */
+/** LocalSubjectAccessReview: returns whether a user has access in this namespace. Never stored. */
 export const localSubjectAccessReviews = defineResource<LocalSubjectAccessReview>({
   kind: kinds.localSubjectAccessReviews,
   nameProblems: pathSegmentName,

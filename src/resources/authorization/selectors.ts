@@ -10,7 +10,7 @@ export type ResourceAttributes = Readonly<NonNullable<SelfSubjectAccessReview['s
 type Selector = NonNullable<ResourceAttributes['labelSelector']>;
 type Requirement = NonNullable<Selector['requirements']>[number];
 
-/** Operators that are not known are let pass: they may be known to whoever asks. */
+/** Unknown operators are accepted: the authorizer may know them. */
 function* validateRequirement({operator, values = []}: Readonly<Requirement>, path: string): Iterable<FieldError> {
   if (operator === 'In' || operator === 'NotIn') {
     if (values.length === 0) yield required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'");
@@ -41,13 +41,13 @@ function* validateSelector(selector: Readonly<Selector> | undefined, path: strin
 
 const [fieldsPath, labelsPath] = ['spec.resourceAttributes.fieldSelector', 'spec.resourceAttributes.labelSelector'];
 
-/** Whether the selectors of what is asked about make sense. */
+/** Validates the selectors of the attributes. */
 export function* validateSelectors(attributes: ResourceAttributes | undefined): Iterable<FieldError> {
   yield* validateSelector(attributes?.fieldSelector, fieldsPath, validateField);
   yield* validateSelector(attributes?.labelSelector, labelsPath, validateLabel);
 }
 
-/** What could be read of a selector: less than it says when `partial`. */
+/** The requirements parsed from a selector; `partial` if some were not understood. */
 interface Read {
   readonly text: string;
   readonly partial: boolean;
@@ -66,7 +66,7 @@ const labelOf = ({key, operator, values = []}: Readonly<Requirement>): LabelRequ
   return requirement && !isWrong(requirementErrors(requirement)) ? [requirement] : [];
 };
 
-/** Fields can be compared with one value only. */
+/** Field requirements have exactly one value. */
 const fieldOf = ({key, operator, values = []}: Readonly<Requirement>): FieldRequirement[] =>
   values.length === 1 && (operator === 'In' || operator === 'NotIn') ? [{field: key, operator: operator === 'In' ? '=' : '!=', value: values[0]!}] : [];
 
@@ -87,13 +87,13 @@ function read<T>(selector: Readonly<Selector> | undefined, parse: (text: string)
   return {text: String(make(known)), partial: known.length < requirements.length};
 }
 
-/** The selectors as queries carry them, as far as they can be understood. */
+/** Returns the selectors as queries write them, as far as they could be parsed. */
 export const readSelectors = ({labelSelector: labels, fieldSelector: fields}: ResourceAttributes): {readonly labels: Read | undefined; readonly fields: Read | undefined} => ({
   labels: read(labels, parseLabelSelector, labelOf, labelSelector),
   fields: read(fields, parseFieldSelector, fieldOf, fieldSelector),
 });
 
-/** What to tell of selectors that were not understood, or not all of them. */
+/** Returns the warnings for selectors that were not parsed, or not completely. */
 export const selectorProblems = (attributes: ResourceAttributes | undefined): string[] => {
   const {labels, fields} = attributes ? readSelectors(attributes) : {};
   const problem = (path: string, one: Read | undefined): string[] => (one?.partial ? [`${path} ${one.text ? 'partially ignored' : 'ignored'} due to parse error`] : []);

@@ -4,7 +4,7 @@ import {defineResource} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
 import {reviewAccess, validateAccess, validateBareMetadata} from './access.js';
 
-/** May I do something? Never stored. */
+/** SelfSubjectAccessReview: returns whether the user of the request has access. Never stored. */
 export const selfSubjectAccessReviews = defineResource<SelfSubjectAccessReview>({
   kind: kinds.selfSubjectAccessReviews,
   nameProblems: pathSegmentName,

@@ -10,7 +10,7 @@ const run = async ({spec}: SelfSubjectRulesReview, {rulesFor, user}: ActionConte
   return {metadata: {}, spec: {}, status: {resourceRules, nonResourceRules, incomplete, ...(error ? {evaluationError: error} : {})}};
 };
 
-/** What may I do in a namespace, as far as that can be listed? Never stored. */
+/** SelfSubjectRulesReview: returns what the user of the request may do in a namespace, as far as it can be listed. Never stored. */
 export const selfSubjectRulesReviews = defineResource<SelfSubjectRulesReview>({
   kind: kinds.selfSubjectRulesReviews,
   nameProblems: pathSegmentName,

@@ -4,7 +4,7 @@ import {defineResource} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
 import {reviewAccess, subjectOf, validateBareMetadata, validateSubject} from './access.js';
 
-/** May someone do something? Never stored. */
+/** SubjectAccessReview: returns whether a user has access. Never stored. */
 export const subjectAccessReviews = defineResource<SubjectAccessReview>({
   kind: kinds.subjectAccessReviews,
   nameProblems: pathSegmentName,

@@ -11,7 +11,7 @@ const longestWindow = 3600;
 const selections = ['Disabled', 'Max', 'Min'];
 const policyTypes = ['Percent', 'Pods'];
 
-/** What a behaviour that says something leaves unsaid (KEP-853). */
+/** Applies the defaults of a behavior that is set (KEP-853). */
 export const defaultBehavior = (behavior: Behavior): void => {
   behavior.scaleUp = {
     stabilizationWindowSeconds: 0,
@@ -50,7 +50,7 @@ function* validateRules(rules: Rules, path: string): Iterable<FieldError> {
   if (tolerance !== undefined && isNegative(tolerance)) yield invalid(`${path}.tolerance`, tolerance, 'must be greater than or equal to 0');
 }
 
-/** Whether the rules of growing and shrinking make sense. */
+/** Validates the scaling rules. */
 export function* validateBehavior(behavior: Behavior | undefined, path: string): Iterable<FieldError> {
   for (const way of ['scaleUp', 'scaleDown'] as const) {
     const rules = behavior?.[way];
@@ -58,7 +58,7 @@ export function* validateBehavior(behavior: Behavior | undefined, path: string):
   }
 }
 
-/** Tolerances are known only with their feature; without it they are dropped unless there are some already (KEP-4951). */
+/** Drops tolerances while their gate is off, unless they are in use (KEP-4951). */
 export const dropTolerances = (behavior: Behavior | undefined, old: Behavior | undefined, gate: (name: string) => boolean): void => {
   if (gate('HPAConfigurableTolerance') || old?.scaleUp?.tolerance !== undefined || old?.scaleDown?.tolerance !== undefined) return;
   for (const rules of [behavior?.scaleUp, behavior?.scaleDown]) if (rules) delete rules.tolerance;

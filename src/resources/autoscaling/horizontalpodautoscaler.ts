@@ -11,7 +11,7 @@ import {horizontalPodAutoscalersV1} from './v1.js';
 
 type Reference = AutoscalerSpec['scaleTargetRef'];
 
-/** The rule for what is scaled: only one kind of no group can be, and what is stored may stay. */
+/** Returns the rule for the scale target's apiVersion: the core group only for ReplicationController; stored references may stay. */
 const targetRule = (reference: Partial<Reference> = {}, old: Reference | undefined): VersionRule => {
   if (old && old.apiVersion === reference.apiVersion && old.kind === reference.kind) return 'any';
   return reference.kind === 'ReplicationController' ? 'groupless' : 'grouped';
@@ -38,7 +38,7 @@ const columns: readonly Column<Autoscaler>[] = [
   ageColumn,
 ];
 
-/** Gives a workload as many instances as what is measured of it asks for. */
+/** HorizontalPodAutoscaler: sets the replicas of a workload from metrics. */
 export const horizontalPodAutoscalers = defineResource<Autoscaler>({
   kind: kinds.horizontalPodAutoscalers,
   shortNames: ['hpa'],
@@ -51,7 +51,7 @@ export const horizontalPodAutoscalers = defineResource<Autoscaler>({
     spec.minReplicas ??= 1;
     if (!spec.metrics?.length) spec.metrics = [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 80}}}];
     if (spec.behavior) defaultBehavior(spec.behavior);
-    // What is measured is shown even when it is nothing.
+    // Current metrics are shown even if there are none.
     const {status} = autoscaler;
     if (status) Object.assign(status, {currentMetrics: status.currentMetrics ?? null, desiredReplicas: status.desiredReplicas ?? 0});
   },

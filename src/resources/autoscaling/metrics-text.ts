@@ -39,7 +39,7 @@ const metricText = (spec: MetricSpec, status: MetricStatus | undefined): string 
   }
 };
 
-/** What is measured and aimed for, as tables show it: the first two in full. */
+/** Formats current and target values for tables: the first two in full. */
 export const metricsText = (specs: readonly MetricSpec[], statuses: readonly MetricStatus[]): string => {
   if (specs.length === 0) return '<none>';
   const texts = specs.map((spec, i) => metricText(spec, statuses[i]));

@@ -11,14 +11,14 @@ export type MetricSpec = NonNullable<AutoscalerSpec['metrics']>[number];
 type Target = NonNullable<MetricSpec['resource']>['target'];
 type Reference = AutoscalerSpec['scaleTargetRef'];
 
-/** Where each kind of metric keeps what it says, in the order they are looked at. */
+/** The field of each metric type, in the order they are read. */
 const sources = {Object: 'object', External: 'external', Pods: 'pods', Resource: 'resource', ContainerResource: 'containerResource'} as const;
 type SourceType = keyof typeof sources;
 const sourceTypes = Object.keys(sources).sort();
 
 const isSourceType = (type: string): type is SourceType => Object.hasOwn(sources, type);
 
-/** What the metrics are judged by besides themselves. */
+/** What the validation of metrics needs besides them. */
 interface MetricRules {
   readonly naming: Naming;
   readonly described: VersionRule;
@@ -37,7 +37,7 @@ function* validateSegment(path: string, value: string | undefined, missing?: str
   for (const problem of pathSegmentProblems(value)) yield invalid(path, value, problem);
 }
 
-/** What an API version may be: nothing is asked of it, it may be without a group, or it must have one. */
+/** The rule for an apiVersion: unchecked, in the core group, or in a named group. */
 export type VersionRule = 'any' | 'groupless' | 'grouped';
 
 const versionProblem = (version: string, rule: VersionRule): string | undefined => {
@@ -47,7 +47,7 @@ const versionProblem = (version: string, rule: VersionRule): string | undefined 
   return rule === 'grouped' && (parts.length < 2 || parts[0] === '') ? 'apiVersion must specify API group' : undefined;
 };
 
-/** Whether a reference names an object of some kind. */
+/** Validates a reference to an object. */
 export function* validateReference(reference: Partial<Reference> | undefined, path: string, rule: VersionRule): Iterable<FieldError> {
   yield* validateSegment(`${path}.kind`, reference?.kind);
   yield* validateSegment(`${path}.name`, reference?.name);
@@ -56,7 +56,7 @@ export function* validateReference(reference: Partial<Reference> | undefined, pa
   if (problem !== undefined) yield invalid(`${path}.apiVersion`, version, problem);
 }
 
-/** The rule for what is looked at: what is stored with a version that is none may be written on. */
+/** Returns the rule for the described object: stored invalid versions are accepted. */
 export const describedObjectRule = (old: readonly MetricSpec[] = []): VersionRule =>
   old.some(({type, object}) => type === 'Object' && versionProblem(object?.describedObject.apiVersion ?? '', 'groupless') !== undefined) ? 'any' : 'groupless';
 
@@ -138,7 +138,7 @@ function* validateSpec(spec: MetricSpec, path: string, rules: MetricRules): Iter
   for (const source of present) if (sources[source] !== expected) yield forbiddenField(`${path}.${sources[source]}`, 'must populate the given metric source only');
 }
 
-/** Whether each metric says what it looks at and what it aims for. Nothing can be scaled to nothing that is not measured from outside. */
+/** Validates metrics and their targets. Scaling to zero requires a metric from outside the pods. */
 export function* validateMetrics(metrics: readonly MetricSpec[], minReplicas: number | undefined, path: string, rules: MetricRules): Iterable<FieldError> {
   for (const [i, spec] of metrics.entries()) yield* validateSpec(spec, `${path}[${i}]`, rules);
   if (minReplicas === 0 && !metrics.some(({type}) => type === 'Object' || type === 'External')) {

@@ -7,7 +7,7 @@ import {nonNegative} from '#src/resources/validation/numbers.js';
 
 export type Scale = ObjectOf<typeof kinds.scales>;
 
-/** A workload that can be given a size. */
+/** A workload with a scale subresource. */
 interface Scalable extends KubeObject {
   spec?: {replicas?: number; selector?: LabelSelectorObject | Readonly<Record<string, string>>};
   status?: {replicas?: number};
@@ -21,7 +21,7 @@ export const scaleColumns: readonly Column<Scale>[] = [
   ageColumn,
 ];
 
-/** The selector in the form queries have. Empty for one that is malformed. */
+/** Formats the selector as queries do; empty if malformed. */
 const selectorText = (selector: LabelSelectorObject | undefined): string => {
   try {
     return labelSelectorOf(selector).toString();
@@ -30,7 +30,7 @@ const selectorText = (selector: LabelSelectorObject | undefined): string => {
   }
 };
 
-/** What a scale shows of the metadata of the object it is of. */
+/** Returns the metadata of a scale, taken from its object. */
 export const scaleMetadata = ({metadata = {}}: Readonly<KubeObject>): NonNullable<Scale['metadata']> => {
   const {name, namespace, uid, resourceVersion, creationTimestamp} = metadata;
   return {
@@ -48,15 +48,15 @@ const scaleOf =
     const text = selector(object);
     return {
       metadata: scaleMetadata(object),
-      // Nothing to do is left out, as the zero it is.
+      // Zero replicas are omitted.
       spec: object.spec?.replicas ? {replicas: object.spec.replicas} : {},
       status: {replicas: object.status?.replicas ?? 0, ...(text ? {selector: text} : {})},
     };
   };
 
 /**
- * The `scale` of a workload with `spec.replicas` and `status.replicas` (the API reference, autoscaling/v1 Scale). Writing it is writing the workload:
- * the rules of its main address apply.
+ * Returns the `scale` endpoint of a workload with `spec.replicas` and `status.replicas` (the API reference, autoscaling/v1 Scale). Writing it writes the
+ * workload with the rules of the main endpoint.
  */
 export const scaleEndpoint = <T extends KubeObject>(
   main: Endpoint<T>,

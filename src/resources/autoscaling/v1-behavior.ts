@@ -7,7 +7,7 @@ const recased = (value: unknown, change: (letter: string) => string): unknown =>
   return isFields(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [change(key.charAt(0)) + key.slice(1), recased(item, change)])) : value;
 };
 
-/** A behaviour as the first version's annotation tells it: its fields are written large, and none is left out. */
+/** Formats a behavior for the v1 annotation: capitalized fields, none omitted. */
 export const behaviorText = (behavior: Behavior): string => {
   const rules = (way: Behavior['scaleUp']) =>
     way && {
@@ -23,7 +23,7 @@ const policy = fields({type: string, value: integer, periodSeconds: integer});
 const rules = fields({stabilizationWindowSeconds: integer, selectPolicy: string, policies: listOf(policy), tolerance: quantity});
 const behavior = fields({scaleUp: rules, scaleDown: rules});
 
-/** The behaviour that such a telling means. Nothing when it has another shape, or tells nothing. */
+/** Parses the v1 annotation of a behavior; undefined if it is malformed or empty. */
 export const behaviorIn = (text: string | undefined): Behavior | undefined => {
   const read = recased(parseGuarded(text, isFields), letter => letter.toLowerCase());
   if (!behavior(read)) return undefined;

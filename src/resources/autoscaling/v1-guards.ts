@@ -1,6 +1,6 @@
 import {parseQuantity} from '#src/api/quantity.js';
 
-/** What a value read from JSON must look like. */
+/** Checks the type of a value parsed from JSON. */
 export type Guard = (value: unknown) => boolean;
 
 export type Fields = Record<string, unknown>;
@@ -22,7 +22,7 @@ export const listOf = (item: Guard): Guard => value => Array.isArray(value) && v
 
 const mapOf = (item: Guard): Guard => value => isFields(value) && Object.values(value).every(item);
 
-/** Fields that look so when they are there; what is not named may be anything. */
+/** Returns a guard that checks the given fields where present; other fields are not checked. */
 export const fields = (guards: Readonly<Record<string, Guard>>): Guard => value =>
   isFields(value) && Object.entries(guards).every(([name, guard]) => value[name] === undefined || value[name] === null || guard(value[name]));
 
@@ -34,7 +34,7 @@ const withoutNulls = (value: unknown): unknown => {
   return isFields(value) ? Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null).map(([key, item]) => [key, withoutNulls(item)])) : value;
 };
 
-/** What JSON of a shape says, where null is as good as nothing. Nothing when it has another shape, or there is none. */
+/** Parses JSON, treating null as absent; undefined if the guard rejects it, or without a text. */
 export const parseGuarded = <T>(text: string | undefined, guard: Guard): T | undefined => {
   if (text === undefined) return undefined;
   try {

@@ -7,13 +7,13 @@ export type MetricStatus = NonNullable<NonNullable<Autoscaler['status']>['curren
 
 const defined = (fields: Fields): Fields => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-/** What the older form of a metric calls its parts; each pair turns one form into the other. */
+/** Converts one metric source between its older and newer form. */
 interface Source {
   older(spec: Fields, amount: Fields): Fields;
   newer(older: Fields): {readonly spec: Fields; readonly amount: Fields};
 }
 
-/** The names of amounts, which differ between what is aimed for and what is. */
+/** The names of amounts, which differ between targets and current values. */
 export interface AmountNames {
   readonly amount: 'target' | 'current';
   readonly value: string;
@@ -36,7 +36,7 @@ const sourcesIn = (names: AmountNames): Readonly<Record<string, Source>> => {
       averageUtilization: older[names.averageUtilization],
       averageValue: isTarget ? amountIn(older[names.averageValue]) : amountIn(older[names.averageValue] ?? 0),
     });
-  // What is measured is held by value in the older form: zero where nothing is said.
+  // Current values are held by value in the older form: zero if absent.
   const measured = (amount: unknown): unknown => (isTarget ? amount : (amount ?? '0'));
   const olderShare = (amount: Fields): Fields => ({[names.averageUtilization]: amount['averageUtilization'], [names.averageValue]: measured(amount['averageValue'])});
   return {
@@ -46,7 +46,7 @@ const sourcesIn = (names: AmountNames): Readonly<Record<string, Source>> => {
       newer: older => ({
         spec: {describedObject: older['target'], metric: metricOf(older['metricName'], older['selector'])},
         amount: typed(older['averageValue'] === undefined ? 'Value' : 'AverageValue', {
-          // Beside an average the older form cannot leave the value out.
+          // In the older form the value is required beside an average.
           value: older['averageValue'] === undefined ? amountIn(older[names.value] ?? 0) : undefined,
           averageValue: amountIn(older['averageValue']),
         }),
@@ -80,7 +80,7 @@ const sourcesIn = (names: AmountNames): Readonly<Record<string, Source>> => {
 
 const ways = {target: sourcesIn(target), current: sourcesIn(current)};
 
-/** A metric that says more than the older form can hold goes along whole, under a name that nobody else reads. */
+/** The field for a whole metric that the older form cannot represent; no other reader uses it. */
 const whole = 'v2';
 
 const inOlderForm = (names: AmountNames, metric: MetricSpec | MetricStatus): Fields => {
@@ -94,19 +94,19 @@ const inOlderForm = (names: AmountNames, metric: MetricSpec | MetricStatus): Fie
   return result;
 };
 
-/** Whether everything that one JSON value says stands in another. */
+/** Reports whether everything in one JSON value is also in the other. */
 const isWithin = (one: unknown, other: unknown): boolean =>
   isFields(one) ? isFields(other) && Object.entries(one).every(([name, value]) => isWithin(value, other[name])) : sameJson(one, other);
 
-/** A metric as the first version's annotations tell it. */
+/** Returns a metric as v1 annotations write it. */
 export const olderMetric = (names: AmountNames, metric: MetricSpec | MetricStatus): Fields => {
   const older = inOlderForm(names, metric);
   const newer = newerMetric(names, older);
-  // What is measured may come back with zeros that it did not have.
+  // Current values may come back with additional zeros.
   return (names.amount === 'current' ? isWithin(metric, newer) : sameJson(newer, metric)) ? older : {...older, [whole]: metric};
 };
 
-/** The metric that such a telling means. */
+/** Parses a metric of v1 annotations. */
 export const newerMetric = (names: AmountNames, metric: Fields): Fields => {
   if (metric[whole]) return metric[whole] as Fields;
   const result: Fields = {type: metric['type']};
@@ -119,7 +119,7 @@ export const newerMetric = (names: AmountNames, metric: Fields): Fields => {
   return result;
 };
 
-/** What a metric that goes along whole looks like. */
+/** Returns the guard of a metric stored as a whole. */
 const wholeGuard = (names: AmountNames): Guard => {
   const amount = fields({type: string, value: quantity, averageValue: quantity, averageUtilization: integer});
   const known = fields({[names.amount]: amount, metric: fields({name: string, selector}), describedObject: reference, name: string, container: string});
@@ -143,5 +143,5 @@ const guardOf = (names: AmountNames): Guard => {
 
 const guards = {target: listOf(guardOf(target)), current: listOf(guardOf(current))};
 
-/** What an annotation tells of metrics. Nothing when any of it has another shape. */
+/** Parses an annotation of metrics; undefined if any of it is malformed. */
 export const metricsIn = (names: AmountNames, text: string | undefined): Fields[] | undefined => parseGuarded(text, guards[names.amount]);

@@ -10,7 +10,7 @@ import {fields, listOf, parseGuarded, string, type Fields} from './v1-guards.js'
 type AutoscalerV1 = ObjectOf<typeof kinds.horizontalPodAutoscalersV1>;
 type Status = NonNullable<Autoscaler['status']>;
 
-/** The first version knows one metric; it carries everything else as JSON in these annotations, where nothing of it is lost. */
+/** v1 has one metric; everything else is stored as JSON in these annotations, without loss. */
 const annotationsOf = (naming: Naming) => ({
   metrics: naming.subKey('autoscaling.alpha', 'metrics'),
   currentMetrics: naming.subKey('autoscaling.alpha', 'current-metrics'),
@@ -20,7 +20,7 @@ const annotationsOf = (naming: Naming) => ({
   scaleDownTolerance: naming.subKey('autoscaling.alpha', 'scale-down-tolerance'),
 });
 
-/** Whether a metric is the one that the first version knows. */
+/** Reports whether a metric is the one that v1 has. */
 const isCpuShare = ({type, resource}: MetricSpec): boolean => type === 'Resource' && resource?.name === 'cpu' && typeof resource.target.averageUtilization === 'number';
 
 const withoutCarriers = (annotations: Readonly<Record<string, string>> | undefined, naming: Naming): Record<string, string> => {
@@ -99,7 +99,7 @@ const toHub = (object: KubeObject, naming: Naming): Autoscaler => {
   );
 };
 
-/** Autoscalers as they were first: one target for the share of CPU, and the rest in annotations. */
+/** autoscaling/v1: one CPU utilization target, and the rest in annotations. */
 export const horizontalPodAutoscalersV1: ServedVersion<Autoscaler> = {
   kind: kinds.horizontalPodAutoscalersV1,
   toHub,

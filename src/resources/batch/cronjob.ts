@@ -16,7 +16,7 @@ import {validateWork} from './job-validation.js';
 type CronJob = ObjectOf<typeof kinds.cronJobs>;
 type Spec = NonNullable<CronJob['spec']>;
 
-/** Job names end in a dash and ten digits, and may have 63 characters. */
+/** Job names add a dash and ten digits, and may have 63 characters. */
 const longestName = 52;
 const policies = ['Allow', 'Forbid', 'Replace'];
 
@@ -30,12 +30,12 @@ function* validateSchedule({schedule, timeZone}: Spec, old: Spec | undefined): I
     yield invalid(path, schedule, error.message);
   }
   if (!schedule.includes('TZ')) return;
-  // Zones in schedules were let in before there was a field for them.
+  // Schedules with zones were accepted before there was a field for them.
   if (!old?.schedule.includes('TZ')) yield invalid(path, schedule, 'cannot use TZ or CRON_TZ in schedule, use timeZone field instead');
   else if (timeZone !== undefined) yield invalid(path, schedule, 'cannot use both timeZone field and TZ or CRON_TZ in schedule');
 }
 
-/** The form of names in the IANA database (its theory file, "Names of timezones"), and digits and plus signs for the sake of old ones. */
+/** The syntax of zone names in the IANA database (its theory file, "Names of timezones"), with digits and plus signs for old names. */
 const zonePart = /^[A-Za-z.\-_0-9+]{1,14}$/;
 
 function* validateTimeZone(zone: string | undefined): Iterable<FieldError> {
@@ -80,7 +80,7 @@ function* warn(cronJob: Readonly<CronJob>, old: Readonly<CronJob> | undefined, c
   if (cronJob.metadata?.generation !== old?.metadata?.generation) {
     yield* jobSpecWarnings(cronJob.spec?.jobTemplate?.spec, 'spec.jobTemplate.spec', context);
   }
-  // The path is what callers of the original see.
+  // The path is the original's.
   if (old && cronJob.spec?.schedule?.includes('TZ')) {
     const page = context.naming.page('concepts/workloads/controllers/cron-jobs/');
     yield `cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see ${page} for more details`;
@@ -99,7 +99,7 @@ const columns: readonly Column<CronJob>[] = [
   {name: 'Selector', description: 'Which pods belong to it.', priority: 1, of: ({spec}) => selectorCell(spec?.jobTemplate?.spec?.selector)},
 ];
 
-/** Makes a job whenever its time has come. */
+/** CronJob: creates jobs on a schedule. */
 export const cronJobs = defineResource<CronJob>({
   kind: kinds.cronJobs,
   shortNames: ['cj'],

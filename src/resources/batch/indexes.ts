@@ -1,4 +1,4 @@
-/** Why a text does not name indexes. */
+/** Why a text is not a list of indexes. */
 export class IndexesError extends Error {}
 
 interface Interval {
@@ -25,7 +25,7 @@ const intervalOf = (text: string, completions: number): Interval => {
   return {first, last};
 };
 
-/** How many indexes a text like `1,3-5` names. Throws `IndexesError` for what is not in order or beyond the last. */
+/** Counts the indexes of a text like `1,3-5`. Throws `IndexesError` for one that is out of order or out of range. */
 export const countIndexes = (text: string, completions: number): number => {
   if (text === '') return 0;
   let previous: number | undefined;
@@ -39,7 +39,7 @@ export const countIndexes = (text: string, completions: number): number => {
   return total;
 };
 
-/** The intervals of a text that can be read; the others are told of where the text itself is judged. */
+/** Returns the valid intervals of a text; invalid ones are reported by its own validation. */
 const readable = (text: string, completions: number): Interval[] =>
   text.split(',').flatMap(part => {
     try {
@@ -49,7 +49,7 @@ const readable = (text: string, completions: number): Interval[] =>
     }
   });
 
-/** The first index that is in both texts. */
+/** Returns the first index that is in both texts. */
 export const overlap = (one: string, other: string, completions: number): number | undefined => {
   if (one === '' || other === '') return undefined;
   const others = readable(other, completions);

@@ -62,7 +62,7 @@ function* validateFailureRule(spec: JobSpec, rule: FailureRule, path: string, co
   if (!onExitCodes && onPodConditions.length === 0) yield invalidUnshown(path, 'specifying one of OnExitCodes and OnPodConditions is required');
 }
 
-/** Whether the rules for failed pods make sense (KEP-3329). */
+/** Validates the pod failure policy (KEP-3329). */
 export function* validateFailurePolicy(spec: JobSpec, path: string): Iterable<FieldError> {
   const rules = spec.podFailurePolicy?.rules ?? [];
   if (rules.length > maxRules) yield tooMany(`${path}.rules`, rules.length, maxRules);
@@ -96,7 +96,7 @@ function* validateSuccessRule({succeededCount: count, succeededIndexes: indexes}
   }
 }
 
-/** Whether the rules for success before the end make sense (KEP-3998). Only indexed jobs have any. */
+/** Validates the success policy (KEP-3998), which only indexed jobs have. */
 export function* validateSuccessPolicy(spec: JobSpec, path: string): Iterable<FieldError> {
   const {successPolicy, completions = 0} = spec;
   if (!successPolicy) return;
@@ -107,7 +107,7 @@ export function* validateSuccessPolicy(spec: JobSpec, path: string): Iterable<Fi
   for (const [i, rule] of rules.entries()) yield* validateSuccessRule(rule, completions, `${path}.rules[${i}]`);
 }
 
-/** Whether it is said in a known way when failed pods are replaced (KEP-3939). */
+/** Validates the pod replacement policy (KEP-3939). */
 export function* validateReplacementPolicy({podReplacementPolicy: policy, podFailurePolicy}: JobSpec, path: string): Iterable<FieldError> {
   if (policy === undefined) return;
   const supported = podFailurePolicy ? ['Failed'] : ['Failed', 'TerminatingOrFailed'];

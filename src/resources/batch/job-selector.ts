@@ -4,7 +4,7 @@ import type {ObjectMeta} from '#src/api/types.js';
 
 type Job = ObjectOf<typeof kinds.jobs>;
 
-/** The labels a job marks its pods with: the short ones of old, and those with a domain. */
+/** Returns the labels of a job's pods: the legacy ones and the prefixed ones. */
 export const generatedLabels = (
   metadata: ObjectMeta | undefined,
   naming: Naming,
@@ -16,7 +16,7 @@ export const generatedLabels = (
   };
 };
 
-/** Gives a job a selector that no other job has, unless it brings its own. What is there already is left alone and judged later. */
+/** Generates a unique selector for a job without a manual one. Existing values are kept and validated later. */
 export const generateSelector = (job: Job, naming: Naming): void => {
   const {spec, metadata} = job;
   if (!spec || spec.manualSelector) return;

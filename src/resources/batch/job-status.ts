@@ -11,7 +11,7 @@ type Status = NonNullable<Job['status']>;
 
 const conditionsPath = 'status.conditions';
 
-/** What a status says, in the words of its conditions. */
+/** Returns which of the conditions that end a job are true. */
 const verdictOf = ({status}: Readonly<Job>) => {
   const is = (type: string): boolean => isConditionTrue(status?.conditions, type);
   const [complete, failed] = [is('Complete'), is('Failed')];
@@ -20,10 +20,7 @@ const verdictOf = ({status}: Readonly<Job>) => {
 
 type Verdict = ReturnType<typeof verdictOf>;
 
-/**
- * A rule of the transitions between statuses. Rules are asked only when something they look at has changed, so that a status that was wrong before
- * may still be put right step by step (KEP-4368).
- */
+/** A rule of status transitions. It is checked only if its fields changed, so that an invalid status can be corrected step by step (KEP-4368). */
 interface Transition {
   readonly job: Readonly<Job>;
   readonly old: Readonly<Job>;
@@ -165,7 +162,7 @@ const rules = [
   validateCriteriaLasting,
 ];
 
-/** What is wrong with what is said of a job after what was said before. */
+/** Validates an update of a job's status. */
 export function* validateJobStatus(job: Readonly<Job>, old: Readonly<Job>): Iterable<FieldError> {
   const [status, before, now, was] = [job.status ?? {}, old.status ?? {}, verdictOf(job), verdictOf(old)];
   yield* validateCounters(status, ['active', 'succeeded', 'failed', 'ready', 'terminating']);

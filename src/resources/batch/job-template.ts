@@ -9,7 +9,7 @@ type PodSpec = NonNullable<PodTemplate['spec']>;
 
 const isEmpty = (object: object): boolean => Object.keys(object).length === 0;
 
-/** The node affinity of the new template in the place of the old one's. */
+/** Returns the new spec with the node affinity of the old template. */
 const withAffinityOf = (spec: PodSpec, before: PodSpec): PodSpec => {
   const {affinity: _, ...rest} = before;
   const {nodeAffinity: __, ...others} = before.affinity ?? {};
@@ -18,7 +18,7 @@ const withAffinityOf = (spec: PodSpec, before: PodSpec): PodSpec => {
   return isEmpty(affinity) ? rest : {...rest, affinity};
 };
 
-/** The fields that say where pods may run (KEP-2926). */
+/** Returns the template with the old scheduling fields (KEP-2926). */
 const withSchedulingOf = (template: PodTemplate, before: PodTemplate): PodTemplate => {
   const spec = template.spec ?? ({} as PodSpec);
   const {nodeSelector: _, tolerations: __, schedulingGates: ___, ...rest} = withAffinityOf(spec, before.spec ?? ({} as PodSpec));
@@ -36,7 +36,7 @@ const withSchedulingOf = (template: PodTemplate, before: PodTemplate): PodTempla
   };
 };
 
-/** The resources of the new containers in the place of the old ones' (KEP-5440). */
+/** Returns the template with the old container resources (KEP-5440). */
 const withResourcesOf = (template: PodTemplate, before: PodTemplate): PodTemplate => {
   if (!template.spec || !before.spec) return before;
   const replaced = (containers: PodSpec['containers'] | undefined, now: PodSpec['containers'] | undefined) =>
@@ -49,7 +49,7 @@ const withResourcesOf = (template: PodTemplate, before: PodTemplate): PodTemplat
   return {...before, spec: {...before.spec, containers, ...(initContainers ? {initContainers} : {})}};
 };
 
-/** Refuses a change of the template, but for what may change while the job rests. */
+/** Rejects a change of the template, except for the fields that are mutable while the job is suspended. */
 export function* validateTemplateChange(template: PodTemplate, old: Readonly<Job>, gate: (name: string) => boolean): Iterable<FieldError> {
   const before = old.spec!.template;
   const path = 'spec.template';

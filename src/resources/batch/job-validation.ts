@@ -23,7 +23,7 @@ const counters = ['parallelism', 'completions', 'activeDeadlineSeconds', 'backof
 
 const has = (value: unknown): value is number => typeof value === 'number' || typeof value === 'bigint';
 
-/** Limits that keep the lists of finished indexes short enough to store. */
+/** Validates the limits that keep the lists of finished indexes short enough to store. */
 function* validateIndexed({completions, parallelism, maxFailedIndexes: failed, backoffLimitPerIndex}: JobSpec, path: string): Iterable<FieldError> {
   if (!has(completions)) yield required(`${path}.completions`, 'when completion mode is Indexed');
   if (has(parallelism) && parallelism > maxIndexed) {
@@ -56,7 +56,7 @@ function* validateRestartPolicy({template, podFailurePolicy}: JobSpec, path: str
   else if (podFailurePolicy && policy !== 'Never') yield invalid(at, policy, 'only "Never" is supported when podFailurePolicy is specified');
 }
 
-/** What is wrong with the work a job is to do, but for how it finds its pods. */
+/** Validates a job's spec except for its selector. */
 export function* validateWork(spec: JobSpec, old: JobSpec | undefined, path: string, context: HookContext): Iterable<FieldError> {
   for (const field of counters) yield* nonNegative(`${path}.${field}`, spec[field]);
   if (has(spec.maxFailedIndexes) && !has(spec.backoffLimitPerIndex)) yield required(`${path}.backoffLimitPerIndex`, 'when maxFailedIndexes is specified');
@@ -81,13 +81,13 @@ function* validateSpec(spec: JobSpec, old: JobSpec | undefined, context: HookCon
   if (selector && !selector.matches(labels)) yield invalid('spec.template.metadata.labels', labels && internalForm('Map', labels), '`selector` does not match template `labels`');
 }
 
-/** The labels a job's own selector rests on must be there, whoever wrote them. */
+/** Validates that the labels of a generated selector are present, whoever wrote them. */
 function* validateGenerated({metadata, spec}: Readonly<Job>, old: Readonly<Job> | undefined, context: HookContext): Iterable<FieldError> {
   if (spec?.manualSelector || !spec?.selector) return;
   const labels = spec.template?.metadata?.labels ?? {};
   const {legacy, prefixed} = generatedLabels(metadata, context.naming);
   const before = old?.spec?.template?.metadata?.labels;
-  // Jobs that are older than the longer names have the short ones alone.
+  // Jobs older than the prefixed labels have only the legacy ones.
   const expected = !old || Object.keys(prefixed).every(key => before?.[key] !== undefined) ? {...legacy, ...prefixed} : legacy;
   for (const [key, value] of Object.entries(expected)) {
     const path = `spec.template.metadata.labels[${key}]`;
@@ -98,7 +98,7 @@ function* validateGenerated({metadata, spec}: Readonly<Job>, old: Readonly<Job> 
   if (selector && !selector.matches(expected)) yield invalid('spec.selector', spec.selector && internalForm('LabelSelector', spec.selector), '`selector` not auto-generated');
 }
 
-/** The pods of an indexed job carry its name and their index as a host name. */
+/** Validates the host names of an indexed job's pods, which are its name and their index. */
 function* validateHostNames({metadata, spec}: Readonly<Job>): Iterable<FieldError> {
   if (spec?.completionMode !== 'Indexed' || !has(spec.completions) || spec.completions <= 0) return;
   const name = metadata?.name ?? '';
@@ -124,7 +124,7 @@ function* validateChange(job: Readonly<Job>, old: Readonly<Job>, context: HookCo
   yield* immutableInternal('spec.successPolicy', 'SuccessPolicy', spec.successPolicy, before.successPolicy);
 }
 
-/** What is wrong with a job, or with a change of it. A change is judged as a job and as a change; each has its say. */
+/** Validates a job, or an update. An update is validated both as an object and as a change. */
 export function* validateJob(job: Readonly<Job>, old: Readonly<Job> | undefined, context: HookContext): Iterable<FieldError> {
   if (!job.spec) return yield required('spec');
   yield* validateGenerated(job, old, context);

@@ -17,7 +17,7 @@ type Job = ObjectOf<typeof kinds.jobs>;
 
 const unlimited = 2 ** 31 - 1;
 
-/** Patterns of conditions look for those that are true, unless they say otherwise. */
+/** Applies the defaults of the pod failure policy: condition patterns match `True`. */
 export const defaultFailurePolicy = ({podFailurePolicy}: JobSpec): void => {
   for (const {onPodConditions} of podFailurePolicy?.rules ?? []) for (const pattern of onPodConditions ?? []) pattern.status ||= 'True';
 };
@@ -33,13 +33,13 @@ const defaultSpec = (spec: JobSpec): void => {
   spec.manualSelector ??= false;
 };
 
-/** A job without labels has those of its pods. */
+/** Copies the pod labels to a job without labels. */
 const labelLikePods = (job: Job): void => {
   const labels = job.spec?.template?.metadata?.labels;
   if (labels && Object.keys(labels).length > 0 && Object.keys(job.metadata?.labels ?? {}).length === 0) job.metadata = {...job.metadata, labels};
 };
 
-/** Warns of work whose progress might outgrow what a status can hold. */
+/** Warns about completions and parallelism whose progress may exceed the limits of a status. */
 export function* jobSpecWarnings(spec: JobSpec | undefined, path: string, context: HookContext): Iterable<string> {
   if (spec?.completionMode === 'Indexed' && (spec.completions ?? 0) > 100_000 && (spec.parallelism ?? 0) > 10_000) {
     yield context.naming.inWords(
@@ -84,7 +84,7 @@ const columns: readonly Column<Job>[] = [
   {name: 'Selector', description: 'Which pods belong to it.', priority: 1, of: ({spec}) => selectorCell(spec?.selector)},
 ];
 
-/** Work that ends: runs pods until enough of them have succeeded. */
+/** Job: runs pods until enough of them have succeeded. */
 export const jobs = defineResource<Job>({
   kind: kinds.jobs,
   categories: ['all'],
@@ -106,7 +106,7 @@ export const jobs = defineResource<Job>({
     prepare(job, old, {naming, gate}) {
       dropDisabledTemplateFields(job.spec?.template, old?.spec?.template, gate);
       if (old) return;
-      // Labels that were taken over from the pods are one and the same with theirs, and get those that the selector asks for too.
+      // Labels copied from the pods share their object, so they get the selector's labels too.
       const {labels} = job.metadata ?? {};
       if (labels && labels === job.spec?.template?.metadata?.labels) delete job.metadata?.labels;
       generateSelector(job, naming);

@@ -1,6 +1,6 @@
 import {subdomainName, type NameProblems} from '#src/resources/validation/names.js';
 
-/** What is wrong with the name of a trust bundle. One of a signer is called after it, so that who may name whom can be told from the name. */
+/** Validates the name of a trust bundle. One of a signer has the signer's name as prefix, so that permissions can be derived from the name. */
 export const bundleNameProblems =
   (signer: string): NameProblems =>
   (name, prefix) => {

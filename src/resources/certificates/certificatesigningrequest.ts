@@ -59,7 +59,7 @@ function* validateCertificate(csr: Readonly<CertificateSigningRequest>, old: Rea
   if (before) yield forbiddenField('status.certificate', 'updates may not modify existing certificate content');
 }
 
-/** The spec was judged when the request was made and cannot have changed since. */
+/** The spec was validated at creation and is immutable. */
 const validateUpdate = (rights: ConditionRights) =>
   function* (csr: Readonly<CertificateSigningRequest>, old: Readonly<CertificateSigningRequest> | undefined): Iterable<FieldError> {
     yield* validateConditions(csr, old);
@@ -77,7 +77,7 @@ const conditionText = (csr: Readonly<CertificateSigningRequest>): string => {
 const durationText = ({spec}: Readonly<CertificateSigningRequest>): string =>
   spec.expirationSeconds === undefined || spec.expirationSeconds === null ? '<none>' : humanDuration(spec.expirationSeconds * 1000);
 
-/** A request to have a signer issue an X.509 certificate. Its spec is immutable once created. */
+/** CertificateSigningRequest: requests an X.509 certificate from a signer. Its spec is immutable. */
 export const certificateSigningRequests = defineResource<CertificateSigningRequest>({
   kind: kinds.certificateSigningRequests,
   shortNames: ['csr'],
@@ -94,7 +94,7 @@ export const certificateSigningRequests = defineResource<CertificateSigningReque
     },
     prepare(csr, old, {user}) {
       if (old) return;
-      // The requester is who authenticated, never who the body claims to be.
+      // The requester is the authenticated user, whatever the body claims.
       const extra = Object.entries(user.extra ?? {}).map(([key, values]): [string, string[]] => [key, [...values]]);
       csr.spec = {
         ...csr.spec,
@@ -112,7 +112,7 @@ export const certificateSigningRequests = defineResource<CertificateSigningReque
       metadata: 'both',
       writes: {update: ['metadata', 'status.conditions']},
       prepare: fillTimes,
-      // Differs from upstream: a failure is the signer's to report, through the status alone.
+      // Differs from upstream: only the signer reports a failure, through the status.
       validate: validateUpdate({add: ['Approved', 'Denied'], editVerdicts: true}),
     },
     status: {

@@ -34,7 +34,7 @@ const anchorProblem = ({label, headers, bytes}: PemBlock): string | undefined =>
   }
 };
 
-/** Whether a bundle is made of certificates of authorities alone, each once. */
+/** Validates that a bundle has only certificates of authorities, each once. */
 function* validateAnchors(bundle: string): Iterable<FieldError> {
   const wrong = (detail: string) => invalid(bundlePath, '<value omitted>', detail);
   if (Buffer.byteLength(bundle) > largestBundle) return yield tooLong(bundlePath, largestBundle);
@@ -57,11 +57,11 @@ function* validateAnchors(bundle: string): Iterable<FieldError> {
 
 const selectableFields = {'spec.signerName': signerOf};
 
-/** Trust anchors for the whole cluster, either of one signer or of nobody in particular (KEP-3257). */
+/** ClusterTrustBundle: trust anchors for the whole cluster, with or without a signer (KEP-3257). */
 export const clusterTrustBundles = defineResource<ClusterTrustBundle>({
   kind: kinds.clusterTrustBundles,
   otherVersions: [alike(kinds.clusterTrustBundlesV1alpha1, {selectableFields})],
-  // The name is judged with the signer it belongs to, where the whole object is seen.
+  // The name is validated together with the signer.
   nameProblems: () => [],
   unconditionalUpdate: false,
   main: {
@@ -71,7 +71,7 @@ export const clusterTrustBundles = defineResource<ClusterTrustBundle>({
       const [signer, anchors] = [signerOf(bundle), bundle.spec?.trustBundle ?? ''];
       yield* validateName(bundle);
       if (signer) yield* validateSignerName('spec.signerName', signer);
-      // What was accepted once stays accepted, however parsing may change.
+      // An unchanged bundle stays valid, even if parsing changes.
       if (anchors !== old?.spec?.trustBundle) yield* validateAnchors(anchors);
       if (old) yield* immutable('spec.signerName', signer, signerOf(old));
     },

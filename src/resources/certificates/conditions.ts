@@ -13,7 +13,7 @@ export const conditionsOf = (csr: Readonly<CertificateSigningRequest> | undefine
 const ofType = (csr: Readonly<CertificateSigningRequest> | undefined, type: string): readonly Condition[] =>
   conditionsOf(csr).filter(condition => condition.type === type);
 
-/** Undoes every edit of the verdicts, as long as none was added or taken away. */
+/** Reverts edits of approval conditions, as long as none was added or removed. */
 export const restoreVerdicts = (csr: CertificateSigningRequest, old: Readonly<CertificateSigningRequest> | undefined): void => {
   for (const type of verdicts) {
     const stored = ofType(old, type);
@@ -23,7 +23,7 @@ export const restoreVerdicts = (csr: CertificateSigningRequest, old: Readonly<Ce
   }
 };
 
-/** Fills in the times the caller left out. A condition that was there before in the same status keeps the time it came about. */
+/** Sets omitted times. A condition that keeps its status keeps its transition time. */
 export const fillTimes = (csr: CertificateSigningRequest, old: Readonly<CertificateSigningRequest> | undefined, {clock}: HookContext): void => {
   if (!csr.status?.conditions) return;
   const now = wireTime(clock.now());
@@ -46,7 +46,7 @@ function* validateStatus({type, status}: Condition, at: string): Iterable<FieldE
   else if (!allowed.includes(status)) yield notSupported(`${at}.status`, status, allowed);
 }
 
-/** The rules for the list as it is. What the stored object already breaks is put up with. */
+/** Validates the conditions. What the stored object already violates is accepted. */
 export function* validateConditions(csr: Readonly<CertificateSigningRequest>, old: Readonly<CertificateSigningRequest> | undefined): Iterable<FieldError> {
   const before = conditionsOf(old);
   const may = {
@@ -68,13 +68,13 @@ export function* validateConditions(csr: Readonly<CertificateSigningRequest>, ol
 }
 
 export interface ConditionRights {
-  /** Types that may be added. */
+  /** The types that may be added. */
   readonly add: readonly string[];
-  /** Whether what the verdicts say may be edited. */
+  /** Whether approval conditions may be edited. */
   readonly editVerdicts: boolean;
 }
 
-/** The rules for changes of the list: what was decided stays decided. */
+/** Validates changes of the conditions: a decision is final. */
 export function* validateConditionChanges(
   csr: Readonly<CertificateSigningRequest>,
   old: Readonly<CertificateSigningRequest>,

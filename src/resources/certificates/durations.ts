@@ -5,7 +5,7 @@ import type {Count, HookContext} from '#src/resources/definition.js';
 const minutes = 60_000;
 const prefix = 'apiserver_certificates_registry_csr';
 
-/** How long the issued certificate is valid, in ms; undefined when that cannot be read. */
+/** Returns the lifetime of the issued certificate in ms; undefined if it cannot be parsed. */
 const issuedDuration = (certificate: string): number | undefined => {
   try {
     const [issued] = parseCertificateBundle(Buffer.from(certificate, 'base64'));
@@ -15,7 +15,7 @@ const issuedDuration = (certificate: string): number | undefined => {
   }
 };
 
-/** Counts requests that named a duration when their certificate arrives, and those of them that got about what they asked for. */
+/** Counts requests with a duration when their certificate is issued, and those whose certificate has about that duration. */
 export function* countDurations(csr: Readonly<CertificateSigningRequest>, old: Readonly<CertificateSigningRequest> | undefined, {naming}: HookContext): Iterable<Count> {
   const {signerName, expirationSeconds} = csr.spec;
   const certificate = csr.status?.certificate;

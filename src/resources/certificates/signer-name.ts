@@ -2,17 +2,17 @@ import {invalid, required, tooLong, type FieldError} from '#src/api/field-error.
 import {dnsLabelProblems, dnsSubdomainProblems} from '#src/api/names.js';
 
 const longestDomain = 253;
-/** Domain, slash, and a path that can hold a namespace, a dot and a name. */
+/** Domain, slash, and a path with a namespace, a dot and a name. */
 const longestName = longestDomain + 1 + 63 + 1 + 253;
 
-/** Reports the first piece between dots that is no good; the others would only repeat it. */
+/** Reports the first invalid label only; the others would repeat the error. */
 function* validatePieces(path: string, part: string, problems: (text: string) => readonly string[]): Iterable<FieldError> {
   const bad = part.split('.').find(piece => problems(piece).length > 0);
   if (bad === undefined) return;
   for (const problem of problems(bad)) yield invalid(path, part, `validating label ${JSON.stringify(bad)}: ${problem}`);
 }
 
-/** Whether a signer's name has the form `domain/path`. */
+/** Validates that a signer's name has the form `domain/path`. */
 export function* validateSignerName(path: string, name: string | undefined): Iterable<FieldError> {
   if (!name) return yield required(path);
   const [domain, local, ...rest] = name.split('/');

@@ -2,7 +2,7 @@ import type {Authorizer} from '#src/api/authorization.js';
 import type {Naming} from '#src/api/naming.js';
 import type {UserInfo} from '#src/api/user.js';
 
-/** What guards of signers work with. */
+/** What the permission checks of signers need. */
 export interface SignerGuard {
   readonly naming: Naming;
   readonly authorizer: Authorizer;
@@ -17,6 +17,6 @@ const isAllowed = async ({naming, authorizer}: SignerGuard, user: UserInfo, verb
   }
 };
 
-/** Whether a user has the verb on a signer, by its name or by its domain. Signers are never served: they exist in rules alone. */
+/** Reports whether a user has the verb on a signer, by its name or its domain. Signers are not served; they occur only in RBAC rules. */
 export const mayForSigner = async (guard: SignerGuard, user: UserInfo, verb: string, signerName: string): Promise<boolean> =>
   (await isAllowed(guard, user, verb, signerName)) || (await isAllowed(guard, user, verb, `${signerName.split('/')[0]}/*`));

@@ -11,7 +11,7 @@ function* domainKey(path: string, key: string): Iterable<FieldError> {
   if (problems.length === 0 && !key.includes('/')) yield invalid(path, key, 'must be a domain-prefixed key (such as "acme.io/foo")');
 }
 
-/** What users tell a signer of a pod's certificate: annotations whose keys all carry a domain. */
+/** Validates the annotations that users pass to the signer of a pod's certificate: all keys have a domain. */
 export function* validateUserAnnotations(annotations: Readonly<Record<string, string>>, path: string): Iterable<FieldError> {
   let size = 0;
   for (const [key, value] of Object.entries(annotations)) {
@@ -24,7 +24,7 @@ export function* validateUserAnnotations(annotations: Readonly<Record<string, st
 const hour = 3600;
 const day = 24 * hour;
 
-/** For how long, in seconds, a pod's certificate may be asked for: the platform's own signers issue for a day at most, others for 91. */
+/** Returns the allowed lifetime of a pod's certificate in seconds: at most a day for built-in signers, 91 days for others. */
 export const certificateLife = (signer: string, naming: Naming): {readonly least: number; readonly most: number} => {
   const own = naming.key('').slice(0, -1);
   const host = signer.split('/')[0] ?? '';

@@ -6,12 +6,12 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 
-/** Ways to choose a holder that are not a foreign controller's own. */
+/** Strategies that need no domain. */
 const strategies = ['OldestEmulationVersion'];
 
-/** A way to choose a holder: a known one, or a foreign one with its domain. */
+/** Validates a coordination strategy: a built-in one, or a custom one with a domain. */
 export function* validateStrategy(strategy: string): Iterable<FieldError> {
-  // The doubled path is what callers of the original see.
+  // The doubled path is the original's.
   const path = 'spec.strategy.strategy';
   if (strategy.includes('/')) for (const problem of labelKeyProblems(strategy)) yield invalid(path, strategy, problem);
   else if (!strategies.includes(strategy)) yield notSupported(path, strategy, strategies);
@@ -25,7 +25,7 @@ function* validate({spec = {}}: Readonly<Lease>): Iterable<FieldError> {
   if (preferredHolder && !strategy) yield forbiddenField('spec.preferredHolder', 'may only be specified if `strategy` is defined');
 }
 
-/** Who holds something for how long. What leaders are elected with, and how nodes say that they live. */
+/** Lease: its holder and duration. Used for leader election and node heartbeats. */
 export const leases = defineResource<Lease>({
   kind: kinds.leases,
   nameProblems: subdomainName,
@@ -36,7 +36,7 @@ export const leases = defineResource<Lease>({
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(lease, old, {gate}) {
-      // Fields of a feature that is off are dropped, unless they are in use already.
+      // Drops fields while their gate is off, unless they are in use.
       if (!lease.spec || gate('CoordinatedLeaderElection')) return;
       for (const field of ['strategy', 'preferredHolder'] as const) if (old?.spec?.[field] === undefined) delete lease.spec[field];
     },

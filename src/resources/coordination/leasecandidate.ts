@@ -12,7 +12,7 @@ type LeaseCandidate = ObjectOf<typeof kinds.leaseCandidates>;
 const semantic = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*))?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/;
 const notSemantic = 'must be a valid semantic version';
 
-/** The parts of a version that count (semver.org, 10); none for what is no version. */
+/** Returns the parts of a version that are compared (semver.org, 10); undefined if it is invalid. */
 const partsOf = (text: string): {readonly numbers: readonly number[]; readonly before: readonly string[]} | undefined => {
   const [, major, minor, patch, before] = semantic.exec(text) ?? [];
   return major === undefined ? undefined : {numbers: [major, minor, patch].map(Number), before: before?.split('.') ?? []};
@@ -25,7 +25,7 @@ const compareWords = (a: string, b: string): number => {
   return a < b ? -1 : a > b ? 1 : 0;
 };
 
-/** Whether a version is older than another (semver.org, 11). */
+/** Reports whether a version precedes another (semver.org, 11). */
 const isBelow = (a: string, b: string): boolean => {
   const [left, right] = [partsOf(a)!, partsOf(b)!];
   for (let i = 0; i < 3; i++) if (left.numbers[i] !== right.numbers[i]) return left.numbers[i]! < right.numbers[i]!;
@@ -39,7 +39,7 @@ const isBelow = (a: string, b: string): boolean => {
   return left.before.length < right.before.length;
 };
 
-/** Whether a text is no version, or the zero of versions. */
+/** Reports whether a text is not a version, or version zero. */
 const isNothing = (text: string): boolean => {
   const parts = partsOf(text);
   return !parts || (parts.before.length === 0 && parts.numbers.every(number => number === 0));
@@ -53,7 +53,7 @@ function* validate({spec = {} as NonNullable<LeaseCandidate['spec']>}: Readonly<
   if (emulationVersion && !semantic.test(emulationVersion)) yield invalid('spec.emulationVersion', emulationVersion, notSemantic);
   if (!binaryVersion) yield required('spec.binaryVersion');
   else if (!semantic.test(binaryVersion)) yield invalid('spec.binaryVersion', binaryVersion, notSemantic);
-  // What is no version counts as the zero of versions.
+  // An invalid version counts as zero.
   if (binaryVersion && emulationVersion && isBelow(versionOf(binaryVersion), versionOf(emulationVersion))) {
     yield invalid('spec.binaryVersion', binaryVersion, 'must be greater than or equal to `emulationVersion`');
   }
@@ -67,7 +67,7 @@ function* validate({spec = {} as NonNullable<LeaseCandidate['spec']>}: Readonly<
   if (old) yield* immutable('spec.leaseName', leaseName, old.spec?.leaseName);
 }
 
-/** Somebody who could hold a lease, and by which version he is chosen. */
+/** LeaseCandidate: a possible holder of a lease, with the versions by which it is elected. */
 export const leaseCandidates = defineResource<LeaseCandidate>({
   kind: kinds.leaseCandidates,
   otherVersions: [alike<LeaseCandidate>(kinds.leaseCandidatesV1alpha2)],

@@ -1,6 +1,6 @@
 const shortModes = {ReadWriteOnce: 'RWO', ReadOnlyMany: 'ROX', ReadWriteMany: 'RWX', ReadWriteOncePod: 'RWOP'};
 
-/** Access modes as tables show them, in a fixed order. */
+/** Formats access modes for tables, in a fixed order. */
 export const accessModesText = (modes: readonly string[] = []): string =>
   Object.entries(shortModes)
     .flatMap(([mode, short]) => (modes.includes(mode) ? short : []))

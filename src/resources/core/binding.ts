@@ -4,5 +4,5 @@ import {bindingAction} from '#src/resources/core/pod/binding.js';
 import {defineResource} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 
-/** Assigns pods to nodes. The elder of `pods/binding`. */
+/** Binding: assigns pods to nodes; the predecessor of `pods/binding`. */
 export const bindings = defineResource<Binding>({kind: kinds.bindings, nameProblems: subdomainName, main: {writes: {update: []}}, review: bindingAction});

@@ -13,7 +13,7 @@ const statusOf = ({name, healthy, message, error}: ComponentHealth): ComponentSt
 
 const healthOf = ({conditions = []}: Readonly<ComponentStatus>) => conditions.find(({type}) => type === 'Healthy');
 
-/** How the other parts of the control plane are, asked for when it is read. Never stored, and on its way out. */
+/** ComponentStatus: the health of other control plane components, checked on read. Never stored; deprecated. */
 export const componentStatuses = defineResource<ComponentStatus>({
   kind: kinds.componentStatuses,
   shortNames: ['cs'],

@@ -17,7 +17,7 @@ function* validate(configMap: Readonly<ConfigMap>, old?: Readonly<ConfigMap>): I
   yield* validateSize([...Object.values(data).map(text => Buffer.byteLength(text)), ...Object.values(binaryData).map(decodedLength)], '[]');
 }
 
-/** Settings for programs: texts and bytes by name, 1 MiB in all. */
+/** ConfigMap: configuration as texts and bytes by name, 1 MiB in all. */
 export const configMaps = defineResource<ConfigMap>({
   kind: kinds.configMaps,
   shortNames: ['cm'],

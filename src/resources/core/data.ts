@@ -2,15 +2,15 @@ import {forbiddenField, invalid, tooLong, type FieldError} from '#src/api/field-
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {dataKeyProblems} from '#src/resources/validation/names.js';
 
-/** How much a ConfigMap or a Secret may hold. */
+/** The size limit of a ConfigMap or Secret. */
 const dataLimit = 1024 * 1024;
 
 const whenSet = 'field is immutable when `immutable` is set';
 
-/** Bytes of a base64 text once decoded; a value may also be null, which is none. */
+/** Returns the decoded length of a base64 text; 0 for null. */
 export const decodedLength = (base64: string | null): number => (base64 === null ? 0 : Buffer.byteLength(base64, 'base64'));
 
-/** Whether each key can be a file name. */
+/** Validates that each key is usable as a file name. */
 export function* validateKeys(data: Readonly<Record<string, unknown>> | undefined, path: string): Iterable<FieldError> {
   for (const key of Object.keys(data ?? {})) {
     for (const problem of dataKeyProblems(key)) yield invalid(`${path}[${key}]`, key, problem);
@@ -21,7 +21,7 @@ export function* validateSize(sizes: readonly number[], path: string): Iterable<
   if (sizes.reduce((sum, size) => sum + size, 0) > dataLimit) yield tooLong(path, dataLimit);
 }
 
-/** Once `immutable` is set, it and the fields named stay as they are. */
+/** Validates that an object with `immutable: true` keeps it and the given fields. */
 export function* validateSealed<T extends {immutable?: boolean}>(object: Readonly<T>, old: Readonly<T>, fields: readonly (keyof T & string)[]): Iterable<FieldError> {
   if (!old.immutable) return;
   if (!object.immutable) yield forbiddenField('immutable', whenSet);

@@ -40,13 +40,13 @@ function* validateSubset({addresses = [], notReadyAddresses = [], ports = []}: R
 }
 
 function* validate(endpoints: Readonly<Endpoints>, old: Readonly<Endpoints> | undefined, {gate}: HookContext): Iterable<FieldError> {
-  // What older servers let through may stay.
+  // Stored subsets may stay invalid.
   if (old && semanticallyEqual(old.subsets, endpoints.subsets)) return;
   for (const [i, subset] of (endpoints.subsets ?? []).entries()) yield* validateSubset(subset, `subsets[${i}]`, gate('StrictIPCIDRValidation'));
 }
 
 function* warnings({metadata, subsets = []}: Readonly<Endpoints>, _old: unknown, {naming}: HookContext): Iterable<string> {
-  // The controller writes no other forms.
+  // The controller writes canonical addresses only.
   if (metadata?.labels?.[naming.subKey('endpoints', 'managed-by')] === 'endpoint-controller') return;
   for (const [i, {addresses = [], notReadyAddresses = []}] of subsets.entries()) {
     for (const [j, {ip}] of addresses.entries()) yield* ipWarnings(`subsets[${i}].addresses[${j}].ip`, ip, naming);
@@ -66,12 +66,12 @@ const endpointsText = ({subsets = []}: Readonly<Endpoints>): string => {
   return all.length > shown ? `${all.slice(0, shown).join(',')} + ${all.length - shown} more...` : all.join(',');
 };
 
-/** What the kind is warned of in every answer: another one holds more and changes less at a time. */
+/** Returns the deprecation warning: EndpointSlice holds more and changes less at a time. */
 const endpointsDeprecation = (naming: Naming): string => `v1 Endpoints is deprecated in v1.33+; use ${naming.group('discovery')}/v1 EndpointSlice`;
 
 const writable = ['metadata', 'subsets'];
 
-/** The addresses and ports behind a service, all in one object. */
+/** Endpoints: the addresses and ports of a service in one object. */
 export const endpoints = defineResource<Endpoints>({
   kind: kinds.endpoints,
   shortNames: ['ep'],

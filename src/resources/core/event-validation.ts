@@ -12,7 +12,7 @@ function* validateLength(event: Readonly<CoreEvent>, field: keyof typeof longest
   if (Buffer.byteLength(value) > longest[field]) yield invalid(field, '', `can have at most ${longest[field]} characters`);
 }
 
-/** Rules for those who say who reports, since when, and what was done. */
+/** Validates the fields of new-style events: reporter, time and action. */
 function* validateReported(event: Readonly<CoreEvent>, reporterPath: string): Iterable<FieldError> {
   const reporter = event.reportingComponent ?? '';
   if (!reporter) yield required(reporterPath);
@@ -21,8 +21,8 @@ function* validateReported(event: Readonly<CoreEvent>, reporterPath: string): It
 }
 
 /**
- * The rules every event must meet, whichever group it came through. Events with a time of their own are held to more than those written in the
- * older manner; an event lies in the namespace of what it is about, or in `default`.
+ * Validates an event of either group. Events with an `eventTime` have more rules than legacy ones; an event is in the namespace of its involved object, or in
+ * `default`.
  */
 export function* validateEvent(event: Readonly<CoreEvent>, _old: Readonly<CoreEvent> | undefined, {naming, served}: HookContext): Iterable<FieldError> {
   const namespace = event.metadata?.namespace ?? '';

@@ -8,7 +8,7 @@ import {subdomainName} from '#src/resources/validation/names.js';
 import {eventFields} from './event-fields.js';
 import {validateEvent} from './event-validation.js';
 
-/** Whatever an event says, in the words of either group. */
+/** All fields, in either group. */
 const everything = {allBut: []};
 
 const firstSeen = (event: Readonly<CoreEvent>, ago: Ago): string => since(event.firstTimestamp || event.eventTime, ago);
@@ -39,7 +39,7 @@ const columns: readonly Column<CoreEvent>[] = [
   {...nameColumn, priority: 1},
 ];
 
-/** A report of something that happened, kept for a while. Both groups that serve events share the store. */
+/** Event: a report of something that happened, kept for a limited time. Both groups with events share the store. */
 export const events = defineResource<CoreEvent>({
   kind: kinds.coreEvents,
   shortNames: ['ev'],
@@ -57,7 +57,7 @@ export const events = defineResource<CoreEvent>({
   },
   ttlSeconds: (_event, {eventTtlSeconds}) => eventTtlSeconds || undefined,
   main: {
-    // Nobody looked at the metadata of events before they had a group of their own.
+    // Only events of the newer group have their metadata validated.
     metadata: ({served}) => (served.group === kinds.events.group ? 'change' : 'common'),
     writes: {create: everything, update: everything},
     validate: validateEvent,

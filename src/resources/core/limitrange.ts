@@ -15,7 +15,7 @@ type Limit = NonNullable<LimitRange['spec']>['limits'][number];
 
 const types = ['Pod', 'Container', 'PersistentVolumeClaim'];
 
-/** What is not said of a container follows from what is: the limit from the maximum, the request from the limit, then from the minimum. */
+/** Applies the defaults of a container's limits: the limit from the maximum, the request from the limit, then from the minimum. */
 const defaultLimit = (limit: Limit): void => {
   if (limit.type !== 'Container') return;
   limit.default = {...limit.max, ...limit.default};
@@ -46,10 +46,10 @@ function* validateNames(limit: Readonly<Limit>, path: string, naming: Naming): I
 }
 
 const longest = 2n ** 63n - 1n;
-/** Beyond this an amount has no thousandths that can be counted. */
+/** Larger amounts do not fit into thousandths. */
 const maxInThousandths = longest / 1000n;
 
-/** Amounts to be divided: to the thousandth as long as all of them can be counted in thousandths, else whole. One that cannot be counted is none. */
+/** Returns amounts as numbers for a ratio: in thousandths if all of them fit, else whole. One that does not fit counts as zero. */
 const amounts = (...of: readonly Quantity[]): number[] => {
   const fitting = (value: bigint): number => (value > longest ? 0 : Number(value));
   const whole = of.map(quantity => fitting(quantityValue(quantity)));
@@ -58,7 +58,7 @@ const amounts = (...of: readonly Quantity[]): number[] => {
 
 const exceeds = (a: Quantity | undefined, b: Quantity | undefined): boolean => a !== undefined && b !== undefined && compareQuantities(a, b) > 0;
 
-/** Whether all that is said of one resource of one type fits together. */
+/** Validates the amounts of one resource of one type against each other. */
 function* validateAmounts(limit: Readonly<Limit>, name: string, path: string, naming: Naming): Iterable<FieldError> {
   const of = (list: ResourceList | undefined): Quantity | undefined => (list?.[name] === undefined ? undefined : quantityIn(list[name]));
   const [min, max, ratio] = [of(limit.min), of(limit.max), of(limit.maxLimitRequestRatio)];
@@ -94,14 +94,14 @@ function* validate({spec}: Readonly<LimitRange>, naming: Naming): Iterable<Field
   }
 }
 
-/** What pods, containers and claims of a namespace may ask for at least and at most, and what they get when they do not ask. */
+/** LimitRange: the minimum, maximum and default resources of pods, containers and claims of a namespace. */
 export const limitRanges = defineResource<LimitRange>({
   kind: kinds.limitRanges,
   shortNames: ['limits'],
   nameProblems: subdomainName,
   createOnUpdate: true,
   default(object) {
-    // A list that is not there is shown as null.
+    // Missing limits are shown as null.
     const spec = (object.spec ??= {limits: null as never});
     if (!spec.limits?.length) spec.limits = null as never;
     for (const limit of spec.limits ?? []) {

@@ -11,7 +11,7 @@ import {validateFinalizerOrigin} from '#src/resources/validation/object-meta.js'
 
 const finalizersPath = 'spec.finalizers';
 
-/** Selectors find a namespace by its name through this label; nobody can take it away. */
+/** Sets the label by which selectors find a namespace by name; it cannot be removed. */
 const labelWithName = (namespace: Namespace, naming: Naming): void => {
   const {metadata} = namespace;
   if (metadata?.name) (metadata.labels ??= {})[naming.labels.metadataName] = metadata.name;
@@ -38,7 +38,7 @@ const keepFinalizers = (namespace: Namespace, old: Readonly<Namespace>): void =>
   else delete spec.finalizers;
 };
 
-/** A scope for names. It goes in two steps: marked first, removed once its content is gone and its finalizers are empty. */
+/** Namespace: a scope for names. Deletion has two steps: it is marked, and removed once its content is deleted and its finalizers are empty. */
 export const namespaces = defineResource<Namespace>({
   kind: kinds.namespaces,
   shortNames: ['ns'],
@@ -52,7 +52,7 @@ export const namespaces = defineResource<Namespace>({
   },
   main: {
     metadata: 'both',
-    // Whoever writes the finalizers comes to own them, though only `finalize` changes them.
+    // A writer of the finalizers comes to own them, although only `finalize` changes them.
     writes: {create: ['metadata', finalizersPath], update: ['metadata', finalizersPath]},
     prepare(namespace, old, {naming}) {
       labelWithName(namespace, naming);

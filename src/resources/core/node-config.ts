@@ -4,7 +4,7 @@ import type {Node} from '#src/api/types.js';
 import {dataKeyProblems} from '#src/resources/validation/names.js';
 import {each} from '#src/resources/validation/values.js';
 
-// Nodes once took their configuration from config maps; what is stored of that is still judged.
+// Nodes once took their configuration from ConfigMaps; stored references are still validated.
 
 type Source = NonNullable<NonNullable<Node['spec']>['configSource']>;
 type Reference = NonNullable<Source['configMap']>;
@@ -32,7 +32,7 @@ function* validateSource(source: Readonly<Source>, path: string, inStatus: boole
   yield* validateReference(configMap, `${path}.configMap`);
 }
 
-/** Where a node takes its configuration from, and what it has taken. */
+/** Validates where a node takes its configuration from, and what it reports of it. */
 export function* validateNodeConfig({spec, status}: Readonly<Node>): Iterable<FieldError> {
   if (spec?.configSource) yield* validateSource(spec.configSource, 'spec.configSource', false);
   for (const field of ['assigned', 'active', 'lastKnownGood'] as const) {

@@ -16,7 +16,7 @@ function* validateTaint({key, value, effect}: Readonly<Partial<Taint>>, path: st
   else if (!effects.includes(effect)) yield notSupported(`${path}.effect`, effect, effects);
 }
 
-/** Whether the taints make sense, and no two are the same. */
+/** Validates taints; no two may have the same key and effect. */
 export function* validateTaints(taints: readonly Taint[], path: string): Iterable<FieldError> {
   const seen = new Set<string>();
   for (const [i, taint] of taints.entries()) {
@@ -35,7 +35,7 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 
 const kindOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value);
 
-/** The value of an annotation that is JSON, or why it is none. */
+/** Parses an annotation in JSON; returns the value or the problem. */
 const read = (text: string): {readonly value: unknown} | {readonly problem: string} => {
   try {
     return {value: JSON.parse(text) as unknown};
@@ -69,7 +69,7 @@ function* validateAvoidance(text: string, key: string): Iterable<FieldError> {
   }
 }
 
-/** What the annotations of a node say that was said there before it had fields. */
+/** Validates annotations that predate the node's fields. */
 export function* validateNodeAnnotations({metadata}: Readonly<Node>, naming: Naming): Iterable<FieldError> {
   for (const [name, rule] of [
     ['taints', validateTaintsAnnotation],

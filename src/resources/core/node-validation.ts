@@ -9,7 +9,7 @@ import {resourceQuantity} from '#src/resources/validation/resource-lists.js';
 import {validateNodeConfig} from './node-config.js';
 import {validateNodeAnnotations, validateTaints} from './node-taints.js';
 
-/** The doubtful path is what callers of the original see. */
+/** The wrong path is the original's. */
 const taintsPath = 'metadata.taints';
 const longestFeature = 253;
 
@@ -50,7 +50,7 @@ function* validateRanges(ranges: readonly string[], strict: boolean): Iterable<F
   if (wrong !== undefined || families.size < 2 || ranges.length > 2) yield invalid(path, ranges, 'may specify no more than one CIDR for each IP family');
 }
 
-/** What is wrong with a node that registers. */
+/** Validates a new node. */
 export function* validateNode(node: Readonly<Node>, {naming, gate}: HookContext): Iterable<FieldError> {
   yield* validateNodeAnnotations(node, naming);
   yield* validateTaints(node.spec?.taints ?? [], taintsPath);
@@ -70,7 +70,7 @@ function* validateAddresses({status}: Readonly<Node>): Iterable<FieldError> {
   }
 }
 
-/** What is wrong with a report, or with a change besides what is wrong with the node: ranges and the provider's id are given once and stay. */
+/** Validates an update of a node or its status: pod ranges and the provider id are set once. */
 export function* validateNodeUpdate(node: Readonly<Node>, old: Readonly<Node>, {naming}: HookContext): Iterable<FieldError> {
   yield* validateNodeAnnotations(node, naming);
   yield* validateResources(node, naming);

@@ -9,7 +9,7 @@ import {subdomainName} from '#src/resources/validation/names.js';
 import {validateNode, validateNodeUpdate} from './node-validation.js';
 import {nodeConnectSubresources} from './connect/node.js';
 
-/** One range and the list of ranges say the same: where they differ the one counts, for the sake of those who know no list. */
+/** Aligns the single pod range with the list of ranges; the single one wins, since older clients do not know the list. */
 const alignRanges = ({spec}: Node): void => {
   if (!spec) return;
   const {podCIDR, podCIDRs} = spec;
@@ -53,7 +53,7 @@ const columns: readonly Column<Node>[] = [
 ];
 
 const dropDisabled = ({spec, status}: Node, old: Readonly<Node> | undefined, {gate}: HookContext): void => {
-  // Nodes no longer take their configuration from the cluster; those that do may keep saying so.
+  // Dynamic configuration is dropped unless the stored node uses it.
   if (!old?.spec?.configSource) delete spec?.configSource;
   if (!old) delete status?.config;
   if (!gate('NodeDeclaredFeatures') && !old?.status?.declaredFeatures) delete status?.declaredFeatures;
@@ -81,7 +81,7 @@ const nothingReported = {
   },
 };
 
-/** A machine that runs pods. Its agent registers it, and reports on it through the status. */
+/** Node: a machine that runs pods. Its agent registers it and updates its status. */
 export const nodes = defineResource<Node>({
   kind: kinds.nodes,
   shortNames: ['no'],

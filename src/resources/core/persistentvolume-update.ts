@@ -11,7 +11,7 @@ type Volume = ObjectOf<typeof kinds.persistentVolumes>;
 
 const sourceOf = (spec: Readonly<VolumeSpec>): Record<string, unknown> => Object.fromEntries(sourceFields.map(field => [field, spec[field]]));
 
-/** Whether an affinity is the stored one, but perhaps for labels of nodes that have other names now. */
+/** Reports whether an affinity equals the stored one, apart from node labels that were renamed. */
 const sameAffinity = (affinity: VolumeSpec['nodeAffinity'], old: VolumeSpec['nodeAffinity'], naming: Naming): boolean => {
   const renamed = renamedNodeLabels(naming);
   const terms = affinity?.required?.nodeSelectorTerms ?? [];
@@ -24,7 +24,7 @@ const sameAffinity = (affinity: VolumeSpec['nodeAffinity'], old: VolumeSpec['nod
   return semanticallyEqual(affinity, old?.required ? {...old, required: {...old.required, nodeSelectorTerms: followed}} : old);
 };
 
-/** Plugins that mount with options; for the others there is nothing to give them to. */
+/** Plugins that support mount options. */
 const mounting = ['gcePersistentDisk', 'awsElasticBlockStore', 'glusterfs', 'nfs', 'rbd', 'quobyte', 'iscsi', 'cinder', 'cephfs', 'azureFile', 'vsphereVolume', 'azureDisk', 'photonPersistentDisk'] as const;
 
 export const mountOptionsKey = (naming: Naming): string => naming.subKey('volume.beta', 'mount-options');
@@ -35,7 +35,7 @@ export function* validateMountOptions({metadata, spec}: Readonly<Volume>, naming
   yield forbiddenField(`metadata.annotations.${key}`, 'may not specify mount options for this volume type');
 }
 
-/** A volume stays where it is; only the secret that its driver grows it with may come later. */
+/** Validates an update of a volume: its source is immutable, except that the secret for expansion may be added. */
 export function* validateVolumeUpdate({spec = {}}: Readonly<Volume>, {spec: old = {}}: Readonly<Volume>, {gate, naming}: Pick<HookContext, 'gate' | 'naming'>): Iterable<FieldError> {
   const now = sourceOf(spec);
   if (spec.csi && old.csi && !old.csi.controllerExpandSecretRef) {

@@ -79,7 +79,7 @@ function* cinder(source: Source<'cinder'>, path: string): Iterable<FieldError> {
   yield* secret(source.secretRef, path, 'name', 'namespace');
 }
 
-/** Every place a volume may lie at, in the order they are looked at; the paths are those that callers of the original see. */
+/** The validation of each volume source in the order of the original's errors, with the original's paths. */
 const sourceValidators: readonly (readonly [field: keyof VolumeSpec, path: string, judge: SourceValidator])[] = [
   ['hostPath', 'hostPath', sources.hostPath],
   ['gcePersistentDisk', 'persistentDisk', sources.disk('pdName')],
@@ -110,7 +110,7 @@ function* validateSource(spec: Readonly<VolumeSpec>, path: string, context: Sour
   for (const [field, at, judge] of sourceValidators) {
     const source = spec[field];
     if (!source) continue;
-    // This one alone may stand beside another.
+    // Only flexVolume may stand beside another source.
     if (found > 0 && field !== 'flexVolume') yield forbiddenField(`${path}.${field === 'cephfs' ? 'cephFS' : field}`, 'may not specify more than 1 volume type');
     else {
       yield* judge(source as never, `${path}.${at}`, context);
@@ -168,13 +168,13 @@ function* classes({storageClassName, volumeMode, volumeAttributesClassName: attr
 export interface VolumeRules {
   readonly naming: Naming;
   readonly name: string;
-  /** Whether the volume stands inside of another object, where only its driver and what that needs count. */
+  /** The volume is inlined in another object, where only its source is validated. */
   readonly inline: boolean;
-  /** Whether labels that are none may stay in the affinity. */
+  /** Accepts invalid label values in the affinity. */
   readonly anyValue: boolean;
 }
 
-/** Whether a volume says where it lies, how large it is and how it may be used. */
+/** Validates source, capacity and access modes of a volume. */
 export function* validateVolumeSpec(spec: Readonly<VolumeSpec>, path: string, {naming, name, inline: isInline, anyValue}: VolumeRules): Iterable<FieldError> {
   if (isInline) yield* onlyOfVolumes(spec, path);
   if ((spec.accessModes ?? []).length === 0) yield required(`${path}.accessModes`);
@@ -189,5 +189,5 @@ export function* validateVolumeSpec(spec: Readonly<VolumeSpec>, path: string, {n
   yield* classes(spec, path, isInline);
 }
 
-/** The fields that say where a volume lies. */
+/** The fields of volume sources. */
 export const sourceFields: readonly (keyof VolumeSpec)[] = sourceValidators.map(([field]) => field);

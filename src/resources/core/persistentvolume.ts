@@ -55,7 +55,7 @@ function* warnings({metadata, spec}: Readonly<Volume>, _old: unknown, {naming}: 
   for (const [field, spelled, text] of deprecatedSources) if (spec?.[field]) yield `spec.${spelled}: ${text}`;
 }
 
-/** A piece of storage that exists, and the claim it is bound to. */
+/** PersistentVolume: a piece of storage and the claim it is bound to. */
 export const persistentVolumes = defineResource<Volume>({
   kind: kinds.persistentVolumes,
   shortNames: ['pv'],
@@ -84,7 +84,7 @@ export const persistentVolumes = defineResource<Volume>({
       yield* errors;
       yield* validateMountOptions(volume, naming);
       if (!old) return;
-      // A change is judged as a volume and as a change; each has its say.
+      // An update is validated both as an object and as a change.
       yield* errors;
       yield* validateVolumeUpdate(volume, old, context);
     },

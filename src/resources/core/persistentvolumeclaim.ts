@@ -28,7 +28,7 @@ const resizeStates = [
   'NodeResizePending',
 ];
 
-/** The two fields for a source say the same wherever both can say it. */
+/** Copies one data source field to the other where both can represent it. */
 const copyDataSource = (spec: Spec): void => {
   if (spec.dataSource && !spec.dataSourceRef) spec.dataSourceRef = {...spec.dataSource};
   else if (!spec.dataSource && spec.dataSourceRef && !spec.dataSourceRef.namespace) {
@@ -37,7 +37,7 @@ const copyDataSource = (spec: Spec): void => {
   }
 };
 
-/** The old field alone takes claims and snapshots only; sources elsewhere need a gate. */
+/** Drops sources that are not supported: `dataSource` refers to claims and snapshots only; other namespaces need a gate. */
 const normalizeDataSources = (spec: Spec, old: Spec | undefined, {naming, gate}: HookContext): void => {
   if (!gate('CrossNamespaceVolumeDataSource') && !old?.dataSourceRef && spec.dataSourceRef?.namespace) delete spec.dataSourceRef;
   const {dataSource: source} = spec;
@@ -48,7 +48,7 @@ const normalizeDataSources = (spec: Spec, old: Spec | undefined, {naming, gate}:
   copyDataSource(spec);
 };
 
-/** The spec without what a change may touch: growth of a bound claim, its first volume, its class where it had none. */
+/** Returns the spec without its permitted changes: expansion of a bound claim, and setting its volume or class once. */
 const settled = (claim: Readonly<Claim>, old: Readonly<Claim>): Spec => {
   const {status} = claim;
   const {spec = {}} = claim;
@@ -125,7 +125,7 @@ const allowances = (old: Readonly<Claim> | undefined): ClaimAllowances => {
   return {anyValue: hasInvalidValues(selector), anyGroup: typeof dataSource?.apiGroup === 'string' || typeof dataSourceRef?.apiGroup === 'string'};
 };
 
-/** A wish for storage, which is bound to a volume that fulfils it. */
+/** PersistentVolumeClaim: a request for storage, which is bound to a matching volume. */
 export const persistentVolumeClaims = defineResource<Claim>({
   kind: kinds.persistentVolumeClaims,
   shortNames: ['pvc'],

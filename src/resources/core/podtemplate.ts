@@ -6,7 +6,7 @@ import {defineResource} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {labelsCell} from '#src/resources/workload/columns.js';
 
-/** A template of pods that stands alone, for those who make pods from it. */
+/** PodTemplate: a stored template from which other components create pods. */
 export const podTemplates = defineResource<PodTemplate>({
   kind: kinds.podTemplates,
   nameProblems: subdomainName,

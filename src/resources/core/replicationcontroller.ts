@@ -47,7 +47,7 @@ const main: Endpoint<ReplicationController> = {
   },
 };
 
-/** Keeps so many pods of one template running. The elder of the replica set. */
+/** ReplicationController: keeps a number of pods of one template running; the predecessor of ReplicaSet. */
 export const replicationControllers = defineResource<ReplicationController>({
   kind: kinds.replicationControllers,
   storedAs: 'controllers',
@@ -57,7 +57,7 @@ export const replicationControllers = defineResource<ReplicationController>({
   alwaysPresent: {spec: {}, status: {replicas: 0}},
   generation: true,
   defaultPropagation: 'orphan',
-  /** What the pods are labelled with is what is selected, and what the controller is labelled with, unless said otherwise. */
+  /** The selector and labels default to the labels of the pod template. */
   default(controller) {
     const spec = (controller.spec ??= {});
     spec.replicas ??= 1;

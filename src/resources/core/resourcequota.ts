@@ -34,7 +34,7 @@ const standard: ReadonlySet<string> = new Set([
 const ofPods: ReadonlySet<string> = new Set(['pods', ...compute]);
 const ofClaims: ReadonlySet<string> = new Set(['persistentvolumeclaims', 'requests.storage']);
 
-/** The scopes there are, and which of the standard resources each can narrow. */
+/** The scopes and the standard resources each one can restrict. */
 const scopes: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['Terminating', ofPods],
   ['NotTerminating', ofPods],
@@ -57,7 +57,7 @@ function* validateList(list: ResourceList | undefined, path: string, naming: Nam
   }
 }
 
-/** Tells how many of the standard resources of the quota a scope has no meaning for. */
+/** Returns the number of standard resources of the quota that a scope cannot restrict. */
 const misplacedIn = ({hard = {}}: Spec): ((scope: string) => number) => {
   const names = Object.keys(hard).filter(isStandard);
   const known = new Map([...scopes].map(([scope, meant]) => [scope, names.filter(name => !meant.has(name)).length]));
@@ -113,7 +113,7 @@ function* validate({spec = {}}: Readonly<ResourceQuota>, old: Readonly<ResourceQ
   if (set(spec.scopes) !== set(old.spec?.scopes)) yield invalid('spec.scopes', spec.scopes, 'field is immutable');
 }
 
-/** Amounts that pods ask for cannot be reached where less may be promised. */
+/** Warns about requests that cannot be reached because of lower limits. */
 function* warnings({spec: {hard = {}} = {}}: Readonly<ResourceQuota>, old: unknown): Iterable<string> {
   if (old) return;
   for (const resource of ['cpu', 'memory', 'storage', 'ephemeral-storage']) {
@@ -125,7 +125,7 @@ function* warnings({spec: {hard = {}} = {}}: Readonly<ResourceQuota>, old: unkno
   }
 }
 
-/** Used and hard amounts of the resources that a column is about. */
+/** Returns the used and hard amounts of a column's resources. */
 const amounts =
   (limits: boolean) =>
   ({status}: Readonly<ResourceQuota>): string =>
@@ -135,7 +135,7 @@ const amounts =
       .map(([name, hard]) => `${name}: ${formatQuantity(quantityIn(status?.used?.[name] ?? '0'))}/${hard}`)
       .join(', ');
 
-/** How much all of a namespace may use together, and how much it does. */
+/** ResourceQuota: the limit of what a namespace may use in total, and its usage. */
 export const resourceQuotas = defineResource<ResourceQuota>({
   kind: kinds.resourceQuotas,
   shortNames: ['quota'],

@@ -32,7 +32,7 @@ const objectProblem = (text: string): string | undefined => {
   }
 };
 
-/** One key whose value is a JSON object. */
+/** Returns a rule that requires a key whose value is a JSON object. */
 const jsonKey = (name: string): TypeRule =>
   function* ({data = {}}) {
     const value = data[name];
@@ -41,7 +41,7 @@ const jsonKey = (name: string): TypeRule =>
     if (problem !== undefined) yield invalid(`data[${name}]`, '<secret contents redacted>', problem);
   };
 
-/** What secrets of a known type must hold, by the type's name without its domain. */
+/** The required data of secrets by type, without the type's domain. */
 const rules: ReadonlyMap<string, TypeRule> = new Map(
   Object.entries<TypeRule>({
     *'service-account-token'({metadata}, naming) {
@@ -73,7 +73,7 @@ function* validate(secret: Readonly<Secret>, old: Readonly<Secret> | undefined, 
   if (secret.type?.startsWith(known)) yield* rules.get(secret.type.slice(known.length))?.(secret, naming) ?? [];
 }
 
-/** A server that reads a certificate with another's key does not start: better told now. */
+/** Warns about a certificate and key that do not match; a server would fail to start with them. */
 function* warnAboutPair({type, data = {}}: Readonly<Secret>, _old: unknown, {naming}: HookContext): Iterable<string> {
   if (type !== naming.key('tls')) return;
   const bytes = (name: string): Buffer => Buffer.from(data[name] ?? '', 'base64');
@@ -86,14 +86,14 @@ function* warnAboutPair({type, data = {}}: Readonly<Secret>, _old: unknown, {nam
 
 const writable = ['metadata', 'data', 'immutable', 'type'];
 
-/** Data that only some may read: bytes by name, 1 MiB in all. Its type is settled at creation. */
+/** Secret: confidential data as bytes by name, 1 MiB in all. Its type is immutable. */
 export const secrets = defineResource<Secret>({
   kind: kinds.secrets,
   nameProblems: subdomainName,
   default(secret) {
     secret.type ||= opaque;
     if (!secret.stringData) return;
-    // The write-only convenience: texts win over bytes of the same name, and are never shown again.
+    // `stringData` is write-only: its texts replace data of the same name and are never shown.
     const texts = Object.entries(secret.stringData).map(([key, text]): [string, string] => [key, Buffer.from(text).toString('base64')]);
     secret.data = Object.fromEntries([...Object.entries(secret.data ?? {}), ...texts]);
     delete secret.stringData;

@@ -12,16 +12,16 @@ const shortestSeconds = 600;
 const longestSeconds = 2 ** 32;
 const usualSeconds = 3600;
 
-/** What admission asks for on behalf of pods, and by which such a request is known: an hour and a little. */
+/** The lifetime that admission requests for pods, which identifies such a request: an hour and seven seconds. */
 export const podTokenSeconds = 3607;
-/** How long such a token really lives, while clients that never read it again are still about. */
+/** The actual lifetime of such a token, for clients that never reload it. */
 const extendedSeconds = 365 * 24 * 3600;
 
-/** An object whose end is the token's end. */
+/** The object a token is bound to: the token becomes invalid with it. */
 interface Bound {
   readonly pod?: KubeObject;
   readonly secret?: KubeObject;
-  /** Where the pod runs, or the node that the token is bound to; without uid when it is gone. */
+  /** The pod's node, or the node the token is bound to; without uid if it no longer exists. */
   readonly node?: KubeObject;
 }
 
@@ -39,7 +39,7 @@ const existing = async <T extends KubeObject>({reader, naming}: ActionContext, k
   return found;
 };
 
-/** The pod with the node it is on: a token tells where it is used. */
+/** Returns a pod with its node, which the token contains. */
 const boundPod = async (context: ActionContext, name: string): Promise<Bound> => {
   const pod = await existing(context, kinds.pods, context.namespace, name);
   if (pod.spec?.serviceAccountName !== context.name) {
@@ -55,7 +55,7 @@ const boundTo = async ({spec}: TokenRequest, context: ActionContext): Promise<Bo
   if (!ref) return {};
   const {apiVersion = '', kind = '', name = ''} = ref;
   const parts = apiVersion.split('/');
-  // What is no version at all stands for none, of the core group.
+  // An invalid apiVersion counts as empty, in the core group.
   const [group = '', version = ''] = parts.length > 2 ? [] : parts.length === 2 ? parts : ['', apiVersion];
   const bound: Bound | undefined = await (async () => {
     if (group === '' && kind === 'Pod') return boundPod(context, name);
@@ -75,7 +75,7 @@ const reference = ({metadata}: Readonly<KubeObject>): {name: string; uid?: strin
 
 interface Life {
   readonly seconds: number;
-  /** From when on its use is remarked upon. */
+  /** The age from which use of the token is logged. */
   readonly warnAfterSeconds?: number;
 }
 
@@ -100,13 +100,15 @@ const claimsOf = (account: Readonly<ServiceAccount>, {pod, secret, node}: Bound,
   };
 };
 
-/** Tokens that admission put into pods may outlive what was asked for, so that programs that read them only once go on working. */
+/**
+ * Returns the lifetime of a token. Those that admission adds to pods may live longer than requested, so that programs that read them only once keep working.
+ */
 const lifeOf = (seconds: number, audiences: readonly string[], {pod}: Bound, issuer: TokenIssuer): Life => {
   const isForServer = audiences.every(audience => issuer.audiences.includes(audience));
   return issuer.extends && pod && seconds === podTokenSeconds && isForServer ? {seconds: extendedSeconds, warnAfterSeconds: seconds} : {seconds};
 };
 
-/** Refuses a token of an account that has been deleted and made anew since the caller saw it; says so where refusing is off. */
+/** Rejects a token request for an account that was deleted and recreated; only warns while the gate is off. */
 const checkUid = (requested: string, uid: string, {naming, name, gate, warn}: ActionContext): void => {
   if (requested === uid) return;
   const problem = `the UID in the token request (${requested}) does not match the UID of the service account (${uid})`;
@@ -144,7 +146,9 @@ const run = async (request: TokenRequest, context: ActionContext): Promise<Token
   };
 };
 
-/** A new token of the account, for some time and for some audience, perhaps bound to an object (the API reference, TokenRequest). Nothing is stored. */
+/**
+ * TokenRequest: issues a token of the account with lifetime and audiences, optionally bound to an object (the API reference, TokenRequest). Nothing is stored.
+ */
 export const tokenRequest: Action<TokenRequest> = {
   kind: kinds.tokenRequests,
   needs: 'tokens',

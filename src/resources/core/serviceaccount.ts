@@ -17,7 +17,7 @@ function* warnAboutMountable(account: Readonly<ServiceAccount>, old: Readonly<Se
 
 const writable = ['metadata', 'secrets', 'imagePullSecrets', 'automountServiceAccountToken'];
 
-/** An identity for programs that run in a namespace. */
+/** ServiceAccount: an identity for programs that run in a namespace. */
 export const serviceAccounts = defineResource<ServiceAccount>({
   kind: kinds.serviceAccounts,
   shortNames: ['sa'],
@@ -26,7 +26,7 @@ export const serviceAccounts = defineResource<ServiceAccount>({
     metadata: 'both',
     writes: {create: writable, update: writable},
     prepare(account) {
-      // Secrets are those of the namespace: nothing but their names is kept.
+      // Secrets are in the same namespace: only their names are kept.
       if (account.secrets) account.secrets = account.secrets.map(({name}) => (name === undefined ? {} : {name}));
     },
     warn: warnAboutMountable,

@@ -5,6 +5,6 @@ import type {Version} from '#src/resources/apiextensions/types.js';
 
 const age: ColumnDefinition = {name: 'Age', type: 'date', description: 'When the object was created, by the clock of the server.', jsonPath: '.metadata.creationTimestamp'};
 
-/** The columns of a custom resource behind its name: those its definition states, or else its age (the API reference, CustomResourceColumnDefinition). */
+/** Returns the columns of a custom resource after its name: those of its definition, or its age (the API reference, CustomResourceColumnDefinition). */
 export const customColumns = (stated: Version['additionalPrinterColumns']): readonly Column<KubeObject>[] =>
   read(stated?.length ? stated : [age]) as readonly Column<KubeObject>[];

@@ -18,13 +18,13 @@ import {customScale} from './scale.js';
 import {rulesOf} from './rules/rules.js';
 import {selectable} from './selectable.js';
 
-/** What one version of a custom resource is made from. */
+/** The input for the definition of one version of a custom resource. */
 export interface VersionParts {
   readonly definition: Definition;
   readonly version: Version;
   readonly kind: Kind;
   readonly storedKind: Kind;
-  /** Read when the first object is. */
+  /** Called with the first object. */
   schema(): CustomSchema;
   gate(name: string): boolean;
 }
@@ -32,7 +32,7 @@ export interface VersionParts {
 const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 const verbsOfTerminating = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 
-/** The warning of a version that is on its way out, by its own words or the usual ones. */
+/** Returns the warning of a deprecated version: its own text or the default one. */
 const deprecationText = ({spec}: Definition, {name, deprecationWarning}: Version): string => {
   if (deprecationWarning !== undefined) return deprecationWarning;
   const {group, names} = spec;
@@ -43,10 +43,10 @@ const deprecationText = ({spec}: Definition, {name, deprecationWarning}: Version
   return `${group}/${name} ${names.kind} is deprecated${better ? `; use ${group}/${better} ${names.kind}` : ''}`;
 };
 
-/** Without a status of its own every change beside the metadata counts. */
+/** Without a status subresource, every change outside of metadata counts. */
 const changesContent = (object: Readonly<KubeObject>, old: Readonly<KubeObject>): boolean => !sameJson({...object, metadata: undefined}, {...old, metadata: undefined});
 
-/** How a version of a custom resource is served: by the same machinery as built-in kinds. */
+/** Returns the resource definition of a version, which is served like a built-in kind. */
 export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
   const {definition, version, kind, storedKind} = parts;
   const {spec} = definition;

@@ -16,26 +16,26 @@ export interface CustomVersion {
   readonly apiVersion: string;
   readonly served: boolean;
   readonly schema: CustomSchema;
-  /** What the server does with objects of the version: as with a built-in kind, of which this version is the only one. */
+  /** The resource definition, like that of a built-in kind with this version only. */
   readonly definition: ResourceDefinition;
 }
 
-/** A custom resource in all its versions, those that are no longer served included. */
+/** A custom resource with all its versions, including those that are not served. */
 export interface CustomFamily {
   readonly definition: Definition;
   readonly versions: readonly CustomVersion[];
-  /** The version new records are put down in. */
+  /** The version in which new records are stored. */
   readonly stored: CustomVersion;
-  /** How the state of the definition is noted in records: 1 to 32,767. A definition that was deleted has left no records. */
+  /** Identifies the definition's state in stored records: 1 to 32,767. A deleted definition leaves no records. */
   readonly mark: number;
 }
 
 const marks = 32_767;
 
-/** Whether the objects of a definition can be reached. */
+/** Reports whether the objects of a definition are served. */
 export const isServed = (definition: Definition): boolean => isTrue(definition, 'Established');
 
-/** Whether what is served by a definition is the same in two of its states. */
+/** Reports whether two states of a definition serve the same resource. */
 export const sameService = (a: Definition, b: Definition): boolean =>
   a.metadata?.uid === b.metadata?.uid &&
   a.metadata?.generation === b.metadata?.generation &&
@@ -43,17 +43,17 @@ export const sameService = (a: Definition, b: Definition): boolean =>
   isTrue(a, 'Terminating') === isTrue(b, 'Terminating') &&
   sameJson(a.status?.acceptedNames, b.status?.acceptedNames);
 
-/** The handle of one version of a custom kind. */
+/** Returns the kind of one version. */
 const kindOf = ({spec, status}: Definition, {name}: Version, naming: Naming): Kind => {
   const {plural, singular, kind, listKind} = {...spec.names, ...status?.acceptedNames};
   const handle = kindOnWire(naming, {group: spec.group, version: name, kind, plural, namespaced: spec.scope === 'Namespaced'});
   return {...handle, singular: singular || handle.singular, listKind: listKind || handle.listKind};
 };
 
-/** The schema of a version that has none. */
+/** The schema of a version without one. */
 const anything: JsonSchema = {type: 'object', 'x-kubernetes-preserve-unknown-fields': true};
 
-/** What a definition defines. */
+/** Returns the versions and settings of a definition. */
 export const customFamily = (definition: Definition, {naming, gate, schemas}: {readonly naming: Naming; gate(name: string): boolean; readonly schemas: SchemaSource}): CustomFamily => {
   const {spec} = definition;
   const of = (version: Version): Kind => kindOf(definition, version, naming);

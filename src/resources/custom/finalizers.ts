@@ -2,7 +2,7 @@ import {labelKeyProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 
-/** What is said of finalizers that are added to a custom resource: they may be named anyhow, and had better say whose they are. */
+/** Warns about new finalizers of a custom resource without a domain: any name is valid, but one with a domain is unique. */
 export function* finalizerWarnings({metadata}: Readonly<KubeObject>, old: Readonly<KubeObject> | undefined, {naming}: {readonly naming: Naming}): Iterable<string> {
   const before = new Set(old?.metadata?.finalizers);
   const added = new Set(metadata?.finalizers?.filter(finalizer => !before.has(finalizer)));

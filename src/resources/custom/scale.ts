@@ -19,7 +19,7 @@ const scaleOf = (object: Readonly<KubeObject>, paths: ScalePaths): Scale => {
   };
 };
 
-/** The `scale` of a custom resource: its definition says where the figures are (the API reference, CustomResourceSubresourceScale). */
+/** Returns the `scale` endpoint of a custom resource, with the paths of its definition (the API reference, CustomResourceSubresourceScale). */
 export const customScale = (main: Endpoint<KubeObject>, paths: ScalePaths): Endpoint<KubeObject> => {
   const view: View<KubeObject, Scale> = {
     shows: {kind: kinds.scales, columns: scaleColumns},

@@ -49,7 +49,7 @@ function* validateAddress(path: string, index: number, address: string, type: st
   const at = `${path}[${index}]`;
   if (type === 'FQDN') return yield* validateDomain(at, address);
   if (type !== 'IPv4' && type !== 'IPv6') return;
-  // The second family came late enough to have one form only.
+  // IPv6 came late enough to have canonical addresses only.
   const problem = type === 'IPv6' ? canonicalIpProblem(address) : ipProblem(address, strict);
   if (problem !== undefined) return yield invalid(at, address, problem);
   if (familyOf(address) !== type) yield invalid(path, address, `must be an ${type} address`);
@@ -88,7 +88,7 @@ function* validate(slice: Readonly<EndpointSlice>, old: Readonly<EndpointSlice> 
   if (!addressType) yield required('addressType');
   else yield* oneOf('addressType', addressType, addressTypes);
   yield* validatePorts(ports ?? []);
-  // Addresses from before the strict rules may stay as they are.
+  // Unchanged addresses are not validated again.
   if (!old || !semanticallyEqual(old.endpoints, endpoints)) yield* validateEndpoints(endpoints ?? [], addressType, gate('StrictIPCIDRValidation'));
   if (old) yield* immutable('addressType', addressType, old.addressType);
 }
@@ -99,11 +99,11 @@ const few = (texts: readonly string[]): string => (texts.length > shown ? `${tex
 
 const writable = ['metadata', 'addressType', 'endpoints', 'ports'];
 
-/** Some of the endpoints of a service: a thousand at most, of one family. */
+/** EndpointSlice: up to a thousand endpoints of a service, of one address type. */
 export const endpointSlices = defineResource<EndpointSlice>({
   kind: kinds.endpointSlices,
   nameProblems: subdomainName,
-  // Labels choose the service, so that a change of them is a change of the slice.
+  // Labels select the service, so a change of them counts as a change of the slice.
   generationCountsUnprepared: true,
   generation: (slice, old) =>
     !sameContent(old.metadata?.labels, slice.metadata?.labels) || (['addressType', 'endpoints', 'ports'] as const).some(field => !semanticallyEqual(old[field], slice[field])),
@@ -118,14 +118,14 @@ export const endpointSlices = defineResource<EndpointSlice>({
     metadata: 'whole',
     writes: {create: writable, update: writable},
     prepare(slice, old) {
-      // Only v1beta1 could say where endpoints are by labels; nodeName and zone say it now.
+      // Only v1beta1 had topology labels of endpoints; nodeName and zone replaced them.
       if (!old || !semanticallyEqual(old.endpoints, slice.endpoints)) for (const endpoint of slice.endpoints ?? []) delete endpoint.deprecatedTopology;
     },
     validate,
     *warn({metadata, addressType, endpoints}, old, {naming}) {
       if (addressType === 'FQDN' && !old) yield 'spec.addressType: FQDN endpoints are deprecated';
       const manager = metadata?.labels?.[naming.subKey('endpointslice', 'managed-by')];
-      // The controllers write no other forms.
+      // The controllers write canonical addresses only.
       if (manager !== undefined && ['endpointslice', 'endpointslicemirroring'].some(name => manager === `${name}-controller.${naming.apiSuffix}`)) return;
       for (const [i, {addresses = []}] of (endpoints ?? []).entries()) for (const [j, address] of addresses.entries()) yield* ipWarnings(`endpoints[${i}].addresses[${j}]`, address, naming);
     },

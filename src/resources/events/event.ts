@@ -5,7 +5,7 @@ import {eventFields} from '#src/resources/core/event-fields.js';
 import type {ServedVersion} from '#src/resources/definition.js';
 import {immutable, immutableInternal, semanticallyEqual} from '#src/resources/validation/equality.js';
 
-/** What the fields of the hub are called here; the others go by the same name in both. */
+/** The fields of events.k8s.io by those of the hub; other fields have the same name. */
 const renamed = {
   involvedObject: 'regarding',
   message: 'note',
@@ -19,11 +19,11 @@ const renamed = {
 const here: ReadonlyMap<string, string> = new Map(Object.entries(renamed));
 const inHub: ReadonlyMap<string, string> = new Map(Object.entries(renamed).map(([hub, own]) => [own, hub]));
 
-/** The object with its fields under other names. A field that the other side does not know cannot arise: schemas drop it. */
+/** Returns the object with renamed fields. Conflicts cannot occur: schemas drop undeclared fields. */
 const underOtherNames = (object: KubeObject, names: ReadonlyMap<string, string>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(object).map(([field, value]) => [names.get(field) ?? field, value as unknown]));
 
-/** Shown empty by the hub, left out here. */
+/** The hub shows these as empty, this version omits them. */
 const optionalTexts = ['reportingController', 'reportingInstance'];
 
 const fromHub = (hub: Readonly<CoreEvent>): EventsEvent => {
@@ -56,7 +56,7 @@ const fixed = [
   'firstTimestamp',
   'lastTimestamp',
   'count',
-  // Told of twice, as callers of the original see it.
+  // Reported twice, as in the original.
   'reason',
   'type',
   'eventTime',
@@ -64,7 +64,7 @@ const fixed = [
   'related',
 ] as const;
 
-/** Fields that are more than a text or a number. */
+/** Fields that are neither text nor number. */
 const typeOf: Readonly<Partial<Record<(typeof fixed)[number], string>>> = {involvedObject: 'ObjectReference', source: 'EventSource', related: 'ObjectReference'};
 
 function* validateChange(event: Readonly<CoreEvent>, old: Readonly<CoreEvent>): Iterable<FieldError> {
@@ -78,7 +78,7 @@ function* validateChange(event: Readonly<CoreEvent>, old: Readonly<CoreEvent>): 
   yield* immutable('reportingInstance', event.reportingInstance, old.reportingInstance);
 }
 
-/** Events under their own group: stricter for those who write here, the same for those who read. */
+/** events.k8s.io: stricter for writers, the same for readers. */
 export const eventsGroup: ServedVersion<CoreEvent> = {
   kind: kinds.events,
   toHub,

@@ -6,7 +6,7 @@ export type PriorityLevel = ObjectOf<typeof kinds.priorityLevelConfigurations>;
 type Rules = NonNullable<NonNullable<FlowSchema['spec']>['rules']>[number];
 type Subject = Rules['subjects'][number];
 
-/** The objects that flow control begins with (KEP-1040): those that must be as they are, and those that are suggested. */
+/** The initial objects of API priority and fairness (KEP-1040): mandatory and suggested ones. */
 export interface FlowControlObjects {
   readonly schemas: readonly FlowSchema[];
   readonly levels: readonly PriorityLevel[];
@@ -31,7 +31,7 @@ const everything = {
   nonResourceRules: [{verbs: all, nonResourceURLs: all}],
 };
 
-/** Objects that nobody has touched follow the server's own idea of them. */
+/** Returns the annotation that marks objects no user has changed, which follow the server's defaults. */
 export const autoupdateKey = (naming: Naming): string => naming.subKey('apf', 'autoupdate-spec');
 
 const schema = (naming: Naming, name: string, level: string, matchingPrecedence: number, distinguisher: 'ByUser' | 'ByNamespace' | '', rules: Rules): FlowSchema => ({
@@ -57,7 +57,7 @@ const limited = (nominalConcurrencyShares: number, lendablePercent: number, queu
 
 const everyone = groups('system:unauthenticated', 'system:authenticated');
 
-/** Objects whose spec is put back when it is changed. */
+/** Returns the objects whose spec is restored when it changes. */
 export const mandatoryObjects = (naming: Naming): FlowControlObjects => ({
   schemas: [
     schema(naming, 'exempt', 'exempt', 1, '', {subjects: groups('system:masters'), ...everything}),
@@ -109,7 +109,7 @@ const componentSchemas = (naming: Naming): FlowSchema[] => {
   ];
 };
 
-/** Objects that are there at first, and may be changed or deleted. */
+/** Returns the objects that are created initially and may be changed or deleted. */
 export const suggestedObjects = (naming: Naming): FlowControlObjects => ({
   schemas: [...systemSchemas(naming), ...componentSchemas(naming)],
   levels: [

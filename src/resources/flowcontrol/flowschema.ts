@@ -107,7 +107,7 @@ function* validateSpec(name: string, spec: Partial<Spec>): Iterable<FieldError> 
   for (const [i, rules] of (spec.rules ?? []).entries()) yield* validateRules(rules, `spec.rules[${i}]`);
 }
 
-/** Whether conditions have a type each, and each its own. */
+/** Validates that each condition has a unique type. */
 export function* validateTypes(conditions: readonly {type?: string}[] | undefined): Iterable<FieldError> {
   const seen = new Set<string | undefined>();
   for (const [i, {type}] of (conditions ?? []).entries()) {
@@ -134,7 +134,7 @@ const columns: readonly Column<FlowSchema>[] = [
   {name: 'MissingPL', description: 'references a broken or non-existent PriorityLevelConfiguration', of: ({status}) => status?.conditions?.find(({type}) => type === 'Dangling')?.status ?? '?'},
 ];
 
-/** Which requests belong together, and what share of the server they are to have. */
+/** FlowSchema: classifies requests and assigns them to a priority level. */
 export const flowSchemas = defineResource<FlowSchema>({
   kind: kinds.flowSchemas,
   nameProblems: subdomainName,

@@ -15,7 +15,7 @@ const maxQueues = 10_000_000;
 /** Hands are dealt from one hash of a flow. */
 const hashBits = 60;
 
-/** How many bits it takes at most to deal a hand from a deck. */
+/** Returns the number of hash bits needed to deal a hand from a deck. */
 const entropyBits = (deck: number, hand: number): number => Math.ceil(Math.log2(deck) * hand);
 
 interface Shares {
@@ -100,7 +100,7 @@ const columns: readonly Column<PriorityLevel>[] = [
   ageColumn,
 ];
 
-/** A share of the server, and what becomes of requests that find it taken. */
+/** PriorityLevelConfiguration: a share of the server's concurrency, and whether excess requests wait or are rejected. */
 export const priorityLevelConfigurations = defineResource<PriorityLevel>({
   kind: kinds.priorityLevelConfigurations,
   nameProblems: subdomainName,

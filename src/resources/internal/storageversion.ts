@@ -55,7 +55,7 @@ function* validateServer(server: Readonly<ServerVersions>, path: string): Iterab
   }
 }
 
-/** The version all servers encode in; undefined as long as they differ, or there are none. */
+/** Returns the version in which all servers encode; undefined if they differ or there are none. */
 const commonVersion = (servers: readonly Readonly<ServerVersions>[]): string | undefined => {
   const [first, ...others] = servers.map(({encodingVersion = ''}) => encodingVersion);
   return others.every(version => version === first) ? first : undefined;
@@ -72,7 +72,7 @@ function* validateCommon({storageVersions = [], commonEncodingVersion}: Readonly
   else yield invalid(path, reported, reported === undefined ? `the common encoding version is ${actual}` : `the actual common encoding version is ${actual}`);
 }
 
-/** The paths leave out the name of the list, as they do upstream. */
+/** The paths omit the name of the list, as they do upstream. */
 function* validateConditions(conditions: NonNullable<Status['conditions']>): Iterable<FieldError> {
   const seen = new Map<string, number>();
   for (const [i, {type, status, reason, message}] of conditions.entries()) {
@@ -111,7 +111,7 @@ const versionsText = ({status}: Readonly<StorageVersion>): string => {
   return servers.length > maxShown ? `${text} + ${servers.length - maxShown} more...` : text || '<unset>';
 };
 
-/** In which versions each server encodes and decodes the objects of one resource; its name tells which. */
+/** StorageVersion: the versions in which each server encodes and decodes one resource, which its name identifies. */
 export const storageVersions = defineResource<StorageVersion>({
   kind: kinds.storageVersions,
   nameProblems,

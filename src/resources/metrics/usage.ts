@@ -13,7 +13,7 @@ type NodeMetrics = ObjectOf<typeof kinds.nodeMetrics>;
 type PodMetrics = ObjectOf<typeof kinds.podMetrics>;
 type Amounts = NodeMetrics['usage'];
 
-/** Processor time in billionths of a core, memory in whole bytes. */
+/** Returns cpu in nanocores and memory in bytes. */
 const amounts = ({cpuMillis, memoryBytes}: ResourceUsage): Amounts => ({
   cpu: formatQuantity({unscaled: BigInt(Math.round(cpuMillis * 1e6)), exponent: -9, format: 'DecimalSI'}),
   memory: formatQuantity(quantityOf(Math.round(memoryBytes), 'BinarySI')),
@@ -43,7 +43,7 @@ const columnsOf = <T extends KubeObject & {readonly window: string}>(used: (obje
   {name: 'Window', format: 'duration', description: '', of: ({window}) => window},
 ];
 
-/** What nodes use, read from who measures it. */
+/** NodeMetrics: the usage of nodes, read from the metrics source. */
 export const nodeUsage = defineResource<NodeMetrics>({
   kind: kinds.nodeMetrics,
   storedAs: 'metrics/nodes',
@@ -61,7 +61,7 @@ export const nodeUsage = defineResource<NodeMetrics>({
   columns: columnsOf(({usage}, resource) => usage[resource] ?? '0'),
 });
 
-/** What pods use, read from who measures it. */
+/** PodMetrics: the usage of pods, read from the metrics source. */
 export const podUsage = defineResource<PodMetrics>({
   kind: kinds.podMetrics,
   storedAs: 'metrics/pods',

@@ -74,7 +74,7 @@ function* validateHttp({http}: Readonly<Rule>, path: string, nameProblems: NameP
 const hasWildcard = ({host = ''}: Readonly<Rule>): boolean => host.includes('*');
 
 function* validateRules({rules = []}: Spec, old: Spec | undefined, nameProblems: NameProblems): Iterable<FieldError> {
-  // Paths of wildcard hosts were not judged once; what was stored then may stay.
+  // Paths of wildcard hosts were not validated once; stored ones may stay.
   const lenient = (old?.rules ?? []).some(rule => hasWildcard(rule) && isWrong(validateHttp(rule, '', dnsLabel1035Problems)));
   for (const [i, rule] of rules.entries()) {
     const path = `spec.rules[${i}]`;
@@ -97,7 +97,7 @@ function* validateTls({tls = []}: Spec, old: Spec | undefined): Iterable<FieldEr
 const servicesOf = ({defaultBackend, rules = []}: Spec): string[] =>
   [defaultBackend, ...rules.flatMap(({http}) => http?.paths.map(({backend}) => backend) ?? [])].flatMap(backend => backend?.service?.name ?? []);
 
-/** A service may begin with a digit where that is let, or when one that is named already does. */
+/** Service names may begin with a digit if the gate allows it, or if the stored ingress has such a name. */
 const serviceNames = (old: Spec | undefined, gate: HookContext['gate']): NameProblems =>
   gate('RelaxedServiceNameValidation') || (old && servicesOf(old).some(name => dnsLabelProblems(name).length === 0 && dnsLabel1035Problems(name).length > 0)) ? dnsLabelProblems : dnsLabel1035Problems;
 
@@ -139,7 +139,7 @@ const hostsText = ({spec}: Readonly<Ingress>): string => {
   return more ? `${hosts.join(',')} + ${rules.length - shownHosts} more...` : hosts.join(',');
 };
 
-/** Which calls from outside go to which services, by host and path. */
+/** Ingress: routes calls from outside to services, by host and path. */
 export const ingresses = defineResource<Ingress>({
   kind: kinds.ingresses,
   shortNames: ['ing'],

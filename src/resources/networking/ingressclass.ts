@@ -13,7 +13,7 @@ type Parameters = NonNullable<NonNullable<IngressClass['spec']>['parameters']>;
 
 const longestController = 250;
 
-/** What names another object of any group, without its namespace. */
+/** Validates a reference to an object of any group, without its namespace. */
 export function* validateLocalReference({apiGroup, kind, name}: {readonly apiGroup?: string | null; readonly kind: string; readonly name: string}, path: string): Iterable<FieldError> {
   if (typeof apiGroup === 'string') yield* each(`${path}.apiGroup`, apiGroup, dnsSubdomainProblems(apiGroup));
   for (const [field, text] of Object.entries({kind, name})) {
@@ -51,7 +51,7 @@ const parametersText = ({spec}: Readonly<IngressClass>): string => {
   return `${apiGroup === undefined ? kind : `${kind}.${apiGroup}`}/${name}`;
 };
 
-/** Which controller serves the ingresses that name the class, and how it is set up. */
+/** IngressClass: the controller of the ingresses that name the class, with its parameters. */
 export const ingressClasses = defineResource<IngressClass>({
   kind: kinds.ingressClasses,
   nameProblems: subdomainName,

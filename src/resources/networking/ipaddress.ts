@@ -37,7 +37,7 @@ const selectableFields = Object.fromEntries(
   (['group', 'resource', 'namespace', 'name'] as const).map(field => [`spec.parentRef.${field}`, ({spec}: Readonly<IPAddress>) => spec?.parentRef?.[field] ?? '']),
 );
 
-/** An address that is taken, and by whom. Its name is the address, so that nobody else can take it. */
+/** IPAddress: an allocated address with its owner. The address is its name, so that it cannot be allocated twice. */
 export const ipAddresses = defineResource<IPAddress>({
   kind: kinds.ipAddresses,
   shortNames: ['ip'],

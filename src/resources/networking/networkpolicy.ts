@@ -34,9 +34,9 @@ function* validatePort({protocol, port, endPort}: Readonly<Port>, path: string):
 
 interface Rules {
   readonly strict: boolean;
-  /** Ranges that were there before and may stay. */
+  /** Ranges of the stored policy, which may stay. */
   readonly stored: readonly string[];
-  /** Whether values that are no label values may stay in selectors. */
+  /** Accepts invalid label values in selectors. */
   readonly anyValue: boolean;
 }
 
@@ -86,7 +86,7 @@ function* validateSpec(spec: Spec, rules: Rules): Iterable<FieldError> {
 function* validate({spec = {} as Spec}: Readonly<NetworkPolicy>, old: Readonly<NetworkPolicy> | undefined, {gate}: HookContext): Iterable<FieldError> {
   const rules = {strict: gate('StrictIPCIDRValidation'), stored: [], anyValue: hasInvalidValues(old?.spec?.podSelector as LabelSelectorObject | undefined)};
   yield* validateSpec(spec, rules);
-  // The original judges a change twice, and what is stored has leave only the second time.
+  // The original validates an update twice, and only the second time stored ranges may stay.
   if (old) yield* validateSpec(spec, {...rules, stored: rangesOf(old)});
 }
 
@@ -97,7 +97,7 @@ function* warnings(policy: Readonly<NetworkPolicy>, _old: unknown, {naming}: Hoo
   }
 }
 
-/** A selector in one line. */
+/** Formats a selector in one line. */
 const selectorText = (selector: LabelSelectorObject | undefined): string => {
   try {
     return (selector && labelSelectorOf(selector).toString()) || '<none>';
@@ -106,7 +106,7 @@ const selectorText = (selector: LabelSelectorObject | undefined): string => {
   }
 };
 
-/** Whom the chosen pods may hear and call; without one that chooses them, everybody. */
+/** NetworkPolicy: the peers that selected pods may communicate with. Pods that no policy selects may communicate with all. */
 export const networkPolicies = defineResource<NetworkPolicy>({
   kind: kinds.networkPolicies,
   shortNames: ['netpol'],

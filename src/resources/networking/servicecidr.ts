@@ -23,7 +23,7 @@ function* validateRanges({spec}: Readonly<ServiceCIDR>): Iterable<FieldError> {
   }
 }
 
-/** Ranges stay, but a second family may be added to one. */
+/** Validates that ranges are immutable, except that a second family may be added. */
 function* validateChange(object: Readonly<ServiceCIDR>, old: Readonly<ServiceCIDR>): Iterable<FieldError> {
   const path = 'spec.cidrs';
   const [now, before] = [object.spec?.cidrs ?? [], old.spec?.cidrs ?? []];
@@ -33,7 +33,7 @@ function* validateChange(object: Readonly<ServiceCIDR>, old: Readonly<ServiceCID
   if (added) yield* validateRanges(object);
 }
 
-/** Ranges that services get their addresses from, besides those the server was started with. */
+/** ServiceCIDR: ranges for service addresses, in addition to those the server was started with. */
 export const serviceCIDRs = defineResource<ServiceCIDR>({
   kind: kinds.serviceCIDRs,
   otherVersions: [alike<ServiceCIDR>(kinds.serviceCIDRsV1beta1)],

@@ -16,7 +16,7 @@ import {each} from '#src/resources/validation/values.js';
 
 type RuntimeClass = ObjectOf<typeof kinds.runtimeClasses>;
 
-/** Tolerations that make sense, none of them twice. */
+/** Validates tolerations and that none occurs twice. */
 function* validateEachToleration(tolerations: readonly Toleration[]): Iterable<FieldError> {
   const path = 'scheduling.tolerations';
   yield* validateTolerations(tolerations, path);
@@ -31,7 +31,7 @@ function* validateEachToleration(tolerations: readonly Toleration[]): Iterable<F
 
 const writable = ['metadata', 'handler', 'overhead', 'scheduling'];
 
-/** A way to run containers, by the name that the container runtime knows it by. */
+/** RuntimeClass: a way to run containers, by the handler's name in the container runtime. */
 export const runtimeClasses = defineResource<RuntimeClass>({
   kind: kinds.runtimeClasses,
   nameProblems: subdomainName,

@@ -36,7 +36,7 @@ const columns: readonly Column<Budget>[] = [
   ageColumn,
 ];
 
-/** How many of some pods may be gone at once by somebody's will. */
+/** PodDisruptionBudget: how many pods may be voluntarily disrupted at once. */
 export const podDisruptionBudgets = defineResource<Budget>({
   kind: kinds.podDisruptionBudgets,
   shortNames: ['pdb'],

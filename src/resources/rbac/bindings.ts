@@ -10,7 +10,7 @@ type Binding = RoleBinding | ClusterRoleBinding;
 
 const serviceAccount = 'ServiceAccount';
 
-/** Users, groups and roles are named in the RBAC group unless the caller says so. */
+/** Sets missing groups of users, groups and roles to the RBAC group. */
 export const defaultGroups = (binding: Binding, naming: Naming): void => {
   const group = naming.group('rbac.authorization');
   if (binding.roleRef) binding.roleRef.apiGroup ||= group;
@@ -37,7 +37,7 @@ export interface BindingRules {
   readonly roleKinds: readonly string[];
 }
 
-/** Whether a binding names one role and somebody. Which role it is cannot change. */
+/** Validates that a binding has a role and valid subjects. The role is immutable. */
 export function* validateBinding(binding: Readonly<Binding>, old: Readonly<Binding> | undefined, {namespaced, roleKinds}: BindingRules, naming: Naming): Iterable<FieldError> {
   const group = naming.group('rbac.authorization');
   const {apiGroup = '', kind = '', name = ''} = binding.roleRef ?? {};

@@ -21,7 +21,7 @@ function* validate({rules, aggregationRule}: Readonly<ClusterRole>, old: Readonl
   }
 }
 
-/** Permissions for the whole cluster, or to be granted namespace by namespace. May gather the rules of others by their labels. */
+/** ClusterRole: permissions in the whole cluster, or granted per namespace. May aggregate the rules of other roles by their labels. */
 export const clusterRoles = defineResource<ClusterRole>({
   kind: kinds.clusterRoles,
   nameProblems: pathSegmentName,

@@ -4,7 +4,7 @@ import {defineResource} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
 import {bindingColumns, defaultGroups, validateBinding} from './bindings.js';
 
-/** Grants the permissions of a cluster role everywhere. */
+/** ClusterRoleBinding: grants the permissions of a cluster role in the whole cluster. */
 export const clusterRoleBindings = defineResource<ClusterRoleBinding>({
   kind: kinds.clusterRoleBindings,
   nameProblems: pathSegmentName,

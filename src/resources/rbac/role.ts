@@ -5,7 +5,7 @@ import {defineResource} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
 import {validateRules} from './rules.js';
 
-/** Permissions within one namespace. */
+/** Role: permissions within one namespace. */
 export const roles = defineResource<Role>({
   kind: kinds.roles,
   nameProblems: pathSegmentName,

@@ -4,7 +4,7 @@ import {defineResource} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
 import {bindingColumns, defaultGroups, validateBinding} from './bindings.js';
 
-/** Grants the permissions of a role within one namespace. */
+/** RoleBinding: grants the permissions of a role within one namespace. */
 export const roleBindings = defineResource<RoleBinding>({
   kind: kinds.roleBindings,
   nameProblems: pathSegmentName,

@@ -16,7 +16,7 @@ function* validateRule(rule: Readonly<PolicyRule>, namespaced: boolean, path: st
   if (!has('resources')) yield required(`${path}.resources`, 'resource rules must supply at least one resource');
 }
 
-/** Whether each rule grants something, to resources or to paths. Rules in a namespace cannot grant paths. */
+/** Validates that each rule covers resources or URL paths. Rules in a namespace cannot cover paths. */
 export function* validateRules(rules: readonly PolicyRule[] | undefined | null, namespaced: boolean): Iterable<FieldError> {
   for (const [i, rule] of (rules ?? []).entries()) yield* validateRule(rule, namespaced, `rules[${i}]`);
 }

@@ -8,7 +8,7 @@ import type {ClaimSpec, ResourceClaim} from './claim-spec.js';
 
 const nothing = {commit: async () => {}, revert: async () => {}};
 
-/** Why a namespace has no access to devices that are in use by others: only those have that are marked for it (KEP-5018). */
+/** Returns why a namespace has no admin access to devices in use by others: it needs a label (KEP-5018). */
 const problemOf = async (path: string, namespace: string, reader: Reader, naming: Naming): Promise<FieldError | undefined> => {
   const label = naming.subKey('resource', 'admin-access');
   const found = await reader.get(kinds.namespaces, '', namespace);
@@ -16,7 +16,7 @@ const problemOf = async (path: string, namespace: string, reader: Reader, naming
   return found.metadata?.labels?.[label] === 'true' ? undefined : forbiddenField(path, `admin access to devices requires the \`${label}: true\` label on the containing namespace`);
 };
 
-/** Lets only namespaces that are marked for it ask for such access. */
+/** Returns the hook that rejects requests for admin access in namespaces without the label. */
 export const adminAccess =
   <T extends KubeObject>({kind}: Kind<T>, specOf: (object: Readonly<T>) => Readonly<ClaimSpec> | undefined): NonNullable<ResourceDefinition<T>['allocate']> =>
   async (object, old, {gate, naming, reader}) => {
@@ -30,7 +30,7 @@ export const adminAccess =
 
 const grantedAt = (claim: Readonly<ResourceClaim> | undefined): number => (claim?.status?.allocation?.devices?.results ?? []).findIndex(({adminAccess: granted}) => granted === true);
 
-/** Lets only such namespaces be given that access; what was given is not asked about again. */
+/** Checks that only labelled namespaces are allocated admin access; existing allocations are not checked again. */
 export const mayAllocateToAdmin = async (claim: Readonly<ResourceClaim>, old: Readonly<ResourceClaim> | undefined, {naming}: HookContext, {reader}: WriteChecks): Promise<FieldError[]> => {
   const index = grantedAt(claim);
   if (index < 0 || grantedAt(old) >= 0) return [];

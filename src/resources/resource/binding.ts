@@ -9,7 +9,7 @@ interface Binding {
   readonly bindingFailureConditions?: readonly string[];
 }
 
-/** Conditions that a device must reach, and those that say it never will: both or neither, each once, none among both. */
+/** Validates binding conditions and failure conditions of a device: both or neither, and no duplicates. */
 export function* validateBinding(binding: Binding, path: string): Iterable<FieldError> {
   const {bindingConditions: good = [], bindingFailureConditions: bad = []} = binding;
   const [goodPath, badPath] = [`${path}.bindingConditions`, `${path}.bindingFailureConditions`];

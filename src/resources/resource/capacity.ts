@@ -61,7 +61,7 @@ function* validatePolicy({default: standard, validValues = [], validRange}: Read
   else yield* validateValues(validValues, quantityIn(standard), whole, `${path}.validValues`);
 }
 
-/** How much a device has, and in what parts it is given away: to several claims only if it may be shared (KEP-5075). */
+/** Returns the validation of a device's capacity. A request policy requires a device that several claims may share (KEP-5075). */
 export const validateCapacity = (shared: boolean) =>
   function* ({value, requestPolicy}: Readonly<Capacity>, path: string): Iterable<FieldError> {
     if (!requestPolicy) return;

@@ -18,13 +18,13 @@ type DeviceRequest = NonNullable<Request['exactly']>;
 export const maxRequests = 32;
 const maxAlternatives = 8;
 
-/** What can be wished for, wherever it stands in a claim. */
+/** Returns all device requests of a claim, including alternatives. */
 const deviceRequests = (spec: Readonly<ClaimSpec>): DeviceRequest[] => (spec.devices?.requests ?? []).flatMap(({exactly, firstAvailable}) => [...(exactly ? [exactly] : []), ...(firstAvailable ?? [])]);
 
-/** Loads what judges the selectors of a claim, where it has any. */
+/** Loads the compiler if a claim has selectors. */
 export const readyForClaim = (spec: Readonly<ClaimSpec> | undefined): Promise<void> | undefined => readyForSelectors((spec ? deviceRequests(spec) : []).flatMap(({selectors}) => selectors ?? []));
 
-/** One device, and tolerations of a value, unless the claim says otherwise. */
+/** Applies the defaults of a claim: one device per request, and `Equal` tolerations. */
 export const defaultClaimSpec = (spec: ClaimSpec): void => {
   for (const request of deviceRequests(spec)) {
     request.allocationMode ||= 'ExactCount';
@@ -33,11 +33,11 @@ export const defaultClaimSpec = (spec: ClaimSpec): void => {
   }
 };
 
-/** Names of requests, and of their alternatives behind a slash. */
+/** Returns the names of requests, and of alternatives as `request/alternative`. */
 export const requestNames = (spec: Readonly<ClaimSpec> | undefined): ReadonlySet<string> =>
   new Set((spec?.devices?.requests ?? []).flatMap(({name, firstAvailable}) => [name, ...(firstAvailable ?? []).map(alternative => `${name}/${alternative.name}`)]));
 
-/** A reference to a request or one of its alternatives. */
+/** Returns the validation of a reference to a request or an alternative. */
 export const requestReference = (known: ReadonlySet<string>) =>
   function* (name: string, path: string): Iterable<FieldError> {
     const unknown = invalid(path, name, "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'");
@@ -74,7 +74,7 @@ function* validateRequest({name, exactly, firstAvailable = []}: Readonly<Request
   }
 }
 
-/** What is wrong with a claim that is being made. */
+/** Validates a new claim. */
 export function* validateClaimSpec(spec: Readonly<ClaimSpec> | undefined, path: string, {gate}: HookContext): Iterable<FieldError> {
   const {requests, constraints, config} = spec?.devices ?? {};
   const at = `${path}.devices`;
@@ -97,7 +97,7 @@ export function* validateClaimSpec(spec: Readonly<ClaimSpec> | undefined, path: 
   yield* list(`${at}.config`, config as Configuration[] | undefined, maxConfigurations, configuration);
 }
 
-/** Takes out what belongs to gates that are off, unless the stored claim has it already. */
+/** Drops fields whose gates are off, unless the stored claim has them. */
 export const dropDisabledClaimFields = (spec: ClaimSpec, old: Readonly<ClaimSpec> | undefined, gate: HookContext['gate']): void => {
   const before = old?.devices?.requests ?? [];
   const requests = spec.devices?.requests ?? [];
@@ -111,6 +111,6 @@ export const dropDisabledClaimFields = (spec: ClaimSpec, old: Readonly<ClaimSpec
   }
 };
 
-/** Whether a claim shares devices by their capacity. */
+/** Reports whether a claim consumes capacity of devices. */
 export const usesCapacity = (spec: Readonly<ClaimSpec>): boolean =>
   (spec.devices?.constraints ?? []).some(({distinctAttribute}) => distinctAttribute !== undefined) || deviceRequests(spec).some(({capacity}) => capacity !== undefined);

@@ -22,12 +22,12 @@ type NetworkData = NonNullable<Device['networkData']>;
 const most = {consumers: 256, results: 32, conditions: 8, addresses: 16};
 const longest = {data: 10 * 1024, interfaceName: 256, hardwareAddress: 128};
 
-/** What stands for a device, or for a share of one. */
+/** Returns the identity of a device, or of a share of it. */
 const deviceId = ({driver, pool, device, shareID}: Readonly<Pick<Result, 'driver' | 'pool' | 'device' | 'shareID'>>): string => [driver, pool, device, ...(shareID ? [shareID] : [])].join('/');
 
 const resultsOf = (status: Readonly<Status> | undefined): readonly Result[] => status?.allocation?.devices?.results ?? [];
 
-/** Devices that were taken back lose their status. */
+/** Drops the status of devices that are no longer allocated. */
 export const dropDeallocated = (status: Status, old: Readonly<Status> | undefined): void => {
   const kept = new Set(resultsOf(status).map(deviceId));
   const gone = new Set(resultsOf(old).map(deviceId).filter(id => !kept.has(id)));
@@ -36,7 +36,7 @@ export const dropDeallocated = (status: Status, old: Readonly<Status> | undefine
   else delete status.devices;
 };
 
-/** Takes out what belongs to gates that are off, unless the stored claim has it already. */
+/** Drops fields whose gates are off, unless the stored claim has them. */
 export const dropDisabledStatusFields = (claim: ResourceClaim, old: Readonly<ResourceClaim> | undefined, gate: HookContext['gate']): void => {
   const {status} = claim;
   const before = resultsOf(old?.status);
@@ -66,7 +66,7 @@ function* validateConsumer({resource, name, uid: id}: Readonly<Consumer>, path: 
 function* interfaceAddress(text: string, path: string): Iterable<FieldError> {
   const range = parseRange(text, true);
   if (!range) return yield invalid(path, text, 'must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)');
-  // The length of an address of IPv4 inside of IPv6 counts the bits before it.
+  // The prefix length of an IPv4-mapped IPv6 address includes its first 96 bits.
   const inner = range.address.mapped && range.bits > 32 ? range.bits - 96 : range.bits;
   const canonical = `${formatIp(unmapped(range.address))}/${inner}`;
   if (canonical !== text) yield invalid(path, text, `must be in canonical form (${JSON.stringify(canonical)})`);
@@ -116,7 +116,7 @@ function* validateAllocation({devices, nodeSelector}: Readonly<Allocation>, path
   if (nodeSelector) yield* validateNodeSelector(nodeSelector, `${path}.nodeSelector`, false);
 }
 
-/** What is wrong with a change of a claim's status. An allocation is made or taken back whole. */
+/** Validates an update of a claim's status. An allocation is set or removed as a whole. */
 export function* validateClaimStatus(claim: Readonly<ResourceClaim>, old: Readonly<ResourceClaim> | undefined): Iterable<FieldError> {
   const {allocation, reservedFor = [], devices} = claim.status ?? {};
   yield* set('status.reservedFor', reservedFor, most.consumers, validateConsumer, one => one.uid);

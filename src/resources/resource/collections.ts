@@ -2,14 +2,14 @@ import {duplicate, tooMany, type FieldError} from '#src/api/field-error.js';
 
 type ItemValidator<T> = (item: T, path: string) => Iterable<FieldError>;
 
-/** A list that is only looked at while it is not too long. */
+/** Validates the items of a list, unless it is too long. */
 export function* list<T>(path: string, items: readonly T[] | undefined, max: number, validate: ItemValidator<T>): Iterable<FieldError> {
-  if (!items) return; // Null is absent too.
+  if (!items) return; // Null counts as absent.
   if (items.length > max) return yield tooMany(path, items.length, max);
   for (const [i, item] of items.entries()) yield* validate(item, `${path}[${i}]`);
 }
 
-/** A list in which no key comes twice. */
+/** Validates a list whose items have unique keys. */
 export function* set<T>(path: string, items: readonly T[] | undefined, max: number, validate: ItemValidator<T>, keyOf: (item: T) => string): Iterable<FieldError> {
   yield* list(path, items, max, validate);
   if (!items || items.length > max) return;
@@ -21,7 +21,7 @@ export function* set<T>(path: string, items: readonly T[] | undefined, max: numb
   }
 }
 
-/** A text for paths: what is longer than allowed loses its middle. */
+/** Shortens a text for paths by removing its middle. */
 const shortened = (text: string, max: number): string => {
   if (text.length <= max) return text;
   const rest = max - '...'.length;

@@ -10,7 +10,7 @@ export interface Configuration {
 export const maxConfigurations = 32;
 const longestParameters = 10 * 1024;
 
-/** Data of a driver, of which is known only that it is an object. */
+/** Validates opaque driver data, which must be an object. */
 export function* validateData(path: string, data: unknown, most: number, stored = false): Iterable<FieldError> {
   if (data === undefined || data === null) yield required(path);
   else if (!stored && Buffer.byteLength(jsonText(data)) > most) yield tooLong(path, most);

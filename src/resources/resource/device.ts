@@ -58,7 +58,7 @@ function* validateAttribute(attribute: Readonly<Attribute>, path: string): Itera
   if (given.length !== 1) yield invalid(path, given.length === 0 ? '' : internalForm('DeviceAttribute', attribute), 'exactly one value must be specified');
 }
 
-/** Amounts by counter; every quantity is fine. */
+/** Validates counters by name; every quantity is valid. */
 export const validateCounters = (counters: Consumption['counters'] | undefined, path: string): Iterable<FieldError> =>
   Object.keys(counters ?? {}).length === 0 ? [required(path)] : map(path, counters, {max: max.counters, longestKey: longestLabel, key: dnsLabel});
 
@@ -91,7 +91,7 @@ function* validatePlace({nodeName, nodeSelector, allNodes}: Readonly<Device>, pa
   else if (given.length > 1) yield invalid(path, `{${given.join(', ')}}`, text);
 }
 
-/** What is wrong with a device. `placed` when each device of the slice says itself where it is. */
+/** Validates a device. `placed` if each device of the slice has its own node selection. */
 export function* validateDevice(device: Readonly<Device>, old: Readonly<Device> | undefined, path: string, placed: boolean): Iterable<FieldError> {
   const {attributes = {}, capacity = {}} = device;
   yield* dnsLabel(`${path}.name`, device.name ?? '');

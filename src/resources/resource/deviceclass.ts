@@ -20,7 +20,7 @@ function* validate({spec}: Readonly<DeviceClass>, old: Readonly<DeviceClass> | u
   if (name !== undefined && !isExtendedResource(name, naming)) yield invalid('spec.extendedResourceName', name, 'must be a valid extended resource name');
 }
 
-/** Devices of one sort, as an administrator offers them to claims. */
+/** DeviceClass: a category of devices that an administrator offers to claims. */
 export const deviceClasses = defineResource<DeviceClass>({
   kind: kinds.deviceClasses,
   otherVersions: [alike<DeviceClass>(kinds.deviceClassesV1beta2), alike<DeviceClass>(kinds.deviceClassesV1beta1)],

@@ -26,7 +26,7 @@ function* validate({spec}: Readonly<DeviceTaintRule>, old: Readonly<DeviceTaintR
   yield* validateTaint(spec.taint, 'spec.taint', old?.spec.taint);
 }
 
-/** Taints devices of the administrator's choice, on whatever node they are. */
+/** DeviceTaintRule: taints the devices an administrator selects, on any node. */
 export const deviceTaintRules = defineResource<DeviceTaintRule>({
   kind: kinds.deviceTaintRules,
   nameProblems: subdomainName,
@@ -41,7 +41,7 @@ export const deviceTaintRules = defineResource<DeviceTaintRule>({
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare({spec: {taint}}, old, {clock}) {
       const before = old?.spec.taint;
-      // A new effect counts from now on, for tolerations that end after a while.
+      // A changed effect gets a new time, for tolerations that end after a while.
       const renewed = before !== undefined && before.effect !== taint.effect && before.timeAdded === taint.timeAdded;
       if (renewed || !taint.timeAdded) taint.timeAdded = wireTime(clock.now());
     },

@@ -8,10 +8,10 @@ const longestIdentifier = 32;
 /** The domain of a driver, a slash and an identifier. */
 export const longestQualifiedName = 63 + 1 + longestIdentifier;
 
-/** Drivers of devices are called as those of storage are. */
+/** Device drivers have the same name rules as CSI drivers. */
 export const driverName = csiDriverName;
 
-/** Domain names, with slashes between them. */
+/** Validates a pool name: domain names separated by slashes. */
 export function* poolName(path: string, name: string): Iterable<FieldError> {
   if (!name) return yield required(path);
   if (Buffer.byteLength(name) > longestPool) yield tooLong(path, longestPool);
@@ -27,7 +27,7 @@ function* identifierName(path: string, text: string): Iterable<FieldError> {
   if (!isIdentifier.test(text)) yield invalid(path, text, identifierProblem);
 }
 
-/** The name of an attribute or a capacity: an identifier, behind a domain if it is not the driver's own. */
+/** Validates the name of an attribute or capacity: an identifier, with a domain unless it is the driver's. */
 export function* qualifiedName(path: string, text: string): Iterable<FieldError> {
   const [first = '', second, ...rest] = text.split('/');
   if (second === undefined) return yield* identifierName(path, first);
@@ -48,7 +48,7 @@ const isUid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const hex = /^[0-9a-f]{32}$/i;
 const parts = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Why a text is no identifier of any of the forms that are read: plain, with a prefix, in brackets, without dashes. */
+/** Returns why a text is not a UUID in one of the accepted forms: plain, with a prefix, in braces, without dashes. */
 const uidProblem = (text: string): string | undefined => {
   const malformed = 'invalid UUID format';
   switch (text.length) {

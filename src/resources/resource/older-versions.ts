@@ -5,7 +5,7 @@ import type {ServedVersion} from '#src/resources/definition.js';
 type Fields = Readonly<Record<string, unknown>>;
 type Change = (item: Fields) => Fields;
 
-/** The object with each item of the list at the path changed; where there is no such list, as it was. */
+/** Returns the object with each item of the list at the path converted; without such a list, the object itself. */
 const each = (object: Fields, [first, ...rest]: readonly string[], change: Change): Fields => {
   const value = object[first!];
   if (Array.isArray(value) && rest.length === 0) return {...object, [first!]: value.map((item: Fields) => change(item))};
@@ -15,7 +15,7 @@ const each = (object: Fields, [first, ...rest]: readonly string[], change: Chang
 
 const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== '' && value !== 0;
 
-/** v1beta1 has what is wished for in the request itself; the others below `exactly`. */
+/** v1beta1 has the fields of a request inline; the other versions below `exactly`. */
 const nested: Change = ({name, firstAvailable, ...request}) => ({
   name,
   ...(Object.values(request).some(isSet) ? {exactly: request} : {}),
@@ -24,7 +24,7 @@ const nested: Change = ({name, firstAvailable, ...request}) => ({
 
 const flat: Change = ({exactly, ...rest}) => ({...rest, deviceClassName: '', ...(exactly as Fields | undefined)});
 
-/** v1beta1 has what is known of a device below `basic`. */
+/** v1beta1 has the fields of a device below `basic`. */
 const outOfBasic: Change = ({name, basic}) => ({name, ...(basic as Fields | undefined)});
 const intoBasic: Change = ({name, ...basic}) => ({name, basic});
 
@@ -34,8 +34,8 @@ const version = <Hub extends KubeObject>(kind: Kind, path: string, to: Change, f
   fromHub: hub => each(hub as unknown as Fields, path.split('.'), from) as KubeObject,
 });
 
-/** v1beta1 of kinds that hold requests at the path (KEP-4381). */
+/** Returns v1beta1 of kinds with requests at the path (KEP-4381). */
 export const flatRequests = <Hub extends KubeObject>(kind: Kind, path: string): ServedVersion<Hub> => version(kind, path, nested, flat);
 
-/** v1beta1 of slices (KEP-4381). */
+/** Returns v1beta1 of slices (KEP-4381). */
 export const basicDevices = <Hub extends KubeObject>(kind: Kind): ServedVersion<Hub> => version(kind, 'spec.devices', outOfBasic, intoBasic);

@@ -16,7 +16,7 @@ const stateOf = ({metadata, status}: Readonly<ResourceClaim>): string => {
   return states.join(',');
 };
 
-/** A wish for devices, which the scheduler fulfils. What is wished for never changes. */
+/** ResourceClaim: a request for devices, which the scheduler allocates. Its spec is immutable. */
 export const resourceClaims = defineResource<ResourceClaim>({
   kind: kinds.resourceClaims,
   otherVersions: [alike<ResourceClaim>(kinds.resourceClaimsV1beta2), flatRequests<ResourceClaim>(kinds.resourceClaimsV1beta1, 'spec.devices.requests')],

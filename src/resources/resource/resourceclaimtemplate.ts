@@ -13,7 +13,7 @@ import {flatRequests} from './older-versions.js';
 
 type Template = ObjectOf<typeof kinds.resourceClaimTemplates>;
 
-/** Claims take their labels and annotations from the template, and nothing else. */
+/** Validates the template's metadata, which has only labels and annotations. */
 function* validateMetadata(meta: Readonly<ObjectMeta> | undefined, path: string): Iterable<FieldError> {
   const {annotations, labels, ...rest} = meta ?? {};
   yield* validateAnnotations(annotations, `${path}.annotations`);
@@ -23,7 +23,7 @@ function* validateMetadata(meta: Readonly<ObjectMeta> | undefined, path: string)
   }
 }
 
-/** What claims are made from, one for each pod that refers to it. It never changes. */
+/** ResourceClaimTemplate: creates a claim for each pod that refers to it. It is immutable. */
 export const resourceClaimTemplates = defineResource<Template>({
   kind: kinds.resourceClaimTemplates,
   otherVersions: [alike<Template>(kinds.resourceClaimTemplatesV1beta2), flatRequests<Template>(kinds.resourceClaimTemplatesV1beta1, 'spec.spec.devices.requests')],

@@ -32,7 +32,7 @@ interface ResourceSlice extends KubeObject {
 }
 
 const maxDevices = 128;
-/** Devices that say more of themselves are fewer, so that a slice stays small. */
+/** The limit of devices with taints or counters, which is lower so that a slice stays small. */
 const maxDetailedDevices = 64;
 const maxCounterSets = 8;
 
@@ -89,7 +89,7 @@ function* validate({spec}: Readonly<ResourceSlice>, old: Readonly<ResourceSlice>
   yield* set('spec.sharedCounters', sharedCounters, maxCounterSets, validateCounterSet, ({name}) => name);
 }
 
-/** Fields of devices by the gate they need, besides those of the slice itself. */
+/** Fields of devices by required gates, in addition to those of the slice. */
 const gated: readonly {readonly gates: readonly string[]; readonly fields: readonly (keyof Device)[]; readonly ofSlice?: readonly (keyof Spec)[]}[] = [
   {gates: ['DRADeviceTaints'], fields: ['taints']},
   {gates: ['DRAPartitionableDevices'], fields: ['consumesCounters', 'nodeName', 'nodeSelector', 'allNodes'], ofSlice: ['sharedCounters', 'perDeviceNodeSelection']},
@@ -118,7 +118,7 @@ const selectableFields = {
   'spec.driver': ({spec}: Readonly<ResourceSlice>) => spec?.driver ?? '',
 };
 
-/** Some of the devices that a driver has, on one node or for many. */
+/** ResourceSlice: some of a driver's devices, on one node or available to many. */
 export const resourceSlices = defineResource<ResourceSlice>({
   kind: kinds.resourceSlices,
   otherVersions: [

@@ -10,10 +10,10 @@ const maxCost = 1_000_000;
 
 type Compiler = typeof import('#src/cel/kubernetes/devices.js');
 
-/** The language is large; it is loaded with the first expression. */
+/** Loaded with the first expression: CEL is large. */
 let compiler: Compiler | undefined;
 
-/** Loads what compiles expressions, where there are any; nothing where all is there. */
+/** Loads the compiler if there are selectors; returns undefined if nothing has to be loaded. */
 export const readyForSelectors = (selectors: readonly Readonly<Selector>[]): Promise<void> | undefined => {
   if (compiler || !selectors.some(({cel}) => cel)) return undefined;
   return import('#src/cel/kubernetes/devices.js').then(module => {
@@ -21,15 +21,15 @@ export const readyForSelectors = (selectors: readonly Readonly<Selector>[]): Pro
   });
 };
 
-/** How selectors are judged. */
+/** The rules for a selector. */
 export interface SelectorRules {
-  /** They were stored before, when more may have been allowed. */
+  /** The selectors are already stored, so they may use the wider environment of stored expressions. */
   readonly stored?: boolean;
-  /** Whether devices tell if more than one claim may have them. */
+  /** Whether devices declare if several claims may share them. */
   readonly sharesCapacity: boolean;
 }
 
-/** What is wrong with a selector. To be called once `readyForSelectors` is through. */
+/** Validates a selector. Call it only after `readyForSelectors` has resolved. */
 export function* validateSelector({cel}: Readonly<Selector>, path: string, {stored = false, sharesCapacity}: SelectorRules): Iterable<FieldError> {
   if (!cel) return yield required(`${path}.cel`);
   const at = `${path}.cel.expression`;

@@ -20,7 +20,7 @@ export interface DeviceToleration {
 const effects = ['NoExecute', 'NoSchedule', 'None'];
 const operators = ['Equal', 'Exists'];
 
-/** An effect that was there before may stay, as later servers know more of them. */
+/** Validates a device taint. A stored effect may stay, since newer servers may know more of them. */
 export function* validateTaint({key, value, effect}: Readonly<DeviceTaint>, path: string, old?: Readonly<DeviceTaint>): Iterable<FieldError> {
   yield* qualifiedName(`${path}.key`, key ?? '');
   if (value) yield* each(`${path}.value`, value, labelValueProblems(value));

@@ -8,11 +8,11 @@ import {subdomainName} from '#src/resources/validation/names.js';
 type PriorityClass = ObjectOf<typeof kinds.priorityClasses>;
 
 const systemPrefix = 'system-';
-/** The highest that others than the system may give. */
+/** The highest priority that users may define. */
 const highest = 1_000_000_000;
 const policies = ['PreemptLowerPriority', 'Never'];
 
-/** The classes of what a cluster cannot do without. */
+/** The built-in classes of critical components. */
 export const systemPriorityClasses: readonly {readonly name: string; readonly value: number; readonly description: string}[] = [
   {name: 'system-node-critical', value: 2_000_001_000, description: 'Used for system critical pods that must not be moved from their current node.'},
   {name: 'system-cluster-critical', value: 2_000_000_000, description: 'Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.'},
@@ -37,12 +37,12 @@ function* validateNew({metadata, value = 0, globalDefault = false, preemptionPol
 
 const writable = ['metadata', 'value', 'globalDefault', 'description', 'preemptionPolicy'];
 
-/** How important pods of a class are: who is served first, and who gives way. */
+/** PriorityClass: the priority of pods in scheduling and preemption. */
 export const priorityClasses = defineResource<PriorityClass>({
   kind: kinds.priorityClasses,
   shortNames: ['pc'],
   nameProblems: subdomainName,
-  // Nothing that is counted can change.
+  // No field that counts is mutable.
   generation: () => false,
   alwaysPresent: {value: 0},
   default(object) {

@@ -42,7 +42,7 @@ function* validateGroups(groups: readonly PodGroup[]): Iterable<FieldError> {
   }
 }
 
-/** Pods that are to be placed together, in groups that wait for enough of their kind. */
+/** Workload: pods that are scheduled together, in groups that wait for a minimum count. */
 export const workloads = defineResource<Workload>({
   kind: kinds.workloads,
   nameProblems: subdomainName,
@@ -53,7 +53,7 @@ export const workloads = defineResource<Workload>({
       if (controllerRef) yield* validateController(controllerRef);
       yield* validateGroups(podGroups);
       if (!old) return;
-      // The short paths are what callers of the original see.
+      // The short paths are the original's.
       if (old.spec.controllerRef) yield* immutable('controllerRef', controllerRef, old.spec.controllerRef);
       yield* immutable('podGroups', podGroups, old.spec.podGroups);
     },

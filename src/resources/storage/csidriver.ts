@@ -11,7 +11,7 @@ type Spec = NonNullable<CSIDriver['spec']> & {serviceAccountTokenInSecrets?: boo
 
 const groupPolicies = ['File', 'None', 'ReadWriteOnceWithFSType'];
 const lifecycles = ['Persistent', 'Ephemeral'];
-/** Tokens live ten minutes at least, and 2^32 seconds at most. */
+/** Token lifetimes are at least ten minutes and at most 2^32 seconds. */
 const [shortest, longest] = [600, 2 ** 32];
 const leastPeriod = 10;
 
@@ -31,7 +31,7 @@ function* validateTokens({tokenRequests = []}: Readonly<Spec>): Iterable<FieldEr
 }
 
 function* validateSpec(spec: Readonly<Spec>, gate: HookContext['gate']): Iterable<FieldError> {
-  // The odd name of the first is what callers of the original see.
+  // The first name is the original's.
   for (const [path, value] of [['attachedRequired', spec.attachRequired], ['podInfoOnMount', spec.podInfoOnMount], ['storageCapacity', spec.storageCapacity]] as const) {
     if (value === undefined) yield required(`spec.${path}`);
   }
@@ -54,7 +54,7 @@ function* validate({spec = {}}: Readonly<CSIDriver>, old: Readonly<CSIDriver> | 
   yield* immutable('spec.volumeLifecycleModes', spec.volumeLifecycleModes, before.volumeLifecycleModes);
 }
 
-/** Drivers that get tokens should get them where nobody logs them. */
+/** Warns about drivers that receive tokens where they may be logged. */
 function* warnings({spec = {}}: Readonly<CSIDriver>, old: Readonly<CSIDriver> | undefined, {gate}: HookContext): Iterable<string> {
   const {tokenRequests = [], serviceAccountTokenInSecrets}: Spec = spec;
   if (!gate('CSIServiceAccountTokenSecrets') || tokenRequests.length === 0 || serviceAccountTokenInSecrets !== undefined) return;
@@ -62,14 +62,14 @@ function* warnings({spec = {}}: Readonly<CSIDriver>, old: Readonly<CSIDriver> | 
   yield 'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes';
 }
 
-/** Fields of features that are off are dropped, unless they are in use. */
+/** Drops fields whose gates are off, unless they are in use. */
 const dropUnknown = (spec: Spec, old: Spec | undefined, gate: HookContext['gate']): void => {
   if (!gate('SELinuxMountReadWriteOncePod') && old?.seLinuxMount === undefined) delete spec.seLinuxMount;
   if (!gate('MutableCSINodeAllocatableCount') && old?.nodeAllocatableUpdatePeriodSeconds === undefined) delete spec.nodeAllocatableUpdatePeriodSeconds;
   if (!gate('CSIServiceAccountTokenSecrets') && old?.serviceAccountTokenInSecrets === undefined) delete spec.serviceAccountTokenInSecrets;
 };
 
-/** What a driver of the container storage interface can do, and what it wants to know of pods. */
+/** CSIDriver: what a CSI driver supports, and what it needs to know about pods. */
 export const csiDrivers = defineResource<CSIDriver>({
   kind: kinds.csiDrivers,
   nameProblems: subdomainName,
@@ -91,7 +91,7 @@ export const csiDrivers = defineResource<CSIDriver>({
     prepare(driver, old, {gate}) {
       const spec: Spec = driver.spec!;
       dropUnknown(spec, old?.spec, gate);
-      // Changes are counted from nothing on.
+      // The generation starts at zero.
       if (old && !semanticallyEqual(spec, old.spec)) driver.metadata!.generation = (old.metadata?.generation ?? 0) + 1;
     },
     validate,

@@ -35,7 +35,7 @@ function* validate({spec}: Readonly<CSINode>, old: Readonly<CSINode> | undefined
   const drivers = spec?.drivers ?? [];
   yield* validateDrivers(drivers);
   if (!old) return;
-  // The original judges a change twice.
+  // The original validates an update twice.
   yield* validateDrivers(drivers);
   const kept = ({allocatable, ...rest}: Driver): object => (gate('MutableCSINodeAllocatableCount') || !allocatable ? rest : {...rest, allocatable});
   for (const before of old.spec?.drivers ?? []) {
@@ -43,7 +43,7 @@ function* validate({spec}: Readonly<CSINode>, old: Readonly<CSINode> | undefined
   }
 }
 
-/** The storage drivers that a node has, and how many volumes each can hold. */
+/** CSINode: the CSI drivers of a node, with the volume limit of each. */
 export const csiNodes = defineResource<CSINode>({
   kind: kinds.csiNodes,
   alwaysPresent: {spec: {drivers: null}},
@@ -51,7 +51,7 @@ export const csiNodes = defineResource<CSINode>({
   unconditionalUpdate: false,
   deleteResponse: 'object',
   default(node) {
-    // A list that is not there is shown as null.
+    // Missing drivers are shown as null.
     (node.spec ??= {drivers: null as never}).drivers ??= null as never;
   },
   main: {metadata: 'both', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},

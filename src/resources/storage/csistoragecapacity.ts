@@ -23,7 +23,7 @@ function* validate({nodeTopology, storageClassName = '', capacity}: Readonly<CSI
 
 const writable = ['metadata', 'nodeTopology', 'storageClassName', 'capacity', 'maximumVolumeSize'];
 
-/** How much a driver can still give, for one class and some of the nodes. */
+/** CSIStorageCapacity: the available capacity of a driver for one class and some nodes. */
 export const csiStorageCapacities = defineResource<CSIStorageCapacity>({
   kind: kinds.csiStorageCapacities,
   nameProblems: subdomainName,

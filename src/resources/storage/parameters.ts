@@ -1,11 +1,11 @@
 import {invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import {qualifiedName} from '#src/resources/validation/values.js';
 
-/** What all parameters of a class may hold together, keys and values. */
+/** The size limit of all parameters of a class, keys and values. */
 const largest = 256 * 1024;
 const most = 512;
 
-/** Parameters that only the driver understands. */
+/** Validates driver parameters, whose content only the driver knows. */
 export function* validateParameters(parameters: Readonly<Record<string, string>>, mayBeEmpty: boolean): Iterable<FieldError> {
   const entries = Object.entries(parameters);
   if (entries.length > most) return yield tooLong('parameters', most);
@@ -14,7 +14,7 @@ export function* validateParameters(parameters: Readonly<Record<string, string>>
   if (!mayBeEmpty && entries.length === 0) yield required('parameters', 'must contain at least one key/value pair');
 }
 
-/** The name of a driver or provisioner, with a domain or without. */
+/** Validates the name of a driver or provisioner, with or without a domain. */
 export function* validateProvisioner(path: string, name: string): Iterable<FieldError> {
   if (!name) yield required(path);
   else yield* qualifiedName(path, name.toLowerCase());

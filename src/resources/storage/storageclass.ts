@@ -32,7 +32,7 @@ function* validateTerm({matchLabelExpressions = []}: Readonly<Term>, path: strin
   }
 }
 
-/** What two terms have in common only if they say the same. */
+/** Returns a text that is equal for equivalent terms. */
 const meaningOf = ({matchLabelExpressions = []}: Readonly<Term>): string =>
   canonicalJson(Object.fromEntries(matchLabelExpressions.flatMap(({key, values = []}) => (values.length > 0 ? [[key, [...new Set(values)].sort()]] : []))));
 
@@ -41,7 +41,7 @@ function* validateTopologies(terms: readonly Term[]): Iterable<FieldError> {
   for (const [i, term] of terms.entries()) {
     const path = `allowedTopologies[${i}]`;
     yield* validateTerm(term, path);
-    // The original compares with as many empty terms as there are terms, too.
+    // The original also compares with one empty term for each term.
     if ((term.matchLabelExpressions ?? []).length === 0) for (const _ of terms) yield duplicate(`${path}.matchLabelExpressions`, '');
     const meaning = meaningOf(term);
     const times = before.get(meaning) ?? 0;
@@ -67,13 +67,13 @@ function* validateChange(object: Readonly<StorageClass>, old: Readonly<StorageCl
   yield* immutable('volumeBindingMode', object.volumeBindingMode, old.volumeBindingMode);
 }
 
-/** Whether the class is the one that claims without a class get. */
+/** Reports whether the class is the default for claims without one. */
 const isDefaultClass = ({metadata}: Pick<StorageClass, 'metadata'>, naming: Naming): boolean =>
   ['storageclass', 'storageclass.beta'].some(sub => metadata?.annotations?.[naming.subKey(sub, 'is-default-class')] === 'true');
 
 const writable = ['metadata', 'provisioner', 'parameters', 'reclaimPolicy', 'mountOptions', 'allowVolumeExpansion', 'volumeBindingMode', 'allowedTopologies'];
 
-/** A way to make volumes, as claims ask for it by name. */
+/** StorageClass: how volumes are provisioned for claims that name the class. */
 export const storageClasses = defineResource<StorageClass>({
   kind: kinds.storageClasses,
   shortNames: ['sc'],

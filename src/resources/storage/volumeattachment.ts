@@ -30,7 +30,7 @@ function* validateStatus({status}: Readonly<VolumeAttachment>): Iterable<FieldEr
   const size = Object.entries(status?.attachmentMetadata ?? {}).reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
   if (size > largestMetadata) yield tooLong('status.attachmentMetadata', largestMetadata);
   for (const field of ['attachError', 'detachError'] as const) {
-    // The limit in the text is not the one that is held to, as callers of the original see it.
+    // The limit in the error differs from the enforced one, as in the original.
     if (Buffer.byteLength(status?.[field]?.message ?? '') > longestMessage) yield tooLong(`status.${field}.message`, largestMetadata);
     const code = status?.[field]?.errorCode;
     if (code !== undefined && code < 0) yield invalid(`status.${field}.errorCode`, code, rangeText(0, 2 ** 31 - 1));
@@ -51,7 +51,7 @@ function* validate(object: Readonly<VolumeAttachment>, old: Readonly<VolumeAttac
   if (source.persistentVolumeName !== undefined) yield* dnsSubdomain('spec.source.persistentVolumeName', source.persistentVolumeName);
 }
 
-/** A volume that is to be attached to a node, and how far that is. */
+/** VolumeAttachment: a volume to be attached to a node, and the progress. */
 export const volumeAttachments = defineResource<VolumeAttachment>({
   kind: kinds.volumeAttachments,
   nameProblems: subdomainName,

@@ -11,9 +11,9 @@ type VolumeAttributesClass = ObjectOf<typeof kinds.volumeAttributesClassesV1beta
 
 const writable = ['metadata', 'driverName', 'parameters'];
 
-/** Properties of volumes that may change while they are in use, such as speed. */
+/** VolumeAttributesClass: mutable properties of volumes, such as performance. */
 export const volumeAttributesClasses = defineResource<VolumeAttributesClass>({
-  // Stored in the older version, as servers that know only that one read it.
+  // Stored in the older version, so that servers that know only that one can read it.
   kind: kinds.volumeAttributesClassesV1beta1,
   shortNames: ['vac'],
   otherVersions: [alike<VolumeAttributesClass>(kinds.volumeAttributesClasses)],

@@ -25,7 +25,7 @@ function* validateResource(migration: Readonly<StorageVersionMigration>): Iterab
   if (problems.length > 0) yield invalid('spec.resource.group', group, problems.join(','));
 }
 
-/** Differs from upstream: no version at all is accepted as long as none is set, for a migration can fail before one is known. */
+/** Differs from upstream: an empty version is accepted as long as none is set, for a migration can fail before one is known. */
 function* validateVersion(version: string, old: string): Iterable<FieldError> {
   if ((version || old) && !/^[1-9][0-9]*$/.test(version)) yield invalid(versionPath, version, `resource version is not well formed: ${version}`);
 }
@@ -59,7 +59,7 @@ const resourceText = (migration: Readonly<StorageVersionMigration>): string => {
 
 const {name, description, of} = nameColumn;
 
-/** A wish to have all objects of a resource written anew, in the version that is stored now (KEP-4192). */
+/** StorageVersionMigration: rewrites all objects of a resource in the current storage version (KEP-4192). */
 export const storageVersionMigrations = defineResource<StorageVersionMigration>({
   kind: kinds.storageVersionMigrations,
   nameProblems: subdomainName,

@@ -14,7 +14,7 @@ export type ClaimSpec = NonNullable<Claim['spec']>;
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 export const volumeModes = ['Block', 'Filesystem'];
 
-/** Ways to use a volume; that of a single pod stands alone. */
+/** Validates access modes; ReadWriteOncePod excludes the others. */
 export function* validateAccessModes(modes: readonly string[], path: string): Iterable<FieldError> {
   for (const mode of modes) yield* oneOf(path, mode, accessModes);
   if (modes.includes('ReadWriteOncePod') && modes.some(mode => mode !== 'ReadWriteOncePod' && accessModes.includes(mode))) {
@@ -22,11 +22,11 @@ export function* validateAccessModes(modes: readonly string[], path: string): It
   }
 }
 
-/** What a stored claim holds that a new one may not: it may keep it. */
+/** What a stored claim may keep although a new one may not have it. */
 export interface ClaimAllowances {
-  /** Label values that are none, in the selector. */
+  /** Accepts invalid label values in the selector. */
   readonly anyValue?: boolean;
-  /** Groups of sources that are none. */
+  /** Accepts invalid groups of data sources. */
   readonly anyGroup?: boolean;
 }
 
@@ -62,7 +62,7 @@ function* size(text: string | undefined, path: string, naming: Naming): Iterable
   else yield* resourceQuantity(path, 'storage', text, naming);
 }
 
-/** What to tell of amounts that are no whole bytes. */
+/** Warns about fractional bytes. */
 export function* claimSpecWarnings({resources}: Pick<ClaimSpec, 'resources'>, path: string): Iterable<string> {
   for (const list of ['requests', 'limits'] as const) {
     const text = resources?.[list]?.['storage'];
@@ -70,7 +70,7 @@ export function* claimSpecWarnings({resources}: Pick<ClaimSpec, 'resources'>, pa
   }
 }
 
-/** What a claim asks of a volume, in a claim of its own or in a pod's template for one. */
+/** Validates a claim's spec, of a claim or of a pod's claim template. */
 export function* validateClaimSpec(spec: ClaimSpec, path: string, naming: Naming, allow: ClaimAllowances = {}): Iterable<FieldError> {
   const {accessModes: modes = [], selector, resources, storageClassName, volumeMode, volumeAttributesClassName} = spec;
   if (modes.length === 0) yield required(`${path}.accessModes`, 'at least 1 access mode is required');

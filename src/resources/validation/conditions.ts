@@ -32,7 +32,7 @@ function* validateCondition(condition: Readonly<Partial<Condition>>, path: strin
   if (Buffer.byteLength(condition.message ?? '') > longestMessage) yield tooLong(`${path}.message`, longestMessage);
 }
 
-/** Whether conditions of the common form (meta/v1 Condition) are complete, each type once. */
+/** Validates conditions of the common type (meta/v1 Condition); each type occurs once. */
 export function* validateConditions(conditions: readonly Readonly<Partial<Condition>>[] | undefined, path: string): Iterable<FieldError> {
   const seen = new Set<string | undefined>();
   for (const [i, condition] of (conditions ?? []).entries()) {
@@ -42,6 +42,6 @@ export function* validateConditions(conditions: readonly Readonly<Partial<Condit
   }
 }
 
-/** Whether a condition of the type says yes. */
+/** Reports whether a condition of the type is `True`. */
 export const isConditionTrue = (conditions: readonly {readonly type?: string; readonly status?: string}[] | undefined, type: string): boolean =>
   conditions?.some(condition => condition.type === type && condition.status === 'True') ?? false;

@@ -4,7 +4,7 @@ import {dnsSubdomainProblems, patternText} from '#src/api/names.js';
 const httpPath = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
 const isHttpPath = new RegExp(`^${httpPath}$`);
 
-/** Refuses what is not a domain, a slash and a path. */
+/** Validates a domain, a slash and a path. */
 export function* validateDomainPath(path: string, text: string): Iterable<FieldError> {
   if (!text) return yield required(path);
   const slash = text.indexOf('/');
@@ -14,7 +14,7 @@ export function* validateDomainPath(path: string, text: string): Iterable<FieldE
   if (!isHttpPath.test(rest)) yield invalid(path, rest, patternText('Invalid path', httpPath));
 }
 
-/** Refuses what is not a domain name of at least three parts. */
+/** Validates a domain name of at least three parts. */
 export function* validateFullName(path: string, text: string): Iterable<FieldError> {
   if (!text) return yield required(path);
   const problems = dnsSubdomainProblems(text);

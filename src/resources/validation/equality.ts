@@ -6,12 +6,12 @@ export {semanticallyEqual};
 
 export const immutableText = 'field is immutable';
 
-/** Refuses any change of a field. */
+/** Validates that a field is unchanged. */
 export function* immutable(path: string, value: unknown, old: unknown, detail = immutableText): Iterable<FieldError> {
   if (!semanticallyEqual(value, old)) yield invalid(path, value, detail);
 }
 
-/** The same for a value that is shown as the original holds it; `type` is one of its names there. */
+/** Does the same for a value that errors show in its internal form; `type` is its internal type. */
 export function* immutableInternal(path: string, type: string, value: object | undefined, old: object | undefined, detail = immutableText): Iterable<FieldError> {
   if (!semanticallyEqual(value, old)) yield invalid(path, value && internalForm(type, value), detail);
 }

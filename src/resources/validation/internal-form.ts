@@ -3,19 +3,19 @@ import {sameJson} from '#src/api/equal.js';
 import {internalFields} from './internal-fields.js';
 import {unifiedDiff} from './unified-diff.js';
 
-// A few messages show values, or how two of them differ, as the original holds them within: every field is there, by another name and in another order.
+// A few messages show values, or a diff of two values, as the original's internal types: every field is present, with another name and in another order.
 
 type Wire = Readonly<Record<string, unknown>>;
 
 interface Field {
-  /** Its name within; none for a type whose fields stand beside the others. */
+  /** The internal name; undefined for a type whose fields are inlined. */
   readonly name: string | undefined;
   readonly wire: string;
   readonly type: string | undefined;
   readonly zero: unknown;
 }
 
-/** `HTTPGet` is `httpGet` on the wire: the capitals it begins with, but for the one a word begins with. */
+/** Returns the wire name: `httpGet` for `HTTPGet`, that is with its first word in lower case. */
 const wireName = (name: string): string => name.replace(/^[A-Z]+(?=[A-Z][a-z]|$)|^[A-Z]+/, capitals => capitals.toLowerCase());
 
 const zeros: Readonly<Record<string, unknown>> = {'*': null, '#': 0, '?': false};
@@ -35,16 +35,16 @@ const fieldsOf = (type: string): readonly Field[] => {
   return fields;
 };
 
-/** An empty list or map is none. */
+/** Reports whether a value is absent; empty lists and maps are. */
 const isNone = (value: unknown): boolean => value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 
 const sorted = (map: Wire): Wire | null => (Object.keys(map).length === 0 ? null : Object.fromEntries(Object.keys(map).sort().map(key => [key, map[key]])));
 
-/** A type that is held within as on the wire: the fields there are, in its order. */
+/** Returns a converter for a type whose internal form is the wire form: its present fields in order. */
 const given = (fields: string, forms: Readonly<Record<string, (value: object) => unknown>> = {}) => (value: Wire): Wire =>
   Object.fromEntries(fields.split(' ').flatMap(field => (isNone(value[field]) ? [] : [[field, forms[field]?.(value[field] as object) ?? value[field]]])));
 
-/** Types that say on their own how they are written. */
+/** Types with a conversion of their own. */
 const written: Readonly<Record<string, (value: Wire) => Wire | null>> = {
   Map: sorted,
   LabelSelector: ({matchLabels, matchExpressions}) => ({
@@ -61,7 +61,7 @@ const written: Readonly<Record<string, (value: Wire) => Wire | null>> = {
     },
   ),
   TemplateMeta: ({metadata}) => internalForm('ObjectMeta', metadata ?? {}),
-  /** What concerns the node's namespaces stands beside the security context on the wire, and in it within. */
+  /** Host namespaces are fields of the spec on the wire and of the security context internally. */
   PodSpec(spec) {
     const {hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers, securityContext} = spec;
     const context = {hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers, ...(securityContext as Wire | undefined)};
@@ -84,14 +84,14 @@ const formOf = ({type, zero}: Field, value: unknown): unknown => {
   return Array.isArray(value) ? value.map(item => internalForm(type, (item ?? {}) as Wire)) : internalForm(type, value as Wire);
 };
 
-/** A value of the wire as the original holds it within; `type` is one of its names there. */
+/** Converts a wire value to its internal form; `type` is its internal type. */
 export const internalForm = (type: string, value: object): Wire | null => (written[type] ?? ((wire: Wire) => plain(type, wire)))(value as Wire);
 
-/** Whether two values of a type say the same: an empty list is none, but an empty object is something. */
+/** Reports whether two values of a type have equal internal forms: empty lists are absent, but empty objects are not. */
 export const sameInternalForm = (type: string, one: object, other: object): boolean => sameJson(internalForm(type, one), internalForm(type, other));
 
 const escaped = (text: string): string => text.replace(/[<>&\u2028\u2029]/g, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
 const text = (value: unknown): string => escaped(jsonText(value, 1));
 
-/** How two values of a type differ, as the original tells it: the lines of one and the other that are not the same, with three around them. */
+/** Returns the unified diff of two values' internal forms, with three lines of context. */
 export const internalDiff = (type: string, before: object, now: object): string => unifiedDiff(text(internalForm(type, before)), text(internalForm(type, now)));

@@ -6,22 +6,22 @@ const notAddress = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff
 const notRange = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
 
 export interface LegacyRules {
-  /** Whether forms that programs read differently are refused: leading zeros, mapped addresses, bits beyond the prefix (KEP-4858). */
+  /** Rejects ambiguous forms: leading zeros, IPv4-mapped addresses, bits beyond the prefix (KEP-4858). */
   readonly strict: boolean;
-  /** Values that were stored before and may stay. */
+  /** Stored values, which may stay. */
   readonly stored?: readonly string[] | undefined;
 }
 
-/** The address a text stands for by the loose rules of old fields; one of IPv4 inside of IPv6 is one of IPv4. */
+/** Parses an address by the loose rules of older fields; an IPv4-mapped IPv6 address is an IPv4 address. */
 export const looseIp = (text: string): IpAddress | undefined => {
   const address = parseIp(text, true);
   return address && unmapped(address);
 };
 
-/** Whether the text is an address of IPv6, by the loose rules. */
+/** Reports whether the text is an IPv6 address by the loose rules. */
 export const isIpv6 = (text: string): boolean => looseIp(text)?.family === 6;
 
-/** Why a text is no address; by the strict rules, no form that programs read differently. */
+/** Returns why a text is not an address; by the strict rules, ambiguous forms are rejected as well. */
 export const ipProblem = (text: string, strict: boolean): string | undefined => {
   if (!parseIp(text, true)) return notAddress;
   if (!strict) return undefined;
@@ -30,13 +30,13 @@ export const ipProblem = (text: string, strict: boolean): string | undefined => 
   return address.mapped ? 'must not be an IPv4-mapped IPv6 address' : undefined;
 };
 
-/** An address in a field from before the strict rules. */
+/** Validates an address in a field that predates the strict rules. */
 export function* legacyIp(path: string, text: string, {strict, stored}: LegacyRules): Iterable<FieldError> {
   const problem = stored?.includes(text) ? undefined : ipProblem(text, strict);
   if (problem !== undefined) yield invalid(path, text, problem);
 }
 
-/** A range in a field from before the strict rules. */
+/** Validates a range in a field that predates the strict rules. */
 export function* legacyRange(path: string, text: string, {strict, stored}: LegacyRules): Iterable<FieldError> {
   if (stored?.includes(text)) return;
   if (!parseRange(text, true)) return yield invalid(path, text, notRange);
@@ -50,7 +50,7 @@ function* strictRange(path: string, text: string): Iterable<FieldError> {
   else if (rangeStart(range).value !== range.address.value) yield invalid(path, text, 'must not have bits set beyond the prefix length');
 }
 
-/** A range in its one canonical form. */
+/** Validates that a range is in canonical form. */
 export function* canonicalRange(path: string, text: string): Iterable<FieldError> {
   const errors = [...legacyRange(path, text, {strict: true})];
   const canonical = errors.length > 0 ? text : formatRange(parseRange(text)!);
@@ -58,7 +58,7 @@ export function* canonicalRange(path: string, text: string): Iterable<FieldError
   if (canonical !== text) yield invalid(path, text, `must be in canonical form (${JSON.stringify(canonical)})`);
 }
 
-/** Why a text is no address in its one canonical form. */
+/** Returns why a text is not an address in canonical form. */
 export const canonicalIpProblem = (text: string): string | undefined => {
   const problem = ipProblem(text, true);
   if (problem !== undefined) return problem;
@@ -68,7 +68,7 @@ export const canonicalIpProblem = (text: string): string | undefined => {
 
 const refusedLater = (naming: Naming): string => `will be considered invalid in a future ${naming.inWords('Kubernetes')} release`;
 
-/** What to tell of an address in a form that is on its way out. */
+/** Warns about a deprecated form of an address. */
 export function* ipWarnings(path: string, text: string, naming: Naming): Iterable<string> {
   const loose = looseIp(text);
   if (!loose) return;
@@ -79,7 +79,7 @@ export function* ipWarnings(path: string, text: string, naming: Naming): Iterabl
   }
 }
 
-/** What to tell of a range in a form that is on its way out. */
+/** Warns about a deprecated form of a range. */
 export function* rangeWarnings(path: string, text: string, naming: Naming): Iterable<string> {
   const loose = parseRange(text, true);
   if (!loose) return;
@@ -103,7 +103,7 @@ const special: readonly [text: string, of: readonly IpRange[]][] = [
   ['may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)', ranges('224.0.0.0/24', 'ff02::/16')],
 ];
 
-/** Refuses addresses that mean something else on every machine. */
+/** Rejects unspecified, loopback and link-local addresses. */
 export function* endpointIp(path: string, text: string): Iterable<FieldError> {
   const address = looseIp(text);
   if (!address) return yield invalid(path, text, 'must be a valid IP address');

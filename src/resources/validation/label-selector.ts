@@ -5,7 +5,7 @@ import {validateLabels} from './object-meta.js';
 
 type Requirement = NonNullable<LabelSelectorObject['matchExpressions']>[number];
 
-/** Whether a term of a label selector makes sense. */
+/** Validates a requirement of a label selector. */
 function* validateLabelRequirement({key, operator, values = []}: Requirement, path: string, anyValue = false): Iterable<FieldError> {
   if (operator === 'In' || operator === 'NotIn') {
     if (values.length === 0) yield required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'");
@@ -19,11 +19,11 @@ function* validateLabelRequirement({key, operator, values = []}: Requirement, pa
   }
 }
 
-/** Whether a stored selector has values that are no label values: it may keep them. */
+/** Reports whether a stored selector has invalid label values, which it may keep. */
 export const hasInvalidValues = (selector: LabelSelectorObject | undefined): boolean =>
   (selector?.matchExpressions ?? []).some(({values = []}) => values.some(value => labelValueProblems(value).length > 0));
 
-/** Whether a label selector as objects carry it makes sense. `anyValue` lets values that are no label values pass, as stored ones may. */
+/** Validates a label selector. `anyValue` accepts invalid label values, as stored selectors may have them. */
 export function* validateLabelSelector(selector: LabelSelectorObject, path: string, anyValue = false): Iterable<FieldError> {
   yield* validateLabels(selector.matchLabels, `${path}.matchLabels`);
   for (const [i, requirement] of (selector.matchExpressions ?? []).entries()) {

@@ -1,6 +1,6 @@
 import {asPrefix, dnsLabelProblems, dnsSubdomainProblems, pathSegmentProblems, patternText, tooLongText} from '#src/api/names.js';
 
-/** Says what is wrong with a name, each problem as one phrase; `prefix` when a generateName is judged, which may end in a dash. */
+/** Returns the problems of a name; `prefix` if it is a generateName, which may end in a dash. */
 export type NameProblems = (name: string, prefix: boolean) => readonly string[];
 
 const nameRule =
@@ -10,18 +10,18 @@ const nameRule =
 
 /** The rule of most kinds. */
 export const subdomainName = nameRule(dnsSubdomainProblems);
-/** As most kinds, once the name is there: what it was made from is not looked at. */
+/** The rule of most kinds for names, but without validating generateName. */
 export const finishedName: NameProblems = (name, prefix) => (prefix ? [] : dnsSubdomainProblems(name));
 export const labelName = nameRule(dnsLabelProblems);
 
-/** Nothing but what a path can carry between two slashes. */
+/** Accepts everything that is a valid path segment. */
 export const pathSegmentName: NameProblems = (name, prefix) => pathSegmentProblems(prefix && /^\.{1,2}$/.test(name) ? `${name}a` : name);
 
 const dataKey = '[-._a-zA-Z0-9]+';
 const isDataKey = new RegExp(`^${dataKey}$`);
 const dataKeyText = patternText("a valid config key must consist of alphanumeric characters, '-', '_' or '.'", dataKey, 'key.name', 'KEY_NAME', 'key-name');
 
-/** A key of a ConfigMap or Secret: a file name that leads nowhere else. */
+/** Returns the problems of a ConfigMap or Secret key, which is a file name. */
 export const dataKeyProblems = (text: string): string[] => {
   const problems: string[] = [];
   if (Buffer.byteLength(text) > 253) problems.push(tooLongText(253));

@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {NodeSelectorTerm} from '#src/api/pod.js';
 import type {LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 
-/** Labels of nodes that only have another name now, with that name. */
+/** Returns renamed node labels with their new names. */
 export const renamedNodeLabels = (naming: Naming): ReadonlyMap<string, string> =>
   new Map([
     [naming.subKey('beta', 'arch'), naming.labels.arch],
@@ -15,7 +15,7 @@ export const renamedNodeLabels = (naming: Naming): ReadonlyMap<string, string> =
 
 const known = new WeakMap<Naming, ReadonlyMap<string, string>>();
 
-/** Labels of nodes that have other names now, each with what to say of it. */
+/** Returns deprecated node labels with the text of their warning. */
 const deprecatedLabels = (naming: Naming): ReadonlyMap<string, string> => {
   const found = known.get(naming);
   if (found) return found;
@@ -31,10 +31,10 @@ const deprecatedLabels = (naming: Naming): ReadonlyMap<string, string> => {
   return made;
 };
 
-/** What to say of a label of nodes that is on its way out. */
+/** Returns the warning for a deprecated node label. */
 export const nodeLabelText = (key: string, naming: Naming): string | undefined => deprecatedLabels(naming).get(key);
 
-/** What to tell of a term that chooses nodes; `values` asks besides whether nodes can have the values at all. */
+/** Warns about a node selector term; `values` also checks whether the values are valid label values. */
 export function* nodeTermWarnings({matchExpressions = []}: NodeSelectorTerm, path: string, naming: Naming, {values: checked = false} = {}): Iterable<string> {
   for (const [i, {key, values = []}] of matchExpressions.entries()) {
     const at = `${path}.matchExpressions[${i}]`;
@@ -45,7 +45,7 @@ export function* nodeTermWarnings({matchExpressions = []}: NodeSelectorTerm, pat
   }
 }
 
-/** What to tell of a label selector that chooses nodes. */
+/** Warns about a label selector for nodes. */
 export function* nodeSelectorWarnings({matchExpressions = [], matchLabels = {}}: LabelSelectorObject, path: string, naming: Naming): Iterable<string> {
   for (const [i, {key}] of matchExpressions.entries()) {
     const text = nodeLabelText(key, naming);

@@ -13,7 +13,7 @@ function* values({operator, values: given = []}: NodeSelectorRequirement, path: 
   } else yield invalid(`${path}.operator`, operator, 'not a valid selector operator');
 }
 
-/** A term by labels. */
+/** Validates a requirement on labels. */
 function* validateNodeRequirement(requirement: NodeSelectorRequirement, path: string, anyValue: boolean): Iterable<FieldError> {
   yield* values(requirement, path);
   yield* qualifiedName(`${path}.key`, requirement.key ?? '');
@@ -21,7 +21,7 @@ function* validateNodeRequirement(requirement: NodeSelectorRequirement, path: st
   for (const [i, value] of (requirement.values ?? []).entries()) yield* each(`${path}.values[${i}]`, value, labelValueProblems(value));
 }
 
-/** A term by fields, which is a term by the node's name. */
+/** Validates a requirement on fields; only the node's name is supported. */
 function* field({key, operator, values: given = []}: NodeSelectorRequirement, path: string): Iterable<FieldError> {
   if (operator !== 'In' && operator !== 'NotIn') yield invalid(`${path}.operator`, operator, 'not a valid selector operator');
   else if (given.length !== 1) yield required(`${path}.values`, "must be only one value when `operator` is 'In' or 'NotIn' for node field selector");
@@ -34,7 +34,7 @@ export function* validateNodeTerm({matchExpressions = [], matchFields = []}: Nod
   for (const [i, requirement] of matchFields.entries()) yield* field(requirement, `${path}.matchFields[${i}]`);
 }
 
-/** Whether a choice of nodes makes sense. `anyValue` lets values that are no label values pass, as stored ones may. */
+/** Validates a node selector. `anyValue` accepts invalid label values, as stored selectors may have them. */
 export function* validateNodeSelector({nodeSelectorTerms: terms = []}: NodeSelector, path: string, anyValue: boolean): Iterable<FieldError> {
   if (terms.length === 0) yield required(`${path}.nodeSelectorTerms`, 'must have at least one node selector term');
   for (const [i, term] of terms.entries()) yield* validateNodeTerm(term, `${path}.nodeSelectorTerms[${i}]`, anyValue);

@@ -7,7 +7,7 @@ import type {MetadataValidation} from '#src/resources/definition.js';
 import {immutable} from './equality.js';
 import {labelName, pathSegmentName, type NameProblems} from './names.js';
 
-/** How large all annotations of an object may be together, keys and values. */
+/** The size limit of all annotations of an object, keys and values. */
 export const annotationsLimit = 256 * 1024;
 
 const orphan = 'orphan';
@@ -58,7 +58,7 @@ function* validateFinalizers(finalizers: readonly string[] | undefined, path: st
   }
 }
 
-/** A finalizer of a built-in kind carries a domain, or is one of the platform's own three. */
+/** Validates that a finalizer of a built-in kind has a domain, or is one of the three built-in ones. */
 export function* validateFinalizerOrigin(finalizer: string, naming: Naming, path: string): Iterable<FieldError> {
   if (finalizer.includes('/') || finalizer === orphan || finalizer === foreground || finalizer === naming.namespaceFinalizer) return;
   yield invalid(path, finalizer, 'name is neither a standard finalizer name nor is it fully qualified');
@@ -78,7 +78,7 @@ function* validateManagedFields(meta: Readonly<ObjectMeta>, path: string): Itera
   }
 }
 
-/** What is wrong with the names of an object. A generated name must already be in place. */
+/** Validates the name and namespace. A generated name must already be set. */
 export function* validateNames(meta: Readonly<ObjectMeta>, nameProblems: NameProblems, path = 'metadata'): Iterable<FieldError> {
   if (meta.generateName) {
     for (const problem of nameProblems(meta.generateName, true)) yield invalid(`${path}.generateName`, meta.generateName, problem);
@@ -90,11 +90,11 @@ export function* validateNames(meta: Readonly<ObjectMeta>, nameProblems: NamePro
 export interface ObjectMetaRules {
   readonly namespaced: boolean;
   readonly nameProblems: NameProblems;
-  /** Set for built-in kinds, whose finalizers must be known or carry a domain. */
+  /** Set for built-in kinds, whose finalizers must be known or have a domain. */
   readonly naming?: Naming;
 }
 
-/** What is wrong with metadata beside the names. */
+/** Validates metadata except for the names. */
 function* validateBeside(meta: Readonly<ObjectMeta>, namespaced: boolean, path: string): Iterable<FieldError> {
   if (!namespaced) {
     if (meta.namespace) yield forbiddenField(`${path}.namespace`, 'not allowed on this type');
@@ -108,7 +108,7 @@ function* validateBeside(meta: Readonly<ObjectMeta>, namespaced: boolean, path: 
   yield* validateManagedFields(meta, `${path}.managedFields`);
 }
 
-/** What is wrong with the metadata of an object that is being created. */
+/** Validates the metadata of a new object. */
 export function* validateObjectMeta(meta: Readonly<ObjectMeta>, rules: ObjectMetaRules, path = 'metadata'): Iterable<FieldError> {
   yield* validateNames(meta, rules.nameProblems, path);
   yield* validateBeside(meta, rules.namespaced, path);
@@ -117,7 +117,7 @@ export function* validateObjectMeta(meta: Readonly<ObjectMeta>, rules: ObjectMet
 
 const goStrings = (texts: readonly string[]): string => `[]string{${texts.map(text => JSON.stringify(text)).join(', ')}}`;
 
-/** What is wrong with a change of metadata. Whether a resourceVersion is needed is judged where the kind's rule for that is known, not here. */
+/** Validates an update of metadata. Whether a resourceVersion is required is checked elsewhere. */
 function* validateChange(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, path: string): Iterable<FieldError> {
   if (old.deletionTimestamp) {
     const kept = new Set(old.finalizers);
@@ -136,7 +136,7 @@ function* validateChange(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, 
   yield* validateManagedFields(meta, `${path}.managedFields`);
 }
 
-/** What is wrong with the metadata of an object that is being updated: what every kind refuses, and then what this one does, each time its rules come upon it. */
+/** Validates an update of metadata: first the common rules, then those of the kind. Errors are repeated as often as the original finds them. */
 export function* validateObjectMetaUpdate(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, validation: MetadataValidation, rules: ObjectMetaRules): Iterable<FieldError> {
   const path = 'metadata';
   const beside = collectErrors(validateBeside(meta, rules.namespaced, path));

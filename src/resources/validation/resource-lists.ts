@@ -9,7 +9,7 @@ import {dnsLabel, negativeText, notIntegerText} from './values.js';
 
 export type ResourceList = Readonly<Record<string, string>>;
 
-/** Judges a resource's name. */
+/** Validates a resource name. */
 export type ResourceNameRule = (path: string, name: string, naming: Naming) => Iterable<FieldError>;
 
 export function* resourceName(path: string, name: string): Iterable<FieldError> {
@@ -36,7 +36,7 @@ export function* podResourceName(path: string, name: string): Iterable<FieldErro
   yield {path, reason: 'FieldValueNotSupported', detail: `Unsupported value: ${JSON.stringify(name)}: supported values: "cpu", "hugepages-", "memory"`};
 }
 
-/** An amount of a resource: not negative, and whole where the resource is. */
+/** Validates an amount: not negative, and an integer for resources that require it. */
 export function* resourceQuantity(path: string, name: string, text: string, naming: Naming): Iterable<FieldError> {
   const quantity = quantityIn(text);
   if (compareQuantities(quantity, zeroQuantity) < 0) yield invalid(path, formatQuantity(quantity), negativeText);
@@ -46,9 +46,9 @@ export function* resourceQuantity(path: string, name: string, text: string, nami
 export interface ResourceRules {
   readonly naming: Naming;
   readonly name: ResourceNameRule;
-  /** Names of the pod's resource claims. */
+  /** The names of the pod's resource claims. */
   readonly claims: ReadonlySet<string>;
-  /** Objects from before the rule keep parts of huge pages. */
+  /** Accepts fractions of huge pages, as older stored objects may have them. */
   readonly partialPages: boolean;
 }
 
@@ -64,7 +64,7 @@ function* listed(path: string, list: ResourceList, {naming, name: nameRule, part
   }
 }
 
-/** What is asked for must fit into what is allowed, and equal it where the resource cannot be promised twice. */
+/** Returns the validation of requests: at most the limit, and equal to it for resources without overcommit. */
 const withinLimits = (path: string, limits: ResourceList, naming: Naming) =>
   function* (name: string, text: string): Iterable<FieldError> {
     const limit = limits[name];
@@ -78,7 +78,7 @@ const withinLimits = (path: string, limits: ResourceList, naming: Naming) =>
     else if (order > 0) yield invalid(`${path}.requests`, text, `must be less than or equal to ${name} limit of ${limit}`);
   };
 
-/** What a container, or a whole pod, asks for and is held to. */
+/** Validates the requests and limits of a container or pod. */
 export function* validateResources(path: string, {limits = {}, requests = {}, claims = []}: ResourceRequirements, rules: ResourceRules): Iterable<FieldError> {
   yield* listed(`${path}.limits`, limits, rules);
   yield* listed(`${path}.requests`, requests, rules, withinLimits(path, limits, rules.naming));

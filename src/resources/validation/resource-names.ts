@@ -13,16 +13,16 @@ const standard: ReadonlySet<string> = new Set([
   'requests.storage',
 ]);
 
-/** A resource of the platform's own, or a quota's way to speak of one. */
+/** Reports whether the resource is a built-in one, or a quota resource. */
 export const isStandardResource = (name: string): boolean => standard.has(name) || isHugePages(name) || name.startsWith(`requests.${hugePages}`);
 export const isContainerResource = (name: string): boolean => compute.includes(name) || isHugePages(name);
 
-/** Whether more of the resource may be promised than there is. */
+/** Reports whether requests of the resource may be below its limits. */
 export const mayOvercommit = (name: string, naming: Naming): boolean => isNativeResource(name, naming) && !isHugePages(name);
-/** Whether the resource comes in whole numbers only. */
+/** Reports whether amounts of the resource are integers. */
 export const isIntegerResource = (name: string, naming: Naming): boolean => integers.includes(name) || isExtendedResource(name, naming);
 
-/** A quantity of an object, which decoding has judged already; one that is none counts as nothing. */
+/** Parses a quantity of a decoded object; an invalid one counts as zero. */
 export const quantityIn = (text: unknown): Quantity => {
   try {
     return parseQuantity(String(text));
@@ -34,7 +34,7 @@ export const quantityIn = (text: unknown): Quantity => {
 
 export const isWholeQuantity = (quantity: Quantity): boolean => quantityMilliValue(quantity) % 1000n === 0n;
 
-/** Whether an amount of huge pages is a whole number of pages of the size in the resource's name. */
+/** Reports whether an amount of huge pages is a multiple of the page size in the resource's name. */
 export const isWholePages = (name: string, amount: Quantity): boolean => {
   const size = quantityIn(name.slice(hugePages.length));
   return size.unscaled > 0n && isWholeQuantity(size) && quantityValue(amount) % quantityValue(size) === 0n;

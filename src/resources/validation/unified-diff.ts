@@ -1,11 +1,11 @@
-/** Lines that are the same on both sides: so many from `a` on the left and from `b` on the right. */
+/** Equal lines on both sides, at `a` on the left and `b` on the right. */
 interface Block {
   readonly a: number;
   readonly b: number;
   readonly size: number;
 }
 
-/** A stretch of both sides, the same or not. */
+/** A stretch of both sides, equal or not. */
 interface Stretch {
   readonly same: boolean;
   readonly a0: number;
@@ -15,10 +15,10 @@ interface Stretch {
 }
 
 const around = 3;
-/** In long texts lines that come often say nothing of what belongs together. */
+/** In texts this long, frequent lines are ignored when matching. */
 const longText = 200;
 
-/** Where each line of the right side stands, without those that come too often. */
+/** Returns the lines of the right side with their positions, without frequent ones. */
 const placesOf = (right: readonly string[]): ReadonlyMap<string, readonly number[]> => {
   const places = new Map<string, number[]>();
   for (const [i, line] of right.entries()) {
@@ -38,15 +38,15 @@ interface Sides {
   readonly places: ReadonlyMap<string, readonly number[]>;
 }
 
-/** How many pairs of lines are compared for one text. What is not reached counts as different throughout: finding the longest runs takes the square of the lines. */
+/** The limit of compared line pairs per text. The rest counts as different: finding the longest runs is quadratic in the lines. */
 const maxPairs = 200_000;
 
-/** Counts what is compared. */
+/** Counts compared pairs. */
 interface Effort {
   pairs: number;
 }
 
-/** The longest run of same lines within a stretch, the first of them; then what of the same stands right before and after it. */
+/** Returns the first longest run of equal lines in a stretch, extended to adjacent equal lines. */
 const longest = ({left, right, places}: Sides, {a0, a1, b0, b1}: Stretch, effort: Effort): Block => {
   let [a, b, size] = [a0, b0, 0];
   let runs = new Map<number, number>();
@@ -78,7 +78,7 @@ const joined = (blocks: readonly Block[]): Block[] => {
   return all;
 };
 
-/** A stack of what is left to look at instead of recursion: there may be as many blocks as lines. */
+/** Uses a stack instead of recursion: there may be as many blocks as lines. */
 const blocksOf = (sides: Sides): Block[] => {
   const [a1, b1] = [sides.left.length, sides.right.length];
   const blocks: Block[] = [];
@@ -106,7 +106,7 @@ const stretchesOf = (sides: Sides): Stretch[] => {
   return stretches;
 };
 
-/** Stretches that are told together: none of what is the same between them is longer than what is shown around both. */
+/** Groups changes whose contexts touch into hunks. */
 const hunksOf = (stretches: readonly Stretch[]): Stretch[][] => {
   const hunks: Stretch[][] = [];
   let hunk: Stretch[] = [];
@@ -135,7 +135,7 @@ const rangeText = (from: number, to: number): string => {
   return `${length === 0 ? from : from + 1},${length}`;
 };
 
-/** The lines of a hunk, one by one. */
+/** Yields the lines of a hunk. */
 function* hunkLines(hunk: readonly Stretch[], {left, right}: Sides): Iterable<string> {
   const [first, last] = [hunk[0]!, hunk.at(-1)!];
   yield `@@ -${rangeText(first.a0, last.a1)} +${rangeText(first.b0, last.b1)} @@`;
@@ -146,11 +146,11 @@ function* hunkLines(hunk: readonly Stretch[], {left, right}: Sides): Iterable<st
   }
 }
 
-/** More is not shown of a difference, in lines and in characters. */
+/** The limits of a shown diff, in lines and characters. */
 const maxLines = 1000;
 const maxText = 256 * 1024;
 
-/** How two texts differ, in the unified format with three lines around and without the names of files; empty where they do not. Says where it breaks off. */
+/** Returns the unified diff of two texts with three lines of context and without file names; empty if they are equal. A truncated diff is marked. */
 export const unifiedDiff = (before: string, now: string): string => {
   const [left, right] = [before.split('\n'), now.split('\n')];
   const sides = {left, right, places: placesOf(right)};

@@ -6,10 +6,10 @@ export const notPositiveText = 'must be greater than zero';
 export const notIntegerText = 'must be an integer';
 const fileModeText = 'must be a number between 0 and 0777 (octal), both inclusive';
 
-/** `must be between A and B, inclusive`. */
+/** Returns `must be between A and B, inclusive`. */
 export const rangeText = (least: number, most: number): string => `must be between ${least} and ${most}, inclusive`;
 
-/** One error for each problem of a value. */
+/** Yields one error for each problem of a value. */
 export function* each(path: string, value: unknown, problems: readonly string[]): Iterable<FieldError> {
   for (const problem of problems) yield invalid(path, value, problem);
 }
@@ -22,14 +22,14 @@ export function* nonnegative(path: string, value: number | undefined): Iterable<
   if (value !== undefined && value < 0) yield invalid(path, value, negativeText);
 }
 
-/** Refuses a value that is none of the known ones. They are shown in the order given. */
+/** Validates that a value is one of the known ones, which the error lists in the given order. */
 export function* oneOf(path: string, value: string | undefined, known: readonly string[]): Iterable<FieldError> {
   if (!known.includes(value ?? '')) yield notSupported(path, value ?? '', known);
 }
 
 export const portProblems = (port: number): string[] => (port >= 1 && port <= 65535 ? [] : [rangeText(1, 65535)]);
 
-/** A port's name (RFC 6335, without capitals). */
+/** Returns the problems of a port name (RFC 6335, lower case only). */
 export const portNameProblems = (text: string): string[] => {
   const problems: string[] = [];
   if (Buffer.byteLength(text) > 15) problems.push(tooLongText(15));
@@ -40,7 +40,7 @@ export const portNameProblems = (text: string): string[] => {
   return problems;
 };
 
-/** A port given by number or by name. */
+/** Validates a port given by number or by name. */
 export const portNumberOrName = (path: string, port: number | string | object | undefined): Iterable<FieldError> =>
   typeof port === 'number' || port === undefined ? each(path, port ?? 0, portProblems(port ?? 0)) : each(path, String(port), portNameProblems(String(port)));
 
@@ -50,13 +50,13 @@ const isHeaderName = new RegExp(`^${headerName}$`);
 export const headerNameProblems = (text: string): string[] =>
   isHeaderName.test(text) ? [] : [patternText("a valid HTTP header must consist of alphanumeric characters or '-'", headerName, 'X-Header-Name')];
 
-/** An environment variable's name as containers take it: printable ASCII without the equals sign. */
+/** Returns the problems of an environment variable's name: printable ASCII without the equals sign. */
 export const environmentNameProblems = (text: string): string[] => {
   if (text === '') return ['environment variable name must be non-empty'];
   return /^[ -<>-~]+$/.test(text) ? [] : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
 };
 
-/** A user's or group's number. */
+/** Validates a user or group id. */
 export function* systemId(path: string, id: number | undefined): Iterable<FieldError> {
   if (id !== undefined && (id < 0 || id > 2147483647)) yield invalid(path, id, rangeText(0, 2147483647));
 }

@@ -4,13 +4,13 @@ import type {Naming} from '#src/api/naming.js';
 import {withoutBacksteps} from './paths.js';
 import {dnsLabel, each, oneOf, rangeText} from './values.js';
 
-// Sources that pods and persistent volumes have in common: each judges what both forms share.
+// Validation of volume sources that pods and persistent volumes share: each function covers what both types have in common.
 
 interface Reference {
   readonly name?: string;
 }
 
-/** Refuses a field that is absent or empty. */
+/** Reports fields that are absent or empty. */
 export function* present(path: string, source: object, ...fields: readonly string[]): Iterable<FieldError> {
   const values = source as Readonly<Record<string, unknown>>;
   for (const field of fields) {
@@ -32,7 +32,7 @@ export function* localPath(source: {readonly path: string}, path: string): Itera
   yield* withoutBacksteps(`${path}.path`, source.path);
 }
 
-/** A disk of a cloud, by its name and perhaps a partition of it. */
+/** Returns the validation of a cloud disk, by the field of its name, with an optional partition. */
 export const disk = (name: string) =>
   function* (source: object & {readonly partition?: number}, path: string): Iterable<FieldError> {
     yield* present(path, source, name);
@@ -51,7 +51,7 @@ const initiatorForms: Readonly<Record<string, RegExp>> = {
   naa: /^naa.[a-zA-Z0-9]{32}$/,
 };
 
-/** A name of iSCSI (RFC 3720 §3.2.6). */
+/** Validates an iSCSI name (RFC 3720 §3.2.6). */
 function* initiator(name: string, path: string, formless: string): Iterable<FieldError> {
   const form = initiatorForms[name.slice(0, 3)];
   if (!form) yield invalid(path, name, formless);
@@ -71,7 +71,7 @@ export interface Iscsi {
 export const longIscsiText = 'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.';
 export const isLongIscsi = (volume: string, {targetPortal, initiatorName}: Iscsi): boolean => initiatorName !== undefined && Buffer.byteLength(`${volume}:${targetPortal}`) > 64;
 
-/** `formless` is what is said of names that begin like none. */
+/** `formless` is the error for a name with an unknown prefix. */
 export function* iscsi(source: Iscsi, path: string, formless = 'must be valid format starting with iqn, eui, or naa'): Iterable<FieldError> {
   yield* present(path, source, 'targetPortal');
   if (!source.iqn) yield required(`${path}.iqn`);
@@ -105,7 +105,7 @@ export function* flocker({datasetName = '', datasetUUID}: {readonly datasetName?
   if (datasetName.includes('/')) yield invalid(`${path}.datasetName`, datasetName, "must not contain '/'");
 }
 
-/** Options are the driver's own; the platform's domains are not for them. */
+/** Validates a flexVolume; option keys must not use the built-in domains. */
 export function* flexVolume({driver, options = {}}: {readonly driver: string; readonly options?: Readonly<Record<string, string>>}, path: string, naming: Naming): Iterable<FieldError> {
   const domains = [...new Set([naming.domain, naming.apiSuffix])];
   if (!driver) yield required(`${path}.driver`);
@@ -150,7 +150,7 @@ export function* storageOs({volumeName, volumeNamespace, secretRef}: StorageOs, 
   if (secretRef && !secretRef.name) yield required(`${path}.secretRef.name`);
 }
 
-/** The name of a CSI driver, which is a domain's in any case. */
+/** Validates the name of a CSI driver: a domain name in either case. */
 export function* csiDriverName(path: string, name: string): Iterable<FieldError> {
   if (!name) return yield required(path);
   if (Buffer.byteLength(name) > 63) yield tooLong(path, 63);

@@ -5,13 +5,13 @@ import type {PodTemplate} from './template.js';
 
 const joined = (template: PodTemplate | undefined, field: 'name' | 'image'): string => (template?.spec?.containers ?? []).map(container => container[field] ?? '').join(',');
 
-/** The two wide columns that say what runs in the pods of a workload. */
+/** Returns the two wide columns with the containers and images of a workload. */
 export const containerColumns = <T extends KubeObject>(templateOf: (object: Readonly<T>) => PodTemplate | undefined): readonly Column<T>[] => [
   {name: 'Containers', description: 'Names of each container in the template.', priority: 1, of: object => joined(templateOf(object), 'name')},
   {name: 'Images', description: 'Images referenced by each container in the template.', priority: 1, of: object => joined(templateOf(object), 'image')},
 ];
 
-/** A label selector as tables show it. */
+/** Formats a label selector for tables. */
 export const selectorCell = (selector: LabelSelectorObject | undefined, malformed = '<error>', empty = '<none>'): string => {
   try {
     return (selector ? labelSelectorOf(selector).toString() : '') || empty;
@@ -20,7 +20,7 @@ export const selectorCell = (selector: LabelSelectorObject | undefined, malforme
   }
 };
 
-/** Plain labels as tables show them. */
+/** Formats labels for tables. */
 export const labelsCell = (labels: Readonly<Record<string, string>> | undefined): string =>
   Object.entries(labels ?? {})
     .map(([key, value]) => `${key}=${value}`)

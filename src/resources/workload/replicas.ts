@@ -4,7 +4,7 @@ import type {HookContext} from '#src/resources/definition.js';
 import {validatePodTemplate} from '#src/resources/core/pod/template.js';
 import {validateRunsForever, validateSelected, type PodTemplate} from './template.js';
 
-/** Whether the template of a replica set, or of the deployment that makes it, fits its selector and runs for ever. */
+/** Validates the template of a ReplicaSet or Deployment: it matches the selector and its pods restart always. */
 export function* validateReplicaTemplate(
   template: PodTemplate | undefined,
   old: PodTemplate | undefined,
@@ -18,7 +18,7 @@ export function* validateReplicaTemplate(
   yield* validateRunsForever(template, path, 'ReplicaSet');
 }
 
-/** A count that is known only with its feature is dropped without it, unless it is in use. */
+/** Drops the count of terminating replicas while its gate is off, unless it is in use. */
 export const dropUnservedReplicaCount = (
   status: {terminatingReplicas?: number} | undefined,
   old: {terminatingReplicas?: number} | undefined,

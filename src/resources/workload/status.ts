@@ -5,12 +5,12 @@ type Counts = Readonly<Record<string, unknown>>;
 
 const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
-/** Refuses counters below zero, in the order given. */
+/** Validates that counters are not negative, in the given order. */
 export function* validateCounters(status: object | undefined, fields: readonly string[]): Iterable<FieldError> {
   for (const field of fields) yield* nonNegative(`status.${field}`, (status as Counts | undefined)?.[field] as number | undefined);
 }
 
-/** Refuses parts that are larger than the whole. */
+/** Validates that parts are not larger than the whole. */
 export function* validateParts(status: object | undefined, parts: readonly string[], whole: string, wholeText = `status.${whole}`): Iterable<FieldError> {
   const counts = (status ?? {}) as Counts;
   for (const part of parts) {
@@ -18,7 +18,7 @@ export function* validateParts(status: object | undefined, parts: readonly strin
   }
 }
 
-/** The counter that keeps names of revisions apart only grows. */
+/** Validates that the collision count does not decrease. */
 export function* validateCollisions(status: {collisionCount?: number} | undefined, old: {collisionCount?: number} | undefined): Iterable<FieldError> {
   if (typeof old?.collisionCount !== 'number') return;
   const now = status?.collisionCount;

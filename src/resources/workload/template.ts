@@ -6,17 +6,17 @@ import {defaultPodTemplate} from '#src/resources/core/pod/template.js';
 import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {internalForm} from '#src/resources/validation/internal-form.js';
 
-/** What the pods of a workload are made of. */
+/** The pod template of a workload. */
 export type PodTemplate = PodTemplateSpec;
 
-/** Fills in the template, which every workload has, if only to be told what it lacks. */
+/** Applies the defaults of the template, which is created if absent, so that validation can report what it lacks. */
 export const defaultTemplate = (spec: {template?: PodTemplate}): void => {
   const template = (spec.template ??= {});
   template.spec ??= {containers: []};
   defaultPodTemplate(template);
 };
 
-/** The selector of an object, or nothing when it is malformed. */
+/** Parses a selector; undefined if it is malformed. */
 export const selectorOrNone = (selector: LabelSelectorObject | undefined): LabelSelector | undefined => {
   try {
     return labelSelectorOf(selector);
@@ -25,7 +25,7 @@ export const selectorOrNone = (selector: LabelSelectorObject | undefined): Label
   }
 };
 
-/** Refuses a selector that is missing, malformed or empty. */
+/** Validates that a selector is present, well-formed and not empty. */
 export function* validateWorkloadSelector(selector: LabelSelectorObject | undefined, path: string, workload: string): Iterable<FieldError> {
   if (!selector) return yield required(path);
   yield* validateLabelSelector(selector, path);
@@ -33,13 +33,13 @@ export function* validateWorkloadSelector(selector: LabelSelectorObject | undefi
   if (terms === 0) yield invalid(path, selector, `empty selector is invalid for ${workload}`);
 }
 
-/** Refuses a template whose pods the workload would not find again. */
+/** Validates that the template's labels match the selector. */
 export function* validateSelected(selector: LabelSelector, template: PodTemplate | undefined, path: string): Iterable<FieldError> {
   const labels = template?.metadata?.labels;
   if (!selector.empty && !selector.matches(labels)) yield invalid(`${path}.metadata.labels`, labels && internalForm('Map', labels), '`selector` does not match template `labels`');
 }
 
-/** Pods of these workloads are to run for ever. */
+/** Validates that the pods of a workload have the restart policy Always. */
 export function* validateRunsForever(template: PodTemplate | undefined, path: string, workload: string): Iterable<FieldError> {
   const restartPolicy = template?.spec?.restartPolicy ?? '';
   if (restartPolicy !== 'Always') yield notSupported(`${path}.spec.restartPolicy`, restartPolicy, ['Always']);
@@ -48,7 +48,7 @@ export function* validateRunsForever(template: PodTemplate | undefined, path: st
   }
 }
 
-/** Warns of a name that pods cannot carry on as their host name. */
+/** Warns about a name that is not usable as host name of the pods. */
 export function* nameWarnings({metadata}: Readonly<KubeObject>): Iterable<string> {
   const problems = dnsLabelProblems(metadata?.name ?? '');
   if (problems.length > 0) {

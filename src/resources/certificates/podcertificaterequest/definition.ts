@@ -17,7 +17,7 @@ const outcomes: ReadonlySet<string> = new Set(['Issued', 'Denied', 'Failed']);
 const selected = (field: 'signerName' | 'podName' | 'nodeName') => ({spec}: Readonly<PodCertificateRequest>): string =>
   (spec as Partial<PodCertificateRequest['spec']> | undefined)?.[field] ?? '';
 
-/** What a node asks of a signer on behalf of one of its pods (KEP-4317). Its spec never changes, its status once. */
+/** PodCertificateRequest: requests a certificate for a pod, made by its node (KEP-4317). Its spec never changes, its status once. */
 export const podCertificateRequests = defineResource<PodCertificateRequest>({
   kind: kinds.podCertificateRequests,
   nameProblems: subdomainName,

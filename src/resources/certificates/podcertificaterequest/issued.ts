@@ -54,7 +54,7 @@ interface Times {
   readonly beginRefreshAt: number;
 }
 
-/** The first thing that is wrong with the times, for each says little without those before it. */
+/** Returns the first error of the times; each one depends on those before it. */
 const timeProblem = ({notBefore, notAfter, beginRefreshAt}: Times, leaf: Certificate, maxSeconds: number, {clock, naming}: HookContext): FieldError | undefined => {
   const wrong = (path: string, time: number, detail: string) => invalid(path, wireTime(time), detail);
   if (notBefore !== leaf.notBefore) return wrong(beforePath, notBefore, 'must be set to the NotBefore time encoded in the leaf certificate');
@@ -80,7 +80,7 @@ function* validateTimes({spec, status = {}}: Readonly<PodCertificateRequest>, le
 }
 
 const otherProblem = (block: PemBlock): string | undefined => {
-  // The misspelling is what callers of the original see.
+  // The misspelling is the original's.
   if (block.label !== 'CERTIFICATE') return 'issued certificate chain must consist entirely of CERTFICATE PEM blocks';
   return parsed(block) ? undefined : 'intermediate certificate does not parse as valid X.509';
 };
@@ -91,7 +91,7 @@ const leafProblem = (block: PemBlock | undefined): string | undefined => {
   return parsed(block) ? undefined : 'leaf certificate does not parse as valid X.509';
 };
 
-/** Whether what was issued is what was asked for: the key, the life, and times that leave room to renew. */
+/** Validates the issued certificate against the request: its key, its lifetime, and time left to renew it. */
 export function* validateIssued(request: Readonly<PodCertificateRequest>, context: HookContext): Iterable<FieldError> {
   const chain = request.status?.certificateChain ?? '';
   if (Buffer.byteLength(chain) > largestChain) return yield tooLong(chainPath, largestChain);

@@ -12,7 +12,7 @@ const outcomes = ['Issued', 'Denied', 'Failed'];
 const conditionsOf = (request: Request | undefined): readonly Condition[] => request?.status?.conditions ?? [];
 const has = (request: Request, ...types: readonly string[]): boolean => types.some(type => isConditionTrue(conditionsOf(request), type));
 
-/** At most one outcome, which is a fact. The brackets stand apart in the paths, as they do upstream. */
+/** Validates that there is at most one outcome, with status `True`. The brackets stand apart in the paths, as they do upstream. */
 function* validateOutcomes(conditions: readonly Condition[]): Iterable<FieldError> {
   let known = 0;
   for (const [i, {type, status}] of conditions.entries()) {
@@ -31,7 +31,7 @@ export const sameStatus = (a: PodCertificateRequest['status'], b: PodCertificate
   return semanticallyEqual(left, right);
 };
 
-/** A request ends once, as issued, denied or failed, and stays so. */
+/** Validates that a request ends once, as issued, denied or failed. */
 export function* validateOutcome(request: Request, old: Request, context: HookContext): Iterable<FieldError> {
   const conditions = conditionsOf(request);
   const problems = [...validateOutcomes(conditions), ...validateConditions(conditions, 'status.conditions')];

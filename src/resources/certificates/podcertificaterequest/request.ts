@@ -26,7 +26,7 @@ function* validateLife(seconds: number, signer: string, naming: Naming): Iterabl
   if (seconds < least || seconds > most) yield invalid('spec.maxExpirationSeconds', seconds, `must be in the range [${least}, ${most}]`);
 }
 
-/** Why a key is not accepted, with what is shown of it. */
+/** Returns why a key is not accepted; `shown` is its value in the error. */
 const keyProblem = (key: KeyObject, shown: string): FieldError | undefined => {
   const {namedCurve, modulusLength = 0} = key.asymmetricKeyDetails ?? {};
   switch (key.asymmetricKeyType) {
@@ -54,7 +54,7 @@ function* validateKey({pkixPublicKey = '', proofOfPossession = '', podUID = ''}:
   else if (!provesPossession(key, Buffer.from(podUID), proof)) yield invalidUnshown(proofPath, 'could not verify proof-of-possession signature');
 }
 
-/** Whether a new request is complete, and was made by who holds the key. */
+/** Validates that a new request is complete and its proof of possession is valid. */
 export function* validateRequest(spec: Readonly<Spec>, naming: Naming): Iterable<FieldError> {
   const {signerName = '', maxExpirationSeconds} = spec;
   yield* validateSignerName('spec.signerName', signerName);

@@ -8,14 +8,14 @@ const agentPort = 10250;
 const hostOf = ({status}: Readonly<Node>, preferred: readonly string[]): string => {
   const known = status?.addresses ?? [];
   for (const wanted of preferred) {
-    // An empty host would be this very machine.
+    // An empty host would be this machine.
     const found = known.find(({type, address}) => type === wanted && address !== '');
     if (found) return found.address;
   }
   throw plainFailure(`no preferred addresses found; known addresses: [${known.map(({type, address}) => `{${type} ${address}}`).join(' ')}]`);
 };
 
-/** Where the agent of a node listens. Throws for a node that is not there, or tells no address that this server may use. */
+/** Returns the address of a node's agent. Throws if the node does not exist or has no address this server may use. */
 export const agentOf = async ({reader, agentAddresses}: ConnectContext, name: string): Promise<{readonly host: string; readonly port: string}> => {
   const node = await reader.get(kinds.nodes, '', name);
   if (!node) throw notFound({group: '', resource: 'nodes'}, name);

@@ -3,7 +3,7 @@ import type {ConnectSubresource} from '#src/resources/definition.js';
 import {agentOf} from './agent.js';
 import {proxySubresource, mayBeCalled, proxied} from './proxy.js';
 
-/** What of a node is answered there: by its agent, or by whoever listens at another port. */
+/** The connect subresources of nodes, answered by the agent or another port of the node. */
 export const nodeConnectSubresources: Readonly<Record<string, ConnectSubresource>> = {
   proxy: proxySubresource('NodeProxyOptions', false, async connection => {
     const {scheme, name, port: requested} = proxied('node', connection.name);

@@ -4,7 +4,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {parseIp, parseRange, rangeHolds, unmapped} from '#src/base/ip-address.js';
 import type {ConnectContext, ConnectDestination, ConnectSubresource} from '#src/resources/definition.js';
 
-/** What a call that is passed on names: `[scheme:]name[:port]`. */
+/** The target of a proxied call: `[scheme:]name[:port]`. */
 export interface Proxied {
   readonly scheme: '' | 'http' | 'https';
   readonly name: string;
@@ -13,7 +13,7 @@ export interface Proxied {
 
 const isScheme = (text: string): text is Proxied['scheme'] => text === '' || text === 'http' || text === 'https';
 
-/** Reads what is named. Throws 400 for what is not of that form; `what` is the resource in words. */
+/** Parses the target of a proxied call. Throws 400 for an invalid one; `what` is the resource's name in the error. */
 export const proxied = (what: string, id: string): Proxied => {
   const parts = id.split(':');
   const [scheme, name, port] = parts.length === 3 ? parts : ['', parts[0]!, parts[1] ?? ''];
@@ -23,13 +23,13 @@ export const proxied = (what: string, id: string): Proxied => {
 
 const special = ['0.0.0.0/32', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '255.255.255.255/32', '::/127', 'fe80::/10', 'ff00::/8'].map(text => parseRange(text)!);
 
-/** Whether calls may go to an address: not to those that lead back to this machine, its link or to nobody in particular. */
+/** Reports whether calls may go to an address: not to loopback, link-local or unspecified ones. */
 export const mayBeCalled = (text: string): boolean => {
   const address = parseIp(text, true);
   return address !== undefined && !special.some(range => rangeHolds(range, unmapped(address)));
 };
 
-/** A passage through which calls of every method go. */
+/** Returns a proxy subresource, which relays calls of every method. */
 export const proxySubresource = (options: string, namespaced: boolean, locate: (connection: ConnectContext) => Promise<ConnectDestination>): ConnectSubresource => ({
   kind: kind<KubeObject>('', 'v1', options, options.toLowerCase(), namespaced),
   verbs: ['create', 'delete', 'get', 'patch', 'update'],

@@ -11,7 +11,7 @@ function* problems({target}: Readonly<Binding>): Iterable<FieldError> {
   if (!target?.name) yield required('target.name');
 }
 
-/** What is wrong with a binding is told without a reason, as the original does. */
+/** Throws for an invalid binding; the error has no reason, as in the original. */
 const check = (binding: Readonly<Binding>): void => {
   const texts = [...problems(binding)].map(({path, detail}) => `${path}: ${detail}`);
   if (texts.length === 0) return;
@@ -32,7 +32,7 @@ const checkPreconditions = (name: string, {metadata: wanted}: Readonly<Binding>,
   }
 };
 
-/** Gives a pod to a node, with what the binding says of the place. */
+/** Assigns a pod to a node, with the binding's annotations and labels. */
 const bind = (pod: Pod, {metadata, target}: Readonly<Binding>, context: ActionContext): void => {
   const meta = (pod.metadata ??= {});
   pod.spec!.nodeName = target.name!;
@@ -42,7 +42,7 @@ const bind = (pod: Pod, {metadata, target}: Readonly<Binding>, context: ActionCo
   setPodCondition(pod, {type: 'PodScheduled', status: 'True'}, context);
 };
 
-/** Assigns a pod to a node, once. At a pod's own address and, for those who know no other, at an address of all bindings. */
+/** Assigns a pod to a node, once: for `pods/binding` and the older `bindings`. */
 export const bindingAction: Action<Binding> = {
   kind: kinds.bindings,
   async run(binding, context) {

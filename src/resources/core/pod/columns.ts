@@ -5,7 +5,7 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import type {Column, RowCondition} from '#src/resources/definition.js';
 import {isSidecar} from '#src/model/pod/restart.js';
 
-/** How a pod stands, as a person is told. */
+/** The status of a pod as tables show it. */
 interface Summary {
   readonly status: string;
   readonly ready: number;
@@ -17,7 +17,7 @@ interface Summary {
 
 const later = (a: number | undefined, b: number | undefined): number | undefined => (a === undefined ? b : b === undefined ? a : Math.max(a, b));
 
-/** Restarts so far and the time of the last. */
+/** Counts restarts and keeps the time of the last. */
 class Restarts {
   count = 0;
   last: number | undefined;
@@ -32,14 +32,14 @@ const endedText = (ended: {readonly reason?: string; readonly signal?: number; r
   ended.reason || (ended.signal ? `Signal:${ended.signal}` : `ExitCode:${ended.exitCode}`);
 
 interface Starting {
-  /** What the first init container that is not done keeps the pod at. */
+  /** The status of the first init container that has not finished. */
   readonly at: string | undefined;
   readonly ready: number;
   readonly all: Restarts;
   readonly ofSidecars: Restarts;
 }
 
-/** How far the init containers have come. */
+/** Returns the progress of the init containers. */
 const starting = ({spec, status}: Readonly<Pod>): Starting => {
   const sidecars = new Set((spec?.initContainers ?? []).filter(isSidecar).map(({name}) => name));
   const all = new Restarts();
@@ -62,7 +62,7 @@ const starting = ({spec, status}: Readonly<Pod>): Starting => {
 
 const isTrue = ({status}: Readonly<Pod>, type: string): boolean => status?.conditions?.some(condition => condition.type === type && condition.status === 'True') ?? false;
 
-/** How the containers of a pod that has started stand; the first that has something to tell is heard. */
+/** Returns the status of a pod's main containers; the first one with a reason determines it. */
 const running = (pod: Readonly<Pod>, before: string, restarts: Restarts): {readonly status: string; readonly ready: number} => {
   let status = before;
   let failure: string | undefined;
@@ -138,5 +138,5 @@ const over: Readonly<Record<string, readonly RowCondition[]>> = {
   Failed: [{type: 'Completed', status: 'True', reason: 'Failed', message: 'The pod failed.'}],
 };
 
-/** Pods that are over are marked, so that clients can leave them out. */
+/** Returns the condition that marks finished pods, so that clients can omit them. */
 export const podRowConditions = ({status}: Readonly<Pod>): readonly RowCondition[] | undefined => over[status?.phase ?? ''];

@@ -15,7 +15,7 @@ const podOf = async ({reader, namespace}: ConnectContext, name: string): Promise
   return pod;
 };
 
-/** The container that is meant: the one that is named, or the only one. */
+/** Returns the requested container, or the only one. */
 const containerOf = ({metadata, spec}: Readonly<Pod>, {container: wanted}: ConnectOptions): string => {
   const names = [...everyContainer(spec!)].map(({container}) => container.name);
   if (wanted) {
@@ -26,7 +26,7 @@ const containerOf = ({metadata, spec}: Readonly<Pod>, {container: wanted}: Conne
   throw badRequest(`a container name must be specified for pod ${metadata?.name}, choose one of: [${names.join(' ')}]`);
 };
 
-/** The query by which the agent is asked for the same streams. */
+/** Returns the query for the same streams at the node's agent. */
 const streamQuery = ({stdin, stdout, stderr, tty, command, ports}: ConnectOptions): string => {
   const query = new URLSearchParams();
   for (const part of (command as readonly string[] | undefined) ?? []) query.append('command', part);
@@ -35,7 +35,7 @@ const streamQuery = ({stdin, stdout, stderr, tty, command, ports}: ConnectOption
   return query.size > 0 ? `?${query.toString()}` : '';
 };
 
-/** A connection to a container, or to ports of the pod, that the agent of the pod's node makes. */
+/** Returns a subresource for streams to a container or to ports of the pod, made by the agent of its node. */
 const stream = (options: string, path: string, fields: readonly ConnectOption[]): ConnectSubresource => ({
   kind: kind<KubeObject>('', 'v1', options, options.toLowerCase(), true),
   verbs: ['create', 'get'],
@@ -82,7 +82,7 @@ const terminal: readonly ConnectOption[] = [
   {name: 'tty', type: 'boolean', description: 'Uses a terminal.'},
 ];
 
-/** What of a pod is not this server's to answer. */
+/** The connect subresources of pods, answered by the node's agent or the pod. */
 export const podConnectSubresources: Readonly<Record<string, ConnectSubresource>> = {
   attach: stream('PodAttachOptions', 'attach', terminal),
   exec: stream('PodExecOptions', 'exec', [{name: 'command', type: 'strings', description: 'The command and its arguments, none of them read by a shell.'}, ...terminal]),

@@ -8,13 +8,13 @@ import {everyContainer} from './containers.js';
 
 export type DefaultContext = Pick<HookContext, 'naming' | 'gate'>;
 
-/** On the node's network a port that is told is the node's. */
+/** Sets host ports to the container ports for pods in the host network. */
 const hostPortsOf = ({hostNetwork, containers, initContainers}: PodSpec): void => {
   if (!hostNetwork) return;
   for (const {ports = []} of [...(containers ?? []), ...(initContainers ?? [])]) for (const port of ports) port.hostPort ||= port.containerPort;
 };
 
-/** What is limited is asked for to the same amount, unless said otherwise. */
+/** Sets missing requests to the limits. */
 const requestLimits = (resources: ResourceRequirements | undefined): void => {
   if (resources?.limits) resources.requests = {...resources.limits, ...resources.requests};
 };
@@ -24,7 +24,7 @@ const supported = (amounts: Record<string, string>, which: (name: string) => boo
 
 const isEmpty = (list: object | undefined): boolean => !list || Object.keys(list).length === 0;
 
-/** Amounts of the pod as a whole, as far as some of them are said (KEP-2837). */
+/** Applies the defaults of pod-level resources (KEP-2837). */
 const defaultWholePod = (spec: PodSpec, {naming}: DefaultContext): void => {
   const {resources} = spec;
   if (!resources || (isEmpty(resources.limits) && isEmpty(resources.requests))) return;
@@ -39,7 +39,7 @@ const defaultWholePod = (spec: PodSpec, {naming}: DefaultContext): void => {
   }
 };
 
-/** Fills in a pod: what every spec has, and what only a pod that is to run needs. */
+/** Applies the defaults of a pod: those of every spec and those of pods only. */
 export const defaultPod = (pod: Pod, context: DefaultContext): void => {
   const spec = (pod.spec ??= {containers: []});
   defaultPodSpec(spec);
@@ -51,7 +51,7 @@ export const defaultPod = (pod: Pod, context: DefaultContext): void => {
   alignAddresses(pod);
 };
 
-/** One address and the list of addresses say the same: where they differ the one counts, for the sake of those who know no list. */
+/** Aligns the single address with the list of addresses; the single one wins, since older clients do not know the list. */
 const alignAddresses = ({status}: Pod): void => {
   if (!status) return;
   const {podIP, podIPs} = status;

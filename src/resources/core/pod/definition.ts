@@ -17,7 +17,7 @@ import {podWarnings} from './warnings.js';
 
 const isOver = ({status}: Readonly<Pod>): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
-/** Containers that run together on one node. Once made, a pod hardly changes; its node runs it and tells how it stands. */
+/** Pod: containers that run together on one node. It hardly changes after creation; its node runs it and reports its status. */
 export const pods = defineResource<Pod>({
   kind: kinds.pods,
   shortNames: ['po'],
@@ -67,7 +67,7 @@ export const pods = defineResource<Pod>({
   },
   actions: {binding: bindingAction, eviction: evictionAction},
   connectSubresources: podConnectSubresources,
-  /** A pod that no node runs, or that is over, has nothing to end. */
+  /** Returns 0 for a pod without a node, or one that has finished. */
   gracePeriod(pod, requested) {
     if (!pod.spec?.nodeName || isOver(pod)) return 0;
     const seconds = requested ?? pod.spec.terminationGracePeriodSeconds ?? 0;
@@ -82,7 +82,7 @@ export const pods = defineResource<Pod>({
     'spec.hostNetwork': ({spec}) => String(spec?.hostNetwork ?? false),
     'status.phase': ({status}) => status?.phase ?? '',
     'status.podIP': ({status}) => status?.podIPs?.[0]?.ip ?? '',
-    // Asked for by name, but never told: no text but the empty one is selected.
+    // The field can be named in selectors, but has no value.
     'status.podIPs': () => '',
     'status.nominatedNodeName': ({status}) => status?.nominatedNodeName ?? '',
   },

@@ -3,7 +3,7 @@ import {isSidecar} from '#src/model/pod/restart.js';
 import {everyContainer} from './containers.js';
 import {hasRestartRules} from './validation/allowances.js';
 
-/** What a gate governs in a spec: found in use, or taken out. */
+/** Fields of a spec that depend on a gate: whether they are in use, and how to drop them. */
 interface GatedFields {
   readonly gate: string;
   inUse(spec: Readonly<PodSpec>): boolean;
@@ -93,25 +93,25 @@ const gated: readonly GatedFields[] = [
     gate: 'ProcMountType',
     inUse: spec => containersOf(spec).some(({container}) => (container.securityContext?.procMount ?? 'Default') !== 'Default'),
     drop(spec) {
-      // It was written without being asked for once: kept as that default, so that nothing differs from what was stored then.
+      // Older servers stored the default explicitly, so it is set rather than removed: stored objects stay equal.
       for (const {container: {securityContext}} of everyContainer(spec)) if (securityContext?.procMount !== undefined) securityContext.procMount = 'Default';
     },
   },
 ];
 
-/** Takes out what gates that are off govern, unless the stored spec uses it already. */
+/** Drops the fields of a spec whose gates are off, unless the stored spec uses them. */
 export const dropDisabledFields = (spec: PodSpec | undefined, old: Readonly<PodSpec> | undefined, gate: (name: string) => boolean): void => {
   if (!spec) return;
   for (const fields of gated) if (!gate(fields.gate) && !(old && fields.inUse(old))) fields.drop(spec);
 };
 
-/** The same for a template of pods, wherever it stands. */
+/** Does the same for a pod template. */
 export const dropDisabledTemplateFields = (template: PodTemplateSpec | undefined, old: Readonly<PodTemplateSpec> | undefined, gate: (name: string) => boolean): void =>
   dropDisabledFields(template?.spec, old?.spec, gate);
 
 type GatedStatus = PodStatus & {resources?: unknown; allocatedResources?: unknown};
 
-/** Takes out of a status what gates that are off govern, unless the stored one has it already. */
+/** Drops the fields of a status whose gates are off, unless the stored status has them. */
 export const dropDisabledStatusFields = (status: PodStatus | undefined, old: Readonly<PodStatus> | undefined, gate: (name: string) => boolean): void => {
   if (!status) return;
   const fields = status as GatedStatus;

@@ -11,13 +11,13 @@ import {setPodCondition} from './conditions.js';
 
 const tooSoon = "Cannot evict pod as it would violate the pod's disruption budget.";
 const laterSeconds = 10;
-/** More than so many evictions that the budget's controller has not seen yet are not trusted. */
+/** The limit of evictions that the disruption controller has not yet observed. */
 const maxUnseen = 2000;
 
 const busy = (budget: string): Error =>
   tooManyRequests(tooSoon, laterSeconds, [{reason: 'DisruptionBudget', message: `The disruption budget ${budget} is still being processed by the server.`}]);
 
-/** A pod that does no work is no loss. */
+/** Reports whether a pod can be evicted without a budget, since it does no work. */
 const needsNoBudget = (pod: Readonly<Pod>): boolean => isTerminal(pod) || pod.status?.phase === 'Pending' || Boolean(pod.metadata?.deletionTimestamp);
 
 const covers = ({spec}: Readonly<PodDisruptionBudget>, pod: Readonly<Pod>): boolean => {
@@ -28,7 +28,7 @@ const covers = ({spec}: Readonly<PodDisruptionBudget>, pod: Readonly<Pod>): bool
   }
 };
 
-/** A pod that is not ready does not count as healthy: it may go while enough others are, or always where the budget says so. */
+/** Reports whether an unready pod may be evicted without using up a disruption: while enough others are healthy, or always if the budget's policy allows it. */
 const mayEvictUnready = ({spec, status}: Readonly<PodDisruptionBudget>, pod: Readonly<Pod>): boolean => {
   if (isReady(pod)) return false;
   if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
@@ -47,7 +47,7 @@ const exhausted = ({metadata, status}: Readonly<PodDisruptionBudget>): Error => 
   return tooManyRequests(tooSoon, 0, [{reason: 'DisruptionBudget', message: `The disruption budget ${metadata?.name} ${message()}`}]);
 };
 
-/** Takes one disruption off a budget, or throws why there is none. */
+/** Takes one disruption from a budget. Throws if none is allowed. */
 const takeDisruption = (budget: PodDisruptionBudget, pod: string, {naming, clock}: ActionContext): void => {
   const {status, metadata} = budget;
   const name = metadata?.name ?? '';
@@ -78,10 +78,10 @@ const twoBudgets: Status = {
 
 const done = (): Status => ({...success(), code: 201});
 
-/** A dry run may be asked for in the query or within the eviction. */
+/** A dry run can be requested in the query or in the eviction. */
 const isDryRun = ({dryRun}: DeleteOptions, context: ActionContext): boolean => context.dryRun || Boolean(dryRun?.length);
 
-/** Marks a pod as being evicted and deletes it. `version` is the state that was judged, where the judgement holds for that state alone. */
+/** Marks a pod as evicted and deletes it. `version` is set if the decision holds for that resource version only. */
 const remove = async (pod: Readonly<Pod>, options: DeleteOptions, version: string | undefined, context: ActionContext): Promise<void> => {
   const name = pod.metadata!.name!;
   const own = options.preconditions?.resourceVersion ?? version;
@@ -97,7 +97,7 @@ const remove = async (pod: Readonly<Pod>, options: DeleteOptions, version: strin
   await context.writer.delete(kinds.pods, context.namespace, name, {...options, ...(Object.keys(preconditions).length > 0 ? {preconditions} : {})});
 };
 
-/** Throws unless the pod is the one that was meant, in the state that was judged. */
+/** Throws unless the pod has the expected uid and resource version. */
 const checkState = ({metadata}: Readonly<Pod>, uid: string | undefined, version: string | undefined): void => {
   const ref = {group: '', resource: 'Pod'};
   const name = metadata?.name ?? '';
@@ -115,7 +115,7 @@ const podOf = async ({reader, namespace}: ActionContext, name: string): Promise<
   return pod;
 };
 
-/** Judges an eviction by the pod's budget: the state it holds for, if only for that one. */
+/** Checks an eviction against the pod's budget. Returns the resource version for which the decision holds, if it depends on it. */
 const checkBudget = async (pod: Readonly<Pod>, options: DeleteOptions, context: ActionContext): Promise<{readonly version?: string; readonly budget?: string} | Status> => {
   const {reader, writer, namespace} = context;
   const [budget, other] = (await reader.list(kinds.podDisruptionBudgets, namespace)).filter(candidate => covers(candidate, pod));
@@ -132,7 +132,7 @@ const isStatus = (value: object): value is Status => 'kind' in value;
 
 const maxTries = 20;
 
-/** Deletes a pod that does no work, whatever changes about it meanwhile, as long as it goes on doing none. */
+/** Deletes a pod that does no work, retrying after conflicts as long as it does none. Returns the pod if it does. */
 const removeIdle = async (name: string, options: DeleteOptions, context: ActionContext): Promise<Readonly<Pod> | undefined> => {
   for (let tries = 1; ; tries++) {
     const pod = await podOf(context, name);
@@ -147,7 +147,7 @@ const removeIdle = async (name: string, options: DeleteOptions, context: ActionC
   }
 };
 
-/** Deletes a pod as long as the budget of its like bears it (the API reference, API-initiated eviction). */
+/** Deletes a pod if its disruption budget allows it (the API reference, API-initiated eviction). */
 export const evictionAction: Action<Eviction> = {
   kind: kinds.evictions,
   otherVersions: ['v1beta1'],

@@ -5,7 +5,7 @@ import {negativeText} from '#src/resources/validation/values.js';
 const streams = ['All', 'Stderr', 'Stdout'];
 const positiveText = 'must be greater than 0';
 
-/** What can be said about the log that is wanted. */
+/** The options of the log subresource. */
 export const logFields: readonly ConnectOption[] = [
   {name: 'container', type: 'string', description: 'The container whose log is wanted; the only one where there is but one.'},
   {name: 'follow', type: 'boolean', description: 'Goes on with what is written from now on.'},
@@ -19,7 +19,7 @@ export const logFields: readonly ConnectOption[] = [
   {name: 'timestamps', type: 'boolean', description: 'Begins every line with its time.'},
 ];
 
-/** Says what is wrong with what is wanted. Without the gate `PodLogsQuerySplitStreams` nobody may choose a stream. */
+/** Validates log options. Streams can be selected only with the gate `PodLogsQuerySplitStreams`. */
 export function* validateLogOptions({tailLines, limitBytes, sinceSeconds, sinceTime, stream}: ConnectOptions, {gate}: {gate(name: string): boolean}): Iterable<FieldError> {
   if (Number(tailLines) < 0) yield invalid('tailLines', tailLines, negativeText);
   if (Number(limitBytes) < 1) yield invalid('limitBytes', limitBytes, positiveText);
@@ -33,7 +33,7 @@ export function* validateLogOptions({tailLines, limitBytes, sinceSeconds, sinceT
   }
 }
 
-/** The query by which the agent is asked for the same, parts sorted by name. */
+/** Returns the query for the same log at the node's agent, sorted by name. */
 export const logQuery = (options: ConnectOptions, {gate}: {gate(name: string): boolean}): string => {
   const wanted: ConnectOptions = gate('PodLogsQuerySplitStreams') ? {stream: 'All', ...options} : options;
   const query = new URLSearchParams();

@@ -14,7 +14,7 @@ import {appArmorText} from './warnings.js';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Puts the pod's own values of labels into a selector. */
+/** Adds the pod's own label values to a selector. */
 const addOwnValues = (selector: NonNullable<PodAffinityTerm['labelSelector']>, keys: readonly string[] = [], operator: 'In' | 'NotIn', labels: Labels): void => {
   for (const key of keys) {
     const value = labels[key];
@@ -22,7 +22,7 @@ const addOwnValues = (selector: NonNullable<PodAffinityTerm['labelSelector']>, k
   }
 };
 
-/** Affinities and spreading by the pod's own labels are settled when it is made (KEP-3633, KEP-3243). */
+/** Merges `matchLabelKeys` into the selectors of affinity and spreading at creation (KEP-3633, KEP-3243). */
 const settleSelectors = ({metadata, spec}: Pod, {gate}: HookContext): void => {
   const labels = metadata?.labels ?? {};
   for (const {term} of podTerms(spec?.affinity, '')) {
@@ -34,7 +34,7 @@ const settleSelectors = ({metadata, spec}: Pod, {gate}: HookContext): void => {
   for (const {labelSelector, matchLabelKeys} of spec?.topologySpreadConstraints ?? []) if (labelSelector) addOwnValues(labelSelector, matchLabelKeys, 'In', labels);
 };
 
-/** Old annotations of profiles become fields (KEP-24). Tells of those that should not be written any more. */
+/** Copies AppArmor annotations to fields (KEP-24) and warns about deprecated ones. */
 const adoptAppArmor = ({metadata, spec}: Pod, {naming, warn}: HookContext): void => {
   if (!spec || spec.os?.name === 'windows') return;
   for (const {container} of everyContainer(spec)) {
@@ -51,7 +51,7 @@ const adoptAppArmor = ({metadata, spec}: Pod, {naming, warn}: HookContext): void
 
 const gatedText = 'Scheduling is blocked due to non-empty scheduling gates';
 
-/** A new pod: waiting, in its quality class, with everything settled that its own labels and annotations say. */
+/** Prepares a new pod: pending, with its QoS class and everything derived from its labels and annotations. */
 export const prepareNewPod = (pod: Pod, context: HookContext): void => {
   const spec = (pod.spec ??= {containers: []});
   dropDisabledFields(spec, undefined, context.gate);
@@ -65,12 +65,12 @@ export const prepareNewPod = (pod: Pod, context: HookContext): void => {
   adoptAppArmor(pod, context);
 };
 
-/** A changed pod at one of the addresses that count as changes of its spec. */
+/** Raises the generation for endpoints that change the spec. */
 export const countSpecChange = (pod: Pod, old: Readonly<Pod>): void => {
   if (!sameJson(pod.spec, old.spec)) pod.metadata!.generation = (old.metadata?.generation ?? 0) + 1;
 };
 
-/** A status keeps what older nodes leave out: the quality class, and which generation was seen. */
+/** Keeps the status fields that older nodes omit: QoS class and observed generation. */
 export const prepareStatus = (pod: Pod, old: Readonly<Pod>, {gate}: HookContext): void => {
   const status = (pod.status ??= {});
   const before = old.status ?? {};
@@ -99,7 +99,7 @@ const resized = (containers: readonly Container[], old: readonly Container[]): C
 
 const sameNames = (containers: readonly Container[], old: readonly Container[]): boolean => containers.length === old.length && containers.every(({name}, i) => name === old[i]!.name);
 
-/** Only amounts are heard at this address, as long as the containers are the same ones. */
+/** Restricts a resize to resources, as long as the containers are the same. */
 export const prepareResize = (pod: Pod, old: Readonly<Pod>, {gate}: HookContext): void => {
   const [spec, before] = [pod.spec!, old.spec! as PodSpec];
   dropDisabledFields(spec, before, gate);

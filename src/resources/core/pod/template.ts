@@ -12,7 +12,7 @@ export {defaultPodTemplate} from '#src/model/pod/defaults.js';
 export {dropDisabledTemplateFields} from './disabled-fields.js';
 export {podTemplateWarnings} from './warnings.js';
 
-/** What templates are judged by; `old` is the stored template, whose bad habits an update may keep. */
+/** Returns the rules for a pod template; `old` is the stored template, whose invalid fields may stay. */
 const templateRules = (context: HookContext, old: Readonly<PodTemplateSpec> | undefined): PodSpecRules => ({
   naming: context.naming,
   gate: context.gate,
@@ -21,7 +21,7 @@ const templateRules = (context: HookContext, old: Readonly<PodTemplateSpec> | un
   isPod: false,
 });
 
-/** Whether a template makes pods that could be stored. `path` is where it stands, for example `spec.template`. */
+/** Validates a pod template. `path` is its field, for example `spec.template`. */
 export function* validatePodTemplate(template: Readonly<PodTemplateSpec> | undefined, path: string, context: HookContext, old?: Readonly<PodTemplateSpec>): Iterable<FieldError> {
   const rules = templateRules(context, old);
   const {metadata = {}, spec = {containers: []} as PodSpec} = template ?? {};

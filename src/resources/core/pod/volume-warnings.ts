@@ -13,7 +13,7 @@ const deprecatedSources: readonly (readonly [field: keyof Volume, spelled: strin
   ['rbd', 'rbd', 'deprecated in v1.28, non-functional in v1.31+'],
 ];
 
-/** A file of a volume, and who puts it there, where there can be several. */
+/** A file of a volume with its source, if there can be several. */
 interface Placed {
   readonly path: string;
   readonly source: string;
@@ -23,7 +23,7 @@ const shown = ({path, source}: Placed): string => (source ? `${JSON.stringify(pa
 
 const overlap = (a: string, b: string): boolean => `${a}/`.startsWith(`${b}/`) || `${b}/`.startsWith(`${a}/`);
 
-/** Files that are one another's place, or the directory another one needs. */
+/** Yields files that replace each other, or the parent directory of another. */
 function* overlaps(files: readonly Placed[]): Iterable<string> {
   const placed: Placed[] = [];
   for (const {path: given, source} of files) {
@@ -39,7 +39,7 @@ const filesOf = (items: Items | undefined, source: string): Placed[] => (items ?
 
 const certificateFiles = {certificateChainPath: 'chain', keyPath: 'key', credentialBundlePath: 'credential bundle'} as const;
 
-/** The files of one source of a projected volume; the first that tells of its files is heard. */
+/** Returns the files of one source of a projected volume; the first source type with files counts. */
 const projectedFiles = ({configMap, secret, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate}: VolumeProjection): Placed[] => {
   if (configMap?.items) return filesOf(configMap.items, `ConfigMap ${JSON.stringify(configMap.name ?? '')}`);
   if (secret?.items) return filesOf(secret.items, `Secret ${JSON.stringify(secret.name ?? '')}`);
@@ -62,7 +62,7 @@ function* sharedPlaces({name, configMap, secret, downwardAPI, projected}: Volume
   for (const text of overlaps(sources.flatMap(projectedFiles))) yield clash('Projected', text);
 }
 
-/** What whoever writes volumes of a pod should know, though it is allowed. */
+/** Warns about valid but questionable volumes. */
 export function* volumeWarnings({volumes = []}: PodSpec, path: string): Iterable<string> {
   for (const [i, volume] of volumes.entries()) {
     for (const [field, spelled, text] of deprecatedSources) if (volume[field]) yield `${path}.volumes[${i}].${spelled}: ${text}`;

@@ -50,10 +50,10 @@ function* fractions(list: Readonly<Record<string, string>> | undefined, path: st
   }
 }
 
-/** What to tell of an annotation that a field has taken the place of. */
+/** Returns the warning about a deprecated AppArmor annotation. */
 export const appArmorText = (path: string): string => `${path}: deprecated since v1.30; use the "appArmorProfile" field instead`;
 
-/** A later value that does not build upon the earlier one hides it. */
+/** Warns about values hidden by a later one that does not refer to them. */
 function* hidden({env = []}: AnyContainer, path: string): Iterable<string> {
   const seen = new Set<string>();
   for (const [i, {name, value = '', valueFrom}] of env.entries()) {
@@ -98,7 +98,7 @@ function* ports(spec: PodSpec, path: string): Iterable<string> {
   }
 }
 
-/** Who asks for a port by its name gets the first one. */
+/** Warns about duplicate port names; a name resolves to the first port. */
 function* portNames(spec: PodSpec, path: string): Iterable<string> {
   const known = new Map<string, string>();
   for (const {container, path: at} of everyContainer(spec, path)) {
@@ -128,7 +128,7 @@ function* containers(spec: PodSpec, meta: ObjectMeta, path: string, metaPath: st
   }
 }
 
-/** What whoever writes a pod or a template should know, though it is allowed. `prefix` is empty for pods, or a template's path and a dot. */
+/** Warns about valid but questionable fields of a pod or template. `prefix` is empty for pods, or a template's path and a dot. */
 export function* podWarnings(spec: PodSpec, meta: ObjectMeta, prefix: string, naming: Naming): Iterable<string> {
   const path = `${prefix}spec`;
   const metaPath = `${prefix}metadata`;
@@ -155,6 +155,6 @@ export function* podWarnings(spec: PodSpec, meta: ObjectMeta, prefix: string, na
   for (const [i, {ip}] of (spec.hostAliases ?? []).entries()) yield* ipWarnings(`${path}.hostAliases[${i}].ip`, ip, naming);
 }
 
-/** The same for a template at `path`, for example `spec.template`. */
+/** Does the same for a template at `path`, for example `spec.template`. */
 export const podTemplateWarnings = (template: Readonly<PodTemplateSpec> | undefined, path: string, naming: Naming): Iterable<string> =>
   template?.spec ? podWarnings(template.spec, template.metadata ?? {}, `${path}.`, naming) : [];

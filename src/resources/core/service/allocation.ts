@@ -13,7 +13,7 @@ const holderOf = ({metadata}: Readonly<Service>): AddressHolder => ({namespace: 
 
 const allocatesPorts = ({type, allocateLoadBalancerNodePorts: wanted}: Readonly<ServiceSpec>): boolean => type === 'NodePort' || (type === 'LoadBalancer' && wanted !== false);
 
-/** The list follows the single field for callers who know nothing of lists. */
+/** Sets the first list item from the single address, for clients that do not know the list. */
 const alignAddresses = (spec: ServiceSpec, old: Readonly<ServiceSpec> | undefined): void => {
   const {clusterIP = ''} = spec;
   if (!old) {
@@ -29,7 +29,7 @@ const alignAddresses = (spec: ServiceSpec, old: Readonly<ServiceSpec> | undefine
   }
 };
 
-/** What was allocated before stays when the caller sends his file again, in which it never stood. */
+/** Keeps allocated values when a client sends a manifest without them again. */
 const keepAllocated = (spec: ServiceSpec, old: Readonly<ServiceSpec>): void => {
   if (needsClusterIp(old) && needsClusterIp(spec)) {
     if (!spec.clusterIP && old.clusterIP) spec.clusterIP = old.clusterIP;
@@ -47,7 +47,7 @@ const keepAllocated = (spec: ServiceSpec, old: Readonly<ServiceSpec>): void => {
   if (needsHealthPort(old) && needsHealthPort(spec) && !spec.healthCheckNodePort && old.healthCheckNodePort) spec.healthCheckNodePort = old.healthCheckNodePort;
 };
 
-/** Takes the addresses that stand at the places, or any where none stands. */
+/** Allocates the requested addresses at the given indexes, or any free ones. */
 const takeAddresses = async (service: Service, places: readonly number[], reservation: Reservation): Promise<void> => {
   const spec = service.spec!;
   const {ipFamilies = []} = spec;
@@ -98,7 +98,7 @@ const takeAnyPort = async (reservation: Reservation): Promise<number> => {
   }
 };
 
-/** Ports of one number under several protocols share a node port. */
+/** Allocates node ports. Ports of one number under several protocols share a node port. */
 const firstPorts = async (service: Service, reservation: Reservation): Promise<void> => {
   const spec = service.spec!;
   const {ports = []} = spec;
@@ -156,7 +156,7 @@ const allocatePorts = async (service: Service, old: Readonly<ServiceSpec> | unde
   else if (needed && !needs && old?.healthCheckNodePort) reservation.releasePorts([old.healthCheckNodePort]);
 };
 
-/** Gives a service its addresses and node ports, or takes back those it has no more use for. Throws the Status of a refusal. */
+/** Allocates the addresses and node ports of a service, and releases those it no longer needs. Throws the Status of a refusal. */
 export const allocateService = async (service: Service, stored: Readonly<Service> | undefined, context: AllocationContext): Promise<Allocation> => {
   const spec = (service.spec ??= {});
   const old = stored ? (stored.spec ?? {}) : undefined;
@@ -175,7 +175,7 @@ export const allocateService = async (service: Service, stored: Readonly<Service
   }
 };
 
-/** Gives back all that a removed service held. Its endpoints go as well, so that a new service of the name does not begin with them. */
+/** Releases everything a deleted service held. Its Endpoints are deleted too, so that a new service of that name starts without them. */
 export const releaseService = async ({metadata, spec}: Readonly<Service>, context: AllocationContext): Promise<void> => {
   await context.remove(kinds.endpoints, metadata?.namespace ?? '', metadata?.name ?? '');
   if (needsClusterIp(spec) && !isHeadless(spec)) for (const address of spec?.clusterIPs ?? []) await context.addresses.release(address);

@@ -30,10 +30,7 @@ function* addresses(clusterIPs: readonly string[], stored: readonly string[] | u
   }
 }
 
-/**
- * Whether a service's addresses, their families and the policy about them fit together. Also judged before addresses are allocated, so that allocation
- * need not look twice.
- */
+/** Validates a service's addresses, IP families and family policy against each other. Called before allocation as well, which relies on it. */
 export function* validateClusterIps(spec: Readonly<ServiceSpec>, old: Readonly<ServiceSpec> | undefined, strict: boolean): Iterable<FieldError> {
   if (spec.type === 'ExternalName') return;
   const {clusterIPs = [], ipFamilies = []} = spec;
@@ -42,7 +39,7 @@ export function* validateClusterIps(spec: Readonly<ServiceSpec>, old: Readonly<S
   const wrong = collectErrors(addresses(clusterIPs, old?.clusterIPs, strict));
   yield* wrong;
   if (clusterIPs.length > 2) yield invalid(path, clusterIPs, 'may only hold up to 2 values');
-  // What follows would only repeat in other words that an address is none.
+  // The remaining checks would only repeat that an address is invalid.
   if (wrong.length > 0) return;
   if (clusterIPs.length > 1 && new Set(clusterIPs.map(isIpv6)).size < clusterIPs.length) {
     yield invalid(path, clusterIPs, 'may specify no more than one IP for each IP family');
@@ -56,7 +53,7 @@ export function* validateClusterIps(spec: Readonly<ServiceSpec>, old: Readonly<S
   }
 }
 
-/** Addresses stay, but the second may come, and may go with the policy that says so. */
+/** Validates an update of the addresses: the first is immutable; the second may be added, and removed with its policy. */
 export function* validateClusterIpsUpdate({spec = {}}: Readonly<Service>, {spec: old = {}}: Readonly<Service>): Iterable<FieldError> {
   if (spec.type === 'ExternalName' || old.type === 'ExternalName') return;
   if (isHeadless(spec) && isHeadless(old)) return;
@@ -73,7 +70,7 @@ export function* validateClusterIpsUpdate({spec = {}}: Readonly<Service>, {spec:
   }
 }
 
-/** Families follow the rule of the addresses; only services without addresses may change them freely. */
+/** Validates an update of the IP families, which follow the addresses; only services without addresses may change them freely. */
 export function* validateFamiliesUpdate({spec = {}}: Readonly<Service>, {spec: old = {}}: Readonly<Service>): Iterable<FieldError> {
   if (spec.type === 'ExternalName' || old.type === 'ExternalName') return;
   if (isHeadless(spec) || isHeadless(old)) return;

@@ -5,7 +5,7 @@ import {proxySubresource, mayBeCalled, proxied} from '#src/resources/core/connec
 
 type Address = NonNullable<NonNullable<ObjectOf<typeof kinds.endpoints>['subsets']>[number]['addresses']>[number];
 
-/** The name of a service's port of that number. */
+/** Returns the name of a service's port with that number. */
 const nameOfPort = async ({reader, namespace}: ConnectContext, service: string, port: number): Promise<string> => {
   const found = await reader.get(kinds.services, namespace, service);
   if (!found) throw notFound({group: '', resource: 'services'}, service);
@@ -14,23 +14,26 @@ const nameOfPort = async ({reader, namespace}: ConnectContext, service: string, 
   return named.name ?? '';
 };
 
-/** Whoever writes endpoints, or the status of pods, must not lead the server anywhere: only addresses of pods of the namespace count, and none of this machine. */
+/**
+ * Reports whether an address belongs to a pod of the namespace and not to this machine. Otherwise a writer of endpoints or pod status could send the server's
+ * calls anywhere.
+ */
 const isOfPod = async ({reader, namespace}: ConnectContext, {ip, targetRef}: Address): Promise<boolean> => {
   if (!targetRef?.name || targetRef.namespace !== namespace || !mayBeCalled(ip)) return false;
   const pod = await reader.get(kinds.pods, namespace, targetRef.name);
   return pod?.status?.podIPs?.some(own => own.ip === ip) ?? false;
 };
 
-/** Of a subset, so many addresses are looked at: whose they are takes a read of a pod each. */
+/** The limit of addresses checked in a subset: each takes a read of a pod. */
 const maxTried = 1000;
 
-/** The list beginning at a random place. */
+/** Returns the list rotated by a random offset. */
 const rotated = <T>(list: readonly T[], {random}: ConnectContext): T[] => {
   const start = Math.floor(random.float() * list.length);
   return [...list.slice(start), ...list.slice(0, start)];
 };
 
-/** What of a service is its endpoints' to answer. */
+/** The connect subresources of services, answered by their endpoints. */
 export const serviceConnectSubresources: Readonly<Record<string, ConnectSubresource>> = {
   proxy: proxySubresource('ServiceProxyOptions', true, async connection => {
     const {scheme, name, port} = proxied('service', connection.name);

@@ -8,7 +8,7 @@ import {serviceConnectSubresources} from './connect.js';
 import {headless, isExternal, isLoadBalancer, needsClusterIp, needsHealthPort, needsNodePorts, nodePortsOf, sameList, type Service, type ServiceSpec} from './traits.js';
 import {serviceKeys, validateService, validateServiceStatus} from './validation.js';
 
-/** How long a client keeps its endpoint unless the service says otherwise: three hours. */
+/** The default timeout of client affinity: three hours. */
 const affinitySeconds = 10_800;
 
 const defaultAffinity = (spec: ServiceSpec): void => {
@@ -32,7 +32,7 @@ const setDefaults = (service: Service): void => {
   for (const ingress of service.status?.loadBalancer?.ingress ?? []) if (ingress.ip) ingress.ipMode ??= 'VIP';
 };
 
-/** Fields that mean nothing for the new type go, unless the caller changed them as well: then he is told. */
+/** Drops fields that the new type does not have, unless the client changed them as well; then validation rejects them. */
 const dropWhatTypeEnds = (service: Service, {spec: old = {}}: Readonly<Service>): void => {
   const spec = service.spec!;
   if (needsClusterIp(old) && !needsClusterIp(spec)) {
@@ -78,7 +78,7 @@ function* statusWarnings({status}: Readonly<Service>, _old: unknown, {naming}: H
   for (const [i, {ip}] of (status?.loadBalancer?.ingress ?? []).entries()) if (ip) yield* ipWarnings(`status.loadBalancer.ingress[${i}]`, ip, naming);
 }
 
-/** What a balancer answers to, in one line. */
+/** Formats a load balancer's addresses for tables. */
 export const balancerText = (ingress: readonly {readonly ip?: string; readonly hostname?: string}[] = []): string =>
   [...new Set(ingress.flatMap(({ip, hostname}) => ip || hostname || []))].sort().join(',');
 
@@ -109,7 +109,7 @@ const columns: readonly Column<Service>[] = [
   {name: 'Selector', description: 'The labels of the pods that answer.', priority: 1, of: ({spec}) => labelsText(spec?.selector)},
 ];
 
-/** One name and address for what many pods serve. */
+/** Service: one name and address for many pods. */
 export const services = defineResource<Service>({
   kind: kinds.services,
   shortNames: ['svc'],

@@ -7,7 +7,7 @@ import {headless, needsClusterIp, sameList, type ServiceSpec} from './traits.js'
 const path = 'spec.ipFamilyPolicy';
 const preferBoth = 'PreferDualStack';
 
-/** Whether a service that takes both families where it can is left as it is: it is not moved when the cluster gains or loses a family. */
+/** Reports whether a PreferDualStack service stays unchanged: it does not move when the cluster gains or loses a family. */
 export const isUnchangedPreference = (spec: Readonly<ServiceSpec>, old: Readonly<ServiceSpec>): boolean =>
   spec.ipFamilyPolicy === preferBoth &&
   (old.ipFamilyPolicy === undefined || old.ipFamilyPolicy === preferBoth) &&
@@ -18,7 +18,7 @@ export const isUnchangedPreference = (spec: Readonly<ServiceSpec>, old: Readonly
 
 const isSelectorlessHeadless = ({clusterIP, selector = {}}: Readonly<ServiceSpec>): boolean => clusterIP === headless && Object.keys(selector).length === 0;
 
-/** Asking for one family releases the second; leaving out the second without asking for one is no way to release it. */
+/** Removes the second family if a single one is requested; omitting it without such a request is an error. */
 function* reduce(spec: ServiceSpec, old: Readonly<ServiceSpec>): Iterable<FieldError> {
   if (spec.ipFamilyPolicy === 'SingleStack') {
     if (sameList(spec.clusterIPs, old.clusterIPs) && (spec.clusterIPs ?? []).length > 1) spec.clusterIPs = spec.clusterIPs!.slice(0, 1);
@@ -55,14 +55,14 @@ function* conform({ipFamilyPolicy: policy, ipFamilies = []}: Readonly<ServiceSpe
   }
 }
 
-/** Adds the default family, and the second where the policy wants both. */
+/** Adds the default family, and the second one if the policy wants both. */
 const complete = (spec: ServiceSpec, known: readonly IpFamily[], takesBoth: boolean): void => {
   const families = (spec.ipFamilies?.length ? spec.ipFamilies : [known[0]!]) as IpFamily[];
   const second = families.length === 1 && takesBoth && spec.ipFamilyPolicy !== 'SingleStack' ? [otherFamily(families[0]!)] : [];
   spec.ipFamilies = [...families, ...second];
 };
 
-/** Settles which families a service has, by what it asks for and what the cluster is made for; the first of `known` is the default. */
+/** Determines the IP families of a service from its spec and those of the cluster; the first of `known` is the default. */
 export const decideFamilies = (spec: ServiceSpec, old: Readonly<ServiceSpec> | undefined, known: readonly IpFamily[], strict: boolean): FieldError[] => {
   if (!needsClusterIp(spec) || (old && isUnchangedPreference(spec, old))) return [];
   spec.ipFamilyPolicy ??= old?.ipFamilyPolicy ?? (isSelectorlessHeadless(spec) ? 'RequireDualStack' : 'SingleStack');

@@ -2,10 +2,10 @@ import type {Allocation, AllocationContext} from '#src/resources/definition.js';
 import type {IpFamily} from '#src/resources/ip-family.js';
 import {PoolError, type AddressHolder} from '#src/resources/pools.js';
 
-/** Ports shown by dry runs begin after this one, or after the highest that was asked for. */
+/** Sample ports of dry runs start after this one, or after the highest requested one. */
 const beforeSamples = 32_768;
 
-/** What one write took from the pools and will give back to them: taken at once, given back when the write is stored. A dry run takes nothing. */
+/** What one write allocates and releases: allocated immediately, released once the write is stored. A dry run allocates nothing. */
 export class Reservation implements Allocation {
   readonly #context: AllocationContext;
   readonly #takenAddresses: string[] = [];

@@ -4,7 +4,7 @@ export type Service = ObjectOf<typeof kinds.services>;
 export type ServiceSpec = NonNullable<Service['spec']>;
 export type ServicePort = NonNullable<ServiceSpec['ports']>[number];
 
-/** Stands for no address at all: names lead to the endpoints themselves. */
+/** The cluster IP of headless services: their name resolves to the endpoints. */
 export const headless = 'None';
 
 type Spec = Readonly<ServiceSpec> | undefined;
@@ -13,9 +13,9 @@ export const isHeadless = (spec: Spec): boolean => spec?.clusterIPs?.length === 
 export const needsClusterIp = (spec: Spec): boolean => spec?.type !== 'ExternalName';
 export const isLoadBalancer = (spec: Spec): boolean => spec?.type === 'LoadBalancer';
 export const needsNodePorts = (spec: Spec): boolean => spec?.type === 'NodePort' || isLoadBalancer(spec);
-/** Whether callers from outside reach the service by an address of its own or of a node. */
+/** Reports whether a service is reachable from outside, by an external address or node port. */
 export const isExternal = (spec: Spec): boolean => needsNodePorts(spec) || (spec?.type === 'ClusterIP' && (spec.externalIPs?.length ?? 0) > 0);
-/** Whether balancers ask each node if it holds endpoints, on a port of its own. */
+/** Reports whether load balancers check nodes for local endpoints on a separate port. */
 export const needsHealthPort = (spec: Spec): boolean => isLoadBalancer(spec) && spec?.externalTrafficPolicy === 'Local';
 
 export const nodePortsOf = (spec: Spec): number[] => (spec?.ports ?? []).flatMap(({nodePort}) => nodePort || []);

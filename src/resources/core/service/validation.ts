@@ -13,10 +13,10 @@ const affinities = ['ClientIP', 'None'];
 const types = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 const trafficPolicies = ['Cluster', 'Local'];
 const distributions = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
-/** The longest that a client keeps its endpoint. */
+/** The maximum timeout of client affinity. */
 const longestAffinity = 86_400;
 
-/** Annotations of services, which mean what fields mean by now. */
+/** Returns annotation keys of services that fields have replaced. */
 export const serviceKeys = (naming: Naming) => ({
   topologyHints: naming.subKey('service', 'topology-aware-hints'),
   topologyMode: naming.subKey('service', 'topology-mode'),
@@ -117,7 +117,7 @@ function* sourceRanges({metadata, spec = {}}: Readonly<Service>, old: Readonly<S
   const strict = gate('StrictIPCIDRValidation');
   const {loadBalancerSourceRanges: all = []} = spec;
   if (all.length > 0) {
-    // The doubtful capital is what callers of the original see.
+    // The capital letter is the original's.
     const path = 'spec.LoadBalancerSourceRanges';
     if (!isLoadBalancer(spec)) yield forbiddenField(path, onlyBalancers);
     const stored = old?.spec?.loadBalancerSourceRanges?.map(range => range.trim());
@@ -176,7 +176,7 @@ function* changes(service: Readonly<Service>, old: Readonly<Service>): Iterable<
   }
 }
 
-/** What is wrong with a service, whose addresses and ports are allocated by now. */
+/** Validates a service after its addresses and ports were allocated. */
 export function* validateService(service: Readonly<Service>, old: Readonly<Service> | undefined, context: HookContext): Iterable<FieldError> {
   const {spec = {}} = service;
   const strict = context.gate('StrictIPCIDRValidation');
@@ -198,7 +198,7 @@ export function* validateService(service: Readonly<Service>, old: Readonly<Servi
 
 const modes = ['Proxy', 'VIP'];
 
-/** What is wrong with what a balancer says of itself. */
+/** Validates the load balancer status. */
 export function* validateServiceStatus({spec, status}: Readonly<Service>, old: Readonly<Service> | undefined, {gate}: HookContext): Iterable<FieldError> {
   const path = 'status.loadBalancer.ingress';
   const ingress = status?.loadBalancer?.ingress ?? [];
@@ -215,7 +215,7 @@ export function* validateServiceStatus({spec, status}: Readonly<Service>, old: R
   }
 }
 
-/** A name a balancer answers to, which is no address. */
+/** Validates the host name of a load balancer, which must not be an address. */
 export function* balancerHostname(path: string, hostname: string): Iterable<FieldError> {
   yield* dnsSubdomain(path, hostname);
   if (!isWrong(legacyIp(path, hostname, {strict: false}))) yield invalid(path, hostname, 'must be a DNS name, not an IP address');

@@ -7,33 +7,33 @@ import {fieldPathIn} from '#src/schema/custom/field-path.js';
 import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/custom/json-schema.js';
 import type {SchemaNode} from '#src/schema/node.js';
 
-/** A rule, ready to be asked. */
+/** A compiled rule. */
 export interface CompiledRule {
   readonly rule: ValidationRule;
-  /** Absent for an empty rule, and for one that cannot be compiled. */
+  /** Absent for an empty rule and for one that does not compile. */
   readonly program?: Program;
   readonly error?: string;
   readonly message?: Program;
-  /** Whether it speaks of what was before, so that it is asked of changes only. */
+  /** Whether the rule refers to `oldSelf`, so that it is evaluated for updates only. */
   readonly isTransition: boolean;
-  /** What its errors are of, below the value it is asked about. */
+  /** The path of its errors, below the validated value. */
   readonly fieldPath: string;
 }
 
-/** What expressions can do that were stored once. */
+/** The environment of stored expressions. */
 const ruleBase: Environment = storedExpressions;
 
-/** Whether an expression looks at a variable. */
+/** Reports whether an expression references a variable. */
 export const references = ({ast}: Program, name: string): boolean => [...ast.references.values()].some(reference => reference.kind === 'name' && reference.meaning.name === name);
 
-/** The type of what a part of a schema describes; undefined where expressions cannot see it. */
+/** Returns the CEL type of a schema; undefined if expressions cannot represent it. */
 export const typeOfSchema = (node: SchemaNode, isRoot: boolean): {readonly type: Type; readonly types: SchemaTypes} | undefined => {
   const types = new SchemaTypes();
   const type = types.declare('selfType', node, isRoot);
   return type && {type, types};
 };
 
-/** The rules one part of a schema states (KEP-2876), each with what keeps it from being asked. */
+/** Compiles the rules of one schema (KEP-2876), with the error of those that do not compile. */
 export const compileRules = ({[extensions.validations]: rules = []}: JsonSchema, node: SchemaNode, isRoot: boolean): readonly CompiledRule[] => {
   if (rules.length === 0) return [];
   const part = typeOfSchema(node, isRoot);

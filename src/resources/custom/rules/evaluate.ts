@@ -12,18 +12,18 @@ import type {SchemaNode} from '#src/schema/node.js';
 import {compileRules, typeOfSchema, type CompiledRule} from './compiled.js';
 import {hasRules} from './has-rules.js';
 
-/** What all rules of one object may cost together, in the units of the expression language. */
+/** The cost limit of all rules of one object, in CEL cost units. */
 export const objectBudget = 10_000_000;
 const longestMessage = 5 * 1024;
 
-/** What one object's rules are judged with. */
+/** The state of evaluating the rules of one object. */
 interface Session {
   budget: number;
   readonly errors: FieldError[];
   warn(text: string): void;
 }
 
-/** Where a value stood before, for what may stay wrong because it is as it was. */
+/** The old value and its parent's, to detect unchanged values (ratcheting). */
 interface Correlation {
   readonly own: Correlated | undefined;
   readonly parent: Correlated | undefined;
@@ -35,14 +35,14 @@ const isUnchanged = ({own, parent}: Correlation): boolean => (own ?? parent)?.sa
 
 const atKey = (correlation: Correlation, name: string): Correlation => {
   if (!correlation.own) return correlation;
-  // What is converted to one version shows no change of it.
+  // apiVersion and kind are those of the converted object, so they show no change.
   if (!correlation.parent && (name === 'apiVersion' || name === 'kind')) return uncorrelated;
   return {own: correlation.own.key(name), parent: correlation.own};
 };
 
 const atIndex = (correlation: Correlation, index: number): Correlation => (correlation.own ? {own: correlation.own.index(index), parent: correlation.own} : correlation);
 
-/** A value and what it was, with where it is. `before` is undefined where there is nothing to compare with. */
+/** A value with its path and its old value. `before` is undefined if there is nothing to compare with. */
 interface Evaluated {
   readonly value: unknown;
   readonly before: unknown;
@@ -56,7 +56,7 @@ const formatPath = (path: string, field = ''): string => (field === '' ? path : 
 const ruleText = ({message, rule = ''}: ValidationRule): string => (message || rule).trim();
 const defaultMessage = (rule: ValidationRule): string => (rule.message ? rule.message.trim() : `failed rule: ${ruleText(rule)}`);
 
-/** Values of objects and lists are not shown. */
+/** Errors do not show objects and lists. */
 const errorFor = (path: string, type: string, value: unknown, detail: string, reason: string | undefined): FieldError => {
   const isShown = type !== 'object' && type !== 'array';
   switch (reason) {
@@ -73,7 +73,7 @@ const errorFor = (path: string, type: string, value: unknown, detail: string, re
 
 const outOfBudget = 'validation failed due to running out of cost budget, no further validation rules will be run';
 
-/** The rules of one part of a schema and of the parts within, made ready when they are first asked. */
+/** The rules of a schema and its children, compiled on first use. */
 export class RuleTree {
   readonly #schema: JsonSchema;
   readonly #node: SchemaNode;
@@ -82,18 +82,18 @@ export class RuleTree {
   #also: readonly RuleTree[] | undefined;
   readonly #parts = new Map<string, RuleTree | undefined>();
 
-  /** `schema` says the rules, `node` what values look like: an `allOf` adds rules to the structure beside it. */
+  /** `schema` has the rules, `node` the structure of values: an `allOf` adds rules to the structure beside it. */
   constructor(schema: JsonSchema, node: SchemaNode, isRoot: boolean) {
     this.#schema = schema;
     this.#node = node;
     this.#isRoot = isRoot;
   }
 
-  /** Adds to the session's errors what the rules say against a value. False once there is no budget left. */
+  /** Adds the errors of a value to the session. Returns false once the cost budget is used up. */
   evaluate(evaluated: Evaluated, session: Session): boolean {
     const {value, before} = evaluated;
     if (value === null || value === undefined) return true;
-    // One more than is told of, so that it is seen that there are more.
+    // Collect one more than is reported, so that it is known that there are more.
     if (session.errors.length > maxErrors) return false;
     if (!this.#evaluateOwn(evaluated, session)) return false;
     for (const tree of this.#allOf()) if (!tree.evaluate({...evaluated, correlation: {own: undefined, parent: evaluated.correlation.parent}}, session)) return false;
@@ -174,7 +174,7 @@ export class RuleTree {
     });
   }
 
-  /** The rules of a part, if there are any in it and expressions can see it. */
+  /** Returns the rules of a child; undefined if it has none or expressions cannot represent it. */
   #part(key: string, schema: JsonSchema, node: SchemaNode): RuleTree | undefined {
     if (!this.#parts.has(key)) this.#parts.set(key, hasRules(schema) && typeOfSchema(node, node.embedded === true) ? new RuleTree(schema, node, node.embedded === true) : undefined);
     return this.#parts.get(key);
@@ -190,7 +190,7 @@ const failure = ({error, isCostLimitExceeded}: Extract<Outcome, {error: string}>
   return `${error} evaluating rule: ${ruleText(rule)}`;
 };
 
-/** What a rule's own expression says of why it does not hold; nothing where it says nothing usable. */
+/** Evaluates a rule's message expression. Returns no text if its result is unusable. */
 const messageOf = ({message, rule}: CompiledRule, bindings: Parameters<Program['evaluate']>[0], session: Session): {readonly text?: string; readonly isFatal?: true} => {
   if (!message) return {};
   const outcome = message.evaluate(bindings);
@@ -202,7 +202,7 @@ const messageOf = ({message, rule}: CompiledRule, bindings: Parameters<Program['
   return text === '' || text.includes('\n') || Buffer.byteLength(text) > longestMessage ? {} : {text};
 };
 
-/** What the rules of a schema say against an object; `tree` is the schema's. `standing` tells what has not changed. */
+/** Evaluates the rules of a schema for an object. `correlated` detects unchanged values. */
 export const evaluateRules = (
   tree: RuleTree,
   {object, old, correlated, warn}: {readonly object: unknown; readonly old: unknown; readonly correlated: Correlated | undefined; warn(text: string): void},

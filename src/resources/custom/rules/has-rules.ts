@@ -2,7 +2,7 @@ import {additionalOf, itemsOf, propertiesOf, type JsonSchema} from '#src/schema/
 
 const known = new WeakMap<JsonSchema, boolean>();
 
-/** Whether a schema states rules, at any depth. */
+/** Reports whether a schema has rules at any depth. */
 export const hasRules = (schema: JsonSchema): boolean => {
   let found = known.get(schema);
   if (found === undefined) {

@@ -5,17 +5,17 @@ import {blocksRules, type CustomSchema} from '#src/schema/custom/schema.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {hasRules} from './has-rules.js';
 
-/** The rules of a custom resource in the expression language. */
+/** The validation rules of a custom resource. */
 export interface Rules {
-  /** Loads what judges by rules, where there are any; nothing once it is loaded. */
+  /** Loads the evaluator if there are rules; returns undefined if nothing has to be loaded. */
   ready(): Promise<void> | undefined;
-  /** What the rules say against an object or a change, given what is wrong with it already. To be called once `ready` is through. */
+  /** Evaluates the rules for an object or an update, given its errors so far. Call it only after `ready` has resolved. */
   validate(object: Readonly<KubeObject>, old: Readonly<KubeObject> | undefined, errors: readonly FieldError[], warn: (text: string) => void): readonly FieldError[];
 }
 
 type Evaluator = typeof import('./evaluate.js');
 
-/** Loaded with the first rule anybody states: the expression language is large. */
+/** Loaded with the first rule: CEL is large. */
 let loaded: Evaluator | undefined;
 
 const rulesNotChecked: FieldError = {
@@ -24,7 +24,7 @@ const rulesNotChecked: FieldError = {
   detail: 'Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
 };
 
-/** The rules that a schema states, compiled when the first object is judged by them. */
+/** Returns the rules of a schema, compiled with the first object. */
 export const rulesOf = (schema: () => CustomSchema): Rules => {
   let tree: InstanceType<Evaluator['RuleTree']> | undefined;
   return {
@@ -37,7 +37,7 @@ export const rulesOf = (schema: () => CustomSchema): Rules => {
     validate(object, old, errors, warn) {
       const {source, node} = schema();
       if (!loaded || !hasRules(source)) return [];
-      // An object without a name has a mistake that is told of apart.
+      // A missing name is reported separately.
       if (blocksRules(errors) || !object.metadata?.name) return [rulesNotChecked];
       tree ??= new loaded.RuleTree(source, node, true);
       const correlated = old && new Correlated(object as PlainObject, old as PlainObject, source);

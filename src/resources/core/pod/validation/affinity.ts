@@ -19,7 +19,7 @@ function* labelKeys(keys: readonly string[], path: string, hasSelector: boolean)
   for (const [i, key] of keys.entries()) yield* qualifiedName(`${path}[${i}]`, key);
 }
 
-/** Keys whose values the pod itself gives must not be asked for twice. Creation has already put them into the selector once. */
+/** Validates label keys whose values come from the pod: none may also be in the selector, except for the one merged at creation. */
 export function* validateLabelKeys(
   {matchLabelKeys = [], mismatchLabelKeys = [], labelSelector}: Pick<PodAffinityTerm, 'matchLabelKeys' | 'mismatchLabelKeys' | 'labelSelector'>,
   path: string,
@@ -37,7 +37,7 @@ export function* validateLabelKeys(
   }
 }
 
-/** The selectors of a term alone, for those who ask whether stored ones are good. */
+/** Validates only the selectors of a term, to check stored ones. */
 export function* validateTermSelectors({labelSelector, namespaceSelector}: PodAffinityTerm, path: string, anyValue: boolean): Iterable<FieldError> {
   if (labelSelector) yield* validateLabelSelector(labelSelector, `${path}.labelSelector`, anyValue);
   if (namespaceSelector) yield* validateLabelSelector(namespaceSelector, `${path}.namespaceSelector`, anyValue);
@@ -51,7 +51,7 @@ function* podTerm(term: PodAffinityTerm, path: string, {allow}: PodSpecRules): I
   yield* qualifiedName(`${path}.topologyKey`, term.topologyKey ?? '');
 }
 
-/** The terms of both sorts of pod affinity, with their paths. */
+/** Yields the terms of pod affinity and anti-affinity with their paths. */
 export function* podTerms(affinity: Affinity | undefined, path: string): Iterable<{readonly term: PodAffinityTerm; readonly path: string; readonly weight?: number}> {
   for (const sort of ['podAffinity', 'podAntiAffinity'] as const) {
     const at = `${path}.${sort}`;
@@ -62,7 +62,7 @@ export function* podTerms(affinity: Affinity | undefined, path: string): Iterabl
   }
 }
 
-/** Where a pod wants to be, by nodes and by other pods. */
+/** Validates node and pod affinity. */
 export function* validateAffinity(affinity: Affinity | undefined, path: string, rules: PodSpecRules): Iterable<FieldError> {
   const nodes = affinity?.nodeAffinity;
   const at = `${path}.nodeAffinity`;

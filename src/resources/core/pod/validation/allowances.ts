@@ -23,7 +23,7 @@ const tokenPaths = (spec: PodSpec): readonly string[] =>
 
 const restartsAll = ({restartPolicyRules = []}: AnyContainer): boolean => restartPolicyRules.some(({action}) => action === 'RestartAllContainers');
 
-/** Whether a container says itself when it is started again, in a way that needs the gate. */
+/** Reports whether a container has a restart policy or rules that need the gate. */
 export const hasRestartRules = ({container, sort}: PlacedContainer): boolean =>
   sort === 'init'
     ? (container.restartPolicy !== undefined && !isSidecar(container)) || Boolean(container.restartPolicyRules?.length)
@@ -31,7 +31,7 @@ export const hasRestartRules = ({container, sort}: PlacedContainer): boolean =>
 
 type Gate = Pick<HookContext, 'gate'>;
 
-/** What is allowed by a gate, or because the stored spec does it already. */
+/** Returns what is allowed by a gate, or because the stored spec uses it. */
 const gated = (spec: PodSpec, {gate}: Gate) => {
   const all = [...everyContainer(spec)];
   const usersApart = spec.hostUsers === false;
@@ -48,10 +48,10 @@ const gated = (spec: PodSpec, {gate}: Gate) => {
   };
 };
 
-/** Whether the selectors of a pod's affinities have values that are no label values. */
+/** Reports whether selectors of pod affinity have invalid label values. */
 export const hasInvalidTermValues = (spec: Readonly<PodSpec> | undefined): boolean => [...podTerms(spec?.affinity, '')].some(({term}) => isWrong(validateTermSelectors(term, '', false)));
 
-/** What an update may hold because the stored object holds it already; without one, what a new object may hold. */
+/** Returns what an update may keep from the stored object; without one, what a new object may have. */
 export const allowancesOf = (stored: PodSpec | undefined, meta: ObjectMeta | undefined, {naming, gate}: Pick<HookContext, 'naming' | 'gate'>): Allowances => {
   const spec: PodSpec = stored ?? {containers: []};
   const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;

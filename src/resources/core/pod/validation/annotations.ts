@@ -8,9 +8,9 @@ import {validateTolerations} from './scheduling.js';
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** Keys of annotations that mean something on pods. */
+/** Returns the annotation keys of pods. */
 export const podAnnotations = (naming: Naming) => ({
-  /** A pod that the node runs by itself: this object only mirrors it. */
+  /** Marks a mirror pod, whose original runs on the node without the server. */
   mirror: naming.key('config.mirror'),
   deletionCost: naming.subKey('controller', 'pod-deletion-cost'),
   tolerations: naming.subKey('scheduler.alpha', 'tolerations'),
@@ -21,7 +21,7 @@ export const podAnnotations = (naming: Naming) => ({
 
 const isInt32 = (text: string): boolean => /^(0|-?[1-9]\d*)$/.test(text) && Number(text) >= -2147483648 && Number(text) <= 2147483647;
 
-/** Whether the annotation that orders deletions is a number. */
+/** Reports whether the deletion cost annotation is a valid number. */
 export const hasDeletionCost = (annotations: Annotations | undefined, naming: Naming): boolean => {
   const cost = annotations?.[podAnnotations(naming).deletionCost];
   return cost === undefined || isInt32(cost);
@@ -36,7 +36,7 @@ const parsed = (text: string): readonly Toleration[] | undefined => {
   }
 };
 
-/** What an old annotation of a profile says, as the field says it. */
+/** Returns the AppArmor profile of a deprecated annotation. */
 export const appArmorOf = (annotation: string): {readonly type: string; readonly localhostProfile?: string} | undefined => {
   if (annotation === 'unconfined') return {type: 'Unconfined'};
   if (annotation === 'runtime/default') return {type: 'RuntimeDefault'};
@@ -52,7 +52,7 @@ function* seccompName(name: string, path: string): Iterable<FieldError> {
   else yield invalid(path, name, 'must be a valid seccomp profile');
 }
 
-/** What annotations say of a pod, where they say something. */
+/** Validates the known annotations of a pod. */
 export function* validatePodAnnotations(annotations: Annotations = {}, spec: PodSpec, path: string, {naming, allow}: PodSpecRules): Iterable<FieldError> {
   const keys = podAnnotations(naming);
   const mirror = annotations[keys.mirror];
@@ -82,7 +82,7 @@ interface Profile {
   readonly localhostProfile?: string;
 }
 
-/** Whether an old annotation and the field that took its place say the same. */
+/** Validates that a deprecated annotation equals the field that replaced it. */
 function* sameProfile(annotation: string, {type, localhostProfile}: Profile, path: string, what: 'seccomp' | 'apparmor', defaults: readonly string[]): Iterable<FieldError> {
   const mismatch = forbiddenField(`${path}.type`, `${what} type in annotation and field must match`);
   if (type === 'Unconfined' && annotation !== 'unconfined') yield mismatch;
@@ -98,7 +98,7 @@ function* seccompMatches(annotation: string | undefined, profile: SeccompProfile
   yield* sameProfile(annotation, profile, path, 'seccomp', ['runtime/default', 'docker/default']);
 }
 
-/** Whether annotations and fields agree on profiles, when an object is made. */
+/** Validates at creation that annotations and fields have the same profiles. */
 export function* validateProfilesMatch(annotations: Annotations = {}, spec: PodSpec, path: string, naming: Naming): Iterable<FieldError> {
   const keys = podAnnotations(naming);
   yield* seccompMatches(annotations[keys.seccompPod], spec.securityContext?.seccompProfile, `${path}.securityContext.seccompProfile`);
@@ -113,7 +113,7 @@ export function* validateProfilesMatch(annotations: Annotations = {}, spec: PodS
   }
 }
 
-/** Annotations that speak of what runs cannot change while it runs. */
+/** Validates that annotations about the running pod do not change. */
 export function* validatePodAnnotationUpdate(pod: Readonly<Pod>, {metadata}: Readonly<Pod>, rules: PodSpecRules): Iterable<FieldError> {
   const path = 'metadata.annotations';
   const annotations: Annotations = pod.metadata?.annotations ?? {};

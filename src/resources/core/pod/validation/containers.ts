@@ -27,7 +27,7 @@ function* ports(list: readonly ContainerPort[], path: string): Iterable<FieldErr
   }
 }
 
-/** A port of the node can be taken once. */
+/** Validates that each host port is used once. */
 function* hostPorts(containers: readonly (readonly [index: number, container: Container])[], path: string): Iterable<FieldError> {
   const taken = new Set<string>();
   for (const [i, container] of containers) {
@@ -62,7 +62,7 @@ function* resizePolicy(container: AnyContainer, path: string, restartPolicy: str
   }
 }
 
-/** What all containers have in common. */
+/** Validates the fields common to all containers. */
 function* common(container: AnyContainer, path: string, rules: ContainerRules): Iterable<FieldError> {
   if (!container.name) yield required(`${path}.name`);
   else yield* dnsLabel(`${path}.name`, container.name);
@@ -91,7 +91,7 @@ function* restartRule({action, exitCodes}: ContainerRestartRule, path: string, r
   if ((exitCodes.values?.length ?? 0) > maxCodes) yield tooLong(`${path}.exitCodes.values`, maxCodes);
 }
 
-/** A container's own restart policy and its exceptions (KEP-5307). */
+/** Validates a container's restart policy and rules (KEP-5307). */
 function* restarts({restartPolicy, restartPolicyRules = []}: AnyContainer, path: string, rules: ContainerRules): Iterable<FieldError> {
   if (restartPolicy === undefined) {
     if (restartPolicyRules.length > 0) yield required(`${path}.restartPolicy`, 'must specify restartPolicy when restart rules are used');
@@ -143,7 +143,7 @@ export function* validateInitContainers({initContainers = [], containers = [], o
 
 const notForLooking = ['ports', 'resources', 'resizePolicy', 'restartPolicy', 'restartPolicyRules', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle'] as const;
 
-/** Amounts that say nothing are always there; what else is said, however little, is said. */
+/** Reports whether a field is set; empty resources count as absent. */
 const isSet = (field: keyof EphemeralContainer, value: unknown): boolean => value !== undefined && (field !== 'resources' || Object.keys(value as object).length > 0);
 
 function* onlyForLooking(container: EphemeralContainer, path: string): Iterable<FieldError> {
@@ -154,7 +154,7 @@ function* onlyForLooking(container: EphemeralContainer, path: string): Iterable<
   }
 }
 
-/** Image names are not to be padded in pods; templates from long ago may have such. */
+/** Validates that an image name has no surrounding whitespace in pods; stored templates may have it. */
 export function* validateImageName({image = ''}: AnyContainer, path: string): Iterable<FieldError> {
   if (image.trim() !== image) yield invalid(`${path}.image`, image, 'must not have leading or trailing whitespace');
 }

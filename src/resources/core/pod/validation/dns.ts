@@ -19,7 +19,7 @@ const searchProblems = (search: string): string[] => {
   return problems;
 };
 
-/** Which servers a pod asks for names, and how. */
+/** Validates the DNS policy and configuration. */
 export function* validateDns(config: PodDNSConfig | undefined, policy: string | undefined, path: string, strict: boolean): Iterable<FieldError> {
   if (policy === 'None') {
     if (!config) return yield required(path, 'must provide `dnsConfig` when `dnsPolicy` is None');

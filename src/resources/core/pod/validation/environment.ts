@@ -25,7 +25,7 @@ function* fileKeyRef({key, path: file, volumeName}: NonNullable<Source['fileKeyR
   else yield* withoutBacksteps(`${path}.path`, file);
 }
 
-/** Files of variables lie in volumes of the pod that begin empty. */
+/** Validates that environment files are in emptyDir volumes of the pod. */
 export function* validateFileVolumes(spec: PodSpec, path: string): Iterable<FieldError> {
   const volumes = new Map((spec.volumes ?? []).map(volume => [volume.name, volume]));
   for (const {container, path: at} of everyContainer(spec, path)) {

@@ -28,7 +28,7 @@ function* parts({subPath, subPathExpr}: VolumeMount, path: string, at: string): 
   yield* descendingPath(`${path}.subPathExpr`, subPathExpr);
 }
 
-/** Where a container sees volumes as directories. Some paths name the list, as the field's own errors do. */
+/** Validates volume mounts. Some paths name the list only, as in the original's errors. */
 export function* validateMounts(container: AnyContainer, path: string, {volumes}: ContainerRules): Iterable<FieldError> {
   const devices = container.volumeDevices ?? [];
   const taken = new Set<string>();
@@ -58,7 +58,7 @@ function* device({name, devicePath}: VolumeDevice, at: string, volume: Volume | 
   if (!devicePath) yield required(`${at}.devicePath`);
 }
 
-/** Where a container sees volumes as devices. */
+/** Validates volume devices. */
 export function* validateDevices(container: AnyContainer, path: string, {volumes}: ContainerRules): Iterable<FieldError> {
   const mounts = container.volumeMounts ?? [];
   const names = new Set<string>();

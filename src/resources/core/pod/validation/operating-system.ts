@@ -2,7 +2,7 @@ import {forbiddenField, notSupported, required, type FieldError} from '#src/api/
 import type {PodSpec} from '#src/api/pod.js';
 import {everyContainer} from '#src/resources/core/pod/containers.js';
 
-/** Fields of one system only, in the order they are spoken of; those with a dot stand in the security context. */
+/** Fields of one operating system only, in the order of their errors; those with a dot are in the security context. */
 const linuxOfPod = [
   '.appArmorProfile',
   '.seLinuxOptions',
@@ -59,7 +59,7 @@ function* windows(spec: PodSpec, path: string): Iterable<FieldError> {
   }
 }
 
-/** The system a pod says it is for, and what only the other knows. */
+/** Validates the pod's operating system and the fields that the other one has. */
 export function* validateOs(spec: PodSpec, path: string): Iterable<FieldError> {
   if (!spec.os) return;
   const {name} = spec.os;

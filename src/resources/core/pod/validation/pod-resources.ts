@@ -27,7 +27,7 @@ function* wholeAndParts(spec: PodSpec, {requests = {}, limits = {}}: ResourceReq
   }
 }
 
-/** Amounts of the pod as a whole (KEP-2837). */
+/** Validates pod-level resources (KEP-2837). */
 export function* validateWholePod(spec: PodSpec, path: string, claims: ReadonlySet<string>, {naming, allow}: PodSpecRules): Iterable<FieldError> {
   const {resources} = spec;
   if (!resources) return;

@@ -12,7 +12,7 @@ import type {PodSpecRules} from './rules.js';
 import {validateTolerations} from './scheduling.js';
 import {validatePodSpec} from './spec.js';
 
-/** What a pod is judged by; `old` is the stored one, whose bad habits an update may keep. */
+/** Returns the rules for a pod; `old` is the stored one, whose invalid fields may stay. */
 export const podRules = (pod: Readonly<Pod>, old: Readonly<Pod> | undefined, context: HookContext): PodSpecRules => ({
   naming: context.naming,
   gate: context.gate,
@@ -23,7 +23,7 @@ export const podRules = (pod: Readonly<Pod>, old: Readonly<Pod> | undefined, con
   isMirror: pod.metadata?.annotations?.[podAnnotations(context.naming).mirror] !== undefined,
 });
 
-/** What is wrong with a pod as such, new or changed. */
+/** Validates a new or updated pod on its own. */
 export function* validatePodItself(pod: Readonly<Pod>, rules: PodSpecRules): Iterable<FieldError> {
   const spec: PodSpec = pod.spec ?? {containers: []};
   yield* validatePodAnnotations(pod.metadata?.annotations, spec, 'metadata.annotations', rules);
@@ -40,7 +40,7 @@ export function* validatePodItself(pod: Readonly<Pod>, rules: PodSpecRules): Ite
   }
 }
 
-/** What is wrong with a new pod. */
+/** Validates a new pod. */
 export function* validateNewPod(pod: Readonly<Pod>, context: HookContext): Iterable<FieldError> {
   yield* validatePodItself(pod, podRules(pod, undefined, context));
   const spec = pod.spec!;
@@ -63,7 +63,7 @@ function* deadline(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
   else if (before !== undefined && before < now) yield invalid(path, now, 'must be less than or equal to previous value');
 }
 
-/** A toleration may bear for longer or shorter; otherwise there can only be more of them. */
+/** Validates that tolerations are only added, or change their seconds. */
 function* tolerations(list: readonly Toleration[], old: readonly Toleration[], {allow}: PodSpecRules): Iterable<FieldError> {
   const bearsSame = (now: Toleration, before: Toleration): boolean => (['key', 'operator', 'value', 'effect'] as const).every(field => (now[field] ?? '') === (before[field] ?? ''));
   if (old.some(before => !list.some(now => bearsSame(now, before)))) {
@@ -71,7 +71,7 @@ function* tolerations(list: readonly Toleration[], old: readonly Toleration[], {
   } else yield* validateTolerations(list, 'spec.tolerations', allow.comparingTolerations);
 }
 
-/** What holds for images of new containers holds once more for those that change. */
+/** Validates the images of an update. */
 function* images(list: readonly Container[], path: string): Iterable<FieldError> {
   for (const [i, container] of list.entries()) {
     if (!container.image) yield required(`${path}[${i}].image`);
@@ -102,7 +102,7 @@ function* nodeAffinity(affinity: NodeAffinity | undefined, old: NodeAffinity | u
   for (const [i, term] of before.entries()) if (!termOnlyAdds(terms[i]!, term)) yield invalid(`${path}[${i}]`, internalForm('NodeSelectorTerm', terms[i]!), 'only additions are allowed (no mutations or deletions)');
 }
 
-/** While a pod is kept from being scheduled it may still be told where to go, ever more narrowly (KEP-3838). */
+/** Validates scheduling constraints while a pod has scheduling gates: they may only become narrower (KEP-3838). */
 function* whileGated(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
   if (!old.schedulingGates?.length) return;
   const {nodeSelector = {}} = spec;
@@ -115,7 +115,7 @@ function* whileGated(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
 const withImages = (containers: readonly Container[] | undefined, old: readonly Container[] | undefined): readonly Container[] | undefined =>
   containers?.map((container, i) => ({...container, ...(old?.[i]?.image === undefined ? {} : {image: old[i].image})}));
 
-/** The new affinity with the old one's nodes; none where there was none and nothing but nodes is new. */
+/** Returns the new affinity with the old node affinity; undefined if there was none and only node affinity was added. */
 const withOldNodes = (affinity: Affinity | undefined, old: Affinity | undefined): Affinity | undefined => {
   const {nodeAffinity: _, ...others} = affinity ?? {};
   const nodes = old?.nodeAffinity;
@@ -123,7 +123,7 @@ const withOldNodes = (affinity: Affinity | undefined, old: Affinity | undefined)
   return {...others, ...(nodes ? {nodeAffinity: nodes} : {})};
 };
 
-/** The new spec with everything that may change put back. What differs from the old then may not. */
+/** Returns the new spec with all mutable fields reverted. Any remaining difference is forbidden. */
 const withoutChanges = (spec: PodSpec, old: PodSpec): Record<string, unknown> => {
   const gated = Boolean(old.schedulingGates?.length);
   const grace = (old.terminationGracePeriodSeconds ?? 0) < 0 && spec.terminationGracePeriodSeconds === 1;
@@ -139,7 +139,7 @@ const withoutChanges = (spec: PodSpec, old: PodSpec): Record<string, unknown> =>
   };
 };
 
-/** What is wrong with a change of a pod's spec and annotations. */
+/** Validates an update of a pod's spec and annotations. */
 export function* validatePodUpdate(pod: Readonly<Pod>, old: Readonly<Pod>, context: HookContext): Iterable<FieldError> {
   const rules = podRules(pod, old, context);
   yield* validatePodItself(pod, rules);

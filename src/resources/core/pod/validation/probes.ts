@@ -17,7 +17,7 @@ function* sleep(seconds: number, path: string, grace: number | undefined): Itera
   yield invalid(path, seconds, `must be non-negative and less than terminationGracePeriodSeconds (${grace})`);
 }
 
-/** One way to look at or speak to a container, and one only. */
+/** Validates that a handler has exactly one action. */
 function* validateHandler(handler: Handler, path: string, {gracePeriod}: ContainerRules): Iterable<FieldError> {
   const checks: readonly (readonly [keyof Handler, (at: string) => Iterable<FieldError>])[] = [
     ['exec', at => (handler.exec?.command?.length ? [] : [required(`${at}.command`)])],
@@ -59,7 +59,7 @@ function* readiness(probe: Probe | undefined, path: string, rules: ContainerRule
   yield invalid(`${path}.terminationGracePeriodSeconds`, probe.terminationGracePeriodSeconds, 'must not be set for readinessProbes');
 }
 
-/** The signals a system knows, in the order of the alphabet (signal(7)). */
+/** The stop signals of each operating system, sorted (signal(7)). */
 const signals: Readonly<Record<string, readonly string[]>> = {
   windows: ['SIGKILL', 'SIGTERM'],
   linux: [
@@ -84,7 +84,7 @@ function* validateLifecycle({postStart, preStop, stopSignal: signal}: Lifecycle,
   yield* stopSignal(signal, `${path}.stopSignal`, os);
 }
 
-/** What only containers that go on running have: hooks and probes. */
+/** Validates hooks and probes, which only long-running containers have. */
 export function* validateRunning(container: Container, path: string, rules: ContainerRules, os: PodSpec['os']): Iterable<FieldError> {
   if (container.lifecycle) yield* validateLifecycle(container.lifecycle, `${path}.lifecycle`, rules, os);
   yield* onceSuccessful(container.livenessProbe, `${path}.livenessProbe`, rules);

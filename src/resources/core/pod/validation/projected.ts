@@ -11,7 +11,7 @@ import {each, fileMode, oneOf} from '#src/resources/validation/values.js';
 import {fileFields, validateFieldRef, validateResourceFieldRef} from './references.js';
 import type {PodSpecRules} from './rules.js';
 
-/** One key of an object as a file. */
+/** Validates a key of an object projected to a file. */
 export function* keyToPath({key, path: file, mode}: KeyToPath, path: string): Iterable<FieldError> {
   if (!key) yield required(`${path}.key`);
   if (!file) yield required(`${path}.path`);
@@ -19,7 +19,7 @@ export function* keyToPath({key, path: file, mode}: KeyToPath, path: string): It
   yield* fileMode(`${path}.mode`, mode);
 }
 
-/** One fact about the pod as a file. */
+/** Validates a downward API file. */
 export function* downwardFile({path: file, fieldRef, resourceFieldRef, mode}: DownwardAPIVolumeFile, path: string): Iterable<FieldError> {
   if (!file) yield required(`${path}.path`);
   yield* unreservedPath(`${path}.path`, file);
@@ -31,7 +31,7 @@ export function* downwardFile({path: file, fieldRef, resourceFieldRef, mode}: Do
   yield* fileMode(`${path}.mode`, mode);
 }
 
-/** Files of one volume come from many sources: no two may have the same path. */
+/** Detects duplicate paths across the sources of a projected volume. */
 class Paths {
   readonly #taken = new Set<string>();
   readonly #path: string;
@@ -64,7 +64,7 @@ function* token(source: NonNullable<VolumeProjection['serviceAccountToken']>, pa
   else if (!allow.tokenPaths) yield* unreservedPath(`${path}.path`, file);
 }
 
-/** A bundle's name tells the signer it belongs to, if any. */
+/** Returns the signer in a trust bundle's name; empty if there is none. */
 const signerIn = (name: string): string => (name.includes(':') ? name.slice(0, name.lastIndexOf(':')).replaceAll(':', '/') : '');
 
 function* trustBundle(source: NonNullable<VolumeProjection['clusterTrustBundle']>, at: string, paths: Paths): Iterable<FieldError> {
@@ -89,7 +89,7 @@ const keyTypes = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', '
 type PodCertificate = NonNullable<VolumeProjection['podCertificate']>;
 
 function* certificate(source: PodCertificate, at: string, paths: Paths, naming: Naming): Iterable<FieldError> {
-  // Nothing fills these in where they are left out.
+  // These fields have no defaults.
   const {signerName = '', keyType = ''} = source as Partial<PodCertificate>;
   yield* validateSignerName(`${at}.signerName`, signerName);
   if (source.userAnnotations) yield* validateUserAnnotations(source.userAnnotations, `${at}.userAnnotations`);
@@ -106,7 +106,7 @@ function* certificate(source: PodCertificate, at: string, paths: Paths, naming: 
   }
 }
 
-/** Files from several sources in one volume. */
+/** Validates a projected volume. */
 export function* validateProjected({sources = [], defaultMode}: NonNullable<Volume['projected']>, path: string, rules: PodSpecRules): Iterable<FieldError> {
   yield* fileMode(`${path}.defaultMode`, defaultMode);
   const paths = new Paths(path);

@@ -4,7 +4,7 @@ import type {ObjectFieldSelector, ResourceFieldSelector} from '#src/api/pod.js';
 import {formatQuantity, parseQuantity} from '#src/api/quantity.js';
 import {each} from '#src/resources/validation/values.js';
 
-/** Fields of a pod that environment variables can be taken from. */
+/** Pod fields available to environment variables. */
 export const environmentFields = [
   'metadata.name',
   'metadata.namespace',
@@ -16,19 +16,19 @@ export const environmentFields = [
   'status.podIP',
   'status.podIPs',
 ];
-/** Fields of a pod that files can be made of. */
+/** Pod fields available to files. */
 export const fileFields = ['metadata.annotations', 'metadata.labels', 'metadata.name', 'metadata.namespace', 'metadata.uid'];
 
-/** Field labels the downward API knows at all. */
+/** Field labels known to the downward API. */
 const downwardFields = new Set([...environmentFields, ...fileFields, 'spec.restartPolicy', 'spec.schedulerName', 'status.phase', 'status.hostIP', 'status.hostIPs', 'spec.host']);
 
-/** `metadata.labels['key']` as its parts. */
+/** Parses `metadata.labels['key']`. */
 const subscripted = (path: string): readonly [path: string, key: string] | undefined => {
   const [, field, key] = /^([^[]*)\['(.*)'\]$/.exec(path) ?? [];
   return field !== undefined && key !== undefined ? [field, key] : undefined;
 };
 
-/** A field of the pod itself (the API reference, downward API). */
+/** Validates a reference to a pod field (the API reference, downward API). */
 export function* validateFieldRef({apiVersion, fieldPath}: ObjectFieldSelector, known: readonly string[], path: string): Iterable<FieldError> {
   if (!apiVersion) return yield required(`${path}.apiVersion`);
   if (!fieldPath) return yield required(`${path}.fieldPath`);
@@ -47,7 +47,7 @@ const containerResources = ['limits.cpu', 'limits.ephemeral-storage', 'limits.me
 const isHugePages = (resource: string): boolean => resource.startsWith('limits.hugepages-') || resource.startsWith('requests.hugepages-');
 const byteDivisors = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei'];
 
-/** What a resource may be divided by, and what the resource is called when it is not. */
+/** Returns the divisors of a resource and its name in errors; undefined for unsupported resources. */
 const divisorsOf = (resource: string): {readonly divisors: readonly string[]; readonly what: string} | undefined => {
   if (resource.endsWith('.cpu')) return {divisors: ['1m', '1'], what: 'cpu'};
   if (resource.endsWith('.memory')) return {divisors: byteDivisors, what: 'memory'};
@@ -64,7 +64,7 @@ function* divisor(resource: string, text: string | undefined, path: string): Ite
   yield invalid(`${path}.divisor`, resource, `only divisor's values ${shown} are supported with the ${found.what} resource`);
 }
 
-/** What a container asks for, or is held to; a file must say which container it speaks of. */
+/** Validates a reference to a container's resource; a file must name its container. */
 export function* validateResourceFieldRef(ref: ResourceFieldSelector, path: string, ofFile: boolean): Iterable<FieldError> {
   const {containerName, resource} = ref;
   if (ofFile && !containerName) yield required(`${path}.containerName`);

@@ -1,19 +1,19 @@
 import type {Naming} from '#src/api/naming.js';
 import type {Volume} from '#src/api/pod.js';
 
-/** What stored objects hold that a new one may not: they may keep it. */
+/** What stored objects may keep although a new one may not have it. */
 export interface Allowances {
   readonly deletionCost: boolean;
   readonly selectorValues: boolean;
   readonly nodeSelectorValues: boolean;
   readonly spreadSelectors: boolean;
-  /** Keys of spreading that the present rule refuses, so that they are held against the other one. */
+  /** Validates spread keys with the rule that the stored object satisfies. */
   readonly spreadKeys: boolean;
   readonly partialHugePages: boolean;
   readonly tokenPaths: boolean;
   readonly hostSysctls: boolean;
   readonly userNamespaceDevices: boolean;
-  // What a gate allows besides.
+  // Allowed by a gate.
   readonly comparingTolerations: boolean;
   readonly userNamespaceHostNetwork: boolean;
   readonly envFiles: boolean;
@@ -22,21 +22,21 @@ export interface Allowances {
   readonly restartAll: boolean;
 }
 
-/** What a pod spec is judged by, wherever it stands. */
+/** The rules for a pod spec, in a pod or a template. */
 export interface PodSpecRules {
   readonly naming: Naming;
   readonly allowPrivileged: boolean;
   gate(name: string): boolean;
   readonly allow: Allowances;
-  /** A pod's own spec, not a template's. */
+  /** Set for pods, not for templates. */
   readonly isPod: boolean;
-  /** The pod's name, where it is known. */
+  /** The pod's name, if known. */
   readonly podName?: string | undefined;
-  /** Whether the pod only mirrors what its node runs by itself. */
+  /** Set for mirror pods. */
   readonly isMirror?: boolean;
 }
 
-/** What the containers of one spec are judged by. */
+/** The rules for the containers of one spec. */
 export interface ContainerRules extends PodSpecRules {
   readonly volumes: ReadonlyMap<string, Volume>;
   readonly claims: ReadonlySet<string>;

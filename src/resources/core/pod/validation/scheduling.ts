@@ -6,7 +6,7 @@ import {dnsLabel, dnsSubdomain, oneOf, qualifiedName} from '#src/resources/valid
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
-/** What a taint does; `none` stands for all effects where that is allowed. */
+/** Validates a taint effect; `none` accepts an empty one, which matches all effects. */
 function* validateTaintEffect(effect: string | undefined, path: string, none: boolean): Iterable<FieldError> {
   if (!effect && !none) yield required(path);
   else if (effect) yield* oneOf(path, effect, effects);
@@ -16,7 +16,7 @@ const wholeNumber = /^(0|-?[1-9]\d*)$/;
 const anyNumber = /^[+-]?\d+$/;
 const isInt64 = (value: bigint): boolean => BigInt.asIntN(64, value) === value;
 
-/** A number that taints are compared with: one that 64 bits can hold, in its shortest form. */
+/** Validates a number for comparison with taints: 64 bits, in canonical form. */
 function* comparedValue(value: string, path: string): Iterable<FieldError> {
   if (!wholeNumber.test(value)) yield invalid(path, value, value === '' ? emptyText : 'must be a valid decimal integer in canonical form');
   if (!anyNumber.test(value)) yield invalid(path, value, `strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
@@ -35,7 +35,7 @@ function* tolerationValue({operator, value = ''}: Toleration, path: string, comp
   else yield notSupported(at, operator, ['Equal', 'Exists', 'Lt', 'Gt']);
 }
 
-/** Which taints of nodes a pod bears. */
+/** Validates tolerations. */
 export function* validateTolerations(tolerations: readonly Toleration[], path: string, compares = false): Iterable<FieldError> {
   for (const [i, toleration] of tolerations.entries()) {
     const at = `${path}[${i}]`;
@@ -57,7 +57,7 @@ export function* validateSchedulingGates(gates: NonNullable<PodSpec['schedulingG
   }
 }
 
-/** Devices a pod asks for by claims (KEP-4381). */
+/** Validates resource claims of a pod (KEP-4381). */
 export function* validateResourceClaims(claims: NonNullable<PodSpec['resourceClaims']>, path: string, isMirror: boolean): Iterable<FieldError> {
   const names = new Set<string>();
   for (const [i, claim] of claims.entries()) {
@@ -78,7 +78,7 @@ export function* validateResourceClaims(claims: NonNullable<PodSpec['resourceCla
   }
 }
 
-/** The workload a pod belongs to and its group within it (KEP-4671). */
+/** Validates the workload reference of a pod (KEP-4671). */
 export function* validateWorkloadRef({workloadRef: ref}: PodSpec, path: string): Iterable<FieldError> {
   if (!ref) return;
   yield* dnsSubdomain(`${path}.name`, ref.name);

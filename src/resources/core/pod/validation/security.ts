@@ -19,7 +19,7 @@ function* seccomp(profile: SeccompProfile | undefined, path: string): Iterable<F
   } else if (file !== undefined) yield invalid(`${path}.localhostProfile`, internalForm('SeccompProfile', profile), 'can only be set when seccomp type is Localhost');
 }
 
-/** The longest path (PATH_MAX without its end). */
+/** The longest path (PATH_MAX without the terminator). */
 const longestPath = 4095;
 
 function* localAppArmor(file: string | undefined, path: string): Iterable<FieldError> {
@@ -46,7 +46,7 @@ function* escalation({allowPrivilegeEscalation, privileged, capabilities}: Secur
   }
 }
 
-/** What a container may and may not do. */
+/** Validates a container's security context. */
 export function* validateSecurityContext(context: SecurityContext | undefined, path: string, {allowPrivileged, hostUsers}: ContainerRules): Iterable<FieldError> {
   if (!context) return;
   if (context.privileged && !allowPrivileged) yield forbiddenField(`${path}.privileged`, 'disallowed by cluster policy');
@@ -67,7 +67,7 @@ const sysctlForm = '([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[
 const isSysctl = new RegExp(`^${sysctlForm}$`);
 const longestSysctl = 253;
 
-/** The kernel namespace a parameter belongs to (sysctl(8)), by the name with dots. */
+/** Returns the kernel namespace of a sysctl (sysctl(8)), by its dotted name. */
 const sysctlNamespace = (name: string): 'ipc' | 'net' | undefined => {
   const slash = name.indexOf('/');
   const dot = name.indexOf('.');
@@ -76,7 +76,7 @@ const sysctlNamespace = (name: string): 'ipc' | 'net' | undefined => {
   return dotted.startsWith('fs.mqueue.') || /^kernel\.(sem|shm|msg)/.test(dotted) ? 'ipc' : undefined;
 };
 
-/** Why a parameter is the node's own, in a pod that shares the node's network or its ways of speaking between processes. */
+/** Returns why a sysctl is not allowed in a pod that shares the node's network or IPC namespace. */
 export const sysctlOfHost = ({hostNetwork, hostIPC}: PodSpec, name: string): string | undefined => {
   const namespace = sysctlNamespace(name);
   if (hostNetwork && namespace === 'net') return "may not be specified when 'hostNetwork' is true";
@@ -96,7 +96,7 @@ function* sysctls(spec: PodSpec, path: string, {allow}: PodSpecRules): Iterable<
   }
 }
 
-/** What all containers of a pod may and may not do. */
+/** Validates a pod's security context. */
 export function* validatePodSecurityContext(spec: PodSpec, path: string, rules: PodSpecRules): Iterable<FieldError> {
   const {securityContext: context = {}} = spec;
   yield* systemId(`${path}.fsGroup`, context.fsGroup);

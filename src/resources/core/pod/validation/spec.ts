@@ -21,7 +21,7 @@ import {validateHostProcess} from './windows.js';
 
 const largestInt32 = 2147483647;
 
-/** On the node's own network a port of the pod is a port of the node. */
+/** Validates that ports of a pod in the host network have equal host ports. */
 function* hostNetworkPorts({hostNetwork, containers = []}: PodSpec, path: string, isPod: boolean): Iterable<FieldError> {
   if (!hostNetwork) return;
   for (const [i, {ports = []}] of containers.entries()) {
@@ -33,7 +33,7 @@ function* hostNetworkPorts({hostNetwork, containers = []}: PodSpec, path: string
   }
 }
 
-/** Users of their own keep containers from what is the node's (KEP-127). */
+/** Validates that a pod with a user namespace does not share the node's namespaces (KEP-127). */
 function* hostUsers(spec: PodSpec, path: string, {allow}: PodSpecRules): Iterable<FieldError> {
   if (spec.hostUsers !== false) return;
   const text = 'when `hostUsers` is false';
@@ -44,7 +44,7 @@ function* hostUsers(spec: PodSpec, path: string, {allow}: PodSpecRules): Iterabl
   for (const {container, path: at} of everyContainer(spec, path)) if (container.volumeDevices?.length) yield forbiddenField(`${at}.volumeDevices`, text);
 }
 
-/** What the pod and its host are called. */
+/** Validates hostname and subdomain. */
 function* hostNames(spec: PodSpec, path: string): Iterable<FieldError> {
   const {hostname, subdomain} = spec;
   if (hostname) yield* dnsLabel(`${path}.hostname`, hostname);
@@ -53,7 +53,7 @@ function* hostNames(spec: PodSpec, path: string): Iterable<FieldError> {
 
 const longestHostname = 64;
 
-/** A name that the containers see instead (KEP-4762). */
+/** Validates the host name override (KEP-4762). */
 function* hostnameOverride({hostnameOverride: name, setHostnameAsFQDN, hostNetwork}: PodSpec, path: string): Iterable<FieldError> {
   if (name === undefined) return;
   if (setHostnameAsFQDN) yield forbiddenField(path, 'may not be specified when setHostnameAsFQDN is true');
@@ -62,7 +62,7 @@ function* hostnameOverride({hostnameOverride: name, setHostnameAsFQDN, hostNetwo
   yield* dnsSubdomain(path, name);
 }
 
-/** Names of other objects. */
+/** Validates the names of referenced objects. */
 function* references(spec: PodSpec, path: string): Iterable<FieldError> {
   for (const field of ['serviceAccountName', 'nodeName', 'priorityClassName'] as const) {
     if (spec[field]) yield* dnsSubdomain(`${path}.${field}`, spec[field]);
@@ -115,7 +115,7 @@ function* scheduling(spec: PodSpec, path: string, rules: PodSpecRules): Iterable
   yield* hostnameOverride(spec, `${path}.hostnameOverride`);
 }
 
-/** Whether a pod's spec makes sense, in a pod or in a template of pods. */
+/** Validates a pod spec, in a pod or a template. */
 export function* validatePodSpec(spec: PodSpec, path: string, rules: PodSpecRules): Iterable<FieldError> {
   if (spec.terminationGracePeriodSeconds === undefined) yield required(`${path}.terminationGracePeriodSeconds`);
   yield* running(spec, path, rules);

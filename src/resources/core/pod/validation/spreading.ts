@@ -5,7 +5,7 @@ import {notPositiveText, oneOf, qualifiedName} from '#src/resources/validation/v
 import {validateLabelKeys} from './affinity.js';
 import type {PodSpecRules} from './rules.js';
 
-/** Whether creation puts a pod's own values into its selectors for spreading (KEP-3243). */
+/** Reports whether creation merges `matchLabelKeys` into spread selectors (KEP-3243). */
 export const mergesSpreadKeys = (gate: (name: string) => boolean): boolean => gate('MatchLabelKeysInPodTopologySpread') && gate('MatchLabelKeysInPodTopologySpreadSelectorMerge');
 
 function* unmergedKeys({matchLabelKeys = [], labelSelector}: TopologySpreadConstraint, path: string): Iterable<FieldError> {
@@ -18,13 +18,13 @@ function* unmergedKeys({matchLabelKeys = [], labelSelector}: TopologySpreadConst
   }
 }
 
-/** Keys whose values the pod itself gives. Once they are merged, the selector has each of them one time more. */
+/** Validates spread keys. Once merged, the selector has each of them once more. */
 export function* validateSpreadKeys(constraint: TopologySpreadConstraint, path: string, merged: boolean): Iterable<FieldError> {
   if (merged) yield* validateLabelKeys(constraint, path);
   else yield* unmergedKeys(constraint, `${path}.matchLabelKeys`);
 }
 
-/** How evenly a pod and its like spread. */
+/** Validates topology spread constraints. */
 export function* validateSpread(constraints: readonly TopologySpreadConstraint[], path: string, {gate, allow}: PodSpecRules): Iterable<FieldError> {
   const merged = mergesSpreadKeys(gate);
   for (const [i, constraint] of constraints.entries()) {

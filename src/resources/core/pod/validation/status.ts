@@ -25,7 +25,7 @@ function* users({spec, status}: Readonly<Pod>, list: StatusList): Iterable<Field
 
 const healths = ['Healthy', 'Unhealthy', 'Unknown'];
 
-/** Whether a resource that a status speaks of is one that the container asked for. */
+/** Reports whether a container requested a resource of its status. */
 const isRequested = ({resources}: AnyContainer, name: string): boolean =>
   name.startsWith('claim:')
     ? (resources?.claims ?? []).some(claim => name === `claim:${claim.name}${claim.request ? `/${claim.request}` : ''}`)
@@ -58,7 +58,7 @@ function* healthOf({spec, status}: Readonly<Pod>): Iterable<FieldError> {
   }
 }
 
-/** At most one address of each family; those that were stored may stay as they are. */
+/** Validates that there is at most one address of each family; stored ones may stay. */
 function* addresses(list: readonly {readonly ip?: string}[], old: readonly {readonly ip?: string}[], path: string, strict: boolean): Iterable<FieldError> {
   const stored = old.map(({ip = ''}) => ip);
   for (const [i, {ip = ''}] of list.entries()) yield* legacyIp(`${path}[${i}]`, ip, {strict, stored});
@@ -80,7 +80,7 @@ function* claims({spec, status}: Readonly<Pod>): Iterable<FieldError> {
   }
 }
 
-/** Devices that come with extended resources are requests of one claim (KEP-5004). */
+/** Validates that extended resources of devices are requests of one claim (KEP-5004). */
 function* extended({spec, status}: Readonly<Pod>): Iterable<FieldError> {
   const claimStatus = status?.extendedResourceClaimStatus;
   if (!claimStatus) return;
@@ -116,7 +116,7 @@ function* conditions({status}: Readonly<Pod>): Iterable<FieldError> {
   }
 }
 
-/** A node that is hoped for is of no use once there is one. */
+/** Validates the nominated node, which is meaningless for an assigned pod. */
 function* nominated(pod: Readonly<Pod>, old: Readonly<Pod>, gate: HookContext['gate']): Iterable<FieldError> {
   const path = 'status.nominatedNodeName';
   const name = pod.status?.nominatedNodeName;
@@ -132,7 +132,7 @@ function* allAddresses({status = {}}: Readonly<Pod>, {status: old = {}}: Readonl
   yield* addresses(hosts, old.hostIPs ?? [], 'status.hostIPs', strict);
 }
 
-/** What is wrong with a change of a pod's status. */
+/** Validates an update of a pod's status. */
 export function* validatePodStatus(pod: Readonly<Pod>, old: Readonly<Pod>, context: HookContext): Iterable<FieldError> {
   const {status = {}} = pod;
   const rules = podRules(pod, old, context);
@@ -149,7 +149,7 @@ export function* validatePodStatus(pod: Readonly<Pod>, old: Readonly<Pod>, conte
   yield* healthOf(pod);
 }
 
-/** What to tell of addresses in a form that is on its way out. */
+/** Warns about non-canonical addresses. */
 export function* podStatusWarnings({status}: Readonly<Pod>, _old: unknown, {naming}: HookContext): Iterable<string> {
   for (const list of ['podIPs', 'hostIPs'] as const) {
     for (const [i, {ip = ''}] of (status?.[list] ?? []).entries()) yield* ipWarnings(`status.${list}[${i}].ip`, ip, naming);

@@ -11,10 +11,10 @@ import {podRules, validatePodItself} from './pod.js';
 
 const isMirror = ({metadata}: Readonly<Pod>, {naming}: HookContext): boolean => metadata?.annotations?.[podAnnotations(naming).mirror] !== undefined;
 
-/** Where errors about the object as such stand. */
+/** The path of errors about the whole object. */
 const whole = '[]';
 
-/** Containers to look with are added; what is there stays as it is. */
+/** Validates that ephemeral containers are only added. */
 export function* validateEphemeralUpdate(pod: Readonly<Pod>, old: Readonly<Pod>, context: HookContext): Iterable<FieldError> {
   if (isMirror(old, context)) return yield forbiddenField(whole, 'static pods do not support ephemeral containers');
   const rules = podRules(pod, old, context);
@@ -30,7 +30,7 @@ export function* validateEphemeralUpdate(pod: Readonly<Pod>, old: Readonly<Pod>,
 
 const hasWholeResources = ({spec}: Readonly<Pod>): boolean => Object.keys({...spec?.resources?.requests, ...spec?.resources?.limits}).length > 0;
 
-/** Whether the node tells what containers got, without which nobody knows whether it can change that. */
+/** Reports whether the node reports allocated resources, without which it may not support resizing. */
 const nodeCanResize = ({status}: Readonly<Pod>): boolean => {
   const running = status?.containerStatuses?.find(({state}) => state?.running);
   return !running || running.resources !== undefined;
@@ -50,7 +50,7 @@ const others = (list: Readonly<Record<string, string>> = {}): Record<string, str
 const sameOthers = ({requests, limits}: ResourceRequirements, old: ResourceRequirements): boolean =>
   semanticallyEqual(others(requests), others(old.requests)) && semanticallyEqual(others(limits), others(old.limits));
 
-/** Whether containers differ in more than what they may have of cpu and memory. One that has claims always does. */
+/** Reports whether containers differ in more than cpu and memory. One with claims always does. */
 const differsOtherwise = ({resources = {}, ...rest}: Container, {resources: before = {}, ...old}: Container): boolean =>
   !semanticallyEqual(rest, old) || !sameOthers(resources, before) || Boolean(before.claims?.length);
 
@@ -62,7 +62,7 @@ function* order(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
   }
 }
 
-/** Amounts of the pod as a whole (KEP-5419). */
+/** Validates changes of pod-level resources (KEP-5419). */
 function* wholeAmounts({resources: now}: PodSpec, {resources: before}: PodSpec): Iterable<FieldError> {
   if (before && !now) return yield forbiddenField('spec.resources', 'pod-level resources cannot be removed');
   if (before && removed(now?.requests, before.requests)) yield forbiddenField('spec.resources.requests', 'pod-level resource requests cannot be removed');
@@ -84,7 +84,7 @@ function* containers(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
   }
 }
 
-/** What containers may have of cpu and memory changes while they run, and nothing else (KEP-1287). */
+/** Validates a resize, which changes only cpu and memory of containers (KEP-1287). */
 export function* validateResize(pod: Readonly<Pod>, old: Readonly<Pod>, context: HookContext): Iterable<FieldError> {
   if (isMirror(old, context)) return yield forbiddenField(whole, 'static pods cannot be resized');
   if (old.spec?.os?.name === 'windows') return yield forbiddenField(whole, 'windows pods cannot be resized');

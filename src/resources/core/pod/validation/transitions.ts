@@ -6,18 +6,18 @@ import type {PodSpecRules} from './rules.js';
 export const statusLists = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const;
 export type StatusList = (typeof statusLists)[number];
 
-/** The containers that a list of statuses speaks of. */
+/** Returns the containers of a list of statuses. */
 export const containersOf = (spec: PodSpec, list: StatusList): readonly AnyContainer[] =>
   (list === 'containerStatuses' ? spec.containers : list === 'initContainerStatuses' ? spec.initContainers : spec.ephemeralContainers) ?? [];
 
-/** Without exceptions the pod's policy counts for all containers but sidecars. */
+/** Reports whether a container may restart without restart rules: by the pod's policy, or because it is a sidecar. */
 const mayRestartPlainly = ({restartPolicy}: PodSpec, list: StatusList, container: AnyContainer | undefined, exitCode: number): boolean =>
   restartPolicy === 'Always' || (restartPolicy === 'OnFailure' && exitCode !== 0) || (list === 'initContainerStatuses' && container !== undefined && isSidecar(container));
 
 const anyRestartsAll = (spec: PodSpec): boolean =>
   [...(spec.initContainers ?? []), ...spec.containers].some(({restartPolicyRules = []}) => restartPolicyRules.some(({action}) => action === 'RestartAllContainers'));
 
-/** What has ended does not run again, unless it is to be restarted. */
+/** Validates that a terminated container does not run again unless it may restart. */
 export function* validateTransitions(pod: Readonly<Pod>, old: Readonly<Pod>, list: StatusList, {gate, allow}: PodSpecRules): Iterable<FieldError> {
   const spec = old.spec!;
   const isFixed = list === 'ephemeralContainerStatuses';

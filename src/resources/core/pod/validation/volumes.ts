@@ -28,7 +28,7 @@ function* keyed(source: {readonly defaultMode?: number; readonly items?: readonl
   for (const [i, item] of (source.items ?? []).entries()) yield* keyToPath(item, `${path}.items[${i}]`);
 }
 
-/** A claim's template carries nothing of metadata but labels and annotations. */
+/** Validates a claim template's metadata, which has only labels and annotations. */
 function* templateMeta(meta: NonNullable<NonNullable<NonNullable<Volume['ephemeral']>['volumeClaimTemplate']>['metadata']>, path: string): Iterable<FieldError> {
   yield* validateAnnotations(meta.annotations, `${path}.annotations`);
   yield* validateLabels(meta.labels, `${path}.labels`);
@@ -44,7 +44,7 @@ function* csi({driver, nodePublishSecretRef: secret}: NonNullable<Volume['csi']>
   else yield* each(`${path}.name`, secret.name, subdomainName(secret.name, false));
 }
 
-/** How each source is judged, in the order the field's own errors come. */
+/** The validation of each volume source, in the order of the original's errors. */
 const checks: {readonly [K in SourceName]: Check<K>} = {
   *emptyDir({sizeLimit}, path) {
     if (sizeLimit !== undefined && compareQuantities(quantityIn(sizeLimit), zeroQuantity) < 0) yield forbiddenField(`${path}.sizeLimit`, 'SizeLimit field must be a valid resource quantity');
@@ -109,7 +109,7 @@ const checks: {readonly [K in SourceName]: Check<K>} = {
   },
 };
 
-/** Where the path in the error for a second source differs from the field. */
+/** Sources whose path in errors differs from the field. */
 const pathNames: Readonly<Record<string, string>> = {cephfs: 'cephFS', downwardAPI: 'downwarAPI'};
 
 function* source(volume: Volume, path: string, rules: PodSpecRules): Iterable<FieldError> {
@@ -124,7 +124,7 @@ function* source(volume: Volume, path: string, rules: PodSpecRules): Iterable<Fi
   if (!found) yield required(path, 'must specify a volume type');
 }
 
-/** Judges volumes, and puts the good ones into `good` by name. */
+/** Validates volumes and adds the valid ones to `good` by name. */
 export function* validateVolumes(volumes: readonly Volume[], path: string, rules: PodSpecRules, good: Map<string, Volume>): Iterable<FieldError> {
   const made = new Set(rules.podName ? volumes.filter(({ephemeral}) => ephemeral).map(({name}) => `${rules.podName}-${name}`) : []);
   for (const [i, volume] of volumes.entries()) {

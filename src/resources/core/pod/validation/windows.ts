@@ -10,7 +10,7 @@ const longestUser = 104;
 const netBios = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/;
 const dnsDomain = /^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
 
-/** What is wrong with `[DOMAIN\]USER`. */
+/** Yields the problems of `[DOMAIN\]USER`. */
 function* userNameProblems(name: string): Iterable<string> {
   if (name === '') return yield 'cannot be an empty string';
   if (/\p{Cc}/u.test(name)) return yield 'cannot contain control characters';
@@ -36,7 +36,7 @@ export function* validateWindowsOptions(options: WindowsSecurityContextOptions |
   for (const problem of userNameProblems(user)) yield invalid(`${path}.runAsUserName`, user, `runAsUserName${problem.startsWith("'") ? '' : ' '}${problem}`);
 }
 
-/** Containers that are processes of the node itself: all of a pod's or none. */
+/** Validates host process containers: either all of a pod's or none. */
 export function* validateHostProcess(spec: PodSpec, path: string, {allowPrivileged}: PodSpecRules): Iterable<FieldError> {
   const ofPod = spec.securityContext?.windowsOptions?.hostProcess;
   let all = 0;
