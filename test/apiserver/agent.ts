@@ -10,13 +10,13 @@ import {SpdySession} from '#src/transport/spdy/session.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
 import {aPair, anAuthority} from '#test/serving/credentials.js';
 
-/** An agent of a node as streams know one: it runs commands on this machine and says what it is asked. */
+/** The agent of a node as far as streams need it: it runs commands on this machine and records its requests. */
 export interface TestAgent extends AsyncDisposable {
   readonly port: number;
   /** The authority of its certificate, and a folder-less client pair that it may be shown. */
   readonly ca: string;
   readonly requests: readonly {readonly method: string; readonly url: string; readonly headers: IncomingMessage['headers']; readonly client: string}[];
-  /** Sizes of terminals it was told. */
+  /** The terminal sizes it received. */
   readonly sizes: string[];
   /** Connections still open. */
   readonly open: number;
@@ -37,7 +37,7 @@ const statusOf = (code: number) =>
     ? {metadata: {}, status: 'Success'}
     : {metadata: {}, status: 'Failure', reason: 'NonZeroExitCode', message: `command terminated with non-zero exit code: exit status ${code}`, details: {causes: [{reason: 'ExitCode', message: String(code)}]}};
 
-/** Runs a command; `attach` has none and says what it hears in capitals. */
+/** Runs a command; `attach` has none and returns its input in capitals. */
 const run = ({pathname, searchParams}: URL, {stdin, stdout, stderr, end}: CommandStreams): void => {
   if (pathname.startsWith('/attach')) {
     stdout?.write('attached\n');
@@ -60,7 +60,7 @@ const run = ({pathname, searchParams}: URL, {stdin, stdout, stderr, end}: Comman
   child.once('close', code => end(statusOf(code ?? 1)));
 };
 
-/** Streams that were opened so far, by what they are for. */
+/** The streams opened so far, by type. */
 const overSpdy = (socket: Duplex, head: Buffer, url: URL, sizes: string[]): void => {
   const wanted = ['error', ...(url.searchParams.has('input') ? ['stdin'] : []), ...(url.searchParams.has('output') ? ['stdout'] : []), ...(url.searchParams.has('error') && !url.searchParams.has('tty') ? ['stderr'] : [])];
   const streams = new Map<string, SpdyStream>();
@@ -171,7 +171,7 @@ export const anAgent = async ({clientCa}: {readonly clientCa?: string} = {}): Pr
     socket.on('error', () => {});
     const refuse = (status: string, body: string) => socket.end(`HTTP/1.1 ${status}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
     if (url.pathname.includes('/refusing')) return void refuse('403 Forbidden', 'not here');
-    if (url.pathname.includes('/telling')) return void refuse('404 Not Found', JSON.stringify({kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: 'no such container', reason: 'NotFound', code: 404}));
+    if (url.pathname.includes('/failing')) return void refuse('404 Not Found', JSON.stringify({kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: 'no such container', reason: 'NotFound', code: 404}));
     if (url.pathname.includes('/moved')) return void refuse('302 Found\r\nLocation: /x', '');
     if (request.headers.upgrade?.toLowerCase() === 'websocket') return webSockets.handleUpgrade(request, socket, head, client => channelled(client, url));
     const protocol = protocolFor(String(request.headers['x-stream-protocol-version'] ?? ''));

@@ -28,7 +28,7 @@ const flunders = {kind: 'APIResourceList', apiVersion: 'v1', groupVersion: `${gr
 
 type Answer = (seen: Seen, response: ServerResponse) => void;
 
-/** Answers what every server behind another has to, and what else it says of itself; the rest is the test's. */
+/** Serves the paths that every aggregated server has, and its documents; the test handles the rest. */
 const backendThat =
   (respond: Answer = (_, response) => json(response, {}, 404), documents: Readonly<Record<string, Answer>> = {}): Respond =>
   (seen, response) => {
@@ -137,7 +137,7 @@ const refuses = async (t: ExecutionContext, env: Awaited<ReturnType<typeof start
 for (const [title, options, reason, message] of [
   ['whose service is not there', {spec: {service: {namespace: 'apps', name: 'none', port: 1}}}, 'ServiceNotFound', 'service/none in "apps" is not present'],
   ['whose service has another port', {service: {type: 'ClusterIP', externalName: '', ports: [{port: 1}]}, spec: {service: {namespace: 'apps', name: 'back'}}}, 'ServicePortError', 'service/back in "apps" is not listening on port 443'],
-  ['whose service has nobody behind it', {service: {type: 'ClusterIP', externalName: '', ports: [{port: 443}]}, spec: {service: {namespace: 'apps', name: 'back'}}}, 'EndpointsNotFound', 'cannot find endpointslices for service/back in "apps"'],
+  ['whose service has no endpoints', {service: {type: 'ClusterIP', externalName: '', ports: [{port: 443}]}, spec: {service: {namespace: 'apps', name: 'back'}}}, 'EndpointsNotFound', 'cannot find endpointslices for service/back in "apps"'],
 ] as const satisfies readonly (readonly [string, Options, string, string])[]) {
   test(`a server ${title} is not available`, async t => {
     await using env = await start(undefined, options);
@@ -224,7 +224,7 @@ test('a request that is forbidden here is refused here, and a refusal of the bac
 const flunderKind = kindOnWire(naming('plat'), {group, version: 'v1', kind: 'Flunder', plural: 'flunders', namespaced: true});
 const aFlunder = (called: string) => ({apiVersion: `${group}/v1`, kind: 'Flunder', metadata: {name: called, namespace: 'default', resourceVersion: '1'}});
 
-/** Resolves with what `collect` gathers once there is so much of it. */
+/** Resolves with the gathered items once there are `count`. */
 const gathered = async <T>(source: Observable<T>, count: number): Promise<T[]> => firstValueFrom(source.pipe(take(count), toArray()));
 
 test('a watch of an aggregated resource delivers event by event, over the network and in process', async t => {
@@ -250,7 +250,7 @@ test('a watch of an aggregated resource delivers event by event, over the networ
 
   t.deepEqual(lines.map(line => (JSON.parse(line) as {type: string}).type), ['ADDED', 'DELETED']);
   t.deepEqual(events.map(({type, object}) => `${type} ${object.metadata?.name}`), ['ADDED a', 'DELETED b']);
-  // Who leaves is hung up on there too.
+  // A client that disconnects ends the request to the backend.
   await Promise.all(open.map(response => response.closed || once(response, 'close')));
 });
 

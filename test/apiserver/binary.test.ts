@@ -148,7 +148,7 @@ const partsOf = (bytes: Buffer, from = 0): Buffer[] => {
   return parts;
 };
 
-/** What a frame of a stream holds. */
+/** The content of a frame of a stream. */
 const readFrame = (frame: Buffer): {readonly type: string; readonly object: KubeObject & Partial<Status>} => {
   const [name, object] = partsOf(frame, 4);
   return {type: name!.toString(), object: read(partsOf(object!)[0]!)};

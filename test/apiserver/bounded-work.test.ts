@@ -13,22 +13,22 @@ import {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import {aDefinition, aVersion, aWidget, startCustom, widgets} from './custom.js';
 import {aConfigMap, configMaps, startWire, type Received} from './wire.js';
 
-/** What the work of a request grows with: the numbers to some limit. */
+/** The dimension that the work of a request grows with: the numbers up to a limit. */
 const upTo = (count: number): number[] => Array.from({length: count}, (_, i) => i);
 
 const applied = {headers: {'content-type': 'application/apply-patch+yaml'}};
 const yaml = {headers: {'content-type': 'application/yaml'}};
 
-/** How many times as long as copying what is sent a request may take. What these tests are about took tens of thousands of times as long. */
+/** A request may take this many times as long as copying its body. The faults behind these tests took tens of thousands of times as long. */
 const mostTimes = 200;
 
-/** What this process has worked so far, in ms: other processes do not count. */
+/** The CPU time of this process in ms: other processes do not count. */
 const worked = (): number => {
   const {user, system} = process.cpuUsage();
   return (user + system) / 1000;
 };
 
-/** Does something that must not take much more work than copying what it is about. */
+/** Runs an action that must not take much more work than copying its input. */
 const inProportion = async <T>(t: ExecutionContext, about: unknown, act: () => T | Promise<T>): Promise<T> => {
   const begun = worked();
   JSON.parse(JSON.stringify(about));

@@ -1,7 +1,7 @@
 const everyOperation = 'go through every operation, each seen by a watch';
 const here = (title: string): readonly [file: string, title: string] => ['apiserver/conformance.test.ts', title];
 
-/** The official conformance suite's tests of an API server and of controllers, by its own names, and what proves the same here: a file, and a test's title. */
+/** The tests of the official conformance suite for an API server and controllers, by their names, and the test here with the same subject: a file and a title. */
 export const proofs: Readonly<Record<string, readonly [file: string, title: string]>> = {
   'Watchers: observe add, update, and delete watch notifications on configmaps': here('each of several watches gets the events of its selection, and no others'),
   'Watchers: be able to start watching from a specific resource version': here('a watch begins after its resource version, resumes from the last one seen, and reports objects that leave its selection'),

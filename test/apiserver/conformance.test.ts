@@ -11,8 +11,8 @@ import {lifecycles, lives} from './lifecycles.js';
 import {samples} from './samples.js';
 import {wire, type Stream} from './wire.js';
 
-/** One plane for all: who waits for controllers lets its clock run, so the tests follow each other. */
-// Who keeps ranges of services would come between their changes.
+/** One plane for all tests: waiting for controllers advances its clock, so the tests are serial. */
+// The controller of service ranges would write between their changes.
 const controllers = ['*', '-garbage-collector-controller', '-service-cidr-controller'];
 const plane = await aPlane({naming: 'kubernetes', controllers, apiserverArgs: ['--kvstore-compaction-interval=10s']});
 test.after.always(() => plane.stop());
@@ -23,7 +23,7 @@ type Answered = Awaited<ReturnType<typeof get>>;
 type List = KubeList<KubeObject>;
 
 let count = 0;
-/** A namespace of a test's own, with what controllers put into each. */
+/** A namespace of a test's own, with the objects that controllers create in each. */
 const aNamespace = async (): Promise<string> => {
   const name = `suite-${count++}`;
   await post('/api/v1/namespaces', {metadata: {name}});
@@ -275,7 +275,7 @@ test.serial('the bundle of the cluster is in each namespace, and comes back when
   t.deepEqual(await data(), published);
 });
 
-/** What the account says, what the pod says, and whether a token is mounted. */
+/** Automount of the account, of the pod, and whether a token is mounted. */
 const mounts: readonly [boolean | undefined, boolean | undefined, boolean][] = [
   [undefined, undefined, true], [true, undefined, true], [false, undefined, false],
   [undefined, true, true], [true, true, true], [false, true, true],

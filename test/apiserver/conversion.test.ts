@@ -71,12 +71,12 @@ test('many objects of an old version are converted page by page', async t => {
 });
 
 const answers: readonly [title: string, answer: (requested: ConversionRequest) => unknown, message: string, fault: string][] = [
-  ['says that it failed', requested => reviewOf(requested, hostPort, {result: {status: 'Failure', message: 'no way'}}), 'failed: no way', 'malformed_response'],
-  ['fails without a word', requested => reviewOf(requested, hostPort, {result: {}}), "failed: response.result.status was '', not 'Success'", 'malformed_response'],
+  ['reports a failure', requested => reviewOf(requested, hostPort, {result: {status: 'Failure', message: 'no way'}}), 'failed: no way', 'malformed_response'],
+  ['fails without a message', requested => reviewOf(requested, hostPort, {result: {}}), "failed: response.result.status was '', not 'Success'", 'malformed_response'],
   ['answers something else', requested => reviewOf(requested, hostPort, {uid: 'other'}), 'failed: expected response.uid="UID", got "other"', 'malformed_response'],
   ['answers nothing', ({kind, apiVersion}) => ({kind, apiVersion}), 'failed: no response provided', 'malformed_response'],
   ['answers with another kind', () => ({kind: 'Nonsense', apiVersion: 'example.com/v1'}), 'failed: no kind "Nonsense" is registered for version "example.com/v1" in scheme "plat.io/apiserver/pkg/util/webhook/client.go:71"', 'call'],
-  ['says not what it answers', requested => ({...reviewOf(requested, hostPort), kind: ''}), 'failed: expected webhook response of apiextensions.plat.io/v1, Kind=ConversionReview, got apiextensions.plat.io/v1, Kind=', 'malformed_response'],
+  ['leaves out the kind of the review', requested => ({...reviewOf(requested, hostPort), kind: ''}), 'failed: expected webhook response of apiextensions.plat.io/v1, Kind=ConversionReview, got apiextensions.plat.io/v1, Kind=', 'malformed_response'],
   ['leaves objects out', requested => reviewOf(requested, hostPort, {convertedObjects: []}), 'returned 0 objects, expected 1', 'partial_response'],
   ['answers with no object', requested => reviewOf(requested, () => ({})), "returned invalid object at index 0: Object 'Kind' is missing in '{}'", 'invalid_converted_object'],
   ['does not convert', requested => reviewOf(requested, object => object), 'returned invalid object at index 0: invalid groupVersion (expected example.com/v2, received example.com/v1)', 'invalid_converted_object'],

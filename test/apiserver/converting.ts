@@ -14,17 +14,17 @@ import {words} from './wire.js';
 /** A custom object as these tests use it. */
 export type Widget = KubeObject & {spec?: Record<string, unknown>; host?: string; port?: string; hostPort?: string};
 
-/** A question as the webhook was asked it. */
+/** A conversion request as the webhook received it. */
 export interface ConversionRequest {
   readonly kind: string;
   readonly apiVersion: string;
   readonly request: {readonly uid: string; readonly desiredAPIVersion: string; readonly objects: readonly Widget[]};
 }
 
-/** What a webhook makes of one object; what it throws it says is wrong. */
+/** Converts one object; an error it throws is the message of the failure. */
 export type Convert = (object: Widget, apiVersion: string) => unknown;
 
-/** The conversion of the official suite: v1 says `hostPort`, v2 `host` and `port`. */
+/** The conversion of the official suite: v1 has `hostPort`, v2 `host` and `port`. */
 export const hostPort: Convert = (object, apiVersion) => {
   const {hostPort: joined, host, port, ...rest} = structuredClone(object);
   if (apiVersion.endsWith('/v1')) return {...rest, apiVersion, ...(host === undefined ? {} : {hostPort: `${host}:${port}`})};
@@ -37,7 +37,7 @@ export interface Converter {
   readonly path: string;
   readonly requested: ConversionRequest[];
   convert: Convert;
-  /** Answers in place of what `convert` says. */
+  /** Answers instead of `convert`. */
   answer: ((requested: ConversionRequest) => unknown) | undefined;
   /** Holds answers back while it is set. */
   held: Promise<void> | undefined;
@@ -60,7 +60,7 @@ export const startConverters = async () => {
       converters.set(converter.path, converter);
       return converter;
     },
-    /** How a definition asks for a webhook. */
+    /** The conversion of a definition by webhook. */
     asking: ({path}: Converter, reviewVersions: readonly string[] = ['v1', 'v1beta1']) => ({
       strategy: 'Webhook',
       webhook: {clientConfig: {url: `${webhook.url}${path}`, caBundle: webhook.caBundle}, conversionReviewVersions: reviewVersions},
@@ -87,7 +87,7 @@ export const second = widgets.replace('/v1/', '/v2/');
 export const first = (name: string, hostPortText: string, more: object = {}) => ({apiVersion: 'example.com/v1', kind: 'Widget', metadata: {name}, hostPort: hostPortText, ...more});
 export const later = (name: string, host: string, port: string, more: object = {}) => ({apiVersion: 'example.com/v2', kind: 'Widget', metadata: {name}, host, port, ...more});
 
-/** A server that asks webhooks to convert custom objects. */
+/** A server that calls webhooks to convert custom objects. */
 export const startConverting = async (options: Parameters<typeof startCustom>[0] = {}) => {
   const clock = new VirtualClock();
   const metrics = new MetricsRegistry();
@@ -97,7 +97,7 @@ export const startConverting = async (options: Parameters<typeof startCustom>[0]
   return {
     ...env,
     caller,
-    /** Waits for what comes over a real connection, which no virtual clock knows of. */
+    /** Waits for data of a real connection, which is outside virtual time. */
     async eventually(holds: () => boolean): Promise<void> {
       for (let turns = 0; !holds(); turns++) {
         if (turns > 2_000) throw new Error('it never came to that');

@@ -6,7 +6,7 @@ import {OpenApiDocuments} from '#src/schema/openapi/documents.js';
 import {unpacked} from '#src/schema/openapi/packing.js';
 import {aDefinition, aWidget, definitions, startCustom, widgets} from './custom.js';
 
-/** What the official conformance suite does with definitions of custom resources; test/apiserver/conformance-proofs.ts says which of its tests is which. */
+/** The tests of the official conformance suite on definitions of custom resources; test/apiserver/conformance-proofs.ts maps them. */
 type Json = Record<string, unknown>;
 
 /** A version whose whole schema is given. */
@@ -164,7 +164,7 @@ test('the documents follow a version that is renamed, and one that is no longer 
   t.deepEqual(await widgetDefinitions(), ['com.example.v1.Widget', 'com.example.v4.Widget']);
   await env.redefine(versions('v4', false));
   t.deepEqual(await widgetDefinitions(), ['com.example.v1.Widget']);
-  t.deepEqual((await env.swagger())[foo], before, 'what is said of the other version stays');
+  t.deepEqual((await env.swagger())[foo], before, 'the definition of the other version stays');
 });
 
 const applied = {headers: {'content-type': 'application/apply-patch+yaml'}};

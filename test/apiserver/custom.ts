@@ -10,7 +10,7 @@ import {startWire} from './wire.js';
 
 export const definitions = '/apis/apiextensions.plat.io/v1/customresourcedefinitions';
 
-/** A version of a definition: a name, a schema of `spec`, and whatever else is said. */
+/** A version of a definition: a name, a schema of `spec`, and other fields. */
 export interface VersionSketch {
   readonly name?: string;
   readonly spec?: object;
@@ -18,7 +18,7 @@ export interface VersionSketch {
   readonly [more: string]: unknown;
 }
 
-/** A version served and stored under the name `v1`, unless said otherwise. */
+/** A version served and stored under the name `v1` by default. */
 export const aVersion = ({name = 'v1', spec = {}, status, ...more}: VersionSketch = {}) => ({
   name,
   served: true,
@@ -38,7 +38,7 @@ export const aDefinition = (versions: readonly object[] = [aVersion()], spec: ob
 export const widgets = '/apis/example.com/v1/namespaces/default/widgets';
 export const aWidget = (name: string, spec: object = {}, rest: object = {}) => ({apiVersion: 'example.com/v1', kind: 'Widget', metadata: {name}, spec, ...rest});
 
-/** A server that serves what is defined, with the loops that accept definitions. */
+/** A server with custom resources, and the controllers that establish definitions. */
 export const startCustom = async (options: Parameters<typeof startWire>[0] = {}) => {
   const env = await startWire(options);
   const stop = new AbortController();

@@ -4,7 +4,7 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Deadlines} from '#src/apiserver/request/deadline.js';
 import {aConfigMap, configMaps, startWire} from './wire.js';
 
-/** A server whose authorizer takes for ever where a path says `slow`. */
+/** A server whose authorizer never answers for paths with `slow`. */
 const start = () =>
   startWire({authorizer: {authorize: ({path}) => (path.includes('slow') ? new Promise(() => {}) : {decision: 'allow'})}});
 

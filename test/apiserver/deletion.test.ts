@@ -154,7 +154,7 @@ test('a delete with an orphan finalizer answers that it is not done yet', async 
 
 const yaml = 'application/yaml';
 const field = (number: number, content: string | Buffer): Buffer => Buffer.concat([Buffer.from([(number << 3) | 2, content.length]), Buffer.from(content)]);
-/** Options in the binary form: the magic, then what the object is and its own bytes. */
+/** Delete options in protobuf: the magic bytes, then the type and the encoded object. */
 const binary = (magic: readonly number[]): Buffer =>
   Buffer.concat([Buffer.from(magic), field(1, Buffer.concat([field(1, 'v1'), field(2, 'DeleteOptions')])), field(2, field(4, 'Orphan'))]);
 for (const [title, body, type] of [
@@ -180,7 +180,7 @@ test('the options of a deletion are read from the query when there is no body', 
 });
 
 for (const [title, query, body, code, message] of [
-  ['a policy nobody knows', '', {propagationPolicy: 'Quick'}, 422, 'DeleteOptions.meta.plat.io "" is invalid: propagationPolicy: Unsupported value: "Quick": supported values: "Foreground", "Background", "Orphan", "nil"'],
+  ['an unknown policy', '', {propagationPolicy: 'Quick'}, 422, 'DeleteOptions.meta.plat.io "" is invalid: propagationPolicy: Unsupported value: "Quick": supported values: "Foreground", "Background", "Orphan", "nil"'],
   ['two policies', '', {propagationPolicy: 'Orphan', orphanDependents: true}, 422, 'DeleteOptions.meta.plat.io "" is invalid: propagationPolicy: Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set'],
   ['half a dry run', '?dryRun=Some', undefined, 422, 'DeleteOptions.meta.plat.io "" is invalid: dryRun: Unsupported value: ["Some"]: supported values: "All"'],
   ['a grace that is no number', '?gracePeriodSeconds=soon', undefined, 400, 'strconv.ParseInt: parsing "soon": invalid syntax'],

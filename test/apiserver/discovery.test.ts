@@ -24,7 +24,7 @@ interface Aggregated {
 }
 
 const plat = await startWire();
-/** Tells of tokens too, though it is asked for none. */
+/** Lists tokens too, though none are requested. */
 const real = await startWire({namingName: 'kubernetes', tokens: {audiences: [], maxSeconds: 0, extends: false, sign: () => ''}});
 const aggregatedForm = (version = 'v2', group = 'apidiscovery.plat.io') => `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`;
 
@@ -115,7 +115,7 @@ const compare = oracle && existsSync(join(oracle, 'discovery')) ? test : test.sk
 if (compare === test.skip) console.log('PLAT_ORACLE is not set: discovery is not compared with the reference data');
 const reference = (name: string): Document => JSON.parse(readFileSync(join(oracle ?? '', 'discovery', `${name}.json`), 'utf8')) as Document;
 
-compare('what is served is told of as the reference data does', async t => {
+compare('discovery matches the reference data', async t => {
   const {groups = []} = (await real.get('/apis')).json<Document>();
   const order = reference('apis').groups?.map(({name}) => name) ?? [];
   t.deepEqual(groups.map(({name}) => name), order.filter(name => groups.some(group => group.name === name)));
@@ -139,7 +139,7 @@ compare('what is served is told of as the reference data does', async t => {
   }
 });
 
-compare('the aggregated form says the same', async t => {
+compare('the aggregated form has the same content', async t => {
   const accept = aggregatedForm('v2', 'apidiscovery.k8s.io');
   const {items = []} = (await real.get('/apis', {headers: {accept}})).json<Document>();
   const wanted = new Map(reference('aggregated_v2').items?.map(item => [item.metadata.name, item]));

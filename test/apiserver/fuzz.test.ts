@@ -65,7 +65,7 @@ const bodyOf = (chance: Chance, fitting: object | undefined): unknown => {
   return value(chance);
 };
 
-/** Mostly an address that exists, sometimes one put together from what could be part of one. */
+/** Mostly a path that exists, sometimes one of random parts. */
 const pathOf = (chance: Chance, collections: readonly string[]): string => {
   const name = () => chance.of(['a', 'b', 'c', 'default', chance.is(0.2) ? chance.of(odd) : 'a']);
   const rest = [...(chance.is(0.7) ? [name()] : []), ...(chance.is(0.15) ? [chance.of(['status', 'approval', 'finalize', 'scale', 'constructor', '__proto__', 'a/b'])] : [])];
@@ -92,7 +92,7 @@ const headersOf = (chance: Chance): Record<string, string> => ({
   ...(chance.is(0.03) ? {'impersonate-user': 'jane', [chance.of(['impersonate-group', 'impersonate-uid', 'impersonate-extra-__proto__'])]: chance.of(odd)} : {}),
 });
 
-/** What is wrong with an answer; nothing for a good one. */
+/** The fault of a response; nothing for a good one. */
 const complaint = ({status, body, headers}: ApiResponse): string | undefined => {
   if (!headers['Audit-Id']) return 'no audit id';
   if (body.kind === 'watch' || body.kind === 'stream' || body.kind === 'upgrade' || body.kind === 'pages') return status === 200 ? undefined : 'a stream that is none';

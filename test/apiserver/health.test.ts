@@ -39,7 +39,7 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
   });
 }
 
-/** What the original's server does at its start, as its health endpoints name it. */
+/** The start hooks of the original's server, by the names of its health checks. */
 const startHooks = [
   'apiservice-discovery-controller', 'apiservice-openapi-controller', 'apiservice-openapiv3-controller', 'apiservice-registration-controller', 'apiservice-status-local-available-controller',
   'apiservice-status-remote-available-controller', 'apiservice-wait-for-first-sync', 'bootstrap-controller', 'crd-informer-synced', 'generic-apiserver-start-informers', 'kube-apiserver-autoregistration',

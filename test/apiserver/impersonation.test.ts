@@ -6,7 +6,7 @@ import {startWire} from './wire.js';
 const whoAmI = '/apis/authentication.plat.io/v1/selfsubjectreviews';
 const body = {};
 
-/** A server that notes what is asked about impersonation, and refuses the names given. */
+/** A server that records authorizations of impersonation, and denies the names given. */
 const start = async (...refusedNames: string[]) => {
   const checked: string[] = [];
   const env = await startWire({
@@ -42,7 +42,7 @@ for (const [title, headers, user, questions] of [
     ['|serviceaccounts||ns|sa'],
   ],
   ['a service account of other groups', {'Impersonate-User': 'system:serviceaccount:ns:sa', 'Impersonate-Group': 'g'}, {username: 'system:serviceaccount:ns:sa', groups: ['g', 'system:authenticated']}, ['|serviceaccounts||ns|sa', '|groups|||g']],
-  ['nobody in particular', {'Impersonate-User': 'system:anonymous'}, {username: 'system:anonymous', groups: ['system:unauthenticated']}, ['|users|||system:anonymous']],
+  ['the anonymous user', {'Impersonate-User': 'system:anonymous'}, {username: 'system:anonymous', groups: ['system:unauthenticated']}, ['|users|||system:anonymous']],
   ['who only looks like a service account', {'Impersonate-User': 'x-system:serviceaccount:ns:sa'}, {username: 'x-system:serviceaccount:ns:sa', groups: ['system:authenticated']}, ['|users|||x-system:serviceaccount:ns:sa']],
   ['a service account with a word too many', {'Impersonate-User': 'system:serviceaccount:ns:sa:x'}, {username: 'system:serviceaccount:ns:sa:x', groups: ['system:authenticated']}, ['|users|||system:serviceaccount:ns:sa:x']],
   ['a service account no namespace could hold', {'Impersonate-User': 'system:serviceaccount:Ns:sa'}, {username: 'system:serviceaccount:Ns:sa', groups: ['system:authenticated']}, ['|users|||system:serviceaccount:Ns:sa']],

@@ -123,7 +123,7 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
 
 const everything = ['annotations', 'finalizers', 'labels', 'ownerReferences'];
 
-/** What the parts of some kinds hear of metadata; the others hear everything. */
+/** The metadata that subresources of some kinds write; the others write everything. */
 const received: Readonly<Record<string, readonly string[]>> = {
   'APIService/status': [],
   'DeviceTaintRule/status': [],

@@ -17,7 +17,7 @@ interface Moved {
   readonly user: string;
 }
 
-/** Notes what is handed over, and answers it in the same way as a server without another thread. */
+/** Records forwarded requests, and answers them as a server without a second thread. */
 const startMoving = async (answers = true) => {
   const moved: Moved[] = [];
   const largeRequests: LargeRequests = {

@@ -10,19 +10,19 @@ import type {wire} from './wire.js';
 export type Wire = ReturnType<typeof wire>;
 type Status = Readonly<Record<string, unknown>>;
 
-/** A kind whose operations the suite goes through one by one, and what it writes to the kind's parts. */
+/** A kind whose operations the suite tests one by one, and the values it writes. */
 export interface Lifecycle {
   /** Group, version and plural; the core group is empty. */
   readonly of: readonly [group: string, version: string, plural: string];
   readonly kind: string;
   readonly clusterScoped?: boolean;
-  /** A status the suite patches in, and what it changes there with a PUT. */
+  /** A status that the suite patches, and the change it makes with a PUT. */
   readonly status?: readonly [patched: Status, put: Status];
   /** Whether status writes leave metadata alone. */
   readonly statusOnly?: boolean;
-  /** Whether something holds deleted objects back until it is sure that nobody uses them. */
+  /** Whether a finalizer keeps deleted objects until they are unused. */
   readonly held?: boolean;
-  /** What the suite's objects have beyond a sample of the kind. */
+  /** The fields of the suite's objects beyond a sample of the kind. */
   readonly spec?: object;
 }
 
@@ -87,7 +87,7 @@ const discovers = async (t: ExecutionContext, {get}: Wire, {of: [group, version,
 
 const annotated = (key: string) => ({metadata: {annotations: {[key]: 'true'}}});
 
-/** Goes through the operations of a kind in the order of the suite, and compares what a watch saw of them. */
+/** Runs the operations of a kind in the order of the suite, and compares the events of a watch. */
 export const lives = async (t: ExecutionContext, env: Wire & {settle(): Promise<void>}, row: Lifecycle): Promise<void> => {
   const {get, post, put, patch, remove, watch} = env;
   const {of: [group, version, plural], kind, clusterScoped = false, status, statusOnly = false, held = false, spec} = row;

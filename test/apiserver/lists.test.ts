@@ -96,7 +96,7 @@ for (const [title, token] of [
   });
 }
 
-/** What each pair of resourceVersion and resourceVersionMatch reads. N is the version after `m4`. */
+/** The result of each pair of resourceVersion and resourceVersionMatch. N is the version after `m4`. */
 for (const [query, expected] of [
   ['', 10],
   ['limit=3', 3],

@@ -31,7 +31,7 @@ test('fields of the server are filled in, whatever the client sends', async t =>
   t.deepEqual([kind, apiVersion], ['ConfigMap', 'v1']);
   t.regex(metadata.uid ?? '', /^[0-9a-f-]{36}$/);
   t.deepEqual(Object.keys(metadata).sort(), ['creationTimestamp', 'generateName', 'generation', 'managedFields', 'name', 'namespace', 'resourceVersion', 'uid']);
-  // A kind that counts no generations keeps what it is told.
+  // A kind without generations keeps the value it is sent.
   t.like(metadata, {name: 'a', namespace: 'default', creationTimestamp: now, generateName: 'kept-', generation: 7});
 });
 
@@ -241,7 +241,7 @@ test('a dry run may set the resource version of the object it would create', asy
     const tried = await post(`${configMaps}?dryRun=All`, {metadata: {name: 'a', resourceVersion}});
     t.deepEqual([tried.status, tried.json<KubeObject>().metadata?.resourceVersion], [201, resourceVersion]);
   }
-  // What is no version is as if it were not there.
+  // An invalid version is treated as absent.
   const made = await post(configMaps, {metadata: {name: 'a', resourceVersion: 'x'}});
   t.is(made.status, 201);
   t.regex(made.json<KubeObject>().metadata?.resourceVersion ?? '', /^\d+$/);

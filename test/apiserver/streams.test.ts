@@ -56,7 +56,7 @@ const aPod = async (name: string, nodeName: string, ...containers: string[]) => 
 await aNode('n', 'localhost', agent.port);
 await aNode('misnamed', '10.9.9.9', agent.port);
 await aNode('gone', '127.0.0.1', 1);
-for (const name of ['p', 'refusing', 'telling', 'moved', 'dying']) await aPod(name, 'n', 'c');
+for (const name of ['p', 'refusing', 'failing', 'moved', 'dying']) await aPod(name, 'n', 'c');
 await aPod('several', 'n', 'c', 'broken', 'strange', 'elsewhere');
 await aPod('elsewhere', 'misnamed', 'c');
 await aPod('far', 'gone', 'c');
@@ -137,7 +137,7 @@ const webSocket = (path: string, protocols: string[] = []): Promise<WebSocket> =
     client.on('error', error => void (/Unexpected server response/.test(error.message) || reject(error)));
   });
 
-/** What a client was sent, by channel, and how it ended. */
+/** The messages that a client received, by channel, and how the connection ended. */
 const receivedBy = (client: WebSocket) => {
   const received: Record<number, string> = {};
   let first: number | undefined;
@@ -256,7 +256,7 @@ test('a client that disconnects ends the command', async t => {
 
 for (const [what, pod, message] of [
   ['will not', 'refusing', 'Internal error occurred: unable to upgrade connection: not here'],
-  ['tells why', 'telling', 'no such container'],
+  ['gives a reason', 'failing', 'no such container'],
   ['sends elsewhere', 'moved', `Internal error occurred: error sending request: Post "https://localhost:${agent.port}/exec/default/moved/c?command=true&output=1": redirect not allowed`],
   ['is not there', 'far', 'Internal error occurred: error sending request: Post "https://127.0.0.1:1/exec/default/far/c?command=true&output=1": dial tcp 127.0.0.1:1: connect: connection refused'],
   ['breaks off', 'dying', 'Internal error occurred: error reading from error stream: unexpected EOF'],
@@ -329,7 +329,7 @@ for (const [what, pod, refusal] of [
   });
 }
 
-/** A server behind a port of a pod, that says what it hears in capitals. */
+/** A server behind a port of a pod, that returns its input in capitals. */
 const aPort = async () => {
   const listener = createServer({allowHalfOpen: true}, socket => {
     socket.on('error', () => {});
@@ -341,7 +341,7 @@ const aPort = async () => {
   return {port: (listener.address() as AddressInfo).port, close: () => listener.close()};
 };
 
-/** The parts of the library that its types do not tell of. */
+/** Members of the library that its types leave out. */
 const {Receiver, Sender} = library as unknown as {
   Receiver: new (options: {isServer: boolean}) => Writable;
   Sender: new (socket: net.Socket) => {send(data: Buffer, options: object, done: () => void): void; close(code: number, reason: string, mask: boolean, done: () => void): void};
@@ -425,7 +425,7 @@ test('proxied calls to a pod reach its port, also over TLS without verification'
   const {status, body} = await ask1(server, {path: `${pods}/https:p:${agent.port}/proxy/`});
 
   t.is(status, 503);
-  t.regex(messageOf(body), /tls|EOF/i, 'this agent wants to know who calls, and is not told');
+  t.regex(messageOf(body), /tls|EOF/i, 'this agent requires a client certificate');
 });
 
 test.serial('shutdown ends open streams while their clients still read', async t => {
@@ -446,7 +446,7 @@ test.serial('shutdown ends open streams while their clients still read', async t
 
 test('proxied connections are counted', async t => {
   for (const path of ['p/log', 'elsewhere/log', 'elsewhere/log?insecureSkipTLSVerifyBackend=true']) await ask1(server, {path: `${pods}/${path}`});
-  for (const [pod, command] of [['p', ['false']], ['telling', ['true']]] as const) await once(await webSocket(exec(pod, command, 'stdout=true'), v5), 'close');
+  for (const [pod, command] of [['p', ['false']], ['failing', ['true']]] as const) await once(await webSocket(exec(pod, command, 'stdout=true'), v5), 'close');
   (await tunnelTo('p')).close();
   await t.throwsAsync(tunnelTo('far'));
 

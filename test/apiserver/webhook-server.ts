@@ -54,7 +54,7 @@ export const json = (response: ServerResponse, value: unknown, status = 200): vo
 
 const fiftyYears = 50 * 365 * 86_400_000;
 
-/** A real HTTPS server at a port of this machine, which writes down what it is called with. */
+/** A real HTTPS server at a port of this machine, which records its requests. */
 export const startWebhook = async (respond: Respond, {hosts = ['127.0.0.1', 'localhost'], now = Date.UTC(2026, 0, 1), lifetimeMs = fiftyYears, requestsCertificate = false}: WebhookOptions = {}): Promise<TestWebhook> => {
   const authority = createAuthority(await generatePrivateKey(), {commonName: `authority of ${hosts.join()}`, now: now - 300_000, lifetimeMs: fiftyYears});
   const pair = keyPairPem(await issueServingCertificate(authority, {commonName: 'webhook', hosts, now, lifetimeMs}));

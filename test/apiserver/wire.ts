@@ -9,7 +9,7 @@ import {startServer, type ServerOptions} from '#test/fixtures/server.js';
 export const admin: UserInfo = {name: 'admin', groups: ['system:masters', 'system:authenticated']};
 export const words = naming('plat');
 
-/** What a client sends besides method and path. */
+/** The parts of a request besides method and path. */
 export interface Sent {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
@@ -32,7 +32,7 @@ export interface WireEvent {
   readonly object: KubeObject & Partial<Status> & Record<string, unknown>;
 }
 
-/** A watch stream as its bytes tell it. */
+/** A watch stream, parsed from its bytes. */
 export interface Stream extends Disposable {
   readonly type: string;
   readonly lines: readonly string[];
@@ -177,5 +177,5 @@ export const configMaps = '/api/v1/namespaces/default/configmaps';
 export const csrs = '/apis/certificates.plat.io/v1/certificatesigningrequests';
 export const aConfigMap = (name: string, rest: object = {}) => ({kind: 'ConfigMap', apiVersion: 'v1', metadata: {name}, ...rest});
 
-/** Lets what was set off run to its end. */
+/** Lets started work run to its end. */
 export const settled = (clock: VirtualClock): Promise<void> => clock.advance(0);

@@ -10,7 +10,7 @@ import {MetricsRegistry} from '#src/observe/metrics.js';
 import {naming} from '#src/api/naming.js';
 import {root, sources} from '#test/sources.js';
 
-/** What an entry with a key of one character counts besides its value. */
+/** The size of an entry with a key of one character besides its value. */
 const beside = 121;
 const sized = {bytesOf: (value: number) => value - beside};
 const countsOf = (name: string) => caches().find(cache => cache.name === name);

@@ -126,7 +126,7 @@ const environmentOf = (one: Case): Environment => {
   return extend(base, {variables: names, container: one.container ?? ''});
 };
 
-/** What is wrong with how a case comes out, or nothing. */
+/** The difference of a case from its expected result, or nothing. */
 const complaint = (one: Case, error: string | undefined): string | undefined => {
   const environment = environmentOf(one);
   if (one.checkOnly) {
@@ -141,7 +141,7 @@ const complaint = (one: Case, error: string | undefined): string | undefined => 
   return text(shown(outcome.value)) === text(shown(expected)) ? undefined : `gives ${text(shown(outcome.value))}, not ${text(shown(expected))}`;
 };
 
-/** What the language here leaves out, and how such a case is told. */
+/** Features that this implementation leaves out, and how such a case is recognized. */
 const excluded: readonly (readonly [reason: string, is: (one: Case, section: string) => boolean])[] = [
   ['protobuf messages', one => /proto|TestAllTypes/.test(JSON.stringify(one))],
   ['expressions that are run without their types being found', one => one.disableCheck === true],

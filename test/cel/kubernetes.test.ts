@@ -51,7 +51,7 @@ gives('literals are of one type, save for what is formatted', {
   '"%d %s %e".format([1, "a", 3.14])': '1 a 3.140000×10⁰⁰',
 });
 
-gives('what cannot be formatted is told of', {
+gives('values that cannot be formatted are reported', {
   '"%s".format([b"\\xff"])': 'failed: error during formatting: could not convert argument "invalid UTF-8 in bytes, cannot convert to string" to string',
   '"%s %".format([x])': 'refused: ERROR: <input>:1:14: unexpected end of string\n | "%s %".format([x])\n | .............^',
   '"%.f".format([1.5])': 'refused: ERROR: <input>:1:13: could not parse formatting clause: error while parsing precision: error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax\n | "%.f".format([1.5])\n | ............^',
@@ -106,7 +106,7 @@ gives('quantities are reckoned with', {
 });
 
 const inRange = 'failed: network address parse error during conversion from string: ';
-gives('addresses and ranges are told apart', {
+gives('addresses and ranges are distinguished', {
   'ip("192.168.0.1").family() * 10 + ip("::1").family()': 46,
   'ip("::1").isLoopback() && ip("0.0.0.0").isUnspecified() && ip("fe80::1").isLinkLocalUnicast() && ip("224.0.0.1").isLinkLocalMulticast() && ip("ff02::1").isLinkLocalMulticast()': true,
   'ip("2001:db8::abcd").isGlobalUnicast() && !ip("255.255.255.255").isGlobalUnicast() && !ip("ff00::1").isGlobalUnicast() && ip("192.168.0.1").isGlobalUnicast()': true,
@@ -129,7 +129,7 @@ gives('addresses and ranges are told apart', {
   'cidr("::ffff:1.2.3.4/120")': `${inRange}IPv4-mapped IPv6 address "::ffff:1.2.3.4/120" is not allowed`,
 });
 
-gives('formats say what is wrong with a text', {
+gives('formats report the fault of a text', {
   'format.dns1123Label().validate("my-name").hasValue() || format.dns1123LabelPrefix().validate("my-name-").hasValue() || format.uuid().validate("123e4567-e89b-12d3-a456-426614174000").hasValue()': false,
   'format.dns1123Label().validate("a.b").value()': ['must not contain dots'],
   'format.named("byte").value().validate("!").value()': ['invalid base64'],
@@ -195,7 +195,7 @@ test('variables of a policy are evaluated once, on first use, and charged then',
     return [outcome.cost, variables.takeCost(), 'error' in outcome ? outcome.error : outcome.value];
   };
 
-  // Two steps to a variable and one for the comparison, twice; what is behind the variables once: 31 for the one, 4 for the other.
+  // Two steps to a variable and one for the comparison, twice; the expressions of the variables once: 31 for the one, 4 for the other.
   t.deepEqual(evaluate('variables.b == 5 && variables.b == 5'), [6, 35, true]);
   t.deepEqual(evaluate('true || variables.c == 1'), [0, 0, true]);
   t.is((evaluate('variables.c == 1') as unknown[])[2], 'composited variable "c" fails to evaluate: no such key: none');

@@ -1,9 +1,9 @@
-// What expressions cost by the tables that the original and its language were published with.
+// The costs of expressions in the published tables of the original and of CEL.
 
 import {bool, bytes, double, duration, int, listOf, mapOf, string, timestamp, type Type} from '#src/cel/values/types.js';
 import type {JsonSchema} from '#src/schema/custom/json-schema.js';
 
-/** Expressions over texts and bytes of up to twelve characters: the least and the most they may cost, and where nothing in them is worked out before they are run, what they do. */
+/** Expressions over strings and bytes of up to twelve characters: the minimum and maximum estimate, and the actual cost where nothing is folded before the run. */
 export const ofLibraries: readonly (readonly [text: string, least: number, most: number, run?: number])[] = [
   [`ip('192.168.0.1')`, 2, 2, 2],
   [`ip('192.168.0.1').isLoopback()`, 3, 3, 3],

@@ -13,7 +13,7 @@ const ints = listOf(int);
 const texts = mapOf(string, string);
 const maps = mapOf(string, mapOf(string, int));
 
-/** The published costs of cel-go's own tests, without messages. Literals are free here, since what never changes is worked out before. */
+/** The published costs of cel-go's own tests, without messages. Literals are free here, since constants are folded before. */
 const costs: readonly (readonly [text: string, cost: number, variables?: Readonly<Record<string, readonly [Type, unknown]>>])[] = [
   ['"Hello World!"', 0],
   ['input', 1, {input: [ints, [1, 2]]}],
@@ -99,7 +99,7 @@ test('patterns that make other engines hang are matched in linear time', t => {
   t.like(isCompileError(program) ? program : program.evaluate({x: `${'a'.repeat(5000)}b`}), {value: false});
 });
 
-/** What is loaded with a file at once, by the file that is to blame. */
+/** The modules that are loaded with a file at once, by the file that imports them. */
 const loadedWith = (start: string): ReadonlyMap<string, string> => {
   const byPath = new Map(sources('src', 'controllers', 'informers').map(source => [source.path, source]));
   const found = new Map([[start, '']]);

@@ -16,7 +16,7 @@ import type {PlaneOptions} from '#src/plane/options.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {aDirectory} from './programs.js';
 
-/** What proves the administrator of a plane over HTTPS. */
+/** The credentials of a plane's administrator over HTTPS. */
 export interface AdminTls {
   readonly ca: string;
   readonly cert: string;
@@ -90,7 +90,7 @@ export interface Answer {
   readonly text: string;
 }
 
-/** Asks a server on this machine, as whoever the options prove. */
+/** Sends a request to a server on this machine, with the credentials in the options. */
 export const ask = (url: string, options: https.RequestOptions): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const outgoing = https.request(url, {agent: false, ...options}, answer => {

@@ -14,7 +14,7 @@ const shortLease = [`--leader-elect-lease-duration=${leaseMs}ms`, '--leader-elec
 
 const aManager = (server: ServerProcess, ...args: string[]) => new Program('plat-controller-manager', [`--platconfig=${server.settings}`, ...args]);
 
-/** What `look` finds once it finds it. */
+/** The result of `look` once it has one. */
 const eventually = async <T>(look: () => Promise<T>): Promise<T> => {
   for (let attempt = 0; ; attempt++) {
     try {

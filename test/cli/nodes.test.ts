@@ -44,7 +44,7 @@ test('a program that runs nodes is ready once all of them are', async t => {
   t.is((await cluster.plane.client().resource(kinds.leases).get('sim-node-0', {namespace: 'kube-node-lease'})).spec?.holderIdentity, 'sim-node-0');
 });
 
-/** What a WebSocket to the API server hears, by channel, until it closes or has heard enough. */
+/** The messages that a WebSocket to the API server receives, by channel, until it closes or has enough. */
 const receivedOver = async (path: string, protocol: string, {send, enough}: {readonly send?: Buffer; readonly enough?: RegExp} = {}): Promise<string[]> => {
   const client = new WebSocket(`${cluster.plane.url.replace('https', 'wss')}${path}`, [protocol], cluster.tls);
   const received: string[] = [];
@@ -179,7 +179,7 @@ test('forbidden requests are logged once for each kind', t => {
 
   const before = 'the server forbids what the nodes need (docs/simulation.md lists it), which is tried again without another word: ';
   t.deepEqual(lines, [`${before}pods "a" is forbidden: not you`, `${before}nodes "n" is forbidden: not you`, 'else']);
-  t.is(logRefusalsOnce(noLog).v(5), noLog, 'lines that nobody reads are not made');
+  t.is(logRefusalsOnce(noLog).v(5), noLog, 'lines below the verbosity are not formatted');
 });
 
 (hasKubectl() ? test : test.skip)('kubectl reads logs and runs commands on nodes of another process', async t => {

@@ -12,7 +12,7 @@ const bundled = Boolean(process.env['PLAT_TEST_BUNDLES']);
 if (!bundled) console.log('skipped: packing needs bundles that are as new as the tests (make test)');
 const packed = bundled ? test : test.skip;
 
-/** A folder in which the package is installed as npm would, with what it depends on beside it. */
+/** A folder in which the package is installed as by npm, with its dependencies beside it. */
 let home: string;
 let installed: string;
 
@@ -29,7 +29,7 @@ if (bundled) {
 
 const filesOf = (folder: string): string[] => readdirSync(folder, {recursive: true, encoding: 'utf8'}).filter(file => statSync(join(folder, file)).isFile());
 
-/** What a script prints that runs where the package is installed. */
+/** The output of a script that runs where the package is installed. */
 const printed = async (file: string, text: string): Promise<string[]> => {
   writeFileSync(join(home, file), text);
   return (await run(process.execPath, [file], {cwd: home})).stdout.trimEnd().split('\n');
@@ -91,7 +91,7 @@ packed('import and require give the same library, whose plane reads manifests, s
 });
 
 packed('a plane starts and stops in a context of its own, as Jest has for every test file', async t => {
-  // The language's own names are the context's, and lack what Node.js adds to them; all others are handed in.
+  // The context has the language's own names, without the additions of Node.js; all others are passed in.
   const lines = await printed(
     'context.cjs',
     `const {createContext, runInContext, runInNewContext} = require('node:vm');
@@ -158,7 +158,7 @@ ${program}
 export const added = async () => (await start()).pods.pipe(filter(({type}) => type === 'ADDED'), map(({object}) => object.spec?.containers.length));
 `;
 
-/** What the compiler says of a program, and declares of it; nothing of the machine's own packages is in its way. */
+/** The compiler's messages on a program, and its declarations; packages of the machine are not visible to it. */
 const compiled = async (resolution: 'node16' | 'nodenext' | 'bundler', text: string): Promise<string> => {
   const hasRxjs = text === withRxjs;
   const folder = join(home, `${resolution}-${hasRxjs}`);

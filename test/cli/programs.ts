@@ -17,7 +17,7 @@ import {loadSettings} from '#src/transport/load-settings.js';
 const running = new Set<ChildProcess>();
 process.on('exit', () => running.forEach(child => child.kill('SIGKILL')));
 
-/** What to run: the bundles where they are known to be fresh, else what the compiler wrote. */
+/** The file to run: the bundle where it is known to be current, else the compiler's output. */
 export const programFile = (name: string): string => (process.env['PLAT_TEST_BUNDLES'] ? `bin/${name}` : `dist/src/cli/${name}.js`);
 
 export interface Ended {
@@ -55,7 +55,7 @@ export class Program {
     });
   }
 
-  /** Resolves with the match once it has said something like that on either stream; rejects when it ends without. */
+  /** Resolves with the match once either stream has printed it; rejects when the program ends without. */
   async waitFor(pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const match = pattern.exec(this.stdout) ?? pattern.exec(this.stderr);
@@ -65,12 +65,12 @@ export class Program {
     }
   }
 
-  /** Resolves once it has ended and everything it said was heard. */
+  /** Resolves once it has ended and all its output was read. */
   ended(): Promise<Ended> {
     return this.#ended;
   }
 
-  /** Asks it to stop, or kills it. */
+  /** Sends it a signal: SIGTERM by default. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Ended> {
     this.child.kill(signal);
     return this.#ended;

@@ -4,7 +4,7 @@ import {givesBackMemory, ownHeap, type EngineHeap} from '#src/cli/idle-memory.js
 
 const mb = 1 << 20;
 
-/** A heap that is told what it looks like, in MB. */
+/** A heap with given sizes, in MB. */
 class ReportedHeap implements EngineHeap {
   readonly collections: number[] = [];
   readonly #now: () => number;

@@ -78,7 +78,7 @@ const bundled = Boolean(process.env['PLAT_TEST_BUNDLES']);
 if (!bundled) console.log('skipped: modules are counted in bundles that are as new as the tests (make test)');
 const counting = bundled ? test : test.skip;
 
-/** Without what this user's starts have kept. */
+/** Without the code caches of this user. */
 const withoutOwnCode = {...process.env, NODE_DISABLE_COMPILE_CACHE: '1'};
 
 for (const name of ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler']) {
@@ -99,14 +99,14 @@ const bundleWith = (code: Buffer | undefined): string => {
   return directory;
 };
 
-/** Starts `plat version` from such a copy. The first line of what it says tells what became of the code: `undefined` where none was used. */
+/** Starts `plat version` from such a copy. The first line of its output has the result of the code cache: `undefined` where none was used. */
 const versionFrom = (directory: string, node = process.execPath): string => {
   const starting = "process.argv.push('plat', 'version'); const {script} = require(process.cwd() + '/launch.cjs').launch('plat'); process.stderr.write(String(script.cachedDataRejected))";
   const {status, stdout, stderr} = spawnSync(node, ['-e', starting], {encoding: 'utf8', cwd: directory, env: withoutOwnCode});
   return `${status} ${stderr} ${stdout}`;
 };
 
-/** The code of the build, with its header changed: what it is bound to, and how long it is. */
+/** The code cache of the build with another header: the build it belongs to, and its length. */
 const forged = (change: (header: string) => string): Buffer => {
   const code = readFileSync('dist/bundle/plat.code');
   const end = code.indexOf('\n');
@@ -116,7 +116,7 @@ const forged = (change: (header: string) => string): Buffer => {
 const others: readonly (readonly [string, () => Buffer | undefined])[] = [
   ['no code', () => undefined],
   ['something else', () => Buffer.alloc(5000, 1)],
-  ['code that does not say what made it', () => readFileSync('dist/bundle/plat.code').subarray(readFileSync('dist/bundle/plat.code').indexOf('\n') + 1)],
+  ['a code cache without its origin', () => readFileSync('dist/bundle/plat.code').subarray(readFileSync('dist/bundle/plat.code').indexOf('\n') + 1)],
   ['code made by another version of Node or of another bundle', () => forged(header => header.replace(/[0-9a-f]{64}/, createHash('sha256').digest('hex')))],
   ['code cut short', () => readFileSync('dist/bundle/plat.code').subarray(0, 1_000_000)],
 ];
@@ -177,10 +177,10 @@ counting('another version of Node starts beside the code of this one, and keeps 
   t.is(verdict(), 'undefined', 'nor is code in a folder that others may write');
 });
 
-/** The environment without what a `make` that runs these tests puts into it: one within it names its directory first. */
+/** The environment without the variables of a `make` that runs these tests: a nested one prints its directory first. */
 const {MAKELEVEL: _level, MAKEFLAGS: _flags, MFLAGS: _oldFlags, ...environment} = process.env;
 
-/** Runs a command on a Node.js that says it is an old one. */
+/** Runs a command on a Node.js that reports an old version. */
 const onOldNode = (file: string, ...args: string[]) => {
   const folder = aDirectory();
   writeFileSync(join(folder, 'old.cjs'), "Object.defineProperty(process, 'versions', {value: {...process.versions, node: '20.10.0'}});");
@@ -190,7 +190,7 @@ const onOldNode = (file: string, ...args: string[]) => {
 const isTooOld = `needs Node.js 20.19 or newer, and this is 20.10.0 (${process.execPath})`;
 
 for (const name of ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler']) {
-  counting(`${name} says in one line that Node.js is too old`, t => {
+  counting(`${name} reports in one line that Node.js is too old`, t => {
     const {status, stdout, stderr} = onOldNode(`bin/${name}`, '--version');
 
     t.deepEqual([status, stdout, stderr], [1, '', `${name}: ${isTooOld}\n`]);
@@ -217,13 +217,13 @@ const built = bundled && existsSync('dist/built') && statSync('dist/built').mtim
   t.true(isBuilding('--what-if=src/cli/plat.ts'));
 });
 
-/** How many modules a process has loaded, by what its engine says of the scripts it ran. */
+/** The number of modules a process has loaded, by the inspector's scripts. */
 const loaded = (directory: string): number => {
   const urls = readdirSync(directory).flatMap(file => (JSON.parse(readFileSync(join(directory, file), 'utf8')) as {result: {url: string}[]}).result.map(({url}) => url));
   return new Set(urls.filter(url => url.startsWith('file:'))).size;
 };
 
-/** What a start may load. A module costs 0.3 ms, so these are limits of time. */
+/** The limits of modules loaded at start. A module costs 0.3 ms, so these are limits of time. */
 const budgets: readonly (readonly [string, number])[] = [
   ['plat version', 5],
   ['plat-apiserver --help', 5],

@@ -29,7 +29,7 @@ interface Seen {
   readonly sent: KubeObject | undefined;
 }
 
-/** A client that speaks the binary form, and what its server gets to see. `respond` tells what comes back. */
+/** A client that uses protobuf, and the requests its server receives. `respond` returns the responses. */
 const anEnvironment = async (respond: (seen: Seen) => ReturnType<typeof json>, more: Partial<Parameters<typeof connectedClient>[1]> = {}) => {
   const seen: Seen[] = [];
   const server: TestServer = await serve(

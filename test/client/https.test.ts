@@ -143,7 +143,7 @@ test('a server that is no API server is reported', async t => {
   await using connection = await connect(settings(server), {clock: systemClock});
 
   await t.throwsAsync(chosenNaming('auto', connection, options), {message: /is it an API server/});
-  t.is((await chosenNaming('plat', connection, options)).name, 'plat', 'what the flag says holds where the server does not tell');
+  t.is((await chosenNaming('plat', connection, options)).name, 'plat', 'the flag applies where the server sends no warning');
 });
 
 test('a whole collection is read page by page, and in one piece when its revision is gone', async t => {

@@ -35,10 +35,10 @@ export const podStatus = ({ips = ['10.0.0.1'], ready = true, phase = 'Running'}:
   conditions: [{type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: wireTime(now)}],
 });
 
-/** What stands behind services on a plane: pods that are told to run by hand. */
+/** Backends of services on a plane: pods whose status the test writes. */
 export const backends = (at: PlaneActions) => {
   const {clock, client} = at;
-  /** Says anew how the pod is. */
+  /** Writes the status of a pod. */
   const setStatus = (name: string, how: Behind) => at.patch(kinds.pods, name, {status: podStatus(how, clock.now())}, 'status');
   const run = async (name: string, how: Behind = {}): Promise<Pod> => {
     const {labels = {app: 'a'}, spec = {}, node = 'node-1'} = how;

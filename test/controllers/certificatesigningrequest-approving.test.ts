@@ -25,7 +25,7 @@ const allow = async (plane: Plane, kind: 'nodeclient' | 'selfnodeclient', group 
   });
 };
 
-/** Who may make requests and nothing else. */
+/** A user with permission to create requests and nothing else. */
 const letCreate = async (plane: Plane): Promise<void> => {
   const {naming: words} = plane;
   await plane.client().resource(kinds.clusterRoleBindings).create({

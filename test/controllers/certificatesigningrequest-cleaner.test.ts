@@ -41,8 +41,8 @@ const deadlines: readonly (readonly [what: string, rest: number, stored: (ageMs:
   ['a denied request', hour, age => ({conditions: [['Denied', age]]}), 'denied'],
   ['a failed request', hour, age => ({conditions: [['Failed', age]]}), 'failed'],
   ['an approved request that failed', hour, age => ({conditions: [['Approved', age], ['Failed', age]]}), 'failed'],
-  ['a request nobody looked at', 24 * hour, age => ({created: age}), 'unhandled'],
-  ['a request nobody looked at but somebody signed', 24 * hour, age => ({created: age, certificate: 'one'}), 'unhandled'],
+  ['a pending request', 24 * hour, age => ({created: age}), 'unhandled'],
+  ['a pending request with a certificate', 24 * hour, age => ({created: age, certificate: 'one'}), 'unhandled'],
   ['an approved request that was never issued', 24 * hour, age => ({conditions: [['Approved', age]]}), 'approved but never issued'],
 ];
 
@@ -104,7 +104,7 @@ test('passes run at the start and each hour, so that a request goes at the first
 });
 
 test('a week of requests leaves only those that are kept', async t => {
-  // The clock stops wherever somebody watches or follows a file, every minute: those who have no part in this are left out.
+  // The clock stops at every watch and followed file, each minute: parts that this test does not need are left out.
   await using plane = await aPlane({controllerManagerArgs: ['--controllers=csrcleaner']});
   const {clock} = plane;
   const requests = requestsOf(plane);

@@ -37,7 +37,7 @@ const approved = async (plane: TestPlane, parts: RequestParts) => {
   return requests;
 };
 
-/** What comes of an approved request. */
+/** The outcome of an approved request. */
 const outcome = async (plane: TestPlane, parts: RequestParts) => {
   const requests = await approved(plane, parts);
   return {issued: await requests.issued(parts.name), failed: (await requests.conditionsOf(parts.name ?? 'req')).find(({type}) => type === 'Failed')};
@@ -73,7 +73,7 @@ for (const [keyName, key] of Object.entries(keySpecs)) {
       t.deepEqual(certificate?.subject.organizations, nodeSubject.organizations);
       if (flow === 'serving') t.deepEqual([certificate?.dnsNames, certificate?.ipAddresses], [['one.example.com'], ['10.0.0.1']]);
 
-      if (!openssl) return void t.log('openssl is not installed: its verdict is not asked for');
+      if (!openssl) return void t.log('openssl is not installed: its check is skipped');
       const folder = mkdtempSync(join(tmpdir(), 'plat-openssl-'));
       const ca = await plane.client().resource(kinds.configMaps).get(plane.naming.rootCaConfigMap, {namespace: 'default'});
       writeFileSync(join(folder, 'ca.crt'), ca.data!['ca.crt']!);
@@ -146,7 +146,7 @@ test('a request that failed is never looked at again', async t => {
 });
 
 for (const [what, signer, setApproval] of [
-  ['nobody judged', 'apiserverClient', undefined],
+  ['is pending', 'apiserverClient', undefined],
   ['was denied', 'apiserverClient', 'Denied'],
   ['another signer has to sign', 'apiserverServing', 'Approved'],
 ] as const) {

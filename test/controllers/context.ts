@@ -21,7 +21,7 @@ const frozenCache = <T extends KubeObject>(objects: readonly Frozen<T>[]): Liste
 
 const kindOf = (source: Source): string => (typeof source.kind === 'string' ? source.kind : source.kind.kind);
 
-/** What a reconcile gets when its caches hold these objects, each its kind and those that do not say theirs; it writes to the plane's server as its administrator. */
+/** The context of a reconcile whose caches hold these objects, each under its kind; it writes to the plane's server as administrator. */
 export const contextOver = <O, C extends KubeObject = KubeObject>(plane: Plane & {readonly clock: VirtualClock}, cached: readonly Frozen<C>[], options: O): KeyedContext<O> => {
   const client = plane.client();
   return {

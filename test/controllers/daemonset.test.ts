@@ -272,7 +272,7 @@ test('new pods come before old ones go where surge is allowed', async t => {
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet('agent', rolling({maxSurge: 1, maxUnavailable: 0})));
   await at.play();
-  // Which of two pods is the older is told by whole seconds.
+  // The older of two pods is decided by whole seconds.
   await at.clock.advance(1_000);
   await at.change(changed(2));
   const shown = await at.shown();

@@ -30,7 +30,7 @@ const startEnvironment = async (args: readonly string[] = []) => {
   const deployment = (name = 'web') => at.get(kinds.deployments, name);
   const change = (body: object, name = 'web') => at.patch(kinds.deployments, name, body);
   const sets = async () => (await at.list(kinds.replicaSets)).sort((a, b) => revision(a) - revision(b));
-  /** Plays the node until there is nothing more to do: every pod runs and is ready, and what is to go is gone. */
+  /** Acts as the node until nothing is left to do: every pod runs and is ready, and terminating ones are gone. */
   const play = async () => {
     for (let busy = true; busy; ) {
       const waiting = (await at.list(kinds.pods)).filter(pod => !isTerminal(pod) && !pod.status?.conditions?.some(({type, status}) => type === 'Ready' && status === 'True'));
@@ -670,7 +670,7 @@ test('a set that is labelled away is let go, and another takes its place', async
 });
 
 for (const [title, requested, event, version] of [
-  ['the revision asked for', '1', 'Normal DeploymentRollback Rolled back deployment "web" to revision 1', 1],
+  ['the requested revision', '1', 'Normal DeploymentRollback Rolled back deployment "web" to revision 1', 1],
   ['the last revision', '0', 'Normal DeploymentRollback Rolled back deployment "web" to revision 2', 2],
   ['no revision that is not there', '7', 'Warning DeploymentRollbackRevisionNotFound Unable to find the revision to rollback to.', 3],
   ['no revision of the same template', '3', 'Warning DeploymentRollbackTemplateUnchanged The rollback revision contains the same template as current deployment "web"', 3],

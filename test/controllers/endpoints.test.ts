@@ -86,7 +86,7 @@ const ports = [
 ];
 
 const published = [
-  ['a pod that is not ready, if the service wants it told', {publishNotReadyAddresses: true}, [{ready: false}], ['10.0.0.1: 8080/TCP']],
+  ['a pod that is not ready, if the service publishes it', {publishNotReadyAddresses: true}, [{ready: false}], ['10.0.0.1: 8080/TCP']],
   ['no pod without an address', {}, [{ips: []}], []],
   ['no pod that has ended', {}, [{phase: 'Succeeded'}, {phase: 'Failed'}], []],
   ['no pod that another service selects', {}, [{labels: {app: 'other'}}], []],
@@ -198,7 +198,7 @@ test('deleted or overwritten objects are restored', async t => {
   t.is((await at.endpoints()).metadata?.annotations?.['endpoints.plat.io/over-capacity'], undefined);
 });
 
-/** The controller's loops over caches that hold these objects and stay as they are, with what it says and asks for. */
+/** The controller over fixed caches of these objects, with its events and requeues. */
 const over = (at: Awaited<ReturnType<typeof start>>, cached: readonly KubeObject[]) => {
   const [published, requested]: [string[], ObjectKey[]] = [[], []];
   const context = contextOver(at.plane, cached as readonly Frozen<KubeObject>[], {concurrentEndpointSyncs: 1, endpointUpdatesBatchPeriod: 0});

@@ -90,7 +90,7 @@ test('a slice follows its object, and is not written where nothing changes for i
 });
 
 for (const [what, off, on] of [
-  ['its label says not to', [kinds.endpoints, {metadata: {labels: {'endpointslice.plat.io/skip-mirror': 'true'}}}], {metadata: {labels: {'endpointslice.plat.io/skip-mirror': null}}}],
+  ['its label excludes it', [kinds.endpoints, {metadata: {labels: {'endpointslice.plat.io/skip-mirror': 'true'}}}], {metadata: {labels: {'endpointslice.plat.io/skip-mirror': null}}}],
   ['it is the record of a leader', [kinds.endpoints, {metadata: {annotations: {'control-plane.alpha.plat.io/leader': '{}'}}}], {metadata: {annotations: {'control-plane.alpha.plat.io/leader': null}}}],
   ['its service has a selector', [kinds.services, {spec: {selector: {app: 'a'}}}], {spec: {selector: null}}],
 ] as const) {

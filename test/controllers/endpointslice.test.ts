@@ -18,7 +18,7 @@ import {namespace} from './workloads.js';
 const start = (args: readonly string[] = []) => startEnvironment(['endpointslice-controller'], args);
 const key = {namespace, name: 'web'};
 
-/** A slice in short: `IPv4 10.0.0.1 !10.0.0.2 ~10.0.0.3: http=80`, where `!` marks who is not ready, `~` who serves while going. */
+/** A slice in short: `IPv4 10.0.0.1 !10.0.0.2 ~10.0.0.3: http=80`, where `!` marks endpoints that are not ready, `~` those that serve while terminating. */
 const short = ({addressType, endpoints, ports}: Readonly<Slice>): string =>
   `${addressType} ${(endpoints ?? []).map(({addresses, conditions}) => `${conditions?.terminating && conditions.serving ? '~' : conditions?.ready ? '' : '!'}${addresses.join('+')}`).join(' ')}: ${(ports ?? []).map(({name, port}) => `${name ? `${name}=` : ''}${port}`).join(' ')}`;
 const shown = (slices: readonly Slice[]): string[] => slices.map(short).sort();
@@ -29,7 +29,7 @@ const range = (from: number, to: number): Endpoint[] => Array.from({length: to -
 
 // Three endpoints a slice.
 for (const [what, slices, wanted, expected] of [
-  ['nobody', [], [], {}],
+  ['no endpoints', [], [], {}],
   ['more than one slice holds', [], range(0, 7), {creates: [3, 3, 1]}],
   ['what is there already', [slice('a', ...range(0, 3)), slice('b', ...range(3, 4))], range(0, 4), {unchanged: ['a', 'b']}],
   ['one more in the slice that has room for it', [slice('a', ...range(0, 3)), slice('b', ...range(3, 4))], range(0, 5), {updates: {b: 2}, unchanged: ['a']}],
@@ -37,12 +37,12 @@ for (const [what, slices, wanted, expected] of [
   ['two more in a new slice, where none has room for both', [slice('a', ...range(0, 2)), slice('b', ...range(2, 4))], range(0, 6), {creates: [2], unchanged: ['a', 'b']}],
   ['new ones first of all in slices that are written anyway, the fullest first', [slice('a', ...range(0, 3)), slice('b', ...range(3, 6)), slice('c', endpoint('9'))], [...range(2, 3), ...range(3, 5), ...range(6, 9), endpoint('9')], {updates: {a: 3, b: 3}, unchanged: ['c']}],
   ['those that are left where they are, however few', [slice('a', ...range(0, 3)), slice('b', ...range(3, 6))], [endpoint('0'), endpoint('3')], {updates: {a: 1, b: 1}}],
-  ['nobody any more', [slice('a', ...range(0, 2)), slice('b', ...range(2, 3))], [], {deletes: ['a', 'b']}],
+  ['no endpoints any more', [slice('a', ...range(0, 2)), slice('b', ...range(2, 3))], [], {deletes: ['a', 'b']}],
   ['one whose state is another', [slice('a', ...range(0, 2)), slice('b', ...range(2, 3))], [endpoint('0', false), endpoint('1'), endpoint('2')], {updates: {a: 2}, unchanged: ['b']}],
   ['once who is there twice', [slice('a', endpoint('0')), slice('b', endpoint('0'), endpoint('1'))], range(0, 2), {updates: {b: 1}, unchanged: ['a']}],
   ['the labels of the service', [slice('unlabelled', endpoint('0')), slice('b', endpoint('1'))], range(0, 2), {updates: {unlabelled: 1}, unchanged: ['b']}],
   ['as many as fill one slice in a new one', [slice('a')], range(0, 3), {creates: [3], unchanged: ['a']}],
-  ['the first one in the slice that holds nobody', [slice('a')], range(0, 1), {updates: {a: 1}}],
+  ['the first one in the empty slice', [slice('a')], range(0, 1), {updates: {a: 1}}],
 ] as const satisfies readonly (readonly [string, readonly Slice[], readonly Endpoint[], {creates?: readonly number[]; updates?: Record<string, number>; deletes?: readonly string[]; unchanged?: readonly string[]}])[]) {
   test(`packs ${what}`, t => {
     const group = {ports: [], wanted: new Map(wanted.map(each => [endpointText(each), each]))};
@@ -116,7 +116,7 @@ const ports = [{name: 'web', port: 80, targetPort: 'http'}];
 const published = [
   ['who is not ready', {}, [{ready: false}], ['IPv4 !10.0.0.1: 8080']],
   ['all as ready, if the service wants it so, those too whose node is not known', {publishNotReadyAddresses: true}, [{ready: false, node: 'unknown'}], ['IPv4 10.0.0.1: 8080']],
-  ['nobody without an address, nobody who has ended', {}, [{ips: []}, {phase: 'Failed'}, {phase: 'Succeeded'}], ['IPv4 : ']],
+  ['no pods without an address, and none that have ended', {}, [{ips: []}, {phase: 'Failed'}, {phase: 'Succeeded'}], ['IPv4 : ']],
   ['pods with other ports in slices of their own', {ports}, [{spec: named(80)}, {spec: named(81), ips: ['10.0.0.2']}], ['IPv4 10.0.0.1: web=80', 'IPv4 10.0.0.2: web=81']],
   ['pods that do not know the port without one', {ports}, [{}], ['IPv4 10.0.0.1: ']],
   ['pods of a headless service without ports', {clusterIP: 'None', ports: []}, [{}], ['IPv4 10.0.0.1: ']],
@@ -356,7 +356,7 @@ const zoned = (zones: string, hinted = false): Endpoint[] =>
 for (const [what, unchanged, written, expected] of [
   ['each endpoint stays in its zone where zones have their share', [], 'xxyyzz', 'xxyyzz'],
   ['a zone with more than it needs gives to one with less', [], 'xxxxyz', 'yzxxyz'],
-  ['who is not ready is meant for nobody', [], 'xxy!yzz', 'xxy yzz'],
+  ['endpoints that are not ready get no hints', [], 'xxy!yzz', 'xxy yzz'],
   ['slices that fit in stay as they are', ['xxyyzz'], 'xyz', 'xyz'],
   ['slices whose hints are too many for a zone are done anew', ['xxxx'], 'yz', 'yzyzxx'],
   ['an endpoint without a zone takes the hints of all', ['xyz'], 'xyz-zz', undefined],

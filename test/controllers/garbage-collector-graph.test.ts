@@ -19,7 +19,7 @@ const object = (name: string, ownerReferences: readonly Owner[] = [], metadata: 
   metadata: {namespace, name, uid: name, ownerReferences, ...metadata},
 });
 
-/** A graph, and what it asked for since it was last looked. */
+/** A graph, and its requests since the last look. */
 const watching = () => {
   const calls: string[] = [];
   const record = (what: string) => ({identity: {name, kind}}: Node) => void calls.push(`${what} ${kind} ${name}`);
@@ -84,7 +84,7 @@ test('where dependents disagree on the identity of a uid, each is tried in turn'
   graph.missing(identity('o', {kind: 'B'}));
   t.deepEqual(calls(), ['suspect Pod a', 'later C o']);
   t.true(graph.absent.has(identity('o', {kind: 'B'})));
-  // Somebody else's answer about another opinion changes nothing but for those who hold it.
+  // An answer about another identity changes nothing except for its own dependents.
   graph.missing(identity('o', {kind: 'A'}));
   t.deepEqual(calls(), ['suspect Pod c']);
   t.is(graph.get('u')?.identity.kind, 'C');
@@ -148,7 +148,7 @@ test('a deletion that begins with a finalizer of the collector is handled once, 
   changed(anOwner('o', dying('orphan')), anOwner('o', dying('foregroundDeletion')), ownerKind);
   t.deepEqual(calls(), ['orphan Owner o']);
 
-  // It may be the first that is heard of the object at all.
+  // It may be the first event of the object at all.
   const late = watching();
   late.changed(anOwner('o', dying('foregroundDeletion')), anOwner('o', dying('foregroundDeletion')), ownerKind);
   t.deepEqual(late.calls(), ['suspect Owner o']);
@@ -217,7 +217,7 @@ test('a kind that was found to have no namespaces has none for anybody', t => {
   t.is(alternativeTo(absent, [holder('a', [owner('o')], elsewhere)]), undefined);
   t.is(alternativeTo(absent, [holder('a', [owner('other')], elsewhere)])?.namespace, '');
   t.is(alternativeTo(absent, [holder('a', [owner('o', {kind: 'Other'})], elsewhere)])?.namespace, elsewhere);
-  // One with namespaces may be in that of each who names it.
+  // A namespaced owner may be in the namespace of each dependent.
   t.is(alternativeTo(identity('o'), [holder('a', [owner('o')], elsewhere)])?.namespace, elsewhere);
 });
 

@@ -68,7 +68,7 @@ test.serial('an owner that is deleted in the foreground goes after the dependent
 
   t.deepEqual(await names(), ['child', 'grandchild', 'other', 'owner']);
   t.deepEqual((await find('owner'))?.metadata?.finalizers, ['foregroundDeletion']);
-  // What has dependents itself waits for them in the same way.
+  // A dependent with dependents of its own waits for them in the same way.
   t.deepEqual((await find('child'))?.metadata?.finalizers, ['foregroundDeletion']);
   for (const name of ['grandchild', 'other']) t.truthy((await find(name))?.metadata?.deletionTimestamp, name);
 
@@ -255,7 +255,7 @@ test.serial('dependents of an object of a new kind are deleted within a second o
   await create('child', [gadget]);
   const owner = await create('owner-of-gadget');
   await plane.client().request('POST', path, {body: {apiVersion: 'example.com/v1', kind: 'Gadget', metadata: {name: 'owned', ownerReferences: [refTo(owner)]}}});
-  // The collector has not even heard of the kind.
+  // The collector does not monitor the kind yet.
   await plane.client().request('DELETE', `${path}/owner`);
   await remove('owner-of-gadget');
   t.deepEqual(await names(), ['child']);
@@ -422,7 +422,7 @@ test.serial('a deployment takes its pods along, before it or after it, or leaves
 
   await deployments.delete('web', {...within, propagationPolicy: 'Foreground'});
   await settle();
-  // One pod is held; nobody makes others in its place meanwhile.
+  // One pod is held; no other is created in its place meanwhile.
   t.is(await counted(), '1 1 1');
   await whole.clock.advance(60_000);
   t.is(await counted(), '1 1 1');

@@ -22,7 +22,7 @@ const second = 1000;
 interface Likeness {
   readonly phase?: string;
   readonly ready?: boolean | null;
-  /** How many seconds ago it started, and became what it is. */
+  /** The age of the pod and of its state, in seconds. */
   readonly started?: number | null;
   readonly turned?: number;
   readonly deleting?: boolean;
@@ -50,7 +50,7 @@ const groups: readonly [title: string, likeness: Likeness, resource: string, gro
   ['one that is pending is unready', {phase: 'Pending'}, 'memory', 'unready'],
   ['one without a start is unready', {started: null}, 'cpu', 'unready'],
   ['one without a word on readiness is unready', {ready: null}, 'cpu', 'unready'],
-  ['readiness says nothing of memory', {ready: null}, 'memory', 'ready'],
+  ['readiness does not matter for memory', {ready: null}, 'memory', 'ready'],
   ['one that has just started and is not ready is unready', {started: 100, turned: 100, ready: false}, 'cpu', 'unready'],
   ['one that has just started and is ready for less than a window is unready', {started: 100, turned: 59}, 'cpu', 'unready'],
   ['one that has just started and is ready for a window counts', {started: 100, turned: 60}, 'cpu', 'ready'],
@@ -74,13 +74,13 @@ interface Case {
   readonly current?: number;
   readonly tolerances?: {up: number; down: number};
 }
-// What the pods use of the core that each asks for, in thousandths; the target in percent, or as an amount.
+// The usage of pods that request one core each, in thousandths; the target in percent, or as an amount.
 const byShares: readonly [title: string, given: Case, replicas: number, utilization: number][] = [
   ['more is used than wanted', {of: [600, 700, 800], target: 50}, 5, 70],
   ['less is used than wanted', {of: [100, 300, 500, 250, 250], target: 50}, 3, 28],
   ['what is within the tolerance changes nothing', {of: [1010, 1030, 1020], target: 100}, 3, 102],
   ['the tolerances of both directions differ', {of: [1010, 1030, 1020], target: 100, tolerances: {up: 0.01, down: 0.1}}, 4, 102],
-  ['one sample is missing while less is used: it is taken to use all it asks for', {of: [100, 100, undefined], target: 50}, 3, 10],
+  ['one sample is missing while less is used: it counts as using its whole request', {of: [100, 100, undefined], target: 50}, 3, 10],
   ['one sample is missing while more is used: it is taken to use nothing', {of: [950, 950, undefined], target: 50}, 4, 95],
   ['missing samples may turn the change around, which is then not made', {of: [1000, undefined, undefined], target: 90}, 3, 100],
   ['above a target of 100 a missing sample is taken to be at the target', {of: [10, undefined, undefined, undefined], target: 300}, 3, 1],
@@ -147,7 +147,7 @@ test('one value is compared with its target, or with a target per replica', t =>
 });
 
 const usually: readonly [title: string, limits: [current: number, desired: number, min: number, max: number], past: readonly (readonly [secondsAgo: number, replicas: number])[], replicas: number, able: string, limited: string][] = [
-  ['as wished', [3, 5, 1, 10], [], 5, 'ReadyForNewScale', 'False DesiredWithinRange'],
+  ['as desired', [3, 5, 1, 10], [], 5, 'ReadyForNewScale', 'False DesiredWithinRange'],
   ['no more than twice', [3, 9, 1, 10], [], 6, 'ReadyForNewScale', 'True ScaleUpLimit'],
   ['but four at least', [1, 9, 1, 10], [], 4, 'ReadyForNewScale', 'True ScaleUpLimit'],
   ['no more than the most', [9, 18, 1, 10], [], 10, 'ReadyForNewScale', 'True TooManyReplicas'],

@@ -14,7 +14,7 @@ type Spec = NonNullable<Autoscaler['spec']>;
 
 const share = (averageUtilization: number): Spec['metrics'] => [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization}}}];
 
-/** A deployment whose pods use so much each, out of 100m that each asks for, on simulated nodes. */
+/** A deployment whose pods use this much each, of a request of 100m, on simulated nodes. */
 const startEnvironment = async ({replicas = 2, cpu = '100m', args = [] as readonly string[], controllers = ',horizontal-pod-autoscaler-controller'} = {}) => {
   const plane = await aPlane({nodes: 1, controllerManagerArgs: [`--controllers=serviceaccount-controller,deployment-controller,replicaset-controller,node-lifecycle-controller${controllers}`, ...args]});
   const own = actionsOn(plane);

@@ -19,11 +19,11 @@ const cases: readonly [title: string, what: {created?: string; deleting?: boolea
   ['is being deleted', {deleting: true}, 'keep'],
   ['was used within the period', {labels: {[used]: '2025-01-01'}}, 'keep'],
   ['was used before it', {labels: {[used]: '2024-12-31'}}, 'mark'],
-  ['was used on a day nobody can read', {labels: {[used]: 'yesterday'}}, 'keep'],
+  ['was used on an invalid day', {labels: {[used]: 'yesterday'}}, 'keep'],
   ['has no account', {account: {metadata: {name: 'a', uid: 'other'}, secrets: [{name: 's'}]}, uid: 'u'}, 'keep'],
   ['was made by hand, so that its account does not list it', {account: {metadata: {name: 'a', uid: 'u'}}}, 'keep'],
   ['is used by a pod', {mounted: true}, 'keep'],
-  ['was marked on a day nobody can read', {labels: {[invalid]: 'x'}}, 'mark'],
+  ['was marked on an invalid day', {labels: {[invalid]: 'x'}}, 'mark'],
   ['was marked within the period', {labels: {[invalid]: '2025-01-01'}}, 'keep'],
   ['was marked before it', {labels: {[invalid]: '2024-12-31'}}, 'delete'],
 ];

@@ -82,7 +82,7 @@ test('a terminating namespace waits for finalizers, has conditions for them, and
 
   const held = await secrets.get('held', {namespace});
   await secrets.update({...held, metadata: {...held.metadata, finalizers: []}});
-  await clock.advance(4_999); // The status that was written asks for a look of its own, five seconds later.
+  await clock.advance(4_999); // The status that was written requeues the namespace after five seconds.
   t.not(await namespaceIn(plane), undefined);
   await clock.advance(1);
 
@@ -122,7 +122,7 @@ test('pods go first, and all else waits for them', async t => {
   ]);
 
   await pods.delete('slow', {namespace, gracePeriodSeconds: 0});
-  await clock.advance(5_000); // The status that was written asks for a look of its own.
+  await clock.advance(5_000); // The status that was written requeues the namespace.
   t.is(await namespaceIn(plane), undefined);
 });
 

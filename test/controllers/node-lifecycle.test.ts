@@ -60,7 +60,7 @@ for (const [title, node, add, remove] of [
     [],
   ],
   ['is cordoned', aNode([condition('MemoryPressure', 'Unknown')], {spec: {unschedulable: true}}), ['unschedulable'], []],
-  ['says nothing', aNode([], {spec: {taints: [{key: key('unschedulable'), effect: 'NoSchedule'}]}}), [], ['unschedulable']],
+  ['has no conditions', aNode([], {spec: {taints: [{key: key('unschedulable'), effect: 'NoSchedule'}]}}), [], ['unschedulable']],
 ] as const) {
   test(`a node that ${title} gets the taints for it`, t => {
     const change = schedulingChange(naming, node);
@@ -275,7 +275,7 @@ test('in a small zone that is half down no node is given up, and in another one 
   t.true(before.length <= 2);
   await clock.advance(120_000);
   t.deepEqual(await given(), before);
-  // What is not counted says nothing of the zone.
+  // Nodes that are not counted do not affect the zone.
   await nodesOf(plane).patch('plat-node-0', 'merge', {metadata: {labels: {[key('exclude-disruption')]: ''}}});
   await clock.advance(60_000);
 

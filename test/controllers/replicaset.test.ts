@@ -280,7 +280,7 @@ test('a set with more replicas than nodes can hold gets no more pods than may wa
   await at.clock.advance(60_000);
 
   const pods = await at.podsOf('web');
-  // What one batch makes is seen when it is there.
+  // The pods of one batch are in the cache when it ends.
   t.true(pods.length >= 8 && pods.length < 16, String(pods.length));
   t.deepEqual((await at.eventsOn('web')).filter(event => event.startsWith('Warning')), ['Warning FailedCreate Error creating: 8 pods wait for a node already, and --max-waiting-pods allows no more']);
   const failed = (await set(at)).status?.conditions?.find(({type}) => type === 'ReplicaFailure');

@@ -40,7 +40,7 @@ const aSet = (name: string, labels: Record<string, string> = {app: 'a'}): Replic
 
 const aPod = (name: string, labels: Record<string, string> = {app: 'a'}): Pod => ({metadata: {namespace, name, labels}, spec: {containers: [container]}});
 
-/** A plane without the controllers that would act on what a test sets up. */
+/** A plane without the controllers that would act on a test's objects. */
 const quiet = () => aPlane({controllerManagerArgs: ['--controllers=serviceaccount-controller']});
 
 const environmentOf = async (plane: Plane) => {
@@ -302,7 +302,7 @@ for (const [title, first, second] of [
   ['whose cost is no number counts as free', {ready: 10, cost: '-1'}, {ready: 10, cost: '+5x'}],
   ['that shares its node with more', {ready: 10, node: 'crowded', age: 5000}, {ready: 1, node: 'n'}],
   ['ready for a shorter time', {ready: 10}, {ready: 1000}],
-  ['ready since it does not say when', {ready: 'untimed'}, {ready: 1}],
+  ['ready without a time', {ready: 'untimed'}, {ready: 1}],
   ['ready for about as long, by its UID', {ready: 1000, uid: 'a', restarts: 0}, {ready: 900, uid: 'b', restarts: 5}],
   ['restarted more often', {restarts: 3, age: 5000}, {restarts: 2, age: 1}],
   ['whose sidecars restarted more often', {sidecarRestarts: 3, age: 5000}, {sidecarRestarts: 2, age: 1}],
@@ -409,7 +409,7 @@ test('the controlling parent is found by kind, group, name and UID', t => {
   for (const changed of [{uid: '2'}, {name: 'other'}, {kind: 'StatefulSet'}, {apiVersion: 'example.com/v1'}, {controller: false}]) t.is(found(changed), undefined);
 });
 
-/** What changes of pods ask for, with a set `one` that selects app=a and one `two` that selects app=b. */
+/** The keys that changes of pods enqueue, with a set `one` that selects app=a and one `two` that selects app=b. */
 const following = (minReadySeconds = 0) => {
   const parent = (name: string, app: string): ReplicaSet => {
     const made = aSet(name, {app});
@@ -459,21 +459,21 @@ const deleted = (pod: PodLook): Change<Pod> => ({type: 'deleted', object: lookin
 for (const [title, change, enqueued, minReadySeconds] of [
   ['a new pod counts as made for its parent', added({owner: 'one'}), ['created default/one', 'one']],
   ['a new pod that is on its way out counts as deleted', added({owner: 'one', going: true}), ['deleted default/one p', 'one']],
-  ['a new pod of a parent that is gone asks for nobody', added({owner: 'former one'}), []],
-  ['a new orphan asks for who selects it', added({labels: {app: 'b'}}), ['two']],
-  ['a new orphan on its way out asks for nobody', added({going: true}), []],
-  ['a change asks for the parent', updated({owner: 'one'}, {owner: 'one', ready: true}), ['one']],
-  ['a reminder asks for nobody', updated({owner: 'one'}, {owner: 'one', version: '1'}), []],
+  ['a new pod of a deleted parent enqueues nothing', added({owner: 'former one'}), []],
+  ['a new orphan enqueues the parents that select it', added({labels: {app: 'b'}}), ['two']],
+  ['a new terminating orphan enqueues nothing', added({going: true}), []],
+  ['a change enqueues the parent', updated({owner: 'one'}, {owner: 'one', ready: true}), ['one']],
+  ['a resync enqueues nothing', updated({owner: 'one'}, {owner: 'one', version: '1'}), []],
   ['a pod marked to be deleted counts as deleted', updated({owner: 'one'}, {owner: 'one', going: true}), ['deleted default/one p', 'one']],
-  ['a pod marked and labelled anew is told of twice', updated({owner: 'one'}, {owner: 'one', going: true, labels: {}}), ['deleted default/one p', 'one', 'deleted default/one p', 'one']],
-  ['a pod that changes hands asks for both', updated({owner: 'one'}, {owner: 'two'}), ['one', 'two']],
-  ['a pod that is let go asks for its former parent and who selects it', updated({owner: 'one'}, {labels: {app: 'b'}}), ['one', 'two']],
-  ['an orphan with new labels asks for who selects it now', updated({labels: {}}, {}), ['one']],
-  ['an orphan that changes otherwise asks for nobody', updated({}, {ready: true}), []],
-  ['a pod that becomes ready asks again when it has been so for long enough', updated({owner: 'one'}, {owner: 'one', ready: true}), ['one', 'one in 11000'], 10],
+  ['a pod that terminates with new labels is handled twice', updated({owner: 'one'}, {owner: 'one', going: true, labels: {}}), ['deleted default/one p', 'one', 'deleted default/one p', 'one']],
+  ['a pod with a new parent enqueues both', updated({owner: 'one'}, {owner: 'two'}), ['one', 'two']],
+  ['a released pod enqueues its former parent and those that select it', updated({owner: 'one'}, {labels: {app: 'b'}}), ['one', 'two']],
+  ['an orphan with new labels enqueues the parents that select it now', updated({labels: {}}, {}), ['one']],
+  ['an orphan that changes otherwise enqueues nothing', updated({}, {ready: true}), []],
+  ['a pod that becomes ready enqueues its parent again after minReadySeconds', updated({owner: 'one'}, {owner: 'one', ready: true}), ['one', 'one in 11000'], 10],
   ['a pod that stays ready does not', updated({owner: 'one', ready: true}, {owner: 'one', ready: true}), ['one'], 10],
   ['a deleted pod counts as deleted', deleted({owner: 'one'}), ['deleted default/one p', 'one']],
-  ['a deleted orphan asks for nobody', deleted({}), []],
+  ['a deleted orphan enqueues nothing', deleted({}), []],
 ] as const) {
   test(`of pods: ${title}`, t => t.deepEqual(following(minReadySeconds)(change), [...enqueued]));
 }

@@ -200,7 +200,7 @@ test('a revision with the same content in other bytes is kept, unless the gate i
     await at.play();
     const [made] = await at.revisions();
     const {uid} = (await at.get(kinds.pods, 'web-0')).metadata!;
-    // As an older release wrote it: with a time that says nothing, and without a field that has a default by now.
+    // As an older release wrote it: with an empty time, and without a field that has a default by now.
     const {spec} = image(1);
     const {name: _name, uid: _uid, resourceVersion: _version, creationTimestamp: _time, managedFields: _fields, ...metadata} = made!.metadata!;
     await at.remove(kinds.statefulSets, 'web', {propagationPolicy: 'Background'});
@@ -473,7 +473,7 @@ test('pods that outlive their set are taken over by the next, without a restart'
   const uids = async () => (await at.list(kinds.pods)).map(({metadata}) => metadata?.uid).sort();
   const before = await uids();
   await at.remove(kinds.statefulSets, 'web', {propagationPolicy: 'Background'});
-  // What the garbage collector does for those who ask for orphans.
+  // The garbage collector's part in orphaning.
   for (const name of await at.names()) await at.patch(kinds.pods, name, {metadata: {ownerReferences: []}});
   for (const {metadata} of await at.revisions()) await at.patch(kinds.controllerRevisions, metadata!.name!, {metadata: {ownerReferences: []}});
   await at.create(kinds.statefulSets, aSet());

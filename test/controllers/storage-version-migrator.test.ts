@@ -14,7 +14,7 @@ const migrating = async () => {
   return {
     plane,
     ...wire(plane.api.handler),
-    /** Asks for a migration, and tells what became of it. */
+    /** Creates a migration, and returns its result. */
     async migrate(resource: string, group = 'example.com'): Promise<StorageVersionMigration> {
       await migrations.create({metadata: {name: resource}, spec: {resource: {group, resource}}});
       await plane.clock.advance(300_000);
@@ -47,7 +47,7 @@ test('objects of a custom resource are written anew in the version that is store
   t.deepEqual(before.map((revision, index) => revision === after[index]), [false, false, true]);
   const stored = (await plane.api.server.registry.settings.store.range({start: '/registry/example.com/widgets/', end: '/registry/example.com/widgets0'})).records;
   t.true(stored.every(({value}) => value.includes('"apiVersion":"example.com/v2"')));
-  t.is((await get(`${widgets}/a`)).json<{metadata: {managedFields: object[]}}>().metadata.managedFields.length, 1, 'nobody owns anything for it');
+  t.is((await get(`${widgets}/a`)).json<{metadata: {managedFields: object[]}}>().metadata.managedFields.length, 1, 'the migration owns no fields');
   t.is((await patch(`${definitions}/widgets.example.com/status`, {status: {storedVersions: ['v2']}}, merge)).status, 200);
 });
 

@@ -10,7 +10,7 @@ const deployments = about(['apps'], ['v1'], 'deployments');
 interface Case {
   readonly title: string;
   readonly spec: Spec;
-  /** By field, what is in the warning; none where there is nothing to warn of. */
+  /** The warnings by field; none where there is nothing to warn of. */
   readonly warnings?: Readonly<Record<string, RegExp>>;
 }
 

@@ -32,7 +32,7 @@ export const aTemplate = (labels: Record<string, string> = {app: 'a'}, image = '
 
 export const namespace = 'default';
 
-/** What a test does by hand on a plane: shorthand for its administrator's calls, each followed to its end. */
+/** Actions of a test on a plane: shorthand for its administrator's requests, each followed until the plane is idle. */
 export const actionsOn = (plane: Pick<Plane, 'client'> & {readonly clock: VirtualClock}) => {
   const client = plane.client();
   const {clock} = plane;
@@ -48,7 +48,7 @@ export const actionsOn = (plane: Pick<Plane, 'client'> & {readonly clock: Virtua
   const remove = async (kind: Kind, name: string, options: {propagationPolicy?: string; gracePeriodSeconds?: number} = {}) =>
     settle(await client.resource(kind).delete(name, {namespace, ...options}));
   const list = async <T extends KubeObject>(kind: Kind<T>) => (await client.resource(kind).list({namespace})).items;
-  /** Plays the node: the pod runs, and is ready if said so, since now. */
+  /** Acts as the node: the pod runs, and is ready by default, since now. */
   const runs = (pod: Pod | string, {phase = 'Running', ready = true}: {phase?: string; ready?: boolean} = {}) =>
     patch(
       kinds.pods,

@@ -54,8 +54,8 @@ test('a served group version is registered with its priority and available at on
 for (const [title, object, left] of [
   ['of another, that the server looked after when it started, goes', anApiService('v1', 'old', 'onstart'), undefined],
   ['of another, that the server looks after always, goes', anApiService('v1', 'old', 'true'), undefined],
-  ['of another that says nothing stays', anApiService('v1', 'old'), 5],
-  ['of another that says nonsense stays', anApiService('v1', 'old', 'perhaps'), 5],
+  ['of another without the label stays', anApiService('v1', 'old'), 5],
+  ['of another with an invalid label stays', anApiService('v1', 'old', 'perhaps'), 5],
   ['of an old release gets its new place', anApiService('v1', 'apps', 'onstart'), 17_800],
   ['that is to be looked after always gets its place', anApiService('v1', 'apps', 'true'), 17_800],
   ['that an administrator took over is left to him', anApiService('v1', 'apps'), 5],

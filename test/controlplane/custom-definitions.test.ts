@@ -76,7 +76,7 @@ for (const [title, names, reason, message, given] of [
   ['short names', {shortNames: ['o', 'p', 'one']}, 'ShortNamesConflict', '["o" is already in use, "one" is already in use]', {plural: 'seconds', singular: 'second', kind: 'Second', listKind: 'SecondList'}],
   ['kind', {kind: 'One'}, 'KindConflict', '"One" is already in use', {plural: 'seconds', singular: 'second', listKind: 'SecondList'}],
   ['kind of lists', {listKind: 'OneList'}, 'ListKindConflict', '"OneList" is already in use', {plural: 'seconds', singular: 'second', kind: 'Second'}],
-  ['kind, and a short name, of which the last is told', {shortNames: ['o'], kind: 'OneList'}, 'KindConflict', '"OneList" is already in use', {plural: 'seconds', singular: 'second', listKind: 'SecondList'}],
+  ['kind, and a short name, of which the last is reported', {shortNames: ['o'], kind: 'OneList'}, 'KindConflict', '"OneList" is already in use', {plural: 'seconds', singular: 'second', listKind: 'SecondList'}],
 ] as const) {
   test(`a definition is not established while another of its group has its ${title}, and is once that goes`, async t => {
     using env = await start();
@@ -143,7 +143,7 @@ test('the time of a condition moves with its status alone', async t => {
 
 for (const [title, annotation, state] of [
   ['with a page', 'https://example.com/pull/1', 'True ApprovedAnnotation approved in https://example.com/pull/1'],
-  ['without approval that says so', 'unapproved, test-only', 'False UnapprovedAnnotation not approved: "unapproved, test-only"'],
+  ['with the annotation for no approval', 'unapproved, test-only', 'False UnapprovedAnnotation not approved: "unapproved, test-only"'],
 ] as const) {
   test(`the status has a condition for a definition in a protected group ${title}`, async t => {
     using env = await start();

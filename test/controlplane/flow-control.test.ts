@@ -72,12 +72,12 @@ test('seats and lending of the exempt level are the administrator\'s to set', as
 });
 
 for (const [what, annotation, change, annotationAfter, sharesAfter] of [
-  ['that says so follows the server', 'true', true, 'true', 30],
-  ['that says so in another way follows the server', 'T', true, 'T', 30],
-  ['that says no is left alone', 'false', true, 'false', 99],
-  ['that says nothing and was changed is its users\'', null, true, 'false', 99],
-  ['that says nonsense and was changed is its users\'', 'maybe', true, 'false', 99],
-  ['that says nothing and was not changed is the server\'s', null, false, 'true', 30],
+  ['with automatic updates follows the server', 'true', true, 'true', 30],
+  ['with automatic updates in another spelling follows the server', 'T', true, 'T', 30],
+  ['without automatic updates is left alone', 'false', true, 'false', 99],
+  ['without the annotation and with changes belongs to its users', null, true, 'false', 99],
+  ['with an invalid annotation and changes belongs to its users', 'maybe', true, 'false', 99],
+  ['without the annotation and without changes belongs to the server', null, false, 'true', 30],
 ] as const) {
   test(`a suggested level ${what}`, async t => {
     const {settle, levels} = await start();

@@ -26,7 +26,7 @@ interface Step {
   readonly output: readonly string[];
 }
 
-/** What somebody types from top to bottom of a page, and what it shows. */
+/** The commands of a page from top to bottom, and the output it shows. */
 const steps = (blocks: readonly Block[]): Step[] => {
   const steps: {command: string; output: string[]}[] = [];
   for (const line of blocks.filter(({language}) => language === 'console').flatMap(({lines}) => lines)) {
@@ -37,7 +37,7 @@ const steps = (blocks: readonly Block[]): Step[] => {
   return steps;
 };
 
-/** A line without what is different each time: ages, ports, and how wide a column is. */
+/** A line without the parts that differ each time: ages, ports, and widths of columns. */
 const settled = (line: string): string =>
   line
     .trim()
@@ -55,7 +55,7 @@ const hasOpenssl = (() => {
   }
 })();
 
-/** A shell that runs one command after the other and gives what each said. */
+/** A shell that runs one command after the other and returns the output of each. */
 class Shell implements Disposable {
   readonly #child;
   #text = '';
@@ -88,7 +88,7 @@ class Shell implements Disposable {
 
 const isServer = (command: string): boolean => /^bin\/(plat (up|nodes)|plat-\w)/.test(command);
 
-/** What a target of the Makefile runs after it has built. */
+/** The command that a target of the Makefile runs after the build. */
 const recipe = (target: string): string => new RegExp(`^${target}:.*\n\t@?(.*)$`, 'm').exec(readFileSync('Makefile', 'utf8'))?.[1] ?? '';
 
 /** Types the console blocks of a page into a directory of its own, in which bin/ holds our programs. */
@@ -112,7 +112,7 @@ const play = async (t: ExecutionContext, blocks: readonly Block[]): Promise<void
   }
 };
 
-/** Starts a program that goes on until it is stopped, and waits until it says that it is ready. */
+/** Starts a program that runs until it is stopped, and waits until it reports that it is ready. */
 const serve = async (command: string, cwd: string, servers: Program[]) => {
   const [file = '', ...args] = command.replace('$(mktemp -d)', aDirectory()).split(' ');
   const name = file.replace('bin/', '');

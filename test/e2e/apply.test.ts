@@ -43,7 +43,7 @@ sees('kubectl apply --server-side creates, changes, removes and leaves alone', a
   t.deepEqual(await ownersOf('side'), ['kubectl=Apply', 'other=Apply']);
 });
 
-sees('kubectl apply --server-side tells of conflicts, and forces', async t => {
+sees('kubectl apply --server-side reports conflicts, and forces', async t => {
   await kubectl.ok('apply --server-side --field-manager=one -f -', aConfigMap('fought', {a: '1'}));
   await kubectl.ok('patch cm fought --type=merge --field-manager=two -p {"data":{"b":"1"}}');
   const refused = await kubectl.try('apply --server-side -f -', aConfigMap('fought', {a: '2', b: '2'}));

@@ -27,7 +27,7 @@ test.after.always(async () => {
   rmSync(directory, {recursive: true, force: true});
 });
 
-/** What an informer has told, and a way to wait for more. */
+/** The events of an informer, and a way to wait for more. */
 const follow = <T extends KubernetesObject>(path: string, list: () => Promise<KubernetesListObject<T>>) => {
   const informer = makeInformer<T>(config, path, list);
   const reported: string[] = [];
@@ -103,7 +103,7 @@ test.serial('the JavaScript client writes and reads built-in kinds as it does by
 
   t.true(metadata?.creationTimestamp instanceof Date);
   t.deepEqual([patched.data, merged.data, applied.data, read.data], [{k: 'w'}, {k: 'w', l: 'm'}, {k: 'w', l: 'm', n: 'o'}, {k: 'w', l: 'm', n: 'o'}]);
-  t.is(String(lease.spec?.renewTime), '2023-11-14T22:13:20.123000Z', 'which it reads as text, whatever its types say');
+  t.is(String(lease.spec?.renewTime), '2023-11-14T22:13:20.123000Z', 'which it reads as text, whatever its types declare');
   t.is(scaled.spec?.replicas, 3);
   t.deepEqual(reasonOf(await t.throwsAsync(core.createNamespacedConfigMap({namespace: 'default', body: {metadata: {name: 'a'}}}))), [409, 'AlreadyExists']);
   t.deepEqual(reasonOf(await t.throwsAsync(core.readNamespacedSecret({namespace: 'default', name: 'none'}))), [404, 'NotFound']);

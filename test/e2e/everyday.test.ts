@@ -178,7 +178,7 @@ sees('kubectl delete orphans, waits for dependents, and forces', async t => {
   t.regex((await kubectl.try('delete ns kube-system')).stderr, /this namespace may not be deleted/);
 });
 
-sees('kubectl get sorts, selects, pages and shows what it is told to', async t => {
+sees('kubectl get sorts, selects, pages and formats', async t => {
   const {ok, okay, try: attempt} = await within('shown');
   const pod = (name: string, app: string) => ({apiVersion: 'v1', kind: 'Pod', metadata: {name, labels: {app}}, spec: {schedulerName: 'nobody', containers}});
   await ok('create -f -', documents(pod('b', 'x'), pod('a', 'y'), pod('c', 'x')));
@@ -232,7 +232,7 @@ sees('an account works with a token within its roles, and grants no more than it
   t.regex((await kubectl.try('auth reconcile --remove-extra-permissions -f -', rules(['get', 'list']))).stderr, /missing rules added:\n\s+\{Verbs:\[list\]/);
 });
 
-sees('kubectl kustomize, explain, dump and proxy work on what the server tells of itself', async t => {
+sees('kubectl kustomize, explain, dump and proxy work with the discovery of the server', async t => {
   await within('told');
   file('base.yaml', documents(workload('Deployment', 'd')));
   file('kustomization.yaml', 'resources: [base.yaml]\nnamespace: told\nnamePrefix: k-\nconfigMapGenerator: [{name: g, literals: [a=b]}]\nimages: [{name: nginx, newTag: "9"}]\n');

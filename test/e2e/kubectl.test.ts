@@ -67,7 +67,7 @@ sees('kubectl get shows the columns of the server', async (t, {kubectl, naming})
   t.regex(await kubectl.ok('get cm columns -o yaml'), /^apiVersion: v1\ndata:\n {2}a: "1"\n/);
 });
 
-sees('kubectl get tells in the server\'s words what is not there', async (t, {kubectl}) => {
+sees('kubectl get reports missing objects with the message of the server', async (t, {kubectl}) => {
   t.deepEqual(await kubectl.try('get cm nowhere'), {code: 1, stdout: '', stderr: 'Error from server (NotFound): configmaps "nowhere" not found\n'});
   t.is((await kubectl.try('get cm -n nowhere')).stderr, 'No resources found in nowhere namespace.\n');
 });
@@ -79,7 +79,7 @@ sees('kubectl get pages through long lists', async (t, {kubectl}) => {
   t.is((await kubectl.ok('get cm -l app=pages --chunk-size=5 -o name')).trimEnd().split('\n').length, 12);
 });
 
-sees('kubectl describe tells an object and its events', async (t, {kubectl, naming}) => {
+sees('kubectl describe prints an object and its events', async (t, {kubectl, naming}) => {
   await kubectl.ok('create -f -', aConfigMap('described', {key: 'some text'}, {app: 'd'}));
   const uid = await kubectl.ok('get cm described -o jsonpath={.metadata.uid}');
   const object = {apiVersion: 'v1', kind: 'ConfigMap', name: 'described', namespace: 'default', uid};
@@ -130,7 +130,7 @@ sees('kubectl apply creates, configures and leaves alone', async (t, {kubectl}) 
   t.regex(stdout, /^\+ {2}a: "5"$/m);
 });
 
-sees('kubectl create and apply refuse fields nobody knows', async (t, {kubectl}) => {
+sees('kubectl create and apply refuse unknown fields', async (t, {kubectl}) => {
   const bad = JSON.stringify({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'bad', namespace: 'default'}, dta: {}});
   const {code, stderr} = await kubectl.try('create -f -', bad);
 
@@ -186,7 +186,7 @@ sees(
   {since: 24},
 );
 
-sees('kubectl explain, api-resources and api-versions tell what there is', async (t, {kubectl, naming}) => {
+sees('kubectl explain, api-resources and api-versions list the served resources', async (t, {kubectl, naming}) => {
   t.regex(await kubectl.ok('explain csr.spec.usages'), /FIELD: +usages <\[\]string>/);
   t.regex(await kubectl.ok('explain configmap'), /ConfigMap holds configuration data for pods to consume/);
   t.regex(await kubectl.ok('explain ns.status --recursive'), /phase\s+<string>/);
@@ -291,7 +291,7 @@ sees(
 );
 
 sees(
-  'kubectl auth whoami tells who calls',
+  'kubectl auth whoami prints the user',
   async (t, {kubectl}) => {
     const {rows} = table(await kubectl.ok('auth whoami'));
     t.deepEqual(rows['Username'], ['plat-admin']);

@@ -3,7 +3,7 @@ import {mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
-/** What a run of kubectl said. */
+/** The exit code and output of kubectl. */
 export interface Output {
   readonly code: number;
   readonly stdout: string;
@@ -24,7 +24,7 @@ export const kubectlMinor = versionOf();
 
 if (kubectlMinor === 0) console.log('skipped: kubectl is not installed');
 
-/** Whether kubectl is there, and not older than that; says so where it is too old. */
+/** Whether kubectl is installed and not older than that; prints a message where it is too old. */
 export const hasKubectl = (minor = 0): boolean => {
   if (kubectlMinor > 0 && kubectlMinor < minor) console.log(`skipped: kubectl is 1.${kubectlMinor}, and 1.${minor} is needed`);
   return kubectlMinor >= Math.max(minor, 1);
@@ -56,7 +56,7 @@ export class Kubectl implements Disposable {
     });
   }
 
-  /** Runs it and gives what it printed; throws what it complained of. */
+  /** Runs it and returns its output; throws its error output. */
   async ok(args: string, input?: string): Promise<string> {
     return this.okay(args.split(' '), input);
   }

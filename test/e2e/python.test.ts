@@ -5,7 +5,7 @@ import test from 'ava';
 import {startPlane} from '#src/plane/plane.js';
 import {hasPython, runPython} from './python.js';
 
-/** What every part of the program begins with. `told` prints a fact for the test to judge. */
+/** The beginning of each program. `told` prints a fact for the test to check. */
 const head = `
 import json, sys, threading, time
 from kubernetes import client, config, dynamic, watch

@@ -75,7 +75,7 @@ const ways = {
   SPDY: {KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false'},
 };
 
-/** kubectl while it runs, and what it has said. */
+/** A running kubectl, and its output so far. */
 const running = (args: readonly string[], env: object = {}): {readonly child: ChildProcess; until(pattern: RegExp): Promise<RegExpExecArray>} => {
   const child = spawn('kubectl', args, {env: {PATH: process.env['PATH'], HOME: directory, KUBECONFIG: settings, ...env}});
   let output = '';

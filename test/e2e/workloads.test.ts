@@ -51,7 +51,7 @@ sees('a job of a cron job is made by hand, waits until it is resumed, and goes w
   t.is(await ok('wait --for=delete job/again --timeout=30s'), '');
 });
 
-sees('a deployment is rolled out, back, paused, scaled and exposed, and its pods are told of as endpoints', async t => {
+sees('a deployment is rolled out, back, paused, scaled and exposed, and its pods become endpoints', async t => {
   await ok('create deployment web --image=nginx:1 --replicas=4');
   t.regex(await ok('rollout status deployment/web --timeout=60s'), /deployment "web" successfully rolled out\n$/);
   await ok('expose deployment web --port=80');

@@ -112,7 +112,7 @@ test('an index function that throws is reported and counted, and handlers receiv
   informer.lister.by(byName, 'any');
   informer.listen(({type, object}) => {
     received.push(`${type} ${object.metadata?.name}`);
-    if (object.metadata?.name === 'worse') throw new Error('not heard');
+    if (object.metadata?.name === 'worse') throw new Error('not received');
   });
   informer.listen(({object}) => void received.push(`also ${object.metadata?.name}`));
   await create('first');

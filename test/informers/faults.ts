@@ -4,7 +4,7 @@ import type {WatchEvent} from '#src/api/watch.js';
 import type {ListOptions, WatchOptions} from '#src/client/client.js';
 import type {ListerWatcher} from '#informers/lister-watcher.js';
 
-/** A way to a real server on which everything can go wrong, and which remembers what was asked. */
+/** A lister-watcher over a real server in which every fault can be injected, and which records its requests. */
 export class FaultyApi<T extends KubeObject> implements ListerWatcher<T> {
   readonly calls: string[] = [];
   /** Refusals for the next lists and watches, one each. */
@@ -16,7 +16,7 @@ export class FaultyApi<T extends KubeObject> implements ListerWatcher<T> {
   readonly #closes = new Subject<void>();
   readonly #cuts = new Subject<void>();
   #silent = false;
-  /** What `isProbed` says; nothing where every connection is. */
+  /** The answer of `isProbed`; nothing where every connection is. */
   probed: boolean | undefined;
   readonly timeouts: number[] = [];
   /** How many watches are open now. */
@@ -77,12 +77,12 @@ export class FaultyApi<T extends KubeObject> implements ListerWatcher<T> {
     this.#cuts.next();
   }
 
-  /** Every open watch says nothing more, although nobody closed it. */
+  /** Every open watch falls silent without being closed. */
   goSilent(): void {
     this.#silent = true;
   }
 
-  /** Something the server did not say. */
+  /** An item that the server did not send. */
   report(event: WatchEvent<T>): void {
     this.#faults.next(event);
   }

@@ -18,7 +18,7 @@ import {FaultyApi} from './faults.js';
 const second = 1000;
 const minute = 60 * second;
 
-/** A followed collection of config maps on a real server, with what it told, what failed and how long was waited. */
+/** A followed collection of config maps on a real server, with its events, failures and waits. */
 const following = async (t: ExecutionContext, options: Partial<FollowOptions> = {}) => {
   const {clock, clientOf} = startServer();
   const client = clientOf();

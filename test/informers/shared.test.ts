@@ -385,7 +385,7 @@ test('a factory shares one informer a selection', async t => {
   t.deepEqual([all, some, named].map(({lister}) => lister.list().map(({metadata}) => metadata?.name)), [['one', 'two'], ['one'], ['two']]);
 });
 
-/** As discovery tells of config maps to who knows nothing of them. */
+/** Config maps as a client gets them from discovery alone. */
 const foundMaps = kindOnWire(naming('plat'), {group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true});
 
 test('borrowed metadata is kept as of its kind, without content, and followed until the last borrower gave it back', async t => {
@@ -411,7 +411,7 @@ test('borrowed metadata is kept as of its kind, without content, and followed un
   t.deepEqual(second.informer.lister.get('x/one')?.metadata?.labels, {a: 'b'});
 
   second[Symbol.dispose]();
-  await clock.advance(1000); // The store tells its watchers of progress a moment after a write.
+  await clock.advance(1000); // The store reports progress to its watchers a moment after a write.
   t.is(clock.pending, resting);
   const again = factory.borrowMetadata(foundMaps);
   t.not(again.informer, first.informer);

@@ -14,7 +14,7 @@ const requestCases: readonly [string, Partial<PodSpec>, Record<string, string>, 
   ['a sidecar counts with the containers, and with init containers that come after it', {initContainers: [asking('i', {cpu: '3'}), asking('s', {cpu: '2'}, sidecar), asking('j', {cpu: '2'})], containers: [asking('a', {cpu: '1'})]}, {cpu: '4'}],
   ['overhead comes on top', {overhead: {cpu: '250m', memory: '64Mi'}, containers: [asking('a', {cpu: '1'})]}, {cpu: '1250m', memory: '64Mi'}],
   ['the pod as a whole wins over its containers', {resources: {requests: {cpu: '2'}}, containers: [asking('a', {cpu: '1', memory: '1Gi', 'example.com/gpu': '1'})], overhead: {cpu: '1'}}, {cpu: '3', memory: '1Gi', 'example.com/gpu': '1'}, {podLevel: true}],
-  ['and does not where that is not asked for', {resources: {requests: {cpu: '2'}}, containers: [asking('a', {cpu: '1'})]}, {cpu: '1'}],
+  ['and does not where that is not requested', {resources: {requests: {cpu: '2'}}, containers: [asking('a', {cpu: '1'})]}, {cpu: '1'}],
   ['a container without a request counts with the least', {containers: [asking('a', {}), asking('b', {cpu: '1'})]}, {cpu: '1100m'}, {defaultRequests: new Map([['cpu', parseQuantity('100m')]])}],
   ['a container counts with what it was given while that is more', {containers: [asking('a', {cpu: '1'})]}, {cpu: '3'}, {useStatusResources: true}, {containerStatuses: [{name: 'a', resources: {requests: {cpu: '2'}}, allocatedResources: {cpu: '3'}} as never]}],
   [
@@ -41,7 +41,7 @@ const tolerationCases: readonly [object, boolean][] = [
   [{key: 'other', operator: 'Exists'}, false],
   [{operator: 'Exists'}, true],
   [{operator: 'Exists', effect: 'NoExecute'}, false],
-  [{key: 'team', operator: 'Unheard'}, false],
+  [{key: 'team', operator: 'Unknown'}, false],
 ];
 
 const numberCases: readonly [string, string, string, boolean][] = [

@@ -33,9 +33,9 @@ for (const [title, pod, active, terminating, terminal] of [
 for (const [title, pod, seconds, available] of [
   ['not ready', aPod({ready: 'False', since: '2026-01-01T11:00:00Z'}), 0, false],
   ['without the condition', aPod(), 0, false],
-  ['ready, nothing more asked for', aPod({ready: 'True'}), 0, true],
-  ['ready for less than asked', aPod({ready: 'True', since: '2026-01-01T11:59:51Z'}), 10, false],
-  ['ready for just as long as asked', aPod({ready: 'True', since: '2026-01-01T11:59:50Z'}), 10, true],
+  ['ready, without minReadySeconds', aPod({ready: 'True'}), 0, true],
+  ['ready for less than minReadySeconds', aPod({ready: 'True', since: '2026-01-01T11:59:51Z'}), 10, false],
+  ['ready for exactly minReadySeconds', aPod({ready: 'True', since: '2026-01-01T11:59:50Z'}), 10, true],
   ['ready without saying since when', aPod({ready: 'True'}), 10, false],
 ] as const) {
   test(`a pod that is ${title} is ${available ? '' : 'not '}available`, t => t.is(isAvailable(pod, seconds, noon), available));

@@ -17,7 +17,7 @@ const files = ['src', 'controllers', 'informers']
 /** All code, without the gates of flags: a flag may do nothing. */
 const code = files.map(file => (file.startsWith(options) ? readFileSync(file, 'utf8').replaceAll(/\bgate: '\w+'/g, '') : readFileSync(file, 'utf8'))).join('\n');
 
-/** Every way in which code asks for a gate: the calls, and the declarations whose gates one such call goes through. */
+/** Every way in which code queries a gate: the calls, and the declarations whose gates one such call goes through. */
 const gateUses = [
   /\bgate\('(\w+)'\)/g,
   /\bgateOf\(\w+\)\('(\w+)'\)/g,

@@ -307,12 +307,12 @@ test('reads taints, thresholds and headers of the node agent', t => {
   t.deepEqual([...options.platReserved], [['cpu', '1']]);
 });
 
-/** Flags without effect that promise nobody safety, and why that is so. Whatever else is without effect must end the start. */
+/** Flags without effect that promise no safety, with the reason. All others without effect must end the start. */
 const harmless: readonly (readonly [string, RegExp])[] = [
   ['tunes an audit backend, which only refused flags turn on', /^audit-(log|webhook)-(mode|version|batch-.*|truncate-.*|format|max.*|compress|initial-backoff)$/],
   ['tunes a webhook that only refused flags name', /^(authentication-token|authorization)-webhook-(version|cache-.*)$/],
   ['is about servers that pass requests on to each other, and none does', /^peer-(advertise-ip|advertise-port|ca-file)$/],
-  ['times elections that nobody holds here', /^coordinated-leadership-/],
+  ['sets times of elections that do not take place here', /^coordinated-leadership-/],
   ['serves logs to who may read them, and none are served', /^enable-logs-handler$/],
   ['shows or counts metrics', /^(allow-metric-labels|allow-metric-labels-manifest|show-hidden-metrics-for-version)$/],
   ['is about volumes, which no controller here provisions, attaches, detaches or recycles', /^(enable-dynamic-provisioning|enable-hostpath-provisioner|flex-volume-plugin-dir|.*attach-detach-reconcile-sync.*|disable-force-detach-on-timeout|pv-recycler-.*|pvclaimbinder-sync-period|concurrent-ephemeralvolume-syncs)$/],

@@ -75,7 +75,7 @@ for (const table of all) {
   });
 }
 
-/** The greatest value of each numeric type, the least, and what lies beyond them. */
+/** The largest value of each numeric type, the smallest, and values beyond them. */
 const numericTypes: Readonly<Record<string, {readonly most: string; readonly beyond: string; readonly least: string; readonly below: string; readonly step: string}>> = {
   int: {most: '9007199254740991', beyond: '9007199254740992', least: '-9007199254740991', below: '-9007199254740992', step: '1'},
   int32: {most: '2147483647', beyond: '2147483648', least: '-2147483648', below: '-2147483649', step: '1'},
@@ -85,7 +85,7 @@ const numericTypes: Readonly<Record<string, {readonly most: string; readonly bey
   quantity: {most: '9007199254740991', beyond: '8Ei', least: '-9007199254740991', below: '-8Ei', step: '1'},
 };
 
-/** What a program says to a value: nothing when it takes it. */
+/** The error of a program for a value: nothing when it is accepted. */
 const objectionOf = (table: FlagTable, flag: string, value: string): string | undefined => {
   try {
     parseFlags(table, [`--${flag}=${value}`, ...(flag.startsWith('cpu-cfs') ? ['--feature-gates=CustomCPUCFSQuotaPeriod=true'] : []), ...(table.rows[flag]?.gate ? [`--feature-gates=AllAlpha=true`] : [])]);

@@ -87,7 +87,7 @@ test('withstands mutated certificates, and believes none of them', t => {
     readVerified(parsed);
     believed.add(parsed.signed.bytes.toString('hex'));
   });
-  t.true(believed.size <= 1); // What was signed is unchanged: the mutations undid each other or hit an equivalent signature.
+  t.true(believed.size <= 1); // The signed content is unchanged: the mutations undid each other or hit an equivalent signature.
 });
 
 test('withstands mutated BER, PEM and keys', t => {

@@ -4,7 +4,7 @@ import {createServer, type AddressInfo} from 'node:net';
 import {join} from 'node:path';
 import test from 'ava';
 
-/** The recording of what the original answered, and what asks a server the same (`make alike` runs all of it). */
+/** The recording of the original's responses, and the tool that replays it (`make alike` runs all of it). */
 const folder = process.env['PLAT_ORACLE'] ? join(process.env['PLAT_ORACLE'], 'alike') : '';
 
 /** How many requests are drawn, of which kinds, and how many in a hundred of them are answered as the original does. */

@@ -33,7 +33,7 @@ const aComponent = async (answer: RequestListener) => {
   return {port: (server.address() as AddressInfo).port, [Symbol.dispose]: () => (server.closeAllConnections(), void server.close())};
 };
 
-/** A port nobody listens on. */
+/** A port without a listener. */
 const aDeadPort = async (): Promise<number> => {
   const server = createServer();
   await new Promise<void>(resolve => {

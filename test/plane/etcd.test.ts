@@ -80,7 +80,7 @@ test('objects are stored in the configured media type, custom ones as JSON or CB
   t.is(other.encode('', encodeRecord(object)).toString('latin1', 0, 4), 'plt\0');
 });
 
-/** What lies in the store for an object, as somebody else may have put it there. */
+/** The stored bytes of an object, as another writer may have put them there. */
 const shownOf = async (object: object): Promise<KubeObject> => {
   const form = await recordEncoding({naming, mediaType: naming.protobufMediaType, cbor: false});
   return recordObject<KubeObject>(form.decode('', encodeObject(object as Record<string, unknown>, naming)), 1);
@@ -246,11 +246,11 @@ if (server) {
       const answer = await plane.api.handler({method: 'GET', url: '/metrics', headers: {}, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal});
       return answer.body.kind === 'bytes' ? Buffer.from(answer.body.bytes).toString() : '';
     };
-    const plane = await start('figures', '--kvstore-count-metric-poll-period=50ms');
+    const plane = await start('metrics', '--kvstore-count-metric-poll-period=50ms');
     let text = '';
     while (!/^apiserver_storage_objects\{resource="namespaces"\} 4$/m.test(text)) text = await ask(plane);
     await plane.stop();
-    const silent = await start('figures', '--kvstore-count-metric-poll-period=0', '--kvstore-db-metric-poll-interval=0');
+    const silent = await start('metrics', '--kvstore-count-metric-poll-period=0', '--kvstore-db-metric-poll-interval=0');
     const nothing = await ask(silent);
     await silent.stop();
 

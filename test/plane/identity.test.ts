@@ -46,14 +46,14 @@ test('the identity of a server follows from its host', t => {
 
 type Content = Readonly<Record<string, unknown>>;
 
-/** The keys under which two stores hold something else, and what. */
+/** The keys at which two stores differ, and their values. */
 const differences = (one: Content, other: Content) =>
   [...new Set([...Object.keys(one), ...Object.keys(other)])].filter(key => JSON.stringify(one[key]) !== JSON.stringify(other[key])).map(key => [key, one[key], other[key]] as const);
 
 const everyGate = '--feature-gates=StorageVersionAPI=true';
 const versions = '--runtime-config=internal.apiserver.k8s.io/v1alpha1=true';
 
-for (const [what, args] of [['on', []], ['that tell storage versions on', [everyGate, versions]]] as const) {
+for (const [what, args] of [['on', []], ['with storage versions on', [everyGate, versions]]] as const) {
   test(`servers that start together ${what} an empty and on a filled store all become ready, and store the same as one server`, async t => {
     const clock = new VirtualClock();
     const reported: string[] = [];

@@ -24,7 +24,7 @@ const aFolder = (text?: string): {folder: string; file: string} => {
 
 const settingsOf = (ca: string, port = 6443) => ({server: `https://127.0.0.1:${port}`, ca, certificate: `${ca}'s admin`, key: `${ca}'s key`});
 
-/** Merges a plane of that authority, which lives in a folder of its own unless told otherwise. */
+/** Merges a plane of that authority, which lives in a folder of its own by default. */
 const merge = (file: string, ca = 'one', {directory = aFolder().folder, port = 6443} = {}) => mergeKubeconfig(file, {settings: settingsOf(ca, port), directory, log: noLog});
 
 interface Named {

@@ -73,7 +73,7 @@ export interface TogetherParts {
   readonly clock: VirtualClock;
   readonly count: number;
   readonly args?: readonly string[];
-  /** Told of every warning and error. */
+  /** Called with every warning and error. */
   reported(line: string): void;
 }
 
@@ -104,14 +104,14 @@ export const startTogether = async ({store, clock, count, args = [], reported}: 
     }),
   );
   const ready = Promise.all(servers.map(server => server.begin())).then(() => true);
-  while (!(await Promise.race([ready, clock.advance(10)]))); // Whoever was refused waits a moment.
+  while (!(await Promise.race([ready, clock.advance(10)]))); // A refused server waits a moment.
   return servers;
 };
 
-/** What differs between any two starts. */
+/** The fields that differ between any two starts. */
 const volatile = new Set(['uid', 'creationTimestamp', 'lastTransitionTime', 'lastUpdateTime', 'time', 'renewTime', 'acquireTime', 'holderIdentity', 'resourceVersion']);
 
-/** What lies in a store, by key, but for what differs between any two starts. */
+/** The content of a store, by key, without fields that differ between any two starts. */
 export const contentOf = async (store: Store, prefix: string): Promise<Record<string, unknown>> => {
   const {records} = await store.range({start: prefix, end: endOfPrefix(prefix)});
   return Object.fromEntries(

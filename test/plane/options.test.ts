@@ -83,7 +83,7 @@ plugins:
 
 for (const [what, text, message] of [
   ['has an unknown field', 'kind: AdmissionConfiguration\napiVersion: apiserver.config.plat.io/v1\nplugin: []', /^--admission-control-config-file: \S+: strict decoding error: unknown field "plugin"$/],
-  ['tells a plugin nonsense', 'kind: AdmissionConfiguration\napiVersion: apiserver.config.plat.io/v1\nplugins: [{name: PodSecurity, configuration: {}}]', /^--admission-control-config-file: \S+: PodSecurity: kind is missing: expected PodSecurityConfiguration of \S+$/],
+  ['has an invalid plugin configuration', 'kind: AdmissionConfiguration\napiVersion: apiserver.config.plat.io/v1\nplugins: [{name: PodSecurity, configuration: {}}]', /^--admission-control-config-file: \S+: PodSecurity: kind is missing: expected PodSecurityConfiguration of \S+$/],
   [
     'names users that are not there',
     'kind: AdmissionConfiguration\napiVersion: apiserver.config.plat.io/v1\nplugins: [{name: MutatingAdmissionWebhook, configuration: {kind: WebhookAdmissionConfiguration, apiVersion: apiserver.config.plat.io/v1, kubeConfigFile: /none/users.yaml}}]',

@@ -10,7 +10,7 @@ import {aPlane} from '#test/controllers/plane.js';
 
 const alone = {controllerManagerArgs: ['--controllers='], schedulerArgs: [], naming: 'kubernetes'} as const;
 
-/** The lines of a plane of that verbosity, which is asked for something of each sort. */
+/** The log lines of a plane of that verbosity, which gets a request of each sort. */
 const linesAt = async (v: number, vmodule = ''): Promise<readonly string[]> => {
   const lines: string[] = [];
   const log = createLog({clock: new VirtualClock(), program: 'test', verbosity: new Verbosity(v, vmodule), write: line => void lines.push(line)});
@@ -18,16 +18,16 @@ const linesAt = async (v: number, vmodule = ''): Promise<readonly string[]> => {
   const {get, post, remove, watch} = wire(plane.api.handler);
   const secret = {kind: 'Secret', apiVersion: 'v1', metadata: {name: 's'}, stringData: {a: 'very-hidden-text'}, data: {b: 'aGlkZGVuLWJ5dGVz'}};
   await post('/api/v1/namespaces/default/configmaps', {kind: 'ConfigMap', apiVersion: 'v1', metadata: {name: 'c'}, data: {seen: `visible${'x'.repeat(70_000)}`}});
-  await post('/api/v1/namespaces/default/secrets', secret, {headers: {authorization: 'Bearer a-token-that-must-not-be-told'}});
+  await post('/api/v1/namespaces/default/secrets', secret, {headers: {authorization: 'Bearer a-token-that-must-not-be-logged'}});
   await post('/api/v1/namespaces/default/configmaps', {kind: 'ConfigMap', apiVersion: 'v1', metadata: {name: 'd', annotations: {'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(secret)}}});
-  await post('/apis/authentication.k8s.io/v1/tokenreviews', {kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', spec: {token: 'a-token-that-must-not-be-told'}});
-  await get('/api/v1/secrets?token=a-token-that-must-not-be-told');
+  await post('/apis/authentication.k8s.io/v1/tokenreviews', {kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', spec: {token: 'a-token-that-must-not-be-logged'}});
+  await get('/api/v1/secrets?token=a-token-that-must-not-be-logged');
   await get('/api/v1/namespaces/default/configmaps');
   await get('/api/v1/namespaces/default/configmaps/c');
   (await watch('/api/v1/namespaces/default/configmaps?watch=true'))[Symbol.dispose]();
   (await watch('/api/v1/namespaces/default/configmaps?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true'))[Symbol.dispose]();
   await get('/api/v1/configmaps', {user: {name: 'nobody', uid: '', groups: [], extra: {}}});
-  await plane.api.handler({method: 'GET', url: '/api/v1/configmaps', caller: {credentials: {certificates: []}}, headers: {authorization: 'Bearer a-token-that-must-not-be-told'}, remoteAddress: '127.0.0.1', signal: new AbortController().signal});
+  await plane.api.handler({method: 'GET', url: '/api/v1/configmaps', caller: {credentials: {certificates: []}}, headers: {authorization: 'Bearer a-token-that-must-not-be-logged'}, remoteAddress: '127.0.0.1', signal: new AbortController().signal});
   await post('/api/v1/namespaces/none/configmaps', {kind: 'ConfigMap', apiVersion: 'v1', metadata: {name: 'e'}});
   await remove('/api/v1/namespaces/default/secrets/s');
   return lines;
@@ -43,7 +43,7 @@ const expected: readonly (readonly [number, string, RegExp])[] = [
   [4, 'the end of watches', /watch\] "watch ends" resource="configmaps"/],
   [5, 'bookmarks of watches', /watch\] "watch tells a bookmark" resource="configmaps"/],
   [5, 'the time of admission plugins', /admission\] "admission plugin has finished" plugin="NamespaceLifecycle"/],
-  [5, 'what is asked of the store', /storage\] "storage request" operation="create" resource="configmaps" group="" from="store" duration="/],
+  [5, 'requests to the store', /storage\] "storage request" operation="create" resource="configmaps" group="" from="store" duration="/],
   [8, 'bodies of requests', /httplog\] "request body" verb="POST" URI="\/api\/v1\/namespaces\/default\/configmaps" body="[^\n]*visible/],
   [8, 'bodies of answers', /httplog\] "response body" verb="GET" URI="\/api\/v1\/namespaces\/default\/configmaps\/c" body="/],
   [8, 'bodies to 1 KiB', /visiblex{900,1024} \[truncated/],
@@ -66,7 +66,7 @@ for (const [from, what, line] of expected) {
 test('no verbosity logs secrets, tokens or keys', t => {
   for (const [, lines] of levels) {
     const text = lines.join('');
-    for (const hidden of ['very-hidden-text', 'aGlkZGVuLWJ5dGVz', 'dmVyeS1oaWRkZW4tdGV4dA', 'a-token-that-must-not-be-told', 'PRIVATE KEY']) t.false(text.includes(hidden), hidden);
+    for (const hidden of ['very-hidden-text', 'aGlkZGVuLWJ5dGVz', 'dmVyeS1oaWRkZW4tdGV4dA', 'a-token-that-must-not-be-logged', 'PRIVATE KEY']) t.false(text.includes(hidden), hidden);
   }
 });
 

@@ -23,7 +23,7 @@ const oddSelector = {matchExpressions: [{key: 'a', operator: 'In', values: ['@']
 
 for (const kind of [kinds.validatingWebhookConfigurations, kinds.mutatingWebhookConfigurations] as unknown as Kind<KubeObject>[]) {
   testCreations(kind, [
-    ['nobody to ask', {}, []],
+    ['no address to call', {}, []],
     ['a usual one', hooks(hook({rules: [rule()]})), []],
     ['one without anything', hooks({}), at('webhooks[0].', [
       'name: Required value',
@@ -79,7 +79,7 @@ for (const kind of [kinds.validatingWebhookConfigurations, kinds.mutatingWebhook
       'webhooks[2].clientConfig.service.path: Invalid value: "/a//b/": segment[1] may not be empty',
       `webhooks[3].clientConfig.service.path: Invalid value: "/A": segment[0]: ${subdomain}`,
     ]],
-    ['versions nobody speaks', hooks(hook({admissionReviewVersions: ['v2', 'v2', '1']})), at('webhooks[0].admissionReviewVersions', [
+    ['unknown review versions', hooks(hook({admissionReviewVersions: ['v2', 'v2', '1']})), at('webhooks[0].admissionReviewVersions', [
       '[1]: Invalid value: "v2": duplicate version',
       `[2]: Invalid value: "1": ${label1035}`,
       ': Invalid value: ["v2","v2","1"]: must include at least one of v1, v1beta1',
@@ -123,7 +123,7 @@ testCreations(kinds.mutatingWebhookConfigurations, [
 ]);
 const settled = {failurePolicy: 'Fail', matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {}, timeoutSeconds: 10};
 keepsOnCreation(kinds.mutatingWebhookConfigurations, [
-  ['what is unsaid is settled', hooks(hook({clientConfig: {service: {name: 'a', namespace: 'b'}}, rules: [rule()]})), hooks({...hook(), ...settled, reinvocationPolicy: 'Never', clientConfig: {service: {name: 'a', namespace: 'b', port: 443}}, rules: [rule({scope: '*'})]})],
+  ['unset fields get defaults', hooks(hook({clientConfig: {service: {name: 'a', namespace: 'b'}}, rules: [rule()]})), hooks({...hook(), ...settled, reinvocationPolicy: 'Never', clientConfig: {service: {name: 'a', namespace: 'b', port: 443}}, rules: [rule({scope: '*'})]})],
 ]);
 
 const matching = {resourceRules: [rule()]};
@@ -161,7 +161,7 @@ testCreations(kinds.validatingAdmissionPolicies, [
     'spec.variables[1].name: Invalid value: "a-b": must be a valid CEL identifier',
     'spec.variables[2].name: Invalid value: "for": must be a valid CEL identifier',
   ]],
-  ['rules that say nothing', policy({validations: [{expression: ' ', message: ' ', messageExpression: ' '}, {expression: 'true', message: 'a\nb', reason: 'Unauthorized'}]}), [
+  ['empty rules', policy({validations: [{expression: ' ', message: ' ', messageExpression: ' '}, {expression: 'true', message: 'a\nb', reason: 'Unauthorized'}]}), [
     'spec.validations[0].expression: Required value: expression is not specified',
     'spec.validations[0].messageExpression: Invalid value: " ": must be non-empty if specified',
     'spec.validations[0].message: Invalid value: " ": must be non-empty if specified',
@@ -226,7 +226,7 @@ const mutating = (more: object): Given => ({spec: {matchConstraints: matching, r
 for (const kind of [kinds.mutatingAdmissionPolicies, kinds.mutatingAdmissionPoliciesV1alpha1] as unknown as Kind<KubeObject>[]) {
   testCreations(kind, [
     ['a usual one', mutating({matchConstraints: {resourceRules: [rule({operations: ['CONNECT']})]}}), []],
-    ['one that does not say whether it is asked again', mutating({reinvocationPolicy: undefined}), ['spec.reinvocationPolicy: Required value']],
+    ['one without a reinvocation policy', mutating({reinvocationPolicy: undefined}), ['spec.reinvocationPolicy: Required value']],
     ['one that changes nothing', mutating({mutations: [], reinvocationPolicy: 'Odd'}), [
       'spec.mutations: Required value: mutations must contain at least one item',
       'spec.reinvocationPolicy: Unsupported value: "Odd": supported values: "IfNeeded", "Never"',
@@ -278,7 +278,7 @@ const user = {name: 'jo', uid: 'u', groups: ['g', 'h'], extra: {k: ['v']}};
 const shown = '&{jo u [g h] map[k:[v]]}';
 const params = (more: object) => ({metadata: {name: 'b'}, ...binding({paramRef: {parameterNotFoundAction: 'Deny', ...more}})});
 
-/** A server whose authorizer denies what is about parameters, and notes it. */
+/** A server whose authorizer denies and records requests about parameters. */
 const guarded = async () => {
   const requested: string[] = [];
   const env = await startEnvironment({

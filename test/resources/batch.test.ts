@@ -126,7 +126,7 @@ const restCases: [title: string, gates: string[], status: Job['status'], change:
   ['that ran once stays where it was', [], rested, 'place', /^spec.template: Invalid value: .*: field is immutable$/],
   ['that rests may go elsewhere', ['MutableSchedulingDirectivesForSuspendedJobs'], rested, 'place', undefined],
   ['that still has pods stays where it is', ['MutableSchedulingDirectivesForSuspendedJobs'], {...rested, active: 1}, 'place', /^spec.template: Invalid value: /],
-  ['that never said it rests stays where it is', ['MutableSchedulingDirectivesForSuspendedJobs'], {}, 'place', /^spec.template: Invalid value: /],
+  ['without the condition Suspended stays where it is', ['MutableSchedulingDirectivesForSuspendedJobs'], {}, 'place', /^spec.template: Invalid value: /],
   ['that rests keeps its size', [], rested, 'size', /^spec.template: Invalid value: /],
   ['that rests may have another size', ['MutablePodResourcesForSuspendedJobs'], rested, 'size', undefined],
   ['that rests and may have another size stays where it was', ['MutablePodResourcesForSuspendedJobs'], rested, 'place', /^spec.template.spec: Invalid value: /],

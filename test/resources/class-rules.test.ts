@@ -80,7 +80,7 @@ testCreations(kinds.leases, [
   ['a holder without a strategy', lease({preferredHolder: 'a'}), ['spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined'], elected],
 ]);
 keepsOnCreation(kinds.leases, [
-  ['what nobody knows is dropped', lease({strategy: 'OldestEmulationVersion', preferredHolder: 'a', holderIdentity: 'b'}), lease({holderIdentity: 'b'})],
+  ['unknown fields are dropped', lease({strategy: 'OldestEmulationVersion', preferredHolder: 'a', holderIdentity: 'b'}), lease({holderIdentity: 'b'})],
 ]);
 
 const candidate = (more: object): Given => ({spec: {leaseName: 'l', binaryVersion: '1.35.0', emulationVersion: '1.35.0', strategy: 'OldestEmulationVersion', ...more}});

@@ -46,7 +46,7 @@ testUpdates(kinds.nodes, [
   ['a range that is none', {}, ranges('x'), [twice]],
   ['other ranges', ranges('10.0.0.0/8', 'fd00::/64'), ranges('11.0.0.0/8', 'fd01::/64'), [moved, moved]],
   ['fewer ranges', ranges('10.0.0.0/8', 'fd00::/64'), ranges('10.0.0.0/8'), [moved]],
-  ['addresses told twice', {}, {status: {addresses: [{type: 'InternalIP', address: '1.1.1.1'}, {type: 'InternalIP', address: '1.1.1.1'}]}}, ['status.addresses[1]: Duplicate value: {"Type":"InternalIP","Address":"1.1.1.1"}'], {subresource: 'status'}],
+  ['duplicate addresses', {}, {status: {addresses: [{type: 'InternalIP', address: '1.1.1.1'}, {type: 'InternalIP', address: '1.1.1.1'}]}}, ['status.addresses[1]: Duplicate value: {"Type":"InternalIP","Address":"1.1.1.1"}'], {subresource: 'status'}],
   ['no known taint', {}, {spec: {taints: [{key: 'a', effect: ''}]}}, ['metadata.taints[0].effect: Required value', 'metadata.taints[0].effect: Required value']],
   ['another outer name', {}, {spec: {externalID: 'x'}}, ['spec.externalID: Forbidden: may not be updated']],
 ]);
@@ -63,10 +63,10 @@ const nothingReported = {
   nodeInfo: Object.fromEntries(['architecture', 'bootID', 'containerRuntimeVersion', 'kernelVersion', 'kubeProxyVersion', 'kubeletVersion', 'machineID', 'operatingSystem', 'osImage', 'systemUUID'].map(field => [field, ''])),
 };
 keepsOnCreation(kinds.nodes, [
-  ['times nobody told are null', {status: {conditions: [{type: 'Ready', status: 'True'}], images: [{sizeBytes: 1}]}}, {
+  ['unset times are null', {status: {conditions: [{type: 'Ready', status: 'True'}], images: [{sizeBytes: 1}]}}, {
     status: {conditions: [{type: 'Ready', status: 'True', lastHeartbeatTime: null, lastTransitionTime: null}], images: [{names: null, sizeBytes: 1}], ...nothingReported},
   }],
-  ['what nobody reports is nothing', {}, {status: nothingReported}],
+  ['unset reporters are empty', {}, {status: nothingReported}],
   ['no configuration is kept', {spec: {configSource: {}, unschedulable: true}, status: {config: {}, declaredFeatures: ['A'], phase: 'Running'}}, {spec: {unschedulable: true}, status: {phase: 'Running', ...nothingReported}}],
 ]);
 
@@ -89,7 +89,7 @@ testCreations(kinds.secrets, [
 
 const mountable = 'plat.io/enforce-mountable-secrets';
 warnsOnCreation(kinds.serviceAccounts, [
-  ['the mark of mountable secrets, whatever it says', annotated({[mountable]: 'no'}), [`metadata.annotations[${mountable}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`]],
+  ['the mark of mountable secrets, whatever its value', annotated({[mountable]: 'no'}), [`metadata.annotations[${mountable}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`]],
 ]);
 
 warnsOnCreation(kinds.resourceQuotas, [
@@ -121,7 +121,7 @@ keepsOnCreation(kinds.persistentVolumes, [
     spec: {capacity: {storage: '1'}, accessModes: ['ReadWriteOnce'], azureFile: {secretName: 's', shareName: 'h', secretNamespace: null}, persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem'},
   }],
 ]);
-keepsOnCreation(kinds.coreEvents, [['a series that was never seen says so', {involvedObject: {namespace: 'default'}, series: {count: 2}}, {series: {count: 2, lastObservedTime: null}}]]);
+keepsOnCreation(kinds.coreEvents, [['a series without an observation has a null time', {involvedObject: {namespace: 'default'}, series: {count: 2}}, {series: {count: 2, lastObservedTime: null}}]]);
 
 const limited = (limit: object): Given => ({spec: {limits: [limit]}});
 testCreations(kinds.limitRanges, [

@@ -14,7 +14,7 @@ let count = 0;
 const plain = {type: 'object'};
 const version = (more: object = {}) => ({name: 'v1', served: true, storage: true, schema: {openAPIV3Schema: plain}, ...more});
 
-/** A definition that nothing is wrong with, but for what is said; each has a name of its own. */
+/** A valid definition with the given fields; each has a name of its own. */
 const a = (spec: Record<string, unknown> = {}, metadata: object = {}): Given => {
   const plural = `things${count++}`;
   const {names, group = 'example.com', ...rest} = spec;
@@ -39,7 +39,7 @@ const form = (name: string, more: object = {}): string =>
 
 testCreations(kind, [
   ['a plain one', a(), []],
-  ['versions that differ in what says nothing', versions(version({schema: {openAPIV3Schema: {...plain, properties: {a: {}}}}}), version({name: 'v2', storage: false, schema: {openAPIV3Schema: {...plain, properties: {b: {}}}}})), [
+  ['versions that differ in empty fields', versions(version({schema: {openAPIV3Schema: {...plain, properties: {a: {}}}}}), version({name: 'v2', storage: false, schema: {openAPIV3Schema: {...plain, properties: {b: {}}}}})), [
     'spec.versions[0].schema.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified object fields',
     'spec.versions[1].schema.openAPIV3Schema.properties[b].type: Required value: must not be empty for specified object fields',
   ]],
@@ -105,12 +105,12 @@ testCreations(kind, [
   ['a scale', versions(version({subresources: {status: {}, scale: {specReplicasPath: '.spec.a', statusReplicasPath: '.status.a', labelSelectorPath: '.spec.b'}}})), []],
 
   ['a conversion of no way', a({conversion: {strategy: 'Magic'}}), ['spec.conversion.strategy: Unsupported value: "Magic": supported values: "None", "Webhook"']],
-  ['a conversion that says too much', a({conversion: {strategy: 'None', webhook: {conversionReviewVersions: ['v1'], clientConfig: {url: 'https://a'}}}}), at('spec.conversion.', [
+  ['a conversion with fields of another strategy', a({conversion: {strategy: 'None', webhook: {conversionReviewVersions: ['v1'], clientConfig: {url: 'https://a'}}}}), at('spec.conversion.', [
     'webhookClientConfig: Forbidden: should not be set when strategy is not set to Webhook',
     'conversionReviewVersions: Forbidden: should not be set when strategy is not set to Webhook',
   ])],
-  ['a conversion that asks nobody', a({conversion: {strategy: 'Webhook'}}), at('spec.conversion.', ['webhookClientConfig: Required value: required when strategy is set to Webhook', 'conversionReviewVersions: Required value'])],
-  ['a conversion that asks two', a({conversion: {strategy: 'Webhook', webhook: {conversionReviewVersions: ['v2', 'v2', 'X'], clientConfig: {url: 'https://a', service: {name: 'a', namespace: 'b'}}}}}), at('spec.conversion.', [
+  ['a conversion webhook without an address', a({conversion: {strategy: 'Webhook'}}), at('spec.conversion.', ['webhookClientConfig: Required value: required when strategy is set to Webhook', 'conversionReviewVersions: Required value'])],
+  ['a conversion webhook with two addresses', a({conversion: {strategy: 'Webhook', webhook: {conversionReviewVersions: ['v2', 'v2', 'X'], clientConfig: {url: 'https://a', service: {name: 'a', namespace: 'b'}}}}}), at('spec.conversion.', [
     'webhookClientConfig: Required value: exactly one of url or service is required',
     'conversionReviewVersions[1]: Invalid value: "v2": duplicate version',
     `conversionReviewVersions[2]: Invalid value: "X": ${label}`,
@@ -128,9 +128,9 @@ testCreations(kind, [
     'metadata.annotations[api-approved.plat.io]: Invalid value: "yes": protected groups must have approval annotation "api-approved.plat.io" with either a URL or a reason starting with "unapproved", see https://github.com/kubernetes/enhancements/pull/1111',
   ]],
   ['a protected group with a page', a({group: 'plat.io'}, {annotations: {'api-approved.plat.io': 'https://example.com/1'}}), []],
-  ['a protected group that says it has no approval', a({group: 'plat.io'}, {annotations: {'api-approved.plat.io': 'unapproved, for a test'}}), []],
+  ['a protected group marked as unapproved', a({group: 'plat.io'}, {annotations: {'api-approved.plat.io': 'unapproved, for a test'}}), []],
   ['a group that looks like a protected one', a({group: 'explat.io'}), []],
-  ['fields that are kept though nobody knows them', a({preserveUnknownFields: true}), [
+  ['unknown fields that are preserved', a({preserveUnknownFields: true}), [
     'spec.preserveUnknownFields: Invalid value: true: cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
   ]],
 ]);
@@ -168,13 +168,13 @@ testCreations(kind, [
     '.$ref: Forbidden: $ref is not supported',
     '.uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic',
   ])],
-  ['a schema that says which kind of schema it is', property({type: 'object', $schema: 'x'}), [`${root}: Invalid value: "": OpenAPIV3Schema 'schema' is not supported`]],
+  ['a schema with $schema', property({type: 'object', $schema: 'x'}), [`${root}: Invalid value: "": OpenAPIV3Schema 'schema' is not supported`]],
   ['fields and more', property({type: 'object', properties: {a: plain}, additionalProperties: false}), [`${p}.additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive`]],
   ['fields and anything', property({type: 'object', properties: {a: plain}, additionalProperties: true}), []],
   ['a pattern that is none', property({type: 'string', pattern: 'a('}), [`${p}.pattern: Invalid value: "a(": must be a valid regular expression, but isn't: error parsing regexp: missing closing ): \`a(\``]],
   ['unknown fields that are not kept', property({type: 'object', 'x-kubernetes-preserve-unknown-fields': false}), [`${p}.x-kubernetes-preserve-unknown-fields: Invalid value: false: must be true or undefined`]],
   ['a number or a text', property({'x-kubernetes-int-or-string': true}), []],
-  ['a number or a text, said twice', property({'x-kubernetes-int-or-string': true, anyOf: [{type: 'integer'}, {type: 'string'}]}), []],
+  ['a number or a string, declared twice', property({'x-kubernetes-int-or-string': true, anyOf: [{type: 'integer'}, {type: 'string'}]}), []],
   ['a number or a text, and more', property({'x-kubernetes-int-or-string': true, allOf: [{anyOf: [{type: 'integer'}, {type: 'string'}]}, {pattern: 'a'}]}), []],
   ['a number or a text in another order', property({'x-kubernetes-int-or-string': true, anyOf: [{type: 'string'}, {type: 'integer'}]}), at(p, [
     '.anyOf[0].type: Forbidden: must be empty to be structural',
@@ -279,10 +279,10 @@ testCreations(kind, [
     '[5].fieldPath: Invalid value: ".a\\n": must not contain line breaks',
     '[5].fieldPath: Invalid value: ".a\\n": must be a valid path',
   ])],
-  ['more than a status can be judged by', schema({type: 'object', maxProperties: 5}, {subresources: {status: {}}}), [
+  ['more than a status schema may have', schema({type: 'object', maxProperties: 5}, {subresources: {status: {}}}), [
     `${root}: Invalid value: {"ID":"","Schema":"","Ref":null,"Description":"","Type":"object","Nullable":false,"Format":"","Title":"","Default":null,"Maximum":null,"ExclusiveMaximum":false,"Minimum":null,"ExclusiveMinimum":false,"MaxLength":null,"MinLength":null,"Pattern":"","MaxItems":null,"MinItems":null,"UniqueItems":false,"MultipleOf":null,"Enum":null,"MaxProperties":5,"MinProperties":null,"Required":null,"Items":null,"AllOf":null,"OneOf":null,"AnyOf":null,"Not":null,"Properties":null,"AdditionalProperties":null,"PatternProperties":null,"Dependencies":null,"AdditionalItems":null,"Definitions":null,"ExternalDocs":null,"Example":null,"XPreserveUnknownFields":null,"XEmbeddedResource":false,"XIntOrString":false,"XListMapKeys":null,"XListType":null,"XMapType":null,"XValidations":null}: only [Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations] fields are allowed at the root of the schema if the status subresource is enabled`,
   ]],
-  ['an empty reference where nothing may be said', schema({type: 'object', $ref: ''}, {subresources: {status: {}}}), [
+  ['an empty reference where none is allowed', schema({type: 'object', $ref: ''}, {subresources: {status: {}}}), [
     `${root}: Invalid value: {"ID":"","Schema":"","Ref":"","Description":"","Type":"object","Nullable":false,"Format":"","Title":"","Default":null,"Maximum":null,"ExclusiveMaximum":false,"Minimum":null,"ExclusiveMinimum":false,"MaxLength":null,"MinLength":null,"Pattern":"","MaxItems":null,"MinItems":null,"UniqueItems":false,"MultipleOf":null,"Enum":null,"MaxProperties":null,"MinProperties":null,"Required":null,"Items":null,"AllOf":null,"OneOf":null,"AnyOf":null,"Not":null,"Properties":null,"AdditionalProperties":null,"PatternProperties":null,"Dependencies":null,"AdditionalItems":null,"Definitions":null,"ExternalDocs":null,"Example":null,"XPreserveUnknownFields":null,"XEmbeddedResource":false,"XIntOrString":false,"XListMapKeys":null,"XListType":null,"XMapType":null,"XValidations":null}: only [Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations] fields are allowed at the root of the schema if the status subresource is enabled`,
     `${root}.$ref: Forbidden: $ref is not supported`,
   ]],
@@ -297,7 +297,7 @@ testCreations(kind, [
   ['defaults of every kind', schema({type: 'object', properties: {a: {type: 'string', default: 'x'}, b: list({type: 'integer', default: 1}, {default: [1, 2]}), c: {type: 'object', default: {d: 'e'}, properties: {d: {type: 'string'}}}}}), []],
   ['dependencies that are none', property({...plain, dependencies: {}}), [`${p}.dependencies: Forbidden: dependencies is not supported`]],
   ['a default that is neither number nor text', property({...plain, default: {a: true}, properties: {a: {'x-kubernetes-int-or-string': true, default: 1.5}}}), []],
-  ['a default that is neither number nor text where types are told', property({'x-kubernetes-int-or-string': true, anyOf: [{type: 'integer'}, {type: 'string'}], default: true}), [
+  ['a default that is neither a number nor a string where types are declared', property({'x-kubernetes-int-or-string': true, anyOf: [{type: 'integer'}, {type: 'string'}], default: true}), [
     `${p}.default: Invalid value: "": "" must validate at least one schema (anyOf)`,
     `${p}.default: Invalid value: "boolean":  in body must be of type integer: "boolean"`,
   ]],
@@ -374,11 +374,11 @@ testUpdates(kind, [
 
 warnsOnCreation(kind, [
   ['formats that are known', schema({type: 'object', properties: {a: {type: 'string', format: 'date-time'}, b: {type: 'integer', format: 'odd'}, c: {type: 'string', format: 'k8s-short-name'}}}), []],
-  ['formats that nobody knows', schema({type: 'object', properties: {a: {type: 'string', format: 'phone'}, b: list({type: 'string', format: 'car'})}}), ['unrecognized format "phone"', 'unrecognized format "car"']],
+  ['unknown formats', schema({type: 'object', properties: {a: {type: 'string', format: 'phone'}, b: list({type: 'string', format: 'car'})}}), ['unrecognized format "phone"', 'unrecognized format "car"']],
 ]);
 
 keepsOnCreation(kind, [
-  ['what is told in the status is not heard', {...fixed(20), status: {storedVersions: ['v9'], observedGeneration: 5, conditions: [{type: 'Established', status: 'True'}]}}, {status: {conditions: null, acceptedNames: {plural: '', kind: ''}, storedVersions: ['v1']}}],
+  ['a status in the body is ignored', {...fixed(20), status: {storedVersions: ['v9'], observedGeneration: 5, conditions: [{type: 'Established', status: 'True'}]}}, {status: {conditions: null, acceptedNames: {plural: '', kind: ''}, storedVersions: ['v1']}}],
   ['what is empty is left out', a({names: {plural: 'empties', kind: 'Empty', listKind: ''}, preserveUnknownFields: false, conversion: {strategy: 'None', webhook: {}}, versions: [version({deprecated: false, additionalPrinterColumns: [{name: 'A', type: 'string', jsonPath: '.a', format: '', description: '', priority: 0}], schema: {openAPIV3Schema: {...plain, description: '', title: '', format: '', pattern: '', nullable: false, uniqueItems: false, exclusiveMinimum: false, 'x-kubernetes-embedded-resource': false, 'x-kubernetes-validations': [{rule: 'true', message: '', fieldPath: ''}]}}})]}), {
     spec: {
       group: 'example.com',
@@ -402,7 +402,7 @@ keepsOnCreation(kind, [
 const levels = (inner: object) => property({type: 'array', items: {type: 'object', additionalProperties: inner}});
 
 keepsOnCreation(kind, [
-  ['what nobody knows is left out at every depth', {...fixed(21), spec: {...specOf(fixed(21)), versions: [version({schema: {openAPIV3Schema: {type: 'object', odd: 1, properties: {p: {type: 'array', items: {type: 'object', odd: 1, additionalProperties: {type: 'string', odd: 1, default: 'x'}}}}}}})]}}, {
+  ['unknown fields are dropped at every depth', {...fixed(21), spec: {...specOf(fixed(21)), versions: [version({schema: {openAPIV3Schema: {type: 'object', odd: 1, properties: {p: {type: 'array', items: {type: 'object', odd: 1, additionalProperties: {type: 'string', odd: 1, default: 'x'}}}}}}})]}}, {
     spec: {
       group: 'example.com',
       scope: 'Namespaced',
@@ -505,13 +505,13 @@ const tooDear = (factor: string): readonly string[] => [`${rules}.rule: Forbidde
 const keyword = {type: 'string', maxLength: 5000, 'x-kubernetes-validations': [{rule: "self.contains('keyword')"}]};
 
 testCreations(kind, [
-  ['a rule that asks everything of everything without limit', property({...texts(), 'x-kubernetes-validations': everyPair}), tooDear('more than 100x')],
+  ['a rule with nested loops without limits', property({...texts(), 'x-kubernetes-validations': everyPair}), tooDear('more than 100x')],
   ['the same with limits', property({...texts({maxItems: 10, items: {type: 'string', maxLength: 10}}), 'x-kubernetes-validations': everyPair}), []],
   ['a rule about maps in a list without limit', property(twice({type: 'string'})), tooDear('more than 100x')],
   ['a rule about short texts in maps in a list without limit', property(twice({type: 'string', maxLength: 10})), tooDear('more than 100x')],
   ['the same with a limit everywhere', property(twice({type: 'string', maxLength: 10}, {maxItems: 10, maxProperties: 10})), []],
   ['the same with a limit on the outermost list', property(twice({type: 'number'}, {maxItems: 4})), []],
-  ['a rule that is asked once', property({type: 'integer', 'x-kubernetes-validations': [{rule: 'self < 1024'}]}), []],
+  ['a rule that is evaluated once', property({type: 'integer', 'x-kubernetes-validations': [{rule: 'self < 1024'}]}), []],
   ['rules that are too much together', schema({type: 'object', properties: {
     field: {type: 'integer', 'x-kubernetes-validations': [{rule: 'self > 50 && self < 100'}]}, list: list(keyword, {maxItems: 100_000}), map: {type: 'object', maxProperties: 1000, additionalProperties: keyword},
   }}), [

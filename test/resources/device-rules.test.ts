@@ -138,7 +138,7 @@ testCreations(kinds.resourceClaims, [
   requesting('with a name for a part', 'cel.bind(all, device.attributes["d.example"], all.model == "a")', []),
   requesting('of anything', 'device.attributes["d.example"].good', []),
   requesting('of an attribute that is a version', 'device.attributes["d.example"].version.isGreaterThan(semver("1.0.0"))', []),
-  requesting('that says nothing', '', [
+  requesting('that is empty', '', [
     `Invalid value: "": compilation failed: ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}`,
   ]),
   requesting('of what is not there', 'ABC', [`Invalid value: "ABC": compilation failed: ERROR: <input>:1:1: undeclared reference to 'ABC' (in container '')\\n | ABC\\n | ^`.replaceAll('\\n', '\n')]),

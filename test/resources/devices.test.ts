@@ -34,8 +34,8 @@ const path = 'spec.devices.requests[0]';
 const reference = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 const claims: [title: string, spec: Claim['spec'], expected: string[]][] = [
   ['is complete', aClaim().spec, []],
-  ['wishes for nothing', {devices: {requests: [{name: 'r'}]}}, [`${path}: Required value: exactly one of \`exactly\` or \`firstAvailable\` is required`]],
-  ['wishes in two ways', {devices: {requests: [{name: 'r', exactly, firstAvailable: [{name: 'x', ...exactly}]}]}}, [`${path}: Invalid value: null: exactly one of \`exactly\` or \`firstAvailable\` is required, but multiple fields are set`]],
+  ['requests nothing', {devices: {requests: [{name: 'r'}]}}, [`${path}: Required value: exactly one of \`exactly\` or \`firstAvailable\` is required`]],
+  ['requests in two ways', {devices: {requests: [{name: 'r', exactly, firstAvailable: [{name: 'x', ...exactly}]}]}}, [`${path}: Invalid value: null: exactly one of \`exactly\` or \`firstAvailable\` is required, but multiple fields are set`]],
   ['names no class', {devices: {requests: [{name: 'r', exactly: {deviceClassName: ''}}]}}, [`${path}.exactly.deviceClassName: Required value`]],
   ['has a request twice', aClaim({name: 'r', exactly}, {name: 'r', exactly}).spec, ['spec.devices.requests[1]: Duplicate value: "r"']],
   ['counts what is all', {devices: {requests: [{name: 'r', exactly: {...exactly, allocationMode: 'All', count: 2}}]}}, [`${path}.exactly.count: Invalid value: 2: must not be specified when allocationMode is 'All'`]],

@@ -122,5 +122,5 @@ testCreations(kinds.priorityLevelConfigurations, [
 ]);
 
 keepsOnCreation(kinds.priorityLevelConfigurations, [
-  ['what is unsaid is settled', queuing({}), {spec: {type: 'Limited', limited: {nominalConcurrencyShares: 30, lendablePercent: 0, limitResponse: {type: 'Queue', queuing: {queues: 64, handSize: 8, queueLengthLimit: 50}}}}}],
+  ['unset fields get defaults', queuing({}), {spec: {type: 'Limited', limited: {nominalConcurrencyShares: 30, lendablePercent: 0, limitResponse: {type: 'Queue', queuing: {queues: 64, handSize: 8, queueLengthLimit: 50}}}}}],
 ]);

@@ -53,11 +53,11 @@ test('an event written through one group is read through the other', async t => 
 
 const strict: [title: string, event: Partial<EventsEvent>, expected: string[]][] = [
   ['is complete', {}, []],
-  ['says when', {eventTime: undefined as never}, ['eventTime: Required value']],
+  ['has a time', {eventTime: undefined as never}, ['eventTime: Required value']],
   ['is of a known type', {type: 'Odd'}, ['type: Invalid value: "": has invalid value: Odd']],
   ['counts nothing in the old manner', {deprecatedCount: 1}, ['count: Invalid value: "": needs to be unset']],
   ['is a series from two on', {series: {count: 1, lastObservedTime: now}}, ['series.count: Invalid value: "": should be at least 2']],
-  ['says who reports', {reportingController: ''}, ['reportingController: Required value', "reportingController: Invalid value: \"\": name part must be non-empty", "reportingController: Invalid value: \"\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"]],
+  ['names its reporter', {reportingController: ''}, ['reportingController: Required value', "reportingController: Invalid value: \"\": name part must be non-empty", "reportingController: Invalid value: \"\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"]],
   ['has a short note', {note: 'x'.repeat(1025)}, ['message: Invalid value: "": can have at most 1024 characters']],
 ];
 

@@ -19,7 +19,7 @@ const limitCases: [title: string, limit: Limit, expected: string[]][] = [
   ['are of a known type', {type: 'Odd'}, ['spec.limits[0].type: Invalid value: "Odd": must be a standard limit type or fully qualified']],
   ['of pods have no defaults', {type: 'Pod', default: {cpu: '1'}}, ["spec.limits[0].default: Forbidden: may not be specified when `type` is 'Pod'"]],
   ['leave room', {type: 'Pod', min: {cpu: '2'}, max: {cpu: '1'}}, ['spec.limits[0].min[cpu]: Invalid value: "2": min value 2 is greater than max value 1']],
-  ['of claims say how much', {type: 'PersistentVolumeClaim'}, ['spec.limits[0].limits: Required value: either minimum or maximum storage value is required, but neither was provided']],
+  ['of claims have quantities', {type: 'PersistentVolumeClaim'}, ['spec.limits[0].limits: Required value: either minimum or maximum storage value is required, but neither was provided']],
   ['have a ratio of at least one', {type: 'Pod', maxLimitRequestRatio: {cpu: '500m'}}, ['spec.limits[0].maxLimitRequestRatio[cpu]: Invalid value: "500m": ratio 500m is less than 1']],
 ];
 

@@ -52,7 +52,7 @@ testUpdates(kinds.ingresses, [
 
 warnsOnCreation(kinds.ingresses, [
   ['a class of old', {metadata: {annotations: {'plat.io/ingress.class': 'a'}}, ...ingress({})}, ['annotation "plat.io/ingress.class" is deprecated, please use \'spec.ingressClassName\' instead']],
-  ['a class told twice', {metadata: {annotations: {'plat.io/ingress.class': 'a'}}, ...ingress({ingressClassName: 'a'})}, []],
+  ['a class in annotation and spec', {metadata: {annotations: {'plat.io/ingress.class': 'a'}}, ...ingress({ingressClassName: 'a'})}, []],
 ]);
 
 const policy = (spec: object): Given => ({spec: {podSelector: {}, ...spec}});
@@ -151,7 +151,7 @@ testUpdates(kinds.serviceCIDRs, [
 ]);
 
 testCreations(kinds.ipAddresses, [
-  ['an address of nobody', {metadata: {name: '10.9.0.1'}}, ['spec.parentRef: Required value']],
+  ['an address without a parent', {metadata: {name: '10.9.0.1'}}, ['spec.parentRef: Required value']],
   ['an address in a form of old', {metadata: {name: '10.9.0.01'}, spec: {parentRef: {resource: 'r', name: 'n'}}}, ['metadata.name: Invalid value: "10.9.0.01": must not have leading 0s']],
   ['an address of a parent without a place', {metadata: {name: '10.9.0.2'}, spec: {parentRef: {group: 'A', namespace: '..'}}}, [
     `spec.parentRef.group: Invalid value: "A": ${subdomain}`,

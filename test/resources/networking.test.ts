@@ -20,7 +20,7 @@ const ingressCases: [title: string, ingress: Ingress, expected: string[]][] = [
   ['has plain paths', path({path: '/a/../b//c/..'}), [`${at}.path: Invalid value: "/a/../b//c/..": must not contain '//'`, `${at}.path: Invalid value: "/a/../b//c/..": must not contain '/../'`, `${at}.path: Invalid value: "/a/../b//c/..": cannot end with '/..'`]],
   ['compares paths in a known way', path({pathType: 'Odd'}), [`${at}.pathType: Unsupported value: "Odd": supported values: "Exact", "ImplementationSpecific", "Prefix"`]],
   ['compares paths somehow', path({pathType: ''}), [`${at}.pathType: Unsupported value: "": supported values: "Exact", "ImplementationSpecific", "Prefix"`]],
-  ['says which port', path({backend: {service: {name: 's'}}}), [`${at}.backend: Required value: port name or number is required`]],
+  ['names a port', path({backend: {service: {name: 's'}}}), [`${at}.backend: Required value: port name or number is required`]],
   ['leads to one thing', path({backend: {}}), [`${at}.backend: Invalid value: "": resource or service backend is required`]],
   ['names its secrets well', anIngress({defaultBackend: backend, tls: [{secretName: 'A'}]}), [
     "spec.tls[0].secretName: Invalid value: \"A\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",

@@ -7,7 +7,7 @@ import {startWire} from '#test/apiserver/wire.js';
 const gates = new Set(['AuthorizePodWebsocketUpgradeCreatePermission']);
 const admitted: AdmissionAttributes[] = [];
 const reader: UserInfo = {name: 'reader', groups: ['system:authenticated']};
-/** What a name server answers, one answer after the other. */
+/** The answers of a name server, one after the other. */
 const names: Record<string, (readonly string[])[]> = {'near.example': [['127.0.0.1']], 'mixed.example': [['10.2.0.7', '::1']], 'silent.example': [[]], 'turning.example': [['10.2.0.8', '10.2.0.9'], ['127.0.0.1']]};
 const {get, send, post, put} = await startWire({
   gate: name => gates.has(name),
@@ -96,7 +96,7 @@ const nodeRows: readonly Row[] = [
   ['a node without a name in the network', 'gone/proxy/', 400, 'lookup gone.example: no such host'],
   ['a node without address', 'bare/proxy/', 500, 'no preferred addresses found; known addresses: []'],
   ['a node that is not there', 'none/proxy/', 404, 'nodes "none" not found'],
-  ['a node by a scheme nobody knows', 'ftp:n:1/proxy/', 400, 'invalid node request "ftp:n:1"'],
+  ['a node by an unknown scheme', 'ftp:n:1/proxy/', 400, 'invalid node request "ftp:n:1"'],
 ];
 
 for (const [root, rows] of [[pods, podRows], ['/api/v1/nodes', nodeRows]] as const) {
@@ -210,7 +210,7 @@ test('a call to a service goes to an endpoint that is a pod of its namespace', a
     ['a pod elsewhere', address('10.1.0.1', {name: 'free', namespace: 'other'})],
     ['a pod that is not there', address('10.1.0.1', {name: 'nobody'})],
     ['a pod with another address', address('10.1.0.9', {name: 'free'})],
-    ['a pod that says it is this machine', address('127.0.0.1', {name: 'local'})],
+    ['a pod with the address of this machine', address('127.0.0.1', {name: 'local'})],
   ] as const) {
     await put(`${stored}/s`, endpoints([led]));
     t.is(await call('s:80'), none, why);

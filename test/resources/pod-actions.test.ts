@@ -162,8 +162,8 @@ for (const [what, status, spec, goes] of [
 
 const full: readonly (readonly [title: string, status: object, message: string])[] = [
   ['has too few', {currentHealthy: 0, conditions: [{type: 'DisruptionAllowed', status: 'False', reason: 'R', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z'}]}, 'The disruption budget b needs 1 healthy pods and has 0 currently'],
-  ['says why', {currentHealthy: 2, conditions: [{type: 'DisruptionAllowed', status: 'False', reason: 'R', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z'}]}, 'The disruption budget b does not allow evicting pods currently (R): m'],
-  ['does not say why', {currentHealthy: 2}, 'The disruption budget b does not allow evicting pods currently'],
+  ['has a reason', {currentHealthy: 2, conditions: [{type: 'DisruptionAllowed', status: 'False', reason: 'R', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z'}]}, 'The disruption budget b does not allow evicting pods currently (R): m'],
+  ['has no reason', {currentHealthy: 2}, 'The disruption budget b does not allow evicting pods currently'],
 ];
 
 for (const [title, status, message] of full) {

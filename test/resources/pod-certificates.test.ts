@@ -79,7 +79,7 @@ const requestCases: [title: string, spec: Partial<Spec>, expected: string[]][] =
   ['lasts an hour at least', {maxExpirationSeconds: 3599}, ['spec.maxExpirationSeconds: Invalid value: 3599: must be in the range [3600, 7862400]']],
   ['lasts 91 days at most', {maxExpirationSeconds: 7_862_400}, []],
   ['lasts a day with a signer of the platform', {signerName: 'plat.io/x', maxExpirationSeconds: 86_401}, ['spec.maxExpirationSeconds: Invalid value: 86401: must be in the range [3600, 86400]']],
-  ['tells who asks', {nodeUID: '', serviceAccountUID: 'x'.repeat(129)}, ['spec.serviceAccountUID: Too long: may not be more than 128 bytes', 'spec.nodeUID: Invalid value: "": must not be empty']],
+  ['names its pod', {nodeUID: '', serviceAccountUID: 'x'.repeat(129)}, ['spec.serviceAccountUID: Too long: may not be more than 128 bytes', 'spec.nodeUID: Invalid value: "": must not be empty']],
   ['has annotations with a domain', {unverifiedUserAnnotations: {'a.b/c': 'd', e: 'f'}}, ['spec.unverifiedUserAnnotations: Invalid value: "e": must be a domain-prefixed key (such as "acme.io/foo")']],
   ['has a signer', {signerName: ''}, ['spec.signerName: Required value']],
 ];
@@ -121,7 +121,7 @@ const outcomeCases: [title: string, status: NonNullable<PodCertificateRequest['s
   ['begins with its certificate', issued({notBefore: at(1)}), [`status.notBefore: Invalid value: "${at(1)}": must be set to the NotBefore time encoded in the leaf certificate`]],
   ['ends with its certificate', issued({notAfter: at(1)}), [`status.notAfter: Invalid value: "${at(1)}": must be set to the NotAfter time encoded in the leaf certificate`]],
   ['lasts an hour', issued({certificateChain: short, notAfter: at(59)}), ['status.certificateChain: Invalid value: 3540000000000: leaf certificate lifetime must be >= 1 hour']],
-  ['lasts no longer than asked for', issued({certificateChain: long, notAfter: at(1500)}), ['status.certificateChain: Invalid value: 90000000000000: leaf certificate lifetime must be <= spec.maxExpirationSeconds (86400)']],
+  ['lasts no longer than requested', issued({certificateChain: long, notAfter: at(1500)}), ['status.certificateChain: Invalid value: 90000000000000: leaf certificate lifetime must be <= spec.maxExpirationSeconds (86400)']],
   ['is not renewed at once', issued({beginRefreshAt: at(9)}), [`status.beginRefreshAt: Invalid value: "${at(9)}": must be at least 10 minutes after status.notBefore`]],
   ['is renewed in time', issued({beginRefreshAt: at(111)}), [`status.beginRefreshAt: Invalid value: "${at(111)}": must be at least 10 minutes before status.notAfter`]],
   ['has certificates only', issued({certificateChain: chain + ca.replaceAll('CERTIFICATE', 'KEY')}), [`status.certificateChain: Invalid value: ${JSON.stringify(chain + ca.replaceAll('CERTIFICATE', 'KEY'))}: issued certificate chain must consist entirely of CERTFICATE PEM blocks`]],

@@ -59,7 +59,7 @@ const cases: readonly Case[] = [
   ['a certificate of no known key', withCertificate({keyType: 'DSA'}), [
     'spec.volumes[0].projected.sources[0].podCertificate.keyType: Unsupported value: "DSA": supported values: "RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"',
   ], ['PodCertificateRequest']],
-  ['a certificate of nobody', withVolume({projected: {sources: [{podCertificate: {}}]}}), [
+  ['a certificate without a signer', withVolume({projected: {sources: [{podCertificate: {}}]}}), [
     'spec.volumes[0].projected.sources[0].podCertificate.signerName: Required value',
     'spec.volumes[0].projected.sources[0].podCertificate.keyType: Unsupported value: "": supported values: "RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"',
     'spec.volumes[0].projected.sources[0].podCertificate: Required value: specify at least one of credentialBundlePath, keyPath, and certificateChainPath',
@@ -86,7 +86,7 @@ const cases: readonly Case[] = [
   ['a signal that the other system knows', withContainer({lifecycle: {stopSignal: 'SIGUSR1'}}, {os: {name: 'windows'}}), [
     'spec.containers[0].lifecycle.stopSignal: Unsupported value: "SIGUSR1": supported values: "SIGKILL", "SIGTERM"',
   ], ['ContainerStopSignals']],
-  ['a signal that nobody knows', withContainer({lifecycle: {stopSignal: 'SIGX'}}, {os: {name: 'linux'}}), [
+  ['an unknown signal', withContainer({lifecycle: {stopSignal: 'SIGX'}}, {os: {name: 'linux'}}), [
     `spec.containers[0].lifecycle.stopSignal: Unsupported value: "SIGX": supported values: ${linuxSignals}`,
   ], ['ContainerStopSignals']],
   // Restarts.
@@ -126,8 +126,8 @@ const cases: readonly Case[] = [
   ['users of its own and a device', withContainer({volumeDevices: [{name: 'v', devicePath: '/dev/x'}]}, {hostUsers: false, volumes: [{name: 'v', persistentVolumeClaim: {claimName: 'c'}}]}), [
     'spec.containers[0].volumeDevices: Forbidden: when `hostUsers` is false',
   ]],
-  // What is said to say nothing, and values in the words of the original.
-  ['a lifecycle before it that says nothing', withInit({lifecycle: {}, livenessProbe: {}}), [
+  // Values that are explicitly empty, and values in the wording of the original.
+  ['an empty earlier lifecycle', withInit({lifecycle: {}, livenessProbe: {}}), [
     'spec.initContainers[0].lifecycle: Forbidden: may not be set for init containers without restartPolicy=Always',
     'spec.initContainers[0].livenessProbe: Forbidden: may not be set for init containers without restartPolicy=Always',
   ]],
@@ -156,7 +156,7 @@ const cases: readonly Case[] = [
     accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1'}}, dataSource: {kind: 'PersistentVolumeClaim', name: 'a'}, dataSourceRef: {kind: 'PersistentVolumeClaim', name: 'b'},
   }}}}), ['spec.volumes[0].ephemeral.volumeClaimTemplate.spec: Invalid value: {}: must match dataSourceRef']],
   // Amounts of the whole.
-  ['amounts of the whole that say nothing of its parts', aPod({resources: {limits: {memory: '1Gi'}}, containers: [{name: 'c', image: 'i:1', resources: {requests: {cpu: '2'}}}]}), []],
+  ['pod resources without those of its containers', aPod({resources: {limits: {memory: '1Gi'}}, containers: [{name: 'c', image: 'i:1', resources: {requests: {cpu: '2'}}}]}), []],
   ['claims of the whole', aPod({resources: {claims: [{name: 'a'}]}}), [
     'spec.resources.claims: Forbidden: claims may not be set for Resources at pod-level',
     'spec.resources.claims[0]: Not found: "a": must be one of the names in pod.spec.resourceClaims which is empty',
@@ -166,9 +166,9 @@ const cases: readonly Case[] = [
     'spec.resources.limits[example.com/gpu]: Unsupported value: "example.com/gpu": supported values: "cpu", "hugepages-", "memory"',
   ]],
   // Spreading.
-  ['a key to spread by that is asked for as well', spread({labelSelector: {matchLabels: {app: 'a'}}, matchLabelKeys: ['app']}), ['spec.topologySpreadConstraints[0][0]: Invalid value: "app": exists in both matchLabelKeys and labelSelector']],
+  ['a match label key that is selected as well', spread({labelSelector: {matchLabels: {app: 'a'}}, matchLabelKeys: ['app']}), ['spec.topologySpreadConstraints[0][0]: Invalid value: "app": exists in both matchLabelKeys and labelSelector']],
   ['a key to spread by without a selector', spread({matchLabelKeys: ['app']}), ['spec.topologySpreadConstraints[0].matchLabelKeys: Forbidden: must not be specified when labelSelector is not set']],
-  ['a key to spread by that is asked for, unmerged', spread({labelSelector: {matchLabels: {app: 'a'}}, matchLabelKeys: ['app']}), [
+  ['a match label key that is selected, unmerged', spread({labelSelector: {matchLabels: {app: 'a'}}, matchLabelKeys: ['app']}), [
     'spec.topologySpreadConstraints[0].matchLabelKeys[0]: Invalid value: "app": exists in both matchLabelKeys and labelSelector',
   ], [], ['MatchLabelKeysInPodTopologySpreadSelectorMerge']],
   // Mirrors.
@@ -197,7 +197,7 @@ const small = withContainer({resources: {requests: {cpu: '1'}}});
 const onlyOne = 'status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state';
 
 const updates: readonly Update[] = [
-  ['a generation that nobody has seen', aPod(), undefined, withStatus({observedGeneration: -1, conditions: [{type: 'a/b/c', status: 'True', observedGeneration: -1}]}), 'status', [
+  ['an observed generation without the gate', aPod(), undefined, withStatus({observedGeneration: -1, conditions: [{type: 'a/b/c', status: 'True', observedGeneration: -1}]}), 'status', [
     'status.conditions[0].observedGeneration: Invalid value: -1: must be a non-negative integer',
     `status.conditions[0].Type: Invalid value: "a/b/c": a valid label key ${name.replace('name part ', '')} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
     'status.observedGeneration: Invalid value: -1: must be a non-negative integer',
@@ -301,7 +301,7 @@ const warnings: readonly (readonly [title: string, pod: Pod, expected: readonly 
   ['an old annotation of a profile', aPod({}, {annotations: {'container.apparmor.security.beta.plat.io/c': 'runtime/default'}}), [
     'metadata.annotations[container.apparmor.security.beta.plat.io/c]: deprecated since v1.30; use the "appArmorProfile" field instead',
   ]],
-  ['an old annotation that says what the pod says', aPod({securityContext: {appArmorProfile: {type: 'RuntimeDefault'}}}, {annotations: {'container.apparmor.security.beta.plat.io/c': 'runtime/default'}}), []],
+  ['a deprecated annotation equal to the field', aPod({securityContext: {appArmorProfile: {type: 'RuntimeDefault'}}}, {annotations: {'container.apparmor.security.beta.plat.io/c': 'runtime/default'}}), []],
   ['an ephemeral claim of half a byte', withVolume({ephemeral: {volumeClaimTemplate: {spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1500m'}, limits: {storage: '2500m'}}}}}}), [
     'spec.volumes[0].ephemeral.volumeClaimTemplate.spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer',
     'spec.volumes[0].ephemeral.volumeClaimTemplate.spec.resources.limits[storage]: fractional byte value "2500m" is invalid, must be an integer',

@@ -17,14 +17,14 @@ testCreations(kinds.apiServices, [
     'spec.groupPriorityMinimum: Invalid value: 20001: must be positive and less than 20000',
     'spec.versionPriority: Invalid value: 1001: must be positive and less than 1000',
   ]],
-  ['an object that says nothing', {metadata: {name: 'a'}, spec: {}}, [
+  ['an empty object', {metadata: {name: 'a'}, spec: {}}, [
     'metadata.name: Invalid value: "a": must be `spec.version+"."+spec.group`: "."',
     'spec.group: Required value: only v1 may have an empty group and it better be legacy kube',
     `spec.version: Invalid value: "": ${label1035}`,
     'spec.groupPriorityMinimum: Invalid value: 0: must be positive and less than 20000',
     'spec.versionPriority: Invalid value: 0: must be positive and less than 1000',
   ]],
-  ['a name that says something else', {...aService({}, 'a.b'), metadata: {name: 'v2.a.b'}}, ['metadata.name: Invalid value: "v2.a.b": must be `spec.version+"."+spec.group`: "v1.a.b"']],
+  ['a name that does not match', {...aService({}, 'a.b'), metadata: {name: 'v2.a.b'}}, ['metadata.name: Invalid value: "v2.a.b": must be `spec.version+"."+spec.group`: "v1.a.b"']],
   ['a name that was to be made up', {...aService({}, 'a.e'), metadata: {name: 'v1.a.e', generateName: 'v1.a.'}}, ['metadata.generateName: Invalid value: "v1.a.": must be `spec.version+"."+spec.group`: "v1.a.e"']],
   ['a name that no path can carry', {...aService({}, 'a.b'), metadata: {name: 'a%b'}}, ["metadata.name: Invalid value: \"a%b\": may not contain '%'"]],
   ['odd words', {metadata: {name: 'V1.A'}, spec: {group: 'A', version: 'V1', groupPriorityMinimum: -1, versionPriority: -1}}, [
@@ -33,7 +33,7 @@ testCreations(kinds.apiServices, [
     'spec.groupPriorityMinimum: Invalid value: -1: must be positive and less than 20000',
     'spec.versionPriority: Invalid value: -1: must be positive and less than 1000',
   ]],
-  ['trust where nobody is called', aService({caBundle: 'YWJj', insecureSkipTLSVerify: true}), [
+  ['a CA bundle without a service', aService({caBundle: 'YWJj', insecureSkipTLSVerify: true}), [
     'spec.caBundle: Invalid value: "3 bytes": local APIServices may not have a caBundle',
     'spec.insecureSkipTLSVerify: Invalid value: true: local APIServices may not have insecureSkipTLSVerify',
   ]],

@@ -13,11 +13,11 @@ const selected = (fieldSelector: Attributes['fieldSelector'], labelSelector?: At
 const some = (...requirements: Requirements) => ({requirements});
 
 const refused: readonly (readonly [title: string, attributes: Attributes, expected: readonly string[]])[] = [
-  ['selectors that say nothing', selected({}, {}), [
+  ['empty selectors', selected({}, {}), [
     `${fields}.requirements: Required value: when ${fields} is specified, requirements or rawSelector is required`,
     `${labels}.requirements: Required value: when ${labels} is specified, requirements or rawSelector is required`,
   ]],
-  ['selectors that say it twice', selected({rawSelector: 'a=b', ...some({key: 'a', operator: 'In', values: ['b']})}), [`${fields}.rawSelector: Invalid value: "a=b": may not specified at the same time as requirements`]],
+  ['selectors in both forms', selected({rawSelector: 'a=b', ...some({key: 'a', operator: 'In', values: ['b']})}), [`${fields}.rawSelector: Invalid value: "a=b": may not specified at the same time as requirements`]],
   ['fields without names', selected(some({key: '', operator: 'In', values: []}, {key: 'a', operator: 'Exists', values: ['b']})), [
     `${fields}.requirements[0].key: Required value: must be specified`,
     `${fields}.requirements[0].values: Required value: must be specified when \`operator\` is 'In' or 'NotIn'`,

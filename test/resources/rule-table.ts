@@ -15,7 +15,7 @@ export const gate = (on: readonly string[], off: readonly string[] = []) => (nam
 type Environment = Awaited<ReturnType<typeof startEnvironment>>;
 const environments = new Map<string, Promise<Environment>>();
 
-/** One server for all cases that are judged with the same gates. */
+/** One server for all cases that are validated with the same gates. */
 const environmentWith = (on: readonly string[], off: readonly string[]): Promise<Environment> => {
   const key = `${on.join()};${off.join()}`;
   const env = environments.get(key) ?? startEnvironment({gate: gate(on, off)});
@@ -24,7 +24,7 @@ const environmentWith = (on: readonly string[], off: readonly string[]): Promise
 };
 
 let count = 0;
-/** An object as a row of a table gives it, which needs say nothing of its name. */
+/** An object as a row of a table gives it, which may leave out its name. */
 export interface Given {
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly [field: string]: unknown;
@@ -38,7 +38,7 @@ interface More {
   readonly off?: readonly string[];
 }
 
-/** What is created, and the causes it is refused with (`path: message`); none when it is taken. */
+/** An object to create, and the causes it is refused with (`path: message`); none when it is accepted. */
 export type Creation = readonly [title: string, object: Given, expected: readonly string[], more?: More];
 
 /** Every row is an object of the kind that is created. */
@@ -52,7 +52,7 @@ export const testCreations = <T extends KubeObject>(kind: Kind<T>, cases: readon
   }
 };
 
-/** What there is, what it becomes, and the causes that is refused with. Fields of the new object replace those of the old one. */
+/** An object, its update, and the causes that the update is refused with. Fields of the new object replace those of the old one. */
 export type Change = readonly [title: string, old: Given, fields: Given, expected: readonly string[], more?: More & {readonly subresource?: string; readonly status?: object}];
 
 /** Every row is a change of an object of the kind. */
@@ -69,7 +69,7 @@ export const testUpdates = <T extends KubeObject>(kind: Kind<T>, cases: readonly
   }
 };
 
-/** Every row is an object and what is said of it while it is created. */
+/** Every row is an object and the warnings of its creation. */
 export const warnsOnCreation = <T extends KubeObject>(kind: Kind<T>, cases: readonly Creation[]): void => {
   for (const [title, object, expected, {on = [], off = []} = {}] of cases) {
     test(`${kind.plural} of ${kind.group}/${kind.version}: ${title} is ${expected.length > 0 ? 'warned of' : 'taken in silence'}`, async t => {

@@ -90,7 +90,7 @@ testCreations(kinds.horizontalPodAutoscalers, [
     `spec.metrics[1].type: Unsupported value: "A": supported values: ${types}`,
     `spec.metrics[1].type: Unsupported value: "A": supported values: ${types}`,
   ]],
-  ['one of another kind than it says', measured({...ofObject(ingress), type: 'Resource'}, {...ofObject(ingress), ...cpu}), [
+  ['one of another type than its field', measured({...ofObject(ingress), type: 'Resource'}, {...ofObject(ingress), ...cpu}), [
     'spec.metrics[0].resource: Required value: must populate information for the given metric source',
     'spec.metrics[1].object: Forbidden: must populate the given metric source only',
   ]],
@@ -111,7 +111,7 @@ testCreations(kinds.horizontalPodAutoscalers, [
 
 testCreations(kinds.horizontalPodAutoscalersV1, [
   ['a share of nothing', scaler({targetCPUUtilizationPercentage: 0}), ['spec.metrics[0].resource.target.averageUtilization: Invalid value: 0: must be greater than 0']],
-  ['a metric that nobody can read', {...scaler({}), metadata: {annotations: {'autoscaling.alpha.plat.io/metrics': '[{"type":"Resource","resource":5},1'}}}, []],
+  ['an unknown metric type', {...scaler({}), metadata: {annotations: {'autoscaling.alpha.plat.io/metrics': '[{"type":"Resource","resource":5},1'}}}, []],
   ['a metric of another shape', {...scaler({}), metadata: {annotations: {'autoscaling.alpha.plat.io/metrics': '[{"type":"Resource","resource":5}]'}}}, []],
   ['a metric without its parts', {...scaler({}), metadata: {annotations: {'autoscaling.alpha.plat.io/metrics': '[{"type":"Object","object":{}}]'}}}, paths('spec.metrics[0].object.', [
     'describedObject.kind: Required value',
@@ -134,7 +134,7 @@ testUpdates(kinds.horizontalPodAutoscalers, [
 
 const policies = [{type: 'Percent', value: 100, periodSeconds: 15}];
 keepsOnCreation(kinds.horizontalPodAutoscalers, [
-  ['what is unsaid is settled', scaler({}), scaler({minReplicas: 1, metrics: [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 80}}}]})],
+  ['unset fields get defaults', scaler({}), scaler({minReplicas: 1, metrics: [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 80}}}]})],
   ['tolerances are dropped without their feature', scaler({metrics: [cpu], behavior: {scaleDown: {tolerance: '0.1'}}}), scaler({minReplicas: 1, metrics: [cpu], behavior: {
     scaleUp: {stabilizationWindowSeconds: 0, selectPolicy: 'Max', policies: [{type: 'Pods', value: 4, periodSeconds: 15}, ...policies]},
     scaleDown: {selectPolicy: 'Max', policies},

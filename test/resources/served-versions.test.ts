@@ -65,7 +65,7 @@ for (const [key, message] of [
   });
 }
 
-/** What each release brought, as the original's types say. */
+/** The versions that each release added, by the original's types. */
 const brought: Readonly<Record<string, readonly string[]>> = {
   '1.33': [
     'certificates/v1beta1/clustertrustbundles',
@@ -140,12 +140,12 @@ test('later versions of resources served as beta or better are served with forwa
   t.false(serves(kinds.deviceTaintRules));
   t.false(serves(kinds.leaseCandidates), 'alpha versions do not count');
   t.false(serves(kinds.ipAddresses), 'no older version of it is served');
-  t.false(servedAt(forwards, ['resource.plat.io/v1beta1', 'true'], ['resource.plat.io/v1', 'false'])(kinds.resourceClaims), 'what was said of it wins');
+  t.false(servedAt(forwards, ['resource.plat.io/v1beta1', 'true'], ['resource.plat.io/v1', 'false'])(kinds.resourceClaims), 'its own setting wins');
   t.true(servedAt(forwards, ['networking.plat.io/v1beta1/ipaddresses', 'true'])(kinds.ipAddresses));
   t.false(servedAt(forwards, ['networking.plat.io/v1beta1/ipaddresses', 'true'])(kinds.serviceCIDRs));
 });
 
-/** What is stored otherwise than in a hub, for servers of which release. */
+/** The resources stored in another version than their hub, by the release of the servers. */
 const storedOtherwise: Readonly<Record<string, readonly string[]>> = {
   '1.35': [],
   '1.34': [],

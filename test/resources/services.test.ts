@@ -196,12 +196,12 @@ test('a service takes both families, and lets the second go', async t => {
 });
 
 const familyCases: [title: string, spec: Spec, expected: Partial<Spec> | string[]][] = [
-  ['takes the family it asks for', {ipFamilies: ['IPv6']}, {ipFamilies: ['IPv6'], ipFamilyPolicy: 'SingleStack'}],
+  ['gets the requested family', {ipFamilies: ['IPv6']}, {ipFamilies: ['IPv6'], ipFamilyPolicy: 'SingleStack'}],
   ['takes the family of its address', {clusterIP: 'fd00::7'}, {ipFamilies: ['IPv6'], clusterIPs: ['fd00::7']}],
   ['without addresses and pods has both', {clusterIP: 'None'}, {ipFamilies: ['IPv4', 'IPv6'], ipFamilyPolicy: 'RequireDualStack', clusterIPs: ['None']}],
   ['without addresses has that of the cluster', {clusterIP: 'None', selector: {a: 'b'}}, {ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack'}],
   ['does not name a family twice', {ipFamilies: ['IPv4', 'IPv4']}, ['spec.ipFamilies[1]: Duplicate value: "IPv4"']],
-  ['says so when it wants both', {ipFamilies: ['IPv4', 'IPv6']}, ["spec.ipFamilyPolicy: Invalid value: \"SingleStack\": must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified"]],
+  ['has two families when it requires both', {ipFamilies: ['IPv4', 'IPv6']}, ["spec.ipFamilyPolicy: Invalid value: \"SingleStack\": must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified"]],
   ['has addresses of its families', {clusterIP: '10.0.0.9', ipFamilies: ['IPv6']}, ['spec.clusterIPs[0]: Invalid value: "10.0.0.9": expected an IPv6 value as indicated by `ipFamilies[0]`']],
   ['has addresses that are some', {clusterIP: 'x'}, ['spec.clusterIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)']],
 ];
@@ -264,7 +264,7 @@ const cases: [title: string, spec: Spec, expected: string[]][] = [
   ]],
   ['leaves the outer policy to outer services', {externalTrafficPolicy: 'Local'}, ['spec.externalTrafficPolicy: Invalid value: "Local": may only be set for externally-accessible services']],
   ['distributes in a known way', {trafficDistribution: 'Far'}, ['spec.trafficDistribution: Unsupported value: "Far": supported values: "PreferClose", "PreferSameZone", "PreferSameNode"']],
-  ['that is a name says which', {type: 'ExternalName', clusterIP: '', ports: []}, ['spec.externalName: Required value']],
+  ['that is a name is kept', {type: 'ExternalName', clusterIP: '', ports: []}, ['spec.externalName: Required value']],
 ];
 
 for (const [title, spec, expected] of cases) {
@@ -315,7 +315,7 @@ const warned: [title: string, spec: Spec, expected: string[]][] = [
     'spec.SessionAffinity is ignored for headless services',
   ]],
   ['an old word for near', {trafficDistribution: 'PreferClose'}, ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"']],
-  ['a name that is not asked for', {externalName: 'a.b'}, ['spec.externalName is ignored when spec.type is not "ExternalName"']],
+  ['a name without its type', {externalName: 'a.b'}, ['spec.externalName is ignored when spec.type is not "ExternalName"']],
 ];
 
 for (const [title, spec, expected] of warned) {

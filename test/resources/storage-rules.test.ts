@@ -10,7 +10,7 @@ const tokens = (...list: object[]): Given => driver({tokenRequests: list});
 const inSecrets = 'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes';
 
 testCreations(kinds.csiDrivers, [
-  ['one that says nothing', {}, []],
+  ['an empty one', {}, []],
   ['odd choices', driver({fsGroupPolicy: 'A', volumeLifecycleModes: ['B'], nodeAllocatableUpdatePeriodSeconds: 9, serviceAccountTokenInSecrets: true}), [
     'spec.fsGroupPolicy: Unsupported value: "A": supported values: "File", "None", "ReadWriteOnceWithFSType"',
     'spec.volumeLifecycleModes: Unsupported value: "B": supported values: "Persistent", "Ephemeral"',
@@ -33,12 +33,12 @@ testUpdates(kinds.csiDrivers, [
 warnsOnCreation(kinds.csiDrivers, [
   ['tokens that may be logged', tokens({audience: 'a'}), [inSecrets]],
   ['tokens in secrets', driver({tokenRequests: [{audience: 'a'}], serviceAccountTokenInSecrets: false}), []],
-  ['tokens where nobody knows of secrets', tokens({audience: 'a'}), [], {off: ['CSIServiceAccountTokenSecrets']}],
+  ['secret tokens without the gate', tokens({audience: 'a'}), [], {off: ['CSIServiceAccountTokenSecrets']}],
 ]);
 const usual = {attachRequired: true, podInfoOnMount: false, requiresRepublish: false, storageCapacity: false, fsGroupPolicy: 'ReadWriteOnceWithFSType', volumeLifecycleModes: ['Persistent']};
 keepsOnCreation(kinds.csiDrivers, [
-  ['what is unsaid is settled', {}, driver({...usual, seLinuxMount: false})],
-  ['what nobody knows is dropped', driver({seLinuxMount: true, nodeAllocatableUpdatePeriodSeconds: 60, serviceAccountTokenInSecrets: true}), driver(usual), {off: ['SELinuxMountReadWriteOncePod', 'MutableCSINodeAllocatableCount', 'CSIServiceAccountTokenSecrets', 'SELinuxMount', 'SELinuxChangePolicy']}],
+  ['unset fields get defaults', {}, driver({...usual, seLinuxMount: false})],
+  ['unknown fields are dropped', driver({seLinuxMount: true, nodeAllocatableUpdatePeriodSeconds: 60, serviceAccountTokenInSecrets: true}), driver(usual), {off: ['SELinuxMountReadWriteOncePod', 'MutableCSINodeAllocatableCount', 'CSIServiceAccountTokenSecrets', 'SELinuxMount', 'SELinuxChangePolicy']}],
 ]);
 
 const node = (...drivers: object[]): Given => ({spec: {drivers}});
@@ -122,7 +122,7 @@ warnsOnCreation(kinds.storageClasses, [
 
 const attachment = (more: object = {}): Given => ({spec: {attacher: 'd.example.com', nodeName: 'n', source: {persistentVolumeName: 'v'}, ...more}});
 testCreations(kinds.volumeAttachments, [
-  ['nothing of nobody', {spec: {}}, [
+  ['an attachment without attacher and source', {spec: {}}, [
     'spec.attacher: Required value',
     'spec.source: Required value: must specify exactly one of inlineVolumeSpec and persistentVolumeName',
     `spec.nodeName: Invalid value: "": ${subdomain}`,
@@ -139,7 +139,7 @@ testUpdates(kinds.volumeAttachments, [
     'status.attachError.message: Too long: may not be more than 262144 bytes',
     'status.attachError.errorCode: Invalid value: -1: must be between 0 and 2147483647, inclusive',
   ], {subresource: 'status'}],
-  ['codes where nobody knows of them', attachment(), {status: {attached: false, attachError: {errorCode: -1}}}, [], {subresource: 'status', off: ['MutableCSINodeAllocatableCount']}],
+  ['error codes without the gate', attachment(), {status: {attached: false, attachError: {errorCode: -1}}}, [], {subresource: 'status', off: ['MutableCSINodeAllocatableCount']}],
 ]);
 
 testUpdates(kinds.volumeAttributesClasses, [

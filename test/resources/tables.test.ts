@@ -23,7 +23,7 @@ const rows: readonly (readonly [title: string, kind: Kind, object: object, cells
   ['a migration that is done', kinds.storageVersionMigrations, migration(is('Running', 'False'), is('Succeeded')), {Status: 'Succeeded'}],
   ['a version of a group that is served here', kinds.apiServices, {metadata: {name: 'v1.a'}, status: {conditions: [is('Available')]}}, {Name: 'v1.a', Service: 'Local', Available: 'True', Age: '<unknown>'}],
   ['a version of a group whose service is down', kinds.apiServices, {metadata: {name: 'v1.a'}, spec: {service: {namespace: 'n', name: 's'}}, status: {conditions: [is('Available', 'False')]}}, {Service: 'n/s', Available: 'False (r)'}],
-  ['a version of a group nobody has looked at', kinds.apiServices, {metadata: {name: 'v1.a'}}, {Available: 'Unknown'}],
+  ['a version of an unavailable group', kinds.apiServices, {metadata: {name: 'v1.a'}}, {Available: 'Unknown'}],
   ['a level without limits', kinds.priorityLevelConfigurations, {metadata: {name: 'l'}, spec: {type: 'Exempt'}}, {Type: 'Exempt', NominalConcurrencyShares: '<none>', Queues: '<none>'}],
 ];
 

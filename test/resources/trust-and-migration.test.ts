@@ -22,10 +22,10 @@ const start = () => startEnvironment({gate: () => true});
 const omitted = (detail: string): string[] => [`spec.trustBundle: Invalid value: "<value omitted>": ${detail}`];
 
 const bundleCases: [title: string, bundle: Bundle, expected: string[]][] = [
-  ['may belong to nobody', aBundle(), []],
+  ['may have no signer', aBundle(), []],
   ['may belong to a signer', aBundle({signerName: 'example.com/a'}, 'example.com:a:one'), []],
   ['may hold several anchors with text around', aBundle({trustBundle: `first\n${anchor}second\n${other}`}), []],
-  ['of nobody has no colon in its name', aBundle({}, 'a:b'), ['metadata.name: Invalid value: "a:b": ClusterTrustBundle without signer name must not have ":" in its name']],
+  ['without a signer has no colon in its name', aBundle({}, 'a:b'), ['metadata.name: Invalid value: "a:b": ClusterTrustBundle without signer name must not have ":" in its name']],
   ['of a signer is called after it', aBundle({signerName: 'example.com/a'}), ['metadata.name: Invalid value: "bundle": ClusterTrustBundle for signerName example.com/a must be named with prefix example.com:a:']],
   ['has a signer with a path', aBundle({signerName: 'example.com'}, 'example.com:a'), ['spec.signerName: Invalid value: "example.com": must be a fully qualified domain and path of the form \'example.com/signer-name\'']],
   ['holds something', aBundle({trustBundle: 'text'}), omitted('at least one trust anchor must be provided')],
@@ -167,10 +167,10 @@ const uncommon = 'should be nil if servers do not agree on the same encoding ver
 const versionCases: [title: string, status: NonNullable<StorageVersion['status']>, expected: string[]][] = [
   ['agreed on', {storageVersions: [aServer('a'), aServer('b')], commonEncodingVersion: 'apps/v1'}, []],
   ['of servers that differ', {storageVersions: [aServer('a'), aServer('b', 'apps/v2')]}, []],
-  ['of nobody', {commonEncodingVersion: 'v1'}, [`status.commonEncodingVersion: Invalid value: "v1": ${uncommon}`]],
-  ['not told', {storageVersions: [aServer('a')]}, ['status.commonEncodingVersion: Invalid value: null: the common encoding version is apps/v1']],
-  ['told wrongly', {storageVersions: [aServer('a')], commonEncodingVersion: 'v1'}, ['status.commonEncodingVersion: Invalid value: "v1": the actual common encoding version is apps/v1']],
-  ['without a server', {storageVersions: [aServer('A')], commonEncodingVersion: 'apps/v1'}, [`status.storageVersions[0].apiServerID: Invalid value: "A": ${subdomain}`]],
+  ['without a server', {commonEncodingVersion: 'v1'}, [`status.commonEncodingVersion: Invalid value: "v1": ${uncommon}`]],
+  ['without a common version', {storageVersions: [aServer('a')]}, ['status.commonEncodingVersion: Invalid value: null: the common encoding version is apps/v1']],
+  ['with another common version', {storageVersions: [aServer('a')], commonEncodingVersion: 'v1'}, ['status.commonEncodingVersion: Invalid value: "v1": the actual common encoding version is apps/v1']],
+  ['of a server with an invalid id', {storageVersions: [aServer('A')], commonEncodingVersion: 'apps/v1'}, [`status.storageVersions[0].apiServerID: Invalid value: "A": ${subdomain}`]],
   [
     'of one server twice',
     {storageVersions: [aServer('a'), aServer('a')], commonEncodingVersion: 'apps/v1'},

@@ -3,7 +3,7 @@ import {inProcessClient} from '#src/client/in-process.js';
 import type {startEnvironment} from './environment.js';
 import {words} from './environment.js';
 
-/** What the server warns of while it answers. */
+/** The warnings of the server while it answers. */
 export const warningsOf = async ({server}: Awaited<ReturnType<typeof startEnvironment>>, act: (client: Client) => Promise<unknown>): Promise<string[]> => {
   const received: string[] = [];
   const client = inProcessClient(

@@ -9,7 +9,7 @@ import {startManager} from './environment.js';
 const minute = 60_000;
 const aMap = (name: string, rest: Partial<ConfigMap> = {}): ConfigMap => ({...rest, metadata: {namespace: 'default', name, ...rest.metadata}});
 
-/** A controller of config maps that notes which keys it was asked about. */
+/** A controller of config maps that records the keys it reconciles. */
 const noting = (reconcile: Reconcile, rest: Partial<KeyedController> = {}) =>
   defineController({doc: 'Notes.', name: 'noting-controller', serviceAccount: 'noter', primary: kinds.configMaps, create: () => reconcile, ...rest});
 

@@ -70,5 +70,5 @@ export const startManager = (t: ExecutionContext, controllers: readonly Controll
     await clock.drain();
     return created;
   };
-  return {clock, client, own, meter, log, lines, fields, checks, identities, manager, end, start, create, stop: () => stop.abort(new Error('asked to'))};
+  return {clock, client, own, meter, log, lines, fields, checks, identities, manager, end, start, create, stop: () => stop.abort(new Error('stopped by the test'))};
 };

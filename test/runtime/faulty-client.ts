@@ -22,7 +22,7 @@ export class FaultyClient implements Client {
     this.#faults.set(call, [...(this.#faults.get(call) ?? []), ...faults]);
   }
 
-  /** Every call fails that the function finds a fault for, until told otherwise. */
+  /** Every call fails for which the function returns an error, until it is replaced. */
   always(fault: ((call: string) => Fault | undefined) | undefined): void {
     this.#always = fault;
   }

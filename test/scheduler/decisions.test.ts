@@ -76,14 +76,14 @@ for (const [title, spec, isOwn, expected] of [
 
 const cases: readonly [title: string, objects: ClusterObjects, pod: Pod, expected: ReturnType<typeof rejections>][] = [
   ['room is what is not requested', {nodes: [aNode('n', {cpu: '4'})], pods: [onNode('n', 'x', {cpu: '3'})]}, aPod('p', {cpu: '1100m'}), {n: 'Insufficient cpu'}],
-  ['every resource that is short is told', {nodes: [aNode('n', {cpu: '1', memory: '1Gi', pods: '0'})]}, aPod('p', {cpu: '2', memory: '2Gi'}), {n: 'Too many pods, Insufficient cpu, Insufficient memory'}],
+  ['every insufficient resource is reported', {nodes: [aNode('n', {cpu: '1', memory: '1Gi', pods: '0'})]}, aPod('p', {cpu: '2', memory: '2Gi'}), {n: 'Too many pods, Insufficient cpu, Insufficient memory'}],
   ['an extended resource is there or not', {nodes: [aNode('n', {allocatable: {'example.com/gpu': '1'}}), aNode('m')]}, aPod('p', {containers: [{name: 'c', image: 'i', resources: {requests: {'example.com/gpu': '1'}}}]}), {n: '', m: 'Insufficient example.com/gpu'}],
   ['a pod without requests fits while pods do', {nodes: [aNode('n', {cpu: '0', pods: '1'}), aNode('m', {pods: '1'})], pods: [onNode('m', 'x')]}, aPod('p'), {n: '', m: 'Too many pods'}],
   ['a cordoned node is for those who tolerate it', {nodes: [aNode('n', {unschedulable: true})]}, aPod('p', {tolerations: [{key: plat.subKey('node', 'unschedulable'), operator: 'Exists'}]}), {n: ''}],
-  ['a taint that only prefers keeps nobody off', {nodes: [aNode('n', {taints: [{key: 'a', effect: 'PreferNoSchedule'}]})]}, aPod('p'), {n: ''}],
+  ['a taint with PreferNoSchedule rejects no pod', {nodes: [aNode('n', {taints: [{key: 'a', effect: 'PreferNoSchedule'}]})]}, aPod('p'), {n: ''}],
   ['a node selector holds', {nodes: [aNode('n', {labels: {disk: 'ssd'}}), aNode('m')]}, aPod('p', {nodeSelector: {disk: 'ssd'}}), {n: '', m: "node(s) didn't match Pod's node affinity/selector"}],
   [
-    'nodes asked for by name are the only ones looked at',
+    'only nodes named by affinity are filtered',
     {nodes: [aNode('n'), aNode('m')]},
     aPod('p', {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: 'metadata.name', operator: 'In', values: ['m', 'gone']}]}]}}}}),
     {m: ''},
@@ -100,7 +100,7 @@ const cases: readonly [title: string, objects: ClusterObjects, pod: Pod, expecte
   ['unless one of both wants all of them', {nodes: [aNode('n')], pods: [onNode('n', 'x', ports({containerPort: 80, hostPort: 80, hostIP: '10.0.0.1'}))]}, aPod('p', ports({containerPort: 80, hostPort: 80})), {n: noPort}],
 
   ['affinity draws to the place of others', {nodes: zones, pods: [onNode('a1', 'x', {}, app('db'))]}, aPod('p', affinity('podAffinity', near('db'))), {a1: '', a2: '', b1: noAffinity, nowhere: noAffinity}],
-  ['affinity to nobody rejects every node', {nodes: zones}, aPod('p', affinity('podAffinity', near('db'))), {a1: noAffinity, a2: noAffinity, b1: noAffinity, nowhere: noAffinity}],
+  ['affinity without a matching pod rejects every node', {nodes: zones}, aPod('p', affinity('podAffinity', near('db'))), {a1: noAffinity, a2: noAffinity, b1: noAffinity, nowhere: noAffinity}],
   ['the first of those who want their own company may be anywhere that is a place', {nodes: zones}, aPod('p', affinity('podAffinity', near('web')), app('web')), {a1: '', a2: '', b1: '', nowhere: noAffinity}],
   ['pods of other namespaces do not count', {nodes: zones, pods: [onNode('a1', 'x', {}, {...app('db'), namespace: 'other'})]}, aPod('p', affinity('podAffinity', near('db'))), {a1: noAffinity, a2: noAffinity, b1: noAffinity, nowhere: noAffinity}],
   ['unless they are named', {nodes: zones, pods: [onNode('a1', 'x', {}, {...app('db'), namespace: 'other'})]}, aPod('p', affinity('podAffinity', near('db', {namespaces: ['other']}))), {a1: '', a2: '', b1: noAffinity, nowhere: noAffinity}],
@@ -116,7 +116,7 @@ const cases: readonly [title: string, objects: ClusterObjects, pod: Pod, expecte
   ['and refuse only whom they speak of', {nodes: zones, pods: [onNode('a1', 'x', affinity('podAntiAffinity', near('web')), app('db'))]}, aPod('p', {}, app('cache')), {a1: '', a2: '', b1: '', nowhere: ''}],
 
   ['pods are spread over places', {nodes: zones, pods: [onNode('a1', 'x', {}, app('web'))]}, aPod('p', spread(), app('web')), {a1: skewed, a2: skewed, b1: '', nowhere: unplaced}],
-  ['as far as the skew asks for it', {nodes: zones, pods: [onNode('a1', 'x', {}, app('web'))]}, aPod('p', spread({maxSkew: 2}), app('web')), {a1: '', a2: '', b1: '', nowhere: unplaced}],
+  ['as far as the skew requires it', {nodes: zones, pods: [onNode('a1', 'x', {}, app('web'))]}, aPod('p', spread({maxSkew: 2}), app('web')), {a1: '', a2: '', b1: '', nowhere: unplaced}],
   ['a pod that is not counted itself may come beside one', {nodes: zones, pods: [onNode('a1', 'x', {}, app('web'))]}, aPod('p', spread(), app('other')), {a1: '', a2: '', b1: '', nowhere: unplaced}],
   ['fewer places than wanted count as if one were empty', {nodes: zones, pods: [onNode('a1', 'x', {}, app('web')), onNode('b1', 'y', {}, app('web'))]}, aPod('p', spread({minDomains: 3}), app('web')), {a1: skewed, a2: skewed, b1: skewed, nowhere: unplaced}],
   ['pods that are ending do not count', {nodes: zones, pods: [onNode('a1', 'x', {}, {...app('web'), deletionTimestamp: '2026-01-01T00:00:00Z'})]}, aPod('p', spread(), app('web')), {a1: '', a2: '', b1: '', nowhere: unplaced}],
@@ -127,7 +127,7 @@ const cases: readonly [title: string, objects: ClusterObjects, pod: Pod, expecte
     {a1: '', a2: '', b1: "node(s) didn't match Pod's node affinity/selector", nowhere: "node(s) didn't match Pod's node affinity/selector"},
   ],
   [
-    'unless they are asked to',
+    'unless the policies honor them',
     {nodes: zones, pods: [onNode('a1', 'x', {}, app('web'))]},
     aPod('p', {...spread({nodeAffinityPolicy: 'Ignore'}), nodeSelector: {zone: 'a'}}, app('web')),
     {a1: skewed, a2: skewed, b1: "node(s) didn't match Pod's node affinity/selector", nowhere: "node(s) didn't match Pod's node affinity/selector"},
@@ -211,7 +211,7 @@ const volumeCases: readonly [title: string, objects: ClusterObjects, pod: Pod, e
   ['where its class allows it', {nodes: both, storageClasses: [{...made, allowedTopologies: [{matchLabelExpressions: [{key: 'zone', values: ['b']}]}]} as never], persistentVolumeClaims: [claim('data', {storageClassName: 'made'})]}, aPod('p', mounting('data')), {a1: noVolume, b1: ''}],
   ['on the node that was chosen before', {nodes: both, storageClasses: [made], persistentVolumeClaims: [claim('data', {storageClassName: 'made', annotations: {[plat.subKey('volume', 'selected-node')]: 'b1'}})]}, aPod('p', mounting('data')), {a1: noVolume, b1: ''}],
   [
-    'and where the driver has space, if it tells',
+    'and where the driver has capacity, if it publishes that',
     {
       nodes: both,
       storageClasses: [made],
@@ -269,7 +269,7 @@ const inZone = (zone: string) => ({allocation: {nodeSelector: {nodeSelectorTerms
 
 const deviceCases: readonly [title: string, claims: readonly never[], expected: ReturnType<typeof rejections>][] = [
   ['a claim that is not there', [], `resourceclaim.${plat.group('resource')} "gpu" not found`],
-  ['a claim that nobody has allocated', [device('gpu')], {a1: 'cannot allocate all claims', b1: 'cannot allocate all claims'}],
+  ['a claim that is not allocated', [device('gpu')], {a1: 'cannot allocate all claims', b1: 'cannot allocate all claims'}],
   ['devices are where they were allocated', [device('gpu', inZone('b'))], {a1: 'resourceclaim not available on the node', b1: ''}],
   ['a claim that as many use as may', [device('gpu', {...inZone('b'), reservedFor: Array.from({length: 256}, (_, at) => ({resource: 'pods', name: `${at}`, uid: `${at}`}))})], 'resourceclaim in use'],
 ];
@@ -286,24 +286,24 @@ const scoreCases: readonly [title: string, score: Score, objects: ClusterObjects
   ['room that is left', leastAllocated, {nodes: [aNode('n', {cpu: '4', memory: '4Gi'}), aNode('m', {cpu: '4', memory: '4Gi'})], pods: [onNode('m', 'x', {cpu: '2', memory: '2Gi'})]}, aPod('p', {cpu: '1', memory: '1Gi'}), {n: 75, m: 25}],
   ['pods that ask for nothing take a little', leastAllocated, {nodes: [aNode('n', {cpu: '1', memory: '2000Mi'})], pods: [onNode('n', 'x')]}, aPod('p'), {n: 80}],
   ['even use of cpu and memory', balancedAllocation, {nodes: [aNode('n', {cpu: '4', memory: '4Gi'}), aNode('m', {cpu: '4', memory: '8Gi'})]}, aPod('p', {cpu: '2', memory: '2Gi'}), {n: 100, m: 87}],
-  ['nothing of a pod that asks for neither', balancedAllocation, {nodes: [aNode('n')]}, aPod('p'), undefined],
+  ['nothing of a pod that requests neither', balancedAllocation, {nodes: [aNode('n')]}, aPod('p'), undefined],
   ['what affinity prefers', nodeAffinityScore, {nodes: named}, aPod('p', preferring({weight: 2, preference: {matchExpressions: [{key: 'zone', operator: 'In', values: ['a']}]}}, {weight: 6, preference: {matchExpressions: [{key: hostname, operator: 'In', values: ['n1']}]}})), {n1: 100, n2: 25, n3: 0}],
   ['taints that would rather not', taintTolerationScore, {nodes: [aNode('n'), aNode('m', {taints: [{key: 'a', effect: 'PreferNoSchedule'}]}), aNode('o', {taints: [{key: 'a', effect: 'PreferNoSchedule'}, {key: 'b', effect: 'PreferNoSchedule'}]})]}, aPod('p'), {n: 100, m: 50, o: 0}],
   ['pods that are preferred near', interPodAffinityScore, {nodes: named, pods: [onNode('n3', 'x', {}, app('db'))]}, aPod('p', weighted('podAffinity', {weight: 5, podAffinityTerm: near('db')})), {n1: 0, n2: 0, n3: 100}],
   ['pods that are rather not near', interPodAffinityScore, {nodes: named, pods: [onNode('n3', 'x', {}, app('db'))]}, aPod('p', weighted('podAntiAffinity', {weight: 5, podAffinityTerm: near('db')})), {n1: 100, n2: 100, n3: 0}],
   ['what those who are there prefer', interPodAffinityScore, {nodes: named, pods: [onNode('n3', 'x', weighted('podAffinity', {weight: 5, podAffinityTerm: near('web')}))]}, aPod('p', {}, app('web')), {n1: 0, n2: 0, n3: 100}],
   ['and what they require', interPodAffinityScore, {nodes: named, pods: [onNode('n3', 'x', affinity('podAffinity', near('web')), app('web'))]}, aPod('p', {}, app('web')), {n1: 0, n2: 0, n3: 100}],
-  ['nothing where nobody has wishes', interPodAffinityScore, {nodes: named}, aPod('p'), undefined],
+  ['nothing without preferences', interPodAffinityScore, {nodes: named}, aPod('p'), undefined],
   [
-    'pods of a service are spread over nodes and zones without being asked to',
+    'pods of a service are spread over nodes and zones by default',
     podTopologySpreadScore,
     {nodes: named, pods: [onNode('n1', 'x', {}, app('web'))], services: [{metadata: {name: 's', namespace: 'default'}, spec: {selector: {app: 'web'}}} as never]},
     aPod('p', {}, app('web')),
     // By hand: ln 5 for each pod on the node and ln 4 for each in the zone, and the skews allowed: 9, 7 and 6.
     {n1: 66, n2: 88, n3: 100},
   ],
-  ['pods of nobody are not', podTopologySpreadScore, {nodes: named, pods: [onNode('n1', 'x', {}, app('web'))]}, aPod('p', {}, app('web')), undefined],
-  ['what a pod asks for itself counts alone', podTopologySpreadScore, {nodes: [...named, aNode('nowhere')], pods: [onNode('n1', 'x', {}, app('web'))]}, aPod('p', spread({whenUnsatisfiable: 'ScheduleAnyway'}), app('web')), {n1: 0, n2: 0, n3: 100, nowhere: 0}],
+  ['pods without an owner are not', podTopologySpreadScore, {nodes: named, pods: [onNode('n1', 'x', {}, app('web'))]}, aPod('p', {}, app('web')), undefined],
+  ['constraints of the pod replace the defaults', podTopologySpreadScore, {nodes: [...named, aNode('nowhere')], pods: [onNode('n1', 'x', {}, app('web'))]}, aPod('p', spread({whenUnsatisfiable: 'ScheduleAnyway'}), app('web')), {n1: 0, n2: 0, n3: 100, nowhere: 0}],
   ['images that are there', imageLocality, {nodes: [aNode('n', {images: [image('app:latest', 1000 * 1024 * 1024)]}), aNode('m', {images: [image('other:1', 1000 * 1024 * 1024)]})]}, aPod('p'), {n: 48, m: 0}],
   ['nothing where none is', imageLocality, {nodes: [aNode('n')]}, aPod('p'), undefined],
 ];

@@ -8,7 +8,7 @@ import {PodWrites} from '#src/scheduler/pod-writes.js';
 import {aPod} from './objects.js';
 import {toPodInfo} from './cluster-state.js';
 
-/** A queue in which nodes that come help those whom `NodeResourcesFit` rejected, and pods that go help everyone of the plugins given. */
+/** A queue in which added nodes help pods that `NodeResourcesFit` rejected, and deleted pods help pods of all the given plugins. */
 const aQueue = ({popsFromBackoff: popFromBackoff = false, helps = () => true}: {popsFromBackoff?: boolean; helps?: (event: ClusterEvent) => boolean} = {}) => {
   const clock = new VirtualClock(0);
   const gated = new Set<string>();

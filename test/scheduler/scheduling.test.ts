@@ -68,7 +68,7 @@ test('a gated pod has a condition, and is scheduled once the last gate is remove
   t.is(await cluster.nodeOf('web'), 'n1');
 });
 
-/** What makes room on the one node of a full cluster, or lets it be used. */
+/** The changes that make room on the one node of a full cluster, or let it be used. */
 const helpers: readonly [title: string, node: Parameters<typeof aNode>[1], help: (cluster: Awaited<ReturnType<typeof aCluster>>) => Promise<unknown>][] = [
   ['a pod that goes', {}, cluster => cluster.end('first')],
   ['a pod that is over', {}, cluster => cluster.pods.patch('first', 'merge', {status: {phase: 'Succeeded'}}, {namespace: 'default', subresource: 'status'})],
@@ -180,7 +180,7 @@ test('a volume that is to be made is made for the node, and a failure sends the 
   t.is((await claims.get('data', {namespace: 'default'})).metadata?.annotations?.[selected], 'n1');
 });
 
-/** A scheduler of its own for pods that ask for `mine`, with its figures and calls that can be made to fail. */
+/** A separate scheduler for pods with the scheduler name `mine`, with its metrics and requests that can be made to fail. */
 const aSecond = async ({plane, clock}: Awaited<ReturnType<typeof aCluster>>) => {
   const meter = new MetricsRegistry();
   const client = new FaultyClient(plane.client());

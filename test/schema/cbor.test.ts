@@ -66,7 +66,7 @@ for (const [what, bytes, value] of [
   ['bytes for hexadecimal', 'd7 42fb01', 'fb01'],
   ['times', 'c0 74323032362d30312d30325430333a30343a30355a', '2026-01-02T03:04:05Z'],
   ['times as numbers', 'c1 fb41d6575e494c0000', '2025-02-10T20:52:00Z'],
-  ['tags nobody knows', 'd84d 01', 1],
+  ['unknown tags', 'd84d 01', 1],
   ['a key of an object that is no field of it', 'a1 495f5f70726f746f5f5f 01', JSON.parse('{"__proto__":1}')],
   ['undefined', 'f7', null],
   ['numbers of 32 bits', 'fa47c35000', 100_000],

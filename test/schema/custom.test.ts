@@ -109,7 +109,7 @@ const values: readonly [title: string, spec: JsonSchema, value: unknown, errors:
   ['a whole number of 64 bits above a limit', {type: 'integer', maximum: 5}, 9223372036854775807n, ['spec: Invalid value: 9223372036854775807: spec in body should be less than or equal to 5']],
   ['a large number that need not be whole', {type: 'number'}, 1e17, []],
   ['a format of numbers, which bounds nothing', {type: 'integer', format: 'int32'}, 3_000_000_000, []],
-  ['a format of numbers, of which nothing is told', {type: 'integer', format: 'int32'}, 1.5, ['spec: Invalid value: "number": spec in body must be of type integer: "number"']],
+  ['a format of numbers, which is ignored', {type: 'integer', format: 'int32'}, 1.5, ['spec: Invalid value: "number": spec in body must be of type integer: "number"']],
   ['a fraction that is large', {type: 'number', maximum: 1e7}, 20_000_000.5, ['spec: Invalid value: 2.00000005e+07: spec in body should be less than or equal to 1e+07']],
   ['a whole number that is large', {type: 'number', maximum: 1e7}, 20_000_000, ['spec: Invalid value: 20000000: spec in body should be less than or equal to 10000000']],
 ];
@@ -184,7 +184,7 @@ const changes: readonly [title: string, old: unknown, spec: unknown, errors: rea
     {ports: [{name: 'a', port: 98}]},
     ['spec.ports[0].port: Invalid value: 98: spec.ports[0].port in body should be less than or equal to 10'],
   ],
-  ['items of sets are not told apart', {tags: ['aa']}, {tags: ['aa', 'b']}, ['spec.tags[0]: Too long: may not be more than 1 byte']],
+  ['items of sets are not matched', {tags: ['aa']}, {tags: ['aa', 'b']}, ['spec.tags[0]: Too long: may not be more than 1 byte']],
   ['a whole list that is as it was may be wrong', {tags: ['aa']}, {tags: ['aa'], mode: 'a'}, []],
   ['a repeated item may stay', {tags: ['a', 'a']}, {tags: ['a', 'a', 'b']}, []],
 ];
@@ -231,7 +231,7 @@ const prunings: readonly [title: string, spec: JsonSchema, value: unknown, left:
   ['values of maps', {type: 'object', additionalProperties: has({a: {type: 'string'}})}, {k: {a: 'x', b: 1}}, {k: {a: 'x'}}, ['spec.k.b']],
   ['not what is preserved', has({a: has({})}, {'x-kubernetes-preserve-unknown-fields': true}), {b: {c: 1}, a: {d: 1}}, {b: {c: 1}, a: {}}, ['spec.a.d']],
   ['everything without structure', {type: 'object'}, {a: 1}, {}, ['spec.a']],
-  ['values of which only is said that they may be', {type: 'object', additionalProperties: true}, {k: {a: 1}, l: 1}, {k: {}, l: 1}, ['spec.k.a']],
+  ['values that are only allowed', {type: 'object', additionalProperties: true}, {k: {a: 1}, l: 1}, {k: {}, l: 1}, ['spec.k.a']],
   ['embedded objects', has({}, {'x-kubernetes-embedded-resource': true}), {apiVersion: 'v1', kind: 'X', metadata: {}, spec: 1}, {apiVersion: 'v1', kind: 'X', metadata: {}}, ['spec.spec']],
 ];
 

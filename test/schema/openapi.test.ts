@@ -269,7 +269,7 @@ test('for the list of documents the schema of each definition is read as often w
   t.is(await readsOf(200), await readsOf(1));
 });
 
-// What follows compares with data of the original's release 1.35.
+// The tests below compare with data of the original's release 1.35.
 
 test('documents have the formats of strings, and the keys and merge types of lists and maps', async t => {
   const document = await parsed(new OpenApiDocuments({schemas, naming: naming('kubernetes'), clock: systemClock, groups: () => [{group: '', versions: [{version: 'v1', resources: [resource(kinds.pods), resource(kinds.persistentVolumeClaims)]}]}], version: 'unversioned', mediaTypes: {objects: [], patches: []}}).document('api/v1'));
@@ -334,7 +334,7 @@ const media = {
   patches: ['application/apply-patch+cbor', 'application/apply-patch+yaml', 'application/json-patch+json', 'application/merge-patch+json', 'application/strategic-merge-patch+json'],
 };
 
-/** Without descriptions and the texts that fields take, which the reference data lacks, keys sorted, and without what DELETE answers with, which discovery does not tell. */
+/** Without descriptions and formats, which the reference data lacks, with keys sorted, and without the responses of DELETE, which discovery does not list. */
 const plain = (value: unknown, key = ''): unknown => {
   if (Array.isArray(value)) return value.map(item => plain(item));
   if (typeof value !== 'object' || value === null) return value;

@@ -97,7 +97,7 @@ test('maps are written in the order of their bytes', t => {
   t.deepEqual(Object.keys(decodeObject(bytes, plat)['data'] as object), ['a', 'b', '\uff5e', '\u{1f600}']);
 });
 
-/** Kinds with every special form, spelled as the server spells them. */
+/** Kinds with every special form, encoded as the server encodes them. */
 const specimens: readonly PlainObject[] = [
   {
     apiVersion: 'v1',

@@ -38,7 +38,7 @@ const flags: DelegatedSecurityFlags = {
   authorizationWebhookCacheUnauthorizedTtl: 10_000,
 };
 
-/** A port of a component, with every answer of its API server given by `judge`. */
+/** A port of a component, with every answer of its API server given by `respond`. */
 const aPort = async (respond: ((method: string, path: string, body: never) => unknown) | undefined, more: Partial<DelegatedSecurityFlags> = {}, routes: readonly AdministrativeRoute[] = []) => {
   const clock = new VirtualClock(Date.now());
   const requested: unknown[] = [];

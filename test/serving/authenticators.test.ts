@@ -72,7 +72,7 @@ for (const [header, outcome] of [
   ['Bearer good bad', {user: jane, warnings: []}],
   ['Bearer bad', {refused: 'Unauthorized', warnings: []}],
 ] as const) {
-  test(`the header ${JSON.stringify(header ?? 'left out')} authenticates ${'user' in outcome ? outcome.user.name : 'nobody who is let in'}`, t => {
+  test(`the header ${JSON.stringify(header ?? 'left out')} authenticates ${'user' in outcome ? outcome.user.name : 'no user'}`, t => {
     t.deepEqual(askWith([tokenFileAuthenticator(users)], header), outcome as never);
   });
 }

@@ -98,7 +98,7 @@ test('keeps the pair in use until both of its files have been replaced', async t
 test('looks at its files every minute', async t => {
   const clock = new VirtualClock(now);
   const folder = newFolder();
-  // Nothing stirs here: what is followed is the minute.
+  // No file changes here: the minute is followed.
   const files = {...systemFiles, watch: () => ({[Symbol.dispose]() {}})};
   const certificates = await load({clock, files, pair: write(folder, 'x', await pairFor('one', 'a'))});
   const stop = new AbortController();
@@ -217,7 +217,7 @@ test('knows every suite and version by the name of the field', t => {
     }
   });
 
-  // Only what OpenSSL itself has dropped.
+  // Only suites that OpenSSL itself has dropped.
   t.true(unsupported.every(suite => /RC4|3DES/.test(suite)), unsupported.join(' '));
   t.true(getCiphers().length > 0);
   for (const minVersion of tlsVersions) t.truthy(secureLimits({minVersion}).minVersion);

@@ -204,7 +204,7 @@ test('a body is made once, compressed or not', async t => {
   }
 });
 
-/** A collection of pages of 64 kB, without end unless `count` is given, and how many of them were asked for. */
+/** A collection of pages of 64 kB, without end unless `count` is given, and the number of pages read. */
 const aCollection = (count = Infinity) => {
   const state = {requested: 0, closed: false};
   const body: PagedBody = {
@@ -219,7 +219,7 @@ const aCollection = (count = Infinity) => {
   return {state, body};
 };
 
-/** Asks for something and does not read the answer. */
+/** Sends a request and does not read the response. */
 const stalled = (server: TestServer, headers = ''): Promise<TLSSocket> =>
   new Promise((resolve, reject) => {
     const socket = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca, ALPNProtocols: ['http/1.1']}, () => {
@@ -230,7 +230,7 @@ const stalled = (server: TestServer, headers = ''): Promise<TLSSocket> =>
     socket.on('error', reject);
   });
 
-/** Waits for what depends on sockets alone. */
+/** Waits for an effect of sockets alone. */
 const until = async (holds: () => boolean): Promise<void> => {
   while (!holds()) await new Promise(resolve => setImmediate(resolve));
 };
@@ -269,7 +269,7 @@ for (const [version, ask] of bothVersions) {
   });
 }
 
-/** What an answer says of its sending, and whether that has ended. */
+/** The reports of a response on its sending, and whether that has ended. */
 const aDelivery = (endsAt: number) => {
   const delivery = {endsAt, ended: 0, [Symbol.dispose]: () => void delivery.ended++};
   return delivery;

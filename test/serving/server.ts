@@ -55,7 +55,7 @@ interface Question {
   readonly key?: string;
 }
 
-/** Asks over HTTP/1.1, on a connection of its own. */
+/** Sends a request over HTTP/1.1, on a connection of its own. */
 export const ask1 = (server: TestServer, {method = 'GET', path = '/', headers = {}, body, cert, key}: Question = {}): Promise<TestAnswer> =>
   new Promise((resolve, reject) => {
     const request = https.request(
@@ -71,7 +71,7 @@ export const ask1 = (server: TestServer, {method = 'GET', path = '/', headers = 
     request.end(body);
   });
 
-/** Asks over HTTP/2, on a connection of its own. */
+/** Sends a request over HTTP/2, on a connection of its own. */
 export const ask2 = (server: TestServer, {method = 'GET', path = '/', headers = {}, body, cert, key}: Question = {}): Promise<TestAnswer> =>
   new Promise((resolve, reject) => {
     const session = http2.connect(server.url, {ca: server.ca, ...(cert ? {cert, key} : {})});

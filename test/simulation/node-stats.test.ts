@@ -111,7 +111,7 @@ test('the agent of a node serves its pods, those that run, its own metrics and i
   for (const path of ['/metrics/none', '/stats/', '/pods/one', '/healthz/none']) await t.throwsAsync(fetched(plane, path), {message: /could not find|404/}, path);
 });
 
-/** Runs a command by the path that has no stream; the answer is text, whatever it says of itself. */
+/** Runs a command by the path without a stream; the response is text, whatever its content type. */
 const ran = async (plane: NodesPlane, path: string): Promise<string> => {
   const {status, body} = await plane.api.handler({
     method: 'POST',

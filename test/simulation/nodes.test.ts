@@ -91,7 +91,7 @@ test('a node has the problems that instructions give it', async t => {
 
   await instruct({[state]: null, [pressure]: null});
   t.deepEqual(await bad(), []);
-  // What was told before is counted.
+  // Earlier reports are counted.
   t.deepEqual((await eventsOf(plane, 'plat-node-0')).slice(6).map(text => text.split(':')[0]), ['NodeHasInsufficientMemory', 'NodeHasInsufficientPID', 'NodeNotReady']);
   const {items} = await plane.client().resource(kinds.coreEvents).list({namespace: 'default'});
   t.deepEqual(items.filter(({count}) => count === 2).map(({reason}) => reason).sort(), ['NodeHasSufficientMemory', 'NodeHasSufficientPID', 'NodeReady']);
@@ -139,7 +139,7 @@ test('a node that is drained takes nothing new and sends its pods away, as far a
   t.deepEqual(await names(), ['daemon']);
 });
 
-/** Pods a node refuses, and what it says. */
+/** Pods that a node refuses, and its message. */
 const misfits: readonly (readonly [what: string, pod: BoundPod, reason: string, message: string])[] = [
   ['too much of a resource', asking({cpu: '31.5'}), 'OutOfcpu', "Node didn't have enough resource: cpu, requested: 31500, used: 1000, capacity: 32000"],
   ['far too much', asking({memory: '300Gi'}), 'OutOfmemory', "Node didn't have enough resource: memory, requested: 322122547200, used: 0, capacity: 274877906944"],
@@ -249,7 +249,7 @@ test('two planes with the same seed do the same', async t => {
     return JSON.stringify(await Promise.all([kinds.pods, kinds.nodes, kinds.leases, kinds.coreEvents].map(async kind => (await client.resource<KubeObject>(kind).list()).items)));
   };
 
-  await everything(); // Loads what is loaded when it is first needed: that takes its own time.
+  await everything(); // Loads modules that are loaded on first use: that takes its own time.
   t.true((await everything()) === (await everything()));
 });
 

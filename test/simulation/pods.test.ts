@@ -29,7 +29,7 @@ const courses: readonly {readonly what: string; readonly pod: BoundPod; readonly
     at: {500: 'Running: app ready', 1_100: 'Succeeded: app Completed(0)'},
   },
   {
-    what: 'a pod whose command says how long it takes and how it ends does so',
+    what: 'a pod runs for as long as its command and has its exit code',
     pod: {restartPolicy: 'Never', containers: [{name: 'app', image: 'busybox', args: ['sh', '-c', 'sleep 5; echo expired > /dev/termination-log; exit 3']}]},
     at: {1_000: 'Running: app ready', 5_000: 'Running: app ready', 5_100: 'Failed: app Error(3)'},
   },
@@ -105,7 +105,7 @@ const courses: readonly {readonly what: string; readonly pod: BoundPod; readonly
     at: {5_000: 'Pending: app ContainerCreating', 5_100: 'Running: app ready'},
   },
   {
-    what: 'what is no name of an image is never asked for',
+    what: 'an invalid image name is never pulled',
     pod: {containers: [{name: 'app', image: 'Not/AnImage'}]},
     at: {100: 'Pending: app InvalidImageName', 60_000: 'Pending: app InvalidImageName'},
   },

@@ -13,7 +13,7 @@ import {behaviorOf, type Role} from '#src/simulation/rules/rules.js';
 import {root} from '#test/sources.js';
 import {aPlaneWithNodes, timeline, podNamed, run} from './environment.js';
 
-/** Files that make no sense, and what is said of them. */
+/** Invalid files, and their errors. */
 const refused: readonly (readonly [file: string, complaint: string])[] = [
   ['[]', 'must be an object, got []'],
   ['pods: {}', 'pods: must be a list, got {}'],
@@ -60,7 +60,7 @@ const ofImage = (image: string) => ({...place(), container: {name: 'app', image}
 
 const owned = (kind: string): Partial<Pod> => ({metadata: {ownerReferences: [{apiVersion: 'v1', kind, name: 'owner', uid: '1', controller: true}]}});
 
-/** Rules, whom they are asked about, and how long that one runs (ms, Infinity for ever). */
+/** Rules, the containers they apply to, and how long these run (ms, Infinity for ever). */
 const choices: readonly (readonly [rules: string, of: ReturnType<typeof place>, runFor: number])[] = [
   ['', place(), Infinity],
   ['', place('init'), 1000],
@@ -96,7 +96,7 @@ test('for each setting the first matching rule that sets it counts', t => {
 });
 
 const minute = 60_000;
-/** What containers are started with, how long they run then (ms), and with which code they end. */
+/** Commands of containers, how long they run (ms), and their exit codes. */
 const commands: readonly (readonly [words: readonly string[], runFor: number, exitCode: number])[] = [
   [['sleep', '5'], 5_000, 0],
   [['/bin/sleep', '1m', '0.5'], 60_500, 0],

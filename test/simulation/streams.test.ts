@@ -200,13 +200,13 @@ test('a follower of a log may disconnect, and is ended when the pod is deleted',
   t.is(clock.pending, 0);
 });
 
-/** What is typed, and whether a terminal is used. */
+/** The input, and whether a terminal is used. */
 interface Typed {
   readonly stdin?: string | Buffer;
   readonly tty?: boolean;
 }
 
-/** Lets something run with streams of its own, and hears what it says. */
+/** Runs a command with streams of its own, and collects its output. */
 const receivedFrom = (running: RunCommand, {stdin, tty = false}: Typed = {}) => {
   const [input, out, err] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const leaving = new AbortController();
@@ -238,7 +238,7 @@ const long = `${'long/'.repeat(30)}name`;
 const simulatedText = (command: string) =>
   `container app of pod default/pod is simulated and does not run ${JSON.stringify(command)}: what commands answer is said by "exec" in a simulation rule or in the behavior annotation\n`;
 
-/** Commands, in order, with what they are fed; how they end, and what they write. */
+/** Commands, in order, with their input; their exit codes and output. */
 const executed: readonly (readonly [command: readonly string[], typed: Typed, code: number, stdout: string, stderr: string])[] = [
   [['psql', '-c', 'select 1'], {}, 3, '1 row\n', 'slow\n'],
   [['sh', '-c', 'status'], {}, 3, '1 row\n', 'slow\n'],
@@ -354,7 +354,7 @@ test('an attached shell ends its container on exit', async t => {
   t.deepEqual([await logOf(plane), describePod(await podNamed(plane))], ['/ # echo hi\nhi\n/ # exit 3\n', 'Failed: app Error(3)']);
 });
 
-/** What somebody hears who connects to a port of the pod and says this. */
+/** The response to a client that connects to a port of the pod and sends this. */
 const answerAt = async (plane: NodesPlane, port: number, output?: string): Promise<string> => {
   const [near, far] = duplexPair();
   agentOf(plane).listener(app, port)(far);
@@ -411,7 +411,7 @@ const portsOf = (plane: NodesPlane): Promise<SpdySession> =>
     outgoing.once('upgrade', (_, socket, head) => resolve(new SpdySession(socket, {side: 'client', head}))).once('error', reject).end();
   });
 
-/** What comes on each channel until the connection is closed, or `enough` says so. */
+/** The data on each channel until the connection is closed, or `enough` returns true. */
 const channelsOf = async (client: WebSocket, isText: boolean, enough: (received: Record<number, string>) => boolean = () => false): Promise<Record<number, string>> => {
   const received: Record<number, string> = {};
   const closed = once(client, 'close');

@@ -9,7 +9,7 @@ const keysEach = 8;
 
 const print = (line: string): void => void writeSync(1, `${line}\n`);
 
-/** Writes, and says what was acknowledged, until it is killed. */
+/** Writes, and prints each acknowledged revision, until it is killed. */
 const write = async (store: Store, writer: number): Promise<never> => {
   for (;;) {
     const key = `/w${writer}/${Math.floor(systemRandom.float() * keysEach)}`;

@@ -369,7 +369,7 @@ test('killed at any moment under load, a store has every acknowledged write and 
     }
     highest = newest;
     await store.close();
-    // What was not acknowledged counts from now on.
+    // Writes that were not acknowledged count from now on.
     for (const [key] of acknowledged) if (!now.has(key)) acknowledged.set(key, {revision: newest, value: '-'});
   }
   t.log(`${total} acknowledged writes in 15 rounds`);

@@ -24,7 +24,7 @@ export interface EtcdFiles {
   readonly key: string;
 }
 
-/** A real etcd in a directory of its own, which can be killed and comes back with what it had. */
+/** A real etcd in a directory of its own, which can be killed and restarted on its data. */
 export class EtcdServer {
   readonly url: string;
   readonly #directory = mkdtempSync(join(tmpdir(), 'plat-etcd-'));
@@ -38,7 +38,7 @@ export class EtcdServer {
     this.#tls = tls;
   }
 
-  /** Resolves once it serves; with `tls` only to those who have a certificate of that authority. */
+  /** Resolves once it serves; with `tls` only to clients with a certificate of that authority. */
   static async start(tls?: EtcdFiles): Promise<EtcdServer> {
     const server = new EtcdServer(`${tls ? 'https' : 'http'}://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`, tls);
     await server.resume();

@@ -29,7 +29,7 @@ export class Follower implements Watcher, Disposable {
     this.#wake();
   }
 
-  /** Resolves once `done` holds; looks again whenever something was heard. */
+  /** Resolves once `done` holds; checks again after each event. */
   async until(done: (follower: this) => boolean): Promise<void> {
     while (!done(this)) await new Promise<void>(resolve => (this.#wake = resolve));
   }

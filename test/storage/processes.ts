@@ -6,7 +6,7 @@ import {fileURLToPath} from 'node:url';
 const running = new Set<ChildProcess>();
 process.on('exit', () => running.forEach(child => child.kill('SIGKILL')));
 
-/** A process of its own that has the store in `directory` open; see child.ts for its tasks. */
+/** A process of its own that has the store in `directory` open; child.ts has its tasks. */
 export class StoreProcess {
   readonly lines: string[] = [];
   readonly #child: ChildProcess;
@@ -27,12 +27,12 @@ export class StoreProcess {
     });
   }
 
-  /** Resolves once it has said so many lines. */
+  /** Resolves once it has printed so many lines. */
   async output(count: number): Promise<void> {
     while (this.lines.length < count) await new Promise<void>(resolve => (this.#wake = resolve));
   }
 
-  /** Resolves once it ended by itself or was killed, and everything it said was heard. */
+  /** Resolves once it ended by itself or was killed, and all its output was read. */
   async end(): Promise<void> {
     await this.#ended;
   }

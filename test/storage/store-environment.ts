@@ -10,7 +10,7 @@ export interface StoreEnvironment {
 }
 
 /**
- * States a test over a fresh store on virtual time, closed at its end. What is said of `alone` holds for a store this process has to itself: calls take effect in the order they are made, and its
+ * Declares a test over a fresh store on virtual time, closed at its end. The field `alone` is for a store this process has to itself: calls take effect in the order they are made, and its
  * time is the given clock's.
  */
 export interface StoreTest {

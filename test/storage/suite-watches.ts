@@ -46,7 +46,7 @@ export const watchSuite = (test: StoreTest): void => {
       if (round % 3 === 0) await writes;
     }
     await Promise.all(all);
-    // Who began last may have begun after all of them, and hears of this one only.
+    // The last read may have begun after all of them, and gets this one only.
     await store.create('/last', bytes('x'));
 
     for (const follower of followers) await follower.until(({received}) => received.at(-1)?.revision === 1002);
@@ -90,7 +90,7 @@ export const watchSuite = (test: StoreTest): void => {
 
     await fill(store, 0, 100);
 
-    t.true(follower.batches.length <= 2, `heard in ${follower.batches.length} batches`);
+    t.true(follower.batches.length <= 2, `received in ${follower.batches.length} batches`);
   });
 
   test('a disposed watch hears nothing more, also when disposed while it hears', async (t, {store}) => {

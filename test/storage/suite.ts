@@ -20,7 +20,7 @@ export interface Backend {
   open(clock: Clock): Promise<Store>;
 }
 
-/** What every store promises, whichever keeps its records. */
+/** The contract of every store, whichever engine keeps its records. */
 export const storeSuite = (test: (title: string, body: (t: ExecutionContext) => Promise<void>) => void, backend: Backend, suites = [writeSuite, readSuite, watchSuite, lifeSuite, modelSuite]): void => {
   const state = (title: string, body: (t: ExecutionContext, environment: StoreEnvironment) => Promise<void>): void =>
     test(`${backend.name}: ${title}`, async t => {

@@ -8,7 +8,7 @@ import {authorityPem} from '#src/pki/authority.js';
 
 export interface TestBackend extends AsyncDisposable {
   readonly port: string;
-  /** What trusts it; empty for one without TLS. */
+  /** The trust for its certificate; empty for one without TLS. */
   readonly ca: string;
   readonly requests: readonly IncomingMessage[];
   /** Connections made so far, and those still open. */

@@ -8,7 +8,7 @@ const sent = {
   method: 'POST',
   url: 'https://hook.example:443/check?timeout=5s&access_token=hidden-parameter',
   headers: [['accept', 'application/json'], ['Authorization', 'Bearer hidden-token'], ['Sec-WebSocket-Protocol', 'bearer hidden-protocol'], ['Cookie', 'hidden-cookie']] as const,
-  body: JSON.stringify({kind: 'Review', text: 'what is asked', password: 'hidden-password'}),
+  body: JSON.stringify({kind: 'Review', text: 'the request', password: 'hidden-password'}),
 };
 
 const linesAt = async (v: number, more: {readonly body?: string; readonly answer?: string; readonly fails?: boolean} = {}): Promise<string> => {
@@ -18,7 +18,7 @@ const linesAt = async (v: number, more: {readonly body?: string; readonly answer
   const act = async () => {
     await clock.advance(70);
     if (more.fails) throw new Error('dial tcp 127.0.0.1:443: connect: connection refused');
-    return {status: 201, body: Buffer.from(more.answer ?? '{"text":"what is answered"}')};
+    return {status: 201, body: Buffer.from(more.answer ?? '{"text":"the response"}')};
   };
   await calls.run(() => ({...sent, body: more.body ?? sent.body}), act, answer => answer).catch(() => {});
   return lines.join('');
@@ -27,7 +27,7 @@ const linesAt = async (v: number, more: {readonly body?: string; readonly answer
 const expected: readonly (readonly [number, string, RegExp])[] = [
   [6, 'calls with code and duration', /roundtrip\] "Response" verb="POST" url="https:\/\/hook\.example:443\/check\?timeout=5s&access_token=\[redacted\]" status=201 duration="70ms"/],
   [7, 'headers', /"request headers" method="POST" url="\S+" headers="accept: application\/json; Authorization: \[redacted\]; Sec-WebSocket-Protocol: bearer \[redacted\]; Cookie: \[redacted\]"/],
-  [8, 'bodies', /"request body".*what is asked[^]*"response body".*what is answered/],
+  [8, 'bodies', /"request body".*the request[^]*"response body".*the response/],
   [9, 'the command', /"curl command" command="curl -v -XPOST -H 'accept: application\/json' .*'https:\/\/hook\.example:443\/check/],
 ];
 for (const [from, what, line] of expected) {

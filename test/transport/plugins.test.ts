@@ -109,7 +109,7 @@ const refusals: readonly (readonly [string, object, string, string])[] = [
   ['has no command', {command: ''}, '', 'command must be specified for u to use exec authentication plugin'],
   ['has no version', {apiVersion: ''}, '', 'apiVersion must be specified for u to use exec authentication plugin'],
   ['has an old version', {apiVersion: 'client.authentication.k8s.io/v1alpha1'}, '', 'exec plugin: invalid apiVersion "client.authentication.k8s.io/v1alpha1"'],
-  ['does not say whether it asks a person', {interactiveMode: undefined}, '', 'interactiveMode must be specified for u to use exec authentication plugin'],
+  ['does not set interactiveMode', {interactiveMode: undefined}, '', 'interactiveMode must be specified for u to use exec authentication plugin'],
   ['has an odd mode', {interactiveMode: 'Maybe'}, '', 'invalid interactiveMode for u: "Maybe"'],
   ['has a nameless variable', {env: [{value: 'x'}]}, '', 'env variable name must be specified for u to use exec authentication plugin'],
 ];

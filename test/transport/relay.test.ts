@@ -206,7 +206,7 @@ test('the end of the backend reaches the client after its last byte', async t =>
   await using server = await relaying(backend);
   const caller = raw(server);
 
-  caller.socket.write('said meanwhile');
+  caller.socket.write('sent meanwhile');
   await once(caller.socket, 'end');
   caller.socket.end();
 

@@ -143,7 +143,7 @@ test('a sender waits for a reader, by the connection', async t => {
   for (const socket of sockets) socket.destroy();
 });
 
-/** A peer of whom the test makes up every byte, and what he was sent. */
+/** A peer whose every byte the test writes, and the bytes it received. */
 const aRawPeer = async (side: 'client' | 'server', onStream: (stream: SpdyStream) => void = () => {}) => {
   const [one, other] = await aPair();
   const received: Buffer[] = [];
@@ -320,12 +320,12 @@ test('data from before a reset can still be read', async t => {
   const stream = session.open({});
   await receivedBytes(20 + 13);
   send({kind: 'reply', id: 1, headers: {}, fin: false});
-  send({kind: 'data', id: 1, bytes: Buffer.from('said before'), fin: false});
+  send({kind: 'data', id: 1, bytes: Buffer.from('sent before'), fin: false});
   send({kind: 'reset', id: 1, status: 5});
   send({kind: 'ping', id: 2});
   await receivedBytes(20 + 13 + 12);
 
-  t.is(await textOf(stream), 'said before');
+  t.is(await textOf(stream), 'sent before');
   t.is(stream.lost, undefined);
   socket.destroy();
 });

@@ -16,7 +16,7 @@ const requestFor = (...organizations: string[]): string => Buffer.from(createSig
 
 const aRequest = (signerName = 'example.com/signer', request = requestFor()): CertificateSigningRequest => ({metadata: {name: 'req'}, spec: {request, signerName}});
 
-/** Allows everything but signers, and those only by what is listed: `verb name`. Remembers what it was asked. */
+/** Allows everything except signers, and those only as listed: `verb name`. Records the requests. */
 const signersOnly = (...allowed: string[]) => {
   const requested: Attributes[] = [];
   const authorizer: Authorizer = {

@@ -8,7 +8,7 @@ import {createPlugins} from '#src/apiserver/admission/plugins.js';
 import {refusal, jane} from '#test/resources/environment.js';
 import {aPluginContext, aPod, namespace, startWith} from './context.js';
 
-/** What plugins are told by files that lie at their paths. */
+/** The settings of plugins from files at these paths. */
 const settingsIn = (files: Readonly<Record<string, string>>, name: NamingName = 'plat') => {
   const words = naming(name);
   const read = (path: string): string => {
@@ -20,7 +20,7 @@ const settingsIn = (files: Readonly<Record<string, string>>, name: NamingName = 
 };
 
 const head = 'kind: AdmissionConfiguration\napiVersion: apiserver.config.plat.io/v1\n';
-/** A file that tells one plugin something, as YAML in one line. */
+/** A configuration file for one plugin, as YAML in one line. */
 const configured = (plugin: string, configuration: string) => settingsIn({'/etc/admission.yaml': `${head}plugins: [{name: ${plugin}, configuration: ${configuration}}]`});
 const limits = (text: string): string => `{kind: Configuration, apiVersion: eventratelimit.admission.plat.io/v1alpha1, limits: [${text}]}`;
 const security = (text: string): string => `{kind: PodSecurityConfiguration, apiVersion: pod-security.admission.config.plat.io/v1, ${text}}`;

@@ -14,17 +14,17 @@ import type {AdmissionPlugin as AdmissionPluginName} from '#src/options/apiserve
 import type {ServerOptions} from '#test/fixtures/server.js';
 import {startEnvironment} from '#test/resources/environment.js';
 
-/** What admission by webhooks is made of where there are none. */
+/** The context of webhook plugins without webhooks. */
 export const noWebhooks: PluginContext['webhooks'] = {
   registry: {find: () => undefined, served: []},
-  callerFor: () => ({call: () => Promise.reject(new Error('nobody is to be called')), close() {}}),
+  callerFor: () => ({call: () => Promise.reject(new Error('no call expected')), close() {}}),
   log: noLog,
   meter: noMeter,
   evaluateConditions: conditionsIn(naming('plat'), {authorize: ({user: {name}, verb}) => Promise.resolve({decision: name === 'jane' && verb === 'bypass' ? 'allow' : 'noOpinion'})}),
   sourceOf: () => ({hooks: () => []}),
 };
 
-/** What plugins are made of where nothing is there and everything is allowed. */
+/** A plugin context in which no object exists and everything is allowed. */
 export const aPluginContext = (own: Partial<PluginContext> = {}): PluginContext => ({
   naming: naming('plat'),
   authorizer: {authorize: () => ({decision: 'allow'})},
@@ -43,7 +43,7 @@ export const aPluginContext = (own: Partial<PluginContext> = {}): PluginContext 
   ...own,
 });
 
-/** A server with the namespace `default` in which one plugin, made as the server makes it, judges everything. */
+/** A server with the namespace `default` and one admission plugin, made as the server makes it. */
 export const startWith = async (plugin: AdmissionPluginName, own: Partial<PluginContext> = {}, server: ServerOptions = {}) => {
   const env = await startEnvironment({
     ...server,

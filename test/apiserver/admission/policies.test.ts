@@ -210,7 +210,7 @@ interface ParamCase {
   readonly title: string;
   readonly kind?: ValidatingSpec['paramKind'];
   readonly ref: object;
-  /** What of the request with `data.a` 1 comes: nothing where it may be. */
+  /** The outcome of the request with `data.a` 1: nothing where it is allowed. */
   readonly message?: string;
 }
 
@@ -330,7 +330,7 @@ interface MutationCase {
   readonly title: string;
   readonly expression: string;
   readonly patchType?: 'JSONPatch';
-  /** What the config map `c` with the label `l` and `data.a` 1 has then. */
+  /** The config map `c` with the label `l` and `data.a` 1 after admission. */
   readonly made?: object;
   /** Or why it cannot be made. */
   readonly refused?: object;
@@ -420,7 +420,7 @@ test('a mutation may use parameters, conditions, the namespace and the authorize
 for (const [reinvocationPolicy, count] of [['Never', '1'], ['IfNeeded', '11']] as const) {
   test(`a policy with reinvocation ${reinvocationPolicy} reads changes of later plugins`, async t => {
     const env = await startPolicyEnvironment();
-    // The first counts how often it is asked; the one after it changes the object.
+    // The first counts its calls; the one after it changes the object.
     await env.mutating(['Object{data: {"count": (has(object.data) && has(object.data.count) ? object.data.count : "") + "1"}}'], {reinvocationPolicy}, null, 'a');
     await env.mutating(['Object{data: {"later": "yes"}}'], {}, null, 'z');
     await env.bindMutating('a', {policyName: 'a'});

@@ -22,7 +22,7 @@ export const configMaps: NonNullable<ValidatingSpec['matchConstraints']> = {
   resourceRules: [{operations: ['CREATE', 'UPDATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}],
 };
 
-/** Notes what is to be noted for the audit, and what is warned of. */
+/** Records audit annotations and warnings. */
 const listening = (noted: Map<string, string>, warnings: string[]): AdmissionPlugin => ({
   name: 'Listening',
   validate(attributes) {
@@ -45,7 +45,7 @@ export const policyPlugins = (registry: Registry, own: Partial<PluginContext> & 
   return createPlugins({enable: [], disable: [], exactly: ['MutatingAdmissionPolicy', 'ValidatingAdmissionPolicy']}, context).plugins;
 };
 
-/** A server on which policies are in force, and which notes what they are the cause of. */
+/** A server with policies in force, which records their annotations, warnings and metrics. */
 export const startPolicyEnvironment = async (own: {readonly authorizer?: Authorizer; readonly after?: readonly AdmissionPlugin[]} & ServerOptions = {}) => {
   const {authorizer, after = [], ...server} = own;
   const clock = new VirtualClock();
@@ -73,14 +73,14 @@ export const startPolicyEnvironment = async (own: {readonly authorizer?: Authori
     warnings,
     metrics,
     make,
-    /** A validating policy for config maps, and a binding `b` unless told otherwise. */
+    /** Creates a validating policy for config maps, with a binding `b` by default. */
     async validating(spec: Partial<ValidatingSpec>, binding: Partial<ValidatingBindingSpec> | null = {}, name = 'p') {
       await make(kinds.validatingAdmissionPolicies as Kind, name, {matchConstraints: configMaps, ...spec});
       if (binding) await bind('b', {policyName: name, ...binding});
     },
     bind,
     bindMutating,
-    /** A mutating policy for config maps, and a binding `b` unless told otherwise. */
+    /** Creates a mutating policy for config maps, with a binding `b` by default. */
     async mutating(expressions: readonly string[], {patchType = 'ApplyConfiguration', ...spec}: Omit<Partial<MutatingSpec>, 'mutations'> & {readonly patchType?: 'ApplyConfiguration' | 'JSONPatch'} = {}, binding: Partial<MutatingBindingSpec> | null = {}, name = 'p') {
       await make(kinds.mutatingAdmissionPolicies as Kind, name, {matchConstraints: configMaps, reinvocationPolicy: 'Never', mutations: mutations(expressions, patchType), ...spec});
       if (binding) await bindMutating('b', {policyName: name, ...binding});

@@ -18,7 +18,7 @@ import {aPluginContext, noWebhooks} from './context.js';
 
 export type MutatingHook = NonNullable<ObjectOf<typeof kinds.mutatingWebhookConfigurations>['webhooks']>[number];
 
-/** What a webhook is asked, as far as tests look at it. */
+/** The request of an admission review, as far as tests read it. */
 export interface WebhookRequest {
   readonly uid: string;
   readonly operation: string;
@@ -27,7 +27,7 @@ export interface WebhookRequest {
   readonly [field: string]: unknown;
 }
 
-/** What a webhook answers; the uid and what else a review needs are added. */
+/** Returns the response of a review; the uid and other required fields are added. */
 export type Answering = (request: WebhookRequest) => object;
 
 export interface HookServer extends AsyncDisposable {
@@ -36,7 +36,7 @@ export interface HookServer extends AsyncDisposable {
   answer: Answering;
 }
 
-/** A webhook that answers reviews, and lets everything be unless told otherwise. */
+/** A webhook server that answers reviews, and allows everything by default. */
 export const aHookServer = async (answer: Answering = () => ({allowed: true}), options: WebhookOptions = {}): Promise<HookServer> => {
   const requested: WebhookRequest[] = [];
   const server: {answer: Answering} = {answer};
@@ -51,7 +51,7 @@ export const aHookServer = async (answer: Answering = () => ({allowed: true}), o
 /** A patch as webhooks answer it. */
 export const patching = (...operations: readonly object[]) => ({allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(operations)).toString('base64')});
 
-/** A webhook of a configuration, for the config maps that are made, unless said otherwise. */
+/** A webhook of a configuration, by default for the creation of config maps. */
 export const aHook = ({webhook}: Pick<HookServer, 'webhook'>, own: Partial<MutatingHook> = {}): MutatingHook => ({
   name: 'hook.example.com',
   clientConfig: {url: webhook.url, caBundle: webhook.caBundle},
@@ -61,7 +61,7 @@ export const aHook = ({webhook}: Pick<HookServer, 'webhook'>, own: Partial<Mutat
   ...own,
 });
 
-/** A server on which webhooks are asked, and which notes what they are the cause of. */
+/** A server that calls webhooks, and records their annotations, warnings and metrics. */
 export const startWebhookEnvironment = async (own: Partial<PluginContext> = {}, options: ServerOptions & {readonly before?: readonly AdmissionPlugin[]} = {}) => {
   const clock = new VirtualClock();
   const metrics = new MetricsRegistry();
@@ -97,7 +97,7 @@ export const startWebhookEnvironment = async (own: Partial<PluginContext> = {}, 
     mutating: (name: string, ...webhooks: readonly MutatingHook[]) => put(kinds.mutatingWebhookConfigurations as Kind, name, webhooks),
     /** Puts webhooks that may refuse objects into force. */
     validating: (name: string, ...webhooks: readonly MutatingHook[]) => put(kinds.validatingWebhookConfigurations as Kind, name, webhooks),
-    /** Changes a configuration where it is stored: what may not be written any more may have been once. */
+    /** Changes a configuration in the store: an earlier release may have accepted fields that are refused now. */
     async rewriteValidating(name: string, change: (hook: MutatingHook) => void) {
       const resource = env.server.registry.of(kinds.validatingWebhookConfigurations as Kind);
       const key = resource.key('', name);

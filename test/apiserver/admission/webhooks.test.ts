@@ -697,7 +697,7 @@ for (const [expressions, message] of failing) {
     using env = await startWebhookEnvironment();
     await using server = await aHookServer();
     const matchConditions = expressions.map((expression, i) => ({name: `c${i}`, expression}));
-    // What cannot be compiled is not taken when it is written.
+    // Expressions that do not compile are refused on write.
     const stored = async (failurePolicy: string) => {
       await env.validating('v', aHook(server, {failurePolicy, matchConditions: [{name: 'c', expression: 'true'}]}));
       await env.rewriteValidating('v', hook => {

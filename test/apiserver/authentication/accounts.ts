@@ -8,7 +8,7 @@ export const namespace = 'default';
 export const issuer = 'https://plat.default.svc';
 export const minutes = (count: number): number => count * 60_000;
 
-/** A plane with the account `robot`, and ways to ask for its tokens and have tokens judged. */
+/** A plane with the account `robot`, and functions that request its tokens and review them. */
 export const aPlane = async (apiserverArgs: readonly string[] = []) => {
   const clock = new VirtualClock();
   const plane = await startPlane({naming: 'plat', listen: false, clock, apiserverArgs, controllerManagerArgs: ['--controllers=-*,namespace-controller']});
@@ -22,5 +22,5 @@ export const aPlane = async (apiserverArgs: readonly string[] = []) => {
   return {plane, clock, client, account, request, review};
 };
 
-/** What a token says. */
+/** The claims of a token. */
 export const own = ({status}: TokenRequest): TokenClaims & Record<'plat.io', Record<string, never>> => readToken(status!.token)!.claims as never;

@@ -29,7 +29,7 @@ const aFile = (content: string): string => {
 };
 const keyFile = aFile(privateKeyPem(key));
 
-/** What a token kept in the secret `kept` says. */
+/** The claims of a token in the secret `kept`. */
 const secretClaims = (uid: string, more: object = {}) => ({
   iss: 'plat/serviceaccount',
   sub: 'system:serviceaccount:default:robot',
@@ -45,7 +45,7 @@ const aPod = async ({client}: Environment, name: string, spec: object = {}) =>
 
 const forPod = async (env: Environment, name: string, seconds = 3600): Promise<TokenRequest> => env.request({expirationSeconds: seconds, boundObjectRef: {apiVersion: 'v1', kind: 'Pod', name}});
 
-/** The figures of uses of tokens, by name. */
+/** The metrics of token use, by name. */
 const metricsIn = (text: string): Record<string, number> => Object.fromEntries([...text.matchAll(/^serviceaccount_(\w+) (\d+)$/gm)].map(([, name = '', value]) => [name, Number(value)]));
 
 test('a bound token names its pod and is invalid after the pod is deleted', async t => {
@@ -146,7 +146,7 @@ test('without any key no token of an account is believed', async t => {
   t.is((await env.review(signToken(secretClaims('u'), tokenKey(key)))).error, 'invalid bearer token');
 });
 
-/** The judges of tokens alone, over a server with the account `robot` and its token in the secret `kept`. */
+/** The token authenticators alone, over a server with the account `robot` and its token in the secret `kept`. */
 const someAuthenticators = async () => {
   const {of, clock, server} = await startEnvironment();
   const metrics = new MetricsRegistry();

@@ -89,7 +89,7 @@ const own = [
   clusterRole('may-escalate', {verbs: ['escalate'], apiGroups: [words.group('rbac.authorization')], resources: ['roles', 'clusterroles']}),
 ];
 
-/** A server that lets jane write, but watches what she grants. */
+/** A server that lets jane write, and checks the permissions she grants. */
 const start = async (...more: PolicyChange[]) => {
   const {rbac} = await rbacOf(...own, ...more);
   const check = escalationCheck({naming: words, rbac, authorizer: rbac});

@@ -136,7 +136,7 @@ const answering = (decision: 'allow' | 'deny' | 'noOpinion', reason?: string, wa
 });
 
 const unions: [title: string, authorizers: Authorizer[], expected: object][] = [
-  ['nobody allows', [], {decision: 'noOpinion'}],
+  ['no rule allows', [], {decision: 'noOpinion'}],
   ['the first opinion decides', [answering('noOpinion', 'a'), answering('deny', 'b'), alwaysAllow], {decision: 'deny', reason: 'b'}],
   ['the first opinion decides though one waits', [answering('noOpinion', 'a', true), answering('allow', 'b', true), alwaysDeny], {decision: 'allow', reason: 'b'}],
   ['reasons are collected', [answering('noOpinion', 'a'), answering('noOpinion', 'b', true), alwaysDeny], {decision: 'noOpinion', reason: 'a\nb\nEverything is forbidden.'}],

@@ -2,7 +2,7 @@ import type {Kind} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
 
-/** What is compared, and which fields of it are random. */
+/** The compared kinds, and which of their fields are random. */
 export interface Compared {
   readonly compare: readonly Kind[];
   readonly blurred?: readonly string[];
@@ -14,7 +14,7 @@ export const touchKey = 'faults.example.com/touched';
 const dropped = new Set(['resourceVersion', 'managedFields', 'uid', 'generation', touchKey]);
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
-/** All objects of the kinds, without what differs from run to run: random parts of names, uids, versions, times. */
+/** All objects of the kinds, without fields that differ from run to run: random parts of names, uids, versions, times. */
 export const comparable = async (client: Client, {compare, blurred = []}: Compared): Promise<Record<string, unknown[]>> => {
   const lists = await Promise.all(compare.map(async kind => [kind, (await client.resource(kind).list()).items] as const));
   const aliases = new Map<string, string>();
@@ -26,7 +26,7 @@ export const comparable = async (client: Client, {compare, blurred = []}: Compar
     }
   }
   const plain = (value: unknown, field: string, generation: number | undefined): unknown => {
-    // Who tells a condition once more may see more than who told it first.
+    // A later writer of a condition may use newer data than the first.
     if (field === 'conditions' && Array.isArray(value)) return sorted(value.map(condition => plain({...condition, observedGeneration: undefined}, '', generation)));
     if (blurred.includes(field)) return value === undefined || value === '' ? value : '<random>';
     if (field === 'observedGeneration') return value === generation ? '<the newest>' : '<an old one>';

@@ -14,13 +14,13 @@ import {startServer} from '#test/fixtures/server.js';
 import {comparable, touchKey} from './comparable.js';
 import {stageOf, type Stage} from './stage.js';
 
-/** What a controller is put through. */
+/** A scenario for a controller. */
 export interface Scenario {
-  /** The story: what users and nodes do, one after the other, with time to react in between. */
+  /** The steps: the actions of users and nodes, one after the other, with time for the controller in between. */
   readonly steps: readonly ((stage: Stage) => Promise<unknown>)[];
-  /** What is compared in the end. */
+  /** The kinds that are compared in the end. */
   readonly compare: readonly Kind[];
-  /** What is touched to make the controller look again while its caches stand still. */
+  /** Writes that make the controller reconcile again while its caches are stale. */
   readonly touch: Kind;
   /** Flags of the controller manager beside those all have. */
   readonly args?: readonly string[];
@@ -28,14 +28,14 @@ export interface Scenario {
   readonly gates?: readonly string[];
   /** Fields whose content is random, whatever the run. */
   readonly blurred?: readonly string[];
-  /** Writes that are lost with a manager that stops before them: only the deletion of something that left no trace asks for them, as in the original. */
+  /** Writes that are lost with a manager that stops before them: only deletions without a trace request them, as in the original. */
   readonly lost?: RegExp;
-  /** How long each step is given; 30 s unless said. */
+  /** The time of each step; 30 s by default. */
   readonly settleMs?: number;
 }
 
-/** What can happen at a write. The manager is stopped by sudden death: nothing it still says is heard. */
-export const faults = ['stopped before', 'stopped after, the answer unheard', 'caches held back', 'event lost'] as const;
+/** The faults at a write. A stopped manager ends at once: its later writes are dropped. */
+export const faults = ['stopped before', 'stopped after, the answer lost', 'caches held back', 'event lost'] as const;
 export type Fault = (typeof faults)[number];
 
 /** A fault at the nth write of a run, from 0. */
@@ -45,14 +45,14 @@ export interface Planned {
 }
 
 export interface Outcome {
-  /** What the controller wrote, Events left out. */
+  /** The controller's writes, without Events. */
   readonly writes: readonly string[];
   readonly state: unknown;
   /** Faults of the program itself, such as a change of a frozen object. */
   readonly bugs: readonly unknown[];
 }
 
-/** How long caches are held back: longer than anybody batches what he sees. */
+/** How long caches are held back: longer than any batch period. */
 const heldMs = 3_000;
 
 const untracked = /\/(events|tokenreviews|subjectaccessreviews)(\/|\?|$)/;
@@ -133,7 +133,7 @@ export const play = async (controller: Controller, scenario: Scenario, files: re
     switch (fault) {
       case 'stopped before':
         return restart(life);
-      case 'stopped after, the answer unheard':
+      case 'stopped after, the answer lost':
         await server.handler(request);
         return restart(life);
       case 'caches held back': {
@@ -212,7 +212,7 @@ export const play = async (controller: Controller, scenario: Scenario, files: re
   return {writes, state, bugs};
 };
 
-/** A log that keeps what only a fault of the program can have caused. */
+/** A log that keeps the errors which only a programming fault can cause. */
 const bugLog = () => {
   const bugs: unknown[] = [];
   const hear = (first: string | LogFields) => {

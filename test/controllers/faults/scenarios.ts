@@ -215,7 +215,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     compare: [kinds.configMaps],
   },
   'horizontal-pod-autoscaler': {
-    // Nothing is measured here: what counts is the least number.
+    // Nothing is measured here: the minimum counts.
     steps: [
       async stage => {
         await stage.make(kinds.deployments, {metadata: {name: 'd'}, spec: {replicas: 1, selector, template: template()}});
@@ -227,7 +227,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     settleMs: minute,
     touch: kinds.horizontalPodAutoscalers,
     compare: [kinds.horizontalPodAutoscalers, kinds.deployments],
-    // Stays at what was wanted last while nothing can be measured, and who began anew did not want anything yet.
+    // Keeps the last desired count while nothing can be measured; a new controller has none yet.
     blurred: ['desiredReplicas'],
   },
   job: {
@@ -428,7 +428,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     touch: kinds.secrets,
     compare: [kinds.secrets, kinds.serviceAccounts],
     blurred: ['token'],
-    // An account may name secrets that never were: only who saw one go takes its name away.
+    // An account may name secrets that never existed: only a controller that saw one deleted removes its name.
     lost: /^PUT .*\/serviceaccounts\//,
   },
   statefulset: {
@@ -514,7 +514,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   },
 };
 
-/** Plays the controller of replica sets: as many pods as asked for run. */
+/** Acts as the replica set controller: the desired number of pods runs. */
 async function setsFollow({client}: Stage): Promise<void> {
   const sets = client.resource(kinds.replicaSets);
   for (const {metadata, spec} of (await sets.list()).items) {

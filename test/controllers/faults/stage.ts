@@ -6,10 +6,10 @@ import type {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Client} from '#src/client/client.js';
 import type {UserInfo} from '#src/api/user.js';
 
-/** The namespace of what is made without one. */
+/** The namespace of objects that are created without one. */
 export const home = 'home';
 
-/** What users and nodes do in a scenario. */
+/** The actions of users and nodes in a scenario. */
 export interface Stage {
   readonly client: Client;
   as(user: UserInfo): Client;
@@ -18,7 +18,7 @@ export interface Stage {
   make<T extends KubeObject>(kind: Kind<T>, ...objects: readonly T[]): Promise<void>;
   change(kind: Kind, name: string, body: object, subresource?: string): Promise<void>;
   remove(kind: Kind, name: string, options?: {readonly propagationPolicy?: string; readonly gracePeriodSeconds?: number}): Promise<void>;
-  /** Plays the nodes until nothing is left to do: pods come to run and be ready, or end as said, and those that shall go are gone. */
+  /** Acts as the nodes until nothing is left to do: pods become running and ready, or end as requested, and terminating ones are removed. */
   nodes(phase?: 'Running' | 'Succeeded' | 'Failed'): Promise<void>;
 }
 
