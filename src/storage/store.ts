@@ -109,7 +109,8 @@ export interface Store {
   get(key: string, options?: ReadOptions): Eventually<StoredRecord | undefined>;
   /** Throws `Compacted` for a compacted revision, `FutureRevision` for one not reached yet. */
   range(query: RangeQuery): Eventually<Range>;
-  count(start: string, end: string): Eventually<number>;
+  /** Counts the keys of a range at a revision, without reading those that have not changed since; absent means the newest. Throws as `range`. */
+  count(start: string, end: string, revision?: number): Eventually<number>;
   /** Creates a key and resolves to its revision. Rejects with `KeyExists` when the key exists and, like `update`, with `ValueTooLarge` beyond the store's limit. */
   create(key: string, value: Buffer, options?: WriteOptions): Promise<number>;
   /** Replaces the value if the key's revision is `expected`. Rejects with `RevisionMismatch` otherwise, also when the key is gone. */

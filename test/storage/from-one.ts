@@ -27,7 +27,7 @@ export const fromOne = (store: Store, beginning: number): Store => {
         const range = await store.range(revision === undefined ? query : {...query, revision: revision + base});
         return {...range, records: range.records.map(shown), revision: range.revision - base};
       }),
-    count: (start, end) => store.count(start, end),
+    count: (start, end, revision) => translated(() => store.count(start, end, revision === undefined ? undefined : revision + base)),
     create: async (key, value, options) => (await store.create(key, value, options)) - base,
     update: async (key, value, expected, options) => (await store.update(key, value, expected === 0 ? 0 : expected + base, options)) - base,
     delete: async (key, expected) => (await store.delete(key, expected === 0 ? 0 : expected + base)) - base,

@@ -144,6 +144,29 @@ export const readSuite = (test: StoreTest): void => {
     await t.throwsAsync(store.compact(three + 1), {instanceOf: FutureRevision});
   });
 
+  test('the keys of an earlier revision are counted, whatever was written since', async (t, {store}) => {
+    const counts: [revision: number, count: number][] = [];
+    const note = async (count: number): Promise<void> => void counts.push([await store.revision(), count]);
+    const one = await store.create('/a', bytes('1'));
+    await note(1);
+    for (let i = 0; i < 150; i++) await store.create(`/b${i}`, bytes('x'));
+    await note(151);
+    await store.update('/a', bytes('2'), one);
+    await store.delete('/b7', one + 8);
+    await store.create('/c', bytes('outside'));
+    await note(150);
+    const again = await store.create('/b7', bytes('again'));
+    await note(151);
+    await store.delete('/b7', again);
+
+    for (const [revision, count] of counts) t.is(await store.count('/a', '/c', revision), count, `${revision}`);
+    t.is(await store.count('/a', '/c'), 150);
+    await t.throwsAsync(async () => store.count('/a', '/c', again + 9), {instanceOf: FutureRevision});
+    await store.compact(again);
+    await t.throwsAsync(async () => store.count('/a', '/c', one), {instanceOf: Compacted});
+    t.is(await store.count('/a', '/c', again), 151);
+  });
+
   test('compaction keeps the revision and the newest records', async (t, {store}) => {
     for (let i = 0; i < 50; i++) await store.create(`/${i}`, bytes('x'));
     const revision = await store.delete('/7', 9);

@@ -78,7 +78,7 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
         }),
       );
     },
-    count: (start, end) => store.count(start, end),
+    count: (start, end, revision) => store.count(start, end, revision),
     create: async (key, value, options) => store.create(key, await toStore(value), options),
     update: async (key, value, expected, options) => store.update(key, await toStore(value), expected, options),
     shownAs: (key, written, revision) => andThen(seen([{key, value: put.get(written) ?? written, revision, created: revision}]), ([record]) => record!.value),

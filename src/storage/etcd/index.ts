@@ -149,10 +149,12 @@ export class EtcdStore implements Store {
     return this.#fromCache(bounds, revision ?? cache.revision);
   }
 
-  async count(start: string, end: string): Promise<number> {
+  async count(start: string, end: string, revision?: number): Promise<number> {
     const {client, stream} = this.#open();
     if (compareKeys(start, end) >= 0) return 0;
-    if (stream.cache.covers(start, end) && (await stream.soonReached(await this.#newest.pass(), cacheTimeoutMs))) return stream.cache.count(start, end);
+    const {cache} = stream;
+    if (revision !== undefined) return cache.covers(start, end) && cache.revision === revision ? cache.count(start, end) : (await client.range({start, end, revision, countOnly: true})).count;
+    if (cache.covers(start, end) && (await stream.soonReached(await this.#newest.pass(), cacheTimeoutMs))) return cache.count(start, end);
     return (await client.range({start, end, countOnly: true})).count;
   }
 

@@ -1,6 +1,7 @@
-import {guarded, type Clock} from '#src/base/clock.js';
+import {guarded, held, type Clock} from '#src/base/clock.js';
+import {Pieces} from '#src/base/turn.js';
 import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed, ValueTooLarge} from '#src/storage/errors.js';
-import type {Change, LeaseId, Range, RangeQuery, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from '#src/storage/store.js';
+import type {Change, Eventually, LeaseId, Range, RangeQuery, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from '#src/storage/store.js';
 import {checkKey, compareKeys} from './keys.js';
 import {Leases} from './leases.js';
 import type {GrantedLease, StorageEngine} from './engine.js';
@@ -19,6 +20,15 @@ const maxValueBytes = 3 << 20;
 
 const checkValue = ({length}: Buffer): void => {
   if (length > maxValueBytes) throw ValueTooLarge.beyond(maxValueBytes, length);
+};
+
+/** How many changes are read at once to count the keys of an earlier revision. */
+const scanAtOnce = 50;
+
+/** Throws for a revision that cannot be read. */
+const checkRevision = (engine: StorageEngine, revision: number): void => {
+  if (revision > engine.revision()) throw new FutureRevision(engine.revision());
+  if (revision < engine.compacted()) throw new Compacted(engine.compacted());
 };
 
 /** How many records of an expired lease are deleted in one commit. */
@@ -67,17 +77,18 @@ export class LocalStore implements Store {
     const engine = this.#open();
     const newest = engine.revision();
     const at = revision ?? newest;
-    if (at > newest) throw new FutureRevision(newest);
-    if (at < engine.compacted() && revision !== undefined) throw new Compacted(engine.compacted());
+    if (revision !== undefined) checkRevision(engine, revision);
     if (limit < 1 || compareKeys(start, end) >= 0) return {records: [], revision: at, more: false};
     const extent = {limit, bytes, filter};
     const {records, more, reached} = at === newest ? engine.range(start, end, extent) : engine.rangeAt(start, end, extent, at);
     return {records, revision: at, more, reached};
   }
 
-  count(start: string, end: string): number {
+  count(start: string, end: string, revision?: number): Eventually<number> {
     const engine = this.#open();
-    return compareKeys(start, end) >= 0 ? 0 : engine.count(start, end);
+    if (revision !== undefined) checkRevision(engine, revision);
+    if (compareKeys(start, end) >= 0) return 0;
+    return revision === undefined || revision === engine.revision() ? engine.count(start, end) : held(this.#clock, () => this.#countAt(start, end, revision));
   }
 
   async create(key: string, value: Buffer, {lease}: WriteOptions = {}): Promise<number> {
@@ -133,6 +144,22 @@ export class LocalStore implements Store {
 
   close(): Promise<void> {
     return (this.#closed ??= this.#shut());
+  }
+
+  /** Counts back from the newest revision by the changes since. */
+  async #countAt(start: string, end: string, revision: number): Promise<number> {
+    const pieces = new Pieces(this.#clock);
+    const newest = this.#engine.revision();
+    let count = this.#engine.count(start, end);
+    for (let after = revision; after < newest; ) {
+      await pieces.pause();
+      const engine = this.#open();
+      checkRevision(engine, revision);
+      const {changes, reached} = engine.history({start, end, after, upTo: newest, scan: scanAtOnce});
+      for (const {record, previous} of changes) count += Number(previous !== undefined) - Number(record !== undefined);
+      after = reached;
+    }
+    return count;
   }
 
   async #shut(): Promise<void> {

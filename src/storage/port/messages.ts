@@ -9,7 +9,7 @@ export interface StoreCalls {
   revision: [];
   get: [key: string, options?: ReadOptions];
   range: [query: Omit<RangeQuery, 'filter'>];
-  count: [start: string, end: string];
+  count: [start: string, end: string, revision?: number];
   create: [key: string, value: Uint8Array, options?: SentWriteOptions];
   update: [key: string, value: Uint8Array, expected: number, options?: SentWriteOptions];
   delete: [key: string, expected: number];
