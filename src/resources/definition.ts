@@ -293,6 +293,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   allocate?(object: T, old: Readonly<T> | undefined, context: AllocationContext): Promise<Allocation>;
   /** Releases what a removed object held. */
   released?(object: Readonly<T>, context: AllocationContext): Promise<void>;
+  /** Feature gates that must all be enabled for the kind to be served, whatever `--runtime-config` says. */
+  readonly gates?: readonly string[];
   readonly main: Endpoint<T>;
   readonly subresources?: Readonly<Record<string, Endpoint<T>>>;
   /** What POST does at subresources that are not stored. */

@@ -2,6 +2,7 @@ import {isIntroduced} from '#src/api/kind.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import {compareVersions} from '#src/api/versions.js';
+import {resources} from './index.js';
 
 /**
  * Which versions of the built-in kinds are served. Stable ones are unless turned off; beta and alpha ones only if turned on (KEP-3136: since 1.24 new beta APIs
@@ -13,14 +14,8 @@ const stageOf = (version: string): Stage => (/^v\d+$/.test(version) ? 'ga' : ver
 
 const servedByDefault: Readonly<Record<Stage, boolean>> = {ga: true, beta: false, alpha: false};
 
-/** Resources that are served only while their gates are on, whatever is enabled. */
-const gated: Readonly<Record<string, {readonly gates: readonly string[]}>> = {
-  'certificates/clustertrustbundles': {gates: ['ClusterTrustBundle']},
-  'certificates/podcertificaterequests': {gates: ['PodCertificateRequest']},
-  'internal.apiserver/storageversions': {gates: ['StorageVersionAPI', 'APIServerIdentity']},
-  'scheduling/workloads': {gates: ['GenericWorkload']},
-  'storagemigration/storageversionmigrations': {gates: ['StorageVersionMigrator']},
-};
+/** The gates of resources that have some, by group and plural. */
+const gates: ReadonlyMap<string, readonly string[]> = new Map(resources.flatMap(({kind, gates: needed}) => (needed ? [[`${kind.group}/${kind.plural}`, needed]] : [])));
 
 /** Keys of `--runtime-config` that stand for many versions, in order of precedence: the narrower wins. */
 const versionSets: readonly (readonly [key: string, covers: (stage: Stage) => boolean])[] = [
@@ -154,7 +149,7 @@ const ofRelease = (enabled: Enabled, available: Serves, {emulated, forwardCompat
 export const servedVersions = (runtimeConfig: ReadonlyMap<string, string>, settings: ServedSettings): Serves => {
   const {gate, release} = settings;
   const enabled = new Enabled(runtimeConfig, settings);
-  const available: Serves = kind => (gated[`${kind.group}/${kind.plural}`]?.gates ?? []).every(gate) && enabled.has(kind);
+  const available: Serves = kind => (gates.get(`${kind.group}/${kind.plural}`) ?? []).every(gate) && enabled.has(kind);
   return release ? ofRelease(enabled, available, release, settings.naming) : available;
 };
 

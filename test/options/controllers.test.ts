@@ -6,10 +6,9 @@ import {canonicalController, controllerNames, isControllerEnabled, isControllerN
 import {gateTable} from '#src/options/gate-table.js';
 import {helpText} from '#src/options/help.js';
 
-test('knows fifty controllers, each name and alias once, with gates that exist', t => {
+test('controllers have each name and alias once, and gates that exist', t => {
   const names = controllerNames.flatMap(({name, aliases = []}) => [name, ...aliases]);
 
-  t.is(controllerNames.length, 50);
   t.is(new Set(names).size, names.length);
   t.deepEqual(controllerNames.flatMap(({gates = []}) => gates).filter(gate => !(gate in gateTable)), []);
   t.deepEqual(

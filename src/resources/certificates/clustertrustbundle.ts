@@ -60,6 +60,7 @@ const selectableFields = {'spec.signerName': signerOf};
 /** ClusterTrustBundle: trust anchors for the whole cluster, with or without a signer (KEP-3257). */
 export const clusterTrustBundles = defineResource<ClusterTrustBundle>({
   kind: kinds.clusterTrustBundles,
+  gates: ['ClusterTrustBundle'],
   otherVersions: [alike(kinds.clusterTrustBundlesV1alpha1, {selectableFields})],
   // The name is validated together with the signer.
   nameProblems: () => [],

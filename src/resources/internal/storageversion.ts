@@ -114,6 +114,7 @@ const versionsText = ({status}: Readonly<StorageVersion>): string => {
 /** StorageVersion: the versions in which each server encodes and decodes one resource, which its name identifies. */
 export const storageVersions = defineResource<StorageVersion>({
   kind: kinds.storageVersions,
+  gates: ['StorageVersionAPI', 'APIServerIdentity'],
   nameProblems,
   unconditionalUpdate: false,
   alwaysPresent: {spec: {}, status: {}},

@@ -45,6 +45,7 @@ function* validateGroups(groups: readonly PodGroup[]): Iterable<FieldError> {
 /** Workload: pods that are scheduled together, in groups that wait for a minimum count. */
 export const workloads = defineResource<Workload>({
   kind: kinds.workloads,
+  gates: ['GenericWorkload'],
   nameProblems: subdomainName,
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},

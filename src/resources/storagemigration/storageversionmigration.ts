@@ -62,6 +62,7 @@ const {name, description, of} = nameColumn;
 /** StorageVersionMigration: rewrites all objects of a resource in the current storage version (KEP-4192). */
 export const storageVersionMigrations = defineResource<StorageVersionMigration>({
   kind: kinds.storageVersionMigrations,
+  gates: ['StorageVersionMigrator'],
   nameProblems: subdomainName,
   unconditionalUpdate: false,
   alwaysPresent: {status: {}},

@@ -20,6 +20,7 @@ const selected = (field: 'signerName' | 'podName' | 'nodeName') => ({spec}: Read
 /** PodCertificateRequest: requests a certificate for a pod, made by its node (KEP-4317). Its spec never changes, its status once. */
 export const podCertificateRequests = defineResource<PodCertificateRequest>({
   kind: kinds.podCertificateRequests,
+  gates: ['PodCertificateRequest'],
   nameProblems: subdomainName,
   unconditionalUpdate: false,
   alwaysPresent: {status: {}},
