@@ -2,11 +2,11 @@ import {kinds} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import {exponentialBuckets} from '#src/base/meter.js';
 import {parseTime} from '#src/api/time.js';
-import {CronError, isTimeZone} from '#src/model/cron.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
 import {childrenOf, syncActive, trimHistory, type CronJobSync} from './active-jobs.js';
-import type {CachedCronJob, CronJob} from './kinds.js';
-import {dueStart, nextStartIn, ScheduleError, scheduleOf, type DueStart, type Schedule} from './schedule.js';
+import type {CronJob} from './kinds.js';
+import {readDueStart, readSchedule} from './readable-schedule.js';
+import {nextStartIn} from './schedule.js';
 import {isStarted, replaceActive, start, type StartContext} from './start.js';
 
 /** `Thu, 01 Jan 2026 00:00:00 +0000` (RFC 1123 with a numeric zone). */
@@ -14,7 +14,7 @@ const rfc1123 = (ms: number): string => new Date(ms).toUTCString().replace('GMT'
 
 /** Starts jobs at their scheduled times and maintains the status. */
 export const cronJobReconciler = (context: KeyedContext): Reconcile => {
-  const {lister, writer, clock, events, meter, naming} = context;
+  const {lister, writer, clock, events, meter} = context;
   const cronJobs = lister(kinds.cronJobs);
   const jobs = lister(kinds.jobs);
   const skew = meter.histogram({
@@ -23,40 +23,6 @@ export const cronJobReconciler = (context: KeyedContext): Reconcile => {
     buckets: exponentialBuckets(1, 2, 10),
   });
   const startContext: StartContext = {...context, created: ({metadata}: KubeObject, at) => skew.observe(((parseTime(metadata?.creationTimestamp) ?? at) - at) / 1000)};
-
-  /** Returns the schedule of a cron job. For an invalid one it records an event and returns undefined; it is not retried until it changes. */
-  const readSchedule = (cronJob: CachedCronJob): Schedule | undefined => {
-    const {schedule = '', timeZone, suspend} = cronJob.spec ?? {};
-    if (timeZone !== undefined && !isTimeZone(timeZone)) {
-      events.warning(cronJob, 'UnknownTimeZone', `invalid timeZone: ${JSON.stringify(timeZone)}: unknown time zone ${timeZone}`);
-      return undefined;
-    }
-    if (suspend) return undefined;
-    if (schedule.includes('TZ')) {
-      events.warning(
-        cronJob,
-        'UnsupportedSchedule',
-        `CRON_TZ or TZ used in schedule ${JSON.stringify(schedule)} is not officially supported, see ${naming.page('concepts/workloads/controllers/cron-jobs/')} for more details`,
-      );
-    }
-    try {
-      return scheduleOf(cronJob);
-    } catch (error) {
-      if (!(error instanceof CronError)) throw error;
-      events.warning(cronJob, 'UnparseableSchedule', `unparseable schedule: ${JSON.stringify(schedule)} : ${error.message}`);
-      return undefined;
-    }
-  };
-
-  const readDue = (cronJob: CachedCronJob, schedule: Schedule, now: number): DueStart | undefined => {
-    try {
-      return dueStart(cronJob, schedule, now);
-    } catch (error) {
-      if (!(error instanceof ScheduleError)) throw error;
-      events.warning(cronJob, 'InvalidSchedule', `invalid schedule: ${cronJob.spec?.schedule} : ${error.message}`);
-      return undefined;
-    }
-  };
 
   /** Starts the job unless the deadline or the concurrency policy prevents it. Returns whether to wait for the next time. */
   const startIfAllowed = async (sync: CronJobSync, at: number, now: number): Promise<boolean> => {
@@ -81,8 +47,8 @@ export const cronJobReconciler = (context: KeyedContext): Reconcile => {
     await trimHistory(context, sync, children);
     await syncActive(context, sync, children);
     if (sync.cronJob.metadata?.deletionTimestamp) return settled;
-    const schedule = readSchedule(sync.cronJob);
-    const due = schedule && readDue(sync.cronJob, schedule, now);
+    const schedule = readSchedule(sync.cronJob, context);
+    const due = schedule && readDueStart(sync.cronJob, schedule, {now, events});
     if (!schedule || !due) return settled;
     if (due.at !== undefined) {
       if (due.missed === 'many') events.warning(sync.cronJob, 'TooManyMissedTimes', 'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew');
