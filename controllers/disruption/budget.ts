@@ -38,8 +38,14 @@ export const budgetsForPod = (budgets: Lister<PodDisruptionBudget>, pod: Frozen<
 /** Whether the budget is relative to the scale of the pods' owners. */
 export const needsScale = ({spec}: Frozen<PodDisruptionBudget>): boolean => spec?.maxUnavailable !== undefined || typeof spec?.minAvailable === 'string';
 
-/** Returns the expected number of pods and how many must be healthy. `scale` is the total scale of the pods' owners. */
-export const demandOf = ({spec}: Frozen<PodDisruptionBudget>, pods: number, scale: number): {readonly expected: number; readonly desired: number} => {
+/** How many pods are expected, and how many of them must be healthy. */
+interface Demand {
+  readonly expected: number;
+  readonly desired: number;
+}
+
+/** Returns the demand of a budget. `scale` is the total scale of the pods' owners. */
+export const demandOf = ({spec}: Frozen<PodDisruptionBudget>, pods: number, scale: number): Demand => {
   if (spec?.maxUnavailable !== undefined) return {expected: scale, desired: Math.max(0, scale - resolveIntOrPercent(spec.maxUnavailable, scale, 'up'))};
   if (spec?.minAvailable === undefined) return {expected: 0, desired: 0};
   if (percentOf(spec.minAvailable) === undefined) return {expected: pods, desired: Number(spec.minAvailable)};
@@ -96,4 +102,27 @@ export const withDisruptionAllowed = (conditions: readonly Frozen<BudgetConditio
     ...(generation === undefined ? {} : {observedGeneration: generation}),
   };
   return former ? conditions.map(condition => (condition === former ? next : (condition as BudgetCondition))) : [...(conditions as BudgetCondition[]), next];
+};
+
+/** What the status of a budget reports. */
+interface BudgetState {
+  readonly demand: Demand;
+  readonly evictions: Pick<Evictions, 'waiting'>;
+  readonly currentHealthy: number;
+  readonly now: number;
+}
+
+/** Returns the status: as many disruptions are allowed as there are more healthy pods than needed. */
+export const statusOf = ({metadata, status}: Frozen<PodDisruptionBudget>, {demand, evictions, currentHealthy, now}: BudgetState): BudgetStatus => {
+  const disruptionsAllowed = demand.expected <= 0 ? 0 : Math.max(0, currentHealthy - demand.desired);
+  const isAllowed = disruptionsAllowed > 0;
+  return {
+    currentHealthy,
+    desiredHealthy: demand.desired,
+    expectedPods: demand.expected,
+    disruptionsAllowed,
+    disruptedPods: {...evictions.waiting},
+    ...(metadata?.generation === undefined ? {} : {observedGeneration: metadata.generation}),
+    conditions: withDisruptionAllowed(status?.conditions ?? [], {isAllowed, reason: isAllowed ? 'SufficientPods' : 'InsufficientPods'}, metadata?.generation, now),
+  };
 };

@@ -1,42 +1,25 @@
 import {unlessMissing} from '#controllers/shared/missing.js';
-import {isResync, type Change} from '#informers/change.js';
 import {sameContent} from '#src/api/equal.js';
-import {copyOf, keyOf, type Frozen} from '#src/api/key.js';
+import {copyOf, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod, PodDisruptionBudget} from '#src/api/pod.js';
 import {isConflict} from '#src/api/status.js';
-import {wireTime} from '#src/api/time.js';
 import {requeueAfter, settled, type KeyedContext, type Loops, type Result} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
-import {budgetsForPod, podsCoveredBy, demandOf, evictionsOf, healthyAmong, needsScale, withDisruptionAllowed, type BudgetStatus} from './budget.js';
+import {podsCoveredBy, demandOf, evictionsOf, healthyAmong, needsScale, statusOf, withDisruptionAllowed, type BudgetStatus} from './budget.js';
 import {owners} from './owners.js';
-import {expiryOf} from './targets.js';
+import {watchPods} from './pod-events.js';
+import {staleTargetReconciler} from './targets.js';
 
 /** Two loops: of budgets, and of pods with a possibly stale DisruptionTarget condition. */
 export const budgetReconciler = (context: KeyedContext): Loops => {
-  const {lister, listen, enqueue, writer, events, clock} = context;
+  const {lister, writer, events, clock} = context;
   const budgets = lister(kinds.podDisruptionBudgets);
   const cachedPods = lister(kinds.pods);
   const writes = writer(kinds.podDisruptionBudgets);
-  const podWrites = writer(kinds.pods);
   const expectationOf = owners(context);
 
-  const enqueueBudgetOf = (pod: Frozen<Pod>) => {
-    const found = budgetsForPod(budgets, pod);
-    const [first] = found.sort((a, b) => ((a.metadata?.name ?? '') < (b.metadata?.name ?? '') ? -1 : 1));
-    if (!first) return;
-    if (found.length > 1) {
-      const {namespace, name} = keyOf(pod);
-      events.warning(pod, 'MultiplePodDisruptionBudgets', `Pod "${namespace}"/"${name}" matches multiple PodDisruptionBudgets.  Chose "${first.metadata?.name}" arbitrarily.`);
-    }
-    enqueue(keyOf(first), {loop: 'disruption'});
-  };
-  listen(kinds.pods, (change: Change<Pod>) => {
-    if (isResync(change)) return;
-    enqueueBudgetOf(change.object);
-    const labelsChanged = change.type === 'updated' && !sameContent(change.old.metadata?.labels, change.object.metadata?.labels);
-    if (labelsChanged) enqueueBudgetOf(change.old);
-  });
+  watchPods(context, budgets);
 
   const write = async (budget: Frozen<PodDisruptionBudget>, status: BudgetStatus): Promise<void> => {
     if (sameContent(budget.status, status)) return;
@@ -75,18 +58,7 @@ export const budgetReconciler = (context: KeyedContext): Loops => {
     const now = clock.now();
     const evictions = evictionsOf(pods, (status?.disruptedPods ?? {}) as Record<string, string>, now);
     for (const pod of evictions.overdue) events.warning(pod, 'NotDeleted', `Pod was expected by PDB ${metadata?.namespace}/${metadata?.name} to be deleted but it wasn't`);
-    const currentHealthy = healthyAmong(pods, evictions, now);
-    const disruptionsAllowed = demand.expected <= 0 ? 0 : Math.max(0, currentHealthy - demand.desired);
-    const isAllowed = disruptionsAllowed > 0;
-    await write(budget, {
-      currentHealthy,
-      desiredHealthy: demand.desired,
-      expectedPods: demand.expected,
-      disruptionsAllowed,
-      disruptedPods: {...evictions.waiting},
-      ...(metadata?.generation === undefined ? {} : {observedGeneration: metadata.generation}),
-      conditions: withDisruptionAllowed(status?.conditions ?? [], {isAllowed, reason: isAllowed ? 'SufficientPods' : 'InsufficientPods'}, metadata?.generation, now),
-    });
+    await write(budget, statusOf(budget, {demand, evictions, currentHealthy: healthyAmong(pods, evictions, now), now}));
     return evictions.nextAt === undefined ? settled : requeueAfter(evictions.nextAt - now + 1);
   };
 
@@ -104,18 +76,6 @@ export const budgetReconciler = (context: KeyedContext): Loops => {
         return settled;
       }
     },
-    async 'stale-pod-disruption'(key) {
-      const pod = cachedPods.get(key);
-      const expiry = pod && expiryOf(pod);
-      if (!pod || expiry === undefined) return settled;
-      const now = clock.now();
-      if (expiry > now) return requeueAfter(expiry - now);
-      const copy = copyOf<Pod>(pod);
-      const generation = pod.metadata?.generation;
-      const cleared = {type: 'DisruptionTarget', status: 'False', lastTransitionTime: wireTime(now), ...(generation === undefined ? {} : {observedGeneration: generation})};
-      const conditions = (copy.status?.conditions ?? []).map(condition => (condition.type === 'DisruptionTarget' ? cleared : condition));
-      await unlessMissing(podWrites.updateStatus({...copy, status: {...copy.status, conditions}}));
-      return settled;
-    },
+    'stale-pod-disruption': staleTargetReconciler(context, cachedPods),
   };
 };
