@@ -1,35 +1,27 @@
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {ownWrites} from '#controllers/shared/own-writes.js';
-import {hasSelector, isHeadless, podsOfService, servicesOfPodChange, type Service} from '#controllers/shared/endpoints/services.js';
-import {triggerTimes, withTriggerTime} from '#controllers/shared/endpoints/trigger-times.js';
-import {sameContent} from '#src/api/equal.js';
+import {hasSelector, podsOfService, servicesOfPodChange} from '#controllers/shared/endpoints/services.js';
+import {triggerTimes} from '#controllers/shared/endpoints/trigger-times.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
-import {apiVersionOf, kinds} from '#src/api/kinds.js';
-import type {Naming} from '#src/api/naming.js';
+import {kinds} from '#src/api/kinds.js';
 import {hasCause} from '#src/api/status.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {Pieces} from '#src/base/turn.js';
 import {Expected, settled, singletonKey, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
 import {truncated} from './capacity.js';
-import {sameSubsets, subsetsFor, type Endpoints, type Subset} from './subsets.js';
+import {desiredEndpoints, endpointsNames, type FoundSubsets} from './desired.js';
+import {subsetsFor, type Endpoints} from './subsets.js';
 
 export type Options = Pick<ControllerManagerOptions, 'concurrentEndpointSyncs' | 'endpointUpdatesBatchPeriod'>;
-
-const wireNames = (naming: Naming) => ({
-  managedBy: naming.subKey('endpoints', 'managed-by'),
-  headless: naming.subKey('service', 'headless'),
-  triggerTime: naming.subKey('endpoints', 'last-change-trigger-time'),
-  overCapacity: naming.subKey('endpoints', 'over-capacity'),
-  leader: naming.subKey('control-plane.alpha', 'leader'),
-});
 
 /** Reconciles the Endpoints of services, and once after the start deletes those whose service is gone. */
 export const endpointsReconciler = ({lister, listen, enqueue, writer, client, clock, events, naming, options}: KeyedContext<Options>): Loops => {
   const services = lister(kinds.services);
   const pods = lister(kinds.pods);
   const endpoints = lister(kinds.endpoints);
-  const names = wireNames(naming);
+  const names = endpointsNames(naming);
+  const {desiredOf, isUpToDate} = desiredEndpoints(naming, names);
   const times = triggerTimes();
   const written = ownWrites();
   const pieces = new Pieces(clock);
@@ -42,39 +34,6 @@ export const endpointsReconciler = ({lister, listen, enqueue, writer, client, cl
     if (type === 'deleted') enqueue(keyOf(object), {loop: 'services'});
   });
   enqueue(singletonKey, {loop: 'leftovers'});
-
-  const labelsFor = (service: Frozen<Service>): Record<string, string> => {
-    const {[names.headless]: _, ...labels} = service.metadata?.labels ?? {};
-    return {...labels, [names.managedBy]: 'endpoint-controller', ...(isHeadless(service) ? {[names.headless]: ''} : {})};
-  };
-
-  /** Returns the labels that come from the service. */
-  const ownLabels = (labels: Readonly<Record<string, string>> = {}): Record<string, string> => {
-    const {[names.headless]: _, [names.managedBy]: __, ...rest} = labels;
-    return rest;
-  };
-
-  const isUpToDate = (current: Frozen<Endpoints>, service: Frozen<Service>, subsets: readonly Subset[], isCut: boolean): boolean =>
-    sameSubsets(current.subsets, subsets) &&
-    sameContent(ownLabels(current.metadata?.labels), ownLabels(service.metadata?.labels)) &&
-    (current.metadata?.annotations?.[names.overCapacity] !== undefined) === isCut;
-
-  const wanted = (service: Frozen<Service>, current: Frozen<Endpoints> | undefined, subsets: readonly Subset[], isCut: boolean, time: string | undefined): Endpoints => {
-    const {[names.overCapacity]: _, ...annotations} = withTriggerTime(current?.metadata?.annotations, names.triggerTime, time);
-    const {namespace, name} = keyOf(service);
-    return {
-      apiVersion: apiVersionOf(naming, kinds.endpoints),
-      kind: kinds.endpoints.kind,
-      metadata: {
-        ...(current?.metadata as Endpoints['metadata']),
-        namespace,
-        name,
-        labels: labelsFor(service),
-        annotations: {...annotations, ...(isCut ? {[names.overCapacity]: 'truncated'} : {})},
-      },
-      subsets: [...subsets],
-    };
-  };
 
   const create = async (object: Endpoints, key: string): Promise<void> => {
     try {
@@ -111,16 +70,16 @@ export const endpointsReconciler = ({lister, listen, enqueue, writer, client, cl
     const time = times.next(service, selected);
     const all = await subsetsFor(service, selected, pieces);
     const kept = truncated(all);
-    const subsets = kept ?? all;
+    const found: FoundSubsets = {subsets: kept ?? all, isTruncated: kept !== undefined};
     const current = endpoints.get(key);
     if (!current) {
-      await create(wanted(service, undefined, subsets, kept !== undefined, time), text);
+      await create(desiredOf(service, undefined, found, time), text);
       return settled;
     }
     if (written.isStale(current)) {
       throw new Expected(`endpoints informer cache is out of date, resource version ${current.metadata?.resourceVersion} already processed for endpoints ${text}`);
     }
-    if (!isUpToDate(current, service, subsets, kept !== undefined)) await update(wanted(service, current, subsets, kept !== undefined, time), text);
+    if (!isUpToDate(current, service, found)) await update(desiredOf(service, current, found, time), text);
     return settled;
   };
 
