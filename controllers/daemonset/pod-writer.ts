@@ -1,10 +1,9 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
 import type {TrackingExpectations} from '#controllers/shared/children/expectations.js';
+import {createExpected, deleteExpected} from '#controllers/shared/pods/expected-changes.js';
 import {podControl} from '#controllers/shared/pods/pod-control.js';
-import {slowStart} from '#controllers/shared/pods/slow-start.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
-import {hasCause, isNotFound} from '#src/api/status.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import type {DaemonSet} from './kinds.js';
 import {templateFor} from './placement.js';
@@ -24,26 +23,9 @@ export const podWriter = (context: KeyedContext, expected: TrackingExpectations)
     const deletions = changes.delete.slice(0, burst);
     const template = templateFor(set, hash, context.naming);
     expected.expectBoth(key, nodes.length, deletions.map(pod => keyText(keyOf(pod))));
-    const {successes, error} = await slowStart(nodes.length, async index => {
-      try {
-        await control.create(set, template(nodes[index]!));
-      } catch (failure) {
-        // Nothing can be created in a terminating namespace.
-        if (!hasCause(failure, 'NamespaceTerminating')) throw failure;
-      }
-    });
-    expected.created(key, nodes.length - successes);
+    const {successes, error} = await createExpected(nodes.length, index => control.create(set, template(nodes[index]!)), {key, expected});
     const errors: unknown[] = successes < nodes.length ? [error] : [];
-    await Promise.all(
-      deletions.map(async pod => {
-        try {
-          await control.delete(set, pod);
-        } catch (failure) {
-          expected.deleted(key, keyText(keyOf(pod)));
-          if (!isNotFound(failure)) errors.push(failure);
-        }
-      }),
-    );
+    errors.push(...(await deleteExpected(deletions, pod => control.delete(set, pod), {key, expected})));
     const failure = aggregate(errors);
     if (failure) throw failure;
   };

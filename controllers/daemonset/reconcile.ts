@@ -1,57 +1,39 @@
 import {indexingChildren, possibleChildren} from '#controllers/shared/children/children.js';
 import {claimer} from '#controllers/shared/children/claiming.js';
 import type {TrackingExpectations} from '#controllers/shared/children/expectations.js';
+import {countsWriter} from '#controllers/shared/counts-writer.js';
 import type {Selecting} from '#informers/selecting.js';
 import {sameJson} from '#src/api/equal.js';
-import {keyOf, keyText, type Frozen} from '#src/api/key.js';
+import {keyText, keyOf, type Frozen} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {nextAvailability} from '#src/model/pod/state.js';
 import {requeueAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
-import {failureBackoff} from './backoff.js';
 import {histories, type History} from './history.js';
 import type {DaemonSet, DaemonSetStatus} from './kinds.js';
-import {podChangesFor, type OnTerminal} from './manage.js';
+import {podChangesFor} from './manage.js';
 import {placementOf} from './placement.js';
 import {podWriter} from './pod-writer.js';
 import {rollingUpdate} from './rolling-update.js';
 import {podsByNode, type NodePlacement, type DaemonSetSync} from './sync.js';
 import {statusOf} from './status.js';
+import {terminalPods} from './terminal-pods.js';
 
 type Made = ObjectOf<typeof kinds.daemonSets>;
 
 /** Reconciles daemon sets. `expected` is lowered by the pod event handlers. */
 export const daemonSetReconciler = (context: KeyedContext, selecting: Selecting<Made>, expected: TrackingExpectations): Reconcile => {
-  const {lister, writer, client, clock, naming, events, enqueue} = context;
+  const {lister, client, clock, naming, events} = context;
   const sets = lister(kinds.daemonSets);
   const nodes = lister(kinds.nodes);
   const pods = indexingChildren(lister(kinds.pods));
-  const resource = client.resource(kinds.daemonSets);
   const claim = claimer({client, parents: kinds.daemonSets, children: kinds.pods});
   const history = histories(context);
   const applyChanges = podWriter(context, expected);
-  const failures = failureBackoff(clock);
-
-  const onTerminalFor =
-    (set: DaemonSet): OnTerminal =>
-    (pod, node) => {
-      const {namespace, name} = keyOf(pod);
-      if (pod.status?.phase === 'Succeeded') {
-        events.normal(set, 'SucceededDaemonPod', `Found succeeded daemon pod ${namespace}/${name} on node ${node}, will try to delete it`);
-        return 'delete';
-      }
-      const key = `${set.metadata?.uid}/${set.status?.observedGeneration ?? 0}/${node}`;
-      const remaining = failures.remaining(key);
-      if (remaining > 0) {
-        enqueue(keyOf(set), {afterMs: remaining});
-        return 'wait';
-      }
-      failures.failed(key);
-      events.warning(set, 'FailedDaemonPod', `Found failed daemon pod ${namespace}/${name} on node ${node}, will try to kill it`);
-      return 'delete';
-    };
+  const onTerminalFor = terminalPods(context);
+  const writeStatus = countsWriter(context, kinds.daemonSets);
 
   const update = async (state: DaemonSetSync, own: () => Promise<readonly Frozen<Pod>[]>, old: History['old']): Promise<void> => {
     const {set, hash} = state;
@@ -62,22 +44,10 @@ export const daemonSetReconciler = (context: KeyedContext, selecting: Selecting<
     });
   };
 
-  /** Retries once on the latest version: the counts are valid for it too. */
-  const writeStatus = async (set: DaemonSet, status: DaemonSetStatus): Promise<void> => {
-    if (sameJson(set.status, status)) return;
-    const write = (latest: Frozen<Made>) => writer(kinds.daemonSets).updateStatus({...latest, status: {...status, ...collisionsOf(latest)}} as Made);
-    try {
-      await write(set);
-    } catch {
-      const {namespace, name} = keyOf(set);
-      await write((await resource.get(name, {namespace})) as Frozen<Made>);
-    }
-  };
-
   const updateStatus = async (state: DaemonSetSync, own: readonly Frozen<Pod>[], isObserved: boolean): Promise<Result> => {
     const {set} = state;
     const status = statusOf(state, podsByNode(own), isObserved);
-    await writeStatus(set, status);
+    if (!sameJson(set.status, status)) await writeStatus(set, latest => ({...status, ...collisionsOf(latest)}));
     const {minReadySeconds = 0} = set.spec ?? {};
     if (minReadySeconds === 0 || status.numberReady === (status.numberAvailable ?? 0)) return settled;
     return requeueAfter(nextAvailability(own, minReadySeconds, clock.now()) ?? minReadySeconds * 1000);

@@ -1,7 +1,7 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
 import type {TrackingExpectations} from '#controllers/shared/children/expectations.js';
+import {createExpected} from '#controllers/shared/pods/expected-changes.js';
 import {podControl} from '#controllers/shared/pods/pod-control.js';
-import {slowStart} from '#controllers/shared/pods/slow-start.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {hasCause, isNotFound} from '#src/api/status.js';
@@ -111,19 +111,16 @@ export const podManager = (context: Pick<KeyedContext<WaitingPodsOptions>, 'name
     expected.expectCreations(key, count);
     let failures = 0;
     const plain = trackedTemplate(job, marks);
-    const {successes, error} = await slowStart(count, async position => {
+    const create = async (position: number): Promise<unknown> => {
       const index = indexes?.[position];
-      try {
-        if (index === undefined) await control.create(job, plain);
-        else await control.create(job, indexedTemplate(job, index, sync.waiting.get(index), marks), {generateName: indexedPrefix(job.metadata?.name ?? '', index)});
-      } catch (failure) {
-        // Nothing can be created in a terminating namespace.
-        if (hasCause(failure, 'NamespaceTerminating')) return;
-        failures++;
-        throw failure;
-      }
-    });
-    expected.created(key, count - successes);
+      if (index === undefined) return control.create(job, plain);
+      return control.create(job, indexedTemplate(job, index, sync.waiting.get(index), marks), {generateName: indexedPrefix(job.metadata?.name ?? '', index)});
+    };
+    const countFailure = (failure: unknown) => {
+      if (!hasCause(failure, 'NamespaceTerminating')) failures++;
+      throw failure;
+    };
+    const {successes, error} = await createExpected(count, position => create(position).catch(countFailure), {key, expected});
     metrics.created(creationReason(sync), successes, failures);
     return {...held, created: successes, error};
   };
