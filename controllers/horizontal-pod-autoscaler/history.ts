@@ -1,3 +1,5 @@
+import {keyText, type ObjectKey} from '#src/api/key.js';
+
 /** A recommendation or a scale event, with its monotonic time. */
 interface Entry {
   readonly count: number;
@@ -41,5 +43,22 @@ export class History {
   grownAfter(at: number): number {
     const sum = (entries: readonly Entry[]) => entries.reduce((total, entry) => (entry.at > at ? total + entry.count : total), 0);
     return sum(this.#added) - sum(this.#removed);
+  }
+}
+
+/** The histories of autoscalers. One of the same name with another uid starts anew. */
+export class Histories {
+  readonly #histories = new Map<string, {readonly uid: string; readonly history: History}>();
+
+  of(key: ObjectKey, uid: string): History {
+    const found = this.#histories.get(keyText(key));
+    if (found?.uid === uid) return found.history;
+    const history = new History();
+    this.#histories.set(keyText(key), {uid, history});
+    return history;
+  }
+
+  forget(key: ObjectKey): void {
+    this.#histories.delete(keyText(key));
   }
 }

@@ -38,3 +38,5 @@ export const autoscalerMetrics = (meter: Meter, clock: Clock, autoscalers: () =>
     forget: ({namespace, name}: ObjectKey) => desired.remove({namespace, hpa_name: name}),
   };
 };
+
+export type AutoscalerMetrics = ReturnType<typeof autoscalerMetrics>;
