@@ -16,3 +16,5 @@ export const mirrorMetrics = (meter: Meter, maxEndpoints: number) => {
     observeDuration: (seconds: number) => duration.observe(seconds),
   };
 };
+
+export type MirrorMetrics = ReturnType<typeof mirrorMetrics>;
