@@ -42,3 +42,5 @@ export const sliceMetrics = (meter: Meter, maxEndpoints: number) => {
     },
   };
 };
+
+export type SliceMetrics = ReturnType<typeof sliceMetrics>;

@@ -62,3 +62,5 @@ export const zoneTopology = (nodes: Lister<Node>, {events, naming}: {readonly ev
     },
   };
 };
+
+export type ZoneTopology = ReturnType<typeof zoneTopology>;

@@ -121,3 +121,5 @@ export const sliceWriter = ({writer, tracker, names, naming, changed}: SliceWrit
   };
   return {write, remove};
 };
+
+export type SliceWriter = ReturnType<typeof sliceWriter>;

@@ -1,0 +1,66 @@
+import {portsText, type EndpointSlice, type SliceNames} from '#controllers/shared/endpoints/endpoint-slices.js';
+import type {Service} from '#controllers/shared/endpoints/services.js';
+import type {Efficiency} from '#controllers/shared/endpoints/slice-metrics.js';
+import type {Frozen} from '#src/api/key.js';
+import type {PortGroup} from './desired.js';
+import type {SlicePlan} from './hints.js';
+import {packSlices, type Packing} from './packing.js';
+import {isLabelled, isOwnedBy, isPlaceholder} from './writes.js';
+
+/** The changes to the slices of one address type, before hints are added. */
+export interface PackedPlan extends SlicePlan {
+  readonly deletes: readonly Frozen<EndpointSlice>[];
+  /** How many endpoints are added and removed. */
+  readonly counts: {readonly added: number; readonly removed: number};
+  readonly parts: readonly Efficiency[];
+}
+
+interface PlanRules {
+  readonly names: SliceNames;
+  readonly maxEndpoints: number;
+}
+
+/** Returns the service's own slices by their ports. */
+const slicesByPorts = (slices: readonly Frozen<EndpointSlice>[]): ReadonlyMap<string, readonly Frozen<EndpointSlice>[]> => {
+  const byPorts = new Map<string, Frozen<EndpointSlice>[]>();
+  for (const slice of slices) {
+    const text = portsText(slice.ports);
+    const known = byPorts.get(text);
+    if (known) known.push(slice);
+    else byPorts.set(text, [slice]);
+  }
+  return byPorts;
+};
+
+/** Packs the endpoints of each group into slices. Slices of other ports and of other owners are deleted; without endpoints one placeholder is left. */
+export const planSlices = (service: Frozen<Service>, existing: readonly Frozen<EndpointSlice>[], groups: ReadonlyMap<string, PortGroup>, {names, maxEndpoints}: PlanRules): PackedPlan => {
+  const byPorts = slicesByPorts(existing.filter(slice => isOwnedBy(slice, service)));
+  const parts: Efficiency[] = [];
+  const packings: Packing[] = [];
+  for (const [text, group] of groups) {
+    const slices = byPorts.get(text) ?? [];
+    const endpoints = group.wanted.size;
+    const packing = packSlices(slices, group, {maxEndpoints, isLabelled: slice => isLabelled(slice, service, names)});
+    packings.push(packing);
+    parts.push({endpoints, slices: slices.length + packing.creates.length - packing.deletes.length});
+  }
+  const deletes = existing.filter(slice => !isOwnedBy(slice, service));
+  for (const packing of packings) for (const slice of packing.deletes) deletes.push(slice);
+  for (const [text, slices] of byPorts) if (!groups.has(text)) for (const slice of slices) deletes.push(slice);
+
+  const creates = packings.flatMap(packing => packing.creates);
+  if (existing.length === deletes.length && creates.length === 0) {
+    if (deletes.length === 1 && isPlaceholder(deletes[0]!, service, names)) deletes.pop();
+    else creates.push({existing: undefined, ports: [], endpoints: []});
+    parts.push({endpoints: 0, slices: 1});
+  }
+  const sum = (of: (packing: Packing) => number) => packings.reduce((total, packing) => total + of(packing), 0);
+  return {
+    creates,
+    updates: packings.flatMap(({updates}) => updates),
+    unchanged: packings.flatMap(({unchanged}) => unchanged),
+    deletes,
+    counts: {added: sum(({added}) => added), removed: sum(({removed}) => removed)},
+    parts,
+  };
+};
