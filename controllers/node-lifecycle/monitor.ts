@@ -1,15 +1,14 @@
 import type {Lister} from '#informers/lister.js';
-import {copyOf, type Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
-import {isConflict, isNotFound} from '#src/api/status.js';
+import type {Frozen} from '#src/api/key.js';
+import {isNotFound} from '#src/api/status.js';
 import type {Lease, Node} from '#src/api/types.js';
-import {held, sleep} from '#src/base/clock.js';
-import {exponentialBuckets} from '#src/base/meter.js';
+import {sleep} from '#src/base/clock.js';
 import {Pieces} from '#src/base/turn.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
 import type {Zones} from './disruption.js';
-import {observe, healthAfterWrite, type Health, type Observation} from './health.js';
-import {graceOf, type LifecycleOptions} from './options.js';
+import {durations} from './durations.js';
+import {HealthRecords, type CheckedNode} from './health-records.js';
+import type {LifecycleOptions} from './options.js';
 import type {NodePods} from './pods.js';
 import {changeTaints, conditionOf, evicting, hasTaint, type NodeCondition, type TaintChange} from './taints.js';
 import {isExcluded, zoneOf} from './zones.js';
@@ -22,23 +21,11 @@ export interface MonitorParts {
   readonly zones: Zones;
 }
 
-/** Monitors the health of all nodes. */
-export interface Monitor {
-  /** Checks every node once. */
-  monitorAll(): Promise<void>;
-  /** Evicts the nodes that are due. */
-  evictDue(): Promise<void>;
-  /** Returns the node's last Ready condition; undefined before the first check, and if it never reported one. */
-  lastReady(node: string): NodeCondition | undefined;
-  forget(node: string): void;
-  /** Whether there are nodes to monitor, including deleted ones to report. */
-  readonly hasNodes: boolean;
-}
+/** The Ready conditions of nodes, by zone. */
+type ZoneConditions = Map<string, (NodeCondition | undefined)[]>;
 
 /** How many nodes are checked concurrently. */
 const concurrency = 8;
-const maxHealthAttempts = 5;
-const healthRetryMs = 20;
 /** The delay before a node that cannot be evicted yet is retried. */
 const evictionRetryMs = 50;
 
@@ -55,39 +42,79 @@ const forEachConcurrently = async <T>(pieces: Pieces, items: readonly T[], act: 
   await Promise.all(Array.from({length: Math.min(concurrency, items.length)}, worker));
 };
 
-const durations = ({meter, clock}: ControllerContext<LifecycleOptions>) => {
-  const one = meter.histogram({
-    name: 'node_collector_update_node_health_duration_seconds',
-    help: 'Duration in seconds for NodeController to update the health of a single node.',
-    buckets: exponentialBuckets(0.001, 4, 8),
-  });
-  const all = meter.histogram({
-    name: 'node_collector_update_all_nodes_health_duration_seconds',
-    help: 'Duration in seconds for NodeController to update the health of all nodes.',
-    buckets: exponentialBuckets(0.01, 4, 8),
-  });
-  const timed = async <T>(histogram: typeof one, act: () => Promise<T>): Promise<T> => {
-    const began = clock.monotonic();
-    try {
-      return await act();
-    } finally {
-      histogram.observe((clock.monotonic() - began) / 1000);
-    }
-  };
-  return {one: <T>(act: () => Promise<T>) => timed(one, act), all: <T>(act: () => Promise<T>) => timed(all, act)};
-};
+/** Monitors the health of all nodes: taints those that are not ready, marks their pods, and evicts them at the rate of their zone. */
+export class HealthMonitor {
+  readonly #parts: MonitorParts;
+  readonly #records: HealthRecords;
+  readonly #evict: ReturnType<typeof evicting>;
+  readonly #timed: ReturnType<typeof durations>;
+  readonly #pieces: Pieces;
+  readonly #known = new Map<string, Frozen<Node>>();
+  /** Nodes whose pods may have to be marked again. */
+  readonly #toRetry = new Set<string>();
 
-export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Monitor => {
-  const {client, clock, events, log, naming, options, signal} = context;
-  const grace = graceOf(options);
-  const evict = evicting(naming);
-  const known = new Map<string, Frozen<Node>>();
-  const healths = new Map<string, Health>();
-  const toRetry = new Set<string>();
-  const timed = durations(context);
-  const pieces = new Pieces(clock);
+  constructor(parts: MonitorParts) {
+    const {context, leases} = parts;
+    this.#parts = parts;
+    this.#records = new HealthRecords(context, leases);
+    this.#evict = evicting(context.naming);
+    this.#timed = durations(context);
+    this.#pieces = new Pieces(context.clock);
+  }
 
-  const change = async (node: Frozen<Node>, wanted: TaintChange): Promise<boolean> => {
+  /** Whether there are nodes to monitor, including deleted ones to report. */
+  get hasNodes(): boolean {
+    return this.#known.size > 0 || this.#parts.nodes.size > 0;
+  }
+
+  /** Returns the node's last Ready condition; undefined before the first check, and if it never reported one. */
+  lastReady(node: string): NodeCondition | undefined {
+    return this.#records.lastReady(node);
+  }
+
+  forget(node: string): void {
+    this.#records.forget(node);
+    this.#toRetry.delete(node);
+  }
+
+  /** Checks every node once. */
+  monitorAll(): Promise<void> {
+    const {nodes, zones} = this.#parts;
+    return this.#timed.all(async () => {
+      const all = nodes.list();
+      await this.#classify(all);
+      const conditions: ZoneConditions = new Map();
+      await forEachConcurrently(this.#pieces, all, node => this.#monitorNode(node, conditions));
+      const disruption = zones.updateStates(conditions);
+      if (disruption === 'allDown') await forEachConcurrently(this.#pieces, nodes.list(), node => this.#markReachable(node));
+      // After a total outage every node gets a full grace period.
+      if (disruption === 'backAgain') this.#records.startGraceAnew();
+    });
+  }
+
+  /** Evicts the nodes that are due. */
+  evictDue(): Promise<void> {
+    const {nodes, zones} = this.#parts;
+    return zones.processQueues(async name => {
+      const node = nodes.get(name);
+      if (!node) return undefined;
+      const ready = conditionOf(node, 'Ready');
+      if (!ready) return evictionRetryMs;
+      if (ready.status !== 'False' && ready.status !== 'Unknown') return undefined;
+      const other = ready.status === 'False' ? this.#evict.Unknown : this.#evict.False;
+      if (!(await this.#change(node, {add: [this.#evict[ready.status]], remove: [other]}))) return 0;
+      zones.countEviction(this.#zoneOf(node));
+      return undefined;
+    });
+  }
+
+  #zoneOf(node: Frozen<Node>): string {
+    return zoneOf(this.#parts.context.naming, node);
+  }
+
+  async #change(node: Frozen<Node>, wanted: TaintChange): Promise<boolean> {
+    const {context} = this.#parts;
+    const {clock, log, signal} = context;
     try {
       await changeTaints({...context, pause: ms => sleep(clock, ms, signal)}, node, wanted);
       return true;
@@ -95,142 +122,87 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
       if (!isNotFound(error) && !signal.aborted) log.error({node: node.metadata?.name, err: error}, 'the taints of a node could not be changed');
       return false;
     }
-  };
+  }
 
-  const markReachable = async (node: Frozen<Node>): Promise<void> => {
-    if (Object.values(evict).some(taint => hasTaint(node, taint))) await change(node, {remove: Object.values(evict)});
-    zones.queue(zoneOf(naming, node))?.remove(node.metadata?.name ?? '');
-  };
+  async #markReachable(node: Frozen<Node>): Promise<void> {
+    const taints = Object.values(this.#evict);
+    if (taints.some(taint => hasTaint(node, taint))) await this.#change(node, {remove: taints});
+    this.#parts.zones.queue(this.#zoneOf(node))?.remove(node.metadata?.name ?? '');
+  }
 
-  const recordNodeEvent = (node: Frozen<Node>, reason: string, what: string): void => events.normal(node, reason, `Node ${node.metadata?.name} event: ${what}`);
-
-  const classify = async (all: readonly Frozen<Node>[]): Promise<void> => {
+  /** Finds new and deleted nodes. */
+  async #classify(all: readonly Frozen<Node>[]): Promise<void> {
+    const {zones} = this.#parts;
     const seen = new Set<string>();
     for (const node of all) {
       const name = node.metadata?.name ?? '';
       seen.add(name);
-      zones.addZone(zoneOf(naming, node));
-      if (known.has(name)) continue;
-      const pause = pieces.pause();
+      zones.addZone(this.#zoneOf(node));
+      if (this.#known.has(name)) continue;
+      const pause = this.#pieces.pause();
       if (pause) await pause;
-      known.set(name, node);
-      recordNodeEvent(node, 'RegisteredNode', `Registered Node ${name} in Controller`);
-      await markReachable(node);
+      this.#known.set(name, node);
+      this.#recordNodeEvent(node, 'RegisteredNode', `Registered Node ${name} in Controller`);
+      await this.#markReachable(node);
     }
-    for (const [name, node] of known) {
+    for (const [name, node] of this.#known) {
       if (seen.has(name)) continue;
-      known.delete(name);
-      recordNodeEvent(node, 'RemovingNode', `Removing Node ${name} from Controller`);
+      this.#known.delete(name);
+      this.#recordNodeEvent(node, 'RemovingNode', `Removing Node ${name} from Controller`);
     }
-  };
+  }
 
-  /** Checks a node, and writes the conditions that follow. */
-  const updateHealth = async (node: Frozen<Node>): Promise<Observation & {readonly node: Frozen<Node>}> => {
-    const name = node.metadata?.name ?? '';
-    const observation = observe({naming, grace, now: clock.now()}, node, leases.get({namespace: naming.nodeLeaseNamespace, name}), healths.get(name));
-    healths.set(name, observation.health);
-    if (!observation.conditions) return {...observation, node};
-    const next = copyOf<Node>(node);
-    const updated = await held(clock, () => client.resource(kinds.nodes).update({...next, status: {...next.status, conditions: [...observation.conditions!] as never}}, {subresource: 'status', signal}));
-    healths.set(name, healthAfterWrite(observation, clock.now()));
-    return {...observation, node: updated};
-  };
+  #recordNodeEvent(node: Frozen<Node>, reason: string, what: string): void {
+    this.#parts.context.events.normal(node, reason, `Node ${node.metadata?.name} event: ${what}`);
+  }
 
-  /** Checks a node with retries; undefined if its conditions could not be written. */
-  const updateHealthWithRetries = async (cached: Frozen<Node>): Promise<(Observation & {readonly node: Frozen<Node>}) | undefined> => {
-    for (let node = cached, attempt = 1; ; attempt++) {
-      try {
-        return await updateHealth(node);
-      } catch (error) {
-        if (isNotFound(error) || signal.aborted) return undefined;
-        if (attempt >= maxHealthAttempts || !isConflict(error)) log.error({node: node.metadata?.name, err: error}, 'the health of a node could not be updated');
-        if (attempt >= maxHealthAttempts) return undefined;
-      }
-      try {
-        await sleep(clock, healthRetryMs, signal);
-        node = await held(clock, () => client.resource(kinds.nodes).get(cached.metadata?.name ?? '', {signal}));
-      } catch (error) {
-        if (!isNotFound(error) && !signal.aborted) log.error({node: cached.metadata?.name, err: error}, 'a node could not be read');
-        return undefined;
-      }
-    }
-  };
-
-  const processReadiness = async (node: Frozen<Node>, status: string): Promise<void> => {
-    if (status === 'True') return markReachable(node);
-    if (status !== 'False' && status !== 'Unknown') return;
-    const [own, other] = status === 'False' ? [evict.False, evict.Unknown] : [evict.Unknown, evict.False];
-    if (hasTaint(node, other)) return void (await change(node, {add: [own], remove: [other]}));
-    const queue = zones.queue(zoneOf(naming, node));
-    const name = node.metadata?.name ?? '';
-    if (!hasTaint(node, own) && !queue?.isWaiting(name)) queue?.remove(name); // The taint was removed by another client.
-    queue?.add(name);
-  };
-
-  const markPodsNotReady = async (node: Frozen<Node>): Promise<void> => {
-    const name = node.metadata?.name ?? '';
-    try {
-      await pods.markNotReady(pods.of(name));
-      toRetry.delete(name);
-    } catch (error) {
-      toRetry.add(name);
-      if (!signal.aborted) log.error({node: name, err: error}, 'the pods of a node could not be marked as not ready');
-    }
-  };
-
-  const monitorNode = async (cached: Frozen<Node>, conditions: Map<string, (NodeCondition | undefined)[]>): Promise<void> => {
+  async #monitorNode(cached: Frozen<Node>, conditions: ZoneConditions): Promise<void> {
     // A previous instance may have stopped before it updated the node's pods.
-    if (!healths.has(cached.metadata?.name ?? '')) toRetry.add(cached.metadata?.name ?? '');
-    const observation = await timed.one(() => updateHealthWithRetries(cached));
-    if (!observation) return;
-    const {node, observed, current} = observation;
-    const name = node.metadata?.name ?? '';
-    const zone = zoneOf(naming, node);
-    if (!isExcluded(naming, node)) {
+    if (!this.#records.has(cached.metadata?.name ?? '')) this.#toRetry.add(cached.metadata?.name ?? '');
+    const checked = await this.#timed.one(() => this.#records.check(cached));
+    if (!checked) return;
+    const {node, current} = checked;
+    if (!isExcluded(this.#parts.context.naming, node)) {
+      const zone = this.#zoneOf(node);
       const ofZone = conditions.get(zone);
       if (ofZone) ofZone.push(current);
       else conditions.set(zone, [current]);
     }
-    if (!current) return void toRetry.delete(name);
-    await processReadiness(node, current.status);
-    const becameNotReady = current.status !== 'True' && observed.status === 'True';
-    if (becameNotReady) events.normal(node, 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
-    if (becameNotReady || (toRetry.has(name) && observed.status !== 'True')) await markPodsNotReady(node);
-    else toRetry.delete(name);
-  };
+    if (!current) return void this.#toRetry.delete(node.metadata?.name ?? '');
+    await this.#processReadiness(node, current.status);
+    await this.#processTransition(checked, current);
+  }
 
-  return {
-    lastReady: node => healths.get(node)?.ready,
-    get hasNodes() {
-      return known.size > 0 || nodes.size > 0;
-    },
-    forget(node) {
-      healths.delete(node);
-      toRetry.delete(node);
-    },
-    monitorAll: () =>
-      timed.all(async () => {
-        const all = nodes.list();
-        await classify(all);
-        const conditions = new Map<string, (NodeCondition | undefined)[]>();
-        await forEachConcurrently(pieces, all, node => monitorNode(node, conditions));
-        const disruption = zones.updateStates(conditions);
-        if (disruption === 'allDown') await forEachConcurrently(pieces, nodes.list(), markReachable);
-        // After a total outage every node gets a full grace period.
-        const now = clock.now();
-        if (disruption === 'backAgain') for (const [name, health] of healths) healths.set(name, {...health, probedAt: now, transitionedAt: now});
-      }),
-    evictDue: () =>
-      zones.processQueues(async name => {
-        const node = nodes.get(name);
-        if (!node) return undefined;
-        const ready = conditionOf(node, 'Ready');
-        if (!ready) return evictionRetryMs;
-        if (ready.status !== 'False' && ready.status !== 'Unknown') return undefined;
-        const other = ready.status === 'False' ? evict.Unknown : evict.False;
-        if (!(await change(node, {add: [evict[ready.status]], remove: [other]}))) return 0;
-        zones.countEviction(zoneOf(naming, node));
-        return undefined;
-      }),
-  };
-};
+  /** Taints a node that is not ready, or queues it for eviction. */
+  async #processReadiness(node: Frozen<Node>, status: string): Promise<void> {
+    if (status === 'True') return this.#markReachable(node);
+    if (status !== 'False' && status !== 'Unknown') return;
+    const evict = this.#evict;
+    const [own, other] = status === 'False' ? [evict.False, evict.Unknown] : [evict.Unknown, evict.False];
+    if (hasTaint(node, other)) return void (await this.#change(node, {add: [own], remove: [other]}));
+    const queue = this.#parts.zones.queue(this.#zoneOf(node));
+    const name = node.metadata?.name ?? '';
+    if (!hasTaint(node, own) && !queue?.isWaiting(name)) queue?.remove(name); // The taint was removed by another client.
+    queue?.add(name);
+  }
+
+  /** Marks the pods of a node that became not ready. */
+  async #processTransition({node, observed}: CheckedNode, current: NodeCondition): Promise<void> {
+    const name = node.metadata?.name ?? '';
+    const becameNotReady = current.status !== 'True' && observed.status === 'True';
+    if (becameNotReady) this.#parts.context.events.normal(node, 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
+    if (becameNotReady || (this.#toRetry.has(name) && observed.status !== 'True')) await this.#markPodsNotReady(name);
+    else this.#toRetry.delete(name);
+  }
+
+  async #markPodsNotReady(name: string): Promise<void> {
+    const {context, pods} = this.#parts;
+    try {
+      await pods.markNotReady(pods.of(name));
+      this.#toRetry.delete(name);
+    } catch (error) {
+      this.#toRetry.add(name);
+      if (!context.signal.aborted) context.log.error({node: name, err: error}, 'the pods of a node could not be marked as not ready');
+    }
+  }
+}

@@ -10,7 +10,7 @@ import {reconcileHandler} from '#src/runtime/reconcile-handler.js';
 import {settled, type ControllerContext, type Reconcile, type Run} from '#src/runtime/controller.js';
 import {abortOf} from '#src/runtime/shutdown.js';
 import {zones as zonesOf} from './disruption.js';
-import {monitor} from './monitor.js';
+import {HealthMonitor} from './monitor.js';
 import {zoneRulesOf, type LifecycleOptions} from './options.js';
 import {nodePods} from './pods.js';
 import {changeTaints, schedulingChange} from './taints.js';
@@ -86,7 +86,7 @@ export const nodeLifecycle = (context: Context): Run => {
   const podLister = lister(kinds.pods);
   const pods = nodePods(podLister, context);
   const zones = zonesOf({clock, meter, rules: zoneRulesOf(options)});
-  const health = monitor({context, nodes, leases: lister(heartbeats), pods, zones});
+  const health = new HealthMonitor({context, nodes, leases: lister(heartbeats), pods, zones});
   const nodeQueue = new WorkQueue<string>({clock, meter, name: 'node_lifecycle_controller'});
   const podQueue = new WorkQueue<string>({clock, meter, name: 'node_lifecycle_controller_pods'});
   let wake = (): void => {};
@@ -125,7 +125,7 @@ export const nodeLifecycle = (context: Context): Run => {
     const startWorkers = (queue: WorkQueue, concurrency: number, reconcile: Reconcile) =>
       work(queue, concurrency, reconcileHandler({controller, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a worker failed'));
     const workers = [startWorkers(nodeQueue, nodeConcurrency, nodeReconciler(context)), startWorkers(podQueue, podConcurrency, podReconciler)];
-    const eviction = periodicTask(context, evictionPeriodMs, {isBusy: () => zones.isBusy, act: logErrors('nodes could not be given up', health.evictDue)}, signal);
+    const eviction = periodicTask(context, evictionPeriodMs, {isBusy: () => zones.isBusy, act: logErrors('nodes could not be given up', () => health.evictDue())}, signal);
     const monitoring = periodicTask(
       context,
       options.nodeMonitorPeriod,
