@@ -1,0 +1,93 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import type {SimulationContext} from './context.js';
+import {admissionRejection} from './node/admission.js';
+import type {Agent} from './node/agent.js';
+import {allocate, releaseAllocation} from './node/allocation.js';
+import type {PodAddresses} from './node/pod-addresses.js';
+import type {PodRecord} from './pod/record.js';
+import {recordOf} from './pod/resume.js';
+import {isNewer} from './pod/writes.js';
+import type {Behaviors} from './rules/behaviors.js';
+
+/** Calls the listeners of a pod's changes. */
+export const notifyListeners = ({listeners}: PodRecord): void => {
+  // A listener may register again when called: it waits for the next change then.
+  const current = [...listeners];
+  for (const run of current) run();
+};
+
+interface RecordParts {
+  readonly context: SimulationContext;
+  readonly behaviors: Behaviors;
+  readonly addresses: PodAddresses;
+}
+
+/** The records of pods by key, with what their pods hold on the node: resources and addresses. */
+export class Records {
+  readonly #parts: RecordParts;
+  readonly #records = new Map<string, PodRecord>();
+
+  constructor(parts: RecordParts) {
+    this.#parts = parts;
+  }
+
+  get(key: string): PodRecord | undefined {
+    return this.#records.get(key);
+  }
+
+  /** Returns the record of this pod, after admission if it is new. The record of an earlier pod of the name is forgotten. */
+  of(agent: Agent, key: string, pod: Frozen<Pod>): PodRecord {
+    const known = this.#records.get(key);
+    if (!known || known.uid !== pod.metadata?.uid) {
+      this.forget(key);
+      return this.create(agent, key, pod);
+    }
+    if (isNewer(pod, known.pod)) known.pod = pod;
+    return known;
+  }
+
+  create(agent: Agent, key: string, pod: Frozen<Pod>): PodRecord {
+    const {context, behaviors, addresses} = this.#parts;
+    const {clock, naming, nodes} = context;
+    const record = recordOf(pod, clock.now(), of => behaviors.of(pod, of));
+    this.#records.set(key, record);
+    if (record.isFinished) return record;
+    const isOld = pod.status?.startTime !== undefined;
+    const node = nodes.get(agent.machine.name);
+    const rejection = isOld || !node ? undefined : admissionRejection(naming, node, agent.allocation, pod);
+    if (rejection) {
+      record.isFinished = true;
+      record.sandbox = 'down';
+      record.rejection = {reason: rejection.reason, message: `Pod was rejected: ${rejection.message}`};
+      agent.events.warning(pod, rejection.reason, rejection.message);
+      return record;
+    }
+    record.allocation = allocate(agent.allocation, pod);
+    addresses.claim(agent, pod, record.addresses);
+    return record;
+  }
+
+  forget(key: string): void {
+    const {context} = this.#parts;
+    const record = this.#records.get(key);
+    if (!record) return;
+    this.#records.delete(key);
+    for (const {files} of record.runs.values()) files?.[Symbol.dispose]();
+    record.forgottenAt = context.clock.now();
+    notifyListeners(record);
+    const agent = context.agents.get(record.nodeName);
+    if (!record.isFinished && agent) this.release(agent, record);
+  }
+
+  /** Releases the pod's resources and addresses. */
+  release(agent: Agent, record: PodRecord): void {
+    const {context, addresses} = this.#parts;
+    if (record.allocation) releaseAllocation(agent.allocation, record.allocation);
+    delete record.allocation;
+    // Pods may be waiting for the released resources.
+    for (const key of agent.deferred) context.enqueuePod(key);
+    agent.deferred.clear();
+    addresses.release(agent, record.pod, record.addresses);
+  }
+}

@@ -1,0 +1,103 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import type {SimulationContext} from './context.js';
+import {logAnnotation, writeAnnotatedLines} from './log/log-annotation.js';
+import {logTail} from './log/log-tail.js';
+import {logSource} from './log/source.js';
+import type {Agent} from './node/agent.js';
+import {allocate, releaseAllocation, resizeRejection} from './node/allocation.js';
+import type {PodAddresses} from './node/pod-addresses.js';
+import {notifyListeners, type Records} from './pod-records.js';
+import {advance, type PodContext} from './pod/advance.js';
+import {killKey, killsOf} from './pod/kills.js';
+import {isRunning, type PodRecord} from './pod/record.js';
+import {findMissing, hasReferences} from './pod/references.js';
+import {resize, type ResizeContext} from './pod/resize.js';
+import {deletePod, writeStatus} from './pod/writes.js';
+import type {Behaviors} from './rules/behaviors.js';
+import {valueIn} from './streams/target.js';
+
+interface SyncParts {
+  readonly context: SimulationContext;
+  readonly behaviors: Behaviors;
+  readonly addresses: PodAddresses;
+  readonly records: Records;
+}
+
+const eventRecorderFor = (agent: Agent, {pod}: PodRecord): PodContext['recordEvent'] => (type, reason, message, fieldPath) =>
+  agent.events[type === 'Normal' ? 'normal' : 'warning'](fieldPath ? {...pod, fieldPath} : pod, reason, message);
+
+/** References of the pod are checked before anything is started. */
+const checkReferences = async (agent: Agent, record: PodRecord, now: () => number): Promise<void> => {
+  if (!hasReferences(record.pod) || record.isFinished || record.termination || record.containers.every(({state}) => state.is !== 'waiting')) return;
+  if (record.missing && now() < record.missing.retryAt) return;
+  const missing = await findMissing(agent.client, record.pod, now());
+  const {mount} = missing;
+  if (mount) eventRecorderFor(agent, record)('Warning', 'FailedMount', `MountVolume.SetUp failed for volume "${mount.volume}" : ${mount.why}`);
+  record.missing = missing;
+};
+
+/** Brings pods on simulated nodes to the state that follows from their rules and the time, and writes it to their status. */
+export class PodSync {
+  readonly #parts: SyncParts;
+
+  constructor(parts: SyncParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns when the pod changes next, in ms since the epoch; infinity for never. */
+  async run(agent: Agent, key: string, pod: Frozen<Pod>): Promise<number> {
+    const {naming, clock} = this.#parts.context;
+    const record = this.#parts.records.of(agent, key, pod);
+    this.#reportBehaviorError(agent, record);
+    await checkReferences(agent, record, () => clock.now());
+    const resizeAt = resize(record, this.#resizeContext(agent, record));
+    const isWritten = writeAnnotatedLines(naming, record, clock.now());
+    const next = Math.min(resizeAt, advance(record, this.#podContext(agent, record)));
+    record.requestedExits.clear();
+    notifyListeners(record);
+    await writeStatus(agent, record, {hostAddresses: agent.machine.addresses, now: clock.now(), appliedAnnotations: [killKey(naming), ...(isWritten ? [logAnnotation(naming)] : [])]});
+    if (record.isFinished && record.pod.metadata?.deletionTimestamp && !isRunning(record) && !record.deleted) await deletePod(agent, record);
+    return next;
+  }
+
+  #podContext(agent: Agent, record: PodRecord): PodContext {
+    const {behaviors, addresses, records, context} = this.#parts;
+    const {clock, naming} = context;
+    return {
+      now: clock.now(),
+      images: agent.images,
+      behaviorOf: of => behaviors.of(record.pod, of),
+      takeAddresses: () => addresses.take(agent, record.pod),
+      release: () => records.release(agent, record),
+      recordEvent: eventRecorderFor(agent, record),
+      logTail: (of, own, until) => logTail(logSource(record, own, false, {entries: behaviors.of(record.pod, of).log, valueOf: valueIn({record, of, own}, naming)}).log, until),
+      kills: [...killsOf(naming, record.pod), ...[...record.requestedExits].map(([name, exitCode]) => ({name, exitCode}))],
+    };
+  }
+
+  #resizeContext(agent: Agent, record: PodRecord): ResizeContext {
+    const {clock, nodes} = this.#parts.context;
+    return {
+      now: clock.now(),
+      checkRoom() {
+        const rejection = record.allocation && resizeRejection(agent.allocation, record.allocation, nodes.get(record.nodeName)?.status?.allocatable ?? {}, record.pod);
+        if (rejection) agent.deferred.add(record.key);
+        return rejection;
+      },
+      reserve() {
+        if (record.allocation) releaseAllocation(agent.allocation, record.allocation);
+        record.allocation = allocate(agent.allocation, record.pod);
+      },
+      recordEvent: eventRecorderFor(agent, record),
+    };
+  }
+
+  /** Records an event once for an invalid annotation of the pod. */
+  #reportBehaviorError(agent: Agent, record: PodRecord): void {
+    const complaint = this.#parts.behaviors.errorOf(record.pod);
+    if (complaint && complaint !== record.behaviorError) agent.events.warning(record.pod, 'InvalidBehavior', complaint);
+    if (complaint) record.behaviorError = complaint;
+    else delete record.behaviorError;
+  }
+}
