@@ -130,7 +130,7 @@ export class Schemas {
     let filled: readonly (readonly [string, SchemaNode])[] | undefined;
     const resolve = (): ReadonlyMap<string, SchemaNode> =>
       new Map(
-        understood.map(([field, type, fact]) => [field, this.#fieldNode(field, parseType(type), {...fact, required: required.has(field)}, keepsEmpty.has(field))]),
+        understood.map(([field, type, markers]) => [field, this.#fieldNode(field, parseType(type), {...markers, required: required.has(field)}, keepsEmpty.has(field))]),
       );
     return {
       ref,
@@ -145,11 +145,11 @@ export class Schemas {
     };
   }
 
-  #fieldNode(field: string, type: ParsedType, fact: FieldMarkers, keepsEmpty: boolean): SchemaNode {
-    const value = defaultOf(field, type, fact.required === true, fact);
+  #fieldNode(field: string, type: ParsedType, markers: FieldMarkers, keepsEmpty: boolean): SchemaNode {
+    const value = defaultOf(field, type, markers.required === true, markers);
     const mayBeEmpty = type.kind === 'array' || type.kind === 'map' || (type.kind === 'scalar' && type.type !== 'any');
-    const omitsEmpty = mayBeEmpty && !fact.required && !keepsEmpty && (fact.default === undefined || fact.omitted === true);
-    const extra = {...mergeMarkers(fact), ...(value === undefined ? {} : {default: value}), ...(omitsEmpty ? {omitsEmpty} : {}), ...(fact.null ? {showsNull: true} : {})};
+    const omitsEmpty = mayBeEmpty && !markers.required && !keepsEmpty && (markers.default === undefined || markers.omitted === true);
+    const extra = {...mergeMarkers(markers), ...(value === undefined ? {} : {default: value}), ...(omitsEmpty ? {omitsEmpty} : {}), ...(markers.null ? {showsNull: true} : {})};
     return this.#node(type, extra);
   }
 

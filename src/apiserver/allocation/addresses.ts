@@ -8,7 +8,7 @@ import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
 import {addressLabels, serviceAddresses, isServiceAddress, type ServiceAddresses as AddressSpan} from '#src/model/service-range.js';
 import {familyOf, type IpFamily} from '#src/resources/ip-family.js';
 import {PoolError, type AddressHolder, type AddressPool} from '#src/resources/pools.js';
-import {looseIp} from '#src/resources/validation/ip-fields.js';
+import {parseLooseIp} from '#src/resources/validation/ip-fields.js';
 import {ownWrites} from './own-writes.js';
 
 type ServiceCIDR = ObjectOf<typeof kinds.serviceCIDRs>;
@@ -67,7 +67,7 @@ export class ServiceAddresses implements AddressPool {
   }
 
   async release(address: string): Promise<void> {
-    const parsed = looseIp(address);
+    const parsed = parseLooseIp(address);
     if (!parsed) return;
     try {
       await deleteObject(this.#addresses, '', formatIp(parsed), {}, ownWrites(kinds.ipAddresses, this.#registry.settings.naming));
@@ -81,7 +81,7 @@ export class ServiceAddresses implements AddressPool {
   }
 
   async check(address: string): Promise<void> {
-    const parsed = looseIp(address);
+    const parsed = parseLooseIp(address);
     if (parsed && (await this.#isUsable(parsed))) return;
     const range = this.#configured[this.families.indexOf(familyOf(address))];
     throw new PoolError(`the provided IP (${address}) is not in the valid range. The range of valid IPs is ${range ? formatRange(range) : ''}`);
@@ -92,7 +92,7 @@ export class ServiceAddresses implements AddressPool {
   }
 
   async #within(address: string): Promise<IpAddress> {
-    const parsed = looseIp(address);
+    const parsed = parseLooseIp(address);
     if (!parsed || !(await this.#isUsable(parsed))) throw new PoolError('the provided network does not match the current range');
     return parsed;
   }

@@ -25,7 +25,7 @@ export const loadExpressionValidator = (hasExpressions: boolean): Promise<void> 
 export const validateExpressions = (hasVariables: boolean): ValidateExpression => {
   let validator: ReturnType<ValidatorModule['expressionValidator']> | undefined;
   return function* (expression, path, use, shown = expression) {
-    if (!validatorModule) throw new Error('an expression came before what judges it');
+    if (!validatorModule) throw new Error('call loadExpressionValidator first');
     validator ??= validatorModule.expressionValidator(hasVariables);
     const problem = validator(expression, use);
     if (problem) yield problem.isInternal ? internalFieldError(path, problem.problem) : invalid(path, shown, problem.problem);

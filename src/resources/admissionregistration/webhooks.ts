@@ -75,7 +75,7 @@ function* validateWebhook(hook: Webhook, path: string, strictness: Strictness, m
   yield* validateMatchConditions(hook.matchConditions, `${path}.matchConditions`, {hasParams: false, before: strictness.before, validateExpression: validateExpressions(false)});
 }
 
-function* validateReviewVersions(versions: readonly string[], path: string, mustKnowOne: boolean): Iterable<FieldError> {
+function* validateReviewVersions(versions: readonly string[], path: string, requireKnown: boolean): Iterable<FieldError> {
   if (versions.length === 0) return yield required(path, `must specify one of ${reviewVersions.join(', ')}`);
   const seen = new Set<string>();
   for (const [i, version] of versions.entries()) {
@@ -86,7 +86,7 @@ function* validateReviewVersions(versions: readonly string[], path: string, must
     seen.add(version);
     for (const problem of dnsLabel1035Problems(version)) yield invalid(`${path}[${i}]`, version, problem);
   }
-  if (mustKnowOne && !versions.some(version => reviewVersions.includes(version))) yield invalid(path, versions, `must include at least one of ${reviewVersions.join(', ')}`);
+  if (requireKnown && !versions.some(version => reviewVersions.includes(version))) yield invalid(path, versions, `must include at least one of ${reviewVersions.join(', ')}`);
 }
 
 /** Loads the expression validator if a webhook has match conditions. */

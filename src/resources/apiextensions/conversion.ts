@@ -13,7 +13,7 @@ export const acceptsOnlyUnknownReviews = (conversion: Conversion | undefined): b
   return versions.length > 0 && !versions.some(version => reviewVersions.includes(version));
 };
 
-function* validateReviewVersions(versions: readonly string[], knownNeeded: boolean, path: string): Iterable<FieldError> {
+function* validateReviewVersions(versions: readonly string[], requireKnown: boolean, path: string): Iterable<FieldError> {
   if (versions.length === 0) return yield required(path);
   const seen = new Set<string>();
   for (const [i, version] of versions.entries()) {
@@ -21,7 +21,7 @@ function* validateReviewVersions(versions: readonly string[], knownNeeded: boole
     else for (const problem of dnsLabel1035Problems(version)) yield invalid(`${path}[${i}]`, version, problem);
     seen.add(version);
   }
-  if (knownNeeded && !versions.some(version => reviewVersions.includes(version))) yield invalid(path, versions, `must include at least one of ${reviewVersions.join(', ')}`);
+  if (requireKnown && !versions.some(version => reviewVersions.includes(version))) yield invalid(path, versions, `must include at least one of ${reviewVersions.join(', ')}`);
 }
 
 function* validateClient(client: NonNullable<Conversion['webhook']>['clientConfig'], anyBundle: boolean, path: string): Iterable<FieldError> {

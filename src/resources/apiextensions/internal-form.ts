@@ -9,7 +9,7 @@ const listed = <In, Out>(list: readonly In[] | undefined, form: (one: In) => Out
 const each = <In, Out>(list: readonly In[] | undefined, form: (one: In) => Out): Out[] | null => list?.map(form) ?? null;
 const mapped = (record: Readonly<Record<string, JsonSchema>> | undefined): Record<string, unknown> | null =>
   record ? Object.fromEntries(Object.keys(record).sort().map(key => [key, internalSchema(record[key]!)])) : null;
-const orBool = (value: JsonSchema | boolean | undefined): unknown =>
+const orBoolean = (value: JsonSchema | boolean | undefined): unknown =>
   value === undefined ? null : typeof value === 'boolean' ? {Allows: value, Schema: null} : {Allows: true, Schema: internalSchema(value)};
 
 const dependencyForms = ({dependencies}: JsonSchema): unknown =>
@@ -66,10 +66,10 @@ export const internalSchema = (schema: JsonSchema): Record<string, unknown> => {
     AnyOf: each(schema.anyOf, internalSchema),
     Not: schema.not ? internalSchema(schema.not) : null,
     Properties: mapped(schema.properties),
-    AdditionalProperties: orBool(additionalOf(schema) ?? schema.additionalProperties),
+    AdditionalProperties: orBoolean(additionalOf(schema) ?? schema.additionalProperties),
     PatternProperties: mapped(schema.patternProperties),
     Dependencies: dependencyForms(schema),
-    AdditionalItems: orBool(schema.additionalItems),
+    AdditionalItems: orBoolean(schema.additionalItems),
     Definitions: mapped(schema.definitions),
     ExternalDocs: schema.externalDocs ? {Description: schema.externalDocs.description ?? '', URL: schema.externalDocs.url ?? ''} : null,
     Example: schema.example ?? null,

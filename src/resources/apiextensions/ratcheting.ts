@@ -2,7 +2,7 @@ import {isWrong} from '#src/api/collect-errors.js';
 import {sameContent, sameJson} from '#src/api/equal.js';
 import {hasUnknownInDefaults} from '#src/schema/custom/default-rules.js';
 import {itemsOf, someSchema, type JsonSchema} from '#src/schema/custom/json-schema.js';
-import {hasLooseSet, validateIdentity} from '#src/schema/custom/list-rules.js';
+import {hasGranularSet, validateIdentity} from '#src/schema/custom/list-rules.js';
 import {knownTypes} from '#src/schema/custom/schema-rules.js';
 import {structuralProblems, unstructuredBecause} from '#src/schema/custom/structural.js';
 import {caBundleProblem} from './ca-bundle.js';
@@ -16,10 +16,10 @@ import {schemaOf, schemasOf} from './versions.js';
 export interface Ratcheting extends ConversionRatcheting {
   readonly noSchema: boolean;
   readonly unstructured: boolean;
-  readonly oddTypes: boolean;
+  readonly unknownTypes: boolean;
   readonly unknownInDefaults: boolean;
-  readonly looseSets: boolean;
-  readonly looseIdentity: boolean;
+  readonly granularSets: boolean;
+  readonly incompleteKeys: boolean;
   readonly tooManySelectable: ReadonlySet<string>;
 }
 
@@ -29,10 +29,10 @@ export const noRatcheting: Ratcheting = {
   badBundle: true,
   noSchema: false,
   unstructured: false,
-  oddTypes: false,
+  unknownTypes: false,
   unknownInDefaults: false,
-  looseSets: false,
-  looseIdentity: false,
+  granularSets: false,
+  incompleteKeys: false,
   tooManySelectable: new Set(),
 };
 
@@ -55,10 +55,10 @@ export const ratchetingFrom = ({spec}: Readonly<Definition>, old: Readonly<Defin
     badBundle: !isTrue(old, 'Established') || caBundleProblem(old.spec.conversion?.webhook?.clientConfig?.caBundle) !== undefined,
     noSchema: old.spec.versions.some(version => schemaOf(version) === undefined),
     unstructured: schemas.some(isUnstructured),
-    oddTypes: some(({type}) => Boolean(type) && !knownTypes.includes(type!)),
+    unknownTypes: some(({type}) => Boolean(type) && !knownTypes.includes(type!)),
     unknownInDefaults: schemas.some(schema => !isUnstructured(schema) && hasUnknownInDefaults(schema)),
-    looseSets: some(hasLooseSet),
-    looseIdentity: some(schema => itemsOf(schema) !== undefined && isWrong(validateIdentity(schema, ''))),
+    granularSets: some(hasGranularSet),
+    incompleteKeys: some(schema => itemsOf(schema) !== undefined && isWrong(validateIdentity(schema, ''))),
     tooManySelectable: new Set(
       kept.flatMap(({name, selectableFields}) => {
         const fields = before.get(name)!.selectableFields ?? [];

@@ -34,7 +34,7 @@ const rootFields: readonly (readonly [string, keyof JsonSchema])[] = [
   ['XPreserveUnknownFields', extensions.preserveUnknownFields],
   ['XValidations', extensions.validations],
 ];
-const mayStandAtRoot = new Set<string>(rootFields.map(([, field]) => field));
+const allowedAtRoot = new Set<string>(rootFields.map(([, field]) => field));
 
 /** Reports whether a keyword is set. For some, the original distinguishes empty from absent. */
 const isSpecified = (field: string, value: unknown): boolean => value !== undefined && value !== false && (value !== '' || field === '$ref');
@@ -44,7 +44,7 @@ function* validateRoot(schema: JsonSchema, path: string): Iterable<FieldError> {
   if (schema.type && schema.type !== 'object') {
     return yield invalid(`${path}.type`, schema.type, 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled');
   }
-  if (!Object.entries(schema).some(([field, value]) => isSpecified(field, value) && !mayStandAtRoot.has(field))) return;
+  if (!Object.entries(schema).some(([field, value]) => isSpecified(field, value) && !allowedAtRoot.has(field))) return;
   const names = rootFields.map(([name]) => name).join(' ');
   yield invalid(path, internalSchema(schema), `only [${names}] fields are allowed at the root of the schema if the status subresource is enabled`);
 }
@@ -69,7 +69,7 @@ export function* validateSchema(schema: JsonSchema, {hasStatus, ratcheting, pres
   const isStructural = mustBeStructural && unstructured === undefined && structural.length === 0;
   const defaults = isStructural ? validateDefaults(schema, path, {metadata: metadataNode, validateMetadata, unknownFields: ratcheting.unknownInDefaults}) : [];
   found.push(...defaults);
-  const demands = {validTypes: !ratcheting.oddTypes, atomicSets: !ratcheting.looseSets, identity: !ratcheting.looseIdentity};
+  const demands = {validTypes: !ratcheting.unknownTypes, atomicSets: !ratcheting.granularSets, identity: !ratcheting.incompleteKeys};
   found.push(...schemaProblems(schema, path, demands));
   // A schema that cannot be parsed usually has other errors already.
   if (found.length === 0 && unstructured !== undefined) found.push(invalid(path, '', unstructured));

@@ -47,7 +47,7 @@ function* validateRetention(policy: Spec['persistentVolumeClaimRetentionPolicy']
 }
 
 /** Returns the template as the pods have it: with the volumes of the claims, and without the names they are given. */
-const asPodsHaveIt = (spec: Partial<Spec>): PodTemplate | undefined => {
+const effectiveTemplate = (spec: Partial<Spec>): PodTemplate | undefined => {
   const {template, volumeClaimTemplates = []} = spec;
   if (!template?.spec) return template;
   const {hostname: _hostname, subdomain: _subdomain, ...rest} = template.spec;
@@ -64,10 +64,10 @@ function* validateTemplate(spec: Partial<Spec>, old: Readonly<StatefulSet> | und
   if (!selector) return yield invalid('spec.selector', spec.selector && internalForm('LabelSelector', spec.selector), '');
   yield* validateSelected(selector, spec.template, path);
   if (!spec.template) return;
-  const before = old?.spec && asPodsHaveIt(old.spec);
+  const before = old?.spec && effectiveTemplate(old.spec);
   // Sets whose stored template is invalid may be updated.
   if (before && isWrong(validatePodTemplate(before, path, context, before))) return;
-  yield* validatePodTemplate(asPodsHaveIt(spec) ?? spec.template, path, context, before);
+  yield* validatePodTemplate(effectiveTemplate(spec) ?? spec.template, path, context, before);
 }
 
 function* validateSpec(spec: Partial<Spec>, old: Readonly<StatefulSet> | undefined, context: HookContext): Iterable<FieldError> {

@@ -27,7 +27,7 @@ const behavior = fields({scaleUp: rules, scaleDown: rules});
 export const behaviorIn = (text: string | undefined): Behavior | undefined => {
   const read = recased(parseGuarded(text, isFields), letter => letter.toLowerCase());
   if (!behavior(read)) return undefined;
-  const ways = Object.entries(read as Record<string, {tolerance?: unknown}>);
-  const rules = ways.map(([way, {tolerance, ...others}]) => [way, {...others, ...(tolerance === undefined ? {} : {tolerance: canonicalQuantity(String(tolerance))})}]);
+  const directions = Object.entries(read as Record<string, {tolerance?: unknown}>);
+  const rules = directions.map(([way, {tolerance, ...others}]) => [way, {...others, ...(tolerance === undefined ? {} : {tolerance: canonicalQuantity(String(tolerance))})}]);
   return rules.length > 0 ? (Object.fromEntries(rules) as Behavior) : undefined;
 };

@@ -78,14 +78,14 @@ const sourcesIn = (names: AmountNames): Readonly<Record<string, Source>> => {
   };
 };
 
-const ways = {target: sourcesIn(target), current: sourcesIn(current)};
+const converters = {target: sourcesIn(target), current: sourcesIn(current)};
 
 /** The field for a whole metric that the older form cannot represent; no other reader uses it. */
 const whole = 'v2';
 
 const inOlderForm = (names: AmountNames, metric: MetricSpec | MetricStatus): Fields => {
   const result: Fields = {type: metric.type};
-  for (const [name, {older}] of Object.entries(ways[names.amount])) {
+  for (const [name, {older}] of Object.entries(converters[names.amount])) {
     const source = (metric as unknown as Record<string, Fields | undefined>)[name];
     if (!source) continue;
     const {[names.amount]: amount, ...spec} = source;
@@ -110,7 +110,7 @@ export const olderMetric = (names: AmountNames, metric: MetricSpec | MetricStatu
 export const newerMetric = (names: AmountNames, metric: Fields): Fields => {
   if (metric[whole]) return metric[whole] as Fields;
   const result: Fields = {type: metric['type']};
-  for (const [name, {newer}] of Object.entries(ways[names.amount])) {
+  for (const [name, {newer}] of Object.entries(converters[names.amount])) {
     const source = metric[name] as Fields | undefined;
     if (!source) continue;
     const {spec, amount} = newer(source);

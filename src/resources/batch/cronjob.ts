@@ -11,7 +11,7 @@ import {internalForm} from '#src/resources/validation/internal-form.js';
 import {containerColumns, selectorCell} from '#src/resources/workload/columns.js';
 import {defaultTemplate} from '#src/resources/workload/template.js';
 import {defaultFailurePolicy, jobSpecWarnings} from './job.js';
-import {validateWork} from './job-validation.js';
+import {validateJobSpec} from './job-validation.js';
 
 type CronJob = ObjectOf<typeof kinds.cronJobs>;
 type Spec = NonNullable<CronJob['spec']>;
@@ -50,7 +50,7 @@ function* validateTimeZone(zone: string | undefined): Iterable<FieldError> {
 function* validateTemplate({jobTemplate}: Spec, old: Spec | undefined, context: HookContext): Iterable<FieldError> {
   const path = 'spec.jobTemplate.spec';
   if (!jobTemplate?.spec) return;
-  yield* validateWork(jobTemplate.spec, old?.jobTemplate?.spec, path, context);
+  yield* validateJobSpec(jobTemplate.spec, old?.jobTemplate?.spec, path, context);
   const {selector, manualSelector} = jobTemplate.spec;
   if (selector) yield invalid(`${path}.selector`, internalForm('LabelSelector', selector), '`selector` will be auto-generated');
   if (manualSelector) yield notSupported(`${path}.manualSelector`, manualSelector, ['nil', 'false']);

@@ -12,13 +12,13 @@ type Status = NonNullable<Job['status']>;
 const conditionsPath = 'status.conditions';
 
 /** Returns which of the conditions that end a job are true. */
-const verdictOf = ({status}: Readonly<Job>) => {
+const outcomeOf = ({status}: Readonly<Job>) => {
   const is = (type: string): boolean => isConditionTrue(status?.conditions, type);
   const [complete, failed] = [is('Complete'), is('Failed')];
   return {complete, failed, finished: complete || failed, failureTarget: is('FailureTarget'), criteriaMet: is('SuccessCriteriaMet')};
 };
 
-type Verdict = ReturnType<typeof verdictOf>;
+type Verdict = ReturnType<typeof outcomeOf>;
 
 /** A rule of status transitions. It is checked only if its fields changed, so that an invalid status can be corrected step by step (KEP-4368). */
 interface Transition {
@@ -164,7 +164,7 @@ const rules = [
 
 /** Validates an update of a job's status. */
 export function* validateJobStatus(job: Readonly<Job>, old: Readonly<Job>): Iterable<FieldError> {
-  const [status, before, now, was] = [job.status ?? {}, old.status ?? {}, verdictOf(job), verdictOf(old)];
+  const [status, before, now, was] = [job.status ?? {}, old.status ?? {}, outcomeOf(job), outcomeOf(old)];
   yield* validateCounters(status, ['active', 'succeeded', 'failed', 'ready', 'terminating']);
   yield* validateUncounted(status);
   const transition: Transition = {

@@ -57,7 +57,7 @@ function* validateRestartPolicy({template, podFailurePolicy}: JobSpec, path: str
 }
 
 /** Validates a job's spec except for its selector. */
-export function* validateWork(spec: JobSpec, old: JobSpec | undefined, path: string, context: HookContext): Iterable<FieldError> {
+export function* validateJobSpec(spec: JobSpec, old: JobSpec | undefined, path: string, context: HookContext): Iterable<FieldError> {
   for (const field of counters) yield* nonNegative(`${path}.${field}`, spec[field]);
   if (has(spec.maxFailedIndexes) && !has(spec.backoffLimitPerIndex)) yield required(`${path}.backoffLimitPerIndex`, 'when maxFailedIndexes is specified');
   if (typeof spec.managedBy === 'string') {
@@ -73,7 +73,7 @@ export function* validateWork(spec: JobSpec, old: JobSpec | undefined, path: str
 }
 
 function* validateSpec(spec: JobSpec, old: JobSpec | undefined, context: HookContext): Iterable<FieldError> {
-  yield* validateWork(spec, old, 'spec', context);
+  yield* validateJobSpec(spec, old, 'spec', context);
   if (!spec.selector) yield required('spec.selector');
   else yield* validateLabelSelector(spec.selector, 'spec.selector', hasInvalidValues(old?.selector) || hasInvalidTermValues(old?.template?.spec));
   const selector = selectorOrNone(spec.selector);

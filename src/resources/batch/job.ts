@@ -34,7 +34,7 @@ const defaultSpec = (spec: JobSpec): void => {
 };
 
 /** Copies the pod labels to a job without labels. */
-const labelLikePods = (job: Job): void => {
+const copyPodLabels = (job: Job): void => {
   const labels = job.spec?.template?.metadata?.labels;
   if (labels && Object.keys(labels).length > 0 && Object.keys(job.metadata?.labels ?? {}).length === 0) job.metadata = {...job.metadata, labels};
 };
@@ -97,7 +97,7 @@ export const jobs = defineResource<Job>({
   default(job) {
     const spec = (job.spec ??= {} as JobSpec);
     defaultSpec(spec);
-    labelLikePods(job);
+    copyPodLabels(job);
     defaultTemplate(spec);
   },
   main: {
@@ -110,7 +110,7 @@ export const jobs = defineResource<Job>({
       const {labels} = job.metadata ?? {};
       if (labels && labels === job.spec?.template?.metadata?.labels) delete job.metadata?.labels;
       generateSelector(job, naming);
-      labelLikePods(job);
+      copyPodLabels(job);
       job.status = {};
     },
     validate: validateJob,

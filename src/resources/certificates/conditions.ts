@@ -36,7 +36,7 @@ export const fillTimes = (csr: CertificateSigningRequest, old: Readonly<Certific
   }));
 };
 
-const excludeEachOther = (conditions: readonly Condition[]): boolean => verdicts.every(type => conditions.some(condition => condition.type === type));
+const hasAllVerdicts = (conditions: readonly Condition[]): boolean => verdicts.every(type => conditions.some(condition => condition.type === type));
 
 const hasDuplicates = (conditions: readonly Condition[]): boolean => new Set(conditions.map(({type}) => type)).size < conditions.length;
 
@@ -52,7 +52,7 @@ export function* validateConditions(csr: Readonly<CertificateSigningRequest>, ol
   const may = {
     leaveTypeEmpty: before.some(({type}) => !type),
     repeat: hasDuplicates(before),
-    haveBothVerdicts: excludeEachOther(before),
+    haveBothVerdicts: hasAllVerdicts(before),
   };
   const seen = new Set<string>();
   for (const [i, condition] of conditionsOf(csr).entries()) {

@@ -4,10 +4,10 @@ import type {ConfigMap} from '#src/api/types.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {decodedLength, validateKeys, validateSealed, validateSize} from './data.js';
+import {decodedLength, validateKeys, validateImmutable, validateSize} from './data.js';
 
 function* validate(configMap: Readonly<ConfigMap>, old?: Readonly<ConfigMap>): Iterable<FieldError> {
-  if (old) yield* validateSealed(configMap, old, ['data', 'binaryData']);
+  if (old) yield* validateImmutable(configMap, old, ['data', 'binaryData']);
   const {data = {}, binaryData = {}} = configMap;
   for (const key of Object.keys(data)) {
     yield* validateKeys({[key]: ''}, 'data');

@@ -49,7 +49,7 @@ const normalizeDataSources = (spec: Spec, old: Spec | undefined, {naming, gate}:
 };
 
 /** Returns the spec without its permitted changes: expansion of a bound claim, and setting its volume or class once. */
-const settled = (claim: Readonly<Claim>, old: Readonly<Claim>): Spec => {
+const immutableSpec = (claim: Readonly<Claim>, old: Readonly<Claim>): Spec => {
   const {status} = claim;
   const {spec = {}} = claim;
   const {spec: before = {}} = old;
@@ -74,7 +74,7 @@ function* validateChange(claim: Readonly<Claim>, old: Readonly<Claim>, naming: N
   if (!movesFromAnnotation && (annotation ?? '') !== (annotated ?? '')) yield invalid(`metadata.annotations.${key}`, annotation ?? '', 'field is immutable');
   const wrongClass = before.storageClassName === undefined && annotated !== undefined && now.storageClassName !== undefined && now.storageClassName !== annotated;
   const aligned = {...old, spec: before};
-  const [kept, stored] = [settled(claim, aligned), settled({...aligned, status: claim.status!}, aligned)];
+  const [kept, stored] = [immutableSpec(claim, aligned), immutableSpec({...aligned, status: claim.status!}, aligned)];
   if (wrongClass || !semanticallyEqual(kept, stored)) {
     const shown = internalDiff('PersistentVolumeClaimSpec', stored, wrongClass ? {...kept, storageClassName: now.storageClassName} : kept);
     yield forbiddenField('spec', `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${shown}`);

@@ -6,7 +6,7 @@ import {scaleEndpoint} from '#src/resources/autoscaling/scale.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defaultPodTemplate, dropDisabledTemplateFields, podTemplateWarnings, validatePodTemplate} from '#src/resources/core/pod/template.js';
 import {defineResource, type Endpoint, type HookContext} from '#src/resources/definition.js';
-import {finishedName} from '#src/resources/validation/names.js';
+import {nameOnly} from '#src/resources/validation/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
 import {containerColumns, labelsCell} from '#src/resources/workload/columns.js';
 import {validateCounters, validateParts} from '#src/resources/workload/status.js';
@@ -53,7 +53,7 @@ export const replicationControllers = defineResource<ReplicationController>({
   storedAs: 'controllers',
   shortNames: ['rc'],
   categories: ['all'],
-  nameProblems: finishedName,
+  nameProblems: nameOnly,
   alwaysPresent: {spec: {}, status: {replicas: 0}},
   generation: true,
   defaultPropagation: 'orphan',

@@ -9,7 +9,7 @@ import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
-import {decodedLength, validateKeys, validateSealed, validateSize} from './data.js';
+import {decodedLength, validateKeys, validateImmutable, validateSize} from './data.js';
 
 const opaque = 'Opaque';
 
@@ -65,7 +65,7 @@ const rules: ReadonlyMap<string, TypeRule> = new Map(
 function* validate(secret: Readonly<Secret>, old: Readonly<Secret> | undefined, {naming}: HookContext): Iterable<FieldError> {
   if (old) {
     yield* immutable('type', secret.type, old.type);
-    yield* validateSealed(secret, old, ['data']);
+    yield* validateImmutable(secret, old, ['data']);
   }
   yield* validateKeys(secret.data, 'data');
   yield* validateSize(Object.values(secret.data ?? {}).map(decodedLength), 'data');

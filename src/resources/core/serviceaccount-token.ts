@@ -103,7 +103,7 @@ const claimsOf = (account: Readonly<ServiceAccount>, {pod, secret, node}: Bound,
 /**
  * Returns the lifetime of a token. Those that admission adds to pods may live longer than requested, so that programs that read them only once keep working.
  */
-const lifeOf = (seconds: number, audiences: readonly string[], {pod}: Bound, issuer: TokenIssuer): Life => {
+const lifetimeOf = (seconds: number, audiences: readonly string[], {pod}: Bound, issuer: TokenIssuer): Life => {
   const isForServer = audiences.every(audience => issuer.audiences.includes(audience));
   return issuer.extends && pod && seconds === podTokenSeconds && isForServer ? {seconds: extendedSeconds, warnAfterSeconds: seconds} : {seconds};
 };
@@ -140,7 +140,7 @@ const run = async (request: TokenRequest, context: ActionContext): Promise<Token
     metadata: {...metadata, name, namespace, uid: metadata.uid ?? uid, creationTimestamp: wireTime(now)},
     spec: {audiences, expirationSeconds: seconds, boundObjectRef: boundObjectRef as NonNullable<typeof boundObjectRef>},
     status: {
-      token: tokens.sign(claimsOf(account, bound, lifeOf(seconds, audiences, bound, tokens), audiences, context)),
+      token: tokens.sign(claimsOf(account, bound, lifetimeOf(seconds, audiences, bound, tokens), audiences, context)),
       expirationTimestamp: wireTime(now + seconds * 1000),
     },
   };

@@ -6,7 +6,7 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {balancerText} from '#src/resources/core/service/definition.js';
 import {balancerHostname} from '#src/resources/core/service/validation.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
-import {ipWarnings, legacyIp, looseIp} from '#src/resources/validation/ip-fields.js';
+import {ipWarnings, legacyIp, parseLooseIp} from '#src/resources/validation/ip-fields.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {dnsSubdomain, each, oneOf, portNameProblems, portProblems} from '#src/resources/validation/values.js';
 import {validateLocalReference} from './ingressclass.js';
@@ -79,7 +79,7 @@ function* validateRules({rules = []}: Spec, old: Spec | undefined, nameProblems:
   for (const [i, rule] of rules.entries()) {
     const path = `spec.rules[${i}]`;
     if (rule.host) {
-      if (looseIp(rule.host)) yield invalid(`${path}.host`, rule.host, 'must be a DNS name, not an IP address');
+      if (parseLooseIp(rule.host)) yield invalid(`${path}.host`, rule.host, 'must be a DNS name, not an IP address');
       yield* each(`${path}.host`, rule.host, hostProblems(rule.host));
     }
     if (!hasWildcard(rule) || !lenient) yield* validateHttp(rule, path, nameProblems);

@@ -2,7 +2,7 @@ import {invalid, invalidText, notSupported, required, type FieldError} from '#sr
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {dnsLabel} from '#src/resources/validation/values.js';
-import {itself, list, set} from './collections.js';
+import {identity, list, set} from './collections.js';
 import {maxConfigurations, validateConfiguration, type Configuration} from './configuration.js';
 import {className, fullyQualifiedName} from './names.js';
 import {maxSelectors, readyForSelectors, validateSelector, type SelectorRules} from './selectors.js';
@@ -79,7 +79,7 @@ export function* validateClaimSpec(spec: Readonly<ClaimSpec> | undefined, path: 
   const {requests, constraints, config} = spec?.devices ?? {};
   const at = `${path}.devices`;
   const reference = requestReference(requestNames(spec));
-  const references = (names: readonly string[] | undefined, where: string) => set(`${where}.requests`, names, maxRequests, reference, itself);
+  const references = (names: readonly string[] | undefined, where: string) => set(`${where}.requests`, names, maxRequests, reference, identity);
   const rules = {sharesCapacity: gate('DRAConsumableCapacity')};
   yield* set(`${at}.requests`, requests, maxRequests, (request, where) => validateRequest(request, where, rules), ({name}) => name);
   const constraint = function* ({requests: names, matchAttribute, distinctAttribute}: Readonly<Constraint>, where: string): Iterable<FieldError> {

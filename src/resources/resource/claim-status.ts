@@ -7,7 +7,7 @@ import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
 import {internalForm} from '#src/resources/validation/internal-form.js';
 import {dnsLabel, oneOf} from '#src/resources/validation/values.js';
 import {validateBinding} from './binding.js';
-import {itself, list, set} from './collections.js';
+import {identity, list, set} from './collections.js';
 import {maxConfigurations, validateConfiguration, validateData, type Configuration} from './configuration.js';
 import {maxRequests, requestNames, requestReference, usesCapacity, type ResourceClaim} from './claim-spec.js';
 import {driverName, poolName, uid} from './names.js';
@@ -76,7 +76,7 @@ function* validateNetworkData(data: Readonly<NetworkData>, path: string): Iterab
   for (const field of ['interfaceName', 'hardwareAddress'] as const) {
     if (Buffer.byteLength(data[field] ?? '') > longest[field]) yield tooLong(`${path}.${field}`, longest[field]);
   }
-  yield* set(`${path}.ips`, data.ips, most.addresses, interfaceAddress, itself);
+  yield* set(`${path}.ips`, data.ips, most.addresses, interfaceAddress, identity);
 }
 
 const validateDevice = (allocated: ReadonlySet<string>) =>
@@ -108,7 +108,7 @@ function* validateAllocation({devices, nodeSelector}: Readonly<Allocation>, path
   const configuration = function* (one: Readonly<Configuration & {source?: string}>, at: string): Iterable<FieldError> {
     if (!one.source) yield required(`${at}.source`);
     else yield* oneOf(`${at}.source`, one.source, ['FromClaim', 'FromClass']);
-    yield* set(`${at}.requests`, one.requests, maxRequests, reference, itself);
+    yield* set(`${at}.requests`, one.requests, maxRequests, reference, identity);
     yield* validateConfiguration(one, at);
   };
   // Those of the class and those of the claim.

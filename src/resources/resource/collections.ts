@@ -45,4 +45,4 @@ export function* map<T>(path: string, items: Readonly<Record<string, T>> | undef
   }
 }
 
-export const itself = (text: string): string => text;
+export const identity = (text: string): string => text;

@@ -3,7 +3,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
-import {finishedName} from '#src/resources/validation/names.js';
+import {nameOnly} from '#src/resources/validation/names.js';
 import {isExtendedResource} from '#src/model/resource-names.js';
 import {alike} from '#src/resources/versions.js';
 import {list} from './collections.js';
@@ -24,7 +24,7 @@ function* validate({spec}: Readonly<DeviceClass>, old: Readonly<DeviceClass> | u
 export const deviceClasses = defineResource<DeviceClass>({
   kind: kinds.deviceClasses,
   otherVersions: [alike<DeviceClass>(kinds.deviceClassesV1beta2), alike<DeviceClass>(kinds.deviceClassesV1beta1)],
-  nameProblems: finishedName,
+  nameProblems: nameOnly,
   deleteResponse: 'object',
   generation: true,
   alwaysPresent: {spec: {}},

@@ -13,13 +13,13 @@ export interface LegacyRules {
 }
 
 /** Parses an address by the loose rules of older fields; an IPv4-mapped IPv6 address is an IPv4 address. */
-export const looseIp = (text: string): IpAddress | undefined => {
+export const parseLooseIp = (text: string): IpAddress | undefined => {
   const address = parseIp(text, true);
   return address && unmapped(address);
 };
 
 /** Reports whether the text is an IPv6 address by the loose rules. */
-export const isIpv6 = (text: string): boolean => looseIp(text)?.family === 6;
+export const isIpv6 = (text: string): boolean => parseLooseIp(text)?.family === 6;
 
 /** Returns why a text is not an address; by the strict rules, ambiguous forms are rejected as well. */
 export const ipProblem = (text: string, strict: boolean): string | undefined => {
@@ -70,7 +70,7 @@ const refusedLater = (naming: Naming): string => `will be considered invalid in 
 
 /** Warns about a deprecated form of an address. */
 export function* ipWarnings(path: string, text: string, naming: Naming): Iterable<string> {
-  const loose = looseIp(text);
+  const loose = parseLooseIp(text);
   if (!loose) return;
   const address = parseIp(text);
   if (!address || address.mapped) yield `${path}: non-standard IP address ${JSON.stringify(text)} ${refusedLater(naming)}: use ${JSON.stringify(formatIp(loose))}`;
@@ -105,7 +105,7 @@ const special: readonly [text: string, of: readonly IpRange[]][] = [
 
 /** Rejects unspecified, loopback and link-local addresses. */
 export function* endpointIp(path: string, text: string): Iterable<FieldError> {
-  const address = looseIp(text);
+  const address = parseLooseIp(text);
   if (!address) return yield invalid(path, text, 'must be a valid IP address');
   const within = (some: readonly IpRange[]) => some.some(range => rangeHolds(range, address));
   if (within(unspecified)) yield invalid(path, text, `may not be unspecified (${text})`);

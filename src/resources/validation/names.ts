@@ -11,7 +11,7 @@ const nameRule =
 /** The rule of most kinds. */
 export const subdomainName = nameRule(dnsSubdomainProblems);
 /** The rule of most kinds for names, but without validating generateName. */
-export const finishedName: NameProblems = (name, prefix) => (prefix ? [] : dnsSubdomainProblems(name));
+export const nameOnly: NameProblems = (name, prefix) => (prefix ? [] : dnsSubdomainProblems(name));
 export const labelName = nameRule(dnsLabelProblems);
 
 /** Accepts everything that is a valid path segment. */

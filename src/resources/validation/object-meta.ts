@@ -95,7 +95,7 @@ export interface ObjectMetaRules {
 }
 
 /** Validates metadata except for the names. */
-function* validateBeside(meta: Readonly<ObjectMeta>, namespaced: boolean, path: string): Iterable<FieldError> {
+function* validateExceptNames(meta: Readonly<ObjectMeta>, namespaced: boolean, path: string): Iterable<FieldError> {
   if (!namespaced) {
     if (meta.namespace) yield forbiddenField(`${path}.namespace`, 'not allowed on this type');
   } else if (!meta.namespace) yield required(`${path}.namespace`);
@@ -111,7 +111,7 @@ function* validateBeside(meta: Readonly<ObjectMeta>, namespaced: boolean, path: 
 /** Validates the metadata of a new object. */
 export function* validateObjectMeta(meta: Readonly<ObjectMeta>, rules: ObjectMetaRules, path = 'metadata'): Iterable<FieldError> {
   yield* validateNames(meta, rules.nameProblems, path);
-  yield* validateBeside(meta, rules.namespaced, path);
+  yield* validateExceptNames(meta, rules.namespaced, path);
   if (rules.naming) yield* validateFinalizerOrigins(meta.finalizers, rules.naming, `${path}.finalizers`);
 }
 
@@ -139,7 +139,7 @@ function* validateChange(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, 
 /** Validates an update of metadata: first the common rules, then those of the kind. Errors are repeated as often as the original finds them. */
 export function* validateObjectMetaUpdate(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, validation: MetadataValidation, rules: ObjectMetaRules): Iterable<FieldError> {
   const path = 'metadata';
-  const beside = collectErrors(validateBeside(meta, rules.namespaced, path));
+  const beside = collectErrors(validateExceptNames(meta, rules.namespaced, path));
   const change = collectErrors(validateChange(meta, old, path));
   const origins = rules.naming ? collectErrors(validateFinalizerOrigins(meta.finalizers, rules.naming, `${path}.finalizers`)) : [];
   yield* validateNames(meta, pathSegmentName);

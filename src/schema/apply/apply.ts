@@ -10,7 +10,7 @@ import {mergeIntent} from './merge.js';
 import {prune} from './prune.js';
 import {reconciled} from './reconcile.js';
 import {Differences, type Writer} from './tracking.js';
-import {newEntry, takeFields, trackUpdate, type Owner} from './update.js';
+import {newEntry, removeOwnership, trackUpdate, type Owner} from './update.js';
 
 /** The input of one server-side apply. All objects are in the writer's version and none is changed. */
 export interface ApplyInput {
@@ -53,8 +53,8 @@ export const applyIntent = (application: ApplyInput, writer: Writer): ApplyResul
   const object = last ? prune({merged, node, managers, last}, writer) : merged;
   const differences = new Differences(live, object, node, writer);
   if (!force) refuseConflicts(managers, differences, identity);
-  takeFields(managers, differences, identity);
-  settle(managers, own, last, !sameJson(live, object), writer);
+  removeOwnership(managers, differences, identity);
+  recordApplier(managers, own, last, !sameJson(live, object), writer);
   return {object, entries: inOrder(managers.values())};
 };
 
@@ -91,7 +91,7 @@ const refuseConflicts = (managers: ReadonlyMap<string, ManagedFieldsEntry>, diff
 };
 
 /** Stores the applier's entry without the fields that are never tracked. Its time changes only with the object; an entry without fields is removed. */
-const settle = (managers: Map<string, ManagedFieldsEntry>, own: Owner, last: ManagedFieldsEntry | undefined, changed: boolean, writer: Writer): void => {
+const recordApplier = (managers: Map<string, ManagedFieldsEntry>, own: Owner, last: ManagedFieldsEntry | undefined, changed: boolean, writer: Writer): void => {
   const identity = identityOf(own);
   const entry = managers.get(identity)!;
   const fields: FieldSet = difference(entry.fieldsV1, untracked);

@@ -2,7 +2,7 @@ import {sameJson} from '#src/api/equal.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {leaf, noFields, nodeOf, type FieldSet, type MutableFieldSet} from './field-set.js';
-import {deduced, itemElement, mergeTypeOf, structFields, type MergeType} from './merge-type.js';
+import {untypedNode, itemElement, mergeTypeOf, structFields, type MergeType} from './merge-type.js';
 
 /** The differences between two states of an object. A field is in at most one of the sets. */
 export interface Difference {
@@ -55,7 +55,7 @@ export const compareWhole = (before: PlainObject, after: PlainObject, node: Sche
 const compareMetadata = (old: unknown, now: unknown, node: SchemaNode): NodeDifference | undefined =>
   compareFields(isPlainObject(old) ? old : {}, isPlainObject(now) ? now : {}, node, skippedMetadata);
 
-const childSchema = ({items}: SchemaNode): SchemaNode => items ?? deduced;
+const childSchema = ({items}: SchemaNode): SchemaNode => items ?? untypedNode;
 
 const valueOf = (object: PlainObject, key: string, zero: unknown): unknown => {
   const value = Object.hasOwn(object, key) ? object[key] : undefined;

@@ -113,9 +113,9 @@ const without = (a: FieldSet, b: FieldSet, recursive: boolean): FieldSet => {
 };
 
 const nodeWithout = (mine: FieldSet, other: FieldSet, recursive: boolean): FieldSet | undefined => {
-  const goes = isMember(other);
-  if (goes && recursive) return undefined;
-  const kept = isMember(mine) && !goes;
+  const removed = isMember(other);
+  if (removed && recursive) return undefined;
+  const kept = isMember(mine) && !removed;
   const rest = without(mine, other, recursive);
   if (rest === mine && kept === isMember(mine)) return mine;
   return nodeOf(kept, below(rest));

@@ -1,7 +1,7 @@
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {isMember, leaf, noFields, nodeOf, type FieldSet, type MutableFieldSet} from './field-set.js';
-import {deduced, fieldNode, isNamedField, itemElement, mergeTypeOf} from './merge-type.js';
+import {untypedNode, fieldNode, isNamedField, itemElement, mergeTypeOf} from './merge-type.js';
 
 /** Returns the fields an intent names: its leaves, list items, map keys, and empty containers. */
 export const fieldsOf = (intent: PlainObject, node: SchemaNode): FieldSet => fieldsBelow(intent, node) ?? noFields;
@@ -18,7 +18,7 @@ const ofFields = (value: PlainObject, node: SchemaNode): FieldSet => {
   const result: MutableFieldSet = {};
   for (const key of Object.keys(value)) {
     const child = value[key];
-    const schema = fieldNode(node, key) ?? deduced;
+    const schema = fieldNode(node, key) ?? untypedNode;
     const member = mergeTypeOf(schema, child) === 'leaf' || isNullOrEmpty(child) || !isNamedField(node, key);
     const made = nodeOf(member, fieldsBelow(child, schema));
     if (made) result[`f:${key}`] = made;

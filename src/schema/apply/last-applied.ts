@@ -36,9 +36,9 @@ const applyIgnoringOwnConflicts = (application: ApplyInput, writer: Writer, key:
     return applyIntent(application, writer);
   } catch (error) {
     if (!(error instanceof ApplyConflict)) throw error;
-    const forgiven = appliedByClient(application, writer, key);
-    if (!forgiven) throw error;
-    const left = error.conflicts.map(({owner, fields}) => ({owner, fields: difference(fields, forgiven)})).filter(({fields}) => !isEmpty(fields));
+    const ignored = appliedByClient(application, writer, key);
+    if (!ignored) throw error;
+    const left = error.conflicts.map(({owner, fields}) => ({owner, fields: difference(fields, ignored)})).filter(({fields}) => !isEmpty(fields));
     if (left.length > 0) throw new ApplyConflict(left);
     return applyIntent({...application, force: true}, writer);
   }

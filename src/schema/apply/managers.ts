@@ -79,17 +79,17 @@ const ancient = 'ancient-changes';
 /** Merges the oldest update entries of each version into one until the limit is met. */
 export const capUpdaters = (managers: Map<string, ManagedFieldsEntry>): void => {
   const updaters = [...managers].filter(([, {operation}]) => operation === 'Update');
-  let surplus = updaters.length - maxUpdaters;
-  if (surplus <= 0) return;
+  let excess = updaters.length - maxUpdaters;
+  if (excess <= 0) return;
   updaters.sort(([a, left], [b, right]) => seconds(left) - seconds(right) || compareTexts(a, b));
   const byVersion = new Map<string, [identity: string, entry: ManagedFieldsEntry][]>();
   for (const updater of updaters) {
-    if (surplus <= 0) break;
+    if (excess <= 0) break;
     const merged = byVersion.get(updater[1].apiVersion);
     if (!merged) byVersion.set(updater[1].apiVersion, [updater]);
     else {
       merged.push(updater);
-      surplus--;
+      excess--;
     }
   }
   for (const [apiVersion, merged] of byVersion) if (merged.length > 1) mergeAll(managers, apiVersion, merged);

@@ -13,7 +13,7 @@ export interface StructField {
 }
 
 /** The schema of a value without a declared structure: lists are atomic, maps granular. */
-export const deduced: SchemaNode = {type: 'any'};
+export const untypedNode: SchemaNode = {type: 'any'};
 
 const emptyStruct = Object.freeze({});
 
@@ -73,11 +73,11 @@ export const mergeTypeOf = (node: SchemaNode, ...samples: readonly unknown[]): M
 
 /** Returns the schema of a map key or struct field; undefined for an undeclared field. */
 export const fieldNode = (node: SchemaNode, key: string): SchemaNode | undefined => {
-  if (node.type === 'any') return deduced;
+  if (node.type === 'any') return untypedNode;
   const named = node.properties?.get(key);
   if (named) return named;
   if (node.items && node.type === 'map') return node.items;
-  return node.preservesUnknown || (node.type === 'object' && !node.properties) || (node.type === 'map' && !node.items) ? deduced : undefined;
+  return node.preservesUnknown || (node.type === 'object' && !node.properties) || (node.type === 'map' && !node.items) ? untypedNode : undefined;
 };
 
 /** Reports whether a key is a struct field rather than a map key. */

@@ -1,6 +1,6 @@
 import {isPlainObject, own, put, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {deduced, fieldNode, itemElement, mergeTypeOf} from './merge-type.js';
+import {untypedNode, fieldNode, itemElement, mergeTypeOf} from './merge-type.js';
 
 /**
  * Returns the object with an intent merged in: leaves are replaced, maps merged by key, associative lists and sets by item in the intent's order. Nothing is
@@ -25,7 +25,7 @@ const merged = (old: unknown, wanted: unknown, node: SchemaNode): unknown => {
 const mergedFields = (old: PlainObject, wanted: PlainObject, node: SchemaNode): PlainObject | undefined => {
   const result: PlainObject = {};
   for (const key of [...Object.keys(old), ...Object.keys(wanted).filter(name => !Object.hasOwn(old, name))]) {
-    const value = merged(own(old, key), own(wanted, key), fieldNode(node, key) ?? deduced);
+    const value = merged(own(old, key), own(wanted, key), fieldNode(node, key) ?? untypedNode);
     if (value !== undefined) put(result, key, value);
   }
   return Object.keys(result).length > 0 ? result : undefined;
@@ -40,7 +40,7 @@ const index = (elements: readonly string[], list: readonly unknown[]): Map<strin
 
 /** Merges both lists in one walk. Items of the old list alone keep their position between the common items; the items of the intent keep the intent's order. */
 const mergedItems = (old: readonly unknown[], wanted: readonly unknown[], node: SchemaNode): unknown[] | undefined => {
-  const schema = node.items ?? deduced;
+  const schema = node.items ?? untypedNode;
   const left = old.map(item => itemElement(node, item));
   const right = wanted.map(item => itemElement(node, item));
   const oldItems = index(left, old);

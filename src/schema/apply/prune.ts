@@ -36,13 +36,13 @@ export const prune = ({merged, node, managers, last}: Pruning, {apiVersion, vers
   if (isEmpty(last.fieldsV1)) return merged;
   const whole = seen({object: merged, version: apiVersion, node}, last.apiVersion, versions);
   const pruned = without(whole, withNamedFields(last.fieldsV1, whole.node));
-  const owned = withOwned(whole, pruned, last.apiVersion, managers, versions);
-  const left = withOthers(whole, seen(owned, last.apiVersion, versions), last.fieldsV1);
+  const owned = restoreOwned(whole, pruned, last.apiVersion, managers, versions);
+  const left = restoreUnowned(whole, seen(owned, last.apiVersion, versions), last.fieldsV1);
   return versions.convert(left.object, left.version, apiVersion);
 };
 
 /** Restores fields that a manager owns: first in the version that was pruned, then in all others. */
-const withOwned = (whole: VersionedObject, pruned: VersionedObject, first: string, managers: Managers, versions: Versions): VersionedObject => {
+const restoreOwned = (whole: VersionedObject, pruned: VersionedObject, first: string, managers: Managers, versions: Versions): VersionedObject => {
   const byVersion = new Map<string, FieldSet[]>([[first, []]]);
   for (const {apiVersion, fieldsV1} of managers.values()) {
     const sets = byVersion.get(apiVersion);
@@ -61,5 +61,5 @@ const withOwned = (whole: VersionedObject, pruned: VersionedObject, first: strin
 };
 
 /** Restores fields that the manager never owned. */
-const withOthers = (whole: VersionedObject, pruned: VersionedObject, last: FieldSet): VersionedObject =>
+const restoreUnowned = (whole: VersionedObject, pruned: VersionedObject, last: FieldSet): VersionedObject =>
   without(whole, intersection(difference(allFields(whole), allFields(pruned)), withNamedFields(last, whole.node)));

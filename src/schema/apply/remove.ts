@@ -1,7 +1,7 @@
 import {isPlainObject, put, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {hasBelow, isMember, type FieldSet} from './field-set.js';
-import {deduced, fieldNode, itemElement, mergeTypeOf, structFields} from './merge-type.js';
+import {untypedNode, fieldNode, itemElement, mergeTypeOf, structFields} from './merge-type.js';
 
 /**
  * Returns the object without the fields and items of a set. A container that becomes empty is set to null, or to an empty value where its type is always
@@ -26,7 +26,7 @@ const fieldsWithout = (value: PlainObject, set: FieldSet, node: SchemaNode): Pla
   for (const key of Object.keys(value)) {
     const below = set[`f:${key}`];
     if (below && isMember(below)) continue;
-    put(result, key, below ? (remaining(value[key], below, fieldNode(node, key) ?? deduced) ?? structFields(node)?.get(key)?.zero ?? null) : value[key]);
+    put(result, key, below ? (remaining(value[key], below, fieldNode(node, key) ?? untypedNode) ?? structFields(node)?.get(key)?.zero ?? null) : value[key]);
   }
   return result;
 };
@@ -35,7 +35,7 @@ const itemsWithout = (list: readonly unknown[], set: FieldSet, node: SchemaNode)
   list.flatMap(item => {
     const below = set[itemElement(node, item)];
     if (!below) return [item];
-    return isMember(below) ? [] : [remaining(item, below, node.items ?? deduced)];
+    return isMember(below) ? [] : [remaining(item, below, node.items ?? untypedNode)];
   });
 
 const extracted = (value: unknown, set: FieldSet, node: SchemaNode): unknown => {
@@ -49,7 +49,7 @@ const fieldsWithin = (value: PlainObject, set: FieldSet, node: SchemaNode): Plai
   const result: PlainObject = {};
   for (const key of Object.keys(value)) {
     const below = set[`f:${key}`];
-    if (below) put(result, key, hasBelow(below) || isMember(below) ? extracted(value[key], below, fieldNode(node, key) ?? deduced) : value[key]);
+    if (below) put(result, key, hasBelow(below) || isMember(below) ? extracted(value[key], below, fieldNode(node, key) ?? untypedNode) : value[key]);
   }
   return result;
 };
@@ -58,5 +58,5 @@ const itemsWithin = (list: readonly unknown[], set: FieldSet, node: SchemaNode):
   list.flatMap(item => {
     const below = set[itemElement(node, item)];
     if (!below) return [];
-    return [hasBelow(below) ? extracted(item, below, node.items ?? deduced) : item];
+    return [hasBelow(below) ? extracted(item, below, node.items ?? untypedNode) : item];
   });

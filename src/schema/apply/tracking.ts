@@ -43,7 +43,7 @@ export class Writes {
     const parts = paths.map(path => path.split('.'));
     this.top = new Set(parts.map(([first]) => first!));
     this.#nested = parts.some(({length}) => length > 1);
-    for (const path of parts) plant(this.#tree, path);
+    for (const path of parts) insertPath(this.#tree, path);
   }
 
   /** Returns the fields of a set that lie at or below one of the paths. */
@@ -69,12 +69,12 @@ interface PathTree {
   [element: string]: PathTree | true;
 }
 
-const plant = (tree: PathTree, path: readonly string[]): void => {
+const insertPath = (tree: PathTree, path: readonly string[]): void => {
   const [first, ...rest] = path;
   const element = `f:${first}`;
   if (tree[element] === true) return;
   if (rest.length === 0) tree[element] = true;
-  else plant((tree[element] ??= {}) as PathTree, rest);
+  else insertPath((tree[element] ??= {}) as PathTree, rest);
 };
 
 const within = (set: FieldSet, tree: PathTree): FieldSet => {

@@ -32,9 +32,9 @@ export const trackUpdate = ({before, after, node}: Change, entries: readonly Man
   const {changed} = differences.own;
   const entry = {manager: writer.manager || 'unknown', operation: 'Update', apiVersion: writer.apiVersion, subresource: writer.subresource} as const;
   if (entries.length === 0) return isEmpty(changed) ? entries : [newEntry(entry, writer.time, changed)];
-  if (movesNothing(entries, differences, entry)) return entries;
+  if (changesNoOwner(entries, differences, entry)) return entries;
   const managers = managersOf(entries);
-  takeFields(managers, differences, undefined);
+  removeOwnership(managers, differences, undefined);
   if (!isEmpty(changed)) {
     const identity = identityOf(entry);
     const previous = entries.find(candidate => identityOf(candidate) === identity);
@@ -52,7 +52,7 @@ const isOf = (entry: ManagedFieldsEntry, {manager, operation, apiVersion, subres
 /**
  * Reports whether the writer already owns everything that changed and no manager owns what was removed, for example when a lease is renewed. Allocates nothing.
  */
-const movesNothing = (entries: readonly ManagedFieldsEntry[], {own: {changed, removed}}: Differences, writer: Owner): boolean => {
+const changesNoOwner = (entries: readonly ManagedFieldsEntry[], {own: {changed, removed}}: Differences, writer: Owner): boolean => {
   let owned = isEmpty(changed);
   for (const entry of entries) {
     if (entry.apiVersion !== writer.apiVersion || overlaps(entry.fieldsV1, removed)) return false;
@@ -70,7 +70,7 @@ export const newEntry = ({manager, operation, apiVersion, subresource}: Owner, a
 };
 
 /** Removes changed and removed fields from every manager except one. Entries of versions that are not served are dropped. */
-export const takeFields = (managers: Map<string, ManagedFieldsEntry>, differences: Differences, except: string | undefined): void => {
+export const removeOwnership = (managers: Map<string, ManagedFieldsEntry>, differences: Differences, except: string | undefined): void => {
   for (const [identity, entry] of managers) {
     if (identity === except) continue;
     const seen = differences.under(entry.apiVersion);

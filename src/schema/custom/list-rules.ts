@@ -16,14 +16,14 @@ function* validateMapType(schema: JsonSchema, path: string): Iterable<FieldError
 }
 
 /** Returns why the items of a set are not scalars or atomic; undefined if they are. */
-const looseItems = (schema: JsonSchema): string | undefined => {
+const granularItems = (schema: JsonSchema): string | undefined => {
   const items = schema[extensions.listType] === 'set' ? itemsOf(schema) : undefined;
   if (items?.type === 'array') return (items[extensions.listType] ?? 'atomic') === 'atomic' ? undefined : extensions.listType;
   return items?.type === 'object' && items[extensions.mapType] !== 'atomic' ? extensions.mapType : undefined;
 };
 
 /** Reports whether a schema is a set of granular items. */
-export const hasLooseSet = (schema: JsonSchema): boolean => looseItems(schema) !== undefined;
+export const hasGranularSet = (schema: JsonSchema): boolean => granularItems(schema) !== undefined;
 
 function* validateMapItems(items: JsonSchema, keys: readonly string[], path: string): Iterable<FieldError> {
   const at = `${path}.${extensions.listMapKeys}`;
@@ -50,14 +50,14 @@ function* validateMapList(schema: JsonSchema, path: string): Iterable<FieldError
 }
 
 /** Validates the list and map types of a schema. `loose` accepts sets of granular items, as stored definitions may have them. */
-export function* validateTopology(schema: JsonSchema, path: string, {loose}: {readonly loose: boolean}): Iterable<FieldError> {
+export function* validateTopology(schema: JsonSchema, path: string, {loose: allowGranularSets}: {readonly loose: boolean}): Iterable<FieldError> {
   yield* validateMapType(schema, path);
   const listType = schema[extensions.listType];
   const at = `${path}.${extensions.listType}`;
   if (listType !== undefined && schema.type !== 'array') yield* typeOrNone(schema, path, `must be array if ${extensions.listType} is specified`);
-  else if (!loose) {
+  else if (!allowGranularSets) {
     const items = itemsOf(schema);
-    const field = looseItems(schema);
+    const field = granularItems(schema);
     // For maps, too, the original reports the list type.
     if (field) yield invalid(`${path}.items.${field}`, items?.[extensions.listType], 'must be atomic as item of a list with x-kubernetes-list-type=set');
   }

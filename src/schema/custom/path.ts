@@ -24,14 +24,14 @@ const typeName = (value: unknown): string => {
 };
 
 /** Formats a value for the errors of accessors. */
-const plainly = (value: unknown): string => {
+const formatUnquoted = (value: unknown): string => {
   if (value === null) return '<nil>';
-  if (Array.isArray(value)) return `[${value.map(plainly).join(' ')}]`;
+  if (Array.isArray(value)) return `[${value.map(formatUnquoted).join(' ')}]`;
   if (typeof value === 'object') {
     const object = value as PlainObject;
     return `map[${Object.keys(object)
       .sort()
-      .map(key => `${key}:${plainly(object[key])}`)
+      .map(key => `${key}:${formatUnquoted(object[key])}`)
       .join(' ')}]`;
   }
   return textOf(value);
@@ -40,7 +40,7 @@ const plainly = (value: unknown): string => {
 export type Reading<T> = {readonly value: T | undefined} | {readonly problem: string};
 
 const misfit = (names: readonly string[], value: unknown, wanted: string): {readonly problem: string} => ({
-  problem: `.${names.join('.')} accessor error: ${plainly(value)} is of the type ${typeName(value)}, expected ${wanted}`,
+  problem: `.${names.join('.')} accessor error: ${formatUnquoted(value)} is of the type ${typeName(value)}, expected ${wanted}`,
 });
 
 const valueAt = (object: Readonly<PlainObject>, names: readonly string[]): Reading<unknown> => {

@@ -6,7 +6,7 @@ import {Correlated} from './correlated.js';
 import {applyDefaults} from './defaults.js';
 import {Findings, Reporter} from './findings.js';
 import {somePart, type JsonSchema} from './json-schema.js';
-import {uniqueItems} from './lists.js';
+import {uniqueItems} from './unique-items.js';
 import {MetadataReader, validateEmbedded, type Malformed, type MetadataValidator} from './metadata.js';
 import {customNode} from './node.js';
 import {dropNulls, prune} from './prune.js';

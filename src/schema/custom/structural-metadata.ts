@@ -2,7 +2,7 @@ import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js'
 import {extensions, type JsonSchema} from './json-schema.js';
 
 /** Reports whether a keyword constrains nothing: the type, a default, or an empty value. */
-const silent = (key: string, value: unknown): boolean =>
+const isUnconstraining = (key: string, value: unknown): boolean =>
   key === 'type' || key === 'default' || value === undefined || value === null || value === '' || value === false || (typeof value === 'object' && Object.keys(value).length === 0);
 
 const namesOnly = (properties: Readonly<Record<string, JsonSchema>> | undefined): boolean =>
@@ -20,6 +20,6 @@ export function* validateStructuralMetadata(schema: JsonSchema, {isRoot}: {reado
   if (!metadata) return;
   const at = `${path}.properties[metadata]`;
   if (isResource && metadata.type !== 'object') yield invalid(`${at}.type`, metadata.type ?? '', 'must be object');
-  const saysNothing = Object.entries(metadata).every(([key, value]) => (key === 'properties' ? namesOnly(metadata.properties) : silent(key, value)));
+  const saysNothing = Object.entries(metadata).every(([key, value]) => (key === 'properties' ? namesOnly(metadata.properties) : isUnconstraining(key, value)));
   if (isRoot && !saysNothing) yield forbiddenField(at, 'must not specify anything other than name and generateName, but metadata is implicitly specified');
 }

@@ -26,8 +26,8 @@ export const decodeParsed = <T = PlainObject>(body: ParsedBody, node: SchemaNode
   const decoder = new TypedDecoder('json', body.text === undefined ? undefined : numberLiterals(body.text));
   const object = decoder.decode(body.value, node) as T;
   if (validation === 'Ignore') return {object, problems: []};
-  const suspicious = decoder.unknown || (body.text !== undefined && hasDuplicates(body.text, body.value));
-  const strict = suspicious ? strictProblems(body.text ?? jsonText(body.value), node) : [];
+  const mayHaveProblems = decoder.unknown || (body.text !== undefined && hasDuplicates(body.text, body.value));
+  const strict = mayHaveProblems ? strictProblems(body.text ?? jsonText(body.value), node) : [];
   return {object, problems: [...body.problems, ...strict]};
 };
 
@@ -35,9 +35,9 @@ const anything: SchemaNode = {type: 'any'};
 
 const coercedByNode = <T>({value, text, problems}: Pick<ParsedBody, 'value' | 'text' | 'problems'>, coerce: NonNullable<SchemaNode['coerce']>, validation: FieldValidation): Decoded<T> => {
   if (!isPlainObject(value)) throw new DecodeError('the body is not an object');
-  const doubled = validation !== 'Ignore' && text !== undefined && hasDuplicates(text, value) ? strictProblems(text, anything) : [];
+  const duplicates = validation !== 'Ignore' && text !== undefined && hasDuplicates(text, value) ? strictProblems(text, anything) : [];
   const unknown = coerce(value).map((path): DecodeProblem => ({kind: 'unknown', path, text: `unknown field "${path}"`}));
-  return {object: value as T, problems: validation === 'Ignore' ? [] : [...problems, ...doubled, ...unknown]};
+  return {object: value as T, problems: validation === 'Ignore' ? [] : [...problems, ...duplicates, ...unknown]};
 };
 
 /** Decodes a body of a known kind. Throws `DecodeError`. */

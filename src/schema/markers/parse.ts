@@ -71,7 +71,7 @@ const parseMarker = (marker: string, isMap: boolean): FieldMarkers => {
     case 'atomic':
       return isMap ? {mapType: 'atomic'} : {listType: 'atomic'};
     default:
-      throw new Error(`the facts know no word "${marker}"`);
+      throw new Error(`unknown marker "${marker}"`);
   }
 };
 

@@ -47,14 +47,14 @@ const isEither = (schemas: readonly JsonSchema[] | undefined): boolean => schema
 const either: readonly JsonSchema[] = [{type: 'integer'}, {type: 'string'}];
 
 /** Writes int-or-string as a oneOf, unless the definition does so itself. */
-const unfolded = (schema: JsonSchema): JsonSchema => {
+const withIntOrString = (schema: JsonSchema): JsonSchema => {
   const {anyOf, allOf} = schema;
   if (!schema['x-kubernetes-int-or-string'] || isEither(anyOf) || isEither(allOf?.[0]?.anyOf)) return schema;
   return anyOf ? {...schema, allOf: [{anyOf: either}, ...(allOf ?? [])]} : {...schema, anyOf: either};
 };
 
 /** Removes what OpenAPI 2.0 and its readers do not support: alternatives, nulls, and structure beside unknown fields. */
-const reduced = (schema: JsonSchema): JsonSchema => {
+const withoutUnsupported = (schema: JsonSchema): JsonSchema => {
   const {anyOf: _any, oneOf: _one, allOf: _all, not: _not, nullable, default: _default, type, items, properties, required, ...rest} = schema;
   const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true;
   const hidden = nullable === true || isOpen;
@@ -75,7 +75,7 @@ class Writer {
 
   *write(given: JsonSchema): Steps<Json> {
     yield;
-    const schema = this.#options.version === 2 ? reduced(given) : unfolded(given);
+    const schema = this.#options.version === 2 ? withoutUnsupported(given) : withIntOrString(given);
     const items = itemsOf(schema);
     const {properties, additionalProperties: additional} = schema;
     const {allOf, anyOf, oneOf, not} = schema;

@@ -64,7 +64,7 @@ interface KeptDocument {
 }
 
 /** Returns a fingerprint of resources as documents see them: schemas by identity, everything else by content. */
-const marking = (): ((resources: readonly DescribedResource[]) => string) => {
+const fingerprints = (): ((resources: readonly DescribedResource[]) => string) => {
   const numbers = new WeakMap<object, number>();
   let last = 0;
   const numberOf = (value: object | undefined): number => {
@@ -95,7 +95,7 @@ export class OpenApiDocuments {
   readonly #options: OpenApiOptions;
   readonly #media: MediaTypes;
   readonly #pieces: Pieces;
-  readonly #markOf = marking();
+  readonly #markOf = fingerprints();
   readonly #v3 = new Map<string, KeptDocument>();
   #served: ReadonlyMap<string, Source> | undefined;
   #index: Promise<PackedDocument> | undefined;

@@ -38,14 +38,14 @@ export const patchMeta = (node: SchemaNode | undefined, key: string): PatchMeta 
 export const dropped = Symbol('dropped');
 
 /** Returns the value a patch sets where none exists: without nulls and directives. */
-export const cleaned = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(cleaned).filter(item => item !== dropped);
+export const withoutDirectives = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutDirectives).filter(item => item !== dropped);
   if (!isPlainObject(value)) return value;
   if (Object.hasOwn(value, patchDirective)) return dropped;
   const kept: PlainObject = {};
   for (const key of Object.keys(value)) {
     if (value[key] === null || isDirectiveKey(key)) continue;
-    const inner = cleaned(value[key]);
+    const inner = withoutDirectives(value[key]);
     if (inner !== dropped) put(kept, key, inner);
   }
   return kept;

@@ -3,7 +3,7 @@ import {sameJson} from '#src/api/equal.js';
 import {StatusError} from '#src/api/status.js';
 import {copied, maxDepth, isNestedDeeper, put, type PlainObject} from '#src/schema/decode/plain.js';
 import {unprocessable} from './errors.js';
-import {unescaped} from './pointer.js';
+import {unescaped} from './json-pointer.js';
 
 /** An operation of a JSON patch (RFC 6902 §4) as it was sent; missing members make it fail. */
 export interface JsonPatchOperation {
@@ -102,9 +102,9 @@ class Document {
     return isContainer(container) ? {container, key} : undefined;
   }
 
-  #place(path: string, complaint: string): Place {
+  #place(path: string, errorText: string): Place {
     const place = this.#find(path);
-    if (!place) throw missing(complaint);
+    if (!place) throw missing(errorText);
     return place;
   }
 

@@ -1,6 +1,6 @@
 import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
 import {inapplicable, formatValue, unprocessable} from './errors.js';
-import {cleaned, dropped, patchDirective, setElementOrder, type PatchMeta} from './directives.js';
+import {withoutDirectives, dropped, patchDirective, setElementOrder, type PatchMeta} from './directives.js';
 
 type MergeMaps = (original: PlainObject, patch: PlainObject) => PlainObject;
 
@@ -66,7 +66,7 @@ const withSpecials = (live: readonly unknown[], patch: readonly PlainObject[], m
     else if (directive === 'merge') throw inapplicable('merging lists cannot yet be specified in the patch');
     else throw inapplicable(`unknown patch type: ${formatValue(directive)} in map: ${formatValue(item)}`);
   }
-  if (replaces) return {live: plain.map(cleaned), patch: []};
+  if (replaces) return {live: plain.map(withoutDirectives), patch: []};
   return {live: live.filter(other => !isPlainObject(other) || !gone.has(own(other, mergeKey))), patch: plain};
 };
 
@@ -78,7 +78,7 @@ const mergedMaps = (live: readonly unknown[], patch: readonly PlainObject[], mer
     const index = at.get(key);
     if (index === undefined) {
       at.set(key, result.length);
-      result.push(cleaned(item));
+      result.push(withoutDirectives(item));
     } else {
       result[index] = merge(result[index] as PlainObject, item);
     }
@@ -120,8 +120,8 @@ export const mergedInOrder = (
 ): unknown[] | undefined => {
   checkOrder(patch ?? [], order, meta.mergeKey);
   if (!live && !patch) return undefined;
-  if (!live) return ordered((cleaned(patch) as unknown[]) ?? [], order, [], meta.mergeKey);
+  if (!live) return ordered((withoutDirectives(patch) as unknown[]) ?? [], order, [], meta.mergeKey);
   elementKind(live, patch ?? []);
-  if (patch && meta.strategy !== 'merge') return ordered(cleaned(patch) as unknown[], order, live, meta.mergeKey);
+  if (patch && meta.strategy !== 'merge') return ordered(withoutDirectives(patch) as unknown[], order, live, meta.mergeKey);
   return ordered(patch ? mergedList(live, patch, meta, merge) : live, order, live, meta.mergeKey);
 };

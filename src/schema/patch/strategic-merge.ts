@@ -1,6 +1,6 @@
 import {copied, isPlainObject, own, put, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {cleaned, deleteFromPrimitiveList, dropped, patchDirective, patchMeta, retainKeysDirective, setElementOrder} from './directives.js';
+import {withoutDirectives, deleteFromPrimitiveList, dropped, patchDirective, patchMeta, retainKeysDirective, setElementOrder} from './directives.js';
 import {inapplicable, malformed, formatValue, unprocessable} from './errors.js';
 import {mergedInOrder, mergedList, withoutElements} from './list-merge.js';
 
@@ -83,9 +83,9 @@ class ObjectMerge {
       put(this.#result, key, meta.strategy === 'replace' ? copied(value) : mergedObjects(live, value, meta.node));
     } else if (Array.isArray(live) && Array.isArray(value)) {
       const merges = meta.strategy === 'merge';
-      put(this.#result, key, merges ? mergedList(live, value, meta, (a, b) => mergedObjects(a, b, meta.node)) : cleaned(value));
+      put(this.#result, key, merges ? mergedList(live, value, meta, (a, b) => mergedObjects(a, b, meta.node)) : withoutDirectives(value));
     } else {
-      const kept = cleaned(value);
+      const kept = withoutDirectives(value);
       if (kept === dropped) delete this.#result[key];
       else put(this.#result, key, kept);
     }
@@ -98,7 +98,7 @@ const mergedObjects = (live: PlainObject, patch: PlainObject, node: SchemaNode |
   if (directive === 'delete') return {};
   if (directive !== 'replace') throw inapplicable(`unknown patch type: ${formatValue(directive)} in map: ${formatValue(patch)}`);
   const {[patchDirective]: _, ...content} = patch;
-  return cleaned(content) as PlainObject;
+  return withoutDirectives(content) as PlainObject;
 };
 
 /**

@@ -1,6 +1,6 @@
 import {isPlainObject} from '#src/schema/decode/plain.js';
 import type {JsonPatchOperation} from './json-patch.js';
-import {unescaped} from './pointer.js';
+import {unescaped} from './json-pointer.js';
 
 /**
  * The parts of a document that a patch touches: touched objects are rewritten with sorted keys, untouched parts keep their text. A value that the patch sets is

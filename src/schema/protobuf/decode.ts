@@ -4,7 +4,7 @@ import {DecodeError} from '#src/schema/decode/error.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {messageOf} from './messages.js';
 import {ObjectReader, parseEmbedded} from './object-reader.js';
-import {Message} from './plan.js';
+import {Message} from './message-type.js';
 import {WireReader} from './wire-reader.js';
 
 /** An encoded object in its envelope (`runtime.Unknown`). */
@@ -63,7 +63,7 @@ export const decodeEnvelope = (bytes: Buffer, naming: Naming): Envelope => {
 };
 
 /** Returns an encoded object with what is needed to decode it. */
-const opened = (bytes: Buffer, naming: Naming, depth: number, defaults?: KindDefaults) => {
+const openEnvelope = (bytes: Buffer, naming: Naming, depth: number, defaults?: KindDefaults) => {
   const envelope = decodeEnvelope(bytes, naming);
   const apiVersion = envelope.apiVersion || (defaults?.apiVersion ?? '');
   const kind = envelope.kind || (defaults?.kind ?? '');
@@ -79,7 +79,7 @@ const opened = (bytes: Buffer, naming: Naming, depth: number, defaults?: KindDef
 };
 
 const decodeAt = (bytes: Buffer, naming: Naming, depth: number, defaults?: KindDefaults): PlainObject => {
-  const {raw, readTo} = opened(bytes, naming, depth, defaults);
+  const {raw, readTo} = openEnvelope(bytes, naming, depth, defaults);
   return readTo(raw.length);
 };
 
@@ -107,7 +107,7 @@ const pieceBytes = 64 << 10;
 
 /** Does the same as `decodeObject` across turns of the event loop, for long lists. Rejects with `DecodeError`. */
 export const decodeInPieces = async (bytes: Buffer, naming: Naming): Promise<PlainObject> => {
-  const {raw, wire, readTo} = opened(bytes, naming, 0);
+  const {raw, wire, readTo} = openEnvelope(bytes, naming, 0);
   const fields = new WireReader(raw);
   while (fields.at < raw.length) {
     fields.skip(fields.tag(raw.length) & 7, raw.length);

@@ -1,6 +1,6 @@
 import type {Naming} from '#src/api/naming.js';
 import {messageOf} from './messages.js';
-import type {Field, Message} from './plan.js';
+import type {Field, Message} from './message-type.js';
 
 /**
  * Fields whose position in the original's JSON differs from the order of their numbers, since they were added later: each word is such a field and, after `<`,

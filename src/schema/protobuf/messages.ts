@@ -1,5 +1,5 @@
 import type {Naming} from '#src/api/naming.js';
-import {Message} from './plan.js';
+import {Message} from './message-type.js';
 import {tables} from './tables/index.js';
 
 const known = new Map<string, Message>();
@@ -7,7 +7,7 @@ const known = new Map<string, Message>();
 /** Kinds that exist in every group version. */
 const everywhere = new Set(['WatchEvent', 'ListOptions', 'GetOptions', 'DeleteOptions', 'CreateOptions', 'UpdateOptions', 'PatchOptions']);
 /** Kinds of the meta group that are used with the core group's version. */
-const unversioned = new Set(['Status', 'APIVersions', 'APIGroup', 'APIGroupList', 'APIResourceList']);
+const coreVersioned = new Set(['Status', 'APIVersions', 'APIGroup', 'APIGroupList', 'APIResourceList']);
 
 const text = (group: string, version: string, name: string): string | undefined => {
   const table = Object.hasOwn(tables, group) ? tables[group] : undefined;
@@ -36,7 +36,7 @@ export const message = (group: string, version: string, name: string): Message |
 };
 
 const kindMessage = (group: string | undefined, version: string, kind: string): Message | undefined => {
-  if (everywhere.has(kind) || (group === '' && version === 'v1' && unversioned.has(kind))) return message('meta', 'v1', kind);
+  if (everywhere.has(kind) || (group === '' && version === 'v1' && coreVersioned.has(kind))) return message('meta', 'v1', kind);
   if (group === undefined) return undefined;
   // meta v1beta1 has most kinds of v1.
   return message(group || 'core', version, kind) ?? (group === 'meta' ? message('meta', 'v1', kind) : undefined);

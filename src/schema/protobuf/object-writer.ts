@@ -1,6 +1,6 @@
 import {jsonText} from '#src/base/json.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
-import {fits, wireType, type Field, type Message} from './plan.js';
+import {fits, wireType, type Field, type Message} from './message-type.js';
 import {durationNanos, quantityText, parseTimestamp} from './values.js';
 import type {WireWriter} from './wire-writer.js';
 

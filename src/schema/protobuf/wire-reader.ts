@@ -1,6 +1,6 @@
 import {isUtf8} from 'node:buffer';
 import {DecodeError} from '#src/schema/decode/error.js';
-import {delimited, fixed32, fixed64, varint} from './plan.js';
+import {delimited, fixed32, fixed64, varint} from './message-type.js';
 
 const view = new DataView(new ArrayBuffer(8));
 

@@ -5,16 +5,16 @@ import {parseIp, parseRange, rangeHolds, unmapped} from '#src/base/ip-address.js
 import type {ConnectContext, ConnectDestination, ConnectSubresource} from '#src/resources/definition.js';
 
 /** The target of a proxied call: `[scheme:]name[:port]`. */
-export interface Proxied {
+export interface ProxyTarget {
   readonly scheme: '' | 'http' | 'https';
   readonly name: string;
   readonly port: string;
 }
 
-const isScheme = (text: string): text is Proxied['scheme'] => text === '' || text === 'http' || text === 'https';
+const isScheme = (text: string): text is ProxyTarget['scheme'] => text === '' || text === 'http' || text === 'https';
 
 /** Parses the target of a proxied call. Throws 400 for an invalid one; `what` is the resource's name in the error. */
-export const proxied = (what: string, id: string): Proxied => {
+export const parseProxyTarget = (what: string, id: string): ProxyTarget => {
   const parts = id.split(':');
   const [scheme, name, port] = parts.length === 3 ? parts : ['', parts[0]!, parts[1] ?? ''];
   if (parts.length > 3 || !name || !isScheme(scheme!)) throw badRequest(`invalid ${what} request ${JSON.stringify(id)}`);
@@ -24,7 +24,7 @@ export const proxied = (what: string, id: string): Proxied => {
 const special = ['0.0.0.0/32', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '255.255.255.255/32', '::/127', 'fe80::/10', 'ff00::/8'].map(text => parseRange(text)!);
 
 /** Reports whether calls may go to an address: not to loopback, link-local or unspecified ones. */
-export const mayBeCalled = (text: string): boolean => {
+export const isAllowedDestination = (text: string): boolean => {
   const address = parseIp(text, true);
   return address !== undefined && !special.some(range => rangeHolds(range, unmapped(address)));
 };

@@ -4,7 +4,7 @@ import type {Pod} from '#src/api/pod.js';
 import {badRequest, notFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {agentOf} from '#src/resources/core/connect/agent.js';
-import {proxySubresource, mayBeCalled, proxied} from '#src/resources/core/connect/proxy.js';
+import {proxySubresource, isAllowedDestination, parseProxyTarget} from '#src/resources/core/connect/proxy.js';
 import type {ConnectContext, ConnectSubresource, ConnectOption, ConnectOptions} from '#src/resources/definition.js';
 import {everyContainer} from './containers.js';
 import {logFields, logQuery, validateLogOptions} from './log-options.js';
@@ -66,11 +66,11 @@ const log: ConnectSubresource = {
 };
 
 const proxy = proxySubresource('PodProxyOptions', true, async connection => {
-  const {scheme, name, port} = proxied('pod', connection.name);
+  const {scheme, name, port} = parseProxyTarget('pod', connection.name);
   const pod = await podOf(connection, name);
   const first = pod.spec?.containers.find(({ports}) => ports?.length)?.ports?.[0]?.containerPort;
   const host = pod.status?.podIPs?.[0]?.ip ?? '';
-  if (!mayBeCalled(host)) throw badRequest('address not allowed');
+  if (!isAllowedDestination(host)) throw badRequest('address not allowed');
   return {scheme: scheme || 'http', host, port: port || String(first ?? (scheme === 'https' ? 443 : 80)), path: '', agent: false};
 });
 

@@ -25,7 +25,7 @@ const supported = (amounts: Record<string, string>, which: (name: string) => boo
 const isEmpty = (list: object | undefined): boolean => !list || Object.keys(list).length === 0;
 
 /** Applies the defaults of pod-level resources (KEP-2837). */
-const defaultWholePod = (spec: PodSpec, {naming}: DefaultContext): void => {
+const defaultPodResources = (spec: PodSpec, {naming}: DefaultContext): void => {
   const {resources} = spec;
   if (!resources || (isEmpty(resources.limits) && isEmpty(resources.requests))) return;
   const limits = formatResourceList(containerLimits(spec));
@@ -46,7 +46,7 @@ export const defaultPod = (pod: Pod, context: DefaultContext): void => {
   if (spec.terminationGracePeriodSeconds! < 0) spec.terminationGracePeriodSeconds = 1;
   hostPortsOf(spec);
   for (const {container, sort} of everyContainer(spec)) if (sort !== 'ephemeral') requestLimits(container.resources);
-  if (context.gate('PodLevelResources')) defaultWholePod(spec, context);
+  if (context.gate('PodLevelResources')) defaultPodResources(spec, context);
   spec.enableServiceLinks ??= true;
   alignAddresses(pod);
 };

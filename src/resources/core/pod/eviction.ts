@@ -67,7 +67,7 @@ const takeDisruption = (budget: PodDisruptionBudget, pod: string, {naming, clock
   status.conditions = [...others, {...now, ...(metadata?.generation ? {observedGeneration: metadata.generation} : {})}];
 };
 
-const twoBudgets: Status = {
+const multipleBudgets: Status = {
   kind: 'Status',
   apiVersion: 'v1',
   metadata: {},
@@ -119,7 +119,7 @@ const podOf = async ({reader, namespace}: ActionContext, name: string): Promise<
 const checkBudget = async (pod: Readonly<Pod>, options: DeleteOptions, context: ActionContext): Promise<{readonly version?: string; readonly budget?: string} | Status> => {
   const {reader, writer, namespace} = context;
   const [budget, other] = (await reader.list(kinds.podDisruptionBudgets, namespace)).filter(candidate => covers(candidate, pod));
-  if (other) return twoBudgets;
+  if (other) return multipleBudgets;
   if (!budget) return {};
   const name = budget.metadata!.name!;
   if (mayEvictUnready(budget, pod)) return {version: pod.metadata!.resourceVersion!, budget: name};
@@ -138,8 +138,8 @@ const removeIdle = async (name: string, options: DeleteOptions, context: ActionC
     const pod = await podOf(context, name);
     if (!needsNoBudget(pod)) return pod;
     try {
-      const sure = isTerminal(pod) || Boolean(pod.metadata?.deletionTimestamp);
-      await remove(pod, options, sure ? undefined : pod.metadata!.resourceVersion, context);
+      const isFinal = isTerminal(pod) || Boolean(pod.metadata?.deletionTimestamp);
+      await remove(pod, options, isFinal ? undefined : pod.metadata!.resourceVersion, context);
       return undefined;
     } catch (error) {
       if (!isConflict(error) || options.preconditions?.resourceVersion !== undefined || tries >= maxTries) throw error;
@@ -166,8 +166,8 @@ export const evictionAction: Action<Eviction> = {
     try {
       await remove(pod, options, outcome.version, context);
     } catch (error) {
-      const overtaken = isConflict(error) && outcome.version !== undefined && options.preconditions?.resourceVersion === undefined;
-      throw overtaken ? busy(outcome.budget ?? '') : error;
+      const wasChanged = isConflict(error) && outcome.version !== undefined && options.preconditions?.resourceVersion === undefined;
+      throw wasChanged ? busy(outcome.budget ?? '') : error;
     }
     return done();
   },

@@ -120,14 +120,14 @@ const firstPorts = async (service: Service, reservation: Reservation): Promise<v
 
 const changedPorts = async (service: Service, old: Readonly<ServiceSpec>, reservation: Reservation): Promise<void> => {
   const spec = service.spec!;
-  const held = new Set(nodePortsOf(old));
+  const allocated = new Set(nodePortsOf(old));
   const met = new Set<string>();
   for (const [i, port] of (spec.ports ?? []).entries()) {
     if (!port.nodePort) {
       if (allocatesPorts(spec)) port.nodePort = await takeAnyPort(reservation);
-    } else if (!held.has(port.nodePort)) await takePort(service, i, port.nodePort, reservation);
+    } else if (!allocated.has(port.nodePort)) await takePort(service, i, port.nodePort, reservation);
     if (!port.nodePort) continue;
-    held.add(port.nodePort);
+    allocated.add(port.nodePort);
     const pair = `{${port.protocol} ${port.nodePort}}`;
     if (met.has(pair)) throw plainFailure(`duplicate nodePort: ${pair}`);
     met.add(pair);

@@ -1,7 +1,7 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {notFound, serviceUnavailable} from '#src/api/status.js';
 import type {ConnectContext, ConnectSubresource} from '#src/resources/definition.js';
-import {proxySubresource, mayBeCalled, proxied} from '#src/resources/core/connect/proxy.js';
+import {proxySubresource, isAllowedDestination, parseProxyTarget} from '#src/resources/core/connect/proxy.js';
 
 type Address = NonNullable<NonNullable<ObjectOf<typeof kinds.endpoints>['subsets']>[number]['addresses']>[number];
 
@@ -19,7 +19,7 @@ const nameOfPort = async ({reader, namespace}: ConnectContext, service: string, 
  * calls anywhere.
  */
 const isOfPod = async ({reader, namespace}: ConnectContext, {ip, targetRef}: Address): Promise<boolean> => {
-  if (!targetRef?.name || targetRef.namespace !== namespace || !mayBeCalled(ip)) return false;
+  if (!targetRef?.name || targetRef.namespace !== namespace || !isAllowedDestination(ip)) return false;
   const pod = await reader.get(kinds.pods, namespace, targetRef.name);
   return pod?.status?.podIPs?.some(own => own.ip === ip) ?? false;
 };
@@ -36,7 +36,7 @@ const rotated = <T>(list: readonly T[], {random}: ConnectContext): T[] => {
 /** The connect subresources of services, answered by their endpoints. */
 export const serviceConnectSubresources: Readonly<Record<string, ConnectSubresource>> = {
   proxy: proxySubresource('ServiceProxyOptions', true, async connection => {
-    const {scheme, name, port} = proxied('service', connection.name);
+    const {scheme, name, port} = parseProxyTarget('service', connection.name);
     const portName = /^\d+$/.test(port) ? await nameOfPort(connection, name, Number(port)) : port;
     const endpoints = await connection.reader.get(kinds.endpoints, connection.namespace, name);
     if (!endpoints) throw notFound({group: '', resource: 'services'}, name);

@@ -33,7 +33,7 @@ const setDefaults = (service: Service): void => {
 };
 
 /** Drops fields that the new type does not have, unless the client changed them as well; then validation rejects them. */
-const dropWhatTypeEnds = (service: Service, {spec: old = {}}: Readonly<Service>): void => {
+const dropFieldsOfOldType = (service: Service, {spec: old = {}}: Readonly<Service>): void => {
   const spec = service.spec!;
   if (needsClusterIp(old) && !needsClusterIp(spec)) {
     if ((old.clusterIP ?? '') === (spec.clusterIP ?? '') && sameList(old.clusterIPs, spec.clusterIPs)) {
@@ -125,7 +125,7 @@ export const services = defineResource<Service>({
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(service, old) {
-      if (old) dropWhatTypeEnds(service, old);
+      if (old) dropFieldsOfOldType(service, old);
     },
     validate: validateService,
     warn: warnings,

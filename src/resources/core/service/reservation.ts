@@ -3,7 +3,7 @@ import type {IpFamily} from '#src/resources/ip-family.js';
 import {PoolError, type AddressHolder} from '#src/resources/pools.js';
 
 /** Sample ports of dry runs start after this one, or after the highest requested one. */
-const beforeSamples = 32_768;
+const sampleBase = 32_768;
 
 /** What one write allocates and releases: allocated immediately, released once the write is stored. A dry run allocates nothing. */
 export class Reservation implements Allocation {
@@ -44,7 +44,7 @@ export class Reservation implements Allocation {
 
   async anyPort(): Promise<number> {
     const {nodePorts, dryRun} = this.#context;
-    const port = dryRun ? (this.#takenPorts.length > 0 ? Math.max(...this.#takenPorts) : beforeSamples) + 1 : await nodePorts.takeAny();
+    const port = dryRun ? (this.#takenPorts.length > 0 ? Math.max(...this.#takenPorts) : sampleBase) + 1 : await nodePorts.takeAny();
     this.#takenPorts.push(port);
     return port;
   }

@@ -34,11 +34,11 @@ type Gate = Pick<HookContext, 'gate'>;
 /** Returns what is allowed by a gate, or because the stored spec uses it. */
 const gated = (spec: PodSpec, {gate}: Gate) => {
   const all = [...everyContainer(spec)];
-  const usersApart = spec.hostUsers === false;
+  const hasUserNamespace = spec.hostUsers === false;
   return {
-    userNamespaceDevices: usersApart && all.some(({container}) => container.volumeDevices?.length),
+    userNamespaceDevices: hasUserNamespace && all.some(({container}) => container.volumeDevices?.length),
     comparingTolerations: gate('TaintTolerationComparisonOperators') || (spec.tolerations ?? []).some(({operator}) => operator === 'Lt' || operator === 'Gt'),
-    userNamespaceHostNetwork: gate('UserNamespacesHostNetworkSupport') || (usersApart && spec.hostNetwork === true),
+    userNamespaceHostNetwork: gate('UserNamespacesHostNetworkSupport') || (hasUserNamespace && spec.hostNetwork === true),
     envFiles: gate('EnvFiles') || all.some(({container}) => container.env?.some(({valueFrom}) => valueFrom?.fileKeyRef)),
     anyLabelChange: gate('SELinuxMount') || spec.securityContext?.seLinuxChangePolicy !== undefined,
     restartRules: gate('ContainerRestartRules') || all.some(hasRestartRules),

@@ -28,7 +28,7 @@ function* wholeAndParts(spec: PodSpec, {requests = {}, limits = {}}: ResourceReq
 }
 
 /** Validates pod-level resources (KEP-2837). */
-export function* validateWholePod(spec: PodSpec, path: string, claims: ReadonlySet<string>, {naming, allow}: PodSpecRules): Iterable<FieldError> {
+export function* validatePodResources(spec: PodSpec, path: string, claims: ReadonlySet<string>, {naming, allow}: PodSpecRules): Iterable<FieldError> {
   const {resources} = spec;
   if (!resources) return;
   if (spec.os?.name === 'windows') return yield forbiddenField(path, 'may not be set for a windows pod');

@@ -24,7 +24,7 @@ export const podRules = (pod: Readonly<Pod>, old: Readonly<Pod> | undefined, con
 });
 
 /** Validates a new or updated pod on its own. */
-export function* validatePodItself(pod: Readonly<Pod>, rules: PodSpecRules): Iterable<FieldError> {
+export function* validatePodObject(pod: Readonly<Pod>, rules: PodSpecRules): Iterable<FieldError> {
   const spec: PodSpec = pod.spec ?? {containers: []};
   yield* validatePodAnnotations(pod.metadata?.annotations, spec, 'metadata.annotations', rules);
   yield* validatePodSpec(spec, 'spec', rules);
@@ -42,7 +42,7 @@ export function* validatePodItself(pod: Readonly<Pod>, rules: PodSpecRules): Ite
 
 /** Validates a new pod. */
 export function* validateNewPod(pod: Readonly<Pod>, context: HookContext): Iterable<FieldError> {
-  yield* validatePodItself(pod, podRules(pod, undefined, context));
+  yield* validatePodObject(pod, podRules(pod, undefined, context));
   const spec = pod.spec!;
   if (spec?.ephemeralContainers?.length) yield forbiddenField('spec.ephemeralContainers', 'cannot be set on create');
   if (spec?.nodeName && spec.schedulingGates?.length) yield forbiddenField('spec.nodeName', 'cannot be set until all schedulingGates have been cleared');
@@ -65,8 +65,8 @@ function* deadline(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
 
 /** Validates that tolerations are only added, or change their seconds. */
 function* tolerations(list: readonly Toleration[], old: readonly Toleration[], {allow}: PodSpecRules): Iterable<FieldError> {
-  const bearsSame = (now: Toleration, before: Toleration): boolean => (['key', 'operator', 'value', 'effect'] as const).every(field => (now[field] ?? '') === (before[field] ?? ''));
-  if (old.some(before => !list.some(now => bearsSame(now, before)))) {
+  const toleratesSame = (now: Toleration, before: Toleration): boolean => (['key', 'operator', 'value', 'effect'] as const).every(field => (now[field] ?? '') === (before[field] ?? ''));
+  if (old.some(before => !list.some(now => toleratesSame(now, before)))) {
     yield forbiddenField('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds');
   } else yield* validateTolerations(list, 'spec.tolerations', allow.comparingTolerations);
 }
@@ -142,7 +142,7 @@ const withoutChanges = (spec: PodSpec, old: PodSpec): Record<string, unknown> =>
 /** Validates an update of a pod's spec and annotations. */
 export function* validatePodUpdate(pod: Readonly<Pod>, old: Readonly<Pod>, context: HookContext): Iterable<FieldError> {
   const rules = podRules(pod, old, context);
-  yield* validatePodItself(pod, rules);
+  yield* validatePodObject(pod, rules);
   const [spec, before] = [pod.spec!, old.spec!];
   yield* validatePodAnnotationUpdate(pod, old, rules);
   for (const list of ['containers', 'initContainers'] as const) {

@@ -7,7 +7,7 @@ import {containerResourceName, validateResources} from '#src/resources/validatio
 import {validateLabels} from '#src/resources/validation/object-meta.js';
 import {dnsLabel, dnsSubdomain, each, oneOf, qualifiedName, rangeText} from '#src/resources/validation/values.js';
 import {validateAffinity} from './affinity.js';
-import {validateWholePod} from './pod-resources.js';
+import {validatePodResources} from './pod-resources.js';
 import {validateContainers, validateEphemeralContainers, validateInitContainers} from './containers.js';
 import {validateDns} from './dns.js';
 import {validateFileVolumes} from './environment.js';
@@ -99,7 +99,7 @@ function* running(spec: PodSpec, path: string, rules: PodSpecRules): Iterable<Fi
   yield* validateContainers(spec, `${path}.containers`, inner);
   yield* validateInitContainers(spec, `${path}.initContainers`, inner);
   yield* validateEphemeralContainers(spec, `${path}.ephemeralContainers`, inner);
-  if (rules.gate('PodLevelResources')) yield* validateWholePod(spec, `${path}.resources`, inner.claims, rules);
+  if (rules.gate('PodLevelResources')) yield* validatePodResources(spec, `${path}.resources`, inner.claims, rules);
 }
 
 function* scheduling(spec: PodSpec, path: string, rules: PodSpecRules): Iterable<FieldError> {

@@ -2,7 +2,7 @@ import {internalForm} from '#src/resources/validation/internal-form.js';
 import {duplicate, forbiddenField, internalFieldError, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabel, dnsSubdomain, qualifiedName, systemId} from '#src/resources/validation/values.js';
 import {immutable} from '#src/resources/validation/equality.js';
-import {ipWarnings, isIpv6, legacyIp, looseIp} from '#src/resources/validation/ip-fields.js';
+import {ipWarnings, isIpv6, legacyIp, parseLooseIp} from '#src/resources/validation/ip-fields.js';
 import type {AnyContainer, ContainerStatus, Pod} from '#src/api/pod.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {validatePodAnnotationUpdate} from './annotations.js';
@@ -64,7 +64,7 @@ function* addresses(list: readonly {readonly ip?: string}[], old: readonly {read
   for (const [i, {ip = ''}] of list.entries()) yield* legacyIp(`${path}[${i}]`, ip, {strict, stored});
   if (list.length < 2) return;
   const texts = list.map(({ip = ''}) => ip);
-  const wrong = texts.findIndex(text => !looseIp(text));
+  const wrong = texts.findIndex(text => !parseLooseIp(text));
   if (wrong >= 0) yield internalFieldError(path, `failed to check for dual stack with error:invalid IP[${wrong}]: ${texts[wrong]}`);
   if (wrong >= 0 || new Set(texts.map(isIpv6)).size < 2 || list.length > 2) yield invalid(path, list.map(ip => internalForm('PodIP', ip)), 'may specify no more than one IP for each IP family');
 }

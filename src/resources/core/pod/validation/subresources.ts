@@ -7,7 +7,7 @@ import {isSidecar} from '#src/model/pod/restart.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {internalDiff, sameInternalForm} from '#src/resources/validation/internal-form.js';
 import {podAnnotations, validatePodAnnotationUpdate} from './annotations.js';
-import {podRules, validatePodItself} from './pod.js';
+import {podRules, validatePodObject} from './pod.js';
 
 const isMirror = ({metadata}: Readonly<Pod>, {naming}: HookContext): boolean => metadata?.annotations?.[podAnnotations(naming).mirror] !== undefined;
 
@@ -18,7 +18,7 @@ const whole = '[]';
 export function* validateEphemeralUpdate(pod: Readonly<Pod>, old: Readonly<Pod>, context: HookContext): Iterable<FieldError> {
   if (isMirror(old, context)) return yield forbiddenField(whole, 'static pods do not support ephemeral containers');
   const rules = podRules(pod, old, context);
-  yield* validatePodItself(pod, rules);
+  yield* validatePodObject(pod, rules);
   yield* validatePodAnnotationUpdate(pod, old, rules);
   const path = 'spec.ephemeralContainers';
   for (const before of old.spec?.ephemeralContainers ?? []) {
@@ -63,7 +63,7 @@ function* order(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
 }
 
 /** Validates changes of pod-level resources (KEP-5419). */
-function* wholeAmounts({resources: now}: PodSpec, {resources: before}: PodSpec): Iterable<FieldError> {
+function* podResources({resources: now}: PodSpec, {resources: before}: PodSpec): Iterable<FieldError> {
   if (before && !now) return yield forbiddenField('spec.resources', 'pod-level resources cannot be removed');
   if (before && removed(now?.requests, before.requests)) yield forbiddenField('spec.resources.requests', 'pod-level resource requests cannot be removed');
   if (before && removed(now?.limits, before.limits)) yield forbiddenField('spec.resources.limits', 'pod-level resource limits cannot be removed');
@@ -88,14 +88,14 @@ function* containers(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
 export function* validateResize(pod: Readonly<Pod>, old: Readonly<Pod>, context: HookContext): Iterable<FieldError> {
   if (isMirror(old, context)) return yield forbiddenField(whole, 'static pods cannot be resized');
   if (old.spec?.os?.name === 'windows') return yield forbiddenField(whole, 'windows pods cannot be resized');
-  yield* validatePodItself(pod, podRules(pod, old, context));
+  yield* validatePodObject(pod, podRules(pod, old, context));
   if (podQosClass(old) !== qosClassOf(pod.spec!)) yield invalid('spec', old.status?.qosClass ?? '', 'Pod QOS Class may not change as a result of resizing');
   if (!nodeCanResize(old)) yield forbiddenField('spec', 'Pod running on node without support for resize');
   if (hasWholeResources(pod) || hasWholeResources(old)) {
     if (!context.gate('InPlacePodLevelResourcesVerticalScaling')) {
       return yield forbiddenField(whole, 'resize of pods with pod-level resources is forbidden when InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled');
     }
-    yield* wholeAmounts(pod.spec!, old.spec!);
+    yield* podResources(pod.spec!, old.spec!);
   }
   const misplaced = collectErrors(order(pod.spec!, old.spec!));
   yield* misplaced;

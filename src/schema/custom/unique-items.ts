@@ -25,9 +25,9 @@ const keysOf = (item: unknown, names: readonly string[]): PlainObject =>
   Object.fromEntries(names.flatMap(name => (isPlainObject(item) && Object.hasOwn(item, name) ? [[name, item[name]]] : [])));
 
 const keyedList = (items: readonly unknown[], names: readonly string[], path: string, errors: FieldError[]): void => {
-  const stranger = items.findIndex(item => item !== null && !isPlainObject(item));
-  if (stranger !== -1) {
-    report(errors, () => invalid(`${path}[${stranger}]`, items[stranger], 'must be an object for an array of list-type map'));
+  const nonObject = items.findIndex(item => item !== null && !isPlainObject(item));
+  if (nonObject !== -1) {
+    report(errors, () => invalid(`${path}[${nonObject}]`, items[nonObject], 'must be an object for an array of list-type map'));
     return;
   }
   const [name] = names;
