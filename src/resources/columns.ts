@@ -3,6 +3,8 @@ import {parseTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Column} from './definition.js';
 
+// Columns that many tables share.
+
 /** Formats the age of a time for tables. */
 export const since = (time: string | undefined | null, ago: Ago): string => {
   const at = parseTime(time ?? undefined);

@@ -15,6 +15,9 @@ import type {TokenClaims} from '#src/pki/keys/token.js';
 import type {DescribedSchema} from '#src/schema/openapi/description.js';
 import type {AddressPool, PortPool} from './pools.js';
 
+// The definition of a kind and the contexts of its hooks. A write runs: default, mutating admission, default, allocate, `prepare`, `validate`, `authorize`,
+// `warn`, validating admission, store, `counts`. Definitions have no state; everything they need comes with the context.
+
 /** The context of a kind's hooks. */
 export interface HookContext {
   readonly naming: Naming;

@@ -1,6 +1,8 @@
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import type {IpFamily} from './ip-family.js';
 
+// The pools that services allocate from. Allocations are visible to all servers of a store, so that an address or port is never allocated twice.
+
 /** Why a pool could not allocate. The text is shown to clients. */
 export class PoolError extends Error {
   override readonly name = 'PoolError';

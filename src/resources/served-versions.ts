@@ -4,6 +4,8 @@ import type {Naming} from '#src/api/naming.js';
 import {compareVersions} from '#src/api/versions.js';
 import {resources} from './index.js';
 
+// Which versions are served: defaults by stability, then `--runtime-config`, then the emulated release.
+
 /**
  * Which versions of the built-in kinds are served. Stable ones are unless turned off; beta and alpha ones only if turned on (KEP-3136: since 1.24 new beta APIs
  * are off by default, and none of the older ones is left).

@@ -1,6 +1,8 @@
 import {compatibleExtension} from '#src/api/naming.js';
 import type {JsonSchema} from './custom/json-schema.js';
 
+// The structural schema that decoding, merging, apply and documents share, for built-in and custom kinds alike.
+
 /** The name of a type and where it is declared. `group` is a group token. */
 export interface TypeRef {
   readonly group: string;

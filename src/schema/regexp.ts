@@ -3,6 +3,8 @@ import type {RE2JS} from 're2js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 
+// RE2 patterns: matched in linear time, with Go's syntax and error texts.
+
 /** A pattern that is not valid RE2 syntax. The message is Go's: ``error parsing regexp: missing closing ): `(` ``. */
 export class RegexpSyntaxError extends Error {
   override readonly name = 'RegexpSyntaxError';

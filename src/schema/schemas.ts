@@ -4,6 +4,8 @@ import type {Variants, NodeFormat, NodeType, SchemaNode, TypeRef} from './node.j
 import {Tables, type TypeDocs} from './tables.js';
 import {isMapType, parseType, type ParsedType} from './types.js';
 
+// The schemas of built-in types, resolved lazily from the build's tables and the markers.
+
 /** The shared properties of a named type's nodes, resolved on first access. */
 interface NamedType {
   readonly ref: TypeRef;

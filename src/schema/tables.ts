@@ -2,6 +2,8 @@ import {existsSync, readFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 
+// The tables that the build generates from the API's type declarations, read from disk per group version.
+
 /** A type in the build's tables: fields with their types in Go notation. */
 export interface TableType {
   readonly fields: Readonly<Record<string, string>>;

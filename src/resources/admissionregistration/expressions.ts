@@ -3,6 +3,9 @@ import {labelKeyProblems} from '#src/api/names.js';
 import type {ExpressionUse} from './expression-validator.js';
 import type {MatchCondition, Variable} from './types.js';
 
+// Validates the CEL expressions of policies and webhooks. CEL is loaded on demand: hooks first call `loadExpressionValidator`, then validate synchronously.
+// Expressions of the stored object are compiled in the wider environment, so that newer rules never break them.
+
 const maxConditions = 64;
 
 /** Validates a CEL expression. `shown` is the value in errors, by default the expression. */

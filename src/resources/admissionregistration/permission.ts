@@ -7,6 +7,9 @@ import type {HookContext, WriteChecks} from '#src/resources/definition.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import type {ParamKind, ParamRef} from './types.js';
 
+// Authorization of a policy's parameters: the writer of a policy or binding must be allowed to read them. Checked once the object is valid; users that may
+// escalate privileges are exempt.
+
 /** Policies read their parameters as the server, so a user who writes one must be allowed to read them as well. */
 type Policy = KubeObject & {readonly spec?: {readonly paramKind?: ParamKind}};
 type Binding = KubeObject & {readonly spec?: {readonly policyName?: string; readonly paramRef?: ParamRef}};

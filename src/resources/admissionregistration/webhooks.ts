@@ -8,6 +8,8 @@ import {loadExpressionValidator, validateExpressions, validateMatchConditions} f
 import {validateRule} from './rules.js';
 import type {MatchCondition, Webhook} from './types.js';
 
+// Defaults and validation of webhooks, shared by both webhook configurations. Updates ratchet: an error that every stored webhook has already is accepted.
+
 const harmless = ['None', 'NoneOnDryRun'];
 const sideEffects = ['None', 'NoneOnDryRun', 'Some', 'Unknown'];
 const reviewVersions = ['v1', 'v1beta1'];

@@ -2,6 +2,9 @@ import {sameJson} from '#src/api/equal.js';
 import type {JsonSchema} from '#src/schema/custom/json-schema.js';
 import type {PrinterColumn, SelectableField, Spec, Subresources, Version} from './types.js';
 
+// The fields of a definition's versions. The original validates a definition in its internal form, where schemas, subresources, columns and selectable fields
+// that all versions share are at the top; `hoistShared` builds that form, so that errors get the same paths.
+
 /** Returns the schema of a version as its definition writes it; a stored one has been validated. */
 export const schemaOf = ({schema}: {readonly schema?: Version['schema'] | undefined}): JsonSchema | undefined => schema?.openAPIV3Schema as unknown as JsonSchema | undefined;
 

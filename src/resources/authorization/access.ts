@@ -6,6 +6,8 @@ import type {Attributes, Decision} from '#src/api/authorization.js';
 import {internalForm} from '#src/resources/validation/internal-form.js';
 import {readSelectors, selectorProblems, validateSelectors} from './selectors.js';
 
+// Validation and execution of access reviews, shared by the three kinds that ask the authorizer about one access.
+
 type Access = Readonly<SelfSubjectAccessReview['spec']>;
 /** Validates that a review has exactly one kind of attributes. */
 function* validateChoice({resourceAttributes, nonResourceAttributes}: Access): Iterable<FieldError> {

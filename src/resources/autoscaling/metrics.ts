@@ -5,6 +5,8 @@ import type {Naming} from '#src/api/naming.js';
 import {parseQuantity} from '#src/api/quantity.js';
 import {containerResourceName} from '#src/resources/validation/resource-lists.js';
 
+// Validation of an autoscaler's metrics and references. Invalid references of the stored autoscaler are accepted.
+
 export type Autoscaler = ObjectOf<typeof kinds.horizontalPodAutoscalers>;
 export type AutoscalerSpec = NonNullable<Autoscaler['spec']>;
 export type MetricSpec = NonNullable<AutoscalerSpec['metrics']>[number];

@@ -5,6 +5,9 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import type {Column, Endpoint, View} from '#src/resources/definition.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
 
+// The `scale` subresource of built-in workloads: a view of the stored object. Reads convert the object to a Scale; writes set its replicas and go through the
+// rules of the main endpoint.
+
 export type Scale = ObjectOf<typeof kinds.scales>;
 
 /** A workload with a scale subresource. */

@@ -10,6 +10,8 @@ import {quantityIn} from '#src/resources/validation/resource-names.js';
 import {dnsLabel, dnsSubdomain, each, notPositiveText, oneOf} from '#src/resources/validation/values.js';
 import * as sources from '#src/resources/validation/volume-sources.js';
 
+// Validation of a persistent volume's spec, also where it is inlined in a volume attachment.
+
 type Volume = ObjectOf<typeof kinds.persistentVolumes>;
 export type VolumeSpec = NonNullable<Volume['spec']>;
 type Source<Field extends keyof VolumeSpec> = NonNullable<VolumeSpec[Field]>;

@@ -6,6 +6,8 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import type {Column} from '#src/resources/definition.js';
 import {immutableInternal} from '#src/resources/validation/equality.js';
 
+// Defaults, validation and columns of role bindings in a namespace and in the cluster.
+
 type Binding = RoleBinding | ClusterRoleBinding;
 
 const serviceAccount = 'ServiceAccount';

@@ -1,5 +1,7 @@
 import {duplicate, tooMany, type FieldError} from '#src/api/field-error.js';
 
+// Validation of lists, sets and maps with a size limit. The items of a collection that is too long are not validated.
+
 type ItemValidator<T> = (item: T, path: string) => Iterable<FieldError>;
 
 /** Validates the items of a list, unless it is too long. */

@@ -1,5 +1,7 @@
 import {forbiddenField, internalFieldError, invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
 
+// Validates CEL selectors of devices. CEL is loaded on demand: hooks first call `readyForSelectors`, then validate synchronously.
+
 export interface Selector {
   cel?: {expression: string};
 }
@@ -35,7 +37,7 @@ export function* validateSelector({cel}: Readonly<Selector>, path: string, {stor
   const at = `${path}.cel.expression`;
   const expression = cel.expression ?? '';
   if (!stored && Buffer.byteLength(expression) > longestExpression) return yield tooLong(at, longestExpression);
-  if (!compiler) throw new Error('a selector came before what compiles it');
+  if (!compiler) throw new Error('call readyForSelectors first');
   const compiled = compiler.compileDeviceSelector(expression, stored ? 'stored' : 'new', sharesCapacity);
   if ('cost' in compiled) {
     if (compiled.cost > maxCost) yield forbiddenField(at, 'too complex, exceeds cost limit');

@@ -8,6 +8,8 @@ import {isWholeQuantity, quantityIn} from './resource-names.js';
 import {resourceQuantity} from './resource-lists.js';
 import {dnsLabel, each, notPositiveText, oneOf} from './values.js';
 
+// Validation of a volume claim's spec, for claims, pod templates and stateful sets.
+
 type Claim = (typeof kinds.kinds.persistentVolumeClaims) extends kinds.Kind<infer T> ? T : never;
 export type ClaimSpec = NonNullable<Claim['spec']>;
 

@@ -1,12 +1,12 @@
 /**
  * The internal types of specs: their fields in order, by internal name. A word is a field:
  *
- * Name          a text, empty if absent
- * #Name ?Name   a number, zero if absent; a boolean, false if absent
- * *Name         anything that is null if absent
- * Name:Type     a value of that type; `Map` has sorted keys, `Quantity` is zero if absent
- * Name=field    the wire name, if it is not the internal name in lower case
- * <Type         the fields of that type, which are inlined on the wire too
+ *     Name          a text, empty if absent
+ *     #Name ?Name   a number, zero if absent; a boolean, false if absent
+ *     *Name         anything that is null if absent
+ *     Name:Type     a value of that type; `Map` has sorted keys, `Quantity` is zero if absent
+ *     Name=field    the wire name, if it is not the internal name in lower case
+ *     <Type         the fields of that type, which are inlined on the wire too
  */
 export const internalFields: Readonly<Record<string, string>> = {
   AWSElasticBlockStoreVolumeSource: 'VolumeID FSType #Partition ?ReadOnly',

@@ -3,6 +3,8 @@ import {sameJson} from '#src/api/equal.js';
 import {internalFields} from './internal-fields.js';
 import {unifiedDiff} from './unified-diff.js';
 
+// Converts wire values to the original's internal types, for the few error texts that show them. Used on errors only, never for stored objects.
+
 // A few messages show values, or a diff of two values, as the original's internal types: every field is present, with another name and in another order.
 
 type Wire = Readonly<Record<string, unknown>>;

@@ -3,6 +3,8 @@ import type {Naming} from '#src/api/naming.js';
 import type {NodeSelectorTerm} from '#src/api/pod.js';
 import type {LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 
+// Deprecated node labels and the warnings about them in node selectors.
+
 /** Returns renamed node labels with their new names. */
 export const renamedNodeLabels = (naming: Naming): ReadonlyMap<string, string> =>
   new Map([

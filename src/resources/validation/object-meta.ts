@@ -7,6 +7,8 @@ import type {MetadataValidation} from '#src/resources/definition.js';
 import {immutable} from './equality.js';
 import {labelName, pathSegmentName, type NameProblems} from './names.js';
 
+// Validation of metadata, on creation and on updates. Expects the fields that the server sets; whether a resourceVersion is required is not checked here.
+
 /** The size limit of all annotations of an object, keys and values. */
 export const annotationsLimit = 256 * 1024;
 

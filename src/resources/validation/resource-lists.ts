@@ -7,6 +7,8 @@ import {isExtendedResource, isHugePages, isNativeResource, isPodLevelResource} f
 import {isContainerResource, isIntegerResource, isStandardResource, isWholePages, isWholeQuantity, mayOvercommit, quantityIn} from './resource-names.js';
 import {dnsLabel, negativeText, notIntegerText} from './values.js';
 
+// Validation of resource quantities: requests and limits of containers and pods.
+
 export type ResourceList = Readonly<Record<string, string>>;
 
 /** Validates a resource name. */

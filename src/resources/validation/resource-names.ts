@@ -2,6 +2,8 @@ import type {Naming} from '#src/api/naming.js';
 import {parseQuantity, QuantityError, quantityMilliValue, quantityValue, zeroQuantity, type Quantity} from '#src/api/quantity.js';
 import {hugePages, isExtendedResource, isHugePages, isNativeResource} from '#src/model/resource-names.js';
 
+// Properties of resource names: built-in, integer, overcommit, huge pages.
+
 const integers = ['pods', 'resourcequotas', 'services', 'replicationcontrollers', 'secrets', 'configmaps', 'persistentvolumeclaims', 'services.nodeports', 'services.loadbalancers'];
 const compute = ['cpu', 'memory', 'ephemeral-storage'];
 const standard: ReadonlySet<string> = new Set([

@@ -1,6 +1,8 @@
 import {dnsLabelProblems, dnsSubdomainProblems, labelKeyProblems, patternText, tooLongText} from '#src/api/names.js';
 import {invalid, notSupported, type FieldError} from '#src/api/field-error.js';
 
+// Validation of scalar fields that many kinds share. Each function yields errors with the original's texts.
+
 export const negativeText = 'must be greater than or equal to 0';
 export const notPositiveText = 'must be greater than zero';
 export const notIntegerText = 'must be an integer';

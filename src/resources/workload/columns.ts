@@ -3,6 +3,8 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Column} from '#src/resources/definition.js';
 import type {PodTemplate} from './template.js';
 
+// Table columns and cells that workloads share.
+
 const joined = (template: PodTemplate | undefined, field: 'name' | 'image'): string => (template?.spec?.containers ?? []).map(container => container[field] ?? '').join(',');
 
 /** Returns the two wide columns with the containers and images of a workload. */

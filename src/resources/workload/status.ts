@@ -1,6 +1,8 @@
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
 
+// Validation of status counters that workloads share.
+
 type Counts = Readonly<Record<string, unknown>>;
 
 const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0);

@@ -6,6 +6,8 @@ import {defaultPodTemplate} from '#src/resources/core/pod/template.js';
 import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {internalForm} from '#src/resources/validation/internal-form.js';
 
+// Defaults and validation of pod templates and selectors that workloads share.
+
 /** The pod template of a workload. */
 export type PodTemplate = PodTemplateSpec;
 

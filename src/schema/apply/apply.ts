@@ -12,6 +12,9 @@ import {reconciled} from './reconcile.js';
 import {Differences, type Writer} from './tracking.js';
 import {newEntry, removeOwnership, trackUpdate, type Owner} from './update.js';
 
+// Server-side apply of one intent, in steps: adapt the managed fields to the schema, merge the intent, prune the fields it no longer has, compare, detect
+// conflicts, record ownership. Neither reads nor stores objects.
+
 /** The input of one server-side apply. All objects are in the writer's version and none is changed. */
 export interface ApplyInput {
   /** The stored object; `{}` for a new one. */

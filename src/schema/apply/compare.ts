@@ -4,6 +4,8 @@ import type {SchemaNode} from '#src/schema/node.js';
 import {leaf, noFields, nodeOf, type FieldSet, type MutableFieldSet} from './field-set.js';
 import {untypedNode, itemElement, mergeTypeOf, structFields, type MergeType} from './merge-type.js';
 
+// Compares two states of an object by its schema and returns the changed and removed fields as field sets.
+
 /** The differences between two states of an object. A field is in at most one of the sets. */
 export interface Difference {
   /** Fields that were added or have another value. */

@@ -1,3 +1,6 @@
+// Sets of fields and their algebra. A set is the decoded `fieldsV1` of a managed fields entry; sets are immutable and share parts, so that operations on large
+// sets cost only what they change.
+
 /**
  * A set of fields as a trie, encoded as in meta/v1 FieldsV1: one key per path element, `{}` for a member without fields below it, `"."` for a member that has
  * fields below it. At the root `{}` is the empty set. Sets are immutable and share parts.

@@ -2,6 +2,8 @@ import {isPlainObject} from '#src/schema/decode/plain.js';
 import {isEmpty, unionOf, type FieldSet} from './field-set.js';
 import {decodeFields, inWireOrder} from './fields-v1.js';
 
+// The entries of `metadata.managedFields`: decoding, identity, order, and the limit on update entries. An entry without fields is never kept.
+
 /** The ownership of one manager: an entry of `metadata.managedFields` (the API reference, meta/v1 ManagedFieldsEntry). */
 export interface ManagedFieldsEntry {
   readonly manager?: string;

@@ -3,6 +3,8 @@ import type {SchemaNode} from '#src/schema/node.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
 import {keyElement, valueElement} from './path-element.js';
 
+// How a schema node is merged and owned: as a leaf, a map or a list, with the path elements of its fields and items.
+
 /** One field of a struct, precomputed. */
 export interface StructField {
   readonly node: SchemaNode;

@@ -6,6 +6,8 @@ import {formatValue} from '#src/schema/patch/errors.js';
 import {formatElement} from './path-element.js';
 import {fieldNode, itemElement, mergeTypeOf} from './merge-type.js';
 
+// Checks an intent against its schema before it is applied, with the original's error texts.
+
 /** A field that does not fit its schema; `path` is formatted for messages. */
 export interface TypeMismatch {
   readonly path: string;

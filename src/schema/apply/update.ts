@@ -5,6 +5,8 @@ import {inWireOrder} from './fields-v1.js';
 import {capUpdaters, identityOf, inOrder, managersOf, setFields, type ManagedFieldsEntry} from './managers.js';
 import {Differences, type Writer} from './tracking.js';
 
+// Ownership after writes that are not applies: what changed belongs to the writer, what was removed to no manager.
+
 /** The identity of the manager that owns an entry. */
 export interface Owner {
   readonly manager: string;

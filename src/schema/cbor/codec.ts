@@ -1,6 +1,8 @@
 import type * as decode from './decode.js';
 import type * as encode from './encode.js';
 
+// Loads the CBOR codec on first use.
+
 /** The encoder and decoder of CBOR. */
 export type CborCodec = typeof decode & typeof encode;
 

@@ -2,6 +2,8 @@ import {isUtf8} from 'node:buffer';
 import {DecodeError} from '#src/schema/decode/error.js';
 import {put, type PlainObject} from '#src/schema/decode/plain.js';
 
+// A CBOR decoder for untrusted input: bounded nesting and sizes, and only values that JSON can represent.
+
 /** The limits for the items read; responses of trusted servers have none. */
 export interface CborLimits {
   readonly elements: number;

@@ -4,6 +4,8 @@ import {JsonPathError} from './json-path-parse.js';
 import {jsonPath, type JsonPath} from './json-path.js';
 import {textOf} from './path.js';
 
+// Printer columns and selectable fields of custom resources. Paths are compiled once per definition; a value of the wrong type counts as absent.
+
 /** A printer column as a custom resource definition declares it. */
 export interface ColumnDefinition {
   readonly name: string;

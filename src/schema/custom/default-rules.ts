@@ -9,6 +9,8 @@ import {MetadataReader, validateEmbedded, type MetadataValidator} from './metada
 import {prune} from './prune.js';
 import {ValueRule} from './value-rule.js';
 
+// Validates the defaults in a schema against that schema, when a definition is written.
+
 /** What the validation of defaults needs besides the schema. */
 export interface DefaultDemands {
   /** Returns the built-in schema of metadata; called for embedded objects. */

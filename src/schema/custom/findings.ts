@@ -3,6 +3,8 @@ import {invalid, invalidText, notSupported, required, tooLong, tooMany, typeInva
 import {moreErrors, maxErrors, maxErrorText} from '#src/api/collect-errors.js';
 import {isWhole, formatFloat} from './numbers.js';
 
+// Errors of validating values against schemas: deduplicated, bounded, and with the original's texts.
+
 /** The path of errors of the whole value. */
 const nowhere = '<nil>';
 

@@ -1,6 +1,8 @@
 import {forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {extensions, itemsOf, type JsonSchema} from './json-schema.js';
 
+// Validates the list and map types that a schema declares, when a definition is written.
+
 const listTypes = ['atomic', 'set', 'map'];
 const mapTypes = ['atomic', 'granular'];
 

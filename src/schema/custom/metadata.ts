@@ -10,6 +10,8 @@ import {TypedDecoder} from '#src/schema/decode/typed.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {itemsOf, type JsonSchema} from './json-schema.js';
 
+// Metadata of custom objects and of objects embedded in them: decoding it as for built-in kinds, and validating embedded objects.
+
 /** How malformed metadata is treated: rejected in requests, dropped field by field in stored objects. */
 export type Malformed = 'refuse' | 'drop';
 

@@ -2,6 +2,8 @@ import {put, type PlainObject} from '#src/schema/decode/plain.js';
 import {canonicalJson} from '#src/base/canonical-json.js';
 import {isWhole, formatFloat} from './numbers.js';
 
+// Dotted paths into custom objects, for the scale subresource.
+
 const unsafe = /[<>&\u2028\u2029]/g;
 
 /** Formats a value without quotes; lists and objects as JSON escaped for HTML. */

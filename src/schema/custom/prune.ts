@@ -2,6 +2,8 @@ import {maxErrors, maxErrorText} from '#src/api/collect-errors.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {itemsOf, propertySchema, type JsonSchema} from './json-schema.js';
 
+// Removes what a schema does not declare: undeclared fields, and nulls that are not allowed.
+
 /** The fields of every whole object, which its schema need not declare. */
 const objectFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 

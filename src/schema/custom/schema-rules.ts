@@ -4,6 +4,8 @@ import {additionalOf, extensions, itemListOf, itemsOf, propertiesOf, type JsonSc
 import {validateIdentity, validateTopology} from './list-rules.js';
 import {validateRuleTexts} from './rule-texts.js';
 
+// Validates the keywords of a schema when a definition is written, and lists the places at which values occur.
+
 /** The relation of a schema to its parent. */
 export type Step = {readonly property: string} | 'items' | 'additionalProperties';
 

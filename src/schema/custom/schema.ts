@@ -12,6 +12,9 @@ import {customNode} from './node.js';
 import {dropNulls, prune} from './prune.js';
 import {ValueRule} from './value-rule.js';
 
+// The runtime of a custom resource's schema. A request is coerced (metadata, pruning, nulls), defaulted, and validated; a stored object is coerced leniently
+// and defaulted.
+
 export interface CustomSchemaOptions {
   /** The built-in schema of metadata. */
   readonly metadata: SchemaNode;

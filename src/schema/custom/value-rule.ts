@@ -9,6 +9,8 @@ import {canonicalJson, identity} from '#src/base/canonical-json.js';
 import {isNearlyWhole, isWhole, formatFloat} from './numbers.js';
 import {textFormats} from './text-formats.js';
 
+// Validates values against the keywords of one schema and its children.
+
 type JsonType = 'array' | 'boolean' | 'integer' | 'number' | 'object' | 'string';
 
 const typeOf = (value: unknown): JsonType => {

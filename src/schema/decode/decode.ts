@@ -7,6 +7,8 @@ import {numberLiterals} from './number-literals.js';
 import {hasDuplicates, strictProblems} from './strict.js';
 import {TypedDecoder, type Source} from './typed.js';
 
+// Decodes request bodies by the schema of their kind, with field validation. Parsing (`document.ts`) comes first and does not need the kind.
+
 /** How unknown and duplicate fields are treated (`fieldValidation`): reported unless `Ignore`, dropped in any case. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 

@@ -4,6 +4,8 @@ import {jsonSyntaxProblem} from './json-syntax.js';
 import {maxDepth, isNestedDeeper, isPlainObject, own, wellFormed} from './plain.js';
 import {parseYaml} from './yaml.js';
 
+// Parses request bodies in JSON or YAML, as far as possible without the kind.
+
 /** The notation of a body. */
 export type Notation = 'json' | 'yaml';
 

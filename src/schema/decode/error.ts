@@ -1,3 +1,5 @@
+// Errors and warnings of decoding, with the original's texts.
+
 /**
  * A body that is not a valid object of its kind. `message` is the original decoder's inner text; a caller that knows the kind and version wraps it into a 400.
  * `kind` is set as far as the body could be parsed.

@@ -1,3 +1,5 @@
+// JSON objects as plain JavaScript objects whose keys are data, `__proto__` included.
+
 /** A JSON object. Keys are data: read them with `Object.hasOwn` or `own`, write them with `put`. */
 export type PlainObject = Record<string, unknown>;
 

@@ -7,6 +7,9 @@ import {DecodeError} from './error.js';
 import {canonicalMicroTime, canonicalTime} from './go-time.js';
 import {isPlainObject, put, type PlainObject} from './plain.js';
 
+// Decodes a JSON value by its schema: known fields only, canonical scalars, defaults of required fields. The error of a wrong type has the text of Go's
+// decoder.
+
 const jsonType = (value: unknown): string => {
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'boolean') return 'bool';

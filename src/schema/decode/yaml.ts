@@ -5,6 +5,8 @@ import {isNestedDeeper, put, type PlainObject} from './plain.js';
 import {hasDuplicates} from './strict.js';
 import {formatKey, yamlProblem} from './yaml-problem.js';
 
+// Parses YAML 1.1 to JSON values with bounded nesting and alias expansion.
+
 const dropped = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:set', 'tag:yaml.org,2002:omap', 'tag:yaml.org,2002:pairs', 'tag:yaml.org,2002:binary']);
 
 /** Binary values are decoded to text. */

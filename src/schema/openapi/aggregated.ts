@@ -1,6 +1,8 @@
 import {sameContent} from '#src/api/equal.js';
 import {isPlainObject, own, put, type PlainObject} from '#src/schema/decode/plain.js';
 
+// Merges OpenAPI documents of aggregated API servers into ours. Works on parsed JSON; definitions with conflicting names are renamed.
+
 /** Some paths of another server's document, with the definitions they need. */
 export interface DocumentPart {
   readonly paths: PlainObject;

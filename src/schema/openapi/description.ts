@@ -2,6 +2,8 @@ import type {Kind} from '#src/api/kinds.js';
 import type {GroupToken} from '#src/api/naming.js';
 import type {JsonSchema} from '#src/schema/custom/json-schema.js';
 
+// What documents need to know about the served resources, as discovery lists them.
+
 /** What discovery lists for one endpoint, which is all that documents need. */
 export interface DescribedAddress {
   readonly name: string;

@@ -15,6 +15,9 @@ import {Packing, type PackedDocument} from './packing.js';
 import {definitionMessageInSteps, pathMessage, swaggerMessage} from './swagger-message.js';
 import {mediaTypes, pathV2, pathV3, type MediaTypes} from './render.js';
 
+// Builds and caches the OpenAPI documents. A document is built on first request, in steps across turns of the event loop, and kept compressed; it is rebuilt
+// only when its own input changed.
+
 export interface OpenApiOptions {
   readonly schemas: Schemas;
   readonly naming: Naming;

@@ -1,6 +1,8 @@
 import {compatibleExtensionPrefix, knownApiSuffixes, type GroupToken, type Naming} from '#src/api/naming.js';
 import type {SchemaNode, TypeRef} from '#src/schema/node.js';
 
+// Names in OpenAPI documents: of definitions, extensions, tags and operations.
+
 /** A part of a document. */
 export type Json = Record<string, unknown>;
 

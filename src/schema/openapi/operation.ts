@@ -4,6 +4,8 @@ import type {TypeRef} from '#src/schema/node.js';
 import type {DescribedResource} from './description.js';
 import type {Parameter} from './parameters.js';
 
+// Operations and paths, independent of the OpenAPI version.
+
 /** A type, or plain text. */
 export type ResponseType = TypeRef | 'text';
 

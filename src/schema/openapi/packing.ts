@@ -3,6 +3,8 @@ import {promisify} from 'node:util';
 import {constants, createGzip, gunzip} from 'node:zlib';
 import {ownTurn} from '#src/base/turn.js';
 
+// Compresses documents as they are written, hashing and compressing across turns of the event loop.
+
 /** A compressed document, a tenth of the size. Its hash is its ETag. */
 export interface PackedDocument {
   /** The uncompressed size in bytes. */

@@ -6,6 +6,8 @@ import {extension, type Json} from './names.js';
 import type {ResponseType, Operation, Path} from './operation.js';
 import {sortedParameters, type Parameter} from './parameters.js';
 
+// Writes operations and paths in either OpenAPI version.
+
 /** The media types of operations. */
 export interface MediaTypes {
   /** Media types of objects, in the order they are listed. */

@@ -2,6 +2,8 @@ import {weightLeft} from '#src/base/json-weight.js';
 import {jsonText} from '#src/base/json.js';
 import type {Steps} from '#src/base/steps.js';
 
+// The protobuf encoding of OpenAPI 2.0 documents, from paths and definitions that are encoded one by one.
+
 /** Parts of a document: parsed JSON of the shape that OpenAPI 2.0 defines. */
 type Json = unknown;
 type Fields = Readonly<Record<string, readonly [number: number, type: FieldType]>>;

@@ -1,6 +1,8 @@
 import {isPlainObject, put, type PlainObject} from '#src/schema/decode/plain.js';
 import type {PatchStrategy, SchemaNode} from '#src/schema/node.js';
 
+// The directives of strategic merge patches, and how each field is merged.
+
 /** The directives of a strategic merge patch. */
 export const patchDirective = '$patch';
 export const retainKeysDirective = '$retainKeys';

@@ -1,6 +1,8 @@
 import {invalid, invalidObject} from '#src/api/field-error.js';
 import {badRequest, plainFailure, type StatusError, statusError} from '#src/api/status.js';
 
+// Errors of patches, with the original's codes and texts.
+
 /** Returns the 422 of a patch that could be parsed but not applied. Its text is fixed; the cause is only logged. */
 export const unprocessable = (cause: string | Error): StatusError =>
   statusError('Invalid', 'the server rejected our request due to an error in our request', {details: {}, cause: cause instanceof Error ? cause : new Error(cause)});

@@ -5,6 +5,8 @@ import {copied, maxDepth, isNestedDeeper, put, type PlainObject} from '#src/sche
 import {unprocessable} from './errors.js';
 import {unescaped} from './json-pointer.js';
 
+// Applies JSON patches (RFC 6902) with the deviations of the original's library. Bounded in what a patch may copy and move; the input is never changed.
+
 /** An operation of a JSON patch (RFC 6902 §4) as it was sent; missing members make it fail. */
 export interface JsonPatchOperation {
   readonly op?: string;

@@ -13,6 +13,8 @@ import {applyMergePatch} from './merge-patch.js';
 import {touchedByMergePatch, touchedByJsonPatch, type TouchedFields} from './touched-fields.js';
 import {applyStrategicPatch} from './strategic-merge.js';
 
+// Parses and applies the patch types that need no field ownership. A parsed patch can be applied again after a conflict.
+
 /** The patch types that do not track field ownership. */
 export type PatchType = 'json' | 'merge' | 'strategic';
 

@@ -2,6 +2,8 @@ import {isPlainObject} from '#src/schema/decode/plain.js';
 import type {JsonPatchOperation} from './json-patch.js';
 import {unescaped} from './json-pointer.js';
 
+// Which parts of a document a patch touches. The original re-encodes those parts only, which error texts of invalid results show.
+
 /**
  * The parts of a document that a patch touches: touched objects are rewritten with sorted keys, untouched parts keep their text. A value that the patch sets is
  * `given` and keeps the text it was sent with.

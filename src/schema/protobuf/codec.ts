@@ -2,6 +2,8 @@ import type * as decode from './decode.js';
 import type * as encode from './encode.js';
 import type * as order from './field-order.js';
 
+// Loads the protobuf codec on first use.
+
 /** The encoder and decoder of protobuf, and the field order of JSON that its tables contain. */
 export type ProtobufCodec = Pick<typeof decode, 'decodeEnvelope' | 'decodeInPieces' | 'decodeObject' | 'decodeWatchEvent' | 'isEnvelope'> &
   Pick<typeof encode, 'encodeObject' | 'encodeWatchFrame' | 'hasProtobuf'> &

@@ -7,6 +7,9 @@ import {ObjectReader, parseEmbedded} from './object-reader.js';
 import {Message} from './message-type.js';
 import {WireReader} from './wire-reader.js';
 
+// Decodes objects and watch events from protobuf. Objects are in an envelope with their apiVersion and kind; long lists are decoded across turns of the event
+// loop.
+
 /** An encoded object in its envelope (`runtime.Unknown`). */
 export interface Envelope {
   readonly apiVersion: string;

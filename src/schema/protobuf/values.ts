@@ -3,6 +3,8 @@ import {Lru} from '#src/base/lru.js';
 import {canonicalQuantity} from '#src/api/quantity.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 
+// Scalars that differ between protobuf and JSON: times, quantities, durations.
+
 /** 0001-01-01T00:00:00Z, the zero time. */
 const zeroTime = -62_135_596_800;
 const lastTime = 253_402_300_799;

@@ -11,6 +11,8 @@ import {podTerms} from './validation/affinity.js';
 import {appArmorOf, podAnnotations} from './validation/annotations.js';
 import {volumeWarnings} from './volume-warnings.js';
 
+// Warnings about pods and templates: fields that are valid but deprecated, or probably not what the user intends. They never reject a write.
+
 const mandatory = 'requiredDuringSchedulingIgnoredDuringExecution';
 const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
 

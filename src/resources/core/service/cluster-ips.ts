@@ -3,6 +3,8 @@ import {collectErrors} from '#src/api/collect-errors.js';
 import {isIpv6, legacyIp} from '#src/resources/validation/ip-fields.js';
 import {headless, isHeadless, type Service, type ServiceSpec} from './traits.js';
 
+// Validation of cluster IPs, IP families and family policy: of one service, and of updates, where the first address is immutable.
+
 const path = 'spec.clusterIPs';
 const once = 'may not change once set';
 

@@ -1,5 +1,7 @@
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 
+// Predicates on a service's type and addresses.
+
 export type Service = ObjectOf<typeof kinds.services>;
 export type ServiceSpec = NonNullable<Service['spec']>;
 export type ServicePort = NonNullable<ServiceSpec['ports']>[number];

@@ -7,6 +7,9 @@ import {fieldPathIn} from '#src/schema/custom/field-path.js';
 import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/custom/json-schema.js';
 import type {SchemaNode} from '#src/schema/node.js';
 
+// Compiles the validation rules of stored definitions. A rule that does not compile (any more) keeps its error, which is reported when the rule would be
+// evaluated.
+
 /** A compiled rule. */
 export interface CompiledRule {
   readonly rule: ValidationRule;

@@ -12,6 +12,9 @@ import type {SchemaNode} from '#src/schema/node.js';
 import {compileRules, typeOfSchema, type CompiledRule} from './compiled.js';
 import {hasRules} from './has-rules.js';
 
+// Evaluates validation rules (KEP-2876): walks an object along its schema, with a cost budget for the whole object. Transition rules are evaluated only where
+// the old value is correlated; violations of unchanged values become warnings (ratcheting).
+
 /** The cost limit of all rules of one object, in CEL cost units. */
 export const objectBudget = 10_000_000;
 const longestMessage = 5 * 1024;

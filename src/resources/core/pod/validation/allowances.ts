@@ -15,6 +15,8 @@ import type {Allowances} from './rules.js';
 import {sysctlOfHost} from './security.js';
 import {mergesSpreadKeys, validateSpreadKeys} from './spreading.js';
 
+// Ratcheting of pod validation: what an update may keep because the stored object has it, or because a gate allows it.
+
 const hasPartialPages = (list: Readonly<Record<string, string>> | undefined): boolean =>
   Object.entries(list ?? {}).some(([name, text]) => isHugePages(name) && !isWholePages(name, quantityIn(text)));
 

@@ -6,6 +6,8 @@ import {descendingPath} from '#src/resources/validation/paths.js';
 import type {PodSpecRules} from './rules.js';
 import {validateTolerations} from './scheduling.js';
 
+// Annotations of pods: deletion cost, mirror pods, and the deprecated profile annotations that must agree with the fields that replaced them.
+
 type Annotations = Readonly<Record<string, string>>;
 
 /** Returns the annotation keys of pods. */

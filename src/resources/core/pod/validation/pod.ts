@@ -12,6 +12,8 @@ import type {PodSpecRules} from './rules.js';
 import {validateTolerations} from './scheduling.js';
 import {validatePodSpec} from './spec.js';
 
+// Validation of whole pods: on creation, and of updates of spec and annotations. The status and the other subresources have modules of their own.
+
 /** Returns the rules for a pod; `old` is the stored one, whose invalid fields may stay. */
 export const podRules = (pod: Readonly<Pod>, old: Readonly<Pod> | undefined, context: HookContext): PodSpecRules => ({
   naming: context.naming,

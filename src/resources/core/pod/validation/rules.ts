@@ -1,6 +1,8 @@
 import type {Naming} from '#src/api/naming.js';
 import type {Volume} from '#src/api/pod.js';
 
+// The settings of pod validation, passed down from the pod or template to its containers and volumes.
+
 /** What stored objects may keep although a new one may not have it. */
 export interface Allowances {
   readonly deletionCost: boolean;
