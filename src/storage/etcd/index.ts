@@ -153,7 +153,7 @@ export class EtcdStore implements Store {
     const {client, stream} = this.#open();
     if (compareKeys(start, end) >= 0) return 0;
     const {cache} = stream;
-    if (revision !== undefined) return cache.covers(start, end) && cache.revision === revision ? cache.count(start, end) : (await client.range({start, end, revision, countOnly: true})).count;
+    if (revision !== undefined) return cache.covers(start, end) && cache.revision === revision ? cache.count(start, end) : this.#countAtServer(start, end, revision);
     if (cache.covers(start, end) && (await stream.soonReached(await this.#newest.pass(), cacheTimeoutMs))) return cache.count(start, end);
     return (await client.range({start, end, countOnly: true})).count;
   }
@@ -237,6 +237,15 @@ export class EtcdStore implements Store {
       const page = new PageReader({limit: most, bytes, filter});
       for (const kv of kvs) if (!page.add(stream.cache.decoded(kv))) break;
       return {records: page.records, revision: revision ?? read, more: more || page.more, reached: page.reached};
+    } catch (error) {
+      throw error instanceof HistoryGone ? new Compacted(await client.compacted()) : error;
+    }
+  }
+
+  async #countAtServer(start: string, end: string, revision: number): Promise<number> {
+    const {client} = this.#open();
+    try {
+      return (await client.range({start, end, revision, countOnly: true})).count;
     } catch (error) {
       throw error instanceof HistoryGone ? new Compacted(await client.compacted()) : error;
     }
