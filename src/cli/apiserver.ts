@@ -15,7 +15,7 @@ import {waitingServer} from '#src/plane/waiting-server.js';
 import {openStore} from '#src/storage/open.js';
 import {untilStopped, type Invocation} from './program.js';
 
-/** `plat-apiserver`: serves until it is asked to stop. */
+/** `plat-apiserver`: serves until it is stopped. */
 export const runApiServer = async ({parsed, argv, log, clock, unhandled, version, stopping, ready}: Invocation<(typeof apiserverFlags)['rows']>): Promise<void> => {
   const {options} = parsed;
   const naming = namingOf(options.naming);
@@ -65,7 +65,7 @@ export const runApiServer = async ({parsed, argv, log, clock, unhandled, version
   });
   waiting.handOver(running.handler);
   const begun = running.begin();
-  begun.then(() => ready(`serving on https://${address}`)).catch(() => {}); // Awaited below, unless it is asked to stop before.
+  begun.then(() => ready(`serving on https://${address}`)).catch(() => {}); // Awaited below, unless the program is stopped before.
   await Promise.race([begun.then(() => untilStopped(stopping)), untilStopped(stopping)]);
   log.info('stopping');
   await sockets.stop(running);

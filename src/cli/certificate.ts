@@ -12,7 +12,7 @@ import {loadSettings} from '#src/transport/load-settings.js';
 import {oneLine, type Invocation} from './program.js';
 import {settingsFile} from './settings-file.js';
 
-/** What each verb adds, what must not be there already, and the word that says it was done. */
+/** For each verb: the condition to add, the one that must not exist, and the word of the confirmation. */
 const conditionTypes = {
   approve: {type: 'Approved', opposite: 'Denied', reason: 'PlatApprove', done: 'approved'},
   deny: {type: 'Denied', opposite: 'Approved', reason: 'PlatDeny', done: 'denied'},
@@ -20,10 +20,10 @@ const conditionTypes = {
 
 export type Verb = keyof typeof conditionTypes;
 
-/** How often a verdict is tried again after somebody else has changed the request in between. */
+/** How often an update is retried after a conflict. */
 const mostConflicts = 10;
 
-/** Gives a request a verdict. One that has it already is left alone unless `force`; one that has the opposite is refused. */
+/** Approves or denies a request. One with the condition is left unchanged unless `force`; one with the opposite condition is refused. */
 export const setApproval = async (client: Client, verb: Verb, name: string, {force = false, now}: {readonly force?: boolean; readonly now: number}): Promise<void> => {
   const requests = client.resource(kinds.certificateSigningRequests);
   for (let conflicts = 0; ; conflicts++) {
@@ -39,7 +39,7 @@ export const setApproval = async (client: Client, verb: Verb, name: string, {for
   }
 };
 
-/** The request with the verdict; the same object where it has it already. */
+/** The request with the condition; the same object if it already has it. */
 const withCondition = (csr: CertificateSigningRequest, verb: Verb, now: number): CertificateSigningRequest => {
   const {type, opposite, reason, done} = conditionTypes[verb];
   const conditions = csr.status?.conditions ?? [];
@@ -51,7 +51,7 @@ const withCondition = (csr: CertificateSigningRequest, verb: Verb, now: number):
   return {...csr, status: {...csr.status, conditions: [...conditions, condition]}};
 };
 
-/** `plat certificate`: judges each named request, tells each, and goes on after one that cannot be judged. */
+/** `plat certificate`: approves or denies each named request, prints each, and continues after a failure. */
 export const runCertificate = async ({parsed: {options, args}, print, version}: Invocation<(typeof certificateFlags)['rows']>): Promise<number> => {
   const [verb, ...names] = args;
   if (verb !== 'approve' && verb !== 'deny') throw new Error(`the first argument must be approve or deny${verb ? `, not ${JSON.stringify(verb)}` : ''}`);

@@ -9,19 +9,19 @@ import {addBuildMetrics} from '#src/plane/component/metrics.js';
 import {openConnection, type ConnectionParts, type ServerConnection} from './connection.js';
 import type {Invocation} from './program.js';
 
-/** What a program does beside running its component. */
+/** The parts of a program besides its component. */
 export interface ComponentProgram {
-  /** Returns the text of the line that says that the component works. */
+  /** Returns the text of the line that reports that the component works. */
   describe(component: RunnableComponent, connection: ServerConnection): string;
   /** Called once before the component runs. */
   begin?(connection: ServerConnection): Promise<void>;
 }
 
-/** Runs a component against the API server that its flags name, while it leads, until it is asked to stop. Returns the program's exit code. */
+/** Runs a component against the API server of its flags, with leader election, until it is stopped. Returns the exit code. */
 export const runComponent = async <R>(component: Component<R>, invocation: Invocation<R>, {describe, begin}: ComponentProgram): Promise<number> => {
   const {parsed, log, clock, unhandled, version, verbosity, stopping, ready} = invocation;
   const options = parsed.options as OptionsOf<R> & ComponentOptions & ConnectionParts['options'];
-  component.check(options); // Bad settings are refused before the server is called.
+  component.check(options); // Invalid settings are refused before the server is called.
   log.info({version: version.gitVersion}, 'starting');
   for (const flag of parsed.set) log.v(1).info({flag}, 'flag is set');
 

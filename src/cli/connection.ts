@@ -19,7 +19,7 @@ import type {ConnectionSettings} from '#src/transport/settings.js';
 import {userAgent} from '#src/transport/user-agent.js';
 
 export interface ConnectionParts {
-  /** The program, as its user agent calls it. */
+  /** The program, as in its user agent. */
   readonly program: string;
   readonly options: Pick<ControllerManagerOptions, 'platconfig' | 'master' | 'naming' | 'platApiQps' | 'platApiBurst' | 'platApiContentType'>;
   readonly version: VersionInfo;
@@ -39,10 +39,10 @@ export interface ServerConnection extends ComponentConnection, AsyncDisposable {
   readonly authority: string;
 }
 
-/** How long a server may be away at the start while its vocabulary is asked for. */
+/** How long the first request, for the naming, is retried while the server is not reachable. */
 const connectTimeoutMs = 10_000;
 
-/** Finds the server by the flags or in the pod we run in, and learns which vocabulary it speaks. */
+/** Locates the server by the flags or the pod's environment, and detects its naming. */
 export const openConnection = async ({program, options, version, clock, meter, log, env, signal, gate, host}: ConnectionParts): Promise<ServerConnection> => {
   const {platconfig, master, platApiContentType: contentType} = options;
   const cbor = !gate('ClientsAllowCBOR') ? 'never' : gate('ClientsPreferCBOR') ? 'written' : 'read';
@@ -104,7 +104,7 @@ export const openConnection = async ({program, options, version, clock, meter, l
   };
 };
 
-/** Asks until there is an answer. A refusal or another vocabulary is an answer; a server that is not there, or not yet well, is given some time. */
+/** Retries until there is a response. A refusal or another naming is a response; a server that is not reachable or not ready is retried for some time. */
 const retried = async <T>(attempt: () => Promise<T>, {clock, log, signal}: Pick<ConnectionParts, 'clock' | 'log' | 'signal'>): Promise<T> => {
   const giveUp = clock.monotonic() + connectTimeoutMs;
   for (;;) {

@@ -2,31 +2,31 @@ import {getHeapStatistics, setFlagsFromString} from 'node:v8';
 import {runInNewContext} from 'node:vm';
 import {every, type Clock} from '#src/base/clock.js';
 
-/** The memory of a process as its engine tells it, in bytes. */
+/** The heap of a process as V8 reports it, in bytes. */
 export interface EngineHeap {
-  /** How much was taken from the machine, and how much of it holds something. */
+  /** The reserved memory, and the part of it in use. */
   sizes(): {readonly taken: number; readonly used: number};
-  /** Which part of the time since the last call was spent at work, from 0 to 1. */
+  /** The fraction of the time since the last call that the event loop was busy, from 0 to 1. */
   busy(): number;
-  /** Collects all garbage and gives free pages back. */
+  /** Collects all garbage and releases free pages. */
   collect(): void;
 }
 
 const mb = 1 << 20;
 const checkMs = 1000;
-/** So many looks in a row find a process that rests. */
+/** The number of consecutive checks after which a process counts as idle. */
 const quietChecks = 3;
 const quietBelow = 0.1;
-/** What may lie free: less is not worth a collection. */
+/** The acceptable amount of free memory: less is not worth a collection. */
 const excess = 12 * mb;
-/** A larger heap is left to the engine: collecting it would hold up whoever comes next. 64 MB take some 50 ms. */
+/** A larger heap is left to V8: its collection would delay the next request. 64 MB take about 50 ms. */
 const largest = 64 * mb;
 const shortestPauseMs = 5000;
 const longestPauseMs = 600_000;
 
 /**
- * Gives memory back while a process rests. The engine collects only when a program allocates: after a burst of work one that rests would hold for ever
- * what the burst needed, three times what it has use for. A collection that frees little is followed by a longer pause.
+ * Releases memory while a process is idle. V8 collects only when a program allocates: after a burst of work an idle process would keep the memory of the
+ * burst, three times what it needs. A collection that frees little is followed by a longer pause.
  */
 export const givesBackMemory = (clock: Clock, signal: AbortSignal, heap: EngineHeap = ownHeap()): void => {
   let quiet = 0;
@@ -42,7 +42,7 @@ export const givesBackMemory = (clock: Clock, signal: AbortSignal, heap: EngineH
     const after = heap.sizes();
     leftUsed = after.used;
     const freed = taken - after.taken + used - after.used;
-    // What was garbage goes at once, what the engine keeps for a next burst once it has seen none for a while.
+    // Garbage is freed at once, and the pages that V8 reserves after it has been idle for a while.
     pauseMs = freed > excess / 2 ? shortestPauseMs : Math.min(2 * pauseMs, longestPauseMs);
     notBefore = clock.monotonic() + pauseMs;
   });
@@ -67,7 +67,7 @@ export const ownHeap = (): EngineHeap => {
   };
 };
 
-/** Node has no call for this. The engine's own is shown to contexts that are made while the flag is set: one is made, for what it is shown. */
+/** Node has no function for this. V8's own is available in contexts that are created while the flag is set: one is created to obtain it. */
 const collectorOf = (): (() => void) => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;

@@ -1,6 +1,6 @@
 import {oneLine, runProgram} from './program.js';
 
-/** What `plat` can do, each loaded when asked for. */
+/** The commands of `plat`, each loaded on use. */
 const commands: Readonly<Record<string, {readonly about: string; run(argv: readonly string[]): Promise<void>}>> = {
   up: {
     about: 'run a whole control plane in one process',

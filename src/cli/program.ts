@@ -14,27 +14,27 @@ import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
 import {givesBackMemory} from './idle-memory.js';
 import type {handleUncaught} from './uncaught.js';
 
-/** What a program is given to work with. */
+/** The context of a running program. */
 export interface Invocation<R> {
   readonly parsed: Parsed<R>;
-  /** The words that were parsed. */
+  /** The arguments that were parsed. */
   readonly argv: readonly string[];
   readonly log: Log;
-  /** The machine's clock. Errors of its callbacks are reported, and the program goes on. */
+  /** The machine's clock. Errors of its callbacks are reported, and the program continues. */
   readonly clock: Clock;
-  /** Takes errors that no caller can receive. */
+  /** Receives errors that have no caller. */
   readonly unhandled: UnhandledErrors;
-  /** How much the log tells; may be changed while the program runs. */
+  /** The log verbosity, which may be changed while the program runs. */
   readonly verbosity: Verbosity;
   readonly version: VersionInfo;
-  /** Aborts at SIGTERM or SIGINT. */
+  /** Aborts on SIGTERM or SIGINT. */
   readonly stopping: AbortSignal;
   print(line: string): void;
-  /** Prints the line that says that the program serves, which begins with `ready`. */
+  /** Prints the line that reports that the program serves, which begins with `ready`. */
   ready(what: string): void;
 }
 
-/** The one line a person is told of a failure: its message and the causes that add something. */
+/** The line that is printed for a failure: its message and the causes that add information. */
 export const oneLine = (error: unknown): string => {
   const messages: string[] = [];
   for (let at = error; at !== undefined && messages.length < deepest; at = causeOf(at)) {
@@ -44,17 +44,17 @@ export const oneLine = (error: unknown): string => {
   return messages.join(': ').replaceAll(/\s*\n\s*/g, ' ');
 };
 
-/** How many causes of causes are told. */
+/** The maximum depth of nested causes. */
 const deepest = 5;
 
-/** What is wrong with a flag is said in full already; its cause is the library's way of saying it. */
+/** The message of an option error is complete; its cause is the library's wording. */
 const causeOf = (error: unknown): unknown => (error instanceof Error && !(error instanceof OptionError) ? error.cause : undefined);
 
 const stopOnSignals = (): AbortController => {
   const stopping = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      if (stopping.signal.aborted) process.exit(1); // Asked twice: at once.
+      if (stopping.signal.aborted) process.exit(1); // A second signal ends the program at once.
       stopping.abort();
     });
   }
@@ -71,7 +71,7 @@ interface CommonOptions {
   readonly logFlushFrequency?: number;
 }
 
-/** Throws an `OptionError` for what does not go with JSON. */
+/** Throws an `OptionError` for flags that are incompatible with JSON. */
 const checkJson = (parsed: Pick<Parsed<unknown>, 'gates'>, vmodule: readonly string[]): void => {
   if (!gateOf(parsed)('LoggingBetaOptions')) throw new OptionError('--logging-format=json requires the feature gate LoggingBetaOptions, which is off');
   if (vmodule.length > 0) throw new OptionError('--vmodule needs --logging-format=text');
@@ -79,7 +79,7 @@ const checkJson = (parsed: Pick<Parsed<unknown>, 'gates'>, vmodule: readonly str
 
 const takesColour = ({isTTY}: {readonly isTTY: boolean}): boolean => isTTY && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb';
 
-/** Where the log goes when it is split; undefined leaves it on standard error, written at once. */
+/** The destination of a split log; undefined for standard error, written at once. */
 const writerOf = (options: CommonOptions, stopping: AbortSignal): ((line: string) => void) | undefined => {
   if (!options.logTextSplitStream || options.loggingFormat === 'json') return undefined;
   return logWriter({
@@ -93,8 +93,8 @@ const writerOf = (options: CommonOptions, stopping: AbortSignal): ((line: string
 };
 
 /**
- * Runs a program: reads its flags, answers `--help` and `--version`, or hands over to `run`. Whatever fails ends the process with one line on
- * standard error and exit code 1. When `run` resolves the process ends with its answer, 0 unless given.
+ * Runs a program: parses its flags, handles `--help` and `--version`, or calls `run`. Any failure ends the process with one line on standard error and exit
+ * code 1. When `run` resolves the process ends with its result as the exit code, 0 by default.
  */
 export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readonly string[], run: (invocation: Invocation<R>) => Promise<number | void>): Promise<void> => {
   const print = (line: string) => void process.stdout.write(`${line}\n`);
@@ -111,7 +111,7 @@ export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readon
     if (parsed.version === 'raw') return print(JSON.stringify(version));
     const {v = 0, vmodule = [], loggingFormat: format = 'text', quiet = false} = parsed.options as CommonOptions;
     if (format === 'json') checkJson(parsed, vmodule);
-    // Help and versions do without.
+    // Not needed for help and versions.
     const [{createLog}, {UnhandledErrors}, {handleUncaught}] = await Promise.all([import('#src/observe/log.js'), import('#src/observe/unhandled.js'), import('./uncaught.js')]);
     const verbosity = new Verbosity(v, vmodule.join(','));
     const stop = stopOnSignals();
@@ -126,7 +126,7 @@ export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readon
     givesBackMemory(clock, stopping);
     const ready = (what: string) => {
       print(`ready: ${what}`);
-      channel('plat.ready').publish({}); // What started this program keeps the code that the engine has made of it by now.
+      channel('plat.ready').publish({}); // The launcher stores the code cache now, since the engine has compiled the code.
     };
     const code = await run({parsed, argv, log, clock, unhandled, verbosity, version, stopping, print, ready});
     const uncaught = fatal();
@@ -137,12 +137,12 @@ export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readon
   }
 };
 
-/** Keeps the process alive, whatever else does not: the clock's timers do not, and a component that waits for one must not end for that. */
+/** Keeps the process alive: the clock's timers do not, and a component that waits for one must not end because of that. */
 const staysAlive = (): void => {
-  new MessageChannel().port1.on('message', () => {}); // A port with a listener does.
+  new MessageChannel().port1.on('message', () => {}); // A port with a listener keeps the process alive.
 };
 
-/** Resolves when the process is asked to stop. */
+/** Resolves when the process is stopped. */
 export const untilStopped = (stopping: AbortSignal): Promise<void> =>
   new Promise(resolve => {
     if (stopping.aborted) resolve();

@@ -3,5 +3,5 @@ import {scheduler} from '#src/plane/scheduler.js';
 import {runComponent} from './component.js';
 import type {Invocation} from './program.js';
 
-/** `plat-scheduler`: binds pods to nodes, while it leads, until it is asked to stop. Returns its exit code. */
+/** `plat-scheduler`: binds pods to nodes, with leader election, until it is stopped. Returns the exit code. */
 export const runScheduler = (invocation: Invocation<(typeof schedulerFlags)['rows']>): Promise<number> => runComponent(scheduler, invocation, {describe: () => 'scheduling'});

@@ -6,7 +6,7 @@ import {defaultDataDir} from '#src/options/up.js';
 
 export type SettingsOptions = Pick<CertificateOptions, 'platconfig' | 'master' | 'naming'>;
 
-/** The settings that were asked for, those of the surroundings, or those of a plane that was started in this directory. */
+/** The kubeconfig from the flag, the environment, or a plane that was started in this directory. */
 export const settingsFile = ({platconfig, master, naming}: SettingsOptions, env: Readonly<Record<string, string | undefined>>): string | undefined => {
   const around = env['KUBECONFIG']?.split(':').find(Boolean);
   if (platconfig || around) return platconfig || around;

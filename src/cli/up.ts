@@ -2,7 +2,7 @@ import {defaultDataDir, type upFlags} from '#src/options/up.js';
 import {startPlane} from '#src/plane/plane.js';
 import {untilStopped, type Invocation} from './program.js';
 
-/** `plat up`: a whole plane on a directory, until it is asked to stop. */
+/** `plat up`: a whole plane on a directory, until it is stopped. */
 export const runUp = async ({parsed: {options, set}, log, unhandled, stopping, ready}: Invocation<(typeof upFlags)['rows']>): Promise<number> => {
   const dataDir = options.dataDir || defaultDataDir(options.naming);
   const plane = await startPlane({

@@ -3,7 +3,7 @@ import {sameJson} from '#src/api/equal.js';
 import type {Client} from '#src/client/client.js';
 import {ensureObject} from './ensure.js';
 
-/** What servers that extend the API need to know to authenticate its callers. Bundles are PEM; empty ones are left out. */
+/** The configuration by which extension servers authenticate their clients. Bundles are PEM; empty ones are left out. */
 export interface AuthenticationConfig {
   readonly clientCa: string;
   readonly requestHeaderCa: string;
@@ -30,7 +30,7 @@ const dataOf = (config: AuthenticationConfig): Record<string, string> => ({
     : {}),
 });
 
-/** Publishes how callers are authenticated, where others look it up. Keys of others stay. */
+/** Publishes the authentication configuration in a config map. Keys of others are kept. */
 export const publishAuthenticationConfig = async (client: Client, config: AuthenticationConfig): Promise<void> => {
   const namespace = client.naming.systemNamespace;
   const data = dataOf(config);

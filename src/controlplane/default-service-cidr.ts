@@ -12,13 +12,13 @@ export interface DefaultRanges {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Log;
-  /** As the server was started with. */
+  /** The configured ranges. */
   readonly ranges: readonly string[];
 }
 
 const isReady = ({metadata, status}: ServiceCIDR): boolean => Boolean(metadata?.deletionTimestamp) || Boolean(status?.conditions?.some(({type, status: is}) => type === 'Ready' && is === 'True'));
 
-/** Makes the object of the ranges the server was started with, and says that it is ready. One with other ranges is left alone, and told of. */
+/** Creates the ServiceCIDR of the configured ranges, and sets its ready condition. One with other ranges is not changed, and logged. */
 export const ensureDefaultServiceCIDR = async ({client, clock, log, ranges}: DefaultRanges): Promise<void> => {
   const name = client.naming.self;
   const objects = client.resource(kinds.serviceCIDRs);

@@ -2,7 +2,7 @@ import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ResourceClient} from '#src/client/client.js';
 
-/** What is to be written; undefined for nothing. */
+/** The required write; undefined for none. */
 export type Step<T> = {readonly create: T} | {readonly update: T; readonly subresource?: string} | undefined;
 
 export interface ObjectName {
@@ -10,10 +10,10 @@ export interface ObjectName {
   readonly namespace?: string;
 }
 
-/** How often a write is tried. Each failure means that another server has written, which for a server that starts is done a few times at most. */
+/** How often a write is attempted. Each failure means that another server has written, which occurs a few times at most during a start. */
 const attempts = 20;
 
-/** Whether a write failed because somebody else wrote the same object after it was read. */
+/** Whether a write failed because the object was written after it was read. */
 const isOvertaken = (error: unknown): boolean => isConflict(error) || isAlreadyExists(error) || isNotFound(error);
 
 const current = async <T extends KubeObject>(objects: ResourceClient<T>, {name, ...options}: ObjectName): Promise<T | undefined> => {
@@ -26,8 +26,8 @@ const current = async <T extends KubeObject>(objects: ResourceClient<T>, {name, 
 };
 
 /**
- * Brings an object into the state that `decide` asks for: reads it, decides what to write, and writes it. When another server writes in between, it is read again and decided anew, so that
- * servers that start together all succeed and none undoes what another did.
+ * Brings an object into the state that `decide` requires: reads it, decides what to write, and writes it. When another server writes in between, it is read
+ * again and decided anew, so that servers that start together all succeed and none reverts the write of another.
  */
 export const ensureObject = async <T extends KubeObject>(objects: ResourceClient<T>, address: ObjectName, decide: (found: T | undefined) => Step<T> | Promise<Step<T>>): Promise<void> => {
   for (let attempt = 1; ; attempt++) {

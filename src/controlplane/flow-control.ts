@@ -17,7 +17,7 @@ interface Specified extends KubeObject {
   spec?: unknown;
 }
 
-/** The objects of one kind as they are, and what they are measured by. */
+/** The existing objects of one kind, and their comparison with the desired ones. */
 interface ObjectSet<T extends Specified> {
   readonly kind: Kind<T>;
   readonly found: ReadonlyMap<string, T>;
@@ -29,15 +29,15 @@ const flags: ReadonlyMap<string | undefined, boolean> = new Map([
   ...['0', 'f', 'F', 'FALSE', 'false', 'False'].map(text => [text, false] as const),
 ]);
 
-/** What an object says about who keeps its spec; undefined where it says nothing that can be read. */
+/** Whether the server manages the spec of an object by its annotation; undefined without a valid one. */
 const saysServerKeeps = (client: Client, {metadata}: KubeObject): boolean | undefined => flags.get(metadata?.annotations?.[autoupdateKey(client.naming)]);
 
-/** Makes an object that is missing, puts back the spec of one that the server keeps, and notes on each who keeps it: its users do once they changed it. */
+/** Creates a missing object, restores the spec of one that the server manages, and records on each whether it is managed: users take it over by changing it. */
 const settle = async <T extends Specified>(client: Client, {kind, found, isAsWanted}: ObjectSet<T>, wanted: T, isMandatory: boolean): Promise<void> => {
   const objects = client.resource(kind);
   const current = found.get(wanted.metadata!.name!);
   if (!current) {
-    // Another server may have made it meanwhile; it is looked at in the next pass.
+    // Another server may have created it meanwhile; the next pass handles it.
     return void (await objects.create(wanted, {fieldManager}).catch(unless(isAlreadyExists)));
   }
   const said = saysServerKeeps(client, current);
@@ -48,7 +48,7 @@ const settle = async <T extends Specified>(client: Client, {kind, found, isAsWan
   await objects.update({...current, metadata, ...(differs ? {spec: wanted.spec} : {})}, {fieldManager}).catch(unless(error => isConflict(error) || isNotFound(error)));
 };
 
-/** Deletes what an earlier release suggested and this one does not, where nobody but the server keeps it. */
+/** Deletes objects that an earlier release suggested and this one does not, if the server manages them. */
 const removeForgotten = async <T extends Specified>(client: Client, {kind, found}: ObjectSet<T>, wanted: readonly KubeObject[]): Promise<void> => {
   const names = new Set(wanted.map(({metadata}) => metadata?.name));
   for (const [name, object] of found) {
@@ -65,15 +65,15 @@ const objectSetOf = async <T extends Specified>(client: Client, kind: Kind<T>, i
 
 const sameSpec = ({spec}: Specified, wanted: Specified): boolean => sameContent(spec, wanted.spec);
 
-/** How many seats those who wait for nobody leave to others is the administrator's to say. */
+/** The lendable share of exempt levels is left to the administrator. */
 const sameLevel = (found: PriorityLevel, wanted: PriorityLevel): boolean => {
   const {exempt} = found.spec ?? {};
   return sameSpec(found, exempt && wanted.spec?.exempt ? {spec: {...wanted.spec, exempt}} : wanted);
 };
 
 /**
- * One pass over the schemas and levels that flow control begins with (KEP-1040): what is suggested, then what must be, levels before the schemas that
- * refer to them, and then what is no longer either.
+ * One pass over the default flow schemas and priority levels (KEP-1040): suggested ones, then mandatory ones, levels before the schemas that refer to them,
+ * and then obsolete ones.
  */
 export const settleFlowControl = async (client: Client): Promise<void> => {
   const [levels, schemas] = await Promise.all([objectSetOf(client, kinds.priorityLevelConfigurations, sameLevel), objectSetOf(client, kinds.flowSchemas, sameSpec)]);
@@ -88,13 +88,13 @@ export const settleFlowControl = async (client: Client): Promise<void> => {
 
 export interface FlowControlParts {
   readonly client: Client;
-  /** The newest revision of the store: while it stands still there is nothing to settle. */
+  /** The current revision of the store: while it does not change there is nothing to do. */
   readonly revision?: () => Promise<number> | number;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Keeps the objects of flow control as they should be, with a pass a minute. Resolves after the first that succeeds; rejects when none does for five minutes. */
+/** Maintains the flow control objects, with a pass per minute. Resolves after the first successful one; rejects when none succeeds for five minutes. */
 export const keepFlowControl = async ({client, clock, log, revision}: FlowControlParts, signal: AbortSignal): Promise<void> => {
   const deadline = clock.monotonic() + startTimeoutMs;
   const failed = (error: unknown) => log.warn({err: error}, 'the objects of flow control could not be settled');

@@ -13,7 +13,7 @@ type FlowSchema = ObjectOf<typeof kinds.flowSchemas>;
 
 const fieldManager = 'api-priority-and-fairness-config-consumer-v1';
 const retryMs = 1_000;
-/** Changes come in crowds, above all at the start, when there is more urgent work. */
+/** Changes come in bursts, above all at the start, when there is more urgent work. */
 const settleMs = 200;
 
 export interface FlowSchemaStatusParts {
@@ -21,18 +21,18 @@ export interface FlowSchemaStatusParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** The least time a watch is asked to last. */
+  /** The minimal duration of a watch. */
   readonly watchSeconds: number;
 }
 
-/** What a schema's condition has to say of the level it refers to. */
+/** The condition of a schema about the level it refers to. */
 const danglingCondition = ({spec}: Frozen<FlowSchema>, isThere: boolean) => {
   const level = JSON.stringify(spec?.priorityLevelConfiguration.name ?? '');
   const message = `This FlowSchema references the PriorityLevelConfiguration object named ${level} ${isThere ? 'and it exists' : 'but there is no such object'}`;
   return {type: 'Dangling', status: isThere ? 'False' : 'True', reason: isThere ? 'Found' : 'NotFound', message};
 };
 
-/** Keeps telling in the status of each flow schema whether the level it refers to exists, as both come and go (KEP-1040). */
+/** Reports in the status of each flow schema whether its priority level exists (KEP-1040). */
 export const reportDanglingSchemas = ({client, log, ...rest}: FlowSchemaStatusParts, signal: AbortSignal): void => {
   const {clock} = rest;
   const informers = new InformerFactory({...rest, client, log, meter: noMeter, minResyncMs: 0, signal});

@@ -9,7 +9,7 @@ import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import {identityLabel} from '#src/model/storage-version.js';
 
-/** How long a server counts as alive after it last said so, how often it says so, and how often leases of the dead are looked for. */
+/** The duration of a server's lease, the interval of its renewal, and the interval of the search for expired ones. */
 const lifeSeconds = 3600;
 const renewMs = 10_000;
 const renewAloneMs = (lifeSeconds * 1000) / 3;
@@ -24,7 +24,7 @@ const base32 = (bytes: Buffer): string => {
   return (bits.match(/.{1,5}/g) ?? []).map(part => alphabet[Number.parseInt(part.padEnd(5, '0'), 2)]).join('');
 };
 
-/** The name a server on that host goes by among its fellows (KEP-1965). */
+/** The identity of the server on a host (KEP-1965). */
 export const serverIdentity = (host: string): string => `apiserver-${base32(createHash('sha256').update(host).digest().subarray(0, 16))}`;
 
 export interface IdentitySettings {
@@ -33,11 +33,11 @@ export interface IdentitySettings {
   readonly random: Random;
   readonly log: Log;
   readonly host: string;
-  /** Whether no other server can be there to ask: then it says less often that it lives. */
+  /** Whether no other server can exist: then renewals are less frequent. */
   readonly isAlone?: boolean;
 }
 
-/** Keeps a Lease that says this server is alive, and takes away those of servers that have not said so for an hour. The first is there when it resolves. */
+/** Maintains a Lease with this server's identity, and deletes leases that have expired. Resolves once the lease exists. */
 export const announceServer = async (settings: IdentitySettings, signal: AbortSignal): Promise<void> => {
   const {client, clock, log, random, host, isAlone = false} = settings;
   const {naming} = client;

@@ -5,7 +5,7 @@ import {ensureObject} from './ensure.js';
 
 const isDay = (text: string | undefined): boolean => text !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(text) && parseTime(`${text}T00:00:00Z`) !== undefined;
 
-/** Keeps a note of the day since which uses of tokens in secrets are written down: who cleans them up must not judge by what came before. */
+/** Records the date since which uses of tokens in secrets are tracked, which their cleanup requires. */
 export const ensureLegacyTokenTracking = async (client: Client, now: number): Promise<void> => {
   const {naming} = client;
   const namespace = naming.systemNamespace;

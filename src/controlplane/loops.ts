@@ -8,25 +8,25 @@ import {build} from '#src/runtime/build.js';
 import type {Controller} from '#src/runtime/controller.js';
 
 export interface LoopParts {
-  /** As whom all loops act: the server itself. */
+  /** The client of all loops, with the server's own identity. */
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;
   gate(name: string): boolean;
-  /** The least time a watch is asked to last. */
+  /** The minimal duration of a watch. */
   readonly watchSeconds: number;
 }
 
-/** What the loops of one server share. */
+/** The runtime that the loops of one server share. */
 export interface Loops {
   readonly informers: InformerFactory;
-  /** Resolves once a controller is at work, all its caches synced; it works until the server stops. Rejects when it cannot be built. */
+  /** Runs a controller until the server stops. Resolves once its caches are synced; rejects when it cannot be created. */
   run(controller: Controller): Promise<void>;
 }
 
-/** Runs controllers that belong to the server itself, whose clients and informers need no limits, no election and no choice. */
+/** Runs the server's own controllers, without client limits, leader election and selection by flags. */
 export const serverLoops = ({client, watchSeconds, gate, ...parts}: LoopParts, signal: AbortSignal): Loops => {
   const {log} = parts;
   const informers = new InformerFactory({...parts, client, watchSeconds, meter: noMeter, minResyncMs: 0, signal});

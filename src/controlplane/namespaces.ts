@@ -2,7 +2,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {Client} from '#src/client/client.js';
 import {ensureObject} from './ensure.js';
 
-/** Makes the namespaces every cluster has, if they are missing. Those that are there are left alone. */
+/** Creates the system namespaces, if they are missing. Existing ones are not changed. */
 export const ensureSystemNamespaces = async (client: Client): Promise<void> => {
   const {systemNamespace, publicNamespace, nodeLeaseNamespace} = client.naming;
   const namespaces = client.resource(kinds.namespaces);

@@ -3,7 +3,7 @@ import type {Client} from '#src/client/client.js';
 import {systemPriorityClasses} from '#src/resources/scheduling/priorityclass.js';
 import {ensureObject} from './ensure.js';
 
-/** Makes the priority classes of what a cluster cannot do without, if they are missing. */
+/** Creates the system priority classes, if they are missing. */
 export const ensureSystemPriorityClasses = async (client: Client): Promise<void> => {
   const classes = client.resource(kinds.priorityClasses);
   await Promise.all(systemPriorityClasses.map(({name, value, description}) => ensureObject(classes, {name}, found => (found ? undefined : {create: {metadata: {name}, value, description}}))));

@@ -1,4 +1,4 @@
-/** Passes over a refusal that was to be expected, above all one that says that somebody else was faster. */
+/** Returns an error handler that ignores expected errors, such as conflicts, and throws others. */
 export const unless = (isExpected: (error: unknown) => boolean) => (error: unknown): void => {
   if (!isExpected(error)) throw error;
 };

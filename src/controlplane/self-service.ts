@@ -26,16 +26,16 @@ export interface SelfServiceParts {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Log;
-  /** Absent where the endpoints are somebody else's to keep. */
+  /** Absent where the endpoints are managed by others. */
   readonly peers: ServerPeers | undefined;
-  /** The newest revision of the store. Where nobody else writes that they live, nothing is to be done while it stands still. */
+  /** The current revision of the store. If no peer leases are stored, nothing has to be done while it does not change. */
   readonly revision?: () => Promise<number> | number;
-  /** The address and port this server is reached at. */
+  /** The address and port at which this server is reached. */
   readonly address: string;
   readonly port: number;
-  /** The address the service has: the first of its range. */
+  /** The service's address: the first of its range. */
   readonly serviceAddress: string;
-  /** 0 where the service is reached within the cluster only. */
+  /** 0 if the service has no node port. */
   readonly nodePort: number;
 }
 
@@ -60,8 +60,8 @@ const ensureService = async ({client, port, serviceAddress, nodePort}: SelfServi
 };
 
 /**
- * Both kinds of endpoints list the servers that live; the older one is not mirrored into the newer. Who lives is asked after the object was read: of two servers that write at once, the
- * one that is refused then knows of the other.
+ * Writes both kinds of endpoints with the live servers; Endpoints are not mirrored into slices. The live servers are read after the object: of two servers
+ * that write concurrently, the one with the conflict then knows of the other.
  */
 const writeEndpoints = async ({client, port}: SelfServiceParts, peers: ServerPeers): Promise<void> => {
   const {naming} = client;
@@ -92,7 +92,7 @@ const writeEndpoints = async ({client, port}: SelfServiceParts, peers: ServerPee
 
 const retries = {tries: 20, pauseMs: 50};
 
-/** Another server that makes the service at the same moment holds its address before the service can be seen: the address is refused until then. */
+/** While another server creates the service concurrently, its address is taken before the service exists: creation is retried until then. */
 const ensureServiceWithRetries = async (parts: SelfServiceParts, signal: AbortSignal): Promise<void> => {
   const {clock, revision} = parts;
   const isShared = revision === undefined;
@@ -114,12 +114,12 @@ const reconcile = async (parts: SelfServiceParts, signal: AbortSignal): Promise<
   await writeEndpoints(parts, peers);
 };
 
-/** What a server that stops does: others go on without it. */
+/** The self service, with the action at shutdown. */
 export interface SelfService {
   leave(): Promise<void>;
 }
 
-/** Keeps the service that leads to the servers themselves, with an endpoint for each server that lives. Resolves once it is there for the first time; a failure is told and tried again. */
+/** Maintains the service of the API servers, with an endpoint for each live server. Resolves once it exists; later failures are logged and retried. */
 export const keepSelfService = async (parts: SelfServiceParts, signal: AbortSignal): Promise<SelfService> => {
   const {clock, log, peers, address, revision} = parts;
   let settledAt: number | undefined;

@@ -10,19 +10,19 @@ import {isHeadless, needsClusterIp, needsHealthPort, nodePortsOf, type Service} 
 type IPAddress = ObjectOf<typeof kinds.ipAddresses>;
 
 const periodMs = 180_000;
-/** An address whose service is not there may belong to one that is being made. */
+/** An address without a service may belong to one that is being created. */
 const graceMs = 60_000;
-/** A port is given back only after so many passes found nobody who has it. */
+/** The number of passes without an owner after which a port is released. */
 const passesToConfirm = 3;
 
-/** The node ports as the server holds them. */
+/** The assigned node ports. */
 export interface HeldPorts {
   taken(): Promise<readonly number[]>;
   take(port: number): Promise<void>;
   release(ports: readonly number[]): Promise<void>;
 }
 
-/** The addresses as the server holds them, whether their objects have an address or not. */
+/** The assigned addresses, whether or not an IPAddress object exists. */
 export type HeldAddresses = Pick<AddressPool, 'allocated' | 'reserve' | 'release'>;
 
 export interface RepairParts {
@@ -36,7 +36,7 @@ export interface RepairParts {
 const addressesOf = ({spec}: Readonly<Service>): readonly string[] => (needsClusterIp(spec) && !isHeadless(spec) ? (spec?.clusterIPs ?? []) : []);
 const portsOf = ({spec}: Readonly<Service>): number[] => [...nodePortsOf(spec), ...(needsHealthPort(spec) && spec?.healthCheckNodePort ? [spec.healthCheckNodePort] : [])];
 
-/** Brings the pools of addresses and node ports in line with the services there are, after crashes between two writes and changes of the ranges. */
+/** Repairs the pools of addresses and node ports to match the existing services, after crashes between two writes and changes of the ranges. */
 export class ServiceRepair {
   readonly #parts: RepairParts;
   readonly #leaks = new Map<number, number>();
@@ -52,7 +52,7 @@ export class ServiceRepair {
     await this.#repairPorts(items);
   }
 
-  /** A pass from time to time; a failure is told and tried again. */
+  /** Runs passes periodically; failures are logged and retried. */
   follow(signal: AbortSignal): void {
     const {clock, log} = this.#parts;
     every(clock, periodMs, signal, async () => {
@@ -83,7 +83,7 @@ export class ServiceRepair {
     for (const object of held.values()) await this.#release(object);
   }
 
-  /** Gives back an address that no service has, if it is the server's to give. */
+  /** Releases an address without a service, if the server manages it. */
   async #release(object: Readonly<IPAddress>): Promise<void> {
     const {addresses, client, clock, log} = this.#parts;
     const {metadata} = object;
@@ -96,7 +96,7 @@ export class ServiceRepair {
     const {ports} = this.#parts;
     const used = new Set(services.flatMap(portsOf));
     const taken = new Set(await ports.taken());
-    for (const port of used) if (!taken.has(port)) await ports.take(port).catch(() => undefined); // One out of the range stays with its service alone.
+    for (const port of used) if (!taken.has(port)) await ports.take(port).catch(() => undefined); // One outside the range belongs only to its service.
     const leaked = new Set([...taken].filter(port => !used.has(port)));
     for (const port of this.#leaks.keys()) if (!leaked.has(port)) this.#leaks.delete(port);
     for (const port of leaked) this.#leaks.set(port, (this.#leaks.get(port) ?? 0) + 1);

@@ -20,21 +20,21 @@ export interface StorageVersionSettings<R extends Stored> {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Log;
-  /** The name of the server's identity lease, which has to be there. */
+  /** The name of the server's identity lease, which must exist. */
   readonly server: string;
   readonly resources: readonly R[];
-  /** Hears what came of telling of a resource. */
+  /** Called with the result of each resource's publication. */
   updated(resource: R, error?: unknown): void;
 }
 
 const attempts = 3;
 const pauseMs = 1000;
-/** Should somebody else spoil or delete what was told, it is told again that often. */
+/** The interval of publication, which restores changed or deleted objects. */
 const periodMs = 600_000;
 
 /**
- * Tells in StorageVersion objects in which versions this server reads and writes what it stores (KEP-2339), again and again until the signal aborts.
- * Resolves once it is told of everything.
+ * Publishes in StorageVersion objects the versions in which this server reads and writes each resource (KEP-2339), periodically until the signal aborts.
+ * Resolves once all are published.
  */
 export const publishStorageVersions = async <R extends Stored>(settings: StorageVersionSettings<R>, signal: AbortSignal): Promise<void> => {
   const {clock, resources, updated, log} = settings;
@@ -66,7 +66,7 @@ export const publishStorageVersions = async <R extends Stored>(settings: Storage
   });
 };
 
-/** Others may write the same object at the same time; that is no failure, however often it happens. */
+/** Conflicts with other servers are expected, and retried without limit. */
 const publish = async <R extends Stored>(settings: StorageVersionSettings<R>, resource: R, signal: AbortSignal): Promise<void> => {
   for (let failures = 0; ; ) {
     try {

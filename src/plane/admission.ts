@@ -33,16 +33,16 @@ export interface AdmissionParts {
   readonly log: Log;
   readonly clock: Clock;
   readonly random: Random;
-  /** The minor version whose behaviour is shown. */
+  /** The emulated minor version. */
   readonly minor: number;
   readonly meter: Meter;
-  /** Ends what plugins do on their own. */
+  /** Ends the background work of plugins. */
   readonly signal: AbortSignal;
-  /** What `readAdmission` found. */
+  /** The result of `readAdmission`. */
   readonly configuration: AdmissionConfiguration;
-  /** Calls webhooks, which take the server for one of these users. */
+  /** Returns a caller of webhooks with the credentials of one of these users. */
   callerAs(users: WebhookUsers | undefined): WebhookCaller;
-  /** A client that acts as the server itself. */
+  /** A client with the server's own identity. */
   readonly client: Client;
   gate(name: string): boolean;
 }
@@ -52,7 +52,7 @@ type Options = Pick<
   'enableAdmissionPlugins' | 'disableAdmissionPlugins' | 'admissionControl' | 'admissionControlConfigFile' | 'defaultNotReadyTolerationSeconds' | 'defaultUnreachableTolerationSeconds'
 >;
 
-/** The plugins of a server in the order they are asked: those that are on by default or asked for, less those switched off. */
+/** Returns the plugins of a server in the order in which they run: the default and enabled ones, without disabled ones. */
 export const admissionPlugins = (
   options: Options,
   {registry, naming, authorizers, log, client, gate, meter, signal, configuration, callerAs, ...parts}: AdmissionParts,
@@ -85,14 +85,14 @@ export const admissionPlugins = (
 
 const flag = 'admission-control-config-file';
 
-/** What the configuration file says, which plugins it speaks of, and whom webhooks take the server for. */
+/** The content of the configuration file, the plugins it configures, and the credentials for webhooks. */
 export interface AdmissionConfiguration {
   readonly settings: PluginSettings;
   readonly configured: readonly string[];
   readonly users: Readonly<Partial<Record<HookType, WebhookUsers>>>;
 }
 
-/** Reads the configuration file. Rejects with one line that names the flag. What it says to no effect is warned of. */
+/** Reads the configuration file. Rejects with an error of one line that names the flag. Warns about configuration without effect. */
 export const readAdmission = async (options: Pick<Options, 'admissionControlConfigFile'>, {naming, log, clock}: {readonly naming: Naming; readonly log: Log; readonly clock: Clock}): Promise<AdmissionConfiguration> => {
   const read = configurationOf(options, naming, log);
   const usersOf = async (plugin: string, configuration: WebhookAdmission | undefined): Promise<WebhookUsers | undefined> =>

@@ -14,16 +14,16 @@ import type {Delegate} from '#src/serving/delegation.js';
 export interface AgentSecurityParts extends Pick<DelegatedSecurityParts, 'naming' | 'clock' | 'random' | 'log' | 'signal'> {
   /** The cluster that reviews tokens and access. */
   readonly delegate: Delegate;
-  /** Authorities of client certificates; those that the cluster publishes unless given. */
+  /** The file of the CAs of client certificates; by default those that the cluster publishes. */
   readonly clientCaFile?: string;
 }
 
-/** How long answers of the cluster are kept, as agents of nodes do. */
+/** The cache durations of reviews, as of upstream's node agents. */
 const tokenTtlMs = 120_000;
 const allowedTtlMs = 300_000;
 const deniedTtlMs = 30_000;
 
-/** The filters of the agents of nodes: a client certificate or a token proves the caller, and the cluster says what he may do. Nobody is anonymous. */
+/** Authentication and authorization of node agents: by client certificate or token, and by access reviews of the cluster. Anonymous access is off. */
 export const agentSecurity = async (parts: AgentSecurityParts): Promise<{readonly authenticators: readonly Authenticator[]; readonly authorizer: Authorizer}> => {
   const {delegate, naming, clock} = parts;
   const authorities = await authoritiesOf(parts);

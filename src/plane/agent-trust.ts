@@ -10,15 +10,15 @@ export interface AgentTrustParts {
   readonly files: Files;
   readonly clock: Clock;
   readonly log: Log;
-  /** Until when the files are followed. */
+  /** Ends the following of the files. */
   readonly signal: AbortSignal;
 }
 
 type AgentOptions = Pick<ApiserverOptions, 'platletCertificateAuthority' | 'platletClientCertificate' | 'platletClientKey'>;
 
 /**
- * How agents of nodes are trusted and what proves this server to them, as the files are now. Without an authority every agent is believed, as the original does. A content that is of no
- * use is not taken: the last good one stays. Rejects in one line that names the flag when the first is of none.
+ * The CA and the client certificate for connections to node agents, as currently in the files. Without a CA, agents are not verified, as upstream. Invalid
+ * content is ignored: the last valid one remains in use. Rejects with an error of one line that names the flag if the initial content is invalid.
  */
 export const followedAgentTrust = async (options: AgentOptions, {files, clock, log, signal}: AgentTrustParts): Promise<{readonly current: AgentTrust}> => {
   const {platletCertificateAuthority: caFile, platletClientCertificate: certFile, platletClientKey: keyFile} = options;
@@ -48,7 +48,7 @@ export const followedAgentTrust = async (options: AgentOptions, {files, clock, l
       async check() {
         try {
           const fresh = await read();
-          // The same value stays while nothing changed: connections are kept by it.
+          // The value is kept while nothing changed: connections are pooled by it.
           if (!same(fresh, current)) current = fresh;
         } catch (error) {
           log.warn({err: error}, 'keeping what proves this server and the agents of nodes to each other: the files are of no use');

@@ -9,11 +9,11 @@ import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
 
 export interface AgentsUsageParts {
-  /** Asks agents through the server, as somebody who may. */
+  /** A client with permission to call agents through the server. */
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Log;
-  /** Whether somebody else has the figures of a node. */
+  /** Whether another source has the usage of a node. */
   isKnown(node: string): boolean;
 }
 
@@ -28,7 +28,7 @@ interface Measures {
   readonly memory?: UsageStats;
 }
 
-/** What is read of a summary of an agent. */
+/** The used part of an agent's summary. */
 interface Summary {
   readonly node?: Measures;
   readonly pods?: readonly {readonly podRef: {readonly namespace: string; readonly name: string}; readonly containers?: readonly ({readonly name: string} & Measures)[]}[];
@@ -38,19 +38,19 @@ type Measured = ReadonlyMap<string, NonNullable<Summary['pods']>[number]>;
 
 const byPod = (summary: Summary | undefined): Measured => new Map((summary?.pods ?? []).map(pod => [`${pod.podRef.namespace}/${pod.podRef.name}`, pod]));
 
-/** How long an answer of an agent counts, how long one is waited for, and what it measures over. */
+/** How long a response of an agent is cached, how long to wait for one, and its measuring window. */
 const freshMs = 5_000;
 const callTimeoutMs = 10_000;
 const windowMs = 10_000;
 
-/** How many agents are asked at once. */
+/** The number of concurrent requests to agents. */
 const atOnce = 32;
 
 const used = ({cpu, memory}: Measures): ResourceUsage => ({cpuMillis: (cpu?.usageNanoCores ?? 0) / 1e6, memoryBytes: memory?.workingSetBytes ?? 0});
 
 const isReady = ({status}: Node): boolean => status?.conditions?.some(({type, status: is}) => type === 'Ready' && is === 'True') ?? false;
 
-/** What nodes and pods use whose agents run elsewhere. An agent is asked for its summary when somebody wants to know; one that does not answer has no figures. */
+/** The usage of nodes and pods whose agents run elsewhere. An agent's summary is requested on demand; one that does not respond has no usage. */
 export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): UsageReader => {
   const kept = new Map<string, {readonly until: number; readonly summary: Promise<Summary | undefined>}>();
 
@@ -119,7 +119,7 @@ export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): Us
   };
 };
 
-/** Asks about all, so many at once. */
+/** Maps all items, with a limited number at once. */
 const flatMapConcurrently = async <T, R>(all: readonly T[], perItem: (one: T) => Promise<readonly R[]>): Promise<R[]> => {
   const found: R[][] = all.map(() => []);
   const rest = [...all.entries()].toReversed();

@@ -58,7 +58,7 @@ import {issuesTokens, serviceAccountTokens} from './service-account-tokens.js';
 import {serverStart, publishesStorageVersions, type ServerStart} from './server-start.js';
 import {RequestThread} from './request-thread/request-thread.js';
 
-/** What an API server is made of besides its options. The store is the caller's until `stop` closes it. */
+/** The dependencies of an API server besides its options. The store belongs to the caller until `stop` closes it. */
 export interface ApiServerParts {
   readonly options: ApiserverOptions;
   readonly naming: Naming;
@@ -66,42 +66,42 @@ export interface ApiServerParts {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: MetricsRegistry;
-  /** Those of other components of the process, which are served together with the server's own. */
+  /** The metrics of other components of the process, which are served together with the server's own. */
   readonly metricsBeside?: readonly MetricsRegistry[];
   readonly store: Store;
   readonly version: VersionInfo;
-  /** The release to behave as, and the oldest one to store for. */
+  /** The release to emulate, and the minimum compatibility of stored data. */
   readonly versions: Versions;
-  /** The flags in effect. */
+  /** The effective flags. */
   flags(): Readonly<Record<string, string>>;
   gate(name: string): boolean;
-  /** `host:port` by which clients reach the server; empty where it does not listen. */
+  /** `host:port` by which clients reach the server; empty without a listener. */
   readonly serverAddress: string;
-  /** The flags by which a thread of its own can answer large requests as this server does; without them this thread answers all. */
+  /** The flags of the thread for large requests; without them this thread handles all. */
   readonly threadArgs?: readonly string[] | undefined;
-  /** How nodes, pods and services are reached; over the network of this machine unless given. */
+  /** Dials nodes, pods and services; by default over the network of this machine. */
   readonly network?: Network;
-  /** Returns where the metrics API gets the usage of nodes and pods; without it that API is not served. `client` acts as the server. */
+  /** Returns the metrics API's source of usage; without it that API is not served. `client` has the server's own identity. */
   readonly usage?: ((client: Client) => UsageReader) | undefined;
-  /** Components of the control plane that run in this process too, as far as they have started. */
+  /** Started components of the control plane in this process. */
   readonly beside?: NonNullable<ComponentParts['beside']>;
 }
 
-/** An API server that runs, reachable in process; sockets come on top. */
+/** A running API server, reachable in process; sockets are added separately. */
 export interface RunningApiServer {
   readonly server: ApiServer;
   readonly handler: ApiHandler;
   readonly health: ServerHealth;
   readonly metrics: MetricsRegistry;
-  /** A client that acts as a user the process vouches for. */
+  /** A client with the identity of a user, without credentials. */
   clientAs(user: UserInfo, userAgent?: string): Client;
-  /** Follows what requests are judged by: roles, nodes and definitions of custom resources. A part of `begin`. */
+  /** Follows the objects that requests depend on: roles, nodes and definitions of custom resources. A part of `begin`. */
   follow(): Promise<void>;
-  /** Does what must be done before the server is ready: bootstrap objects and the like. */
+  /** Runs the start hooks, which must finish before the server is ready: bootstrap objects and the like. */
   begin(): Promise<void>;
-  /** Ends what the server does about its own objects, which follows them as clients do. */
+  /** Ends the loops over the server's own objects, which use watches as clients do. */
   endLoops(): void;
-  /** Steps of an orderly stop before the sockets close; the store is closed by `close`. */
+  /** Stops the server before the sockets close; the store is closed by `close`. */
   close(): Promise<void>;
 }
 
@@ -109,15 +109,15 @@ export interface RunningApiServer {
 const serverUser: UserInfo = {name: 'system:apiserver', groups: ['system:masters', 'system:authenticated']};
 
 /**
- * Puts an API server together, in stages of which each uses the values of those before: what the options name (files, authorizers), the registry, what
- * reads it (tokens, services, admission, aggregation), and the handler of requests. Rejects with one line that names the flag when a file it needs
- * cannot be used.
+ * Composes an API server, in stages of which each uses the values of those before: what the options name (files, authorizers), the registry, what reads it
+ * (tokens, services, admission, aggregation), and the handler of requests. Rejects with an error of one line that names the flag when a file it needs is
+ * unusable.
  */
 export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningApiServer> => {
   const {options, naming, clock, random, log, store, serverAddress, gate, metrics: meter} = parts;
   const following = new AbortController();
   const looping = new AbortController();
-  setMaxListeners(0, following.signal, looping.signal); // As many follow it as there are files, kinds and periods.
+  setMaxListeners(0, following.signal, looping.signal); // As many listeners as there are files, kinds and periods.
 
   const health = new ServerHealth({
     clock,
@@ -245,7 +245,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   };
 };
 
-/** What is emulated, if it is another release than the program's own. Alpha versions in it are warned of. */
+/** The emulated release, if it is not the program's own. Warns about its alpha versions. */
 const releaseOf = (options: ApiserverOptions, {emulated}: Versions, log: Log): EmulatedRelease | undefined => {
   if (emulated === binaryVersion) return undefined;
   for (const api of explicitAlphas(options.runtimeConfig)) log.warn({api, emulated, binary: binaryVersion}, 'alpha API enabled with an emulated version instead of the binary\'s own version: this is unsupported, proceed at your own risk');
@@ -262,7 +262,7 @@ const observationRoutes = (parts: ApiServerParts, {healthz, livez, readyz}: Serv
     ...Object.entries({healthz, livez, readyz}).flatMap(([endpoint, checks]) => healthRoutes(endpoint, checks)),
     ...(options.profiling ? profiling(options, clock).map(route => ({...asRoute(route), hidden: true})) : []),
   ];
-  // The original calls itself so on one page and otherwise on the other.
+  // As upstream, the name differs between the two pages.
   const component = {statusz: 'apiserver', flagz: naming.component('apiserver')};
   return [...routes, ...zPages({...parts, component}, () => [...routes.map(({path}) => path), '/version']).map(asRoute)];
 };
@@ -276,11 +276,11 @@ const asRoute = ({path, answer}: AdministrativeRoute): Route => ({
   handler: ({request, info}) => answer({method: request.method, path: info.path, query: info.query, request}),
 });
 
-/** The resources of `--watch-cache-sizes` whose size is 0; other sizes say nothing. */
+/** The resources of `--watch-cache-sizes` with size 0; other sizes have no effect. */
 const uncached = (sizes: readonly string[]): ReadonlySet<string> =>
   new Set(sizes.map(entry => entry.split('#')).filter(([, size]) => Number(size) === 0).map(([resource = '']) => resource));
 
-/** The code that writes the documents is loaded with the first of them. */
+/** The code that creates the documents is loaded with the first of them. */
 const openApi = async (registry: Registry, discovery: Discovery, {openApi: remote}: Aggregation, version: VersionInfo): Promise<MergedOpenApi> => {
   const [{OpenApiDocuments}, {MergedOpenApi}, {mediaTypes}] = await Promise.all([
     import('#src/schema/openapi/documents.js'),
@@ -297,7 +297,7 @@ const openApi = async (registry: Registry, discovery: Discovery, {openApi: remot
   return merged;
 };
 
-/** Waits for what is under way to end, at most so long. */
+/** Waits until no requests are in flight, up to a limit. */
 export const drained = async ({inFlight}: ApiServer, clock: Clock, patienceMs: number): Promise<void> => {
   const deadline = clock.monotonic() + patienceMs;
   while (inFlight.all > 0 && clock.monotonic() < deadline) await sleep(clock, 10);

@@ -15,13 +15,13 @@ export interface ApiServiceParts {
   readonly server: ApiServer;
   readonly health: ServerHealth;
   readonly naming: Naming;
-  /** Its registrations are told of every APIService there is. */
+  /** Its registrations are updated with every APIService. */
   readonly aggregation: Aggregation;
-  /** Made with the first hook that runs. */
+  /** Created by the first hook that runs. */
   loops(): Loops;
 }
 
-/** What a server does, once it serves, to tell and to find out who serves which version of which group. */
+/** The start hooks for APIServices: registration of this server's own, and availability and documents of the others. */
 export const apiServiceHooks = ({server, health, naming, aggregation, loops}: ApiServiceParts, signal: AbortSignal): StartHook[] => {
   const served = server.registry.builtIn.map(({kind}) => kind);
   const withDefinitions = server.registry.serves(kinds.customResourceDefinitions);

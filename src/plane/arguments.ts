@@ -7,16 +7,16 @@ import type {Versions} from '#src/options/versions.js';
 import {proxyClientName, type PlaneMaterial} from './material.js';
 import type {PlaneOptions} from './options.js';
 
-/** The options of a plane whose naming is settled. */
+/** The options of a plane with a definite naming. */
 type NamedPlaneOptions = PlaneOptions & Required<Pick<PlaneOptions, 'naming'>>;
 
-/** Whether a warning is about a flag that was asked for, not one the plane sets by itself. */
+/** Whether a warning concerns a flag given by the caller, not one that the plane sets. */
 export const concerns = (warning: string, args: readonly string[]): boolean => {
   const [, flag] = /--([a-z0-9-]+)/.exec(warning) ?? [];
   return flag === undefined || isGiven(args, flag);
 };
 
-/** The plane's own flags go first: what the caller gives wins. */
+/** The plane's own flags come first, so that the caller's take precedence. */
 const isGiven = (args: readonly string[], flag: string): boolean => args.some(arg => arg === `--${flag}` || arg.startsWith(`--${flag}=`));
 const unlessGiven = (args: readonly string[], own: Readonly<Record<string, string>>): string[] => {
   if (isGiven(args, 'naming')) throw new OptionError('--naming: all parts of a plane speak the naming of the plane: give it to plat up, or to startPlane as naming');
@@ -28,9 +28,9 @@ const unlessGiven = (args: readonly string[], own: Readonly<Record<string, strin
   ];
 };
 
-/** Flags of the API server. */
+/** The flags of the API server. */
 export const apiserverArgs = ({naming, dataDir = '.', bindAddress = '127.0.0.1', securePort = 0, nodes = 0, apiserverArgs: args = []}: NamedPlaneOptions, {files}: PlaneMaterial): string[] => [
-  // Beside those that the caller names, unless he says something about it.
+  // Added to the caller's, unless the caller sets the same flag.
   ...(nodes > 0 && !args.some(arg => /admission-plugins=.*NodeRestriction|^--admission-control=/.test(arg)) ? ['--enable-admission-plugins=NodeRestriction'] : []),
   ...unlessGiven(args, {
     naming,
@@ -53,7 +53,7 @@ export const apiserverArgs = ({naming, dataDir = '.', bindAddress = '127.0.0.1',
 const agentFlag = /^--platlet-client-/;
 const proxyFlag = /^--(requestheader|proxy-client)-/;
 
-/** How the server tells the servers behind it who is calling, and trusts others to tell it. */
+/** The flags of the aggregation layer: the proxy client certificate, and the trust in request headers. */
 const proxyFlags = (files: PlaneMaterial['files'], withUid: boolean): Record<string, string> => ({
   'proxy-client-cert-file': files.proxyClient,
   'proxy-client-key-file': files.proxyClientKey,
@@ -67,14 +67,14 @@ const proxyFlags = (files: PlaneMaterial['files'], withUid: boolean): Record<str
 
 const signingFlag = /^--cluster-signing-(?!duration)/;
 
-/** The pairs that certificates are signed with: the authority that the API server trusts, but for the signer that asks nothing. */
+/** The keys of the signers: the CA that the API server trusts, except for the legacy signer. */
 const signingFlags = ({ca, caKey, legacyCa, legacyCaKey}: PlaneMaterial['files']): Record<string, string> => ({
   ...Object.fromEntries(['plat-apiserver-client', 'platlet-client', 'platlet-serving'].flatMap(signer => [[`cluster-signing-${signer}-cert-file`, ca], [`cluster-signing-${signer}-key-file`, caKey]])),
   'cluster-signing-legacy-unknown-cert-file': legacyCa,
   'cluster-signing-legacy-unknown-key-file': legacyCaKey,
 });
 
-/** Flags of the controller manager. It behaves as the release of its API server. */
+/** The flags of the controller manager. It emulates the release of its API server. */
 export const controllerManagerArgs = ({naming, nodes = 0, controllerManagerArgs: args = []}: NamedPlaneOptions, {files}: PlaneMaterial, {emulated}: Versions): string[] =>
   unlessGiven(args, {
     naming,
@@ -89,6 +89,6 @@ export const controllerManagerArgs = ({naming, nodes = 0, controllerManagerArgs:
     ...(args.some(arg => signingFlag.test(arg)) ? {} : signingFlags(files)),
   });
 
-/** Flags of the scheduler. It behaves as the release of its API server. */
+/** The flags of the scheduler. It emulates the release of its API server. */
 export const schedulerArgs = ({naming, schedulerArgs: args = []}: NamedPlaneOptions, {emulated}: Versions): string[] =>
   unlessGiven(args, {naming, 'emulated-version': emulated, 'leader-elect': 'false'});

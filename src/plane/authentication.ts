@@ -14,7 +14,7 @@ import {followedAuthorities} from '#src/serving/authenticators/authority-file.js
 import {x509Authenticator} from '#src/serving/authenticators/x509.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 
-/** The options authentication is made from. */
+/** The options of authentication. */
 export type AuthenticationOptions = Pick<
   ApiserverOptions,
   | 'anonymousAuth'
@@ -29,7 +29,7 @@ export type AuthenticationOptions = Pick<
   | 'requestheaderUidHeaders'
 >;
 
-/** Reads a file named by a flag. Throws one line that names the flag and the cause. */
+/** Reads a file named by a flag. Throws an error of one line that names the flag and the cause. */
 export const readFlagFile = (flag: string, path: string): Buffer => {
   try {
     return readFileSync(path);
@@ -38,7 +38,7 @@ export const readFlagFile = (flag: string, path: string): Buffer => {
   }
 };
 
-/** Reads what a file holds. Throws one line that names the flag, the file and the cause. */
+/** Parses a file's content. Throws an error of one line that names the flag, the file and the cause. */
 export const explained = <T>(flag: string, path: string, read: () => T): T => {
   try {
     return read();
@@ -52,12 +52,12 @@ export interface AuthenticationParts {
   readonly log: Log;
   readonly naming: Naming;
   readonly files: Files;
-  /** Until when files are followed. */
+  /** Ends the following of files. */
   readonly signal: AbortSignal;
   gate(name: string): boolean;
 }
 
-/** The authenticators that the options ask for, in the order they are tried. The client authorities change when their file does. */
+/** Returns the configured authenticators in the order in which they are tried. The client CAs change when their file does. */
 export const authenticatorsOf = async (options: AuthenticationOptions, parts: AuthenticationParts): Promise<Authenticator[]> => {
   const authenticators: Authenticator[] = [];
   const {clientCaFile, tokenAuthFile, requestheaderClientCaFile} = options;
@@ -76,7 +76,7 @@ export const authenticatorsOf = async (options: AuthenticationOptions, parts: Au
   return authenticators;
 };
 
-/** The trust in proxies as it is now; the same object for as long as the authorities are the same. */
+/** The current trust in proxies; the same object as long as the CAs are the same. */
 const trustIn = (options: AuthenticationOptions, authorities: {readonly current: TrustAnchors}): {readonly current: RequestHeaderTrust} => {
   const trustOf = (anchors: TrustAnchors): RequestHeaderTrust => ({
     authorities: anchors,
@@ -95,7 +95,7 @@ const trustIn = (options: AuthenticationOptions, authorities: {readonly current:
   };
 };
 
-/** What is published of how callers are authenticated. Throws one line that names the flag of a file that cannot be read. */
+/** The published authentication configuration. Throws an error of one line that names the flag of an unreadable file. */
 export const authenticationConfig = (options: AuthenticationOptions): AuthenticationConfig => {
   const {clientCaFile, requestheaderClientCaFile: proxyCaFile} = options;
   return {
@@ -109,11 +109,11 @@ export const authenticationConfig = (options: AuthenticationOptions): Authentica
   };
 };
 
-/** Whether the flags name a way in which any client can authenticate. */
+/** Whether the flags configure any authentication of clients. */
 export const authenticatesClients = ({clientCaFile, tokenAuthFile, requestheaderClientCaFile, serviceAccountKeyFile}: Pick<ApiserverOptions, 'clientCaFile' | 'tokenAuthFile' | 'requestheaderClientCaFile' | 'serviceAccountKeyFile'>): boolean =>
   Boolean(clientCaFile || tokenAuthFile || requestheaderClientCaFile) || serviceAccountKeyFile.length > 0;
 
-/** Whether requests without credentials are let in as anonymous. Where everything is allowed they never are, and a warning says so. */
+/** The anonymous user, if enabled. With AlwaysAllow it is disabled, with a warning. */
 export const anonymousOf = (options: AuthenticationOptions, log: Log): Anonymous | undefined => {
   if (!options.anonymousAuth) return undefined;
   if (!options.authorizationMode.includes('AlwaysAllow')) return {allows: () => true};
@@ -121,15 +121,15 @@ export const anonymousOf = (options: AuthenticationOptions, log: Log): Anonymous
   return undefined;
 };
 
-/** Several reasons as one text, each once. */
+/** Joins several reasons, each once. */
 const together = (reasons: readonly string[]): string => {
   const [only, ...more] = [...new Set(reasons)];
   return more.length > 0 ? `[${[only, ...more].join(', ')}]` : (only ?? '');
 };
 
 /**
- * Judges a bare token by the same authenticators, for token reviews: whether it is for one of the audiences asked about, or for this server. A token
- * of a method that knows no audiences is for this server.
+ * Authenticates a token for token reviews, with the same authenticators: for one of the requested audiences, or for this server. A token without audiences
+ * is for this server.
  */
 export const tokenAuthenticator =
   (authenticators: readonly Authenticator[], own: readonly string[]): ActionContext['authenticateToken'] =>

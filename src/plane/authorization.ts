@@ -7,17 +7,17 @@ import {NodeGraph} from '#src/apiserver/authorization/node/graph.js';
 import {Rbac} from '#src/apiserver/authorization/rbac.js';
 import type {Naming} from '#src/api/naming.js';
 
-/** Who decides in a server, made from `--authorization-mode`. */
+/** The authorizers of a server, from `--authorization-mode`. */
 export interface Authorizers {
   readonly authorizer: Authorizer;
   readonly rulesFor: ActionContext['rulesFor'];
-  /** There when roles and bindings count. */
+  /** Set in mode RBAC. */
   readonly rbac: Rbac | undefined;
-  /** There when nodes may see what is bound to them. */
+  /** Set in mode Node. */
   readonly nodes: NodeGraph | undefined;
 }
 
-/** The authorizers of the modes in their order; members of the masters' group are allowed before any of them is asked. */
+/** Creates the authorizers of the modes in their order; `system:masters` are allowed before. */
 export const createAuthorizers = (modes: readonly string[], naming: Naming, gate: (name: string) => boolean): Authorizers => {
   let rbac: Rbac | undefined;
   let nodes: NodeGraph | undefined;
@@ -38,5 +38,5 @@ export const createAuthorizers = (modes: readonly string[], naming: Naming, gate
   return {authorizer: union([privileged, ...authorizers]), rulesFor: unionRules(authorizers), rbac, nodes};
 };
 
-/** What every node may do: the rules of the role that once was bound to all of them. */
+/** The rules that apply to all nodes: those of the role that was once bound to them. */
 const nodeRules = (naming: Naming, gate: (name: string) => boolean) => bootstrapPolicy(naming, gate).clusterRoles.find(({metadata}) => metadata?.name === 'system:node')?.rules ?? [];

@@ -2,7 +2,7 @@ import {isIP} from 'node:net';
 import {closest} from '#src/base/closest.js';
 import type {PlaneOptions} from './options.js';
 
-/** An option that cannot be used. The message is one line and names the option. */
+/** An invalid option. The message is one line and names the option. */
 export class PlaneOptionError extends TypeError {
   override readonly name = 'PlaneOptionError';
 
@@ -11,7 +11,7 @@ export class PlaneOptionError extends TypeError {
   }
 }
 
-/** What is wrong with a value, as it reads after the option's name; undefined where nothing is. */
+/** Returns the error of a value, as it reads after the option's name; undefined for a valid one. */
 type Check = (value: unknown) => string | undefined;
 
 const shown = (value: unknown): string => {
@@ -32,7 +32,7 @@ const having = (what: string, ...methods: string[]): Check => must(value => isRe
 
 const localWebhooks = must(value => isRecord(value) && Object.keys(value).join() === 'port' && isWhole(value['port'], 65_535) && value['port'] !== 0, '{port: N} with a port from 1 to 65535');
 
-/** Every option, and what it must be. */
+/** The checks of all options. */
 const checks: {readonly [K in keyof Required<PlaneOptions>]: Check} = {
   naming: must(value => value === 'plat' || value === 'kubernetes', '"kubernetes" or "plat"'),
   dataDir: path,
@@ -58,10 +58,10 @@ const checks: {readonly [K in keyof Required<PlaneOptions>]: Check} = {
 
 const names = Object.keys(checks);
 
-/** Options that say something about a port, which there is none of with `listen: false`. */
+/** Options of the port, which are invalid with `listen: false`. */
 const ofThePort = ['bindAddress', 'securePort', 'kubeconfig'] as const;
 
-/** Throws `PlaneOptionError` for an option that does not exist, or whose value cannot be used. What is undefined counts as not given. */
+/** Throws `PlaneOptionError` for an unknown option or an invalid value. Undefined ones count as absent. */
 export const checkOptions = (options: PlaneOptions): void => {
   if (!isRecord(options)) throw new PlaneOptionError(`the options must be an object, not ${shown(options)}`);
   for (const [name, value] of Object.entries(options)) {

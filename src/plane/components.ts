@@ -5,13 +5,13 @@ import type {HealthAnswer} from '#src/observe/health.js';
 import type {ComponentHealth} from '#src/resources/definition.js';
 import type {Store} from '#src/storage/store.js';
 
-/** The components that stand beside a server. */
+/** The components besides the server. */
 export type Component = 'scheduler' | 'controller-manager';
 
-/** Where they say how they are, unless they were told otherwise. */
+/** The default ports of their health endpoints. */
 const usualPorts: Readonly<Record<Component, number>> = {scheduler: 10259, 'controller-manager': 10257};
 const probeTimeoutMs = 20_000;
-/** As much as is told of what a component says. */
+/** The length of a component's message that is reported. */
 const maxResponseBytes = 10 << 10;
 
 export interface ComponentParts {
@@ -19,7 +19,7 @@ export interface ComponentParts {
   readonly naming: Naming;
   readonly clock: Clock;
   readonly ports?: Readonly<Record<Component, number>>;
-  /** Components of this process, which are asked directly. */
+  /** Components of this process, which are called directly. */
   beside?(): Partial<Record<Component, () => Promise<HealthAnswer>>>;
 }
 
@@ -34,7 +34,7 @@ const because = (error: NodeJS.ErrnoException, port: number): string => {
   return error.code === 'ECONNRESET' ? 'EOF' : error.message;
 };
 
-/** Asks a component over its port. Whose certificate it shows does not matter for what it is asked. */
+/** Requests a component's health over its port. Its certificate is not verified, since nothing confidential is sent. */
 const probe = (name: Component, port: number, clock: Clock): Promise<ComponentHealth> =>
   new Promise(resolve => {
     const url = `https://127.0.0.1:${port}/healthz`;
@@ -68,7 +68,7 @@ const storeHealth = async ({store, naming}: ComponentParts): Promise<ComponentHe
   }
 };
 
-/** How the store and the components that stand beside a server are. */
+/** The health of the store and of the other components. */
 export const componentsOf = (parts: ComponentParts) => async (): Promise<readonly ComponentHealth[]> => {
   const {clock, ports = usualPorts, beside} = parts;
   const here = beside?.() ?? {};

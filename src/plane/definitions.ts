@@ -9,11 +9,11 @@ import type {StartHook} from './health.js';
 export interface DefinitionParts {
   /** The objects of custom resources. */
   readonly instances: Instances;
-  /** Made with the first hook that runs. */
+  /** Created by the first hook that runs. */
   loops(): Loops;
 }
 
-/** What a server does, once it serves, about definitions of custom resources. */
+/** The start hooks for definitions of custom resources. */
 export const definitionHooks = ({instances, loops}: DefinitionParts, signal: AbortSignal): StartHook[] => {
   const followed = async () => {
     const {informers} = loops();

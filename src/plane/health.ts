@@ -5,7 +5,7 @@ import type {Naming} from '#src/api/naming.js';
 import {HealthChecks} from '#src/observe/health.js';
 import type {Store} from '#src/storage/store.js';
 
-/** Something the server does after it began to serve, and waits for before it is ready. */
+/** Work of the server that begins when it serves, and must finish before it is ready. */
 export interface StartHook {
   readonly name: string;
   run(): Promise<void>;
@@ -16,9 +16,9 @@ export interface HealthSettings {
   readonly log: Log;
   readonly naming: Naming;
   readonly store: Store;
-  /** So long after the start, liveness assumes that unfinished hooks will succeed. */
+  /** How long after the start liveness ignores unfinished hooks. */
   readonly livezGraceMs: number;
-  /** How long the store may take to answer. */
+  /** The time limit of the store's health check. */
   readonly healthTimeoutMs: number;
   readonly readyTimeoutMs: number;
 }
@@ -67,17 +67,17 @@ export class ServerHealth {
     return [this.healthz, this.livez, this.readyz];
   }
 
-  /** From now on readiness fails. */
+  /** Makes readiness fail from now on. */
   shutDown(): void {
     this.#shuttingDown = true;
   }
 
-  /** Runs the hooks side by side, each with a check of its own. Resolves when all are done; a failing one rejects. */
+  /** Runs the hooks concurrently, each with its own check. Resolves when all are done; rejects when one fails. */
   async run(hooks: readonly StartHook[]): Promise<void> {
     await Promise.all(hooks.map(hook => this.#runOne(hook)));
   }
 
-  /** Adds a check of something that is not yet so when the server starts; liveness is patient with it. */
+  /** Adds a check that fails during the start; liveness ignores it for the grace period. */
   atStart(name: string, check: () => void): void {
     const {clock, livezGraceMs} = this.#settings;
     const patient = () => {

@@ -1,4 +1,4 @@
-/** What programs that embed a control plane use: `import {startPlane} from 'plat'`. Types of its objects are added when it is packed (tools/types.mjs). */
+/** The public API for programs that embed a control plane: `import {startPlane} from 'plat'`. Types of its objects are added when it is packed (tools/types.mjs). */
 import type {Plane} from './embedded.js';
 import type {PlaneOptions} from './options.js';
 import {startPlane as start} from './plane.js';

@@ -18,7 +18,7 @@ import type {Document, Manifest} from './manifests/read.js';
 import {planeMaterial, type PlaneMaterial} from './material.js';
 import type {PlaneOptions} from './options.js';
 
-/** What a plane is started from: its options with defaults, its files, and the flags of its programs. */
+/** The inputs of a plane's start: its options with defaults, its files, and the flags of its programs. */
 export interface PlaneInputs {
   readonly options: PlaneOptions;
   readonly naming: Naming;
@@ -37,7 +37,7 @@ export interface PlaneInputs {
   readonly scheduler: Parsed<(typeof schedulerFlags)['rows']>;
 }
 
-/** Reads and checks everything a plane is started from, and makes its keys. A directory that was made for it goes with `undo`. */
+/** Reads and validates all inputs of a plane, and creates its keys. A directory created for it is removed by `undo`. */
 export const readInputs = async (given: PlaneOptions, undo: Undo): Promise<PlaneInputs> => {
   const options = {...given, naming: given.naming ?? planeNaming.naming.default};
   const {random = systemRandom, log = noLog} = options;
@@ -57,10 +57,10 @@ export const readInputs = async (given: PlaneOptions, undo: Undo): Promise<Plane
   return {options, naming: namingOf(options.naming), clock, random, log, unhandled, directory, material, manifests, apiserver, apiserverArgs: args, controllerManager, scheduler};
 };
 
-/** Reads manifests. Most planes do without that code. */
+/** Reads manifests. The code is loaded on demand, since most planes have none. */
 export const readAll = async (manifests: readonly Manifest[]): Promise<Document[]> => (await import('./manifests/read.js')).readManifests(manifests);
 
-/** A clock that was given hears of errors too. */
+/** Reports errors of callbacks also for a given clock. */
 const guardedClock = (given: Clock | undefined, unhandled: UnhandledErrors): Clock =>
   withErrorHandler(given ?? systemClock, error => {
     unhandled.handle(error);

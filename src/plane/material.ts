@@ -13,36 +13,36 @@ import {firstPemBlock} from '#src/pki/encoding/pem.js';
 import type {ServingPair} from './embedded.js';
 
 const day = 24 * 3600 * 1000;
-/** A certificate is made anew when less than this part of its life is left. */
+/** A certificate is renewed when less than this fraction of its lifetime is left. */
 const renewAt = 0.2;
 
-/** Who the server is to the servers behind it. */
+/** The identity of the server towards aggregated servers. */
 export const proxyClientName = 'front-proxy-client';
 
-/** Everything a plane proves itself with: where the files are, and the authority behind them. */
+/** The keys and certificates of a plane: the paths of their files, and the CA. */
 export interface PlaneMaterial {
   readonly authority: Authority;
   readonly files: {
     readonly ca: string;
     readonly caKey: string;
-    /** The authority of the legacy signer, which nothing trusts: it signs whatever somebody approved. */
+    /** The CA of the legacy signer, which no component trusts, since it signs any approved request. */
     readonly legacyCa: string;
     readonly legacyCaKey: string;
     readonly admin: string;
     readonly adminKey: string;
-    /** What the server proves itself with to agents of nodes. */
+    /** The client certificate for node agents. */
     readonly agentClient: string;
     readonly agentClientKey: string;
     readonly serviceAccountKey: string;
     readonly serviceAccountPublic: string;
-    /** The authority that servers behind this one trust to say who is calling, and what the server proves itself with to them. */
+    /** The CA that aggregated servers trust for the user's identity, and the client certificate it issued for the server. */
     readonly proxyCa: string;
     readonly proxyClient: string;
     readonly proxyClientKey: string;
   };
 }
 
-/** Writes a file nobody else can read. */
+/** Writes a file that only this user can read. */
 const writePrivately = (path: string, content: string): Promise<void> => systemFiles.write(path, content, 0o600);
 
 const existing = (path: string): string | undefined => {
@@ -62,7 +62,7 @@ const made = (directory: string): void => {
   }
 };
 
-/** The keys and certificates of a plane in `directory`, made where they are missing and renewed where they are about to run out. */
+/** Returns the keys and certificates of a plane in `directory`; creates missing ones and renews those close to expiry. */
 export const planeMaterial = async (directory: string, clock: Clock, log: Log = noLog): Promise<PlaneMaterial> => {
   made(directory);
   warnOfSharedFolder(directory, log);
@@ -92,7 +92,7 @@ export const planeMaterial = async (directory: string, clock: Clock, log: Log = 
   return {authority, files};
 };
 
-/** The pair in `directory` for servers on this machine. It lives as long as the authority: such servers may run by another clock than the plane. */
+/** Returns the serving certificate in `directory` for servers on this machine. It is valid as long as the CA, since such servers may use another clock than the plane. */
 export const localServingPair = async (directory: string, {authority, files}: PlaneMaterial, clock: Clock): Promise<ServingPair> => {
   made(directory);
   const [certificate, key] = [join(directory, 'tls.crt'), join(directory, 'tls.key')];
@@ -115,7 +115,7 @@ const authorityIn = async (certificateFile: string, keyFile: string, commonName:
 const ensureClient = (certificateFile: string, keyFile: string, authority: Authority, subject: {commonName: string; organizations?: readonly string[]}, clock: Clock): Promise<void> =>
   ensurePair(certificateFile, keyFile, clock, now => issueClientCertificate(authority, {now, ...subject, lifetimeMs: 365 * day}));
 
-/** Keeps a pair in its two files, made anew where one is missing or about to run out. */
+/** Ensures that a certificate and key exist in two files, and renews them if one is missing or close to expiry. */
 const ensurePair = async (certificateFile: string, keyFile: string, clock: Clock, issue: (now: number) => Promise<KeyPair>): Promise<void> => {
   const pem = existing(certificateFile);
   if (pem && existing(keyFile) && stillFresh(pem, clock.now())) return;

@@ -18,7 +18,7 @@ import {listen, type Listener, type RequestHandler} from '#src/serving/listener.
 export interface NodeAgentsParts {
   readonly names: readonly string[];
   readonly bindAddress: string;
-  /** The port of the first agent, whose next ones those of the others are; 0 takes free ones. */
+  /** The port of the first agent, followed by those of the others; 0 selects free ones. */
   readonly firstPort: number;
   readonly tls: TlsOptions;
   readonly authenticators: readonly Authenticator[];
@@ -27,18 +27,18 @@ export interface NodeAgentsParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** The agent of a node; undefined while the node is off, or not there yet. */
+  /** The agent of a node; undefined while the node is off or does not exist. */
   agentOf(name: string): NodeAgent | undefined;
 }
 
-/** The HTTPS ports at which the agents of nodes answer, one a node. */
+/** The HTTPS ports of the node agents, one per node. */
 export interface NodeAgents extends AsyncDisposable {
   /** In the order of the names. */
   readonly ports: readonly number[];
   setSecureContext(options: SecureContextOptions): void;
 }
 
-/** Opens a port for each node. Rejects in one line when one cannot be had; then none stays open. */
+/** Opens a port for each node. Rejects with an error of one line when one is not available; then none stays open. */
 export const openNodeAgents = async (parts: NodeAgentsParts): Promise<NodeAgents> => {
   const {names, bindAddress, firstPort, tls, clock} = parts;
   const deliveries = new Deliveries(clock);
@@ -74,7 +74,7 @@ const handlerOf = (node: string, {agentOf, authenticators, authorizer, naming, c
   return createHttpServer(guarded({node, authenticators, authorizer, failed}, answer), {clock, random, deliveries, onFault: failed});
 };
 
-/** A machine that is off does not answer: its connections are cut. */
+/** A node that is off does not respond: its connections are closed. */
 const unlessOff = (handler: RequestHandler, isOn: () => boolean): RequestHandler => ({
   http1: (request, response) => (isOn() ? handler.http1(request, response) : request.socket.destroy()),
   upgrade: (request, socket, head) => (isOn() ? handler.upgrade(request, socket, head) : socket.destroy()),

@@ -21,21 +21,21 @@ export interface PlaneNodesParts {
   readonly count: number;
   /** The file of the simulation's rules. */
   readonly rulesFile: string | undefined;
-  /** The ranges of pods: nodes have addresses of their families. */
+  /** The pod ranges: nodes have addresses of their families. */
   readonly podRanges: readonly string[];
   readonly naming: Naming;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;
-  /** The release they report. */
+  /** The version that nodes report. */
   readonly version: string;
   readonly freeze: boolean;
 }
 
 /**
- * The simulated nodes of a plane, from before its API server to its stop: the server reaches agents and pods over `network` and reads what they use from
- * `usage`, which find nothing until `start`.
+ * The simulated nodes of a plane, from before the start of its API server to its stop: the server dials agents and pods over `network` and reads their usage
+ * from `usage`, which are empty until `start`.
  */
 export class PlaneNodes {
   readonly #parts: PlaneNodesParts;
@@ -45,12 +45,12 @@ export class PlaneNodes {
     this.#parts = parts;
   }
 
-  /** The nodes, once they run. */
+  /** The simulation, once it runs. */
   get simulation(): Simulation | undefined {
     return this.#simulation;
   }
 
-  /** The network of this machine with the nodes in it. */
+  /** The network of this machine, extended by the nodes. */
   get network(): Network {
     return simulatedNetwork({...this.#parts, simulation: () => this.#simulation});
   }
@@ -62,8 +62,8 @@ export class PlaneNodes {
   }
 
   /**
-   * Starts the nodes and returns what stops them, if there are to be any. Each acts as a node's user, which may do what the node authorizer allows, and
-   * where that authorizer is off, everything.
+   * Starts the nodes, if there are any, and returns a function that stops them. Each has a node's identity, which may do what the Node authorizer allows,
+   * and without that authorizer everything.
    */
   async start(api: Pick<RunningApiServer, 'clientAs'>, {authorizationMode}: Pick<ApiserverOptions, 'authorizationMode'>): Promise<(() => Promise<void>) | undefined> {
     const {count, rulesFile, podRanges, naming, ...rest} = this.#parts;
@@ -85,7 +85,7 @@ export class PlaneNodes {
   }
 }
 
-/** The rules in the file of `--simulation-file`. Throws an `OptionError` in one line. */
+/** Reads the rules of `--simulation-file`. Throws an `OptionError` of one line. */
 export const rulesIn = async (path: string): Promise<Rules> => {
   const {readRules, RuleError} = await import('#src/simulation/rules/read.js');
   const content = await systemFiles.read(path).catch((error: unknown) => {

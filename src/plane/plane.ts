@@ -37,7 +37,7 @@ import {scheduler as schedulerComponent} from './scheduler.js';
 import {storeServersOf} from './store-servers.js';
 import {waitingServer} from './waiting-server.js';
 
-/** A control plane that runs, with its parts. */
+/** A running control plane, with its parts. */
 export interface Plane extends EmbeddedPlane {
   readonly api: RunningApiServer;
   readonly manager: Manager;
@@ -45,14 +45,14 @@ export interface Plane extends EmbeddedPlane {
   readonly simulation: Simulation | undefined;
 }
 
-/** These flags say where the store is, so it is not in memory. */
+/** With these flags the store is not in memory. */
 const storeFlags = ['storage-backend', 'kvstore-servers'];
 
 const admin: UserInfo = {name: 'plat-admin', groups: ['system:masters', 'system:authenticated']};
 
 /**
- * Starts a whole control plane in this process and resolves once it serves and every controller's caches are synced: port, store, API server,
- * components, nodes, manifests, kubeconfig, in this order. What was started is taken down again when a later step fails.
+ * Starts a whole control plane in this process and resolves once it serves and every controller's caches are synced: port, store, API server, components,
+ * nodes, manifests, kubeconfig, in this order. What was started is stopped again when a later step fails.
  */
 export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   checkOptions(given);
@@ -110,7 +110,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   const runs = [manager, scheduler].map(component => component.run(stopping.signal));
   undo.defer(async () => {
     stopping.abort();
-    await Promise.allSettled(runs); // Why one failed is reported by `failed`.
+    await Promise.allSettled(runs); // Its error is reported by `failed`.
   });
   const failed = failureOf(runs, stopping.signal);
   await unlessStopped(Promise.race([readiness([manager, scheduler], failed), failed]));
@@ -119,7 +119,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   if (stopNodes) undo.defer(stopNodes);
 
   const client = (user = admin) => api.clientAs(user, 'plat');
-  const webhookPair = lazily(() => localServingPair(join(directory, 'pki', 'webhook'), material, clock)); // Two at once would mix their files.
+  const webhookPair = lazily(() => localServingPair(join(directory, 'pki', 'webhook'), material, clock)); // Two concurrent calls would mix their files.
   const makesAccounts = selectControllers(controllers, inputs.controllerManager.options.controllers).selected.some(({name}) => name === 'serviceaccount-controller');
   const applyAll = async (documents: readonly Document[], webhooks: LocalWebhooks | undefined) => {
     const {applyManifests} = await import('./manifests/apply.js');
@@ -156,7 +156,7 @@ const metricsOf = (parsed: Pick<Parsed<unknown>, 'gates' | 'versions' | 'version
   return metrics;
 };
 
-/** Opens the store that the flags name; one in memory where there is no data directory. */
+/** Opens the store that the flags specify; one in memory without a data directory. */
 const openPlaneStore = ({options, apiserver, naming, clock, random, log}: PlaneInputs, waiting: (reason: string) => void): Promise<Store> =>
   openStore({
     backend: options.dataDir || storeFlags.some(flag => apiserver.set.has(flag)) ? apiserver.options.storageBackend : 'memory',
@@ -171,7 +171,7 @@ const openPlaneStore = ({options, apiserver, naming, clock, random, log}: PlaneI
     ...(options.signal ? {signal: options.signal} : {}),
   });
 
-/** What the API server takes from flags, store and port. */
+/** The API server's dependencies from flags, store and port. */
 const serverParts = ({options, apiserver, apiserverArgs, naming, clock, random, log}: PlaneInputs, store: Store, port: PlanePort | undefined): Omit<ApiServerParts, 'metrics'> => ({
   options: apiserver.options,
   naming,
@@ -184,7 +184,7 @@ const serverParts = ({options, apiserver, apiserverArgs, naming, clock, random, 
   flags: () => flagValues(apiserverFlags, apiserver.options),
   gate: gateOf(apiserver),
   serverAddress: port?.address ?? '',
-  // A virtual clock does not reach into another thread.
+  // A virtual clock cannot be shared with another thread.
   ...(options.clock instanceof VirtualClock ? {} : {threadArgs: apiserverArgs}),
 });
 

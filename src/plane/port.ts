@@ -28,15 +28,15 @@ export interface PlanePortParts {
 export interface PlanePort {
   /** `host:port` by which clients on this machine reach it. */
   readonly address: string;
-  /** How the administrator connects. */
+  /** The administrator's connection settings. */
   readonly settings: AdminSettings;
-  /** Stops in order, as the options say. */
+  /** Stops gracefully, as the options specify. */
   stop(running: RunningApiServer): Promise<void>;
-  /** Closes at once; nothing where it was stopped. */
+  /** Closes at once; does nothing after `stop`. */
   close(): Promise<void>;
 }
 
-/** How often it is checked whether the serving certificate is due; also how soon a renewal that failed is tried again. */
+/** The interval of checks whether the serving certificate is due for renewal; failed renewals are retried at the same interval. */
 const renewalCheckMs = 3_600_000;
 
 export const openPlanePort = async ({options, material: {authority, files}, handler, naming, meter, ...parts}: PlanePortParts): Promise<PlanePort> => {

@@ -13,11 +13,11 @@ export interface ProxyClientParts {
   readonly log: Log;
 }
 
-/** What the server proves itself with to the servers it calls, as its files have it now. */
+/** The server's client certificate for the servers it calls, as currently in its files. */
 export interface ProxyClient {
-  /** Absent where no files were named: then it proves nothing. */
+  /** Absent if no files are configured. */
   readonly pair: ClientPair | undefined;
-  /** Reads the files again when they change, until the signal aborts. A pair that does not fit together is not taken. */
+  /** Reloads the files when they change, until the signal aborts. A certificate that does not match the key is ignored. */
   follow(changed: () => void, signal: AbortSignal): void;
 }
 
@@ -27,7 +27,7 @@ const contentOf = async (files: Files, flag: string, path: string): Promise<stri
   return content.toString();
 };
 
-/** Reads the pair that the options name. Rejects in one line that names the flag. */
+/** Reads the configured certificate and key. Rejects with an error of one line that names the flag. */
 export const proxyClient = async ({options, files, clock, log}: ProxyClientParts): Promise<ProxyClient> => {
   const {proxyClientCertFile: certFile, proxyClientKeyFile: keyFile} = options;
   if (!certFile || !keyFile) return {pair: undefined, follow: () => {}};

@@ -43,7 +43,7 @@ import {watchSecondsInProcess} from './component/in-process.js';
 export interface ServerStartParts {
   readonly options: ApiserverOptions;
   readonly server: ApiServer;
-  /** Acts as the server itself. */
+  /** Has the server's own identity. */
   readonly client: Client;
   /** The server's own identity. */
   readonly user: UserInfo;
@@ -62,37 +62,37 @@ export interface ServerStartParts {
   readonly serverAddress: string;
 }
 
-/** What the hooks set going ends with these: loops over the server's own objects before watches end, all else after. */
+/** The signals that end the work of hooks: loops over the server's own objects before watches end, all else after. */
 export interface StartSignals {
   readonly looping: AbortSignal;
   readonly serving: AbortSignal;
 }
 
 export interface ServerStart {
-  /** What must be done before the server is ready: bootstrap objects, and loops over its own. */
+  /** The hooks that must finish before the server is ready: bootstrap objects, and loops over its own objects. */
   readonly hooks: readonly StartHook[];
-  /** Takes back that this server serves. */
+  /** Removes this server from the endpoints. */
   leave(): Promise<void>;
 }
 
-/** Whether servers tell in which versions they store resources. */
+/** Whether servers publish the versions in which they store resources. */
 export const publishesStorageVersions = ({registry}: ApiServer, gate: (name: string) => boolean): boolean =>
   gate('StorageVersionAPI') && gate('APIServerIdentity') && registry.serves(kinds.storageVersions);
 
-/** What is done before the first hook runs, under the names that it is asked for by. */
+/** Hooks that have nothing left to do, under upstream's names. */
 const beforeHooks = ({enablePriorityAndFairness}: ApiserverOptions): StartHook[] => {
   const names = ['start-apiserver-admission-initializer', 'generic-apiserver-start-informers', ...(enablePriorityAndFairness ? ['priority-and-fairness-filter'] : []), 'storage-object-count-tracker-hook'];
   return names.map(name => ({name, run: () => Promise.resolve()}));
 };
 
-/** What an API server does about its own objects once it can be asked. */
+/** The work of an API server on its own objects once it serves. */
 export const serverStart = (parts: ServerStartParts, signals: StartSignals): ServerStart => {
   const {options, server, client, health, authorizers, proxy, registrations, aggregation, store, naming, clock, random, log} = parts;
   let selfService: SelfService | undefined;
   const namespaces = lazily(() => ensureSystemNamespaces(client));
   const loops = lazily(() => serverLoops({client, clock, random, log, meter: parts.meter, gate: parts.gate, watchSeconds: watchSecondsInProcess}, signals.looping));
   const {registry} = server;
-  // Without such objects, as in releases that do not have them, addresses come from the ranges the server was started with.
+  // Without such objects, as in older releases, addresses come from the configured ranges.
   const hasRanges = registry.serves(kinds.serviceCIDRs);
   const ranges = lazily(async () => (hasRanges ? ensureDefaultServiceCIDR({client, clock, log, ranges: serviceRangesOf(options)}) : undefined));
   const announced = lazily(async () => {
@@ -115,7 +115,7 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
         await publishAuthenticationConfig(client, authenticationConfig(options));
       },
     },
-    // Who says that it lives also takes away what the dead have said.
+    // The server with an identity lease also deletes expired ones.
     ...(parts.gate('APIServerIdentity') ? [`${identity}-controller`, `${identity}-garbage-collector`].map(name => ({name, run: announced})) : []),
     ...(hasRanges ? [{name: `start-${naming.self}-service-cidr-controller`, run: ranges}] : []),
     {
@@ -149,7 +149,7 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
     ...(aggregation && registry.serves(kinds.apiServices) ? apiServiceHooks({server, health, naming, aggregation, loops}, signals.looping) : []),
     ...(authorizers.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
   ];
-  // What the other hooks write would be held back until then.
+  // The writes of the other hooks would be refused until then.
   const after = ({name, run}: StartHook): StartHook => ({name, run: () => versionsPublished().then(run)});
   return {
     hooks: publishesStorageVersions(server, parts.gate) ? [{name: 'built-in-resources-storage-version-updater', run: versionsPublished}, ...all.map(after)] : all,

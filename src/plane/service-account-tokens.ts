@@ -20,7 +20,7 @@ import {parseSigningKey, parseVerifyingKeys} from '#src/pki/keys/token-keys.js';
 import type {TokenIssuer} from '#src/resources/definition.js';
 import {explained, readFlagFile} from './authentication.js';
 
-/** The options that tokens of service accounts are made from. */
+/** The options of service account tokens. */
 export type ServiceAccountOptions = Pick<
   ApiserverOptions,
   | 'serviceAccountIssuer'
@@ -42,22 +42,22 @@ export interface ServiceAccountParts {
   readonly log: Log;
   readonly meter: Meter;
   readonly reader: Reader;
-  /** A client that acts as the server itself. */
+  /** A client with the server's own identity. */
   readonly client: Client;
   /** `host:port` by which clients reach the server. */
   readonly serverAddress: string;
 }
 
-/** How a server deals with tokens of service accounts. */
+/** Issues and authenticates service account tokens. */
 export interface ServiceAccountTokens {
-  /** Names of this server that tokens are meant for. */
+  /** The audiences of this server. */
   readonly audiences: readonly string[];
   readonly authenticators: readonly Authenticator[];
   readonly issuer: TokenIssuer | undefined;
   readonly routes: readonly Route[];
 }
 
-/** The keys of the files; without any the server's own TLS key, if tokens can be verified with it. */
+/** The keys of the files; without any the server's own TLS key, if it can verify tokens. */
 const verifyingKeys = ({serviceAccountKeyFile, tlsPrivateKeyFile, certDir}: ServiceAccountOptions): readonly TokenKey[] => {
   const flag = 'service-account-key-file';
   if (serviceAccountKeyFile.length > 0) {
@@ -73,7 +73,7 @@ const verifyingKeys = ({serviceAccountKeyFile, tlsPrivateKeyFile, certDir}: Serv
   }
 };
 
-/** Whether the flags let the server sign tokens. */
+/** Whether the flags enable the signing of tokens. */
 export const issuesTokens = ({serviceAccountIssuer: [issuer], serviceAccountSigningKeyFile: file}: ServiceAccountOptions): boolean => Boolean(file && issuer);
 
 /** Signs with the key of the file as the first issuer. */
@@ -102,7 +102,7 @@ const discoveryRoutes = ({options, log, serverAddress}: ServiceAccountParts, key
   return openIdRoutes({issuer, keys, keySetUri: () => serviceAccountJwksUri || `https://${serverAddress}${keySetPath}`});
 };
 
-/** Notes the day on the secret. A secret that cannot be changed just now is noted on another day. */
+/** Records the day on the secret. If that fails it is recorded on another day. */
 const noting =
   ({naming, client, log}: ServiceAccountParts) =>
   async ({metadata = {}}: Readonly<Secret>, day: string): Promise<void> => {
@@ -114,7 +114,7 @@ const noting =
       .catch((error: unknown) => log.v(1).info({err: error, secret: `${namespace}/${name}`}, 'the use of a token could not be noted on its secret'));
   };
 
-/** Everything the flags about service account tokens ask for. Throws one line that names flag and file. */
+/** Everything that the flags for service account tokens configure. Throws an error of one line that names flag and file. */
 export const serviceAccountTokens = (parts: ServiceAccountParts): ServiceAccountTokens => {
   const {options, naming, clock, reader} = parts;
   const {serviceAccountIssuer: issuers, apiAudiences, serviceAccountLookup: lookup} = options;

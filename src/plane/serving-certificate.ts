@@ -7,10 +7,10 @@ import {issueServingCertificate, keyPairPem} from '#src/pki/issuing.js';
 
 const day = 24 * 3600 * 1000;
 const lifetimeMs = 365 * day;
-/** A running server gets a new certificate so long before its own runs out. */
+/** The age at which a running server's certificate is renewed. */
 export const renewAfterMs = lifetimeMs * 0.8;
 
-/** A serving certificate of the plane's own authority, good for a year, for every name the server is reached by. */
+/** A serving certificate of the plane's own CA, valid for a year, for all names of the server. */
 export const planeServingCertificate = async (
   authority: Authority,
   {clock, naming, hosts}: {clock: Clock; naming: Naming; hosts: readonly string[]},

@@ -7,7 +7,7 @@ import type {ApiserverOptions} from '#src/options/apiserver.js';
 import {ensureOwnPair, keepOwnPair} from '#src/serving/certificates/own-pair.js';
 import {ServingCertificates} from '#src/serving/certificates/serving-certificates.js';
 
-/** The options a component's serving certificates are made from. */
+/** The options of a component's serving certificates. */
 export type ServingOptions = Pick<ApiserverOptions, 'tlsCertFile' | 'tlsPrivateKeyFile' | 'tlsSniCertKey' | 'certDir' | 'tlsMinVersion' | 'tlsCipherSuites' | 'bindAddress'>;
 
 export interface ServingFiles {
@@ -16,14 +16,14 @@ export interface ServingFiles {
   readonly files: Files;
   readonly clock: Clock;
   readonly log: Log;
-  /** What the files of a self-signed pair are called. */
+  /** The base name of the files of a self-signed certificate. */
   readonly name: string;
-  /** Names and addresses a self-signed pair is good for, beside those of this host; those of the self service unless given. */
+  /** Names and addresses of a self-signed certificate, besides those of this host; by default those of the self service. */
   readonly hosts?: readonly string[];
   readonly signal: AbortSignal;
 }
 
-/** The certificates a component serves with: those it was given, or a self-signed pair of its own in the certificate directory. */
+/** Opens a component's serving certificates: the configured ones, or a self-signed one in the certificate directory. */
 export const openServingCertificates = async ({options, naming, name, hosts = naming.selfServiceNames, signal, ...ports}: ServingFiles): Promise<ServingCertificates> => {
   const {tlsCertFile, tlsPrivateKeyFile, certDir} = options;
   const own = {...ports, folder: certDir, name, host: hostname(), hosts: ['localhost', '127.0.0.1', '::1', ...hosts]};

@@ -17,7 +17,7 @@ export interface SimulatedNetworkParts {
   simulation(): Simulation | undefined;
 }
 
-/** The network of this machine, in which the agents of simulated nodes and their pods answer at their addresses: within this process, without a socket. */
+/** The network of this machine, extended by the agents of simulated nodes and their pods at their addresses: within this process, without a socket. */
 export const simulatedNetwork = (parts: SimulatedNetworkParts): Network => {
   const {clock, simulation} = parts;
   const system = systemNetwork(clock);

@@ -15,7 +15,7 @@ import {drained, profiling, type RunningApiServer} from './api-server.js';
 
 export interface SocketParts {
   readonly options: ApiserverOptions;
-  /** Answers what comes in. */
+  /** Handles requests. */
   readonly handler: ApiHandler;
   readonly tls: TlsOptions;
   readonly clock: Clock;
@@ -38,8 +38,8 @@ const observeConnections = (meter: Meter, deliveries: Deliveries, listener: List
 export interface Sockets {
   readonly listener: Listener;
   /**
-   * Stops as the options say: readiness fails at once, the server goes on for the shutdown delay, then takes nothing new (or turns it away with
-   * 429 until what is under way is answered), ends watches within their grace, and closes.
+   * Stops as the options specify: readiness fails at once, the server continues for the shutdown delay, then accepts nothing new (or refuses it with 429
+   * until requests in flight have ended), ends watches within their grace period, and closes.
    */
   stop(running: RunningApiServer): Promise<void>;
 }
@@ -93,12 +93,12 @@ export const openSockets = async ({options, handler, tls, clock, random, log, me
 
 const stepMs = 50;
 
-/** Ends all watches within the grace, evenly spread over it, so that their clients do not come to the next server all at once. */
+/** Ends all watches evenly over the grace period, so that their clients do not reconnect to the next server all at once. */
 const endWatches = async (server: ApiServer, clock: Clock, graceMs: number): Promise<void> => {
   const all = server.watchers;
   let ended = 0;
   for (let leftMs = graceMs; leftMs > 0 && server.watchers > 0; leftMs -= stepMs) {
-    // Who comes back at once is not ended again in the place of others.
+    // The limit spares clients that reconnected meanwhile.
     const due = all - Math.floor((all * leftMs) / graceMs) - ended;
     server.endWatches(due);
     ended += due;
@@ -107,7 +107,7 @@ const endWatches = async (server: ApiServer, clock: Clock, graceMs: number): Pro
   server.endWatches();
 };
 
-/** The address clients on this machine reach the port by. */
+/** The address by which clients on this machine reach the port. */
 export const hostPort = ({listener: {address, port}}: Sockets): string => {
   const host = address === '0.0.0.0' || address === '::' || address === '' ? '127.0.0.1' : address;
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 import type {StoreServers} from '#src/storage/etcd/open.js';
 
-/** What all keys begin with: a path without a slash at its end, however the flag writes it. */
+/** The prefix of all keys: a path without a trailing slash. */
 export const storePrefix = ({kvstorePrefix}: Pick<ApiserverOptions, 'kvstorePrefix'>): string => posix.join('/', kvstorePrefix).replace(/\/$/, '');
 
 export interface StoreServersParts {
@@ -14,7 +14,7 @@ export interface StoreServersParts {
   gate(name: string): boolean;
 }
 
-/** The servers of the store by the flags, if it is to be in any. */
+/** The etcd servers of the flags, if the store is in etcd. */
 export const storeServersOf = ({options, naming, gate, minCompatibility}: StoreServersParts): StoreServers | undefined => {
   const {storageBackend, storageMediaType, kvstoreServers, kvstoreCafile, kvstoreCertfile, kvstoreKeyfile, watchCache} = options;
   if (storageBackend !== 'etcd3') return undefined;

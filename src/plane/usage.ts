@@ -3,15 +3,15 @@ import type {Simulation} from '#src/simulation/simulation.js';
 import {agentsUsage, type AgentsUsageParts} from './agents-usage.js';
 
 export interface PlaneUsageParts extends Omit<AgentsUsageParts, 'isKnown'> {
-  /** The simulated nodes of this process, once there are any. */
+  /** The simulated nodes of this process, once they run. */
   simulation(): Simulation | undefined;
 }
 
-/** What nodes and pods use: those that are simulated in this process, and those of others. */
+/** The usage of nodes and pods: of those simulated in this process, and of others. */
 export const planeUsage = ({simulation, ...parts}: PlaneUsageParts): UsageReader =>
   joined([usageLater(() => simulation()?.usage), agentsUsage({...parts, isKnown: node => simulation()?.nodeAt(node) !== undefined})]);
 
-/** Reads from who measures once there is one: the server that shows the figures starts before the nodes that have them. */
+/** Reads from a reader that is available later: the server starts before the nodes. */
 const usageLater = (reader: () => UsageReader | undefined): UsageReader => ({
   pod: (namespace, name) => reader()?.pod(namespace, name),
   pods: namespace => reader()?.pods(namespace) ?? [],
@@ -19,7 +19,7 @@ const usageLater = (reader: () => UsageReader | undefined): UsageReader => ({
   nodes: () => reader()?.nodes() ?? [],
 });
 
-/** What several readers have together; of one thing the first that knows of it counts. */
+/** Joins several readers; the first that has an item is used. */
 const joined = (readers: readonly UsageReader[]): UsageReader => {
   const first = async <T>(read: (reader: UsageReader) => T | undefined | Promise<T | undefined>): Promise<T | undefined> => {
     for (const reader of readers) {

@@ -17,20 +17,20 @@ export interface WaitingServerParts {
   readonly clock: Clock;
   readonly log: Log;
   gate(name: string): boolean;
-  /** Why the store is not usable yet. */
+  /** Why the store is not available yet. */
   reason(): string;
 }
 
-/** What a server answers before it is assembled, and afterwards. */
+/** The handler of requests before and after the server is assembled. */
 export interface WaitingServer {
   readonly handler: ApiHandler;
-  /** From now on the server itself answers. */
+  /** Passes all further requests to the server. */
   handOver(handler: ApiHandler): void;
 }
 
 /**
- * Answers while the server waits for its store: the health endpoints fail and say why below their names (`/readyz/etcd`), to those who may see them later, too; everything else is
- * answered with 503. Tokens of service accounts cannot be verified without a store.
+ * Handles requests while the server waits for its store: the health endpoints fail with the reason (`/readyz/etcd`), for users who may read them later, too;
+ * everything else is refused with 503. Service account tokens cannot be verified without a store.
  */
 export const waitingServer = ({options, naming, clock, log, gate, reason}: WaitingServerParts): WaitingServer => {
   const following = new AbortController();

@@ -4,10 +4,10 @@ import {parseTime} from '#src/api/time.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
 
-/** A lease that nobody has renewed for so long belongs to a manager of the past. Generous, because its clock is not ours. */
+/** A lease that was not renewed for this long belongs to a manager that has ended. Generous, because of possible clock differences. */
 const staleAfterMs = 10 * 60_000;
 
-/** Who holds the lock of the cluster's own manager, where that is not the lock we contend for; undefined where nobody does. */
+/** The holder of the lock of the cluster's own manager, if that is another lock than this one's; undefined without a holder. */
 export const planeManagerOf = async (client: Client, clock: Clock, ours: {readonly namespace: string; readonly name: string} | undefined): Promise<string | undefined> => {
   const {systemNamespace: namespace} = client.naming;
   const name = client.naming.component('controller-manager');

@@ -10,10 +10,10 @@ import {planeManagerOf} from './doubled.js';
 
 type Given = Invocation<(typeof controllerManagerFlags)['rows']>;
 
-/** The health checks of locks, beside those of controllers. */
+/** The health checks of locks, besides those of controllers. */
 const lockChecks = ['leaderElection', migrationCheck];
 
-/** `plat-controller-manager`: runs the chosen controllers, while it leads, until it is asked to stop. Returns its exit code. */
+/** `plat-controller-manager`: runs the selected controllers, with leader election, until it is stopped. Returns the exit code. */
 export const runControllerManager = async (invocation: Given): Promise<number> => {
   const {controllers} = await import('#controllers/index.js');
   return runComponent(controllerManager(controllers), invocation, {
@@ -22,7 +22,7 @@ export const runControllerManager = async (invocation: Given): Promise<number> =
   });
 };
 
-/** Warns of each controller that a manager of the cluster's own runs already, under another lock. What cannot be read is not reported. */
+/** Warns about each controller that the cluster's own manager runs already, under another lock. Errors are not reported. */
 const warnOfDoubles = async ({parsed: {options, set}, clock, log}: Given, connection: ServerConnection, controllers: readonly Controller[]): Promise<void> => {
   try {
     const lock = options.leaderElect ? placeOfLock(options, set, connection.naming.systemNamespace) : undefined;

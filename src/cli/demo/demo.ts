@@ -11,7 +11,7 @@ import {cleanerTidies} from './cleaner.js';
 import {findOpenSsl} from './openssl.js';
 import {nodeJoins, strangersAreRefused, personJoins} from './scenario.js';
 
-/** `plat demo`: the main job from end to end on real keys and a real port. Rejects at the first thing that is not as it must be. */
+/** `plat demo`: the main use case from end to end with real keys and a real port. Rejects at the first unexpected result. */
 export const runDemo = async ({parsed: {options}, log, stopping, print}: Invocation<(typeof demoFlags)['rows']>): Promise<void> => {
   const started = clock.monotonic();
   const directory = mkdtempSync(join(tmpdir(), 'plat-demo-'));

@@ -5,16 +5,16 @@ import {promisify} from 'node:util';
 
 const run = promisify(execFile);
 
-/** What an independent witness says of our certificates. */
+/** Verifies certificates with an independent program. */
 export interface OpenSsl {
   readonly version: string;
   /** A new RSA key and a request for it. */
   request(name: string, subject: string): Promise<{readonly key: string; readonly request: string}>;
-  /** Rejects unless the authority vouches for the certificate as a client's. */
+  /** Rejects unless the CA issued the certificate for client authentication. */
   verify(name: string, certificate: string, authority: string): Promise<void>;
 }
 
-/** The openssl of this machine, working in `folder`; undefined where there is none. */
+/** The openssl of this machine, working in `folder`; undefined if there is none. */
 export const findOpenSsl = async (folder: string): Promise<OpenSsl | undefined> => {
   const openssl = async (...args: string[]) => (await run('openssl', args, {cwd: folder})).stdout;
   const version = await openssl('version').catch(() => undefined);

@@ -7,18 +7,18 @@ import {connectedClient} from '#src/client/connected.js';
 import type {Plane} from '#src/plane/plane.js';
 import {connect} from '#src/transport/http-connection.js';
 
-/** A key and what it is certified by, in PEM. */
+/** A key and its certificate, in PEM. */
 export interface Identity {
   readonly certificate: string;
   readonly key: string;
 }
 
-/** Thrown when something is not as it must be. */
+/** Throws when a result is unexpected. */
 export const expect = (isTrue: boolean, what: string): void => {
   if (!isTrue) throw new Error(`expected that ${what}`);
 };
 
-/** A client over HTTPS that proves itself with a certificate. */
+/** A client over HTTPS that authenticates with a certificate. */
 export const clientAs = async (plane: Plane, ca: string, {certificate, key}: Identity, clock: Clock): Promise<Client & AsyncDisposable> => {
   const settings = {server: plane.url, trust: {ca: {data: ca}}, identity: {certificate: {cert: {data: certificate}, key: {data: key}}}, source: 'demo'};
   const connection = await connect(settings, {clock});
@@ -28,7 +28,7 @@ export const clientAs = async (plane: Plane, ca: string, {certificate, key}: Ide
 
 const waitTimeoutMs = 10_000;
 
-/** The request as soon as it is as described; rejects when it does not become so in time. */
+/** Resolves to the request when it has the described state; rejects after a timeout. */
 export const waitForRequest = (client: Client, name: string, what: string, isTrue: (csr: CertificateSigningRequest) => boolean, clock: Clock): Promise<CertificateSigningRequest> => {
   const over = new AbortController();
   const seen = new Promise<CertificateSigningRequest>((resolve, reject) => {

@@ -13,11 +13,11 @@ import type {Plane} from '#src/plane/plane.js';
 import type {OpenSsl} from './openssl.js';
 import {clientAs, conditionOf, expect, issuedIn, waitForRequest} from './requests.js';
 
-/** What the chapters of the story share. */
+/** The context that all steps of the scenario share. */
 export interface ScenarioContext {
   readonly plane: Plane;
   readonly authority: Authority;
-  /** The authority's certificate, in PEM. */
+  /** The CA's certificate, in PEM. */
   readonly ca: string;
   readonly admin: Client;
   readonly clock: Clock;
@@ -40,7 +40,7 @@ const bind = ({plane: {naming}, admin}: ScenarioContext, name: string, role: str
   });
 };
 
-/** Whom the server takes the caller for. */
+/** Returns the user name that the server authenticated. */
 const currentUser = async (client: Client): Promise<string> => {
   const {status} = await client.resource(kinds.selfSubjectReviews).create({});
   return status?.userInfo?.username ?? '';
@@ -53,7 +53,7 @@ const remember = async ({openssl, ca, clock}: ScenarioContext, name: string, cer
   return openssl ? ', openssl verifies it' : '';
 };
 
-/** A machine that nobody knows yet becomes a node: nobody has to look. */
+/** A new machine becomes a node without manual approval. */
 export const nodeJoins = async (context: ScenarioContext): Promise<void> => {
   const {plane, authority, ca, admin, clock, print} = context;
   const {naming} = plane;
@@ -80,7 +80,7 @@ export const nodeJoins = async (context: ScenarioContext): Promise<void> => {
   print(`With it the machine calls the API over TLS, and is known as ${name}.`);
 };
 
-/** A person's request waits for a person. */
+/** A user's request waits for manual approval. */
 export const personJoins = async (context: ScenarioContext): Promise<void> => {
   const {plane, ca, admin, clock, openssl, print} = context;
   const {naming} = plane;
@@ -117,7 +117,7 @@ const ownRequest = async (commonName: string) => {
   return {key: privateKeyPem(key), request: createSigningRequest(key, {subject: {commonName, organizations: ['developers']}})};
 };
 
-/** A binding counts as soon as the authorizer has heard of it, which is a moment after it was written. */
+/** A binding takes effect when the authorizer has received it, a moment after it was written. */
 const retryUntilAllowed = async <T>(run: () => Promise<T>, clock: Clock): Promise<T> => {
   for (let tries = 0; ; tries++) {
     try {
@@ -129,7 +129,7 @@ const retryUntilAllowed = async <T>(run: () => Promise<T>, clock: Clock): Promis
   }
 };
 
-/** Those who must not get a certificate do not. */
+/** Requests that must not get a certificate do not get one. */
 export const strangersAreRefused = async (context: ScenarioContext): Promise<void> => {
   const {plane, admin, clock, print} = context;
   const {signers} = plane.naming;

@@ -1,7 +1,7 @@
 import {noLog, type Log, type LogFields, type LogMethod} from '#src/base/log.js';
 import {isForbidden, type StatusError} from '#src/api/status.js';
 
-/** How far a cause of causes is looked for. */
+/** The maximum depth of nested causes. */
 const deepest = 5;
 
 const refusalIn = ({err}: LogFields): StatusError | undefined => {
@@ -14,11 +14,11 @@ const refusalIn = ({err}: LogFields): StatusError | undefined => {
 
 const subjectOf = ({status: {details}}: StatusError): string => `${details?.group ?? ''}/${details?.kind ?? ''}`;
 
-/** A log that tells once what the server forbids of each kind: nodes try again and again. */
+/** A log that reports a forbidden request only once per kind, since nodes retry indefinitely. */
 export const logRefusalsOnce = (log: Log): Log => {
   const reported = new Set<string>();
   const over = (inner: Log): Log => {
-    if (inner === noLog) return noLog; // Callers compare with it to save themselves what nobody reads.
+    if (inner === noLog) return noLog; // Callers compare with it to skip work for lines that are not logged.
     const method = (level: 'info' | 'warn' | 'error'): LogMethod => (first: LogFields | string, message?: string) => {
       if (typeof first === 'string') return inner[level](first);
       const refusal = refusalIn(first);

@@ -2,16 +2,16 @@ import {kinds, type Kind} from '#src/api/kinds.js';
 import {StatusError} from '#src/api/status.js';
 import type {Client} from '#src/client/client.js';
 
-/** A right to a kind's objects, or to one of their subresources. */
+/** A permission on a kind's objects, or on a subresource of them. */
 interface Right {
   readonly verbs: readonly string[];
   readonly kind: Kind;
   readonly subresource?: string;
-  /** All unless given. */
+  /** All namespaces by default. */
   readonly namespace?: string;
 }
 
-/** Everything that simulated nodes do, by their process's user. */
+/** All requests of simulated nodes as their process's user. */
 const nodesRights = (client: Client): readonly Right[] => [
   {verbs: ['get', 'list', 'watch', 'create', 'patch'], kind: kinds.nodes},
   {verbs: ['patch'], kind: kinds.nodes, subresource: 'status'},
@@ -28,7 +28,7 @@ const nodesRights = (client: Client): readonly Right[] => [
 
 const resourceOf = ({kind: {plural}, subresource}: Right): string => (subresource ? `${plural}/${subresource}` : plural);
 
-/** What simulated nodes do that the server would not let this client do, as `create nodes`. Where the server does not say, nothing is missing. */
+/** Returns the permissions that simulated nodes need and this client lacks, such as `create nodes`. None if the server does not report permissions. */
 export const missingRights = async (client: Client): Promise<string[]> => {
   const reviews = client.resource(kinds.selfSubjectAccessReviews);
   const mayNot = async (right: Right, verb: string): Promise<boolean> => {

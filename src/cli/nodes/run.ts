@@ -24,13 +24,13 @@ import {missingRights} from './rights.js';
 
 type Given = Invocation<(typeof nodesFlags)['rows']>;
 
-/** `plat nodes`: simulated nodes of a cluster that is there, with their agents, until it is asked to stop. */
+/** `plat nodes`: simulated nodes of an existing cluster, with their agents, until it is stopped. */
 export const runNodes = async (given: Given): Promise<number> => {
   const {parsed: {options}, stopping} = given;
   const log = logRefusalsOnce(given.log);
-  const rules = options.simulationFile ? await rulesIn(options.simulationFile) : noRules; // What is wrong with the file is told before anybody is asked.
+  const rules = options.simulationFile ? await rulesIn(options.simulationFile) : noRules; // Errors of the file are reported before any request.
   await using undo = new Undo();
-  // It may be asked to stop while it waits for a server that does not answer.
+  // It may be stopped while it waits for a server that does not respond.
   await Promise.race([simulate({...given, log}, rules, undo), untilStopped(stopping)]);
   log.info('stopping');
   return 0;
@@ -65,7 +65,7 @@ const simulate = async (given: Given, rules: Rules, undo: Undo): Promise<void> =
   const families = [familyOf(placement.addresses(0)[0]!)];
   const clients = {client: connection.client('simulation'), clientAs: ({name}: UserInfo) => connection.client(name)};
   const starting = startSimulation({nodes: options.nodes, naming, clock, random, log, meter, rules, families, placement, version: version.gitVersion, ...clients});
-  undo.defer(() => Promise.race([starting.then(late => late.stop(), () => {}), sleep(clock, permissionTimeoutMs)])); // What asks a server that does not answer is left behind.
+  undo.defer(() => Promise.race([starting.then(late => late.stop(), () => {}), sleep(clock, permissionTimeoutMs)])); // Requests to a server that does not respond are abandoned.
   simulation = await starting;
   await simulation.reported;
   if (stopping.aborted) return;
@@ -73,7 +73,7 @@ const simulate = async (given: Given, rules: Rules, undo: Undo): Promise<void> =
   await untilStopped(stopping);
 };
 
-/** How long the nodes have to end what they are doing. */
+/** The time limit of the permission check. */
 const permissionTimeoutMs = 2000;
 
 const refuseWithoutRights = async (connection: ServerConnection): Promise<void> => {
@@ -90,7 +90,7 @@ interface AgentsParts {
   simulation(): Simulation | undefined;
 }
 
-/** Opens the ports of the agents, before the nodes that tell of them are there. */
+/** Opens the ports of the agents, before the nodes that refer to them exist. */
 const agentsOf = async ({given: {parsed: {options}, clock, log}, connection, signal, simulation}: AgentsParts): Promise<{readonly placement: Placement; readonly agents: NodeAgents}> => {
   const {naming} = connection;
   const address = options.nodeIp || advertisedAddress({bindAddress: options.bindAddress, advertiseAddress: ''}, 'IPv4');

@@ -11,26 +11,26 @@ import type {ApiService} from './condition.js';
 
 type Definition = ObjectOf<typeof kinds.customResourceDefinitions>;
 
-/** How long the server looks after an object: `onstart` ones are seen to when it starts and then left to their users, the others are put back whenever they change. */
+/** How long the server manages an APIService: `onstart` ones are created when it starts and then left to users, the others are restored after every change. */
 type Managed = 'onstart' | 'true';
 
-/** Groups that others may serve in this server's place for good: their objects are made where they are missing, and never changed. */
+/** Groups that other servers may serve permanently: their APIServices are created if they are missing, and never changed. */
 const excludedGroups: ReadonlySet<GroupToken> = new Set(['metrics']);
 
 export interface AutoregisterParts {
-  /** Everything the server serves by itself. */
+  /** The group versions that the server serves itself. */
   readonly served: readonly {readonly group: GroupToken; readonly version: string}[];
   /** Whether custom resources can be defined. */
   readonly withDefinitions: boolean;
   readonly naming: Naming;
 }
 
-/** It changed or went meanwhile, which asks for another look. */
+/** The object was changed or deleted meanwhile; its event triggers the next reconcile. */
 const isOutdated = (error: unknown): boolean => isNotFound(error) || isConflict(error);
 
 const nameOf = (group: string, version: string): string => `${version}.${group}`;
 
-/** Who looks after an APIService, if the server does. */
+/** The label that marks APIServices managed by the server. */
 const managedLabel = (naming: Naming): string => naming.subKey(naming.component('aggregator'), 'automanaged');
 
 const registration = (naming: Naming, group: string, version: string, {group: groupPriorityMinimum, version: versionPriority}: Priority, managed: Managed | undefined): ApiService => ({
@@ -38,7 +38,7 @@ const registration = (naming: Naming, group: string, version: string, {group: gr
   spec: {group, version, groupPriorityMinimum, versionPriority},
 });
 
-/** The built-in group versions that are registered, by the names of their objects. Those without a place among the others are left to whoever adds them. */
+/** The registered built-in group versions, by the names of their APIServices. Those without a priority are left to whoever adds them. */
 export const builtInRegistrations = ({served, naming}: Pick<AutoregisterParts, 'served' | 'naming'>): ReadonlyMap<string, ApiService> => {
   const wanted = served.flatMap(({group, version}) => {
     const priority = builtInPriority(group, version);
@@ -47,7 +47,7 @@ export const builtInRegistrations = ({served, naming}: Pick<AutoregisterParts, '
   return new Map(wanted.map(object => [object.metadata!.name!, object]));
 };
 
-/** Definitions by the group versions they serve, as registrations are called. */
+/** Definitions by the names of the APIServices of their versions. */
 const serving: Index<Definition> = {
   name: 'serving',
   values: ({spec}) => (spec?.versions ?? []).filter(({served}) => served).map(({name}) => nameOf(spec!.group, name)),
@@ -60,7 +60,7 @@ const managementOf = (naming: Naming, object: Frozen<ApiService> | undefined): M
   return value === 'onstart' || value === 'true' ? value : undefined;
 };
 
-/** What is registered for a name, if anything is. */
+/** Returns the desired APIService of a name, if any. */
 const wantedOf = ({naming, ...parts}: AutoregisterParts, definitions: Lister<Definition> | undefined): ((name: string) => ApiService | undefined) => {
   const builtIn = builtInRegistrations({...parts, naming});
   return name => {
@@ -74,8 +74,8 @@ const wantedOf = ({naming, ...parts}: AutoregisterParts, definitions: Lister<Def
 };
 
 /**
- * Registers what this server serves: built-in versions once, when it starts, the versions of custom resources for as long as their definitions serve
- * them. An object that says that the server looks after it, and stands for nothing that is served, goes. Others' objects are left alone.
+ * Registers the versions that this server serves: built-in ones once, at the start, those of custom resources as long as their definitions serve them. An
+ * APIService with the managed label whose version is not served is deleted. Others are not changed.
  */
 export const autoregisterLoop = (parts: AutoregisterParts): KeyedController =>
   defineController({

@@ -2,15 +2,15 @@ import type {InformerFactory} from '#informers/factory.js';
 import {kinds} from '#src/api/kinds.js';
 import {isAvailable} from './condition.js';
 
-/** Whether all of some APIServices were seen to be available, each at least once. */
+/** Whether a set of APIServices has become available, each at least once. */
 export interface Completion {
   /** Throws while some are missing. */
   check(): void;
-  /** Resolves once none is. Rejects when the signal aborts before. */
+  /** Resolves once none is missing. Rejects when the signal aborts before. */
   reached(signal: AbortSignal): Promise<void>;
 }
 
-/** Waits until each of the names was seen to be available. */
+/** Tracks when each of the names was available. */
 export const completionOf = (informers: InformerFactory, names: Iterable<string>): Completion => {
   const pending = new Set(names);
   let isDone = () => {};

@@ -9,7 +9,7 @@ import type {Writer} from '#src/runtime/writer.js';
 
 export type ApiService = ObjectOf<typeof kinds.apiServices>;
 
-/** What was found out about whether somebody serves a group's version. */
+/** The result of an availability check of a group version. */
 export interface Availability {
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason: string;
@@ -20,13 +20,13 @@ const type = 'Available';
 
 const conditionOf = ({status}: Frozen<ApiService>) => status?.conditions?.find(condition => condition.type === type);
 
-/** Whether somebody is known to serve it. */
+/** Whether the APIService is known to be available. */
 export const isAvailable = (object: Frozen<ApiService>): boolean => conditionOf(object)?.status === 'True';
 
-/** Changes of what others serve, or served until now; those of what is served here are many when the server starts. */
+/** Matches changes of APIServices that have or had a service; those of local ones are many at the start. */
 export const remoteOnly = sameKey(kinds.apiServices, change => Boolean(change.object.spec?.service ?? (change.type === 'updated' && change.old.spec?.service)));
 
-/** Tells in the status, and in figures, whether a group's version is served. */
+/** Reports the availability of an APIService in its status and metrics. */
 export interface AvailabilityReporter {
   report(object: Frozen<ApiService>, found: Availability): Promise<void>;
   forget(name: string): void;

@@ -3,7 +3,7 @@ import {localAvailability} from '#src/resources/apiregistration/apiservice.js';
 import {defineController, settled} from '#src/runtime/controller.js';
 import {availabilityReporter} from './condition.js';
 
-/** Says of each group version without a service that it is available: this server serves it. */
+/** Sets APIServices without a service to available: this server serves them. */
 export const localAvailabilityLoop = defineController({
   doc: 'Tells that what this server serves itself is available.',
   name: 'apiservice-status-local-available-controller',

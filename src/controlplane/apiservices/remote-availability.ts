@@ -10,13 +10,13 @@ type Service = ObjectOf<typeof kinds.services>;
 type EndpointSlice = ObjectOf<typeof kinds.endpointSlices>;
 type Reference = NonNullable<NonNullable<ApiService['spec']>['service']>;
 
-/** A service that cannot be reached says so to nobody: it is asked again after this time, and up to a second more. */
+/** An unreachable service causes no event: it is checked again after this time, plus up to a second. */
 const periodMs = 30_000;
 const mostJitterMs = 1000;
 
 export interface RemoteAvailabilityParts {
   readonly naming: Naming;
-  /** Asks the server behind a service for a document that it has to have. Rejects with why it did not answer as it should. */
+  /** Requests a document that the server behind a service must have. Rejects with the reason of a failure. */
   check(object: Frozen<ApiService>): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ const serviceKey = (namespace: string | undefined, name: string | undefined): st
 /** APIServices by the service behind them. */
 const behind: Index<ApiService> = {name: 'behind', values: ({spec}) => (spec?.service ? [serviceKey(spec.service.namespace, spec.service.name)] : [])};
 
-/** Slices by their service. */
+/** Endpoint slices by their service. */
 const ofService = (naming: Naming): Index<EndpointSlice> => {
   const label = naming.key('service-name');
   return {name: 'of service', values: ({metadata}) => (metadata?.labels?.[label] ? [serviceKey(metadata.namespace, metadata.labels[label])] : [])};
@@ -37,7 +37,7 @@ const refused = (reason: string, message: string): Availability => ({status: 'Fa
 const isListening = ({endpoints, ports}: Frozen<EndpointSlice>, portName: string): boolean =>
   (endpoints ?? []).some(({conditions}) => conditions?.ready !== false) && (ports ?? []).some(({name, port}) => name === portName && port !== undefined);
 
-/** What can be seen of a service without calling it; nothing where nothing speaks against it. */
+/** Returns a reason why a service is not available that is known without calling it, or undefined. */
 const seenAgainst = ({namespace, name, port}: Frozen<Reference>, service: Frozen<Service> | undefined, slices: readonly Frozen<EndpointSlice>[]): Availability | undefined => {
   const place = `service/${name} in ${JSON.stringify(namespace ?? '')}`;
   if (!service) return refused('ServiceNotFound', `${place} is not present`);
@@ -51,8 +51,8 @@ const seenAgainst = ({namespace, name, port}: Frozen<Reference>, service: Frozen
 };
 
 /**
- * Finds out, again and again, whether the servers behind services can be reached, and says so in the status. Changes of the service and its endpoints
- * ask at once; what fails in the call itself is tried again soon, and later and later.
+ * Checks periodically whether the servers behind services are reachable, and reports that in the status. Changes of the service and its endpoints trigger a
+ * check at once; failed calls are retried with backoff.
  */
 export const remoteAvailabilityLoop = ({naming, check}: RemoteAvailabilityParts): KeyedController => {
   const slicesOf = ofService(naming);

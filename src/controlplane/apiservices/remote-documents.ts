@@ -4,7 +4,7 @@ import {remoteOnly} from './condition.js';
 
 const periodMs = 60_000;
 
-/** Has what the servers behind this one say of themselves read again when their registrations change, and once a minute. */
+/** Refreshes the discovery or OpenAPI documents of aggregated servers when their registrations change, and once a minute. */
 export const remoteDocumentsLoop = (name: string, refresh: (name: string) => Promise<void>): KeyedController =>
   defineController({
     doc: 'Keeps what servers behind this one say of themselves.',

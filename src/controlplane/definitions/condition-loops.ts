@@ -13,16 +13,16 @@ import {withOwnStatus, writeStatus, type Cached} from './status.js';
 
 type CheckedCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
-/** A condition of definitions that follows from what they say alone. */
+/** A condition of definitions that depends only on their content. */
 interface ConditionCheck {
   readonly doc: string;
   readonly name: string;
   readonly type: string;
-  /** Nothing where the condition is not to be there. */
+  /** Undefined if the condition should be absent. */
   check(definition: Cached, naming: Naming): Stepwise<CheckedCondition | undefined>;
-  /** Changes when there may be something new to say. Servers of two releases would otherwise never agree on a text. */
+  /** Changes when the condition may have to change. Otherwise servers of two releases would keep overwriting each other's texts. */
   occasion(definition: Cached, naming: Naming): string;
-  /** How long one that is there when the server starts may wait. Nothing where nothing is to be checked. */
+  /** How long the check of a definition that exists at the start may be delayed. Undefined if there is nothing to check. */
   waitMs(definition: Cached, naming: Naming): number | undefined;
 }
 
@@ -68,7 +68,7 @@ const conditionLoop = ({doc, name: loop, type, check, occasion, waitMs}: Conditi
 
 const nonStructural = 'NonStructuralSchema';
 
-/** The same for a name always, up to 20 s. */
+/** A delay of up to 20 s, derived from a name. */
 const spread = (name: string): number => ([...name].reduce((sum, letter) => sum * 31 + letter.charCodeAt(0), 7) % 1000) * 20;
 
 const structure = function* ({spec}: Cached): Steps<CheckedCondition | undefined> {
@@ -84,14 +84,14 @@ const structure = function* ({spec}: Cached): Steps<CheckedCondition | undefined
   return distinct.length === 0 ? undefined : {type: nonStructural, status: 'True', reason: 'Violations', message: distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`};
 };
 
-/** Tells of schemas that are not structural, which only definitions of old can have. */
+/** Reports schemas that are not structural, which only old definitions can have. */
 export const structureLoop = conditionLoop({
   doc: 'Tells of definitions whose schemas are not structural.',
   name: 'non_structural_schema_condition_controller',
   type: nonStructural,
   check: structure,
   occasion: ({metadata}) => String(metadata?.generation ?? 0),
-  // Those that are served have been found well before: a thousand of them are not to make a start longer, nor to be looked at all at once.
+  // Established definitions were validated before: a thousand of them must not delay the start, nor be checked all at once.
   waitMs: cached => (isTrue(cached, 'Established') ? 10_000 + spread(cached.metadata?.name ?? '') : 0),
 });
 
@@ -103,7 +103,7 @@ const approvalReasons = {
   bypassed: ['False', 'UnapprovedAnnotation'],
 } as const;
 
-/** Tells of definitions in the project's own groups whether it agreed to them. */
+/** Reports whether definitions in protected groups have an approval. */
 export const approvalLoop = conditionLoop({
   doc: 'Tells whether definitions in protected groups are approved.',
   name: 'kubernetes_api_approval_conformant_condition_controller',

@@ -9,7 +9,7 @@ const type = 'Established';
 
 const isWaiting = (cached: Cached): boolean => isTrue(cached, 'NamesAccepted') && !isTrue(cached, type);
 
-/** Says of definitions whose names are accepted that they are served. */
+/** Sets definitions with accepted names to established. */
 export const establishLoop = defineController({
   doc: 'Establishes custom resources whose names are accepted.',
   name: 'crdEstablishing',

@@ -7,11 +7,11 @@ import type {Condition, Definition} from '#src/resources/apiextensions/types.js'
 import {requeueAfter, defineController, sameKey, settled, type Attempt, type KeyedController} from '#src/runtime/controller.js';
 import {withOwnStatus, writeStatus, type Cached} from './status.js';
 
-/** The objects of a custom resource, as the server that serves them reaches them, whether or not they are still served. */
+/** The objects of a custom resource in the server's store, whether or not they are still served. */
 export interface Instances {
-  /** The namespaces in which there are objects, once for each object; empty for objects without. */
+  /** The namespace of each object; empty for objects without one. */
   namespaces(definition: Definition): Promise<readonly string[]>;
-  /** Deletes the objects of one namespace, through admission and with all that holds them. */
+  /** Deletes the objects of one namespace, with admission and finalizers. */
   remove(definition: Definition, namespace: string): Promise<void>;
 }
 
@@ -20,12 +20,12 @@ type TerminatingCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'mess
 
 const pollMs = 5_000;
 const removalTimeoutMs = 60_000;
-/** Somebody was faster, perhaps this loop itself a moment ago: then no change tells of it. */
+/** After a conflict, which may be with this loop's own last write, no event may follow. */
 const retryMs = 1_000;
 
 const failed = (what: string, error: unknown): TerminatingCondition => ({type, status: 'True', reason: 'InstanceDeletionFailed', message: `${what}: ${messageOf(error)}`});
 
-/** How a removal ended; with `error` it has to be tried again. */
+/** The result of a removal; with `error` it has to be retried. */
 interface Removal {
   readonly condition: TerminatingCondition;
   readonly error?: unknown;
@@ -46,7 +46,7 @@ const removeAll = async (instances: Instances, definition: Definition, {pause}: 
     return {condition: failed('could not issue all deletes', error), error};
   }
   try {
-    // Finalizers of others may hold objects for a while.
+    // Finalizers may delay the removal of objects.
     for (let waited = 0; (await instances.namespaces(definition)).length > 0; waited += pollMs) {
       if (waited >= removalTimeoutMs) throw new Error('context deadline exceeded');
       await pause(pollMs);
@@ -57,10 +57,10 @@ const removeAll = async (instances: Instances, definition: Definition, {pause}: 
   return {condition: {type, status: 'False', reason: 'InstanceDeletionCompleted', message: 'removed all instances'}};
 };
 
-/** Kinds of this server's own that a definition can name as well: their objects lie where its own would. */
+/** Built-in kinds whose names a definition may have too: their objects are stored under the same keys. */
 const overlapping: readonly Kind[] = [kinds.apiServices, kinds.customResourceDefinitions] as unknown as readonly Kind[];
 
-/** A definition without what changes with every version and without what this loop says of it. */
+/** A definition without the fields that change with every version, and without those that this loop sets. */
 const apart = ({metadata, status, ...rest}: Cached) => {
   const {resourceVersion: _version, managedFields: _managers, ...meta} = metadata ?? {};
   return {...rest, metadata: meta, status: {...status, conditions: (status?.conditions ?? []).filter(condition => condition.type !== type)}};
@@ -68,12 +68,12 @@ const apart = ({metadata, status, ...rest}: Cached) => {
 
 const isLeaving = ({metadata}: Cached): boolean => metadata?.deletionTimestamp !== undefined;
 
-/** Removes the objects of definitions that are deleted, then lets the definitions go. */
+/** Deletes the objects of deleted definitions, then removes the finalizer of the definitions. */
 export const finalizeLoop = (instances: Instances): KeyedController =>
   defineController({
     doc: 'Removes the objects of custom resources whose definitions are deleted.',
     name: 'crd_finalizer',
-    // What this loop writes itself does not call for it again: failures are tried again at growing intervals.
+    // The loop's own writes do not trigger it again: failures are retried with backoff.
     watches: [sameKey(kinds.customResourceDefinitions, change => isLeaving(change.object) && (change.type === 'added' || (change.type === 'updated' && !sameContent(apart(change.object), apart(change.old)))))],
     workers: 5,
     create({lister, writer, clock, naming}) {

@@ -20,7 +20,7 @@ const several = (texts: readonly string[]): string => {
   return distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`;
 };
 
-/** Which of the requested names a definition is given, and the reason and text of the last conflict, if there is one. */
+/** Returns the accepted ones of the requested names, and reason and message of the last conflict, if any. */
 const acceptNames = (requested: HeldNames, accepted: Partial<HeldNames>, resources: Taken, kindNames: Taken): {names: Names; conflict?: {reason: string; message: string}} => {
   const names = structuredClone(accepted) as Names;
   let conflict: {reason: string; message: string} | undefined;
@@ -50,7 +50,7 @@ const byGroup: Index<Definition> = {name: 'group', values: ({spec}) => [spec.gro
 
 type Accepted = NonNullable<Cached['status']>['acceptedNames'];
 
-/** What other definitions of the group have taken. */
+/** The names that other definitions of the group have. */
 const takenNames = (definitions: readonly Cached[], acceptedBy: (cached: Cached) => Accepted): {resources: Taken; kindNames: Taken} => {
   const resources = new Set<string>();
   const kindNames = new Set<string>();
@@ -62,7 +62,7 @@ const takenNames = (definitions: readonly Cached[], acceptedBy: (cached: Cached)
   return {resources, kindNames};
 };
 
-/** The names of definitions as the server holds them, where it was told of them later than the cache heard. */
+/** The accepted names that are newer than the cache. */
 const memory = () => {
   const written = new Map<string, {readonly resourceVersion: string; readonly names: Accepted}>();
   return {
@@ -78,7 +78,7 @@ const memory = () => {
   };
 };
 
-/** Definitions of a group by its name, which is all of theirs behind the first dot. */
+/** The group of a definition, from its name. */
 const groupOf = (name: string): string => name.slice(name.indexOf('.') + 1);
 
 const namesCondition = (conflict: {reason: string; message: string} | undefined): NamesCondition =>
@@ -90,12 +90,12 @@ const establishedCondition = (cached: Cached, accepted: boolean): NamesCondition
   return old ?? {type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted'};
 };
 
-/** Gives each definition its names, as long as no other of its group has them, and says so in its status. */
+/** Accepts the names of each definition that do not conflict with others of its group, and reports that in its status. */
 export const namesLoop = defineController({
   doc: 'Accepts the names of custom resources that nobody else has.',
   name: 'crd_naming_condition_controller',
   watches: [sameKey(kinds.customResourceDefinitions, ({type, object}) => type === 'deleted' || !hasItsNames(object))],
-  // One at a time: who comes first has the name.
+  // One at a time: the first definition gets the name.
   workers: 1,
   create({lister, writer, clock, enqueue}) {
     const definitions = lister(kinds.customResourceDefinitions as Kind<Definition>) as Lister<Definition>;
@@ -111,7 +111,7 @@ export const namesLoop = defineController({
       const cached = definitions.get(name) as Cached | undefined;
       if (!cached) {
         forget(name);
-        others(name); // Its names are free now.
+        others(name); // Its names have become available.
         return settled;
       }
       if (hasItsNames(cached)) return settled;

@@ -21,34 +21,34 @@ import type {PortOptions} from './port.js';
 /** The flags that every component has. */
 export type ComponentOptions = LeaderElectionOptions & PortOptions & ReviewerOptions & {readonly disabledMetrics: readonly string[]; readonly platApiQps: number; readonly platApiBurst: number};
 
-/** What one manager of a component runs, and how. */
+/** The plan of one manager of a component. */
 export type ManagerPlan = Pick<ManagerOptions, 'controllers' | 'clientFor' | 'startIntervalMs' | 'shutdownTimeoutMs' | 'minResyncMs'>;
 
-/** What a component plans its managers by. */
+/** The inputs of a component's plan. */
 export interface PlanContext<R> {
   readonly options: OptionsOf<R>;
   readonly connection: ComponentConnection;
   readonly log: Log;
 }
 
-/** A lock of its own for the second manager, and the name of its health check. */
+/** The lock of the second manager, and the name of its health check. */
 export interface SecondLock {
   readonly name: string;
   readonly check: string;
 }
 
-/** What makes one component of a control plane different from another. `createComponent` does all that they have in common. */
+/** The specific parts of one component of a control plane. `createComponent` adds the common ones. */
 export interface Component<R> {
-  /** The program, as its files, Events and locks are named. */
+  /** The program's name in files, Events and locks. */
   readonly program: string;
   /** For example `scheduler`; `naming.component(role)` is its name on its own pages and in metrics. */
   readonly role: string;
   readonly flags: FlagTable<R>;
-  /** Throws one line for what the flags name and cannot be used. Nothing is called. */
+  /** Throws an error of one line for unusable flags. Sends no requests. */
   check(options: OptionsOf<R>): void;
   /** Returns the manager to run, and a second one where leader migration moves some controllers to another lock. */
   plan(context: PlanContext<R>): Promise<{readonly first: ManagerPlan; readonly second?: ManagerPlan & {readonly lock: SecondLock}}>;
-  /** Returns the configuration in effect, as `/configz` shows it. */
+  /** Returns the effective configuration, for `/configz`. */
   configuration(options: OptionsOf<R>, naming: Naming): Promise<() => Readonly<Record<string, unknown>>>;
 }
 
@@ -57,11 +57,11 @@ export interface ComponentEnvironment {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: MetricsRegistry;
-  /** Ends what goes on beside the managers: following files, writing Events. */
+  /** Ends the background work besides the managers: following files, writing Events. */
   readonly signal: AbortSignal;
-  /** The component's health checks, where somebody else shows them too; its own unless given. */
+  /** The component's health checks, if they are shown elsewhere too; its own by default. */
   readonly checks?: HealthChecks;
-  /** How much the log says, where that may be changed over the port. */
+  /** The log verbosity, if it can be changed over the port. */
   readonly verbosity?: Verbosity;
   /** Whether cached objects are deeply frozen. */
   readonly freeze?: boolean;
@@ -75,11 +75,11 @@ export interface RunnableComponent {
   readonly manager: Manager;
   /** Runs until the signal aborts or a lock is lost. */
   run(signal: AbortSignal): Promise<RunOutcome>;
-  /** Opens the component's own port where its flags ask for one. Returns what closes it. */
+  /** Opens the component's own port if its flags require one. Returns a function that closes it. */
   openPort(): Promise<(() => Promise<void>) | undefined>;
 }
 
-/** Puts a component together over a connection. Nothing runs and no port is open yet. Throws as `check` does. */
+/** Composes a component over a connection. Nothing runs and no port is open yet. Throws as `check` does. */
 export const createComponent = async <R>(component: Component<R>, parsed: Parsed<R>, connection: ComponentConnection, environment: ComponentEnvironment): Promise<RunnableComponent> => {
   const options = parsed.options as OptionsOf<R> & ComponentOptions;
   const {set} = parsed;

@@ -2,7 +2,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Client} from '#src/client/client.js';
 import type {Delegate} from '#src/serving/delegation.js';
 
-/** How much more than the client flags say a client may send, and how long a call may take. */
+/** An increase of a client's rate limits, and the time limit of its calls. */
 export interface Allowance {
   readonly qpsFactor?: number;
   readonly burstFactor?: number;
@@ -22,24 +22,24 @@ export interface ReviewerOptions {
 }
 
 /**
- * How a component reaches its API server: within the process (`in-process.ts`), or over HTTPS by a kubeconfig (`src/cli/connection.ts`). Each client
- * has limits of its own; `part` says in its user agent what it is for.
+ * A component's connection to its API server: within the process (`in-process.ts`), or over HTTPS by a kubeconfig (`src/cli/connection.ts`). Each client has
+ * limits of its own; `part` identifies its purpose in its user agent.
  */
 export interface ComponentConnection {
   readonly naming: Naming;
-  /** A client that acts as the component's own user. */
+  /** A client with the component's own identity. */
   client(part: string, allowance?: Allowance): Client;
-  /** A client that acts as a service account of the system namespace. */
+  /** A client with the identity of a service account of the system namespace. */
   accountClient(account: string, part: string, allowance?: Allowance): Client | Promise<Client>;
   /** A client for the lock of leader election. */
   lockClient(part: string, allowance?: Allowance): Client;
   reviewers(options: ReviewerOptions): Promise<Reviewers>;
-  /** Whether a component opens its port only where `--secure-port` was given. */
+  /** Whether a component opens its port only if `--secure-port` was given. */
   readonly opensPortOnlyIfAsked: boolean;
   /** The host that Events are reported from. */
   readonly host?: string;
-  /** The PEM bundle by which the server is trusted. */
+  /** The PEM bundle of the server's CAs. */
   readonly authority?: string;
-  /** The least time the server is asked to keep a watch, where the informers' default is too short. */
+  /** The minimal duration of watches, where the informers' default is too short. */
   readonly watchSeconds?: number;
 }

@@ -10,28 +10,28 @@ import {callTimeoutMs, type LeaseTiming} from '#src/runtime/leader-election/timi
 import type {ManagerOptions} from '#src/runtime/manager.js';
 
 export interface ElectionParts {
-  /** The program, as its Events call it. */
+  /** The program's name in its Events. */
   readonly program: string;
   readonly options: LeaderElectionOptions;
   /** Flags given explicitly. */
   readonly set: ReadonlySet<string>;
-  /** A client by the component's own identity; calls may take as long as is said. */
+  /** A client with the component's own identity; `timeoutMs` is the time limit of calls. */
   client(part: string, timeoutMs?: number): Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** A second lock: its name, and what its health check is called. */
+  /** A second lock: its name, and the name of its health check. */
   readonly second?: {readonly name: string; readonly check: string};
 }
 
-/** Where the lock is: in the system namespace of the vocabulary that is spoken, unless another was asked for. Its name is always ours. */
+/** The location of the lock: the system namespace of the naming, unless configured. Its name is always plat's own. */
 export const placeOfLock = (options: LeaderElectionOptions, set: ReadonlySet<string>, systemNamespace: string): {readonly namespace: string; readonly name: string} => ({
   namespace: set.has('leader-elect-resource-namespace') ? options.leaderElectResourceNamespace : systemNamespace,
   name: options.leaderElectResourceName,
 });
 
-/** The election that the flags ask for; undefined where they ask for none. */
+/** The configured leader election; undefined if it is off. */
 export const electionOf = ({program, options, set, client, clock, random, log, signal, second}: ElectionParts): ManagerOptions['election'] => {
   if (!options.leaderElect) return undefined;
   const timing: LeaseTiming = {

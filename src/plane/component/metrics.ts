@@ -6,7 +6,7 @@ import {versionInfoOf} from '#src/options/parsed-options.js';
 
 const stages: Readonly<Record<GateStage, string>> = {alpha: 'ALPHA', beta: 'BETA', stable: '', deprecated: 'DEPRECATED'};
 
-/** Adds the metrics that tell how a component was built and which of its feature gates are on. */
+/** Adds the metrics of a component's build and feature gates. */
 export const addBuildMetrics = (meter: Meter, parsed: Pick<Parsed<unknown>, 'gates' | 'versions' | 'version'>, naming: Naming): void => {
   const {major, minor, gitVersion, gitCommit, gitTreeState, buildDate, goVersion, compiler, platform} = versionInfoOf(parsed);
   const build = {major, minor, git_version: gitVersion, git_commit: gitCommit, git_tree_state: gitTreeState, build_date: buildDate, go_version: goVersion, compiler, platform};

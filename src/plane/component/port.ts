@@ -23,29 +23,29 @@ import {delegatedSecurity} from '#src/serving/delegated-security.js';
 import {createHttpServer} from '#src/serving/http-server.js';
 import {listen} from '#src/serving/listener.js';
 
-/** The options that the port of a component which is no API server follows. */
+/** The options of the port of a component other than the API server. */
 export type PortOptions = OptionsOf<typeof serving>;
 
 export interface PortParts {
-  /** The program, as its files are called. */
+  /** The program's name in files. */
   readonly program: string;
   readonly options: PortOptions;
-  /** What the component is called on its own pages. */
+  /** The component's name on its pages. */
   readonly component: string;
   readonly version: VersionInfo;
-  /** The flags in effect. */
+  /** The effective flags. */
   flags(): Readonly<Record<string, string>>;
-  /** The configuration in effect. */
+  /** The effective configuration. */
   configuration(): Readonly<Record<string, unknown>>;
   readonly naming: Naming;
-  /** Who reviews tokens and tells whom to believe, and who reviews access; without them nobody does. */
+  /** The API servers that review tokens, provide CAs, and review access; absent ones are not consulted. */
   readonly authentication: Delegate | undefined;
   readonly authorization: Delegate | undefined;
   readonly checks: HealthChecks;
   readonly metrics: MetricsRegistry;
-  /** The pages of the controllers that run here. */
+  /** The debug pages of the running controllers. */
   readonly debugPages: ReadonlyMap<string, DebugPages>;
-  /** How much the log tells, where that may be changed. */
+  /** The log verbosity, if it can be changed. */
   readonly verbosity: Verbosity | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -61,7 +61,7 @@ export interface AdministrativePort {
   close(): Promise<void>;
 }
 
-/** Opens the port with health, metrics, configuration and profiles, each request judged by the API server that the flags name. */
+/** Opens the port with health, metrics, configuration and profiles; requests are authenticated and authorized by the API server that the flags name. */
 export const openPort = async (parts: PortParts): Promise<AdministrativePort> => {
   const {options, naming, clock, random, log, signal} = parts;
   const security = await delegatedSecurity({
@@ -108,7 +108,7 @@ const routesOf = (parts: PortParts): AdministrativeRoute[] => {
 
 const debugRoot = '/debug/controllers/';
 
-/** What controllers show of themselves, each below its name. */
+/** The debug pages of controllers, each below its name. */
 const debugRoute = (pages: ReadonlyMap<string, DebugPages>): AdministrativeRoute => ({
   path: `${debugRoot}*`,
   answer({path, query}) {

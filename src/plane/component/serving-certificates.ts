@@ -3,7 +3,7 @@ import {type Files, systemFiles} from '#src/base/files.js';
 import {openServingCertificates, type ServingFiles} from '#src/plane/serving-files.js';
 import type {ServingCertificates} from '#src/serving/certificates/serving-certificates.js';
 
-/** The certificates of a component's own port. Without a certificate directory a self-signed pair lives in memory. */
+/** The certificates of a component's own port. Without a certificate directory a self-signed one is kept in memory. */
 export const componentCertificates = ({options, ...rest}: Omit<ServingFiles, 'files'>): Promise<ServingCertificates> =>
   openServingCertificates({
     ...rest,
@@ -11,10 +11,10 @@ export const componentCertificates = ({options, ...rest}: Omit<ServingFiles, 'fi
     files: options.certDir ? systemFiles : withMemoryFolder(systemFiles),
   });
 
-/** A folder that cannot be on disk. */
+/** A directory that cannot exist on disk. */
 const memoryFolder = '/dev/null/memory';
 
-/** The machine's files, and a folder in memory that only this process sees. */
+/** The machine's files, with a directory in memory for this process. */
 const withMemoryFolder = (files: Files): Files => {
   const kept = new Map<string, {readonly content: Buffer; readonly version: number}>();
   const isKept = (path: string) => path === memoryFolder || path.startsWith(join(memoryFolder, '/'));

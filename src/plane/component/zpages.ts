@@ -3,14 +3,14 @@ import type {AdministrativeRoute} from '#src/serving/administration/route.js';
 import {flagzRoute, statuszRoute, type ZPagePorts} from '#src/serving/administration/zpages.js';
 
 export interface ZPageParts extends ZPagePorts {
-  /** What the component is called on each page. */
+  /** The component's name on each page. */
   readonly component: string | {readonly statusz: string; readonly flagz: string};
   readonly version: VersionInfo;
   flags(): Readonly<Record<string, string>>;
   gate(name: string): boolean;
 }
 
-/** The z-pages of a component that starts now, as far as their gates are on. `paths` are those that are served beside them. */
+/** The enabled z-pages of a component that starts now. `paths` returns the other served paths. */
 export const zPages = (parts: ZPageParts, paths: () => readonly string[]): AdministrativeRoute[] => {
   const {component, version, flags, gate, clock} = parts;
   const {statusz, flagz} = typeof component === 'string' ? {statusz: component, flagz: component} : component;

@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import {optionName, type FlagRow} from '#src/options/flag.js';
 import {controllerManagerFlags, type ControllerManagerOptions} from '#src/options/controller-manager.js';
 
-/** Where a field's value comes from: a flag, or further fields. */
+/** The source of a field's value: a flag, or nested fields. */
 interface ConfigurationFields {
   readonly [field: string]: keyof (typeof controllerManagerFlags)['rows'] | ConfigurationFields;
 }
@@ -49,7 +49,7 @@ const cloudShared: ConfigurationFields = {
   ConfigureCloudRoutes: 'configure-cloud-routes',
 };
 
-/** One section a controller, in the order of the alphabet. */
+/** One section per controller, in alphabetical order. */
 const sectionsOf = (naming: Naming): ConfigurationFields => ({
   AttachDetachController: {
     DisableAttachDetachReconcilerSync: 'disable-attach-detach-reconcile-sync',
@@ -140,7 +140,7 @@ const valueOf = (flag: string, options: ControllerManagerOptions): unknown => {
   return rows[flag]?.type === 'duration' ? formatDuration(value as number) : value;
 };
 
-/** The configuration in effect, as `/configz` shows it: grouped as the original groups it, durations as text. */
+/** The effective configuration for `/configz`: grouped as upstream, with durations as text. */
 export const configuration = (options: ControllerManagerOptions, naming: Naming): Readonly<Record<string, unknown>> => ({
   [`${naming.prefix}controllermanager.${naming.group('config')}`]: {
     Generic: filled(generic, options),

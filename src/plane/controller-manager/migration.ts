@@ -3,11 +3,11 @@ import type {Naming} from '#src/api/naming.js';
 import {readConfiguration} from '#src/apiserver/configuration/document.js';
 import {list, record, text} from '#src/apiserver/configuration/fields.js';
 
-/** Which controllers move between managers (the original's leader migration, KEP-2436). */
+/** The assignment of controllers to managers (upstream's leader migration, KEP-2436). */
 export interface Migration {
   /** The lock under which they run. */
   readonly leaderName: string;
-  /** Whether a controller runs under that lock, under the manager's own, or nowhere in this manager. */
+  /** Whether a controller runs under that lock, under the manager's own, or not in this manager. */
   placeOf(controller: string): 'migrated' | 'own' | 'elsewhere';
 }
 
@@ -19,7 +19,7 @@ interface Configuration {
 
 const anyComponent = '*';
 
-/** What moves unless a file says otherwise: the controllers that a cloud's own manager takes over. */
+/** The default: the controllers that a cloud controller manager takes over. */
 const usual: Configuration = {
   leaderName: 'cloud-provider-extraction-migration',
   resourceLock: 'leases',
@@ -36,7 +36,7 @@ const problemIn = ({leaderName, resourceLock, controllerLeaders = []}: Configura
   return undefined;
 };
 
-/** Reads a configuration, or takes the usual one where there is none. Throws one line. `component` is what this manager is called there. */
+/** Reads a configuration, or returns the default. Throws an error of one line. `component` is this manager's name in it. */
 export const migrationOf = (source: string | undefined, naming: Naming, component: string): Migration => {
   const given =
     source === undefined

@@ -11,20 +11,20 @@ import {entryNames, kubeconfig, type AdminSettings, type EntryNames} from './set
 
 /** A kubeconfig file with the entries of a plane. */
 export interface MergedKubeconfig {
-  /** What the entries are called. */
+  /** The names of the entries. */
   readonly names: EntryNames;
-  /** Takes the entries out of the file again. */
+  /** Removes the entries from the file. */
   remove(): Promise<void>;
 }
 
 export interface KubeconfigParts {
   readonly settings: AdminSettings;
-  /** Where the plane lives. */
+  /** The plane's data directory. */
   readonly directory: string;
   readonly log: Log;
 }
 
-/** Throws one line unless `file` is missing or a kubeconfig file of this user. */
+/** Throws an error of one line unless `file` is missing or a kubeconfig file of this user. */
 export const checkKubeconfig = (file: string): Promise<void> =>
   withFileName(file, async () => {
     const text = await readOwn(await targetOf(file));
@@ -32,8 +32,8 @@ export const checkKubeconfig = (file: string): Promise<void> =>
   });
 
 /**
- * Merges a plane's cluster, user and context into a kubeconfig file, as other tools do: under the lock file that kubectl uses, through links to the file they lead
- * to, readable to this user alone. Rejects in one line, with the file as it was, when it cannot be read as one.
+ * Merges a plane's cluster, user and context into a kubeconfig file, as other tools do: under the lock file that kubectl uses, following symbolic links,
+ * readable only by this user. Rejects with an error of one line, without changing the file, when it cannot be parsed.
  */
 export const mergeKubeconfig = (file: string, {settings, directory, log}: KubeconfigParts): Promise<MergedKubeconfig> =>
   withFileName(file, async () => {
@@ -41,7 +41,7 @@ export const mergeKubeconfig = (file: string, {settings, directory, log}: Kubeco
     const fresh = kubeconfig(settings, directory);
     let merged: {readonly names: EntryNames; readonly previousContext: string | undefined} = {names: entryNames(), previousContext: undefined};
     await changed(file, log, async text => {
-      if (!text || text === fresh) return fresh; // No reason to load what reads YAML.
+      if (!text || text === fresh) return fresh; // The YAML code is not loaded without need.
       const {mergedInto} = await import('./merge.js');
       const {text: after, ...rest} = mergedInto(text, plane);
       merged = rest;
@@ -80,7 +80,7 @@ const changed = async (file: string, log: Log, change: (text: string | undefined
 
 const mostLinks = 40;
 
-/** The file that a path leads to, which need not be there. */
+/** The target of a path after symbolic links, which need not exist. */
 const targetOf = async (path: string, links = 0): Promise<string> => {
   const absolute = resolve(path);
   const found = await lstat(absolute).catch(() => undefined);
@@ -89,7 +89,7 @@ const targetOf = async (path: string, links = 0): Promise<string> => {
   return targetOf(resolve(dirname(absolute), await readlink(absolute)), links + 1);
 };
 
-/** The text of a file. It must be this user's: replaced, it would be theirs no more. */
+/** Returns the text of a file. It must belong to this user, since replacing it would change the owner. */
 const readOwn = async (target: string): Promise<string | undefined> => {
   const found = await lstat(target).catch(() => undefined);
   const owner = process.getuid?.();
@@ -100,7 +100,7 @@ const readOwn = async (target: string): Promise<string | undefined> => {
 
 const [lockPatienceMs, lockPeriodMs] = [10_000, 50];
 
-/** Holds the locks of files as kubectl does, by creating a file beside each. They are real files: their time is the machine's. */
+/** Locks files as kubectl does, by creating a file beside each. Since these are real files, waiting uses the machine's time. */
 const locked = async (files: readonly string[], run: () => Promise<void>): Promise<void> => {
   const [file, ...others] = files;
   if (file === undefined) return run();

@@ -5,9 +5,9 @@ import {encoded, entryNames, planeExtension, type AdminSettings, type EntryNames
 /** The plane whose entries go into a file. */
 export interface PlaneEntries {
   readonly settings: AdminSettings;
-  /** Where the plane lives. Entries of a plane whose directory is gone give way to those of another. */
+  /** The plane's data directory. Entries of a plane whose directory is gone are replaced. */
   readonly directory: string;
-  /** Whether nothing is left of a directory. */
+  /** Whether a directory does not exist any more. */
   readonly isGone: (directory: string) => boolean;
 }
 
@@ -15,20 +15,20 @@ export interface PlaneEntries {
 export interface Merged {
   readonly text: string;
   readonly names: EntryNames;
-  /** The current context before, if it was another. */
+  /** The previous current context, if it was another. */
   readonly previousContext: string | undefined;
 }
 
 type Lists = Readonly<Record<'clusters' | 'users' | 'contexts', readonly PlainObject[]>>;
 
-/** A kubeconfig file: its nodes, with comments and the form of every value, and what they say. */
+/** A kubeconfig file: its nodes, with comments and formatting, and their values. */
 interface Kubeconfig {
   readonly document: Document;
   readonly lists: Lists;
   readonly currentContext: unknown;
 }
 
-/** Reads a kubeconfig file. Throws one line that shows nothing of the content. */
+/** Parses a kubeconfig file. Throws an error of one line that contains nothing of the content. */
 export const parseKubeconfig = (text: string): Kubeconfig => {
   const lines = new LineCounter();
   const document: Document = parseDocument(text, {version: '1.1', intAsBigInt: true, prettyErrors: false, logLevel: 'error', lineCounter: lines});
@@ -48,8 +48,8 @@ export const parseKubeconfig = (text: string): Kubeconfig => {
 };
 
 /**
- * Puts a plane's cluster, user and context into the text of a kubeconfig file, and makes the context the current one. Everything else stays as it is, comments and
- * unknown fields included. Throws one line for a text that is no kubeconfig file.
+ * Adds a plane's cluster, user and context to the text of a kubeconfig file, and makes the context the current one. Everything else is kept, comments and
+ * unknown fields included. Throws an error of one line if the text is not a kubeconfig file.
  */
 export const mergedInto = (text: string, plane: PlaneEntries): Merged => {
   const {document, lists, currentContext} = parseKubeconfig(text);
@@ -66,7 +66,7 @@ export const mergedInto = (text: string, plane: PlaneEntries): Merged => {
   return {text: textOf(document), names, previousContext};
 };
 
-/** Takes a plane's entries out of the text of a kubeconfig file again, unless they are another plane's by now. The context that was current before becomes so again. */
+/** Removes a plane's entries from the text of a kubeconfig file, unless another plane replaced them. Restores the previous current context. */
 export const takenOut = (text: string, plane: PlaneEntries, {names, previousContext}: Omit<Merged, 'text'>): string => {
   const {document, lists, currentContext} = parseKubeconfig(text);
   const cluster = named(lists.clusters, names.context);
@@ -83,9 +83,9 @@ const textOf = (document: Document): string => document.toString({lineWidth: 0, 
 
 const named = (entries: readonly PlainObject[], name: string): PlainObject | undefined => entries.find(entry => entry['name'] === name);
 
-/** The names of this plane's entries, or the first that are missing or of a plane that is gone. */
+/** The names of this plane's entries, or the first that are free or belong to a plane that is gone. */
 const freeNames = (lists: Lists, plane: PlaneEntries): EntryNames => {
-  const most = lists.clusters.length + lists.users.length + lists.contexts.length + 1; // Every entry takes one name at most.
+  const most = lists.clusters.length + lists.users.length + lists.contexts.length + 1; // Each entry occupies at most one name.
   const candidates = Array.from({length: most}, (_, index) => entryNames(index + 1));
   const own = candidates.find(({context}) => lists.clusters.some(entry => entry['name'] === context && hasAuthority(entry, plane)));
   return own ?? candidates.find(names => isFree(names, lists, plane))!;
@@ -106,14 +106,14 @@ const isOf = (plane: PlaneEntries, cluster: PlainObject): boolean => {
 const hasAuthority = ({cluster}: PlainObject, {settings}: PlaneEntries): boolean =>
   isPlainObject(cluster) && cluster['certificate-authority-data'] === encoded(settings).cluster['certificate-authority-data'];
 
-/** Where the plane lives that wrote a cluster entry. */
+/** The directory of the plane that wrote a cluster entry. */
 const directoryOf = ({cluster}: PlainObject): string | undefined => {
   const extensions = isPlainObject(cluster) && Array.isArray(cluster['extensions']) ? (cluster['extensions'] as unknown[]).filter(isPlainObject) : [];
   const extension = named(extensions, planeExtension)?.['extension'];
   return isPlainObject(extension) && typeof extension['directory'] === 'string' ? extension['directory'] : undefined;
 };
 
-/** Where an object stands: in the entry of that name in a list of named entries. */
+/** The location of an object: the entry of that name in a list of named entries. */
 interface Place {
   readonly list: string;
   readonly name: string;
@@ -122,7 +122,7 @@ interface Place {
 
 const contentOf = (document: Document, place: Place): YAMLMap => contentIn(document, document.contents as YAMLMap, place);
 
-/** The object at a place, made where it is missing. */
+/** Returns the object at a location, and creates it if it is missing. */
 const contentIn = (document: Document, parent: YAMLMap, {list, name, field}: Place): YAMLMap => {
   let entries = parent.get(list);
   if (!isSeq(entries)) {

@@ -1,4 +1,4 @@
-/** What connection settings of one administrator say. The data is PEM. */
+/** The connection settings of an administrator. The data is PEM. */
 export interface AdminSettings {
   readonly server: string;
   readonly ca: string;
@@ -6,30 +6,30 @@ export interface AdminSettings {
   readonly key: string;
 }
 
-/** What the entries of one plane are called in a kubeconfig file: cluster and context alike, and the user. */
+/** The names of a plane's entries in a kubeconfig file: of cluster and context, and of the user. */
 export interface EntryNames {
   readonly context: string;
   readonly user: string;
 }
 
-/** The names of the first plane of a file, or of the `index`-th where others have theirs in it. */
+/** The names of the `index`-th plane in a file. */
 export const entryNames = (index = 1): EntryNames => {
   const context = index === 1 ? 'plat' : `plat-${index}`;
   return {context, user: `${context}-admin`};
 };
 
-/** The extension of a cluster entry that says which plane wrote it. */
+/** The extension of a cluster entry that identifies the plane that wrote it. */
 export const planeExtension = 'plane';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** The fields of the settings as a kubeconfig file has them. */
+/** The fields of the settings in a kubeconfig file. */
 export const encoded = ({server, ca, certificate, key}: AdminSettings) => ({
   cluster: {server, 'certificate-authority-data': base64(ca)},
   user: {'client-certificate-data': base64(certificate), 'client-key-data': base64(key)},
 });
 
-/** A kubeconfig file with one context and all data embedded. `directory` marks it as the plane's that lives there. */
+/** A kubeconfig file with one context and all data embedded. `directory` identifies the plane that wrote it. */
 export const kubeconfig = (settings: AdminSettings, directory?: string): string => {
   const {cluster, user} = encoded(settings);
   const names = entryNames();

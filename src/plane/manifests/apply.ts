@@ -13,21 +13,21 @@ import {askedLocally, type LocalServing} from './webhooks.js';
 export interface ApplyParts {
   readonly client: Client;
   readonly clock: Clock;
-  /** Whether a controller gives every namespace its default account, which pods cannot be made without. */
+  /** Whether a controller creates the default service account of every namespace, which pods require. */
   readonly makesAccounts: boolean;
-  /** Where webhooks of the manifests are served, unless at the services they name. */
+  /** The local server of the manifests' webhooks, instead of the services they name. */
   readonly serving?: LocalServing | undefined;
 }
 
-/** Who owns the fields that manifests set. */
+/** The field manager of applied fields. */
 const fieldManager = 'plat';
-/** Where objects go that name no namespace. */
+/** The namespace of objects without one. */
 const usualNamespace = 'default';
 
 /**
- * Applies manifests in an order in which they can work: namespaces, definitions of custom resources, and once those are served everything else; last what
- * has a say in other writes. What the manifests say wins over what others have written since. Rejects at the first that the server refuses with one line
- * that names file, document and field. Resolves to the objects as the server has them, in the order written.
+ * Applies manifests in a working order: namespaces and definitions of custom resources, once those are served everything else, and last the objects that
+ * affect other writes. Fields of the manifests overwrite those of other managers. Rejects at the first refusal with an error of one line that names file,
+ * document and field. Resolves to the stored objects, in the order written.
  */
 export const applyManifests = async (written: readonly Document[], parts: ApplyParts): Promise<KubeObject[]> => {
   const {client, serving} = parts;
@@ -35,7 +35,7 @@ export const applyManifests = async (written: readonly Document[], parts: ApplyP
   const {namespaces, definitions, others} = stagesOf(documents, client.naming);
   const applied = new Map<Document, KubeObject>();
   const apply = async (stage: readonly Document[]) => {
-    const served = new ServedKinds(client); // Anew: the stage before may have brought kinds.
+    const served = new ServedKinds(client); // Discovery is read anew, since the previous stage may have added kinds.
     for (const document of stage) applied.set(document, await at(document, () => applyOne(document, served, parts)));
   };
   await apply(namespaces);
@@ -64,14 +64,14 @@ const applyOne = async (document: Document, served: ServedKinds, parts: ApplyPar
 
 const inNamespace = (object: NamedObject, namespace: string | undefined): NamedObject => (namespace ? {...object, metadata: {...object.metadata, namespace}} : object);
 
-/** The accounts controller is at work on the new namespaces. */
+/** Waits for the default service account of a new namespace. */
 const accountIn = (namespace: string, {client, clock}: ApplyParts): Promise<void> =>
   until({client, clock, kind: kinds.serviceAccounts, name: 'default', namespace, isThere: () => true, late: () => `the namespace ${namespace} has no service account "default" yet`});
 
 /** Reasons of a condition that is about to change. */
 const transientReasons: ReadonlySet<string> = new Set(['NotAccepted', 'Installing']);
 
-/** Resolves once the resource that a definition brings is served in every version it is to be served in. */
+/** Resolves once all served versions of a definition's resource are available. */
 const established = async ({object}: Document, {client, clock}: ApplyParts): Promise<void> => {
   let definition: Definition | undefined;
   await until({

@@ -2,9 +2,9 @@ import {isOfKind, kinds, type Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Document} from './read.js';
 
-/** Kinds by when they are applied. Whatever stands nowhere comes between `needed` and `judging`, in the order it is written. */
+/** The kinds that are applied first. Kinds in none of these lists come between `dependencies` and `admissionKinds`, in the order written. */
 const first: readonly Kind[] = [kinds.namespaces, kinds.customResourceDefinitions];
-/** What others name, and cannot be made without. */
+/** Kinds that others refer to on creation. */
 const dependencies: readonly Kind[] = [
   kinds.priorityClasses,
   kinds.runtimeClasses,
@@ -16,7 +16,7 @@ const dependencies: readonly Kind[] = [
   kinds.limitRanges,
   kinds.resourceQuotas,
 ];
-/** What has a say in whatever is written after it, by servers that may not be there yet. */
+/** Kinds that affect all later writes, possibly through servers that do not run yet. */
 const admissionKinds: readonly Kind[] = [
   kinds.apiServices,
   kinds.mutatingAdmissionPolicies,
@@ -27,14 +27,14 @@ const admissionKinds: readonly Kind[] = [
   kinds.validatingWebhookConfigurations,
 ];
 
-/** The documents in three stages, each of which can be applied once the one before it is in force. */
+/** The documents in three stages, each of which can be applied after the previous one. */
 export interface Stages {
   readonly namespaces: readonly Document[];
   readonly definitions: readonly Document[];
   readonly others: readonly Document[];
 }
 
-/** Puts documents into an order in which they can work. */
+/** Sorts documents into a working order. */
 export const stagesOf = (documents: readonly Document[], naming: Naming): Stages => {
   const of = (kind: Kind) => documents.filter(document => isOf(document, kind, naming));
   const ordered = [...first, ...dependencies, ...admissionKinds];
@@ -46,5 +46,5 @@ export const stagesOf = (documents: readonly Document[], naming: Naming): Stages
   };
 };
 
-/** Whether a document is of a kind, whatever its version. */
+/** Whether a document has a kind, in any version. */
 export const isOf = ({object}: Document, of: Kind, naming: Naming): boolean => isOfKind(object, of, naming);

@@ -6,13 +6,13 @@ import {parseBody} from '#src/schema/decode/document.js';
 import {strictDecodingText} from '#src/schema/decode/error.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
 
-/** An object to be applied, or the path of a file of them (YAML or JSON), or of a folder of such files. */
+/** An object to apply, or the path of a file of them (YAML or JSON), or of a directory of such files. */
 export type Manifest = string | KubeObject | Readonly<Record<string, unknown>>;
 
-/** An object that can be applied: it says what it is. */
+/** An object that can be applied: it has apiVersion, kind and name. */
 export type NamedObject = KubeObject & {readonly apiVersion: string; readonly kind: string; readonly metadata: {readonly name: string}};
 
-/** An object, and where it was written. */
+/** An object and its source. */
 export interface Document {
   /** File, document and object, for messages. */
   readonly place: string;
@@ -25,12 +25,12 @@ interface Found {
 }
 
 const endings = new Set(['.yaml', '.yml', '.json']);
-/** Tells kustomize what to do with its neighbours; no object of a server. */
+/** The configuration of kustomize is not an API object. */
 const isForKustomize = (file: string): boolean => /^kustomization\.ya?ml$/.test(file);
 
 /**
- * Every object of the manifests, in the order they are written; lists are taken apart. Of a folder its own files are read, by name, and not its folders.
- * Throws one line that names the file, the document and the field.
+ * Returns all objects of the manifests, in the order written; lists are split. Of a directory its files are read, by name, without subdirectories. Throws an
+ * error of one line that names the file, the document and the field.
  */
 export const readManifests = (manifests: readonly Manifest[]): Document[] =>
   manifests
@@ -56,7 +56,7 @@ const foundIn = (file: string): Found[] => {
   });
 };
 
-/** The documents of a text. Each begins with as many empty lines as stand before it, so that lines are counted from the top of the file. */
+/** The documents of a text. Each is padded with empty lines, so that line numbers count from the top of the file. */
 const documentsOf = (text: string): string[] => {
   const documents = [''];
   for (const [line, words] of text.split('\n').entries()) {
@@ -72,7 +72,7 @@ const valueOf = (text: string, notation: 'json' | 'yaml'): object => {
   return value as object;
 };
 
-/** The objects of a list, or the one that is none. */
+/** Splits a list into its objects. */
 const apart = ({place, value}: Found): Found[] =>
   isPlainObject(value) && typeof value['kind'] === 'string' && value['kind'].endsWith('List') && Array.isArray(value['items'])
     ? value['items'].flatMap((item: unknown, index) => apart({place: `${place}, items[${index}]`, value: item}))
@@ -98,5 +98,5 @@ const withPlace = <T>(place: string, read: () => T): T => {
   }
 };
 
-/** What went wrong at a place, in one line. */
+/** An error of one line with its location. */
 export const failureAt = (place: string, error: unknown): Error => new Error(`${place}: ${messageOf(error).replaceAll(/\s*\n\s*/g, ' ')}`, {cause: error});

@@ -8,7 +8,7 @@ interface ResourceList {
   readonly resources?: readonly {readonly name: string; readonly kind: string; readonly namespaced: boolean}[];
 }
 
-/** Finds the resource that an object belongs to, as the server tells of what it serves. */
+/** Finds the resource of an object by the server's discovery. */
 export class ServedKinds {
   readonly #client: Client;
   readonly #lists = new Map<string, Promise<ResourceList>>();
@@ -17,7 +17,7 @@ export class ServedKinds {
     this.#client = client;
   }
 
-  /** The handle of the object's kind. Throws one line when the server does not serve it. */
+  /** Returns the object's kind. Throws an error of one line when the server does not serve it. */
   async of({apiVersion, kind}: NamedObject): Promise<Kind> {
     const group = groupOfVersion(apiVersion);
     const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
@@ -38,7 +38,7 @@ export class ServedKinds {
     return requested;
   }
 
-  /** Who has manifests of the other vocabulary wants the other naming. */
+  /** Suggests the other naming for manifests that use its groups. */
   #hint(group: string): string {
     const {naming} = this.#client;
     if (naming.groupToken(group) !== undefined) return '';

@@ -3,7 +3,7 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Client, WatchOptions} from '#src/client/client.js';
 
-/** How long anything may take to become what it is waited for. */
+/** The time limit of each wait. */
 export const waitTimeoutMs = 10_000;
 
 export interface Awaited<T extends KubeObject> {
@@ -12,13 +12,13 @@ export interface Awaited<T extends KubeObject> {
   readonly kind: Kind<T>;
   readonly name: string;
   readonly namespace?: string;
-  /** Whether the object is as wished; throws when it never will be. */
+  /** Whether the object has the awaited state; throws when it never will. */
   isThere(object: T): boolean;
-  /** What to say when it is not in time. */
+  /** The message after the time limit. */
   late(last: T | undefined): string;
 }
 
-/** Resolves once an object is as wished. Rejects when that takes too long, or the object says that it will not be. */
+/** Resolves once an object has the awaited state. Rejects after the time limit, or when the object reports a final failure. */
 export const until = <T extends KubeObject>({client, clock, kind, name, namespace, isThere, late}: Awaited<T>): Promise<void> =>
   new Promise((resolve, reject) => {
     let last: T | undefined;

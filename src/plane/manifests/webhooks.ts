@@ -2,13 +2,13 @@ import {groupOfVersion, kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {NamedObject} from './read.js';
 
-/** Where the webhooks of the manifests are served while they are tried. */
+/** The local server of the manifests' webhooks, for development. */
 export interface LocalWebhooks {
   /** A port of this machine. */
   readonly port: number;
 }
 
-/** The same, and whom a caller shall trust there: certificates in PEM, in base64. */
+/** The same with the CAs of its certificate: PEM in base64. */
 export interface LocalServing extends LocalWebhooks {
   readonly caBundle: string;
 }
@@ -17,7 +17,7 @@ type Hook = NonNullable<ObjectOf<typeof kinds.validatingWebhookConfigurations>['
 type ClientConfig = Hook['clientConfig'];
 type Definition = ObjectOf<typeof kinds.customResourceDefinitions>;
 
-/** The object with every webhook it asks by a service asked at this machine instead, under the path it has at the service. */
+/** The object with the service of every webhook replaced by the local server, with the same path. */
 export const askedLocally = (object: NamedObject, serving: LocalServing, naming: Naming): NamedObject => {
   const group = groupOfVersion(object.apiVersion);
   if (group === naming.group('admissionregistration') && configurations.has(object.kind)) {

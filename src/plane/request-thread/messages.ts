@@ -4,15 +4,15 @@ import type {UserInfo} from '#src/api/user.js';
 import type {FromStore, ToStore} from '#src/storage/port/messages.js';
 import type {MetricSample} from './metrics.js';
 
-/** What the thread is started with. */
+/** The data that the thread is started with. */
 export interface ThreadStart {
   /** The flags of the API server. */
   readonly args: readonly string[];
-  /** `host:port` at which the server is reached. */
+  /** `host:port` by which the server is reached. */
   readonly address: string;
 }
 
-/** A request as a message carries it. */
+/** A request in a message. */
 export interface PlainRequest {
   readonly method: string;
   readonly url: string;

@@ -1,18 +1,18 @@
 import type {Counter, Histogram, HistogramSpec, Labels, Meter, MetricSpec} from '#src/base/meter.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 
-/** What was added to a counter or observed of a histogram, as a message carries it. */
+/** An increment of a counter or an observation of a histogram, in a message. */
 export type MetricSample =
   | {readonly type: 'counter'; readonly spec: MetricSpec; readonly values: [labels: Labels, amount: number][]}
   | {readonly type: 'histogram'; readonly spec: HistogramSpec; readonly values: [labels: Labels, value: number][]};
 
-/** What the thread that takes a request in counts of it, whoever answers. */
+/** Metrics that the main thread records for all requests. */
 const isCountedAlready = (name: string): boolean => /^(?:apiserver_(?:request|response|current|longrunning|watch)_|authenticat|authorization_)/.test(name);
 
-/** So many values are kept at most until they are taken. */
+/** The number of values that are kept until they are taken. */
 const mostValues = 10_000;
 
-/** Keeps what is counted until somebody takes it; what is read when somebody looks is the affair of the thread itself. */
+/** Collects recorded values until they are taken; gauges that are read on collection are not forwarded. */
 export class ForwardedMetrics extends MetricsRegistry {
   #samples = new Map<string, MetricSample>();
   #count = 0;
@@ -27,7 +27,7 @@ export class ForwardedMetrics extends MetricsRegistry {
     return {observe, at: labels => ({observe: value => observe(value, labels)})};
   }
 
-  /** What was counted since the last time. */
+  /** Returns the values since the last call. */
   take(): readonly MetricSample[] {
     const samples = [...this.#samples.values()];
     this.#samples = new Map();
@@ -44,7 +44,7 @@ export class ForwardedMetrics extends MetricsRegistry {
   }
 }
 
-/** Counts what another thread has counted. */
+/** Records the values of another thread. */
 export const account = (meter: Meter, samples: readonly MetricSample[]): void => {
   for (const sample of samples) {
     if (sample.type === 'counter') {

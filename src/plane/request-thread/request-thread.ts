@@ -12,18 +12,18 @@ import type {Store} from '#src/storage/store.js';
 import {account} from './metrics.js';
 import type {FromThread, PlainResponse, ThreadStart, ToThread} from './messages.js';
 
-/** What large requests may take together. */
+/** The limits of all large requests together. */
 export interface ThreadLimits {
-  /** How much memory the thread may use, in MiB. */
+  /** The memory limit of the thread, in MiB. */
   readonly megabytes: number;
-  /** How many requests it works on at the same time; one waits while it asks others. */
+  /** The number of concurrent requests, including those that wait for others. */
   readonly atOnce: number;
-  /** How many may wait, and how many bytes their bodies may have together. */
+  /** The number of queued requests, and the bytes of their bodies together. */
   readonly waiting: number;
   readonly waitingBytes: number;
-  /** How long one request may take. The thread answers 504 by itself at the time of a request: it is ended only when it no longer can. */
+  /** The time limit of one request. The thread itself responds with 504 at the request's deadline: it is ended only when it no longer can. */
   readonly ms: number;
-  /** For how long the thread stays when it has nothing to do. */
+  /** How long the thread stays without requests. */
   readonly idleMs: number;
   /** How many bytes of changes the thread may be behind in one watch of the store. */
   readonly watchBytes: number;
@@ -35,7 +35,7 @@ export interface RequestThreadParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  /** Where figures of the thread go that nobody counts in this one. */
+  /** Records the thread's metrics that this thread does not record itself. */
   readonly meter: Meter;
   start(): ThreadStart;
   readonly limits?: Partial<ThreadLimits>;
@@ -47,28 +47,28 @@ interface Job {
   readonly user: UserInfo;
   resolve(response: ApiResponse | undefined): void;
   reject(error: Error): void;
-  /** Called when its caller goes away before it is sent. */
+  /** Called when the client disconnects before the request is sent. */
   readonly left: () => void;
 }
 
-/** A request that the thread has; disposing of it ends the wait for its time and its caller. */
+/** A request that was sent to the thread; disposing of it ends its timer and its abort listener. */
 interface Sent extends Disposable {
   readonly job: Job;
 }
 
-/** A thread that was started, and what it works on. */
+/** A running thread and its requests. */
 interface Running {
   readonly worker: Worker;
   readonly store: StoreHost;
   readonly jobs: Map<number, Sent>;
-  /** `stale`: a watch of the store has ended, and what the thread follows by it (roles, nodes, definitions) is no longer told to it. It ends what it works on and gets no more. */
+  /** `stale`: a watch of the store has ended, so the thread's roles, nodes and definitions are outdated. It finishes its requests and gets no more. */
   state: 'starting' | 'ready' | 'stale';
 }
 
 /**
- * Answers large requests in a thread that is started with the first of them and ends when there were none for a while. Each has a bound in time and all of them one in memory: beyond it the
- * thread is ended and started anew with the next request, as it is when it falls behind the store. Where no thread can be started, requests are left to the caller.
- * A request is sent to one thread only and never again: what it has written by then stays written.
+ * Handles large requests in a thread that is started with the first of them and ends after a while without any. Each has a time limit, and all of them share
+ * a memory limit: beyond it the thread is ended and started anew with the next request, as it is when it falls behind the store. If no thread can be
+ * started, requests are left to the caller. A request is sent to one thread only and never again: what it has written by then stays written.
  */
 export class RequestThread implements LargeRequests {
   readonly #parts: RequestThreadParts;
@@ -105,7 +105,7 @@ export class RequestThread implements LargeRequests {
     await this.#end(serviceUnavailable('the server is shutting down', 1));
   }
 
-  /** Makes room for others when the caller of a request that waits goes away. */
+  /** Removes a queued request whose client has disconnected. */
   #left(job: Job): void {
     const at = this.#waiting.indexOf(job);
     if (at < 0) return;
@@ -114,7 +114,7 @@ export class RequestThread implements LargeRequests {
     job.reject(clientGone());
   }
 
-  /** Sends what waits to the thread, as far as it takes it, and starts one where there is none. */
+  /** Sends queued requests to the thread, up to its limit, and starts one if there is none. */
   #next(): void {
     const running = (this.#running ??= this.#tryStart());
     if (!running) return;
@@ -128,7 +128,7 @@ export class RequestThread implements LargeRequests {
       this.#send(running, job);
     }
     if (running.jobs.size > 0 || this.#waiting.length > 0) return running.worker.ref();
-    running.worker.unref(); // A process does not stay for a thread without work.
+    running.worker.unref(); // The thread does not keep the process alive without work.
     this.#idle = this.#parts.clock.schedule(this.#limits.idleMs, () => void this.#end());
   }
 
@@ -192,7 +192,7 @@ export class RequestThread implements LargeRequests {
     }
   }
 
-  /** The component of a line decides how much is told. */
+  /** The log of a component, which has its own verbosity. */
   #logFor({component}: LogFields): Log {
     const {log} = this.#parts;
     return component === undefined ? log : log.child({component});
@@ -219,7 +219,7 @@ export class RequestThread implements LargeRequests {
 
   #failed(running: Running, error: Error & {code?: string}): void {
     if (this.#running !== running) return;
-    if (running.state === 'starting') return this.#unusable(error); // Another one would not get any further.
+    if (running.state === 'starting') return this.#unusable(error); // A retry would fail in the same way.
     if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') {
       const alone = running.jobs.size === 1;
       return void this.#end(alone ? entityTooLarge(`handling the request takes more than ${this.#limits.megabytes} MiB`) : serviceUnavailable('too many large requests at the same time, please try again later', 1));
@@ -228,7 +228,7 @@ export class RequestThread implements LargeRequests {
     void this.#end(serviceUnavailable('the request could not be completed', 1));
   }
 
-  /** Leaves all requests to their callers from now on. */
+  /** Leaves all further requests to their callers. */
   #unusable(error: Error): void {
     this.#cannotStart = true;
     this.#parts.log.warn({err: error}, 'large requests are answered beside all others, since no thread could be started for them');
@@ -236,7 +236,7 @@ export class RequestThread implements LargeRequests {
     void this.#end();
   }
 
-  /** Ends the thread. What it works on gets the error; what waits gets a new thread. */
+  /** Ends the thread. Its requests fail with the error; queued ones get a new thread. */
   async #end(error: Error = serviceUnavailable('the request could not be completed', 1)): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
@@ -250,7 +250,7 @@ export class RequestThread implements LargeRequests {
       sent.job.reject(error);
     }
     running.worker.removeAllListeners();
-    running.worker.on('error', () => undefined); // Whatever else it has to say does not matter any more.
+    running.worker.on('error', () => undefined); // Further messages of the thread are ignored.
     if (this.#waiting.length > 0 && !this.#cannotStart) this.#next();
     await running.worker.terminate();
   }
@@ -259,10 +259,10 @@ export class RequestThread implements LargeRequests {
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- It is a thread, not a window.
 const toThread = (worker: Worker, message: ToThread): void => worker.postMessage(message);
 
-/** Lines of a higher verbosity there are none. */
+/** The highest verbosity of lines. */
 const mostVerbose = 10;
 
-/** How much is told at present. */
+/** The current verbosity. */
 const verbosityOf = (log: Log): number => {
   let level = 0;
   while (level < mostVerbose && log.v(level + 1) !== noLog) level++;
@@ -271,7 +271,7 @@ const verbosityOf = (log: Log): number => {
 
 const clientGone = () => timeout('the client has gone away');
 
-/** The user is the one that was impersonated already. */
+/** Without impersonation headers: the user is the impersonated one. */
 const withoutImpersonation = (headers: ApiRequest['headers']): ApiRequest['headers'] => Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('impersonate-')));
 
 const responseOf = ({status, headers, contentType, body}: PlainResponse): ApiResponse => ({

@@ -1,4 +1,4 @@
-/** The thread that answers large requests: an API server of its own over the store of the thread that started it. */
+/** The thread that handles large requests: an API server of its own over the store of the main thread. */
 import {parentPort, workerData} from 'node:worker_threads';
 import {pagesOf, type ApiResponse} from '#src/api/request.js';
 import {naming as namingOf} from '#src/api/naming.js';
@@ -23,11 +23,11 @@ const port = parentPort!;
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- It is a thread, not a window.
 const post = (message: FromThread): void => port.postMessage(message);
 
-/** Fields as a message can carry them: errors by what they say. */
+/** Fields in a form that messages can contain: errors by their messages. */
 const plainFields = (fields: LogFields): LogFields =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? {name: value.name, message: value.message, stack: value.stack} : JSON.parse(JSON.stringify(value ?? null)) as unknown]));
 
-/** Lines of one verbosity, as far as `told` reaches: the other thread decides for good. */
+/** A log up to a verbosity limit: the main thread filters finally. */
 const logWith = (verbosityLimit: Verbosity, own: LogFields, verbosity = 0): Log => {
   const level = (name: 'info' | 'warn' | 'error') => (first: string | LogFields, message?: string) =>
     post({from: 'log', level: name, verbosity, fields: plainFields({...own, ...(typeof first === 'string' ? {} : first)}), message: typeof first === 'string' ? first : (message ?? '')});
@@ -96,7 +96,7 @@ const bytesOf = async ({body}: ApiResponse): Promise<Uint8Array> => {
 
 const unheard: PlainResponse = {status: 504, headers: {}, contentType: undefined, body: new Uint8Array()};
 
-/** The answer to a request. In a turn of its own, so that what has been told of its caller meanwhile is known: nothing is done for one that has gone away. */
+/** Handles a request. In a later turn, so that a disconnect of the client that has been received is known: no work is done for it. */
 const answered = async (server: RunningApiServer, {body, user, ...request}: PlainRequest, signal: AbortSignal): Promise<PlainResponse> => {
   await ownTurn();
   if (signal.aborted) return unheard;
