@@ -21,7 +21,7 @@ export interface CallAnswer {
 const [calls, headers, bodies, commands] = [6, 7, 8, 9];
 const maxVerbosity = 10;
 
-/** Logs outgoing calls, without secrets, tokens and keys. `--vmodule=roundtrip=6` asks for these lines alone. */
+/** Logs outgoing calls, without secrets, tokens and keys. `--vmodule=roundtrip=6` enables these lines alone. */
 export class CallLog {
   readonly #log: Log;
   readonly #clock: Pick<Clock, 'monotonic'>;

@@ -10,7 +10,7 @@ import type {TlsMaterial} from './tls-material.js';
 export interface ChannelRequest {
   readonly method: string;
   readonly path: string;
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly headers: readonly string[];
   readonly body?: string | Uint8Array | undefined;
   readonly timeoutMs: number;
@@ -18,7 +18,7 @@ export interface ChannelRequest {
 export type ChannelReply = HttpHead & {readonly body: Buffer};
 
 const poolOptions: Pool.Options = {
-  // Where watches share no connection each holds one, so their number is not limited here; the calls are, by rate.
+  // Without HTTP/2 each watch needs its own connection, so their number is not limited here; calls are limited by rate.
   connections: null,
   pipelining: 1,
   keepAliveTimeout: 30_000,
@@ -26,11 +26,11 @@ const poolOptions: Pool.Options = {
   maxHeaderSize: 1 << 20,
 };
 const connectTimeoutMs = 30_000;
-/** With half of it for the answer, a dead connection is noticed within 35 s. */
+/** With half of it for the response, a dead connection is detected within 35 s. */
 const pingMs = 22_000;
 const connectOptions = {timeout: connectTimeoutMs, keepAlive: true, keepAliveInitialDelay: 30_000};
 
-/** The sockets to one server, made with one set of certificates. Calls go over kept HTTP/1.1 connections, streams share an HTTP/2 one where the server offers it. */
+/** The connections to one server, with one set of certificates. Calls reuse HTTP/1.1 connections, streams share an HTTP/2 connection if the server supports it. */
 export class Channel {
   readonly #origin: string;
   readonly #pool: Dispatcher;
@@ -42,7 +42,7 @@ export class Channel {
     this.#sessions = sessions;
   }
 
-  /** Invalid certificates are reported here, not at the first request. */
+  /** Throws for invalid certificates here, not at the first request. */
   static async open(settings: ConnectionSettings, {ca, pair}: TlsMaterial, clock: Clock): Promise<Channel> {
     const {server, trust, source, proxyUrl} = settings;
     const material = {...(ca ? {ca} : {}), ...pair};
@@ -68,12 +68,12 @@ export class Channel {
     return dispatchRequest(this.#pool, this.#optionsOf(request, 0), signal, sink);
   }
 
-  /** Whether the connection of streams is asked for signs of life, so that they end in an error when it is dead. Connects to find out. */
+  /** Whether the connection of streams is pinged, so that they fail when it is dead. Connects to find out. */
   async isProbed(): Promise<boolean> {
     return (await this.#overHttp2(sessions => sessions.ready())) !== undefined;
   }
 
-  /** Undefined where the server does not speak HTTP/2, which then is not tried again. */
+  /** Undefined if the server does not support HTTP/2, which is then not tried again. */
   async #overHttp2<T>(act: (sessions: StreamSessions) => Promise<T>): Promise<{readonly answer: T} | undefined> {
     if (!this.#sessions) return undefined;
     try {

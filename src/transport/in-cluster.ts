@@ -4,11 +4,11 @@ import type {ConnectionSettings} from './settings.js';
 
 export interface ClusterEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Prefix of every absolute path: `/` but in tests. */
+  /** Prefix of every absolute path: `/` except in tests. */
   readonly root?: string;
 }
 
-/** Returns the in-cluster settings of a pod, in the first matching vocabulary; undefined outside of a pod. */
+/** Returns the in-cluster settings of a pod, in the first matching naming; undefined outside of a pod. */
 export const inClusterSettings = async (namings: readonly Naming[], {env, root = ''}: ClusterEnvironment): Promise<ConnectionSettings | undefined> => {
   for (const naming of namings) {
     const directory = `${root}/var/run/secrets/${naming.domain}/serviceaccount`;

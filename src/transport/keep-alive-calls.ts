@@ -7,7 +7,7 @@ import type {Clock} from '#src/base/clock.js';
 /** One call of a server. The whole response is read; redirects are not followed. */
 export interface Call {
   readonly method: string;
-  /** As URLs have it: with the port only where it was said. */
+  /** As in URLs: with the port only if it was given. */
   readonly host: string;
   readonly path: string;
   readonly headers: Readonly<OutgoingHttpHeaders>;
@@ -74,7 +74,7 @@ export const keepAliveCalls = (dial: () => Promise<TLSSocket>, clock: Clock): Ke
       try {
         return await attempt(agent, call, call.timeoutMs, clock);
       } catch (error) {
-        // The other end may close a connection it kept just when it is used again; nothing has been answered then.
+        // The server may close an idle connection just when it is used again; no response has begun then.
         if (!(error instanceof Stale)) throw error;
         return await attempt(agent, call, deadline - clock.monotonic(), clock);
       }
@@ -146,10 +146,10 @@ const read = async (response: IncomingMessage, maxBytes: number): Promise<Answer
   };
 };
 
-/** What went wrong between the request and its answer. What dialing says of itself stays as it is. */
+/** The error of a request without a response. Errors of dialing are returned unchanged. */
 const requestError = (error: NodeJS.ErrnoException, {socket}: ClientRequest): Error => {
   const {message} = error;
-  // What dialing rejects with may have a code of another kind.
+  // Errors of dialing may have a code of another kind.
   const code = String(error.code ?? '');
   if (code.startsWith('HPE_')) return new Error(`net/http: HTTP/1.x transport connection broken: ${message}`, {cause: error});
   if (code === 'ECONNRESET' && message === 'socket hang up') return new Error('EOF', {cause: error});

@@ -7,14 +7,14 @@ export interface SettingsLocation extends ClusterEnvironment {
   /** The settings file, and the flag that names it. */
   readonly file?: string | undefined;
   readonly fileFlag?: string;
-  /** Overrides the file's server; alone it means a server that wants no credentials. */
+  /** Overrides the file's server; without a file, a server that needs no credentials. */
   readonly master?: string | undefined;
   readonly context?: string | undefined;
-  /** Which vocabularies to look for in a pod; both unless given. */
+  /** The namings to look for in a pod; both by default. */
   readonly namings?: readonly Naming[];
 }
 
-/** Finds out which server to talk to: from the file, from the bare address, or from the pod we run in. Every failure is one line that names the flags. */
+/** Returns the settings of the server: from the file, from the plain address, or from the pod's environment. Rejects with an error of one line that names the flags. */
 export const loadSettings = async (location: SettingsLocation): Promise<ConnectionSettings> => {
   const {file, fileFlag = '--platconfig', master, context, namings = [naming('plat'), naming('kubernetes')]} = location;
   const server = master ? masterOf(master) : undefined;

@@ -36,7 +36,7 @@ type DialError = NodeJS.ErrnoException & {readonly address?: string; readonly er
 
 /** Returns the dial error for an error of the platform. */
 export const dialError = (host: string, port: string, error: DialError): Error => {
-  // Of several addresses that were tried the first tells.
+  // Of several addresses that were tried, the first one's error is reported.
   const first = error.errors?.[0] ?? error;
   const {code = '', syscall, address, message} = first;
   if (syscall === 'getaddrinfo') return new Error(`dial tcp: ${unresolved(host, first)}`, {cause: error});
@@ -46,7 +46,7 @@ export const dialError = (host: string, port: string, error: DialError): Error =
 /** The network of this machine. */
 export const systemNetwork = (clock: Clock): Network => ({
   async dial(host, port) {
-    // The platform takes no host for this machine.
+    // An empty host means this machine on this platform.
     if (host === '') throw new Error(`dial tcp: ${unresolved(host)}`);
     if (!/^\d+$/.test(port)) throw new Error(`dial tcp: lookup ${host}:${port}: no such host`);
     if (Number(port) > 65_535) throw new Error(`dial tcp: address ${port}: invalid port`);

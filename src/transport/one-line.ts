@@ -14,7 +14,7 @@ const plain: Readonly<Record<string, string>> = {
   UND_ERR_BODY_TIMEOUT: 'timeout awaiting the response body',
 };
 
-/** An error's gist in one line, without paths and addresses that the reader of the line knows already. */
+/** The essence of an error in one line, without paths and addresses that the context of the line contains. */
 export const oneLine = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   const code = (error as NodeJS.ErrnoException).code ?? '';

@@ -2,7 +2,7 @@ import type {DetailedPeerCertificate, TLSSocket} from 'node:tls';
 
 const longestChain = 10;
 
-/** The certificates the peer presented in DER, its own first. A resumed session lacks all but that, so whoever asks must resume none. */
+/** Returns the peer's certificates in DER, its own first. After session resumption only that one is available, so servers that need the chain must disable resumption. */
 export const peerChain = (socket: Pick<TLSSocket, 'getPeerCertificate'>): readonly Buffer[] => {
   const chain: Buffer[] = [];
   let certificate = socket.getPeerCertificate(true) as DetailedPeerCertificate | null | undefined;

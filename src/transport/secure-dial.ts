@@ -11,9 +11,9 @@ import type {ClientPair} from './proof.js';
 
 /** How a TLS server is verified, and the client certificate for it. */
 export interface BackendTrust {
-  /** The trusted authorities; the platform's when absent. */
+  /** The trusted CAs; by default the platform's. */
   readonly anchors?: TrustAnchors | undefined;
-  /** The name its certificate must carry. */
+  /** The name that its certificate must have. */
   readonly serverName: string;
   /** Skips verification. */
   readonly insecure?: boolean;
@@ -49,10 +49,10 @@ export const readAnchors = (pem: string): TrustAnchors => {
   return trustAnchors(found);
 };
 
-/** Connects and shakes hands, over which only HTTP/1.1 is then spoken. Rejects with why that failed, in the words that clients of the original know; nothing was sent then. */
+/** Connects and performs the TLS handshake, for HTTP/1.1 only. Rejects with the reason as upstream's clients word it; no request was sent then. */
 export const dialSecurely = async ({host, port, trust}: SecureAddress, clock: Clock): Promise<TLSSocket> => handshake(await systemNetwork(clock).dial(host, String(port)), trust, clock);
 
-/** Shakes hands over a connection. Rejects with why that failed, in the words that clients of the original know, and hangs up then. */
+/** Performs the TLS handshake over a connection. Rejects with the reason as upstream's clients word it, and closes the connection. */
 export const handshake = (connection: Socket, trust: BackendTrust, clock: Clock): Promise<TLSSocket> =>
   new Promise((resolve, reject) => {
     // The certificate is verified below, with the given clock.
@@ -105,7 +105,7 @@ const isAddress = (host: string): boolean => /^\d+\.\d+\.\d+\.\d+$/.test(host) |
 
 const platformRefusal = ({authorizationError}: TLSSocket): string => (authorizationError as unknown as NodeJS.ErrnoException | null)?.code ?? String(authorizationError);
 
-/** What went wrong with a connection over TLS, from what the platform says of it. */
+/** The error of a TLS connection, from the platform's error. */
 export const tlsError = (error: NodeJS.ErrnoException): Error => {
   const {code = '', message} = error;
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG') return new Error('http: server gave HTTP response to HTTPS client', {cause: error});

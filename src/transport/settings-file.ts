@@ -6,7 +6,7 @@ import {execPlugin} from './plugins/exec-settings.js';
 import {oidcProvider, type RawProvider} from './plugins/oidc.js';
 import type {ClientIdentity, ConnectionSettings, ExecCluster, Impersonation, Material, ServerTrust} from './settings.js';
 
-/** The parts of a connection settings file that count (client authentication API, Config v1). All of it is unchecked input. */
+/** The used parts of a kubeconfig (client authentication API, Config v1). All of it is unchecked input. */
 interface RawCluster {
   readonly server?: string;
   readonly 'certificate-authority'?: string;
@@ -39,7 +39,7 @@ interface RawSettings {
   readonly users?: unknown;
 }
 
-/** Reads a connection settings file. An error is one line that begins with `flag` and the file. */
+/** Reads a kubeconfig. Rejects with an error of one line that begins with `flag` and the file. */
 export const readSettingsFile = async (
   file: string,
   {flag, context, server}: {readonly flag: string; readonly context?: string | undefined; readonly server?: string | undefined},
@@ -53,16 +53,16 @@ export const readSettingsFile = async (
   }
 };
 
-/** The users of a settings file by their names. */
+/** The users of a kubeconfig by their names. */
 export interface NamedIdentities {
   readonly users: ReadonlyMap<string, ClientIdentity>;
-  /** The one of the current context. */
+  /** The user of the current context. */
   readonly current?: string | undefined;
-  /** Where this was read, for messages. */
+  /** The source, for messages. */
   readonly source: string;
 }
 
-/** Reads the users of a settings file, which need not lead to a server. An error is one line that begins with `flag` and the file. */
+/** Reads the users of a kubeconfig, which needs no server. Rejects with an error of one line that begins with `flag` and the file. */
 export const readIdentities = async (file: string, {flag}: {readonly flag: string}): Promise<NamedIdentities> => {
   const source = `${flag} ${file}`;
   try {
@@ -118,7 +118,7 @@ const entry = <T extends object>(list: unknown, what: 'context' | 'cluster' | 'u
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The address as the client needs it: an URL without a trailing slash. A bare host and port means HTTPS where certificates are spoken of, HTTP otherwise. */
+/** The normalized address: a URL without a trailing slash. A plain host and port means HTTPS if certificates are configured, HTTP otherwise. */
 export const checkedServer = (server: string, scheme: 'http' | 'https' = 'http'): string => {
   const full = server.includes('://') ? server : `${scheme}://${server}`;
   const url = URL.canParse(full) ? new URL(full) : undefined;
@@ -145,7 +145,7 @@ const trustOf = (cluster: RawCluster, directory: string): ServerTrust => {
 interface UserPlace {
   readonly name: string;
   readonly directory: string;
-  /** The server the user is for, where there is one. */
+  /** The user's server, if known. */
   readonly cluster?: ExecCluster;
 }
 
@@ -156,7 +156,7 @@ const execCluster = (server: string, trust: ServerTrust, {extensions, 'proxy-url
   return {server, trust, ...(proxyUrl ? {proxyUrl} : {}), ...(found ? {config: found.extension} : {})};
 };
 
-/** What proves a user otherwise than by what stands in the file. */
+/** The credential plugin of a user, if configured. */
 const pluginOf = ({exec, 'auth-provider': provider}: RawUser, {name, directory, cluster}: UserPlace): ClientIdentity['plugin'] => {
   if (exec && provider) throw new Error(`authProvider cannot be provided in combination with an exec plugin for ${name}`);
   if (exec) return execPlugin(exec, {user: name, directory, cluster});

@@ -1,13 +1,13 @@
 import type {Naming} from '#src/api/naming.js';
 
-/** Content that is given, or read from a file whenever it is needed. */
+/** Content that is given, or read from a file on each use. */
 export type Material = {readonly data: string} | {readonly file: string};
 
 /** How the server is verified. */
 export interface ServerTrust {
-  /** The trusted authorities; the system's when absent. */
+  /** The trusted CAs; by default the system's. */
   readonly ca?: Material;
-  /** The name its certificate must carry, if not the one it is reached by. */
+  /** The name that its certificate must have, if not the host. */
   readonly serverName?: string;
   /** Skips verification. */
   readonly insecure?: boolean;
@@ -25,7 +25,7 @@ export interface Impersonation {
 export interface ClientIdentity {
   readonly certificate?: {readonly cert: Material; readonly key: Material};
   readonly token?: string;
-  /** Read again while running; wins over `token`. */
+  /** Read again while running; takes precedence over `token`. */
   readonly tokenFile?: string;
   readonly basic?: {readonly username: string; readonly password: string};
   readonly impersonate?: Impersonation;
@@ -33,12 +33,12 @@ export interface ClientIdentity {
   readonly plugin?: ExecPlugin | OidcProvider;
 }
 
-/** The server that a plugin is told of when it asks for that. */
+/** The server's data for plugins that request it (`provideClusterInfo`). */
 export interface ExecCluster {
   readonly server: string;
   readonly trust: ServerTrust;
   readonly proxyUrl?: string;
-  /** What the extension for plugins of the cluster's entry holds. */
+  /** The plugin extension of the cluster's entry. */
   readonly config?: unknown;
 }
 
@@ -46,9 +46,9 @@ export interface ExecCluster {
 export interface ExecPlugin {
   readonly kind: 'exec';
   readonly apiVersion: string;
-  /** The vocabulary its API version is in. */
+  /** The naming of its API version. */
   readonly naming: Naming;
-  /** As it is run: a name on the PATH, or an absolute path. */
+  /** The executable: a name on the PATH, or an absolute path. */
   readonly command: string;
   readonly args: readonly string[];
   readonly env: readonly (readonly [string, string])[];
@@ -57,7 +57,7 @@ export interface ExecPlugin {
   readonly cluster?: ExecCluster;
 }
 
-/** A user who is known to an OpenID Connect provider (`auth-provider` named `oidc`). */
+/** A user of an OpenID Connect provider (`auth-provider` named `oidc`). */
 export interface OidcProvider {
   readonly kind: 'oidc';
   readonly issuer: string;
@@ -70,13 +70,13 @@ export interface OidcProvider {
 
 /** The connection settings of an API server. */
 export interface ConnectionSettings {
-  /** Scheme, host and port, with a path where it is served under one. */
+  /** Scheme, host and port, and optionally a base path. */
   readonly server: string;
   readonly trust: ServerTrust;
   readonly identity: ClientIdentity;
   readonly proxyUrl?: string;
   /** The context's namespace. */
   readonly namespace?: string;
-  /** Where this was read, for messages. */
+  /** The source, for messages. */
   readonly source: string;
 }

@@ -7,7 +7,7 @@ import type {HttpHead, StreamSink} from './dispatch-request.js';
 export interface StreamRequest {
   readonly method: string;
   readonly path: string;
-  /** Names and values in turn; a name may come several times. */
+  /** Alternating names and values; names may repeat. */
   readonly headers: readonly string[];
   readonly headersTimeout: number;
 }
@@ -16,27 +16,27 @@ export interface SessionOptions {
   readonly clock: Clock;
   readonly tls: ConnectionOptions;
   readonly connectTimeoutMs: number;
-  /** A silent connection is asked for a sign of life so often, and given up when there is none within half of it. */
+  /** The interval of pings on an idle connection, which is closed when there is no response within half of it. */
   readonly pingMs: number;
 }
 
-/** The server has no HTTP/2 to offer. */
+/** The server does not support HTTP/2. */
 export class NoHttp2 extends Error {
   override readonly name = 'NoHttp2';
 }
 
-/** One session, and how many streams are open on it. */
+/** One session, and the number of its open streams. */
 interface PooledSession {
   readonly session: ClientHttp2Session;
   streams: number;
 }
 
-/** Room for what a server sends ahead; the default of 64 KiB would make hundreds of watches wait for each other. */
+/** The receive windows; the default of 64 KiB would let hundreds of watches wait for each other. */
 const windows = {stream: 1 << 20, session: 16 << 20};
 
 /**
- * Long answers over HTTP/2: many streams share a connection, which costs a fraction of a connection each. A session that the server sends away
- * (GOAWAY) keeps its streams and gets no more; one that falls silent is cut, so no stream hangs for ever.
+ * Streamed responses over HTTP/2: many streams share a connection. A session that received GOAWAY keeps its streams and gets no more; one that does not
+ * respond to pings is closed, so that no stream hangs forever.
  */
 export class StreamSessions {
   readonly #origin: URL;
@@ -50,7 +50,7 @@ export class StreamSessions {
     this.#options = options;
   }
 
-  /** As `dispatched` with a sink. Rejects with `NoHttp2` where the server does not speak it. */
+  /** Runs a request with a sink. Rejects with `NoHttp2` if the server does not support it. */
   async open(request: StreamRequest, signal: AbortSignal | undefined, sink: StreamSink): Promise<(HttpHead & {readonly body: Buffer}) | undefined> {
     const lane = await this.#place();
     const stream = opening(lane, () => {
@@ -60,13 +60,13 @@ export class StreamSessions {
     return answered(stream, request.headersTimeout, signal, sink);
   }
 
-  /** Connects unless it has. Rejects with `NoHttp2` where the server does not speak it. */
+  /** Connects unless connected. Rejects with `NoHttp2` if the server does not support HTTP/2. */
   async ready(): Promise<void> {
     for (const {session} of this.#lanes) if (!session.closed && !session.destroyed) return;
     await this.#opened();
   }
 
-  /** Opens nothing more; what is open goes on. */
+  /** Opens no more streams; open ones continue. */
   close(): void {
     this.#isClosed = true;
     for (const {session} of this.#lanes) session.close();
@@ -77,7 +77,7 @@ export class StreamSessions {
     for (const {session} of this.#lanes) session.destroy();
   }
 
-  /** A lane with a place on it that is taken already: others wait for one at the same time. */
+  /** Returns a session with a reserved place: others may wait for one at the same time. */
   async #place(): Promise<PooledSession> {
     for (;;) {
       for (const lane of this.#lanes) if (took(lane)) return lane;
@@ -113,7 +113,7 @@ const took = (lane: PooledSession): boolean => {
   return true;
 };
 
-/** Opens a stream on the place taken, which is free again when the stream is over. */
+/** Opens a stream on the reserved place, which is released when the stream ends. */
 const opening = (lane: PooledSession, open: () => ClientHttp2Stream): ClientHttp2Stream => {
   try {
     return open().once('close', () => {
@@ -139,7 +139,7 @@ const opened = ({origin, hostname, port}: URL, {tls, connectTimeoutMs}: SessionO
       }
       const session = http2.connect(origin, {createConnection: () => socket, settings: {initialWindowSize: windows.stream, enablePush: false}});
       session.on('error', reject);
-      // Only then is it known how many streams there may be.
+      // The maximum number of streams is known only then.
       session.once('remoteSettings', () => {
         socket.setTimeout(0);
         resolve(session);
@@ -148,7 +148,7 @@ const opened = ({origin, hostname, port}: URL, {tls, connectTimeoutMs}: SessionO
     });
   });
 
-/** Cuts a session whose server does not answer pings: its streams would wait for ever. */
+/** Closes a session whose server does not respond to pings: its streams would wait forever. */
 const keepAlive = (session: ClientHttp2Session, {clock, pingMs}: SessionOptions): void => {
   let timer = clock.schedule(pingMs, ping);
   function ping() {

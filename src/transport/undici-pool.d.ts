@@ -1,4 +1,4 @@
-// The library's front door loads fetch, caches and web sockets with it: three times the cost of its pool.
+// The package's main entry point also loads fetch, caches and web sockets: three times the cost of the pool alone.
 declare module 'undici/lib/dispatcher/pool.js' {
   export {Pool as default} from 'undici';
 }

@@ -8,11 +8,11 @@ import {CallLog} from '#src/transport/call-log.js';
 import {frameOf, Frames} from './frames.js';
 import {connectionReason} from './reasons.js';
 
-/** What a procedure failed with; `code` is one of the sixteen that all servers share. */
+/** The error of a procedure; `code` is one of the sixteen gRPC status codes. */
 export class GrpcError extends Error {
   override readonly name = 'GrpcError';
   readonly code: number;
-  /** Whether the request surely reached nobody. */
+  /** Whether the request was certainly not received. */
   readonly unsent: boolean;
   constructor(code: number, message: string, unsent = false) {
     super(message);
@@ -24,20 +24,20 @@ export class GrpcError extends Error {
 export const grpcCodes = {cancelled: 1, unknown: 2, invalidArgument: 3, deadlineExceeded: 4, notFound: 5, resourceExhausted: 8, failedPrecondition: 9, outOfRange: 11, internal: 13, unavailable: 14} as const;
 
 export interface GrpcSettings {
-  /** Servers that are one service, as `scheme://host:port`; any of them will do. */
+  /** The equivalent servers of one service, as `scheme://host:port`. */
   readonly servers: readonly string[];
   readonly clock: Clock;
-  /** Read anew for each connection, so that renewed files are taken up. */
+  /** Read again for each connection, so that renewed files are used. */
   readonly tls?: () => Promise<{readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer}>;
   readonly connectTimeoutMs?: number;
-  /** Where calls are told of, for those who ask for it. */
+  /** The log of calls, if enabled. */
   readonly log?: Log | undefined;
 }
 
-/** Who hears a stream. `ended` comes once and last. */
+/** Receives a stream. `ended` is called once, at the end. */
 export interface StreamListener {
   message(bytes: Buffer): void;
-  /** Without an error where the server said that all is well. */
+  /** Without an error if the status was OK. */
   ended(error?: GrpcError): void;
 }
 
@@ -47,10 +47,10 @@ export interface OpenStream extends Disposable {
 
 const keepAliveMs = 30_000;
 const keepAliveTimeoutMs = 10_000;
-/** How much may be on its way to this side: lists are large. */
+/** The receive window: lists are large. */
 const windowBytes = 16 << 20;
 
-/** Calls remote procedures over one HTTP/2 connection, made when needed and made again, to the next server, when it breaks. */
+/** Calls remote procedures over one HTTP/2 connection, which is opened on demand and replaced by one to the next server after a failure. */
 export class GrpcChannel implements AsyncDisposable {
   readonly #settings: GrpcSettings;
   readonly #calls: CallLog;
@@ -65,9 +65,9 @@ export class GrpcChannel implements AsyncDisposable {
     this.#calls = new CallLog(settings.log ?? noLog, settings.clock);
   }
 
-  /** Calls a procedure that takes one message and answers one. Throws `GrpcError`. */
+  /** Calls a unary procedure. Throws `GrpcError`. */
   call(path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
-    // Messages hold what is stored: their content is nothing for a log.
+    // Messages contain stored objects, which must not be logged.
     return this.#calls.run(() => ({method: 'POST', url: `grpc://${this.#settings.servers.join(',')}${path}`, headers: []}), () => this.#call(path, message, timeoutMs), () => ({status: 'OK'}));
   }
 
@@ -96,7 +96,7 @@ export class GrpcChannel implements AsyncDisposable {
     });
   }
 
-  /** Opens a stream of messages in both directions. Throws `GrpcError` when there is no server. */
+  /** Opens a bidirectional stream of messages. Throws `GrpcError` when no server is reached. */
   async stream(path: string, headers: Readonly<Record<string, string>>, listener: StreamListener): Promise<OpenStream> {
     const stream = this.#open(await this.#connected(), path, headers);
     this.#listen(stream, listener);
@@ -106,7 +106,7 @@ export class GrpcChannel implements AsyncDisposable {
     };
   }
 
-  /** Leaves the present server: the next call goes to another one. */
+  /** Disconnects from the current server: the next call uses another one. */
   switchServer(): void {
     const session = this.#session;
     this.#session = undefined;
@@ -187,17 +187,18 @@ export class GrpcChannel implements AsyncDisposable {
     const {clock, tls, connectTimeoutMs = 5000} = this.#settings;
     const files = server.startsWith('https:') ? await tls?.() : undefined;
     return new Promise((resolve, reject) => {
-      // Of a TLS alert only the socket tells while there is no stream.
+      // While there is no stream, TLS alerts are only reported by the socket.
       const socket = socketTo(server, files).once('error', error => reject(error));
       const session = connect(server, {createConnection: () => socket, settings: {initialWindowSize: windowBytes, enablePush: false}, maxSessionMemory: 4096});
       const timer = clock.schedule(connectTimeoutMs, () => session.destroy(new Error(`context deadline exceeded: no server preface within ${connectTimeoutMs / 1000} s`)));
-      // A server that takes the connection may still refuse the client's certificate, or speak another protocol: only then is it known to serve.
+      // A server that accepts the connection may still refuse the client's certificate, or use another protocol: only the first settings frame confirms that
+      // it serves.
       session.once('remoteSettings', () => {
         timer[Symbol.dispose]();
         session.setLocalWindowSize(windowBytes);
         resolve(session);
       });
-      // Later ones are told by the streams they break.
+      // Later errors are reported by the streams.
       session.on('error', error => {
         timer[Symbol.dispose]();
         reject(error);
@@ -221,7 +222,7 @@ export class GrpcChannel implements AsyncDisposable {
     this.#keepAlivePing(session);
   }
 
-  /** Asks now and then whether the server is still there, and gives the connection up when it is not. */
+  /** Pings the server periodically, and closes the connection when it does not respond. */
   #keepAlivePing(session: ClientHttp2Session): void {
     const {clock} = this.#settings;
     this.#keepAlive?.[Symbol.dispose]();
@@ -247,7 +248,7 @@ const socketTo = (server: string, files: ConnectionOptions | undefined): Socket 
   return secureDial({...files, host, port: Number(port || 443), ALPNProtocols: ['h2'], ...(isIP(host) ? {} : {servername: host})});
 };
 
-/** Messages carry what is not plain ASCII as %XX. */
+/** Messages percent-encode all but plain ASCII. */
 const unescaped = (text: string): string => {
   try {
     return decodeURIComponent(text);

@@ -1,18 +1,18 @@
-/** One message as it goes over the wire: a flag (not compressed), its length in four bytes, itself. */
+/** The frame of a message: a flag (not compressed), four bytes of length, and the message. */
 export const frameOf = (message: Buffer): Buffer => {
   const head = Buffer.alloc(5);
   head.writeUInt32BE(message.length, 1);
   return Buffer.concat([head, message]);
 };
 
-/** Cuts what comes over the wire into messages, however it is chopped up. */
+/** Splits received bytes into messages, however they are divided into chunks. */
 export class Frames {
   #chunks: Buffer[] = [];
   #length = 0;
-  /** How many bytes the next message takes, its head included, once that is known. */
+  /** The length of the next message including its head, once known. */
   #wanted = 5;
 
-  /** The messages that are whole with these bytes. Throws for one that is compressed, which nobody asked for. */
+  /** Returns the messages that these bytes complete. Throws for a compressed one, which was not requested. */
   push(chunk: Buffer): Buffer[] {
     this.#chunks.push(chunk);
     this.#length += chunk.length;

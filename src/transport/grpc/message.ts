@@ -1,15 +1,13 @@
-/**
- * Protocol buffers in their plainest form, enough for the small messages of remote procedures: integers up to 2^53, flags, texts, bytes and messages in messages.
- */
+/** A minimal implementation of protocol buffers for the messages of remote procedures: integers up to 2^53, booleans, texts, bytes and nested messages. */
 export class MessageWriter {
   readonly #parts: Buffer[] = [];
 
-  /** An integer, which must not be negative; zero is left out, as the format has it. */
+  /** An integer, which must not be negative; zero is left out, as the format specifies. */
   int(number: number, value: number): this {
     return value === 0 ? this : this.present(number, value);
   }
 
-  /** An integer that is there even where it is zero: one of several fields of which one is set. */
+  /** An integer that is written even if it is zero: a field of a oneof. */
   present(number: number, value: number): this {
     this.#parts.push(Buffer.from([...varint(number << 3), ...varint(value)]));
     return this;
@@ -19,12 +17,12 @@ export class MessageWriter {
     return this.int(number, value ? 1 : 0);
   }
 
-  /** Bytes or text; what is empty is left out. */
+  /** Bytes or text; left out if empty. */
   bytes(number: number, value: Buffer | string): this {
     return value.length === 0 ? this : this.message(number, typeof value === 'string' ? Buffer.from(value) : value);
   }
 
-  /** A message, which is there even where it is empty. */
+  /** A message, which is written even if it is empty. */
   message(number: number, value: Buffer | MessageWriter): this {
     const bytes = value instanceof MessageWriter ? value.finish() : value;
     this.#parts.push(Buffer.from([...varint((number << 3) | 2), ...varint(bytes.length)]), bytes);
@@ -44,15 +42,15 @@ const varint = (value: number): number[] => {
   return bytes;
 };
 
-/** A message that ends in the middle of a field, or is none. */
+/** Thrown for a truncated or malformed message. */
 export class BrokenMessage extends Error {
   override readonly name = 'BrokenMessage';
 }
 
-/** What a reader does with each field by its number; others are skipped. */
+/** The reader of each field by its number; others are skipped. */
 export type FieldReaders = Readonly<Record<number, (field: Field) => void>>;
 
-/** The value of one field, read as what its reader knows it to be. */
+/** The value of one field, in the type that its reader expects. */
 export class Field {
   readonly #value: number | Buffer;
 
@@ -60,7 +58,7 @@ export class Field {
     this.#value = value;
   }
 
-  /** Integers above 2^53 lose their last digits. */
+  /** Integers above 2^53 lose precision. */
   get int(): number {
     return typeof this.#value === 'number' ? this.#value : broken();
   }
@@ -79,7 +77,7 @@ export class Field {
   }
 }
 
-/** Hands every field of a message to its reader, in the order they come. Throws `BrokenMessage`. */
+/** Calls the reader of each field of a message, in their order. Throws `BrokenMessage`. */
 export const readMessage = (bytes: Buffer, readers: FieldReaders): void => {
   let at = 0;
   const integer = (): number => {

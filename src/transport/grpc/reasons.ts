@@ -4,14 +4,14 @@ import {tlsError} from '#src/transport/secure-dial.js';
 
 const unknownAuthority = new Set(['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'CERT_UNTRUSTED']);
 
-/** What was wrong with a server's certificate; undefined where it was not that. */
+/** The error of a server's certificate; undefined for other errors. */
 const certificateProblem = ({code = '', message}: NodeJS.ErrnoException): string | undefined => {
   if (unknownAuthority.has(code)) return 'x509: certificate signed by unknown authority';
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') return 'x509: certificate has expired or is not yet valid';
   return code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? message : undefined;
 };
 
-/** Why there is no connection to a server, in the words that clients of the original know. */
+/** The reason of a failed connection, worded as upstream's clients do. */
 export const connectionReason = (server: string, error: unknown): string => {
   if (!(error instanceof Error)) return messageOf(error);
   const {syscall, code} = error as NodeJS.ErrnoException;
@@ -19,7 +19,7 @@ export const connectionReason = (server: string, error: unknown): string => {
   if (syscall === 'connect' || syscall === 'getaddrinfo') return `transport: Error while dialing: ${dialError(hostname.replace(/^\[|\]$/g, ''), port, error).message}`;
   const problem = certificateProblem(error);
   if (problem) return `transport: authentication handshake failed: tls: failed to verify certificate: ${problem}`;
-  // A server that speaks no TLS, or one that hangs up on who speaks none.
+  // A server without TLS, or one with TLS that closes a connection without it.
   if (code === 'ECONNRESET' && protocol === 'https:') return 'transport: authentication handshake failed: EOF';
   return tlsError(error).message;
 };

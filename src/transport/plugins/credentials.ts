@@ -11,7 +11,7 @@ interface Options {
   readonly environment?: ExecEnvironment;
 }
 
-/** Credentials of a user whom a plugin proves: kept until they expire or the server refuses them. */
+/** The credentials from a plugin: cached until they expire or the server rejects them. */
 export const pluginCredentials = (plugin: ExecPlugin | OidcProvider, {clock, source, always, environment = {env: process.env, isTerminal: process.stdin.isTTY}}: Options): CredentialSource => {
   let requestCredentials: ((now: number, refused: boolean) => Promise<Answer>) | undefined;
   let known: Promise<Answer> | undefined;
@@ -42,7 +42,7 @@ export const pluginCredentials = (plugin: ExecPlugin | OidcProvider, {clock, sou
   };
 };
 
-/** Most settings do without this code. */
+/** Loaded on demand: most settings use no plugin. */
 const requesterOf = async (plugin: ExecPlugin | OidcProvider, environment: ExecEnvironment): Promise<(now: number, refused: boolean) => Promise<Answer>> => {
   if (plugin.kind === 'oidc') return (await import('./oidc.js')).oidcUser(plugin);
   const {runExecPlugin} = await import('./exec.js');

@@ -2,7 +2,7 @@ import {resolve, sep} from 'node:path';
 import {naming, type Naming} from '#src/api/naming.js';
 import type {ExecCluster, ExecPlugin} from '#src/transport/settings.js';
 
-/** The `exec` of a user's entry in a connection settings file. All of it is unchecked input. */
+/** The `exec` of a user's entry in a kubeconfig. All of it is unchecked input. */
 interface RawExec {
   readonly command?: unknown;
   readonly args?: unknown;
@@ -16,7 +16,7 @@ interface RawExec {
 export interface ExecContext {
   /** The user's name, for messages. */
   readonly user: string;
-  /** Where the file lies: a command with a slash is found from there. */
+  /** The directory of the file: a command with a slash is relative to it. */
   readonly directory: string;
   readonly cluster: ExecCluster | undefined;
 }
@@ -42,7 +42,7 @@ const interactiveModeOf = (mode: string, apiVersion: string, user: string): Exec
   return effectiveMode;
 };
 
-/** Reads what a settings file says of a plugin. Throws with the message of the original's clients. */
+/** Parses the plugin of a kubeconfig. Throws with the message of upstream's clients. */
 export const execPlugin = (raw: RawExec, {user, directory, cluster}: ExecContext): ExecPlugin => {
   const [command, apiVersion] = [text(raw.command), text(raw.apiVersion)];
   if (!command) throw new Error(`command must be specified for ${user} to use exec authentication plugin`);

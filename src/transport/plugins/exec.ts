@@ -5,22 +5,22 @@ import {messageOf} from '#src/base/message.js';
 import type {ClientPair, Proof} from '#src/transport/proof.js';
 import type {ExecCluster, ExecPlugin} from '#src/transport/settings.js';
 
-/** What a plugin answered, and until when it holds (ms since 1970); without an end it holds until the server refuses it. */
+/** The credentials from a plugin, and when they expire (ms since 1970); without expiry they are used until the server rejects them. */
 export interface Answer {
   readonly proof: Proof;
   readonly expiresAt?: number;
 }
 
-/** What a plugin runs in. */
+/** The environment of a plugin. */
 export interface ExecEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether standard input is a terminal, at which a plugin may ask a person. */
+  /** Whether standard input is a terminal, on which a plugin may prompt. */
   readonly isTerminal: boolean;
 }
 
 const mostOutput = 1 << 20;
 
-/** Runs a plugin once and reads the credentials it prints. Rejects with the message of the original's clients. */
+/** Runs a plugin once and parses the credentials it prints. Rejects with the message of upstream's clients. */
 export const runExecPlugin = async (plugin: ExecPlugin, environment: ExecEnvironment): Promise<Answer> => {
   const interactive = plugin.interactiveMode !== 'Never' && environment.isTerminal;
   if (plugin.interactiveMode === 'Always' && !interactive) throw new Error('exec plugin cannot support interactive mode: standard input is not a terminal');
@@ -42,7 +42,7 @@ const clusterInfo = async ({server, trust, proxyUrl, config}: ExecCluster): Prom
   };
 };
 
-/** What the plugin writes to standard output. What it says on standard error is shown. */
+/** The plugin's standard output. Its standard error is passed through. */
 const output = ({command, args, installHint}: ExecPlugin, env: Readonly<Record<string, string | undefined>>, interactive: boolean): Promise<string> =>
   new Promise((resolve, reject) => {
     const rejectWithHint = (message: string) => reject(new Error(installHint ? `${message}: ${installHint.trim()}` : message));
@@ -53,7 +53,7 @@ const output = ({command, args, installHint}: ExecPlugin, env: Readonly<Record<s
       bytes += chunk.length;
       if (bytes <= mostOutput) return void chunks.push(chunk);
       child.kill('SIGKILL');
-      child.stdout.destroy(); // Others whom it started may hold it open.
+      child.stdout.destroy(); // Child processes of the plugin may keep it open.
     });
     child.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') rejectWithHint(`exec: executable ${command} not found`);

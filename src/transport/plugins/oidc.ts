@@ -4,13 +4,13 @@ import {messageOf} from '#src/base/message.js';
 import type {Material, OidcProvider} from '#src/transport/settings.js';
 import type {Answer} from './exec.js';
 
-/** The `auth-provider` of a user's entry in a connection settings file. All of it is unchecked input. */
+/** The `auth-provider` of a user's entry in a kubeconfig. All of it is unchecked input. */
 export interface RawProvider {
   readonly name?: unknown;
   readonly config?: Readonly<Record<string, unknown>> | null;
 }
 
-/** Reads what a settings file says of a provider. Throws with the message of the original's clients. */
+/** Parses the provider of a kubeconfig. Throws with the message of upstream's clients. */
 export const oidcProvider = ({name, config}: RawProvider, authority: (data: string | undefined, file: string | undefined) => Material | undefined): OidcProvider => {
   if (name !== 'oidc') throw new Error(`no Auth Provider found for name ${JSON.stringify(name ?? '')}`);
   const value = (key: string): string => (typeof config?.[key] === 'string' ? config[key] : '');
@@ -27,13 +27,10 @@ export const oidcProvider = ({name, config}: RawProvider, authority: (data: stri
   };
 };
 
-/** A token is not used any more when it ends within so many ms. */
+/** A token that expires within this time is replaced. */
 const expiryDelayMs = 10_000;
 
-/**
- * Proves a user by the token there is, or by a new one from the provider when that has ended. A refresh token that the provider changes is kept in memory:
- * the settings file stays as it is.
- */
+/** Returns the current ID token, or requests a new one from the provider when it has expired. A new refresh token is kept in memory: | the kubeconfig is not changed. */
 export const oidcUser = (provider: OidcProvider): ((now: number, refused: boolean) => Promise<Answer>) => {
   let {idToken, refreshToken} = provider;
   return async (now, refused) => {
@@ -49,7 +46,7 @@ export const oidcUser = (provider: OidcProvider): ((now: number, refused: boolea
 
 const answer = (token: string, end: number): Answer => ({proof: {headers: [['authorization', `Bearer ${token}`]]}, expiresAt: end - expiryDelayMs});
 
-/** When a token ends, by its own word: whether it is good is for the server to say. */
+/** The expiry claim of a token, which is not verified: that is the server's task. */
 const endOf = (token: string): number => {
   try {
     const {exp} = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {exp?: unknown};
@@ -67,7 +64,7 @@ const refreshed = async ({issuer, clientId, clientSecret, ca}: OidcProvider, ref
   if (typeof endpoint !== 'string') throw new Error('provider\'s discovery document names no token_endpoint');
   const form = {grant_type: 'refresh_token', refresh_token: refreshToken};
   const basic = Buffer.from(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`).toString('base64');
-  // Providers differ in where they want to find the client: in a header, or else in the form.
+  // Providers differ in where they expect the client's credentials: in a header, or in the form.
   const byHeader = requestJson(endpoint, {ca: trusted, form, authorization: `Basic ${basic}`});
   const tokens = await byHeader.catch(() => requestJson(endpoint, {ca: trusted, form: {...form, client_id: clientId, ...(clientSecret ? {client_secret: clientSecret} : {})}}));
   const {id_token: idToken, refresh_token: next} = tokens;
@@ -86,7 +83,7 @@ interface OidcRequest {
 const maxBytes = 1 << 20;
 const timeoutMs = 30_000;
 
-/** Asks the provider for a JSON object. */
+/** Requests a JSON object from the provider. */
 const requestJson = (url: string, {ca, form, authorization}: OidcRequest): Promise<Record<string, unknown>> =>
   new Promise((resolve, reject) => {
     const failed = (cause: unknown) => reject(new Error(`${url}: ${messageOf(cause)}`, {cause}));

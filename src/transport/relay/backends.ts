@@ -8,12 +8,12 @@ import {CallLog} from '#src/transport/call-log.js';
 import {endpoint, type Network} from '#src/transport/network.js';
 import {readAnchors, handshake, type BackendTrust} from '#src/transport/secure-dial.js';
 
-/** How a backend is trusted, and what proves the caller to it. Held as one value for as long as it stays the same: connections are kept by it. */
+/** The TLS settings of a backend. The same object is kept while nothing changes, since connections are pooled by it. */
 export interface BackendTls {
-  /** PEM; without it the authorities of the system are trusted. */
+  /** PEM; by default the system's CAs are trusted. */
   readonly ca?: string | Buffer | undefined;
   readonly pair?: {readonly cert: string | Buffer; readonly key: string | Buffer} | undefined;
-  /** The name its certificate must bear; else that of the host. */
+  /** The name that its certificate must have; by default the host. */
   readonly serverName?: string | undefined;
   /** Skips verification. */
   readonly insecure?: boolean | undefined;
@@ -23,15 +23,15 @@ export interface BackendTls {
 export interface Backend {
   readonly scheme: 'http' | 'https';
   readonly host: string;
-  /** Where it is reached, tried in order, when that is known already: then the host is but the name its certificate must bear. */
+  /** The addresses to dial, in order, if they are known; the host is then only the name that its certificate must have. */
   readonly addresses?: readonly string[] | undefined;
   readonly port: string;
   readonly tls?: BackendTls | undefined;
-  /** How long it may take to reach it. Default: half a minute for the connection and ten seconds for the handshake. */
+  /** The time limit of the connection's setup. Default: half a minute for the connection and ten seconds for the handshake. */
   readonly connectTimeoutMs?: number | undefined;
 }
 
-/** A backend that was not reached, with why in the words that clients of the original know. */
+/** The error of a backend that was not reached, with the reason as upstream's clients word it. */
 export class Unreached extends Error {
   override readonly name = 'Unreached';
 }
@@ -58,7 +58,7 @@ const reach = async ({network, clock}: BackendsOptions, {scheme, host, addresses
   return trust ? handshake(socket, trust, clock) : socket;
 };
 
-/** Connects to the first of several addresses that answers. Rejects with why the first did not. */
+/** Connects to the first of several addresses that accepts. Rejects with the first one's error. */
 const dialAny = async (network: Network, addresses: readonly string[], port: string): Promise<Socket> => {
   let failure: unknown;
   for (const address of addresses) {
@@ -96,7 +96,7 @@ const inTime = (reaching: Promise<Duplex>, backend: Backend, clock: Clock): Prom
 
 const anchors = new WeakMap<BackendTls, TrustAnchors>();
 
-/** Reads the authorities of a backend once for as long as they are the same. */
+/** Parses the CAs of a backend once while they are the same. */
 const anchorsOf = (tls: BackendTls): TrustAnchors | undefined => {
   if (!tls.ca) return undefined;
   let found = anchors.get(tls);
@@ -118,18 +118,18 @@ export interface BackendsOptions {
   readonly log?: Log | undefined;
 }
 
-/** The connections to backends. Those of ordinary calls are kept for the next one; one that is to speak another protocol is made for that alone. */
+/** The connections to backends. Those of ordinary calls are reused; each upgraded one is opened separately. */
 export interface Backends extends Disposable {
   readonly clock: Clock;
   /** The log of calls. */
   readonly calls: CallLog;
-  /** Keeps connections to one backend under its name. */
+  /** Reuses connections by the backend's name. */
   readonly kept: Agent;
-  /** Makes a connection for one request. */
+  /** Opens a connection for one request. */
   readonly single: Agent;
 }
 
-/** What an agent gets to hear of a request: Node passes its own fields and these. */
+/** The fields of a request that an agent receives besides Node's own. */
 export interface Addressed {
   readonly backend: Backend;
 }

@@ -10,17 +10,17 @@ import {requestError} from './errors.js';
 export interface RelayRequest {
   readonly request: ApiRequest;
   readonly to: Backend;
-  /** Path and query there. */
+  /** The path and query at the backend. */
   readonly path: string;
-  /** Another method than the caller's. */
+  /** The method, if it differs from the client's. */
   readonly method?: string;
-  /** The `Host` it is sent with. Default: the caller's own. */
+  /** The `Host` header. Default: the client's. */
   readonly host?: string;
-  /** Headers beside, or instead of, the caller's; names in lower case. An absent value takes the caller's away. */
+  /** Headers that are added to or replace the client's; names in lower case. An undefined value removes the client's. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The answer to a redirect is that there are none, instead of the redirect. */
+  /** Whether a redirect is replaced by an error. */
   readonly refusesRedirects?: boolean;
-  /** How long the head of the answer may take. Default: for ever. */
+  /** The time limit of the response head. Default: none. */
   readonly timeoutMs?: number;
 }
 
@@ -28,8 +28,8 @@ export interface RelayRequest {
 const maxHeaderBytes = 1 << 20;
 
 /**
- * Passes a request on and its answer back, both as they come. Redirects are the caller's to follow. Rejects when no answer began, with why in the words
- * that clients of the original know; an answer that breaks off later breaks off.
+ * Relays a request and its response, both unchanged. Redirects are relayed too. Rejects when no response began, with the reason as upstream's clients word
+ * it; a response that breaks off later is broken off.
  */
 export const relayCall = async (backends: Backends, relayed: RelayRequest): Promise<ApiResponse> => {
   using _ = backends.clock.hold();
@@ -60,7 +60,7 @@ export const sentOf = (relayed: RelayRequest): SentCall => {
   return {method: method ?? '', url: `${relayed.to.scheme}://${authority(relayed.to)}${relayed.path}`, headers: Object.entries(headers as HeaderRecord)};
 };
 
-/** What is sent, as Node takes it; the agent finds the backend among it. */
+/** The request options for Node, including the backend for the agent. */
 export const optionsOf = ({request, to, path, method, host, headers: more}: RelayRequest): RequestOptions & Addressed => {
   const headers: HeaderRecord = {...requestHeaders(request), host: host ?? String(request.headers['host'] ?? authority(to))};
   for (const [name, value] of Object.entries(more ?? {})) {
@@ -87,25 +87,25 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 const sendRequest = (backends: Backends, relayed: RelayRequest, body: Readable | undefined): Promise<IncomingMessage> => {
   const options = optionsOf(relayed);
   const headers = options.headers as Record<string, string>;
-  // The length must be that of what is sent: a backend would take what follows on the connection for the rest.
+  // The length must be that of the sent body: otherwise the backend would read following data as a part of it.
   if (!body) delete headers['content-length'];
   if (!body && methodsWithBody.has(options.method!)) headers['content-length'] = '0';
   if (body && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked';
   const attempt = (again: boolean) =>
     new Promise<IncomingMessage>((resolve, reject) => {
       const sent = begin({...options, agent: backends.kept});
-      // The other end may have hung up on a connection that rested.
+      // The backend may have closed an idle connection.
       const retries = (error: NodeJS.ErrnoException) => again && !body && sent.reusedSocket && safeMethods.has(sent.method) && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
       sent.once('response', resolve);
       sent.on('error', error => (retries(error) ? attempt(false).then(resolve, reject) : reject(reasonOf(relayed, error))));
-      // A request that waits for its connection still does not hear that nobody wants it any more.
+      // A request that waits for its connection does not observe the abort signal.
       const onCallerGone = () => reject(reasonOf(relayed, new Error('the caller left')));
       relayed.request.signal.addEventListener('abort', onCallerGone, {once: true});
       sent.once('close', () => relayed.request.signal.removeEventListener('abort', onCallerGone));
       within(backends, relayed, sent);
       if (!body) return sent.end();
-      // The other end may answer before any of the body came.
-      // Unlike `flushHeaders`, this leaves the bytes of headers as they are.
+      // The backend may respond before the body has been received.
+      // Unlike `flushHeaders`, this keeps the bytes of headers unchanged.
       sent.write(Buffer.alloc(0));
       body.once('error', error => sent.destroy(error)).pipe(sent);
     });

@@ -6,7 +6,7 @@ const messages: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: 'net/http: server response headers exceeded the limit; aborted',
 };
 
-/** Why a request was not answered, once there was a connection, in the words that clients of the original know. */
+/** The error of a request on an established connection, as upstream's clients word it. */
 export const requestError = (error: NodeJS.ErrnoException): Error => {
   const {code = '', message} = error;
   if (code.startsWith('ERR_SSL')) return tlsError(error);

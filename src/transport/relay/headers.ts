@@ -14,14 +14,14 @@ const hopByHop: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** What proved the caller to this server is not the backend's to see, and what this server did already is not to be done again. */
+/** Headers with the client's credentials, and those that this server has handled, are not relayed. */
 const isForServerOnly = (name: string): boolean => name === 'authorization' || name === 'expect' || name.startsWith('impersonate-') || name.startsWith('x-remote-');
 
 const tokens = (value: string | readonly string[] | undefined): string[] => (value === undefined ? [] : String(value).split(',').map(token => token.trim().toLowerCase()).filter(Boolean));
 
 export type HeaderRecord = Record<string, string | readonly string[]>;
 
-/** The headers of a request as its backend gets them: without those of this connection and what proved the caller; names in lower case. */
+/** The headers of a request for its backend: without those of the connection and the client's credentials; names in lower case. */
 export const requestHeaders = ({headers, remoteAddress}: ApiRequest): HeaderRecord => {
   const named = new Set(tokens(headers['connection']));
   const passed: HeaderRecord = {};
@@ -35,7 +35,7 @@ export const requestHeaders = ({headers, remoteAddress}: ApiRequest): HeaderReco
   return passed;
 };
 
-/** Headers of answers of which only one makes sense: the first counts. */
+/** Headers of responses that can only occur once: the first one is used. */
 const single: ReadonlySet<string> = new Set([
   'age',
   'content-encoding',
@@ -52,7 +52,7 @@ const single: ReadonlySet<string> = new Set([
   'x-content-type-options',
 ]);
 
-/** The headers of an answer as the caller gets them. */
+/** The headers of a response for the client. */
 export const answerHeaders = ({rawHeaders, headers}: IncomingMessage): Record<string, string | string[]> => {
   const named = new Set(tokens(headers['connection']));
   const canonicalNames = new Map<string, string>();
@@ -70,5 +70,5 @@ export const answerHeaders = ({rawHeaders, headers}: IncomingMessage): Record<st
   return passed;
 };
 
-/** The usual spelling of a header's name. */
+/** The canonical form of a header's name. */
 export const canonical = (name: string): string => name.toLowerCase().replaceAll(/(^|-)[a-z]/g, letter => letter.toUpperCase());

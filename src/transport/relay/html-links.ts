@@ -1,6 +1,6 @@
 import {Transform} from 'node:stream';
 
-/** Attributes that hold a link, by element (HTML 4 and 5). */
+/** Attributes that contain a link, by element (HTML 4 and 5). */
 const linking: Readonly<Record<string, readonly string[]>> = {
   a: ['href'],
   applet: ['codebase'],
@@ -29,10 +29,10 @@ const linking: Readonly<Record<string, readonly string[]>> = {
   video: ['poster', 'src'],
 };
 
-/** Elements whose content is text, whatever it looks like. */
+/** Elements whose content is never markup. */
 const textual = new Set(['iframe', 'noembed', 'noframes', 'script', 'style', 'textarea', 'title', 'xmp']);
 
-/** What of a page is waited for at most, to see the end of a tag or a comment. */
+/** The limit of buffered text while searching for the end of a tag or comment. */
 const longestTag = 64 << 10;
 
 const attribute = /([^\s"'<>/=]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s"'=<>`]+)/g;
@@ -57,7 +57,7 @@ const rewritten = (tag: string, name: string, rewrite: (link: string) => string)
   );
 };
 
-/** Where a start tag ends: behind the first `>` that is in no quotes; -1 when it does not yet. */
+/** The end of a start tag: after the first unquoted `>`; -1 if it is incomplete. */
 const endOfTag = (text: string, from: number): number => {
   let quote = '';
   for (let at = from; at < text.length; at++) {
@@ -74,12 +74,12 @@ const endOfComment = (text: string, from: number): number => {
   return end < 0 ? -1 : end + 3;
 };
 
-/** Rewrites the links of a page of HTML as it passes, and nothing else of it. Bytes that are no ASCII stay what they are. */
+/** Rewrites the links of a streamed HTML page, and nothing else. Bytes other than ASCII are unchanged. */
 export const htmlLinks = (rewrite: (link: string) => string): Transform => {
   let pending = '';
-  let inside = ''; // The textual element whose end is waited for.
+  let inside = ''; // The textual element whose end tag is searched for.
 
-  /** Takes off what can be told for sure. */
+  /** Processes the text up to the last complete token. */
   const step = (isLast: boolean): string => {
     let out = '';
     let at = 0;

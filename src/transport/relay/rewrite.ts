@@ -5,7 +5,7 @@ import {htmlLinks} from './html-links.js';
 
 /** The addresses of a backend and of the proxy in front of it. */
 export interface ProxyAddress {
-  /** The path here that stands for `/` there. */
+  /** The path of this server that is mapped to `/` of the backend. */
   readonly before: string;
   /** `host:port` of the backend. */
   readonly backend: string;
@@ -15,7 +15,7 @@ export interface ProxyAddress {
 
 const parts = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?$/;
 
-/** A link as it is reached from outside. Those that are relative, or lead to somebody else, stay. */
+/** A link in its external form. Relative ones, and those to other servers, are unchanged. */
 export const rewriteLink = (link: string, {before, backend, proxyHost}: ProxyAddress): string => {
   const match = parts.exec(link);
   if (!match) return link;
@@ -29,14 +29,14 @@ export const rewriteLink = (link: string, {before, backend, proxyHost}: ProxyAdd
 
 type Codec = () => readonly [Transform, Transform] | readonly [];
 
-/** How bodies are read and written again by their coding. One that is not known is not looked into. */
+/** Decoding and encoding of bodies by content coding. Bodies with other codings are not rewritten. */
 const codecs: Readonly<Record<string, Codec>> = {
   '': () => [],
   gzip: () => [createGunzip(), createGzip()],
   deflate: () => [createInflateRaw(), createDeflateRaw()],
 };
 
-/** An answer whose links lead through here again: where it sends the caller, and what a page of HTML points to. */
+/** Rewrites the links of a response so that they lead through this server: those of redirects, and of HTML pages. */
 export const rewriteAnswer = (answer: ApiResponse, front: ProxyAddress): ApiResponse => {
   const {headers, body} = answer;
   if (body.kind !== 'stream') return answer;

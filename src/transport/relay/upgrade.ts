@@ -6,16 +6,16 @@ import {Unreached, type Backends} from './backends.js';
 import {optionsOf, reasonOf, sentOf, within, type RelayRequest} from './call.js';
 import {answerHeaders} from './headers.js';
 
-/** A connection that speaks the protocol that was asked for. */
+/** An upgraded connection. */
 export interface Upgraded {
   readonly socket: Duplex;
-  /** What came behind the head already. */
+  /** The bytes received after the head. */
   readonly head: Buffer;
-  /** The head of the answer. */
+  /** The head of the response. */
   readonly answer: IncomingMessage;
 }
 
-/** An upgrade that a backend turned down, with what it says. */
+/** The error of an upgrade that a backend refused, with its response. */
 export class UpgradeRefused extends Error {
   override readonly name = 'UpgradeRefused';
   readonly answer: IncomingMessage;
@@ -26,7 +26,10 @@ export class UpgradeRefused extends Error {
   }
 }
 
-/** Asks a backend to speak another protocol, on a connection of its own. Rejects with `UpgradeRefused` when it will not, or with why it was not reached; no connection is kept then. */
+/**
+ * Requests an upgrade from a backend, on a separate connection. Rejects with `UpgradeRefused` when it refuses, or with the reason why it was not reached;
+ * the connection is closed then.
+ */
 export const upgraded = (backends: Backends, relayed: RelayRequest, protocol: string): Promise<Upgraded> =>
   backends.calls.run(() => sentOf(relayed), () => requestUpgrade(backends, relayed, protocol), ({answer}) => ({status: answer.statusCode}));
 
@@ -35,7 +38,7 @@ const requestUpgrade = (backends: Backends, relayed: RelayRequest, protocol: str
   const pending = new Promise<Upgraded>((resolve, reject) => {
     relayed.request.signal.throwIfAborted();
     const {headers = {}} = relayed;
-    // What follows on this connection is no answer to anybody else: it is never kept.
+    // The connection is never reused after an upgrade request.
     const {signal, ...options} = optionsOf({...relayed, headers: {...headers, connection: 'Upgrade', upgrade: protocol, 'content-length': relayed.request.method === 'POST' || relayed.method === 'POST' ? '0' : undefined}});
     const sent = begin({...options, agent: backends.single});
     const abort = () => sent.destroy();
@@ -57,8 +60,8 @@ const requestUpgrade = (backends: Backends, relayed: RelayRequest, protocol: str
 };
 
 /**
- * Passes a request for another protocol on. When the backend agrees its answer goes back as it is and the two connections become one, until either ends; a refusal of the backend is
- * passed on as an answer. Rejects when it was not reached, or answered neither so nor so.
+ * Relays a request for an upgrade. When the backend accepts, its response is relayed unchanged and the two connections are joined until either ends; a
+ * refusal of the backend is relayed as a response. Rejects when it was not reached or did not respond.
  */
 export const relayUpgrade = async (backends: Backends, relayed: RelayRequest): Promise<ApiResponse> => {
   const {request} = relayed;
@@ -70,16 +73,16 @@ export const relayUpgrade = async (backends: Backends, relayed: RelayRequest): P
   }
 };
 
-/** A connection that was to speak another protocol and was not made. */
+/** The error of a connection for an upgrade that was not established. */
 export const dialled = (error: Error): Error => (error instanceof Unreached ? new Unreached(`error dialing backend: ${error.message}`, {cause: error}) : error);
 
 const ignore = () => {};
 
-/** Headers in which the two ends agree on the protocol's particulars, though one of them may be called a header of the connection. */
+/** The headers that negotiate the upgrade, including those that are otherwise limited to one connection. */
 const handshake = ({request: {headers}}: RelayRequest): Record<string, string | readonly string[]> =>
   Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value !== undefined && /^(sec-websocket-|x-stream-protocol-version$)/.test(name) ? [[name, value]] : [])));
 
-/** The answer of a backend that will not. Where it is no error the caller would wait for a protocol that does not come. */
+/** The response to a refused upgrade. A success is replaced by an error, since the client would otherwise wait for the protocol. */
 export const refusedResponse = ({answer}: UpgradeRefused): ApiResponse => {
   const status = answer.statusCode!;
   if (status < 400) {
@@ -89,7 +92,7 @@ export const refusedResponse = ({answer}: UpgradeRefused): ApiResponse => {
   return {status, headers: answerHeaders(answer), body: {kind: 'stream', source: answer}};
 };
 
-/** The head of an answer as it came. */
+/** The head of a response, unchanged. */
 const headOf = ({statusCode, statusMessage, rawHeaders}: IncomingMessage): string => {
   const lines = [`HTTP/1.1 ${statusCode} ${statusMessage ?? ''}`.trimEnd()];
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) lines.push(`${rawHeaders[index]}: ${rawHeaders[index + 1]}`);
@@ -110,10 +113,10 @@ const joined = ({socket: backend, head, answer}: Upgraded, clock: Clock): ApiRes
   },
 });
 
-/** How long who is hung up on has to read what was sent to him: hanging up on what he says meanwhile would take it from him. */
+/** How long a peer may still read what was sent to it before its connection is closed: closing at once, with unread input, would discard that. */
 const closeTimeoutMs = 5000;
 
-/** Makes one connection of two: bytes go both ways no faster than they are taken, and both end when either does, after what was on its way to the other is sent. */
+/** Joins two connections: bytes are copied in both directions with backpressure, and both end when either does, after pending bytes were sent. */
 export const join = (one: Duplex, other: Duplex, clock: Clock): void => {
   const end = (): void => {
     for (const side of [one, other]) if (!side.destroyed && !side.writableEnded) side.end();

@@ -1,17 +1,17 @@
 import type {Readable} from 'node:stream';
 
-/** Takes bytes off a stream in the amounts that are wanted. Nothing is read that nobody asked for. */
+/** Reads given numbers of bytes from a stream, never more than requested. */
 export class ByteReader {
   readonly #chunks: AsyncIterator<Buffer>;
   #held: Buffer;
 
-  /** `head` is what was read of the stream already. */
+  /** `head` contains the bytes of the stream that were read already. */
   constructor(stream: Readable, head: Buffer) {
     this.#chunks = stream.iterator({destroyOnReturn: false}) as AsyncIterator<Buffer>;
     this.#held = head;
   }
 
-  /** So many bytes; nothing when the stream ends before the first of them. Throws when it ends among them. */
+  /** Returns `length` bytes; undefined when the stream ends before the first of them. Throws when it ends among them. */
   async exactly(length: number): Promise<Buffer | undefined> {
     while (this.#held.length < length) {
       const {value, done} = await this.#chunks.next();
@@ -24,7 +24,7 @@ export class ByteReader {
     return this.#take(length);
   }
 
-  /** What there is, at least one byte and at most `most`; nothing at the end. */
+  /** Returns at least one byte and at most `most`; undefined at the end. */
   async some(most: number): Promise<Buffer | undefined> {
     while (this.#held.length === 0) {
       const {value, done} = await this.#chunks.next();

@@ -1,10 +1,10 @@
 import type {ByteReader} from './byte-reader.js';
 import {headerPacker, type HeaderUnpacker, type SpdyHeaders} from './header-block.js';
 
-/** Why a stream was reset (SPDY/3 draft, §2.6.3). */
+/** The status codes of stream resets (SPDY/3 draft, §2.6.3). */
 export const resetStatus = {protocolError: 1, invalidStream: 2, refusedStream: 3, cancel: 5, internalError: 6, flowControlError: 7} as const;
 
-/** A frame. Data of one frame may come in several pieces, of which the last alone ends the stream. */
+/** A frame. The data of one frame may be split into several pieces, of which only the last one has the end flag. */
 export type Frame =
   | {readonly kind: 'open'; readonly id: number; readonly headers: SpdyHeaders; readonly fin: boolean; readonly unidirectional: boolean}
   | {readonly kind: 'reply' | 'headers'; readonly id: number; readonly headers: SpdyHeaders; readonly fin: boolean}
@@ -24,10 +24,10 @@ const unidirectionalFlag = 2;
 const initialWindowSetting = 7;
 const idMask = 0x7fff_ffff;
 
-/** What a frame of control may hold. */
+/** The size limit of control frames. */
 const maxControlBytes = 64 << 10;
 
-/** Writes frames of one side. */
+/** Encodes the frames of one side. */
 export const frameWriter = (): ((frame: Frame) => Buffer) => {
   const pack = headerPacker();
   return frame => {
@@ -61,7 +61,7 @@ const numbers = (...values: number[]): Buffer => {
 
 const control = (type: number, flags: number, payload: Buffer): Buffer => Buffer.concat([numbers(((0x8000 | version) << 16) | type, (flags << 24) | payload.length), payload]);
 
-/** Reads the frames of a peer until he ends. Throws for what is no frame, or too large a one. */
+/** Reads the frames of a peer until the stream ends. Throws for a malformed or too large frame. */
 export async function* framesOf(reader: ByteReader, unpacker: HeaderUnpacker): AsyncGenerator<Frame> {
   for (;;) {
     const head = await reader.exactly(8);
@@ -92,7 +92,7 @@ async function* dataOf(reader: ByteReader, id: number, length: number, fin: bool
   }
 }
 
-/** What a frame of control says; nothing for kinds that are passed over. */
+/** Parses a control frame; undefined for ignored kinds. */
 const controlFrame = async (type: number, flags: number, payload: Buffer, unpacker: HeaderUnpacker): Promise<Frame | undefined> => {
   const kind = kinds.get(type);
   if (!kind) return undefined;

@@ -1,13 +1,13 @@
 import {constants, createInflate, type Inflate} from 'node:zlib';
 import {headerDictionary} from './dictionary.js';
 
-/** Headers of a stream: names in lower case, each with its values. */
+/** The headers of a stream: names in lower case, each with its values. */
 export type SpdyHeaders = Readonly<Record<string, readonly string[]>>;
 
-/** What a peer may send as one block of headers, unpacked. */
+/** The limit of a decompressed header block. */
 const maxBlockBytes = 64 << 10;
 
-/** What of a stream of zlib stands before the first block: 32 KiB window, a dictionary, and which. */
+/** The beginning of a zlib stream before the first block: 32 KiB window, and the dictionary's checksum. */
 const preamble = (): Buffer => {
   const bytes = Buffer.from([0x78, 0xbb, 0, 0, 0, 0]);
   bytes.writeUInt32BE(adler32(headerDictionary), 2);
@@ -26,12 +26,10 @@ const adler32 = (bytes: Buffer): number => {
 
 const longestStored = 0xffff;
 
-/** A stored block of nothing, with which squeezers end what is to be read at once: readers that look ahead would wait for more, or take the end for an error. */
+/** An empty stored block, as compressors emit on flush: without it readers would wait for more data, or report a truncated stream. */
 const flush = Buffer.from([0, 0, 0, 0xff, 0xff]);
 
-/**
- * Packs blocks of headers. They are stored, not squeezed: that is as good a stream of zlib, takes no state and no waiting, and the few headers of a stream are not worth more.
- */
+/** Encodes header blocks. They are stored uncompressed, which is valid zlib, needs no state and no asynchronous code, and costs little for a stream's few headers. */
 export const headerPacker = (): ((headers: SpdyHeaders) => Buffer) => {
   let isFirst = true;
   return headers => {
@@ -65,7 +63,7 @@ const text = (value: string): [Buffer, Buffer] => {
   return [number(bytes.length), bytes];
 };
 
-/** Unpacks the blocks of headers of one peer, each in its turn: a block leans on those before it. */
+/** Decompresses the header blocks of one peer in order, since each depends on those before. */
 export class HeaderUnpacker implements Disposable {
   readonly #inflate: Inflate;
   #chunks: Buffer[] = [];
@@ -82,7 +80,7 @@ export class HeaderUnpacker implements Disposable {
     this.#inflate.on('error', error => this.#reject(error));
   }
 
-  /** Rejects when a block is none, or too large. */
+  /** Rejects when a block is malformed or too large. */
   unpack(block: Buffer): Promise<SpdyHeaders> {
     this.#chunks = [];
     this.#bytes = 0;

@@ -6,35 +6,36 @@ import {HeaderUnpacker, type SpdyHeaders} from './header-block.js';
 import {heldBytes, SpdyStream, type StreamPort} from './stream.js';
 
 export interface SessionSettings {
-  /** Who asked for the protocol is the client: his streams have odd numbers. */
+  /** The client is the side that requested the protocol: its streams have odd numbers. */
   readonly side: 'client' | 'server';
-  /** What of the peer was read already. */
+  /** The bytes of the peer that were read already. */
   readonly head?: Buffer;
-  /** Takes the streams that the peer opens; without it they are refused. */
+  /** Receives the streams that the peer opens; without it they are refused. */
   readonly onStream?: (stream: SpdyStream) => void;
-  /** How many streams the peer may have open. */
+  /** The maximum number of open streams of the peer. */
   readonly maxStreams?: number;
 }
 
-/** A window before anybody says otherwise. */
+/** The default window. */
 const initialWindow = 64 << 10;
 const defaultMaxStreams = 1000;
-/** What an open stream takes besides the bytes in it, about. */
+/** The estimated memory of an open stream besides its buffered bytes. */
 const streamBytes = 8 << 10;
-/** So many answers to what a peer asks for wait at most for one who takes none. */
+/** The maximum number of control frames queued for a peer that does not read. */
 const mostAnswers = 10_000;
-/** How many frames are read in one turn of the event loop: thousands may come in one piece. */
+/** The number of frames that are handled in one turn of the event loop: one chunk may contain thousands. */
 const maxFramesPerTurn = 64;
 
-/** What a peer who grants windows has granted for one stream. */
+/** The window of one stream granted by the peer. */
 interface Grant {
   left: number;
   wake: (() => void) | undefined;
 }
 
 /**
- * Many streams over one connection: SPDY/3.1, as far as it is used for streams to containers. Windows are granted to the peer, and heeded where he grants any: the original's programs
- * do not, and would let a heeding sender wait for ever. What nobody reads makes such a peer wait by the connection as a whole.
+ * Multiplexes streams over one connection by SPDY/3.1, as far as streams to containers use it. Windows are always granted to the peer, but only respected if
+ * the peer grants any: upstream's programs do not, so that a sender that respects them would wait forever. Such a peer is slowed down by backpressure on the
+ * whole connection.
  */
 export class SpdySession implements StreamPort {
   readonly #socket: Duplex;
@@ -51,7 +52,7 @@ export class SpdySession implements StreamPort {
   #peerWindow: number | undefined;
   #isLeaving = false;
   #waitingAnswers = 0;
-  /** Resolves when the connection is over, with why unless it was in order. */
+  /** Resolves when the connection has ended, with the error, if any. */
   readonly closed: Promise<Error | undefined>;
 
   constructor(socket: Duplex, settings: SessionSettings) {
@@ -69,7 +70,7 @@ export class SpdySession implements StreamPort {
     this.closed.then(error => this.#over(error)).catch(() => socket.destroy());
   }
 
-  /** Opens a stream. What is written waits until the peer took it. */
+  /** Opens a stream. Writes wait until the peer accepts it. */
   open(headers: Readonly<Record<string, string>>): SpdyStream {
     const id = this.#nextId;
     this.#nextId += 2;
@@ -79,20 +80,20 @@ export class SpdySession implements StreamPort {
     return stream;
   }
 
-  /** What is kept of streams that are open, about. */
+  /** The estimated memory of open streams. */
   get keptBytes(): number {
     let bytes = 0;
     for (const {readableLength, writableLength} of this.#streams.values()) bytes += streamBytes + readableLength + writableLength;
     return bytes;
   }
 
-  /** Shows that this side lives. */
+  /** Sends a ping, as a sign of life. */
   ping(): void {
     this.#send({kind: 'ping', id: this.#nextPing});
     this.#nextPing += 2;
   }
 
-  /** Says goodbye and hangs up once what was sent is on its way. */
+  /** Closes the connection after all pending frames were sent. */
   close(): void {
     if (!this.#isLeaving) this.#send({kind: 'goAway', last: this.#lastPeerId, status: 0});
     this.#isLeaving = true;
@@ -201,9 +202,9 @@ export class SpdySession implements StreamPort {
     return stream;
   }
 
-  /** Lets a stream go of which both halves are over. */
+  /** Removes a stream whose both halves have ended. */
   #forget(stream: SpdyStream): void {
-    // What was written before the end may still wait to be sent.
+    // Frames written before the end may still be pending.
     if (!stream.isPeerDone || !this.#endSent.has(stream)) return;
     this.#streams.delete(stream.id);
     this.#grants.delete(stream.id);
@@ -233,7 +234,7 @@ export class SpdySession implements StreamPort {
     return grant;
   }
 
-  /** How much may be sent of so much, once it is anything at all. */
+  /** Returns how many of the wanted bytes may be sent, once there is any window. */
   async #room(stream: SpdyStream, wanted: number): Promise<number> {
     const grant = this.#grantOf(stream.id);
     while (this.#peerWindow !== undefined && grant.left <= 0 && this.#streams.has(stream.id) && !this.#socket.destroyed) {
@@ -258,7 +259,7 @@ export class SpdySession implements StreamPort {
     return this.#socket.write(this.#write(frame));
   }
 
-  /** Sends what a peer brings about by what it sends. One who never takes it loses the connection: waiting for it would keep data from streams that are read. */
+  /** Sends a frame in response to the peer's. The connection of a peer that does not read is closed: waiting for it would delay the data of other streams. */
   #answer(frame: Frame): void {
     if (this.#send(frame) && this.#waitingAnswers === 0) return;
     if (++this.#waitingAnswers === 1) this.#socket.once('drain', () => (this.#waitingAnswers = 0));

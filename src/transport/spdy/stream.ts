@@ -1,33 +1,33 @@
 import {Duplex} from 'node:stream';
 import type {SpdyHeaders} from './header-block.js';
 
-/** What a stream needs of its session. */
+/** The methods of a session that its streams call. */
 export interface StreamPort {
   /** Resolves once there is room for more. */
   data(stream: SpdyStream, bytes: Buffer): Promise<void>;
-  /** This side has nothing more to say. */
+  /** This side has ended. */
   finish(stream: SpdyStream): void;
-  /** Some of what came was read. */
+  /** Received bytes were read. */
   consumed(stream: SpdyStream, bytes: number): void;
   reset(stream: SpdyStream): void;
 }
 
-/** What is held of a stream that nobody reads, before its peer has to wait; a peer who heeds windows is granted no more. */
+/** The number of unread bytes after which the peer of a stream has to wait; also the window granted. */
 export const heldBytes = 256 << 10;
 
-/** A frame of data carries at most so much, so that streams share the connection. */
+/** The maximum data per frame, so that streams share the connection. */
 const pieceBytes = 16 << 10;
 
-/** One of the streams of a session. Either side ends its own half. */
+/** A stream of a session. Each side ends its own half. */
 export class SpdyStream extends Duplex {
   readonly id: number;
   readonly headers: SpdyHeaders;
-  /** Resolves when the peer takes the stream: what is written before waits. */
+  /** Resolves when the peer accepts the stream; writes wait until then. */
   readonly accepted: Promise<void>;
   readonly #port: StreamPort;
   #accept!: () => void;
   #room: (() => void) | undefined;
-  /** Bytes received that the peer was not yet granted again. */
+  /** Received bytes that were not granted again yet. */
   #ungranted = 0;
   #isPeerDone = false;
   #isCut = false;
@@ -49,7 +49,7 @@ export class SpdyStream extends Duplex {
     return this.#isPeerDone;
   }
 
-  /** Why the connection was lost before the peer ended his half, if it was. */
+  /** The reason why the connection was lost before the peer ended its half, if it was. */
   get lost(): Error | undefined {
     return this.#lost;
   }
@@ -58,7 +58,7 @@ export class SpdyStream extends Duplex {
     this.#accept();
   }
 
-  /** The peer takes part no more. What came of him can still be read; what is written goes nowhere. */
+  /** The peer has gone. Received bytes can still be read; writes are discarded. */
   cut(lost?: Error): void {
     if (!this.#isPeerDone) {
       this.#lost = lost;
@@ -73,8 +73,8 @@ export class SpdyStream extends Duplex {
   }
 
   /**
-   * Takes what the peer sent. Resolves once there is room for more: at once for a peer that keeps to its window, so that its window updates are read even while
-   * nothing reads the stream.
+   * Adds received bytes. Resolves once there is room for more: at once for a peer that respects its window, so that its window updates are handled even
+   * while nothing reads the stream.
    */
   async receive(bytes: Buffer, fin: boolean): Promise<void> {
     if (this.#isPeerDone || this.destroyed) return;
