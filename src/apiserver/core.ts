@@ -23,7 +23,7 @@ import type {InFlight} from './request/in-flight.js';
 import {IncomingBody, type IncomingBodies} from './request/incoming-bodies.js';
 import {PlainRefusal, tooManyRequests} from './request/plain-refusal.js';
 import type {RequestLog} from './request/request-log.js';
-import type {LongLived} from './request/long-lived.js';
+import type {LongRunningResponses} from './request/long-running.js';
 import {isLongRunning, requestInfo, type RequestInfo} from './request/request-info.js';
 import {warningHeaders, Warnings} from './request/warnings.js';
 
@@ -42,7 +42,7 @@ export interface CoreSettings {
   /** Requests whose body has not arrived yet; they do not count as in flight. */
   readonly bodies: IncomingBodies;
   /** Long-running responses except watches. */
-  readonly longLived: LongLived;
+  readonly longLived: LongRunningResponses;
   /** Once set, new requests are refused with 429. */
   readonly draining: {rejects: boolean};
   /** Returns the handler of a request; never authorizes. */
@@ -65,46 +65,46 @@ export const requestCore = (settings: CoreSettings): ApiHandler => {
   const {clock} = settings;
   const deadlines = new Deadlines(clock);
   return async received => {
-    const request = settings.log?.begun(received) ?? received;
+    const request = settings.log?.track(received) ?? received;
     const startedAt = clock.monotonic();
-    const auditId = header(request, 'audit-id')?.slice(0, longestAuditId) || settings.random.uuid();
+    const auditId = header(request, 'audit-id')?.slice(0, maxAuditIdLength) || settings.random.uuid();
     let info: RequestInfo | undefined;
     const warnings = new Warnings();
     const times: RequestTimes = {startedAt, webhooksMs: 0};
     let response: ApiResponse;
-    let begun: Begun | undefined;
+    let state: RequestState | undefined;
     try {
       info = requestInfo(request.method, request.url);
       const deadline = deadlineOf(info, settings.requestTimeoutMs);
       const endsAt = deadline === undefined ? undefined : startedAt + deadline;
-      begun = {auditId, warnings, times, deadlineAt: Math.min(endsAt ?? Infinity, startedAt + longestWriteMs), endsAt: request.inProcess ? undefined : endsAt, place: undefined, entered: undefined};
-      const started = begun;
-      const work = answer(settings, request, info, begun);
-      response = await (request.inProcess ? work : deadlines.within(deadline, work, late => letGo(late, started)));
-      if (begun.entered) hand(request, response, begun);
+      state = {auditId, warnings, times, deadlineAt: Math.min(endsAt ?? Infinity, startedAt + writeTimeoutMs), endsAt: request.inProcess ? undefined : endsAt, place: undefined, entered: undefined};
+      const started = state;
+      const work = answer(settings, request, info, state);
+      response = await (request.inProcess ? work : deadlines.within(deadline, work, late => discardLate(late, started)));
+      if (state.entered) trackDelivery(request, response, state);
     } catch (error) {
       const codecs = codecsFor(request, settings);
       if (codecs) await codecs;
       response = failure(settings, request, error);
-      if (begun?.place instanceof IncomingBody) begun.place.stop(lateBody());
+      if (state?.place instanceof IncomingBody) state.place.stop(bodyTimeout());
     }
     finish(response, auditId, warnings);
     response = settings.finished(request, info, response, times);
     settings.log?.answered(request, info, {response, auditId, startedAt});
-    return isPassedOn(response) && info && isLongRunning(info) ? settings.longLived.follow(response, info) : response;
+    return isStreaming(response) && info && isLongRunning(info) ? settings.longLived.follow(response, info) : response;
   };
 };
 
-const isPassedOn = ({body: {kind}}: ApiResponse): boolean => kind === 'stream' || kind === 'upgrade';
+const isStreaming = ({body: {kind}}: ApiResponse): boolean => kind === 'stream' || kind === 'upgrade';
 
 /** The longest audit id accepted from a client and returned, in characters. Differs from upstream, which returns as many as headers can have. */
-const longestAuditId = 1024;
+const maxAuditIdLength = 1024;
 
 /** The deadline of the outgoing calls of a write, however long the request itself may take. */
-const longestWriteMs = 34_000;
+const writeTimeoutMs = 34_000;
 
 /** The state of a request from its start. */
-interface Begun {
+interface RequestState {
   readonly auditId: string;
   readonly warnings: Set<string>;
   readonly times: RequestTimes;
@@ -133,25 +133,25 @@ class Sending implements Delivery {
 }
 
 /** Keeps a request in flight until its response is sent, where sending takes time. */
-const hand = ({sendsBytes}: ApiRequest, response: ApiResponse, {entered, endsAt}: Begun): void => {
+const trackDelivery = ({sendsBytes}: ApiRequest, response: ApiResponse, {entered, endsAt}: RequestState): void => {
   if (sendsBytes && endsAt !== undefined) response.delivery = new Sending(endsAt, entered!);
   else entered![Symbol.dispose]();
 };
 
 /** Discards a response that was ready after the deadline. */
-const letGo = (response: ApiResponse, {entered}: Begun): void => {
+const discardLate = (response: ApiResponse, {entered}: RequestState): void => {
   entered?.[Symbol.dispose]();
   discard(response);
 };
 
-const answer = async (settings: CoreSettings, request: ApiRequest, info: RequestInfo, begun: Begun): Promise<ApiResponse> => {
-  const {warnings} = begun;
+const answer = async (settings: CoreSettings, request: ApiRequest, info: RequestInfo, state: RequestState): Promise<ApiResponse> => {
+  const {warnings} = state;
   if (settings.draining.rejects && !staysOpen(request, info)) throw leaving();
-  const found = whoIs(settings, request, info, warnings);
+  const found = userOf(settings, request, info, warnings);
   const user = found instanceof Promise ? await found : found;
-  const entered = (begun.place = placeOf(settings, request, info, user));
+  const entered = (state.place = enterInFlight(settings, request, info, user));
   try {
-    const context = new Context(request, info, user, begun);
+    const context = new Context(request, info, user, state);
     const attributes = attributesOf(user, info);
     const decision = authorized(settings, attributes);
     allowed(settings, attributes, decision instanceof Promise ? await decision : decision);
@@ -160,7 +160,7 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
     if (codecs) await codecs;
     const handled = settings.route(info)(context);
     const response = handled instanceof Promise ? await handled : handled;
-    begun.entered = entered;
+    state.entered = entered;
     return response;
   } catch (error) {
     entered[Symbol.dispose]();
@@ -169,7 +169,7 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
 };
 
 /** Enters a request among those in flight. Throws 429 when there are too many. */
-const placeOf = ({inFlight, bodies}: CoreSettings, request: ApiRequest, info: RequestInfo, user: UserInfo): Disposable => {
+const enterInFlight = ({inFlight, bodies}: CoreSettings, request: ApiRequest, info: RequestInfo, user: UserInfo): Disposable => {
   const isExempt = request.inProcess === true || user.groups.includes(wellKnown.masters);
   const place = inFlight.enter(info, isExempt);
   if (!place) throw tooManyRequests();
@@ -178,7 +178,7 @@ const placeOf = ({inFlight, bodies}: CoreSettings, request: ApiRequest, info: Re
 };
 
 /** Ends the reading of a body after the request was answered. */
-const lateBody = (): Error => timeout('request did not complete within the allotted timeout');
+const bodyTimeout = (): Error => timeout('request did not complete within the allotted timeout');
 
 /** Loads the codecs of the media types that a request names; undefined if nothing has to be loaded. */
 const codecsFor = (request: ApiRequest, {naming, cbor}: CoreSettings): Promise<unknown> | undefined => {
@@ -198,11 +198,11 @@ const leaving = (): PlainRefusal => new PlainRefusal(429, 'The apiserver is shut
  * Returns the user after authentication and impersonation. Like the following functions it returns a promise only where needed, since each await costs as
  * much as the step.
  */
-const whoIs = (settings: CoreSettings, request: ApiRequest, info: RequestInfo, warnings: Set<string>): UserInfo | Promise<UserInfo> => {
+const userOf = (settings: CoreSettings, request: ApiRequest, info: RequestInfo, warnings: Set<string>): UserInfo | Promise<UserInfo> => {
   const {caller, headers} = request;
   const found = 'user' in caller ? caller.user : authenticated(settings, {credentials: caller.credentials, headers, warn: text => void warnings.add(text)}, info.path);
-  const asWhom = (user: UserInfo) => (wantsImpersonation(headers) ? impersonated(request, user, settings.authorizer, settings.naming) : user);
-  return found instanceof Promise ? found.then(asWhom) : asWhom(found);
+  const effectiveUser = (user: UserInfo) => (wantsImpersonation(headers) ? impersonated(request, user, settings.authorizer, settings.naming) : user);
+  return found instanceof Promise ? found.then(effectiveUser) : effectiveUser(found);
 };
 
 /** Authenticates a request, and counts and times it. */

@@ -44,9 +44,9 @@ const verbOf = (info: RequestInfo, isApply: boolean): string => {
 
 const dryRunOf = ({query}: RequestInfo): string => {
   if (query.size === 0) return '';
-  const asked = query.getAll('dryRun');
-  if (asked.length === 0) return '';
-  return asked.every(value => value === 'All') ? 'All' : 'invalid';
+  const values = query.getAll('dryRun');
+  if (values.length === 0) return '';
+  return values.every(value => value === 'All') ? 'All' : 'invalid';
 };
 
 const noTarget = {group: '', version: '', resource: '', subresource: ''};

@@ -43,30 +43,30 @@ export const router = (services: ResourceServices, discovery: Discovery, others:
   const below = others.filter(({path}) => path.endsWith('/*')).map(route => ({...route, prefix: route.path.slice(0, -1)}));
   const index: Handler = context => ({status: 200, headers: {}, body: encoded(plainJson, () => ({paths: paths(discovery, others)}), isPretty(context))});
   return info => {
-    if (info.resource) return resourceHandler(services, info.resource, info) ?? perhapsSoon(services, info.resource);
+    if (info.resource) return resourceHandler(services, info.resource, info) ?? retried(services, info.resource);
     if (info.path === '/' || info.path === '/index.html') return index;
     const route = exact.get(info.path) ?? below.find(({prefix}) => info.path.startsWith(prefix));
     if (route) return route.methods && !route.methods.includes(info.verb) ? methodRefused : route.handler;
-    return discovery.handler(info.path, info.verb) ?? nothingAt(services, info.path);
+    return discovery.handler(info.path, info.verb) ?? notFoundHandler(services, info.path);
   };
 };
 
 /** Retries a resource that is not served yet, so that a client that has just read that a custom resource is established can use it. */
-const perhapsSoon = (services: ResourceServices, target: ResourceTarget): Handler =>
+const retried = (services: ResourceServices, target: ResourceTarget): Handler =>
   services.registry.hasGroup(target.group)
-    ? nothing
+    ? resourceNotFound
     : async context => {
         await services.registry.caughtUp(target.group, target.resource);
         return (resourceHandler(services, target, context.info) ?? pageNotFound)(context);
       };
 
 /** The 404 of an unknown path: a Status below the built-in group versions, plain text elsewhere. */
-const nothingAt = ({registry}: ResourceServices, path: string): Handler => {
+const notFoundHandler = ({registry}: ResourceServices, path: string): Handler => {
   const [, root, group] = path.split('/');
-  return group !== undefined && (root === 'api' || (root === 'apis' && group !== '' && registry.hasGroup(group))) ? nothing : pageNotFound;
+  return group !== undefined && (root === 'api' || (root === 'apis' && group !== '' && registry.hasGroup(group))) ? resourceNotFound : pageNotFound;
 };
 
-const nothing: Handler = () => {
+const resourceNotFound: Handler = () => {
   throw pathUnknown();
 };
 
@@ -88,7 +88,7 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, {ve
   }
   if (!isAddress(served, target)) return undefined;
   const connectSubresource = own(definition.connectSubresources, target.subresource);
-  if (connectSubresource && leadsOn(connectSubresource, verb)) return context => connect(connectSubresource, services, served, context as ResourceContext);
+  if (connectSubresource && relays(connectSubresource, verb)) return context => connect(connectSubresource, services, served, context as ResourceContext);
   // Only custom resources support HEAD.
   const run = offers(served, target, verb) && (custom || !onlyHeaders) ? verbs.get(verb) : undefined;
   const {naming} = services.registry.settings;
@@ -136,7 +136,7 @@ const offers = ({kind, resource: {definition}}: ServedResource, {subresource, it
 };
 
 /** Whether a connect subresource relays a verb; discovery does not list all that it relays. */
-const leadsOn = ({mode, verbs}: ConnectSubresource, verb: string): boolean => (mode === 'calls' && verb === 'options') || verbs.some(offered => offered === verb);
+const relays = ({mode, verbs}: ConnectSubresource, verb: string): boolean => (mode === 'calls' && verb === 'options') || verbs.some(offered => offered === verb);
 
 const endpointVerbs = ['get', 'update', 'patch'];
 

@@ -26,7 +26,7 @@ import type {LargeRequests} from './request/large.js';
 import {InFlight, type InFlightLimits} from './request/in-flight.js';
 import {IncomingBodies} from './request/incoming-bodies.js';
 import {StoredVersionsBarrier} from './request/stored-versions.js';
-import {LongLived} from './request/long-lived.js';
+import {LongRunningResponses} from './request/long-running.js';
 import {router, type Route} from './routes.js';
 import {StorageMetrics} from './storage-metrics.js';
 import {Bookmarks} from './watch/bookmarks.js';
@@ -95,7 +95,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const {naming, clock, random, store, authorizer, meter, cbor} = registry.settings;
   const log = settings.log ?? noLog;
   const streams: WatchSettings['streams'] = new Set();
-  const longLived = new LongLived();
+  const longLived = new LongRunningResponses();
   const storageMetrics = new StorageMetrics(registry, store);
   registry.settings.writes.begin({admission: loggedPlugins(settings.admission, log, clock), pools: createPools(registry, settings.serviceRanges)});
   const custom = new CustomCatalog({registry, conversion: settings.conversion});

@@ -64,9 +64,9 @@ export const runApiServer = async ({parsed, argv, log, clock, unhandled, version
     threadArgs: argv,
   });
   waiting.handOver(running.handler);
-  const begun = running.begin();
-  begun.then(() => ready(`serving on https://${address}`)).catch(() => {}); // Awaited below, unless the program is stopped before.
-  await Promise.race([begun.then(() => untilStopped(stopping)), untilStopped(stopping)]);
+  const starting = running.begin();
+  starting.then(() => ready(`serving on https://${address}`)).catch(() => {}); // Awaited below, unless the program is stopped before.
+  await Promise.race([starting.then(() => untilStopped(stopping)), untilStopped(stopping)]);
   log.info('stopping');
   await sockets.stop(running);
   await running.close();

@@ -21,7 +21,7 @@ const conditionTypes = {
 export type Verb = keyof typeof conditionTypes;
 
 /** How often an update is retried after a conflict. */
-const mostConflicts = 10;
+const maxConflicts = 10;
 
 /** Approves or denies a request. One with the condition is left unchanged unless `force`; one with the opposite condition is refused. */
 export const setApproval = async (client: Client, verb: Verb, name: string, {force = false, now}: {readonly force?: boolean; readonly now: number}): Promise<void> => {
@@ -34,7 +34,7 @@ export const setApproval = async (client: Client, verb: Verb, name: string, {for
       await requests.update(updated, {subresource: 'approval'});
       return;
     } catch (error) {
-      if (!isConflict(error) || conflicts === mostConflicts) throw error;
+      if (!isConflict(error) || conflicts === maxConflicts) throw error;
     }
   }
 };

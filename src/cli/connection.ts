@@ -50,8 +50,8 @@ export const openConnection = async ({program, options, version, clock, meter, l
   const settings = await loadSettings({file: platconfig, master, env});
   const connections = [await connect(settings, {clock, log})];
   const [connection] = connections as [HttpConnection];
-  const learn = () => chosenNaming(options.naming, connection, {clock, meter, userAgent: agent('naming'), timeoutMs: connectTimeoutMs});
-  const naming = await retried(learn, {clock, log, signal}).catch(async (error: unknown) => {
+  const detectNaming = () => chosenNaming(options.naming, connection, {clock, meter, userAgent: agent('naming'), timeoutMs: connectTimeoutMs});
+  const naming = await retried(detectNaming, {clock, log, signal}).catch(async (error: unknown) => {
     await connection[Symbol.asyncDispose]();
     throw error;
   });

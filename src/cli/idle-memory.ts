@@ -5,7 +5,7 @@ import {every, type Clock} from '#src/base/clock.js';
 /** The heap of a process as V8 reports it, in bytes. */
 export interface EngineHeap {
   /** The reserved memory, and the part of it in use. */
-  sizes(): {readonly taken: number; readonly used: number};
+  sizes(): {readonly reserved: number; readonly used: number};
   /** The fraction of the time since the last call that the event loop was busy, from 0 to 1. */
   busy(): number;
   /** Collects all garbage and releases free pages. */
@@ -22,13 +22,13 @@ const excess = 12 * mb;
 /** A larger heap is left to V8: its collection would delay the next request. 64 MB take about 50 ms. */
 const largest = 64 * mb;
 const shortestPauseMs = 5000;
-const longestPauseMs = 600_000;
+const maxPauseMs = 600_000;
 
 /**
  * Releases memory while a process is idle. V8 collects only when a program allocates: after a burst of work an idle process would keep the memory of the
  * burst, three times what it needs. A collection that frees little is followed by a longer pause.
  */
-export const givesBackMemory = (clock: Clock, signal: AbortSignal, heap: EngineHeap = ownHeap()): void => {
+export const releaseIdleMemory = (clock: Clock, signal: AbortSignal, heap: EngineHeap = ownHeap()): void => {
   let quiet = 0;
   let pauseMs = shortestPauseMs;
   let notBefore = 0;
@@ -36,14 +36,14 @@ export const givesBackMemory = (clock: Clock, signal: AbortSignal, heap: EngineH
   heap.busy();
   every(clock, checkMs, signal, () => {
     quiet = heap.busy() < quietBelow ? quiet + 1 : 0;
-    const {taken, used} = heap.sizes();
+    const {reserved: taken, used} = heap.sizes();
     if (quiet < quietChecks || clock.monotonic() < notBefore || used > largest || taken < leftUsed + excess) return;
     heap.collect();
     const after = heap.sizes();
     leftUsed = after.used;
-    const freed = taken - after.taken + used - after.used;
+    const freed = taken - after.reserved + used - after.used;
     // Garbage is freed at once, and the pages that V8 reserves after it has been idle for a while.
-    pauseMs = freed > excess / 2 ? shortestPauseMs : Math.min(2 * pauseMs, longestPauseMs);
+    pauseMs = freed > excess / 2 ? shortestPauseMs : Math.min(2 * pauseMs, maxPauseMs);
     notBefore = clock.monotonic() + pauseMs;
   });
 };
@@ -55,7 +55,7 @@ export const ownHeap = (): EngineHeap => {
   return {
     sizes() {
       const {total_heap_size: taken, used_heap_size: used} = getHeapStatistics();
-      return {taken, used};
+      return {reserved: taken, used};
     },
     busy() {
       const now = performance.eventLoopUtilization();

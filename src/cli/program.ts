@@ -11,7 +11,7 @@ import {helpText} from '#src/options/help.js';
 import {OptionError} from '#src/options/option-error.js';
 import {parseFlags, type Parsed} from '#src/options/parse.js';
 import {gateOf, versionInfoOf} from '#src/options/parsed-options.js';
-import {givesBackMemory} from './idle-memory.js';
+import {releaseIdleMemory} from './idle-memory.js';
 import type {handleUncaught} from './uncaught.js';
 
 /** The context of a running program. */
@@ -123,7 +123,7 @@ export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readon
     for (const warning of parsed.warnings) log.warn(warning);
     staysAlive();
     const clock = withErrorHandler(systemClock, unhandled.handle);
-    givesBackMemory(clock, stopping);
+    releaseIdleMemory(clock, stopping);
     const ready = (what: string) => {
       print(`ready: ${what}`);
       channel('plat.ready').publish({}); // The launcher stores the code cache now, since the engine has compiled the code.

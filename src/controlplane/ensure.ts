@@ -14,7 +14,7 @@ export interface ObjectName {
 const attempts = 20;
 
 /** Whether a write failed because the object was written after it was read. */
-const isOvertaken = (error: unknown): boolean => isConflict(error) || isAlreadyExists(error) || isNotFound(error);
+const isWriteConflict = (error: unknown): boolean => isConflict(error) || isAlreadyExists(error) || isNotFound(error);
 
 const current = async <T extends KubeObject>(objects: ResourceClient<T>, {name, ...options}: ObjectName): Promise<T | undefined> => {
   try {
@@ -37,7 +37,7 @@ export const ensureObject = async <T extends KubeObject>(objects: ResourceClient
       await ('create' in step ? objects.create(step.create) : objects.update(step.update, step.subresource ? {subresource: step.subresource} : {}));
       return;
     } catch (error) {
-      if (attempt === attempts || !isOvertaken(error)) throw error;
+      if (attempt === attempts || !isWriteConflict(error)) throw error;
     }
   }
 };

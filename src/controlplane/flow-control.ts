@@ -30,7 +30,7 @@ const flags: ReadonlyMap<string | undefined, boolean> = new Map([
 ]);
 
 /** Whether the server manages the spec of an object by its annotation; undefined without a valid one. */
-const saysServerKeeps = (client: Client, {metadata}: KubeObject): boolean | undefined => flags.get(metadata?.annotations?.[autoupdateKey(client.naming)]);
+const annotatedAsManaged = (client: Client, {metadata}: KubeObject): boolean | undefined => flags.get(metadata?.annotations?.[autoupdateKey(client.naming)]);
 
 /** Creates a missing object, restores the spec of one that the server manages, and records on each whether it is managed: users take it over by changing it. */
 const settle = async <T extends Specified>(client: Client, {kind, found, isAsWanted}: ObjectSet<T>, wanted: T, isMandatory: boolean): Promise<void> => {
@@ -40,11 +40,11 @@ const settle = async <T extends Specified>(client: Client, {kind, found, isAsWan
     // Another server may have created it meanwhile; the next pass handles it.
     return void (await objects.create(wanted, {fieldManager}).catch(unless(isAlreadyExists)));
   }
-  const said = saysServerKeeps(client, current);
-  const keeps = isMandatory || (said ?? current.metadata?.generation === 1);
-  const differs = keeps && !isAsWanted(current, wanted);
-  if (said === keeps && !differs) return;
-  const metadata = said === keeps ? current.metadata : {...current.metadata, annotations: {...current.metadata?.annotations, [autoupdateKey(client.naming)]: String(keeps)}};
+  const annotated = annotatedAsManaged(client, current);
+  const isManaged = isMandatory || (annotated ?? current.metadata?.generation === 1);
+  const differs = isManaged && !isAsWanted(current, wanted);
+  if (annotated === isManaged && !differs) return;
+  const metadata = annotated === isManaged ? current.metadata : {...current.metadata, annotations: {...current.metadata?.annotations, [autoupdateKey(client.naming)]: String(isManaged)}};
   await objects.update({...current, metadata, ...(differs ? {spec: wanted.spec} : {})}, {fieldManager}).catch(unless(error => isConflict(error) || isNotFound(error)));
 };
 
@@ -52,7 +52,7 @@ const settle = async <T extends Specified>(client: Client, {kind, found, isAsWan
 const removeForgotten = async <T extends Specified>(client: Client, {kind, found}: ObjectSet<T>, wanted: readonly KubeObject[]): Promise<void> => {
   const names = new Set(wanted.map(({metadata}) => metadata?.name));
   for (const [name, object] of found) {
-    if (names.has(name) || !saysServerKeeps(client, object)) continue;
+    if (names.has(name) || !annotatedAsManaged(client, object)) continue;
     const {resourceVersion = ''} = object.metadata ?? {};
     await client.resource(kind).delete(name, {preconditions: {resourceVersion}}).catch(unless(error => isNotFound(error) || isConflict(error)));
   }

@@ -52,7 +52,7 @@ const isReady = ({status}: Node): boolean => status?.conditions?.some(({type, st
 
 /** The usage of nodes and pods whose agents run elsewhere. An agent's summary is requested on demand; one that does not respond has no usage. */
 export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): UsageReader => {
-  const kept = new Map<string, {readonly until: number; readonly summary: Promise<Summary | undefined>}>();
+  const cached = new Map<string, {readonly until: number; readonly summary: Promise<Summary | undefined>}>();
 
   const fetchSummary = async (node: string): Promise<Summary | undefined> => {
     const over = new AbortController();
@@ -61,7 +61,7 @@ export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): Us
       const path = `/api/v1/nodes/${node}/proxy/stats/summary`;
       return (await client.request('GET', path, {query: {only_cpu_and_memory: 'true'}, signal: over.signal})) as Summary;
     } catch (error) {
-      kept.delete(node);
+      cached.delete(node);
       log.v(2).info({node, err: error}, 'the agent of a node does not tell what is used there');
       return undefined;
     } finally {
@@ -71,11 +71,11 @@ export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): Us
 
   const summaryOf = (node: string): Promise<Summary | undefined> => {
     const now = clock.monotonic();
-    const known = kept.get(node);
+    const known = cached.get(node);
     if (known && now < known.until) return known.summary;
-    for (const [name, {until}] of kept) if (until <= now) kept.delete(name);
+    for (const [name, {until}] of cached) if (until <= now) cached.delete(name);
     const summary = fetchSummary(node);
-    kept.set(node, {until: now + freshMs, summary});
+    cached.set(node, {until: now + freshMs, summary});
     return summary;
   };
 

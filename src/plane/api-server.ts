@@ -298,7 +298,7 @@ const openApi = async (registry: Registry, discovery: Discovery, {openApi: remot
 };
 
 /** Waits until no requests are in flight, up to a limit. */
-export const drained = async ({inFlight}: ApiServer, clock: Clock, patienceMs: number): Promise<void> => {
-  const deadline = clock.monotonic() + patienceMs;
+export const drained = async ({inFlight}: ApiServer, clock: Clock, timeoutMs: number): Promise<void> => {
+  const deadline = clock.monotonic() + timeoutMs;
   while (inFlight.all > 0 && clock.monotonic() < deadline) await sleep(clock, 10);
 };

@@ -43,10 +43,10 @@ export class ServerHealth {
     this.livez = new HealthChecks(log);
     this.readyz = new HealthChecks(log);
     const alive = (ms: number) => async () => {
-      const late = new AbortController();
-      const timer = clock.schedule(ms, () => late.abort());
+      const timeout = new AbortController();
+      const timer = clock.schedule(ms, () => timeout.abort());
       try {
-        await Promise.race([store.revision(), aborted(late.signal, `the store did not answer within ${formatDuration(ms)}`)]);
+        await Promise.race([store.revision(), aborted(timeout.signal, `the store did not answer within ${formatDuration(ms)}`)]);
       } finally {
         timer[Symbol.dispose]();
       }
@@ -80,11 +80,11 @@ export class ServerHealth {
   /** Adds a check that fails during the start; liveness ignores it for the grace period. */
   atStart(name: string, check: () => void): void {
     const {clock, livezGraceMs} = this.#settings;
-    const patient = () => {
+    const ignoredDuringGrace = () => {
       if (clock.monotonic() - this.#startedAt >= livezGraceMs) check();
     };
     this.healthz.add(name, check);
-    this.livez.add(name, patient);
+    this.livez.add(name, ignoredDuringGrace);
     this.readyz.add(name, check);
   }
 

@@ -4,7 +4,7 @@ import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 import {parseKeyPair} from '#src/pki/key-pair.js';
-import type {ClientPair} from '#src/transport/proof.js';
+import type {ClientPair} from '#src/transport/request-credentials.js';
 
 export interface ProxyClientParts {
   readonly options: Pick<ApiserverOptions, 'proxyClientCertFile' | 'proxyClientKeyFile'>;

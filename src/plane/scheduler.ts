@@ -31,10 +31,10 @@ export const scheduler: Component<(typeof schedulerFlags)['rows']> = {
 
 /** Reads the settings of a scheduler from its flags and from the file that `--config` names. Throws an error of one line that names flag and file. */
 const schedulerSettings = ({config, podMaxInUnschedulablePodsDuration}: Pick<SchedulerOptions, 'config' | 'podMaxInUnschedulablePodsDuration'>): Settings => {
-  const patient = {patienceMs: podMaxInUnschedulablePodsDuration};
-  if (!config) return {...defaultSettings, ...patient};
+  const fromFlags = {patienceMs: podMaxInUnschedulablePodsDuration};
+  if (!config) return {...defaultSettings, ...fromFlags};
   try {
-    return {...settingsOf(parse(readFileSync(config, 'utf8')) as unknown), ...patient};
+    return {...settingsOf(parse(readFileSync(config, 'utf8')) as unknown), ...fromFlags};
   } catch (cause) {
     throw new Error(`--config ${config}: ${(cause as Error).message}`, {cause});
   }

@@ -24,12 +24,12 @@ const hostAddress = (family: 'IPv4' | 'IPv6'): string | undefined =>
     .flatMap(addresses => addresses ?? [])
     .find(address => !address.internal && address.family === family && !address.address.startsWith('fe80:'))?.address;
 
-const isOnlyHere = (address: string): boolean => address === '' || address === '0.0.0.0' || address === '::' || address === '::1' || address.startsWith('127.');
+const isLocalOnly = (address: string): boolean => address === '' || address === '0.0.0.0' || address === '::' || address === '::1' || address.startsWith('127.');
 
 /** The advertised address: the configured one, or the bind address, or the host's if the bind address is not reachable for others. */
 export const advertisedAddress = ({advertiseAddress = '', bindAddress}: Pick<Options, 'advertiseAddress' | 'bindAddress'>, family: 'IPv4' | 'IPv6'): string => {
   if (advertiseAddress) return advertiseAddress;
-  if (isIP(bindAddress) && !isOnlyHere(bindAddress)) return bindAddress;
+  if (isIP(bindAddress) && !isLocalOnly(bindAddress)) return bindAddress;
   return hostAddress(family) ?? hostAddress(family === 'IPv4' ? 'IPv6' : 'IPv4') ?? '127.0.0.1';
 };
 

@@ -103,7 +103,7 @@ const discoveryRoutes = ({options, log, serverAddress}: ServiceAccountParts, key
 };
 
 /** Records the day on the secret. If that fails it is recorded on another day. */
-const noting =
+const dayRecorder =
   ({naming, client, log}: ServiceAccountParts) =>
   async ({metadata = {}}: Readonly<Secret>, day: string): Promise<void> => {
     const labels = {[naming.key('legacy-token-last-used')]: day};
@@ -124,7 +124,7 @@ export const serviceAccountTokens = (parts: ServiceAccountParts): ServiceAccount
   const shared = {naming, clock, reader, keys, audiences, note: tokenUses(parts.meter, naming)};
   return {
     audiences,
-    authenticators: keys.length === 0 ? [] : [secretTokens({...shared, lookup, used: noting(parts)}), ...(issuers.length > 0 ? [boundTokens({...shared, issuers})] : [])],
+    authenticators: keys.length === 0 ? [] : [secretTokens({...shared, lookup, used: dayRecorder(parts)}), ...(issuers.length > 0 ? [boundTokens({...shared, issuers})] : [])],
     issuer: issuerOf(options, audiences),
     routes: discoveryRoutes(parts, keys),
   };

@@ -6,7 +6,7 @@ export interface Clause {
 }
 
 /** Whether a clause precedes an earlier one of the header: by weight, and by being more specific. */
-const comesBefore = (one: Clause, other: Clause): boolean => {
+const precedes = (one: Clause, other: Clause): boolean => {
   const isNamed = ({type}: Clause, part: 0 | 1) => type.split('/')[part] !== '*';
   return one.q > other.q || ([0, 1] as const).some(part => isNamed(one, part) && !isNamed(other, part));
 };
@@ -16,7 +16,7 @@ const inOrder = (clauses: readonly Clause[]): Clause[] => {
   const sorted: Clause[] = [];
   for (const clause of clauses) {
     let at = sorted.length;
-    while (at > 0 && comesBefore(clause, sorted[at - 1]!)) at--;
+    while (at > 0 && precedes(clause, sorted[at - 1]!)) at--;
     sorted.splice(at, 0, clause);
   }
   return sorted;

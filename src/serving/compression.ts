@@ -5,12 +5,12 @@ import {pagesOf, type ApiRequest, type ApiResponse, type PagedBody} from '#src/a
 import {acceptsGzip} from './http-headers.js';
 
 /** Bodies up to this size are not compressed. */
-const smallestBytes = 128 << 10;
+const minBytes = 128 << 10;
 
 const deflate = promisify(gzip);
 
 /** Whether a body of that size is compressed for the client. */
-export const goesCompressed = ({method, headers}: ApiRequest, size: number): boolean => method !== 'HEAD' && size > smallestBytes && acceptsGzip(headers['accept-encoding']);
+export const isCompressed = ({method, headers}: ApiRequest, size: number): boolean => method !== 'HEAD' && size > minBytes && acceptsGzip(headers['accept-encoding']);
 
 /** The headers of a response with a compressed body. */
 export const compressedHeaders = (headers: ApiResponse['headers']): ApiResponse['headers'] => ({...headers, 'Content-Encoding': 'gzip', Vary: vary(headers['Vary'])});
@@ -21,7 +21,7 @@ export const compressed = (request: ApiRequest, response: ApiResponse): ApiRespo
   if (body.kind === 'pages') return request.method === 'HEAD' || !acceptsGzip(request.headers['accept-encoding']) ? response : {...response, headers: compressedHeaders(response.headers), body: zippedPages(body)};
   if ((body.kind !== 'bytes' && body.kind !== 'object') || request.method === 'HEAD') return response;
   const bytes = body.kind === 'object' ? body.bytes() : body.bytes;
-  if (response.headers['Content-Encoding'] !== undefined || !goesCompressed(request, bytes.length)) {
+  if (response.headers['Content-Encoding'] !== undefined || !isCompressed(request, bytes.length)) {
     // Reuses the bytes whose size was measured: a body is encoded anew each time.
     return body.kind === 'object' ? {...response, body: {kind: 'bytes', bytes, contentType: body.contentType}} : response;
   }

@@ -25,16 +25,16 @@ export class Connection implements Credentials {
 const connections = new WeakMap<object, Connection>();
 
 /** Associates a connection with its socket, or with the session that uses the socket. */
-export const remember = (carrier: TLSSocket | Http2Session, connection: Connection): void => {
-  connections.set(carrier, connection);
+export const associate = (transport: TLSSocket | Http2Session, connection: Connection): void => {
+  connections.set(transport, connection);
 };
 
 /** Returns the connection of a request. */
-export const connectionOf = (carrier: IncomingMessage['socket'] | Http2Session): Connection => {
-  const known = connections.get(carrier);
+export const connectionOf = (transport: IncomingMessage['socket'] | Http2Session): Connection => {
+  const known = connections.get(transport);
   if (known) return known;
-  const made = new Connection(carrier as TLSSocket);
-  connections.set(carrier, made);
+  const made = new Connection(transport as TLSSocket);
+  connections.set(transport, made);
   return made;
 };
 

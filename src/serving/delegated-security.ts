@@ -5,7 +5,7 @@ import type {Files} from '#src/base/files.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import type {TrustAnchors} from '#src/pki/chain.js';
-import {type AdministrationSettings, anyoneAnonymous} from './administration/handler.js';
+import {type AdministrationSettings, anonymousEverywhere} from './administration/handler.js';
 import {LookedUpTrust} from './authentication-lookup.js';
 import type {Authenticator} from '#src/api/authentication.js';
 import {followedAuthorities} from './authenticators/authority-file.js';
@@ -14,7 +14,7 @@ import {tokenReviewAuthenticator} from './authenticators/token-review.js';
 import {x509Authenticator} from './authenticators/x509.js';
 import type {Authorizer} from '#src/api/authorization.js';
 import {accessReviewAuthorizer} from './authorizers/access-review.js';
-import {groupAuthorizer, inTurn, pathAuthorizer} from './authorizers/always.js';
+import {groupAuthorizer, unionAuthorizer, pathAuthorizer} from './authorizers/always.js';
 import type {Delegate} from './delegation.js';
 
 /** The flags of a component that delegates authentication and authorization to an API server. Durations are in ms. */
@@ -62,7 +62,7 @@ interface Trust {
  */
 export const delegatedSecurity = async (parts: DelegatedSecurityParts): Promise<Pick<AdministrationSettings, 'authenticators' | 'anonymous' | 'authorizer'>> => ({
   authenticators: authenticatorsOf(parts, await trustOf(parts)),
-  anonymous: anyoneAnonymous,
+  anonymous: anonymousEverywhere,
   authorizer: authorizerOf(parts),
 });
 
@@ -92,7 +92,7 @@ export const whenTrusted = (authorities: () => TrustAnchors | undefined, make: (
 
 const authorizerOf = (parts: DelegatedSecurityParts): Authorizer => {
   const {flags, authorization} = parts;
-  return inTurn([
+  return unionAuthorizer([
     groupAuthorizer([wellKnown.masters]),
     pathAuthorizer(flags.authorizationAlwaysAllowPaths),
     ...(authorization

@@ -25,14 +25,14 @@ export const review = async (delegate: Delegate, path: string, body: unknown, {c
     try {
       return await delegate.request('POST', path, {body});
     } catch (error) {
-      if (step === steps || !mayPass(error)) throw error;
+      if (step === steps || !isTransient(error)) throw error;
       await sleep(clock, jittered(random, firstWaitMs * 1.5 ** (step - 1), 0.2));
     }
   }
 };
 
 /** Whether a failure is transient: the server was not reached, is overloaded or failed. */
-const mayPass = (error: unknown): boolean => !(error instanceof StatusError) || error.code === 429 || error.code >= 500;
+const isTransient = (error: unknown): boolean => !(error instanceof StatusError) || error.code === 429 || error.code >= 500;
 
 interface Known<T> {
   readonly answer: Promise<T>;
@@ -44,7 +44,7 @@ interface Known<T> {
 const openBytes = 1000;
 
 /** A cache of results with a TTL. Concurrent calls with one key share one result; failures are not cached. */
-export class AnswerCache<T> {
+export class ResultCache<T> {
   readonly #clock: Clock;
   readonly #ttlMs: (answer: T) => number;
   readonly #answers: Lru<string, Known<T>>;
@@ -56,10 +56,10 @@ export class AnswerCache<T> {
     this.#answers = new Lru(bound, {bytesOf: ({bytes}) => bytes});
   }
 
-  get(key: string, ask: () => Promise<T>): Promise<T> {
+  get(key: string, fetch: () => Promise<T>): Promise<T> {
     const known = this.#answers.peek(key);
     if (known && this.#clock.monotonic() < known.until) return known.answer;
-    const entry: Known<T> = {answer: ask(), until: Number.POSITIVE_INFINITY, bytes: openBytes};
+    const entry: Known<T> = {answer: fetch(), until: Number.POSITIVE_INFINITY, bytes: openBytes};
     this.#answers.set(key, entry);
     entry.answer.then(
       answer => {

@@ -67,7 +67,7 @@ export class Deliveries {
     if (this.waitingBytes <= this.#maxBytes) return;
     for (const slowest of this.#waiting) {
       this.cutOff.bytes++;
-      slowest.cut();
+      slowest.disconnect();
       if (this.waitingBytes <= this.#maxBytes) return;
     }
   }
@@ -85,7 +85,7 @@ export class Deliveries {
       for (const sent of this.#timed) {
         if (sent.endsAt > now) continue;
         this.cutOff.time++;
-        sent.cut();
+        sent.disconnect();
       }
       for (const upgraded of this.#upgraded) upgraded.look();
       if (this.#timed.size > 0 || this.#upgraded.size > 0) this.#look();
@@ -130,7 +130,7 @@ export class Sent {
   }
 
   /** Ends the connection of a client that is too slow. */
-  cut(): void {
+  disconnect(): void {
     this.over();
     // Without an error an HTTP/2 stream would seem complete.
     this.#outlet.destroy(new Error('the reader is too slow'));
@@ -148,7 +148,7 @@ export class Sent {
 export class Upgraded {
   readonly #socket: Duplex & {readonly bytesRead?: number; readonly bytesWritten?: number};
   readonly #sent: Sent;
-  #kept: () => number = () => 0;
+  #bufferedBytes: () => number = () => 0;
   #moved = 0;
 
   constructor(socket: Duplex, sent: Sent) {
@@ -157,13 +157,13 @@ export class Upgraded {
   }
 
   /** Sets the source of the bytes buffered for the connection besides those to be sent. */
-  keeps(bytes: () => number): void {
-    this.#kept = bytes;
+  setBufferSource(bytes: () => number): void {
+    this.#bufferedBytes = bytes;
   }
 
   look(): void {
     const {bytesRead = 0, bytesWritten = 0, writableLength} = this.#socket;
-    const bytes = writableLength + this.#kept();
+    const bytes = writableLength + this.#bufferedBytes();
     const moved = bytesRead + bytesWritten - writableLength;
     if (moved === this.#moved) this.#sent.grows(bytes);
     else this.#sent.waits(bytes);

@@ -8,7 +8,7 @@ import {UnreadBody, unreadableBody} from './http-body.js';
 import {type Headers, headersOf} from './http-headers.js';
 
 /** The reason of a request's aborted signal. */
-const goneError = (): Error => new Error('the caller went away');
+const disconnected = (): Error => new Error('the caller went away');
 
 /** A request over HTTP/1.1. Properties that most requests do not use (the signal, the body) are created on first use. */
 export class Http1Request implements ApiRequest {
@@ -56,8 +56,8 @@ export class Http1Request implements ApiRequest {
 export const upgradeRequest = (incoming: IncomingMessage, socket: Duplex, connection: Connection, bearer?: {readonly token: string; readonly protocols: string}): ApiRequest => {
   const {method, url, headers, caller, remoteAddress, body} = new Http1Request(incoming, undefined, connection);
   const gone = new AbortController();
-  if (socket.destroyed) gone.abort(goneError());
-  else socket.once('close', () => gone.abort(goneError()));
+  if (socket.destroyed) gone.abort(disconnected());
+  else socket.once('close', () => gone.abort(disconnected()));
   const withToken = bearer && !headers['authorization'] ? {...headers, authorization: `Bearer ${bearer.token}`} : headers;
   return {
     method,
@@ -105,10 +105,10 @@ export class Http2Request implements ApiRequest {
 
 const abortedByClose = (answer: ServerResponse | ServerHttp2Stream): AbortSignal => {
   const controller = new AbortController();
-  if (answer.destroyed) controller.abort(goneError());
+  if (answer.destroyed) controller.abort(disconnected());
   else
     answer.once('close', () => {
-      if (!answer.writableFinished) controller.abort(goneError());
+      if (!answer.writableFinished) controller.abort(disconnected());
     });
   return controller.signal;
 };

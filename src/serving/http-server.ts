@@ -105,16 +105,16 @@ class ApiHttpServer implements HttpServer {
 
   #upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', ignore);
-    const speaksWebSocket = wantsWebSocket(incoming);
-    const request = upgradeRequest(incoming, socket, connectionOf(incoming.socket), speaksWebSocket ? tokenOf(incoming) : undefined);
+    const isWebSocket = wantsWebSocket(incoming);
+    const request = upgradeRequest(incoming, socket, connectionOf(incoming.socket), isWebSocket ? tokenOf(incoming) : undefined);
     const send = (response: ApiResponse): void | Promise<void> => {
       const {body} = response;
       if (socket.destroyed) discard(response);
       else if (body.kind === 'upgrade') {
         const upgraded = this.#deliveries.upgrade(socket);
-        body.take(socket, head, bytes => upgraded.keeps(bytes))?.catch(abandon);
+        body.take(socket, head, bytes => upgraded.setBufferSource(bytes))?.catch(abandon);
       }
-      else if (body.kind === 'watch' && speaksWebSocket) {
+      else if (body.kind === 'watch' && isWebSocket) {
         const sent = this.#deliveries.send(socket, response.delivery);
         this.#watches.serve(body, {incoming, socket, head, sent}).catch(abandon);
       } else {

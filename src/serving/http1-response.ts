@@ -30,7 +30,7 @@ export const sendHttp1 = (incoming: IncomingMessage, outgoing: ServerResponse, r
   if (body.kind === 'stream') {
     outgoing.writeHead(response.status, fields);
     outgoing.flushHeaders();
-    passOn(body.source, outgoing, sent);
+    pipeStream(body.source, outgoing, sent);
     return;
   }
   if (body.kind === 'empty') {
@@ -39,7 +39,7 @@ export const sendHttp1 = (incoming: IncomingMessage, outgoing: ServerResponse, r
     return;
   }
   if (body.kind === 'pages') {
-    if (leavesMuchUnread(incoming)) outgoing.shouldKeepAlive = false;
+    if (hasLargeRest(incoming)) outgoing.shouldKeepAlive = false;
     outgoing.writeHead(response.status, fields);
     if (incoming.method !== 'HEAD') return sendPages(body, outgoing, sent);
     body.close();
@@ -49,7 +49,7 @@ export const sendHttp1 = (incoming: IncomingMessage, outgoing: ServerResponse, r
   // Never text: Node would then write the headers in the text's encoding.
   const bytes = body.kind === 'object' ? body.bytes() : typeof body.bytes === 'string' ? Buffer.from(body.bytes) : body.bytes;
   fields.push('Content-Length', String(bytes.length));
-  const unread = leavesMuchUnread(incoming);
+  const unread = hasLargeRest(incoming);
   if (unread) outgoing.shouldKeepAlive = false;
   outgoing.writeHead(response.status, fields);
   sent.waits(bytes.length);
@@ -70,7 +70,7 @@ const fieldsOf = ({headers, body}: ApiResponse): string[] => {
 };
 
 /** Relays a stream with backpressure. A source that fails breaks off the response; a client that disconnects stops the source. */
-export const passOn = (source: Readable, outlet: Writable, sent: Pick<Sent, 'waits'>): void => {
+export const pipeStream = (source: Readable, outlet: Writable, sent: Pick<Sent, 'waits'>): void => {
   finished(source, error => {
     if (error) outlet.destroy(error);
   });
@@ -98,7 +98,7 @@ export const startWatch = (
 const swallowedBytes = 256 << 10;
 const lingerMs = 1000;
 
-const leavesMuchUnread = (incoming: IncomingMessage): boolean => {
+const hasLargeRest = (incoming: IncomingMessage): boolean => {
   if (incoming.complete) return false;
   const {'content-length': length, 'transfer-encoding': encoding} = incoming.headers;
   return encoding !== undefined || Number(length ?? 0) > swallowedBytes;

@@ -1,7 +1,7 @@
 import {constants, type OutgoingHttpHeaders, type ServerHttp2Stream} from 'node:http2';
 import {discard, type ApiRequest, type ApiResponse} from '#src/api/request.js';
 import {wireValue} from './http-headers.js';
-import {passOn, startWatch, type Sender} from './http1-response.js';
+import {pipeStream, startWatch, type Sender} from './http1-response.js';
 import {sendPages} from './pages.js';
 
 /** Sends a response over HTTP/2. For a paged body the promise rejects when the rest cannot be read. */
@@ -20,13 +20,13 @@ export const sendHttp2 = (stream: ServerHttp2Stream, request: ApiRequest, respon
   }
   if (body.kind === 'stream') {
     stream.respond(headers);
-    passOn(body.source, stream, sent);
-    stream.once('finish', () => excuse(stream, request));
+    pipeStream(body.source, stream, sent);
+    stream.once('finish', () => stopRequestBody(stream, request));
     return;
   }
   if (body.kind === 'pages' && request.method !== 'HEAD') {
     stream.respond(headers);
-    stream.once('finish', () => excuse(stream, request));
+    stream.once('finish', () => stopRequestBody(stream, request));
     return sendPages(body, stream, sent);
   }
   if (body.kind === 'pages') body.close();
@@ -42,11 +42,11 @@ export const sendHttp2 = (stream: ServerHttp2Stream, request: ApiRequest, respon
       stream.end(bytes);
     }
   }
-  excuse(stream, request);
+  stopRequestBody(stream, request);
 };
 
 /** Tells a client that is still sending to stop (RFC 9113 §8.1). */
-const excuse = (stream: ServerHttp2Stream, request: ApiRequest): void => {
+const stopRequestBody = (stream: ServerHttp2Stream, request: ApiRequest): void => {
   if (request.body && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
 };
 

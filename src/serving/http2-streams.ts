@@ -7,9 +7,9 @@ import type {Clock} from '#src/base/clock.js';
 import {InTurns} from './in-turns.js';
 
 /** The number of requests that begin in one turn of the event loop; others wait for the next. */
-const mostInTurn = 32;
+const maxPerTurn = 32;
 /** The number of unanswered streams that a session may reset within `windowMs`. */
-const mostResets = 200;
+const maxResets = 200;
 const windowMs = 1000;
 
 interface SessionStreams {
@@ -21,7 +21,7 @@ interface SessionStreams {
 
 export class StreamLimits {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  readonly #turns = new InTurns(mostInTurn);
+  readonly #turns = new InTurns(maxPerTurn);
   readonly #sessions = new WeakMap<ServerHttp2Session, SessionStreams>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
@@ -51,6 +51,6 @@ export class StreamLimits {
     if (streams.resets === 0 || now - streams.since > windowMs) {
       streams.since = now;
       streams.resets = 1;
-    } else if (++streams.resets > mostResets) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    } else if (++streams.resets > maxResets) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 }

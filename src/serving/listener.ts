@@ -7,10 +7,10 @@ import type {Duplex} from 'node:stream';
 import type {SecureContextOptions, TLSSocket, TlsOptions} from 'node:tls';
 import {every, type Clock} from '#src/base/clock.js';
 import {bindError, hostsToTry, lacksFamily, refusePortSharing} from './binding.js';
-import {Connection, remember} from './connection.js';
+import {Connection, associate} from './connection.js';
 import {StreamLimits} from './http2-streams.js';
 import {InTurns} from './in-turns.js';
-import {QueuedAnswers} from './queued-answers.js';
+import {QueuedResponses} from './queued-responses.js';
 import {lastResponse} from './last-response.js';
 import {requestOfUnknownMethod, type ParseError} from './unknown-method.js';
 
@@ -142,7 +142,7 @@ class Endpoint implements Listener {
   readonly #unused = new Set<unknown>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #limits: StreamLimits;
-  readonly #queued = new QueuedAnswers();
+  readonly #queued = new QueuedResponses();
   readonly #handshakes = new InTurns(maxHandshakesPerTurn);
   readonly #accepted = new InTurns(maxHandshakesPerTurn);
   readonly #destroyed = new InTurns(maxClosedPerTurn);
@@ -156,9 +156,9 @@ class Endpoint implements Listener {
     this.#http1 = this.#https();
     this.#beginHandshakesInTurns();
     this.#http2 = this.#sessionServer();
-    const speakHttp1 = this.#http1.listeners('secureConnection');
+    const http1Listeners = this.#http1.listeners('secureConnection');
     this.#http1.removeAllListeners('secureConnection');
-    this.#http1.on('secureConnection', socket => inTurn(this.#accepted, socket, () => this.#accept(socket, speakHttp1)));
+    this.#http1.on('secureConnection', socket => inTurn(this.#accepted, socket, () => this.#accept(socket, http1Listeners)));
   }
 
   get address(): string {
@@ -201,7 +201,7 @@ class Endpoint implements Listener {
   #close(graceMs: number): Promise<void> {
     return new Promise(resolve => {
       const {clock} = this.#options;
-      const deadline = clock.schedule(graceMs, () => this.#cut());
+      const deadline = clock.schedule(graceMs, () => this.#disconnectAll());
       const closed = new AbortController();
       this.#http1.close(() => {
         deadline[Symbol.dispose]();
@@ -215,7 +215,7 @@ class Endpoint implements Listener {
     });
   }
 
-  #cut(): void {
+  #disconnectAll(): void {
     for (const session of this.#sessions) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -231,19 +231,19 @@ class Endpoint implements Listener {
     });
   }
 
-  #accept(socket: TLSSocket, speakHttp1: readonly unknown[]): void {
+  #accept(socket: TLSSocket, http1Listeners: readonly unknown[]): void {
     this.#sockets.add(socket);
     closeInTurn(this.#destroyed, socket);
     socket.once('close', () => this.#sockets.delete(socket));
     const connection = new Connection(socket);
-    remember(socket, connection);
+    associate(socket, connection);
     if (socket.alpnProtocol !== 'h2') {
       this.#unused.add(socket);
       socket.once('close', () => this.#unused.delete(socket));
-      for (const speak of speakHttp1) (speak as (this: https.Server, socket: TLSSocket) => void).call(this.#http1, socket);
+      for (const serve of http1Listeners) (serve as (this: https.Server, socket: TLSSocket) => void).call(this.#http1, socket);
       return;
     }
-    this.#http2.once('session', session => remember(session, connection));
+    this.#http2.once('session', session => associate(session, connection));
     this.#http2.emit('connection', socket);
   }
 

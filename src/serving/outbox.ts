@@ -10,14 +10,14 @@ export interface OutboxLimits {
   /** A watcher with more buffered bytes than this is disconnected. */
   readonly maxBytes: number;
   /** Above this backpressure is signalled. */
-  readonly patienceBytes: number;
+  readonly backpressureBytes: number;
   /** Up to this many watchers every event is sent at once. */
   readonly fewWatchers: number;
   /** How long a disconnected client may still read what was sent. */
-  readonly farewellMs: number;
+  readonly closeTimeoutMs: number;
 }
 
-export const outboxDefaults: OutboxLimits = {maxBytes: 32 << 20, patienceBytes: 1 << 20, fewWatchers: 64, farewellMs: 5000};
+export const outboxDefaults: OutboxLimits = {maxBytes: 32 << 20, backpressureBytes: 1 << 20, fewWatchers: 64, closeTimeoutMs: 5000};
 
 /**
  * Decides when the outboxes of a listener write. With few watchers every event is sent in the same turn of the event loop; with many, the first after a
@@ -88,7 +88,7 @@ export class Outbox implements WatchSink {
   readonly #sent: Pick<Sent, 'grows' | 'waits'> | undefined;
   #events: Buffer[] = [];
   /** The bytes that the outlet has not sent yet. */
-  #stuck = 0;
+  #unsentBytes = 0;
   #bytes = 0;
   #state: 'open' | 'ending' | 'over' = 'open';
   #isDirty = false;
@@ -116,9 +116,9 @@ export class Outbox implements WatchSink {
       this.#cutOff();
       return false;
     }
-    if (this.#blocked) this.#sent?.grows(this.#stuck + this.#bytes);
+    if (this.#blocked) this.#sent?.grows(this.#unsentBytes + this.#bytes);
     else this.#schedule();
-    return this.#bytes < this.#frames.limits.patienceBytes;
+    return this.#bytes < this.#frames.limits.backpressureBytes;
   }
 
   end(): void {
@@ -128,7 +128,7 @@ export class Outbox implements WatchSink {
   }
 
   drained(): Promise<void> {
-    if (this.#state === 'over' || this.#bytes < this.#frames.limits.patienceBytes) return Promise.resolve();
+    if (this.#state === 'over' || this.#bytes < this.#frames.limits.backpressureBytes) return Promise.resolve();
     return new Promise(resolve => {
       this.#waiting.push(resolve);
     });
@@ -140,7 +140,7 @@ export class Outbox implements WatchSink {
       const bytes = this.#frames.joined(this.#take());
       if (!this.#outlet.write(bytes)) this.#block(bytes.length);
     }
-    if (this.#bytes < this.#frames.limits.patienceBytes) this.#release();
+    if (this.#bytes < this.#frames.limits.backpressureBytes) this.#release();
     if (this.#state === 'ending' && this.#events.length === 0) {
       this.#finish();
       this.#outlet.end();
@@ -155,11 +155,11 @@ export class Outbox implements WatchSink {
 
   #block(bytes: number): void {
     this.#blocked = true;
-    this.#stuck = bytes;
+    this.#unsentBytes = bytes;
     this.#sent?.waits(bytes + this.#bytes);
     this.#outlet.once('drain', () => {
       this.#blocked = false;
-      this.#stuck = 0;
+      this.#unsentBytes = 0;
       this.#sent?.waits(0);
       this.flush();
     });
@@ -182,15 +182,15 @@ export class Outbox implements WatchSink {
     this.#finish();
     this.#frames.cutOff++;
     this.#outlet.end();
-    const farewell = this.#frames.later(this.#frames.limits.farewellMs, () => this.#outlet.destroy());
-    this.#outlet.once('close', () => farewell[Symbol.dispose]());
+    const closeTimer = this.#frames.later(this.#frames.limits.closeTimeoutMs, () => this.#outlet.destroy());
+    this.#outlet.once('close', () => closeTimer[Symbol.dispose]());
   }
 
   #finish(): void {
     this.#state = 'over';
     this.#events = [];
     this.#bytes = 0;
-    this.#sent?.grows(this.#stuck);
+    this.#sent?.grows(this.#unsentBytes);
     this.#release();
   }
 

@@ -8,7 +8,7 @@ export const sendPages = async (body: PagedBody, outlet: Writable, sent: Sent): 
   try {
     for (let page = await body.next(); page !== undefined && !outlet.destroyed; page = await body.next()) {
       sent.waits(page.length);
-      if (!outlet.write(page)) await taken(outlet);
+      if (!outlet.write(page)) await drained(outlet);
       if (outlet.destroyed) return;
       sent.waits(0);
     }
@@ -22,7 +22,7 @@ export const sendPages = async (body: PagedBody, outlet: Writable, sent: Sent): 
   }
 };
 
-const taken = (outlet: Writable): Promise<void> =>
+const drained = (outlet: Writable): Promise<void> =>
   new Promise(resolve => {
     const go = () => {
       outlet.off('drain', go).off('close', go);

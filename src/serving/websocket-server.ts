@@ -7,11 +7,11 @@ import type {Clock} from '#src/base/clock.js';
 /** The size limit of one message in bytes; upstream's clients send at most 32 KiB. */
 const maxMessageBytes = 32 << 20;
 /** The limit of fragments per message, and of TLS records per fragment: each takes memory besides its bytes. */
-const mostPieces = 16 << 10;
+const maxPieces = 16 << 10;
 /** Above this senders have to wait. */
-const patienceBytes = 256 << 10;
+const backpressureBytes = 256 << 10;
 /** How long a client may still read after the close was sent. */
-const farewellMs = 15 * 60_000;
+const closeTimeoutMs = 15 * 60_000;
 const silenceMs = 4 * 3_600_000;
 
 /** Whether a request asks for WebSocket, on a connection that supports it. */
@@ -23,8 +23,8 @@ export const offered = ({headers}: ApiRequest): string[] => String(headers['sec-
 
 /** Returns the first offered protocol that is allowed; a client that offers none offers the empty one. */
 export const agreed = (request: ApiRequest, allowed: readonly string[]): string | undefined => {
-  const wanted = offered(request);
-  return (wanted.length > 0 ? wanted : ['']).find(protocol => allowed.includes(protocol));
+  const offeredProtocols = offered(request);
+  return (offeredProtocols.length > 0 ? offeredProtocols : ['']).find(protocol => allowed.includes(protocol));
 };
 
 export const refusedProtocols = (): ApiResponse => ({status: 403, headers: {}, body: {kind: 'empty'}});
@@ -53,33 +53,33 @@ export interface WebSocketOpening {
   readonly protocol: string;
   readonly clock: Clock;
   /** Receives a function that returns the number of buffered input bytes. */
-  readonly keeps?: ((bytes: () => number) => void) | undefined;
+  readonly accountBuffer?: ((bytes: () => number) => void) | undefined;
 }
 
 let server: Promise<WebSocketServer> | undefined;
 
 /** The request for the library, and the negotiated protocol: the library does not accept names with a slash. */
-type Asked = Pick<IncomingMessage, 'method' | 'headers'> & {readonly protocol: string};
+type UpgradeRequest = Pick<IncomingMessage, 'method' | 'headers'> & {readonly protocol: string};
 
 const library = async (): Promise<WebSocketServer> => {
   const {WebSocketServer: Server} = await import('ws');
   // One message per turn of the event loop: a record may contain thousands of them.
-  const made = new Server({noServer: true, maxPayload: maxMessageBytes, maxFragments: mostPieces, maxBufferedChunks: mostPieces, allowSynchronousEvents: false, closeTimeout: farewellMs} as ConstructorParameters<typeof Server>[0]);
+  const made = new Server({noServer: true, maxPayload: maxMessageBytes, maxFragments: maxPieces, maxBufferedChunks: maxPieces, allowSynchronousEvents: false, closeTimeout: closeTimeoutMs} as ConstructorParameters<typeof Server>[0]);
   made.on('headers', (lines, request) => {
-    const {protocol} = request as unknown as Asked;
+    const {protocol} = request as unknown as UpgradeRequest;
     if (protocol) lines.push(`Sec-WebSocket-Protocol: ${protocol}`);
   });
   return made;
 };
 
 /** Accepts a WebSocket request. The library is loaded on first use. */
-export const openWebSocket = async (request: ApiRequest, {socket, head, protocol, clock, keeps}: WebSocketOpening): Promise<WebSocketClient> => {
+export const openWebSocket = async (request: ApiRequest, {socket, head, protocol, clock, accountBuffer: keeps}: WebSocketOpening): Promise<WebSocketClient> => {
   const ready = await (server ??= library());
   const {'sec-websocket-protocol': _, ...headers} = request.headers;
-  const asked: Asked = {method: 'GET', headers: headers as IncomingMessage['headers'], protocol};
+  const upgradeRequest: UpgradeRequest = {method: 'GET', headers: headers as IncomingMessage['headers'], protocol};
   return new Promise((resolve, reject) => {
     socket.once('close', () => reject(new Error('the caller went away')));
-    ready.handleUpgrade(asked as unknown as IncomingMessage, socket, head, client => resolve(wrapped(client, clock, unread(client, socket, keeps))));
+    ready.handleUpgrade(upgradeRequest as unknown as IncomingMessage, socket, head, client => resolve(wrapped(client, clock, unread(client, socket, keeps))));
   });
 };
 
@@ -90,7 +90,7 @@ const frameBytes = 6;
 type Patience = (isPaused: boolean) => void;
 
 /** Counts the buffered input of a client: the beginning of a message, and the last one during backpressure. */
-const unread = (client: WebSocket, socket: Duplex & {readonly bytesRead?: number}, keeps: WebSocketOpening['keeps']): Patience => {
+const unread = (client: WebSocket, socket: Duplex & {readonly bytesRead?: number}, accountBuffer: WebSocketOpening['accountBuffer']): Patience => {
   const read = () => socket.bytesRead ?? 0;
   let taken = read();
   let last = 0;
@@ -101,7 +101,7 @@ const unread = (client: WebSocket, socket: Duplex & {readonly bytesRead?: number
   });
   const control = (data: Buffer) => void (taken += frameBytes + data.length);
   client.on('ping', control).on('pong', control);
-  keeps?.(() => Math.max(0, read() - taken) + (isPaused ? last : 0));
+  accountBuffer?.(() => Math.max(0, read() - taken) + (isPaused ? last : 0));
   return paused => void (isPaused = paused);
 };
 
@@ -112,9 +112,9 @@ const wrapped = (client: WebSocket, clock: Clock, patience: Patience): WebSocket
     waiting = [];
     for (const resolve of all) resolve();
   };
-  const keepsUp = () => client.bufferedAmount <= patienceBytes;
+  const keepsUp = () => client.bufferedAmount <= backpressureBytes;
   let lastHeard = clock.monotonic();
-  const heard = () => {
+  const onPong = () => {
     lastHeard = clock.monotonic();
   };
   const listen = () => {
@@ -124,7 +124,7 @@ const wrapped = (client: WebSocket, clock: Clock, patience: Patience): WebSocket
   };
   let silence = clock.schedule(silenceMs, listen);
   client.on('error', () => client.terminate());
-  client.on('message', heard);
+  client.on('message', onPong);
   client.once('close', () => {
     silence[Symbol.dispose]();
     wake();
@@ -135,7 +135,7 @@ const wrapped = (client: WebSocket, clock: Clock, patience: Patience): WebSocket
       client.send(message, {binary: typeof message !== 'string'}, () => {
         if (keepsUp()) wake();
       });
-      heard();
+      onPong();
       return keepsUp();
     },
     drained: () =>

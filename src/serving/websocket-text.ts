@@ -25,11 +25,11 @@ export const textOverWebSocket = (request: ApiRequest, source: Readable, clock: 
     body: {
       kind: 'upgrade',
       drop: () => void source.destroy(),
-      async take(socket, head, keeps) {
+      async take(socket, head, accountBuffer) {
         socket.once('close', () => source.destroy());
         let client: WebSocketClient;
         try {
-          client = await openWebSocket(request, {socket, head, protocol, clock, keeps});
+          client = await openWebSocket(request, {socket, head, protocol, clock, accountBuffer});
         } catch {
           socket.destroy(); // The client has disconnected, or was refused because of a malformed handshake.
           return;

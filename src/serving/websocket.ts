@@ -6,10 +6,10 @@ import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Sent} from './deliveries.js';
 
 /** A client with more buffered bytes than this is disconnected. */
-const mostWaiting = 32 << 20;
+const maxWaitingBytes = 32 << 20;
 
 /** Above this backpressure is signalled. */
-const patienceBytes = 1 << 20;
+const backpressureBytes = 1 << 20;
 
 /** Browsers cannot set headers on a WebSocket: a protocol of this form contains the token instead. */
 const tokenProtocols = knownApiSuffixes.map(suffix => `base64url.bearer.authorization.${suffix}.`);
@@ -19,9 +19,9 @@ const protocolsOf = (request: IncomingMessage): string[] => (request.headers['se
 const isToken = (protocol: string): boolean => tokenProtocols.some(prefix => protocol.startsWith(prefix));
 
 const tokenIn = (protocols: readonly string[]): string | undefined => {
-  const carrier = protocols.find(isToken);
-  const prefix = tokenProtocols.find(candidate => carrier?.startsWith(candidate));
-  return carrier && prefix ? Buffer.from(carrier.slice(prefix.length), 'base64url').toString() : undefined;
+  const tokenProtocol = protocols.find(isToken);
+  const prefix = tokenProtocols.find(candidate => tokenProtocol?.startsWith(candidate));
+  return tokenProtocol && prefix ? Buffer.from(tokenProtocol.slice(prefix.length), 'base64url').toString() : undefined;
 };
 
 /** Whether a client requests a WebSocket. */
@@ -97,7 +97,7 @@ class MessageSink implements WatchSink {
       if (this.#keepsUp()) this.#wake();
     });
     this.#sent.grows(client.bufferedAmount);
-    if (client.bufferedAmount > mostWaiting) client.terminate();
+    if (client.bufferedAmount > maxWaitingBytes) client.terminate();
     return this.#keepsUp();
   }
 
@@ -113,7 +113,7 @@ class MessageSink implements WatchSink {
   }
 
   #keepsUp(): boolean {
-    return this.#client.bufferedAmount < patienceBytes;
+    return this.#client.bufferedAmount < backpressureBytes;
   }
 
   #wake(): void {

@@ -12,7 +12,7 @@ export interface SentCall {
 }
 
 /** The loggable parts of a response. */
-export interface CallAnswer {
+export interface CallResponse {
   readonly status?: number | string | undefined;
   readonly body?: string | Uint8Array | undefined;
 }
@@ -32,12 +32,12 @@ export class CallLog {
   }
 
   /** Runs a call and logs it. The callbacks run only when the lines are logged. */
-  run<A>(sent: () => SentCall, act: () => Promise<A>, answered: (answer: A) => CallAnswer): Promise<A> {
+  run<A>(sent: () => SentCall, act: () => Promise<A>, answered: (answer: A) => CallResponse): Promise<A> {
     const log = this.#log.v(calls);
     return log === noLog ? act() : this.#logged(log, sent(), act, answered);
   }
 
-  async #logged<A>(log: Log, {method, url: target, headers: fields, body}: SentCall, act: () => Promise<A>, answered: (answer: A) => CallAnswer): Promise<A> {
+  async #logged<A>(log: Log, {method, url: target, headers: fields, body}: SentCall, act: () => Promise<A>, answered: (answer: A) => CallResponse): Promise<A> {
     const url = urlText(target);
     const verbosity = this.#verbosity();
     if (verbosity >= headers) this.#log.v(headers).info({method, url, headers: headersText(fields)}, 'request headers');

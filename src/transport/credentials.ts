@@ -2,7 +2,7 @@ import {readFile} from 'node:fs/promises';
 import type {Clock} from '#src/base/clock.js';
 import {oneLine} from './one-line.js';
 import {pluginCredentials} from './plugins/credentials.js';
-import type {CredentialSource, Proof} from './proof.js';
+import type {CredentialSource, RequestCredentials} from './request-credentials.js';
 import type {ClientIdentity, ConnectionSettings, Impersonation} from './settings.js';
 
 /** How long a token read from a file is cached. */
@@ -12,7 +12,7 @@ export const credentialSource = ({identity, source}: ConnectionSettings, clock: 
   const always = identity.impersonate ? impersonationHeaders(identity.impersonate) : [];
   if (identity.plugin) return pluginCredentials(identity.plugin, {clock, source, always});
   if (identity.tokenFile) return new TokenFile(identity.tokenFile, identity.token, always, clock);
-  const proof: Proof = {headers: [...staticHeaders(identity), ...always]};
+  const proof: RequestCredentials = {headers: [...staticHeaders(identity), ...always]};
   return {proof: () => proof, reset() {}};
 };
 
@@ -32,19 +32,19 @@ const impersonationHeaders = ({user, uid, groups, extra}: Impersonation): (reado
 /** A token that is renewed in its file. While the file cannot be read, the last token is used. */
 class TokenFile implements CredentialSource {
   readonly #file: string;
-  readonly #always: Proof['headers'];
+  readonly #always: RequestCredentials['headers'];
   readonly #clock: Clock;
   #token: string | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
 
-  constructor(file: string, token: string | undefined, always: Proof['headers'], clock: Clock) {
+  constructor(file: string, token: string | undefined, always: RequestCredentials['headers'], clock: Clock) {
     this.#file = file;
     this.#token = token;
     this.#always = always;
     this.#clock = clock;
   }
 
-  async proof(): Promise<Proof> {
+  async proof(): Promise<RequestCredentials> {
     if (this.#clock.monotonic() - this.#readAt > tokenAgeMs) await this.#read();
     return {headers: [['authorization', `Bearer ${this.#token}`], ...this.#always]};
   }

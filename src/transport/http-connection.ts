@@ -3,7 +3,7 @@ import {noLog, type Log} from '#src/base/log.js';
 import {CallLog} from './call-log.js';
 import {Channel, type ChannelRequest} from './channel.js';
 import {credentialSource} from './credentials.js';
-import type {CredentialSource, Proof} from './proof.js';
+import type {CredentialSource, RequestCredentials} from './request-credentials.js';
 import type {HttpHead, StreamSink} from './dispatch-request.js';
 import {oneLine} from './one-line.js';
 import type {ConnectionSettings} from './settings.js';
@@ -112,7 +112,7 @@ class PooledConnection implements HttpConnection {
     return sameProof(proof, fresh) ? reply : this.#attempt(request, fresh, run);
   }
 
-  async #attempt<R>(request: HttpRequest, proof: Proof, run: (channel: Channel, options: ChannelRequest) => Promise<R>): Promise<R> {
+  async #attempt<R>(request: HttpRequest, proof: RequestCredentials, run: (channel: Channel, options: ChannelRequest) => Promise<R>): Promise<R> {
     await this.#prepare(proof);
     const {signal, timeoutMs = defaultTimeoutMs} = request;
     try {
@@ -126,12 +126,12 @@ class PooledConnection implements HttpConnection {
     }
   }
 
-  async #prepare(proof: Proof): Promise<void> {
+  async #prepare(proof: RequestCredentials): Promise<void> {
     if (this.#isReloadable || proof.pair) await this.#reload(proof);
   }
 
   /** Switches to new connections when certificates changed. Requests in progress end on the old ones. */
-  async #reload(proof: Proof): Promise<void> {
+  async #reload(proof: RequestCredentials): Promise<void> {
     const isDue = this.#isReloadable && this.#clock.monotonic() - this.#checkedAt > materialAgeMs;
     if (!isDue && (!proof.pair || proof.pair.cert === this.#material.pair?.cert)) return this.#reloading;
     this.#checkedAt = this.#clock.monotonic();
@@ -140,7 +140,7 @@ class PooledConnection implements HttpConnection {
     }));
   }
 
-  async #renew({pair}: Proof): Promise<void> {
+  async #renew({pair}: RequestCredentials): Promise<void> {
     // Files that are being replaced may be missing or inconsistent: the old material stays in use.
     const read = await readMaterial(this.#settings).catch(() => this.#material);
     const material = pair ? {...read, pair} : read;
@@ -154,10 +154,10 @@ class PooledConnection implements HttpConnection {
   }
 }
 
-const sameProof = (one: Proof, other: Proof): boolean =>
+const sameProof = (one: RequestCredentials, other: RequestCredentials): boolean =>
   one.pair?.cert === other.pair?.cert && JSON.stringify(one.headers) === JSON.stringify(other.headers);
 
-const headersOf = ({headers}: HttpRequest, proof: Proof): string[] => {
+const headersOf = ({headers}: HttpRequest, proof: RequestCredentials): string[] => {
   const fields: string[] = [];
   for (const name in headers) fields.push(name, headers[name]!);
   for (const [name, value] of proof.headers) fields.push(name, value);

@@ -7,7 +7,7 @@ import {checkHost} from '#src/pki/host-names.js';
 import {pemBlocks} from '#src/pki/encoding/pem.js';
 import {systemNetwork} from './network.js';
 import {peerChain} from './peer-chain.js';
-import type {ClientPair} from './proof.js';
+import type {ClientPair} from './request-credentials.js';
 
 /** How a TLS server is verified, and the client certificate for it. */
 export interface BackendTrust {

@@ -41,7 +41,7 @@ const windows = {stream: 1 << 20, session: 16 << 20};
 export class StreamSessions {
   readonly #origin: URL;
   readonly #options: SessionOptions;
-  readonly #lanes = new Set<PooledSession>();
+  readonly #sessions = new Set<PooledSession>();
   #opening: Promise<PooledSession> | undefined;
   #isClosed = false;
 
@@ -52,38 +52,38 @@ export class StreamSessions {
 
   /** Runs a request with a sink. Rejects with `NoHttp2` if the server does not support it. */
   async open(request: StreamRequest, signal: AbortSignal | undefined, sink: StreamSink): Promise<(HttpHead & {readonly body: Buffer}) | undefined> {
-    const lane = await this.#place();
-    const stream = opening(lane, () => {
+    const pooled = await this.#place();
+    const stream = opening(pooled, () => {
       signal?.throwIfAborted();
-      return lane.session.request(fieldsOf(request), {endStream: true});
+      return pooled.session.request(fieldsOf(request), {endStream: true});
     });
     return answered(stream, request.headersTimeout, signal, sink);
   }
 
   /** Connects unless connected. Rejects with `NoHttp2` if the server does not support HTTP/2. */
   async ready(): Promise<void> {
-    for (const {session} of this.#lanes) if (!session.closed && !session.destroyed) return;
+    for (const {session} of this.#sessions) if (!session.closed && !session.destroyed) return;
     await this.#opened();
   }
 
   /** Opens no more streams; open ones continue. */
   close(): void {
     this.#isClosed = true;
-    for (const {session} of this.#lanes) session.close();
+    for (const {session} of this.#sessions) session.close();
   }
 
   destroy(): void {
     this.#isClosed = true;
-    for (const {session} of this.#lanes) session.destroy();
+    for (const {session} of this.#sessions) session.destroy();
   }
 
   /** Returns a session with a reserved place: others may wait for one at the same time. */
   async #place(): Promise<PooledSession> {
     for (;;) {
-      for (const lane of this.#lanes) if (took(lane)) return lane;
-      const lane = await this.#opened();
-      if (took(lane)) return lane;
-      if (lane.session.closed || lane.session.destroyed) throw new Error('the server closed the connection');
+      for (const pooled of this.#sessions) if (took(pooled)) return pooled;
+      const pooled = await this.#opened();
+      if (took(pooled)) return pooled;
+      if (pooled.session.closed || pooled.session.destroyed) throw new Error('the server closed the connection');
     }
   }
 
@@ -95,32 +95,32 @@ export class StreamSessions {
 
   async #connect(): Promise<PooledSession> {
     const session = await opened(this.#origin, this.#options);
-    const lane: PooledSession = {session, streams: 0};
-    this.#lanes.add(lane);
+    const pooled: PooledSession = {session, streams: 0};
+    this.#sessions.add(pooled);
     session.setLocalWindowSize(windows.session);
-    session.once('goaway', () => this.#lanes.delete(lane));
-    session.once('close', () => this.#lanes.delete(lane));
+    session.once('goaway', () => this.#sessions.delete(pooled));
+    session.once('close', () => this.#sessions.delete(pooled));
     keepAlive(session, this.#options);
     if (this.#isClosed) session.close();
-    return lane;
+    return pooled;
   }
 }
 
-const took = (lane: PooledSession): boolean => {
-  const {session, streams} = lane;
+const took = (pooled: PooledSession): boolean => {
+  const {session, streams} = pooled;
   if (session.closed || session.destroyed || streams >= Math.max(1, session.remoteSettings.maxConcurrentStreams ?? 100)) return false;
-  lane.streams++;
+  pooled.streams++;
   return true;
 };
 
 /** Opens a stream on the reserved place, which is released when the stream ends. */
-const opening = (lane: PooledSession, open: () => ClientHttp2Stream): ClientHttp2Stream => {
+const opening = (pooled: PooledSession, open: () => ClientHttp2Stream): ClientHttp2Stream => {
   try {
     return open().once('close', () => {
-      lane.streams--;
+      pooled.streams--;
     });
   } catch (error) {
-    lane.streams--;
+    pooled.streams--;
     throw error;
   }
 };

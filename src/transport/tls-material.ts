@@ -1,5 +1,5 @@
 import {readFile} from 'node:fs/promises';
-import type {ClientPair} from './proof.js';
+import type {ClientPair} from './request-credentials.js';
 import {oneLine} from './one-line.js';
 import type {ConnectionSettings, Material} from './settings.js';
 

@@ -3,11 +3,11 @@ import {kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import type {ConfigMap} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
-import {isLarge, mostWeight, type LargeRequests, type MovedRequest} from '#src/apiserver/request/large.js';
+import {isLarge, maxWeight, type LargeRequests, type MovedRequest} from '#src/apiserver/request/large.js';
 import {admin, aConfigMap, configMaps, startWire} from './wire.js';
 
 const entries = (count: number) => Object.fromEntries(Array.from({length: count}, (_, i) => [`key-${i}`, 'x']));
-const large = aConfigMap('large', {data: entries(mostWeight)});
+const large = aConfigMap('large', {data: entries(maxWeight)});
 const small = aConfigMap('small', {data: {key: 'x'}});
 
 interface Moved {
@@ -31,7 +31,7 @@ const startMoving = async (answers = true) => {
 };
 
 test('bodies are weighed by content, not by length', t => {
-  t.true(isLarge(Buffer.from(JSON.stringify(entries(mostWeight)))));
+  t.true(isLarge(Buffer.from(JSON.stringify(entries(maxWeight)))));
   t.false(isLarge(Buffer.from(JSON.stringify(entries(1000)))));
   t.false(isLarge(Buffer.from(JSON.stringify({text: 'x'.repeat(100_000)}))));
   t.true(isLarge(Buffer.from(JSON.stringify({text: 'x'.repeat(1_000_000)}))));
@@ -73,7 +73,7 @@ test('large objects that are written from inside the process are handed over too
 
   t.is(made.kind, 'ConfigMap');
   t.is(moved.length, 1);
-  t.true(moved[0]!.bytes! > mostWeight);
+  t.true(moved[0]!.bytes! > maxWeight);
   await post(configMaps, small);
   await maps.patch('small', 'merge', {data: {other: 'y'}}, {namespace: 'default'});
   t.is((await maps.get('small', {namespace: 'default'})).data!['other'], 'y');
@@ -85,7 +85,7 @@ test('an in-process update of a large stored object runs in the request thread, 
   await post(configMaps, large);
   moved.length = 0;
   const maps = clientOf().resource(kinds.configMaps);
-  t.is(Object.keys((await maps.get('large', {namespace: 'default'})).data!).length, mostWeight);
+  t.is(Object.keys((await maps.get('large', {namespace: 'default'})).data!).length, maxWeight);
   t.deepEqual(moved, []);
 
   const patched = await maps.patch('large', 'merge', {metadata: {labels: {a: 'b'}}}, {namespace: 'default'});
@@ -118,7 +118,7 @@ test('without another thread a large request is answered here', async t => {
 
   t.is(answer.status, 201);
   t.is(moved[0]?.user, 'jane');
-  t.is(Object.keys(answer.json<ConfigMap>().data!).length, mostWeight);
+  t.is(Object.keys(answer.json<ConfigMap>().data!).length, maxWeight);
 });
 
 test('the items of a collection that is deleted are deleted here, however large', async t => {
@@ -133,7 +133,7 @@ test('the items of a collection that is deleted are deleted here, however large'
 test('a subresource write to a large stored object goes to the request thread before anything is done', async t => {
   const {post, get, moved} = await startMoving(false);
   const pods = '/api/v1/namespaces/default/pods';
-  const pod = {apiVersion: 'v1', kind: 'Pod', metadata: {name: 'large', annotations: entries(mostWeight)}, spec: {containers: [{name: 'main', image: 'nginx'}]}};
+  const pod = {apiVersion: 'v1', kind: 'Pod', metadata: {name: 'large', annotations: entries(maxWeight)}, spec: {containers: [{name: 'main', image: 'nginx'}]}};
   t.is((await post(pods, pod)).status, 201);
   moved.length = 0;
 

@@ -16,7 +16,7 @@ import type {VirtualClock} from '#src/base/virtual-clock.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {systemNetwork} from '#src/transport/network.js';
 import {htmlLinks} from '#src/transport/relay/html-links.js';
-import {rewriteAnswer, rewriteLink} from '#src/transport/relay/rewrite.js';
+import {rewriteResponse, rewriteLink} from '#src/transport/relay/rewrite.js';
 import {SpdySession} from '#src/transport/spdy/session.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
 import {aPair, anAuthority} from '#test/serving/credentials.js';
@@ -509,7 +509,7 @@ for (const size of [1, 7, 1000]) {
 
 for (const [coding, pack, unpack] of [['gzip', gzipSync, gunzipSync], ['deflate', deflateRawSync, inflateRawSync]] as const) {
   test(`a page that is packed (${coding}) is rewritten too`, async t => {
-    const answer = rewriteAnswer(
+    const answer = rewriteResponse(
       {status: 200, headers: {'Content-Type': 'text/html; charset=utf-8', 'Content-Encoding': coding, 'Content-Length': '1'}, body: {kind: 'stream', source: Readable.from([pack('<a href="/a">')])}},
       {before: '/before', backend: 'b', proxyHost: 'f'},
     );

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {givesBackMemory, ownHeap, type EngineHeap} from '#src/cli/idle-memory.js';
+import {releaseIdleMemory, ownHeap, type EngineHeap} from '#src/cli/idle-memory.js';
 
 const mb = 1 << 20;
 
@@ -20,7 +20,7 @@ class ReportedHeap implements EngineHeap {
   }
 
   sizes() {
-    return {taken: this.#state[0] * mb, used: this.#state[1] * mb};
+    return {reserved: this.#state[0] * mb, used: this.#state[1] * mb};
   }
 
   busy() {
@@ -36,7 +36,7 @@ class ReportedHeap implements EngineHeap {
 test('an idle process returns the memory of its last burst, once', async t => {
   const clock = new VirtualClock();
   const heap = new ReportedHeap(clock, [60, 40], [20, 15]);
-  givesBackMemory(clock, new AbortController().signal, heap);
+  releaseIdleMemory(clock, new AbortController().signal, heap);
   await clock.advance(600_000);
 
   t.deepEqual(heap.collections, [3]);
@@ -47,7 +47,7 @@ test('a process at work is left alone, and so is a large heap', async t => {
   const busy = new ReportedHeap(clock, [60, 40], [20, 15]);
   busy.work = 0.2;
   const large = new ReportedHeap(clock, [900, 500], [600, 500]);
-  for (const heap of [busy, large]) givesBackMemory(clock, new AbortController().signal, heap);
+  for (const heap of [busy, large]) releaseIdleMemory(clock, new AbortController().signal, heap);
   await clock.advance(600_000);
 
   t.deepEqual([busy.collections, large.collections], [[], []]);
@@ -56,7 +56,7 @@ test('a process at work is left alone, and so is a large heap', async t => {
 test('collections that free little come less and less often', async t => {
   const clock = new VirtualClock();
   const heap = new ReportedHeap(clock, [60, 40], [58, 15]);
-  givesBackMemory(clock, new AbortController().signal, heap);
+  releaseIdleMemory(clock, new AbortController().signal, heap);
   await clock.advance(100_000);
 
   t.deepEqual(heap.collections, [3, 8, 18, 38, 78]);
@@ -66,7 +66,7 @@ test('a process that stops stops looking', async t => {
   const clock = new VirtualClock();
   const heap = new ReportedHeap(clock, [60, 40], [20, 15]);
   const stopping = new AbortController();
-  givesBackMemory(clock, stopping.signal, heap);
+  releaseIdleMemory(clock, stopping.signal, heap);
   stopping.abort();
   await clock.advance(60_000);
 

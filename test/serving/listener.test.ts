@@ -139,7 +139,7 @@ for (const [version, ask] of bothVersions) {
 
   test(`${version}: a watcher that does not read is cut off alone`, async t => {
     const watch = aWatch();
-    await using server = await serve(answering(() => watch.response), {http: {outbox: {maxBytes: 8 << 20, farewellMs: 100}}});
+    await using server = await serve(answering(() => watch.response), {http: {outbox: {maxBytes: 8 << 20, closeTimeoutMs: 100}}});
     const received: string[] = [];
     await openWatch(version, server, chunk => received.push(chunk));
     const stalled = await openWatch(version, server, undefined);

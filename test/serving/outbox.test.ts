@@ -111,7 +111,7 @@ test('an end waits for the events before it', async t => {
 
 test('a consumer that falls behind gets backpressure, and is disconnected after an event when it stays behind', async t => {
   const clock = new VirtualClock();
-  const box = aBox(clock, {patienceBytes: 100, maxBytes: 200, farewellMs: 1000});
+  const box = aBox(clock, {backpressureBytes: 100, maxBytes: 200, closeTimeoutMs: 1000});
   const {consumer, outbox} = box.open();
   consumer.stalled = true;
   outbox.event(event(0));
@@ -133,7 +133,7 @@ test('a consumer that falls behind gets backpressure, and is disconnected after 
 
 test('waiting for a consumer ends when it has caught up', async t => {
   const clock = new VirtualClock();
-  const {consumer, outbox} = aBox(clock, {patienceBytes: 50}).open();
+  const {consumer, outbox} = aBox(clock, {backpressureBytes: 50}).open();
   consumer.stalled = true;
   outbox.event(event(1));
   await clock.drain();

@@ -5,7 +5,7 @@ import {parseSigningRequest, type SigningRequest} from '#src/pki/signing-request
 import {messageOf} from '#src/base/message.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
 import {refuse} from './refuse.js';
-import {isAboutRequests} from './signer-permission.js';
+import {isForSigningRequests} from './signer-permission.js';
 
 const parsed = (attributes: AdmissionAttributes, request: string | undefined): SigningRequest => {
   try {
@@ -23,7 +23,7 @@ const parsed = (attributes: AdmissionAttributes, request: string | undefined): S
 export const certificateSubjectRestriction = (naming: Naming): AdmissionPlugin => ({
   name: 'CertificateSubjectRestriction',
   validate(attributes) {
-    if (attributes.operation !== 'CREATE' || !isAboutRequests(attributes, naming, '')) return;
+    if (attributes.operation !== 'CREATE' || !isForSigningRequests(attributes, naming, '')) return;
     const {spec} = attributes.object as CertificateSigningRequest;
     const {apiserverClient, legacyUnknown} = naming.signers;
     if (spec.signerName !== apiserverClient && spec.signerName !== legacyUnknown) return;

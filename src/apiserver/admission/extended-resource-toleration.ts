@@ -10,8 +10,8 @@ export const extendedResourceToleration = (naming: Naming): AdmissionPlugin => (
   admit(attributes) {
     const pod = podWritten(attributes, naming, ['CREATE', 'UPDATE']);
     if (!pod) return;
-    const asked = [...(pod.spec.containers ?? []), ...(pod.spec.initContainers ?? [])].flatMap(({resources}) => Object.keys(resources?.requests ?? {}));
-    for (const key of [...new Set(asked)].filter(name => isExtendedResource(name, naming)).sort()) {
+    const requested = [...(pod.spec.containers ?? []), ...(pod.spec.initContainers ?? [])].flatMap(({resources}) => Object.keys(resources?.requests ?? {}));
+    for (const key of [...new Set(requested)].filter(name => isExtendedResource(name, naming)).sort()) {
       const wanted = {key, operator: 'Exists', effect: 'NoSchedule'};
       const own = pod.spec.tolerations ?? [];
       const at = own.findIndex(one => one.key === key && one.operator === 'Exists' && one.effect === 'NoSchedule' && !one.value);

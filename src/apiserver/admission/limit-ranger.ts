@@ -18,12 +18,12 @@ type List = Record<string, string>;
 /** Sets missing values, and returns a description of them. */
 const fill = (container: Container, defaults: {readonly requests: List; readonly limits: List}, what: string): string[] => {
   const notes: string[] = [];
-  for (const [field, word] of [['requests', 'request'], ['limits', 'limit']] as const) {
+  for (const [field, singular] of [['requests', 'request'], ['limits', 'limit']] as const) {
     const missing = Object.entries(defaults[field]).filter(([name]) => container.resources?.[field]?.[name] === undefined);
     if (missing.length === 0) continue;
     const resources = (container.resources ??= {});
     resources[field] = {...resources[field], ...Object.fromEntries(missing)};
-    notes.push(`${missing.map(([name]) => name).sort().join(', ')} ${word} for ${what} ${container.name}`);
+    notes.push(`${missing.map(([name]) => name).sort().join(', ')} ${singular} for ${what} ${container.name}`);
   }
   return notes;
 };

@@ -145,9 +145,9 @@ export interface Plugins {
 /** Creates the enabled plugins, in their order. Throws if a dependency is missing. */
 export const createPlugins = (choice: PluginChoice, context: PluginContext): Plugins => {
   const on = chosenPlugins(choice);
-  const asked = new Set([...choice.enable, ...(choice.exactly ?? []), ...(choice.configured ?? []).filter(name => on.has(name))]);
+  const requested = new Set([...choice.enable, ...(choice.exactly ?? []), ...(choice.configured ?? []).filter(name => on.has(name))]);
   return {
     plugins: inOrder.flatMap(([name, create]) => (create && on.has(name) ? [create(context)] : [])),
-    withoutSubject: inOrder.flatMap(([name, create]) => (!create && asked.has(name) ? [name] : [])),
+    withoutSubject: inOrder.flatMap(([name, create]) => (!create && requested.has(name) ? [name] : [])),
   };
 };

@@ -62,7 +62,7 @@ export const podSecurity = ({naming, reader, findNamespace, minor, podSecurity: 
     naming,
   });
 
-  const noteFor =
+  const annotatorFor =
     ({annotate}: AdmissionAttributes) =>
     (key: string, text: string): void =>
       annotate?.(naming.subKey('pod-security', key), text);
@@ -70,14 +70,14 @@ export const podSecurity = ({naming, reader, findNamespace, minor, podSecurity: 
   /** Whether the object is exempt, which is audited with the reason. */
   const isExempt = (attributes: AdmissionAttributes, runtimeClass?: string): boolean => {
     const why = exemptionOf(settings, {namespace: attributes.namespace, username: attributes.user.name, runtimeClass});
-    if (why) noteFor(attributes)('exempt', why);
+    if (why) annotatorFor(attributes)('exempt', why);
     return why !== undefined;
   };
 
   const evaluate = (attributes: AdmissionAttributes, {enforce, audit, warn}: Policy, pod: CheckedPod, isPod: boolean): void => {
     if (isExempt(attributes, pod.spec.runtimeClassName)) return;
     const {warn: warnClient} = attributes;
-    const note = noteFor(attributes);
+    const note = annotatorFor(attributes);
     if (isPod) note('enforce-policy', shownLevel(enforce));
     const audited = findings(audit, pod, minor);
     if (audited.length > 0) note('audit-violations', `would violate PodSecurity ${JSON.stringify(shownLevel(audit))}: ${inFull(audited)}`);

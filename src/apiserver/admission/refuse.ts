@@ -8,7 +8,7 @@ export const refuse = ({group, resource, name, object, ofCollection}: AdmissionA
   forbidden({group, resource}, (ofCollection ? '' : name) || object?.metadata?.name || object?.metadata?.generateName || 'Unknown', why, causes);
 
 /** Why no object can have a name; undefined for a valid one. */
-export const unaskableName = (name: string): string | undefined => {
+export const invalidName = (name: string): string | undefined => {
   if (name === '') return 'resource name may not be empty';
   const problems = pathSegmentProblems(name);
   return problems.length > 0 ? `invalid resource name ${JSON.stringify(name)}: [${problems.join(' ')}]` : undefined;

@@ -7,7 +7,7 @@ import type {Reader} from '#src/api/reader.js';
 import {plainFailure} from '#src/api/status.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
 import {podWritten} from './request-kind.js';
-import {refuse, unaskableName} from './refuse.js';
+import {refuse, invalidName} from './refuse.js';
 import {mergedTolerations} from './tolerations.js';
 
 type RuntimeClass = ObjectOf<typeof kinds.runtimeClasses>;
@@ -20,8 +20,8 @@ const isSame = (one: List | undefined, other: List | undefined): boolean => same
 export const runtimeClass = ({naming, reader}: {readonly naming: Naming; readonly reader: Reader}): AdmissionPlugin => {
   const classOf = async (attributes: AdmissionAttributes, {runtimeClassName: name}: Readonly<PodSpec>): Promise<Readonly<RuntimeClass> | undefined> => {
     if (name === undefined) return undefined;
-    const unaskable = unaskableName(name);
-    if (unaskable !== undefined) throw plainFailure(unaskable);
+    const invalid = invalidName(name);
+    if (invalid !== undefined) throw plainFailure(invalid);
     const found = await reader.get(kinds.runtimeClasses, '', name);
     if (!found) throw refuse(attributes, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
     return found;

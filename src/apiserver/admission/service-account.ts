@@ -7,7 +7,7 @@ import {nameSuffix, type Random} from '#src/base/random.js';
 import {podTokenSeconds} from '#src/resources/core/serviceaccount-token.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
 import {isForKind, podWritten} from './request-kind.js';
-import {refuse, unaskableName} from './refuse.js';
+import {refuse, invalidName} from './refuse.js';
 import {secretNamesOf} from '#src/model/pod/secret-names.js';
 
 export interface ServiceAccountParts {
@@ -84,7 +84,7 @@ export const serviceAccount = (parts: ServiceAccountParts): AdmissionPlugin => {
     const {namespace} = attributes;
     const found = await reader.get(kinds.serviceAccounts, namespace, name);
     if (found) return found;
-    throw refuse(attributes, `error looking up service account ${namespace}/${name}: ${unaskableName(name) ?? `serviceaccount "${name}" not found`}`);
+    throw refuse(attributes, `error looking up service account ${namespace}/${name}: ${invalidName(name) ?? `serviceaccount "${name}" not found`}`);
   };
 
   const checkMirror = (attributes: AdmissionAttributes, {spec}: Pod): void => {

@@ -5,7 +5,7 @@ import type {AdmissionAttributes} from './admission.js';
 export {mayForSigner, type SignerGuard} from '#src/resources/certificates/signer-permission.js';
 
 /** Whether a request is for the subresource of a certificate signing request. */
-export const isAboutRequests = ({group, resource, subresource}: AdmissionAttributes, naming: Naming, wanted: string): boolean =>
+export const isForSigningRequests = ({group, resource, subresource}: AdmissionAttributes, naming: Naming, wanted: string): boolean =>
   resource === 'certificatesigningrequests' && subresource === wanted && group === naming.group('certificates');
 
 /** The signer of the stored request. */

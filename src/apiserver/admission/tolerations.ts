@@ -20,7 +20,7 @@ export const mergedTolerations = (first: readonly Toleration[], second: readonly
   const all = [...first, ...second];
   const merged: Toleration[] = [];
   for (const [at, one] of all.entries()) {
-    if (merged.some(kept => covers(kept, one))) continue;
+    if (merged.some(existing => covers(existing, one))) continue;
     if (all.slice(at + 1).some(later => !sameJson(later, one) && covers(later, one))) continue;
     merged.push(one);
   }

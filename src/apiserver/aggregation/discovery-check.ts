@@ -4,7 +4,7 @@ import {messageOf} from '#src/base/message.js';
 import {endpoint} from '#src/transport/network.js';
 import type {Backends} from '#src/transport/relay/backends.js';
 import type {ServiceResolver} from '#src/apiserver/backends/service-resolver.js';
-import {inquire} from './inquiry.js';
+import {requestRemote} from './remote-request.js';
 import {rootOf, type Registrations} from './registrations.js';
 
 export interface DiscoveryCheckParts {
@@ -27,25 +27,25 @@ export const discoveryCheck =
   async (name: string): Promise<void> => {
     const registration = registrations.get(name);
     if (!registration?.remote) return;
-    const {service, believing} = registration.remote;
+    const {service, unverifiedTls} = registration.remote;
     const path = rootOf(registration);
-    const ask = async (): Promise<void> => {
+    const attempt = async (): Promise<void> => {
       const at = await resolve(service);
       const url = `https://${endpoint(at.host, at.port)}${path}`;
       const failing = (why: string, cause?: unknown) => new Error(`failing or missing response from ${url}: ${why}`, {cause});
-      const {status} = await inquire(backends, {at, tls: believing, path, user: {name: naming.componentUser('aggregator'), groups: [wellKnown.masters]}, headers: {}, timeoutMs}).catch((error: unknown) => {
+      const {status} = await requestRemote(backends, {at, tls: unverifiedTls, path, user: {name: naming.componentUser('aggregator'), groups: [wellKnown.masters]}, headers: {}, timeoutMs}).catch((error: unknown) => {
         throw failing(`Get ${JSON.stringify(url)}: ${messageOf(error)}`, error);
       });
       if (status < 200 || status >= 300) throw failing(`bad status from ${url}: ${status}`);
     };
     let last: unknown;
-    const asked = Array.from({length: attempts}, () =>
-      ask().catch((error: unknown) => {
+    const pending = Array.from({length: attempts}, () =>
+      attempt().catch((error: unknown) => {
         last = error;
         throw error;
       }),
     );
-    await Promise.any(asked).catch(() => {
+    await Promise.any(pending).catch(() => {
       throw last;
     });
   };

@@ -10,9 +10,9 @@ const escapedKey = (key: string): string =>
   [...Buffer.from(key, 'utf8')].map(byte => (isHeaderLetter(byte) ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)).join('');
 
 /** The headers that pass the user to an aggregated server, which trusts them from a client with this server's certificate. */
-export const identityHeaders = ({name, uid, groups, extra}: UserInfo, tellsUid: boolean): Record<string, string | readonly string[]> => ({
+export const identityHeaders = ({name, uid, groups, extra}: UserInfo, withUid: boolean): Record<string, string | readonly string[]> => ({
   'x-remote-user': headerText(name),
-  ...(tellsUid && uid ? {'x-remote-uid': headerText(uid)} : {}),
+  ...(withUid && uid ? {'x-remote-uid': headerText(uid)} : {}),
   ...(groups.length > 0 ? {'x-remote-group': groups.map(headerText)} : {}),
   ...Object.fromEntries(Object.entries(extra ?? {}).map(([key, values]) => [`x-remote-extra-${escapedKey(key)}`, values.map(headerText)])),
 });

@@ -1,6 +1,6 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Frozen} from '#src/api/key.js';
-import type {ClientPair} from '#src/transport/proof.js';
+import type {ClientPair} from '#src/transport/request-credentials.js';
 import type {BackendTls} from '#src/transport/relay/backends.js';
 import {readAnchors} from '#src/transport/secure-dial.js';
 import {serviceServerName, type ServiceReference} from '#src/apiserver/backends/service-resolver.js';
@@ -15,7 +15,7 @@ export interface Remote {
   /** The TLS settings, or why the server cannot be called. */
   readonly tls: BackendTls | Error;
   /** The same without verification of the server's certificate. */
-  readonly believing: BackendTls;
+  readonly unverifiedTls: BackendTls;
 }
 
 /** An APIService: the server of a group version, and its priority. Names are those on the wire. */
@@ -110,14 +110,14 @@ const registrationOf = (object: Frozen<ApiService>, pair: ClientPair | undefined
 };
 
 /** The TLS settings of a server; the same objects while nothing changed, since connections are pooled by them. */
-const trustIn = ({spec}: Frozen<ApiService>, service: ServiceReference, pair: ClientPair | undefined, before: Remote | undefined): Pick<Remote, 'tls' | 'believing'> => {
+const trustIn = ({spec}: Frozen<ApiService>, service: ServiceReference, pair: ClientPair | undefined, before: Remote | undefined): Pick<Remote, 'tls' | 'unverifiedTls'> => {
   const {caBundle, insecureSkipTLSVerify: insecure = false} = spec ?? {};
   const ca = caBundle ? Buffer.from(caBundle, 'base64').toString() : undefined;
   const serverName = serviceServerName(service);
   const tls = {serverName, insecure, ca, pair};
   const isSame = (other: BackendTls): boolean => other.serverName === serverName && other.insecure === insecure && other.ca === ca && other.pair?.cert === pair?.cert && other.pair?.key === pair?.key;
-  if (before && !(before.tls instanceof Error) && isSame(before.tls)) return {tls: before.tls, believing: before.believing};
-  return {tls: usable(tls), believing: {serverName, insecure: true, pair}};
+  if (before && !(before.tls instanceof Error) && isSame(before.tls)) return {tls: before.tls, unverifiedTls: before.unverifiedTls};
+  return {tls: usable(tls), unverifiedTls: {serverName, insecure: true, pair}};
 };
 
 const usable = (tls: BackendTls): BackendTls | Error => {

@@ -4,7 +4,7 @@ import type {Log} from '#src/base/log.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {Backends} from '#src/transport/relay/backends.js';
 import type {ServiceResolver} from '#src/apiserver/backends/service-resolver.js';
-import {inquire, type Inquired} from './inquiry.js';
+import {requestRemote, type RemoteResponse} from './remote-request.js';
 import {resourcesOfList} from './resource-list.js';
 import {rootOf, type Registration, type Registrations, type Remote} from './registrations.js';
 
@@ -59,7 +59,7 @@ export class RemoteDiscovery {
     const {remote} = registration ?? {};
     if (!registration || !remote) return this.#keep(name, undefined);
     try {
-      const resources = await this.#ask(registration, remote);
+      const resources = await this.#fetch(registration, remote);
       this.#keep(name, {isFresh: true, ...(resources ? {resources} : {})});
     } catch (error) {
       log.v(1).info({apiservice: name, err: error}, 'what a server behind this one serves could not be found out');
@@ -76,13 +76,13 @@ export class RemoteDiscovery {
     for (const listener of this.#listeners) listener();
   }
 
-  async #ask(registration: Registration, remote: Remote): Promise<readonly unknown[] | undefined> {
+  async #fetch(registration: Registration, remote: Remote): Promise<readonly unknown[] | undefined> {
     const {naming} = this.#parts;
     const {namespace, name, port} = remote.service;
     const key = `${namespace}/${name}:${port}`;
     const known = this.#documents.get(key);
     const gv = `${registration.group}/${registration.version}`;
-    const answer = await this.#inquire(remote, '/apis', {groups: [wellKnown.masters]}, {accept: acceptAggregated(naming), ...(known?.etag ? {'if-none-match': known.etag} : {})});
+    const answer = await this.#request(remote, '/apis', {groups: [wellKnown.masters]}, {accept: acceptAggregated(naming), ...(known?.etag ? {'if-none-match': known.etag} : {})});
     if (answer.status === 304 && known) return known.versions.get(gv);
     if (answer.status === 503) throw new Error(`service ${key} returned non-success response code: 503`);
     if (answer.status === 200 && isAggregated(answer.header('content-type'))) {
@@ -91,15 +91,15 @@ export class RemoteDiscovery {
       return document.versions.get(gv);
     }
     const path = rootOf(registration);
-    const list = await this.#inquire(remote, path, {groups: []}, {accept: 'application/json'});
+    const list = await this.#request(remote, path, {groups: []}, {accept: 'application/json'});
     if (list.status !== 200) throw new Error(`failed to download legacy discovery for ${path}: status ${list.status}`);
     return resourcesOfList(JSON.parse(list.body.toString())).map(readable);
   }
 
-  async #inquire({service, tls}: Remote, path: string, {groups}: Pick<UserInfo, 'groups'>, headers: Readonly<Record<string, string>>): Promise<Inquired> {
+  async #request({service, tls}: Remote, path: string, {groups}: Pick<UserInfo, 'groups'>, headers: Readonly<Record<string, string>>): Promise<RemoteResponse> {
     const {naming, backends, resolve} = this.#parts;
     if (tls instanceof Error) throw tls;
-    return inquire(backends, {at: await resolve(service), tls, path, user: {name: naming.componentUser('aggregator'), groups}, headers, timeoutMs});
+    return requestRemote(backends, {at: await resolve(service), tls, path, user: {name: naming.componentUser('aggregator'), groups}, headers, timeoutMs});
   }
 }
 

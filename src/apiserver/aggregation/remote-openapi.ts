@@ -5,7 +5,7 @@ import type {PackedDocument} from '#src/schema/openapi/packing.js';
 import type {DocumentPart} from '#src/schema/openapi/aggregated.js';
 import type {Backends} from '#src/transport/relay/backends.js';
 import type {ServiceResolver} from '#src/apiserver/backends/service-resolver.js';
-import {inquire, type Inquired} from './inquiry.js';
+import {requestRemote, type RemoteResponse} from './remote-request.js';
 import {rootOf, type Registration, type Registrations} from './registrations.js';
 
 export interface RemoteOpenApiParts {
@@ -62,14 +62,14 @@ export class RemoteOpenApi {
   refreshTwo(name: string): Promise<void> {
     return this.#refresh(name, this.#two, async registration => {
       const known = this.#two.get(name);
-      return (await this.#askTwo(registration, known)) ?? known;
+      return (await this.#fetchTwo(registration, known)) ?? known;
     });
   }
 
   /** Requests the index of the version 3 documents again. Never rejects. */
   refreshThree(name: string): Promise<void> {
     return this.#refresh(name, this.#three, async registration => {
-      const answer = await this.#inquire(registration, '/openapi/v3');
+      const answer = await this.#request(registration, '/openapi/v3');
       if (answer.status === 404) return this.#madeThree(registration);
       if (answer.status !== 200) throw new Error('Error, could not get list of group versions for APIService');
       const index: unknown = JSON.parse(answer.body.toString());
@@ -88,14 +88,14 @@ export class RemoteOpenApi {
     return found.sort(([a], [b]) => b.groupPriority - a.groupPriority || b.versionPriority - a.versionPriority || (a.name < b.name ? -1 : 1));
   }
 
-  async #refresh<T extends object>(name: string, documents: Map<string, T>, ask: (registration: Registration) => Promise<T | undefined>): Promise<void> {
+  async #refresh<T extends object>(name: string, documents: Map<string, T>, fetch: (registration: Registration) => Promise<T | undefined>): Promise<void> {
     const {registrations, log} = this.#parts;
     const registration = registrations.get(name);
     const before = documents.get(name);
     if (!registration?.remote) documents.delete(name);
     else {
       try {
-        const document = await ask(registration);
+        const document = await fetch(registration);
         if (document) documents.set(name, document);
         else documents.delete(name);
       } catch (error) {
@@ -105,17 +105,17 @@ export class RemoteOpenApi {
     if (!isSame(documents.get(name), before)) for (const listener of this.#listeners) listener();
   }
 
-  async #inquire({remote}: Registration, path: string, headers: Readonly<Record<string, string>> = {}): Promise<Inquired> {
+  async #request({remote}: Registration, path: string, headers: Readonly<Record<string, string>> = {}): Promise<RemoteResponse> {
     const {backends, resolve} = this.#parts;
     if (!remote?.available) throw new Error('service unavailable');
     const {service, tls} = remote;
     if (tls instanceof Error) throw tls;
-    return inquire(backends, {at: await resolve(service), tls, path, user: reader, headers: {accept: 'application/json', ...headers}, timeoutMs});
+    return requestRemote(backends, {at: await resolve(service), tls, path, user: reader, headers: {accept: 'application/json', ...headers}, timeoutMs});
   }
 
   /** Undefined if it has not changed or there is none. */
-  async #askTwo(registration: Registration, known: VersionTwo | undefined): Promise<VersionTwo | undefined> {
-    const answer = await this.#inquire(registration, '/openapi/v2', known?.etag ? {'if-none-match': known.etag} : {});
+  async #fetchTwo(registration: Registration, known: VersionTwo | undefined): Promise<VersionTwo | undefined> {
+    const answer = await this.#request(registration, '/openapi/v2', known?.etag ? {'if-none-match': known.etag} : {});
     if (answer.status === 304 || answer.status === 404) return undefined;
     if (answer.status !== 200) throw new Error(`failed to retrieve openAPI spec, http error: ${answer.status}`);
     const document: unknown = JSON.parse(answer.body.toString());
@@ -126,7 +126,7 @@ export class RemoteOpenApi {
   }
 
   async #madeThree(registration: Registration): Promise<VersionThree | undefined> {
-    const two = await this.#askTwo(registration, undefined);
+    const two = await this.#fetchTwo(registration, undefined);
     if (!two) return undefined;
     const [{convertToV3}, {Packing}] = await Promise.all([import('#src/schema/openapi/aggregated.js'), import('#src/schema/openapi/packing.js')]);
     return {made: await Packing.whole(Buffer.from(JSON.stringify(convertToV3(two.frame, two.part))))};

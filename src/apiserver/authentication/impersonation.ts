@@ -35,7 +35,7 @@ export const impersonated = async (request: ApiRequest, user: UserInfo, authoriz
   const groups = values(headers['impersonate-group']);
   const extra = Object.keys(headers).filter(header => header.startsWith(extraPrefix));
   if (!name) {
-    const parts = askedParts({uid, groups, extra: extra.flatMap(header => values(headers[header]).map(value => [decodedKey(header.slice(extraPrefix.length)), value] as const))}, naming);
+    const parts = requestedParts({uid, groups, extra: extra.flatMap(header => values(headers[header]).map(value => [decodedKey(header.slice(extraPrefix.length)), value] as const))}, naming);
     if (parts.length > 0) throw badRequest(`requested [${parts.join(' ')}] without impersonating a user`);
     return user;
   }
@@ -67,7 +67,7 @@ export const impersonated = async (request: ApiRequest, user: UserInfo, authoriz
 };
 
 /** The parts of an identity as an error shows them: as object references, with the empty fields in between. */
-const askedParts = ({uid, groups, extra}: {readonly uid: string; readonly groups: readonly string[]; readonly extra: readonly (readonly [key: string, value: string])[]}, naming: Naming): string[] => {
+const requestedParts = ({uid, groups, extra}: {readonly uid: string; readonly groups: readonly string[]; readonly extra: readonly (readonly [key: string, value: string])[]}, naming: Naming): string[] => {
   const version = naming.apiVersion('authentication', 'v1');
   return [...groups.map(group => `{Group  ${group}    }`), ...extra.map(([key, value]) => `{UserExtra  ${value}  ${version}  ${key}}`), ...(uid ? [`{UID  ${uid}  ${version}  }`] : [])];
 };
@@ -82,8 +82,8 @@ const serviceAccountOf = (user: string): {readonly namespace: string; readonly n
   return isAccount ? {namespace, name} : undefined;
 };
 
-const withOwnGroups = (name: string, asked: readonly string[], account: UserInfo | undefined): string[] => {
-  const groups = asked.length === 0 && account ? [...account.groups] : [...asked];
+const withOwnGroups = (name: string, requested: readonly string[], account: UserInfo | undefined): string[] => {
+  const groups = requested.length === 0 && account ? [...account.groups] : [...requested];
   const own = name === wellKnown.anonymous ? wellKnown.unauthenticated : wellKnown.authenticated;
   return groups.includes(own) || groups.includes(wellKnown.unauthenticated) ? groups : [...groups, own];
 };

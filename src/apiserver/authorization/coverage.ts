@@ -5,7 +5,7 @@ import {grantedPrefix, type Grant} from './rules.js';
 // Rules are compared as products of sets (verbs by groups by resources by names), without expanding the products.
 
 /** The limit of comparisons of single values for one check. Permissions that are undecided then count as missing. */
-const mostSteps = 1_000_000;
+const maxSteps = 1_000_000;
 
 /** The values that one list of a rule covers. */
 interface Held {
@@ -97,17 +97,17 @@ class Subtraction {
     let boxes: readonly Box[] = [lists.map(list => [...list.keys()])];
     const known: (ReadonlySet<string> | undefined)[] = [];
     for (const {[of]: held} of this.#held) {
-      if (boxes.length === 0 || this.#steps > mostSteps) return boxes;
+      if (boxes.length === 0 || this.#steps > maxSteps) return boxes;
       this.#steps += 1;
       if (held.every(({all}) => all)) return [];
-      if (!this.#meets(lists, held, known)) continue;
+      if (!this.#intersects(lists, held, known)) continue;
       boxes = boxes.flatMap(box => this.#without(box, lists, held));
     }
     return boxes;
   }
 
   /** Whether a rule can intersect long lists, checked from the rule, whose lists are mostly short. */
-  #meets(lists: readonly (readonly string[])[], held: readonly Held[], known: (ReadonlySet<string> | undefined)[]): boolean {
+  #intersects(lists: readonly (readonly string[])[], held: readonly Held[], known: (ReadonlySet<string> | undefined)[]): boolean {
     return held.every(({all, values}, at) => {
       if (all || !values || values.size >= lists[at]!.length) return true;
       const wanted = (known[at] ??= new Set(lists[at]));
@@ -118,7 +118,7 @@ class Subtraction {
   }
 
   #without(box: Box, lists: readonly (readonly string[])[], held: readonly Held[]): Box[] {
-    if (this.#steps > mostSteps) return [box];
+    if (this.#steps > maxSteps) return [box];
     const pieces: Box[] = [];
     let rest = box;
     for (const [at, {all, cost, has}] of held.entries()) {
@@ -136,7 +136,7 @@ class Subtraction {
 }
 
 /** Missing permissions, in the order of the rules. */
-export interface Lacking {
+export interface MissingPermissions {
   readonly grants: readonly Grant[];
   /** Whether there are more than are listed or than could be compared. */
   readonly hasMore: boolean;
@@ -151,7 +151,7 @@ function* places(box: Box, chosen: readonly number[] = []): Iterable<readonly nu
 }
 
 /** Returns the permissions of `wanted` that `held` does not cover, up to the number that is reported. */
-export const missing = (held: readonly PolicyRule[], wanted: readonly PolicyRule[]): Lacking => {
+export const missing = (held: readonly PolicyRule[], wanted: readonly PolicyRule[]): MissingPermissions => {
   const subtraction = new Subtraction(held);
   const grants: Grant[] = [];
   let text = 0;

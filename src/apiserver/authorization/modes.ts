@@ -40,18 +40,18 @@ const undecided = (decisions: readonly Decision[]): Decision => {
 
 /** Consults authorizers in order; the first to allow or deny decides. Awaits only promises. */
 export const union = (authorizers: readonly Authorizer[]): Authorizer => {
-  const ask = (attributes: Attributes, from: number, before: Decision[]): Decision | Promise<Decision> => {
+  const consult = (attributes: Attributes, from: number, before: Decision[]): Decision | Promise<Decision> => {
     for (let i = from; i < authorizers.length; i++) {
       const answer = authorizers[i]!.authorize(attributes);
       if (answer instanceof Promise) {
-        return answer.then(decision => (decision.decision === 'noOpinion' ? ask(attributes, i + 1, [...before, decision]) : decision));
+        return answer.then(decision => (decision.decision === 'noOpinion' ? consult(attributes, i + 1, [...before, decision]) : decision));
       }
       if (answer.decision !== 'noOpinion') return answer;
       before.push(answer);
     }
     return undecided(before);
   };
-  return {authorize: attributes => ask(attributes, 0, [])};
+  return {authorize: attributes => consult(attributes, 0, [])};
 };
 
 /** The combined permissions that all of them list for a user. */

@@ -93,7 +93,7 @@ export class Rbac implements Authorizer {
     }
     const key = `${namespace}\0${userKey(user)}`;
     let found = this.#remembered.peek(key);
-    if (!found) this.#remembered.set(key, (found = this.#workOut(user, namespace)));
+    if (!found) this.#remembered.set(key, (found = this.#computeHoldings(user, namespace)));
     return found;
   }
 
@@ -111,7 +111,7 @@ export class Rbac implements Authorizer {
     throw notFound({group: this.#naming.group('rbac.authorization'), resource: kind.toLowerCase()}, name);
   }
 
-  #workOut(user: UserInfo, namespace: string): Holdings {
+  #computeHoldings(user: UserInfo, namespace: string): Holdings {
     const rules: HeldRule[] = [];
     const errors: Error[] = [];
     const add = (applied: Applied, home: string): void => {

@@ -25,14 +25,14 @@ const namesResource = (resources: Texts, resource: string, subresource: string):
 };
 
 /** Whether a rule allows a request. A rule with names never matches a request without one. */
-export const allows = (rule: Readonly<PolicyRule>, {verb, resource: asked, path}: Attributes): boolean => {
+export const allows = (rule: Readonly<PolicyRule>, {verb, resource: requested, path}: Attributes): boolean => {
   if (!holds(rule.verbs, verb)) return false;
-  if (!asked) return (rule.nonResourceURLs ?? []).some(granted => meetsPath(granted, path));
+  if (!requested) return (rule.nonResourceURLs ?? []).some(granted => meetsPath(granted, path));
   const names = rule.resourceNames;
   return (
-    holds(rule.apiGroups, asked.group) &&
-    namesResource(rule.resources, asked.resource, asked.subresource) &&
-    (names === undefined || names.length === 0 || names.includes(asked.name))
+    holds(rule.apiGroups, requested.group) &&
+    namesResource(rule.resources, requested.resource, requested.subresource) &&
+    (names === undefined || names.length === 0 || names.includes(requested.name))
   );
 };
 

@@ -41,7 +41,7 @@ export const isSelf = ({namespace, name, port}: ServiceReference, {self}: Naming
 
 /** Resolves services as the options specify. This server itself is found at its listener, whatever its service contains. */
 export const serviceResolver = ({reader, random, naming, toEndpoints, serverAddress}: ServiceResolverParts): ServiceResolver => {
-  const resolve = toEndpoints ? behind : clusterAddress;
+  const resolve = toEndpoints ? endpointOf : clusterAddress;
   return async reference => {
     const own = isSelf(reference, naming) ? listening(serverAddress) : undefined;
     if (own) return own;
@@ -84,7 +84,7 @@ const clusterAddress = (service: Service, {port}: ServiceReference): ServiceAddr
   return {host: clusterIP, port: portOf(service, port).port};
 };
 
-const behind = async (service: Service, {namespace, name, port}: ServiceReference, {reader, random, naming}: Found): Promise<ServiceAddress> => {
+const endpointOf = async (service: Service, {namespace, name, port}: ServiceReference, {reader, random, naming}: Found): Promise<ServiceAddress> => {
   checkRouted(typeOf(service));
   const servicePort = portOf(service, port);
   const slices = ((await reader.list(kinds.endpointSlices, namespace)) as readonly Slice[]).filter(({metadata}) => metadata?.labels?.[naming.key('service-name')] === name);

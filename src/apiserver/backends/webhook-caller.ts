@@ -8,10 +8,10 @@ import {Lru} from '#src/base/lru.js';
 import {CallLog} from '#src/transport/call-log.js';
 import {endpoint} from '#src/transport/network.js';
 import {BrokenResponse, CallAborted, keepAliveCalls, type Answer, type KeepAliveCalls} from '#src/transport/keep-alive-calls.js';
-import type {ClientPair} from '#src/transport/proof.js';
+import type {ClientPair} from '#src/transport/request-credentials.js';
 import {dialSecurely, readAnchors} from '#src/transport/secure-dial.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
-import {replyObject} from './reply.js';
+import {responseObject} from './response.js';
 import {serviceServerName, type ServiceReference, type ServiceResolver} from './service-resolver.js';
 import {anonymousCaller, type Credentials, type WebhookUsers} from './webhook-users.js';
 
@@ -71,13 +71,13 @@ export interface WebhookCallerParts {
 }
 
 /** The number of webhooks whose connections are cached. */
-const mostWebhooks = 200;
+const maxWebhooks = 200;
 /** The estimated memory of one webhook's connections. */
 const webhookBytes = 64 << 10;
 const bound = new CacheBound('webhook_clients', 32 << 20);
 /** The default size limit of responses: an object of the largest size, as a patch of it in base64. */
-const longestAnswer = 8 * 1024 * 1024;
-const mostRetries = 10;
+const maxResponseBytes = 8 * 1024 * 1024;
+const maxRetries = 10;
 
 /** A webhook that is ready to be called. */
 interface Webhook {
@@ -93,7 +93,7 @@ export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
   const closing = new AbortController();
   const kept = new Lru<string, Promise<Webhook>>(bound, {
     bytesOf: () => webhookBytes,
-    maxEntries: mostWebhooks,
+    maxEntries: maxWebhooks,
     onEvict: webhook => void webhook.then(({calls}) => calls.close(), () => undefined),
   });
   const webhookAt = (location: WebhookLocation): Promise<Webhook> => {
@@ -161,7 +161,7 @@ const open = async ({url, service, caBundle}: WebhookLocation, {clock, resolve, 
 };
 
 /** Posts a review, and retries if the webhook asks for it by `Retry-After`. */
-const post = async ({calls, host, path, credentials}: Webhook, review: object, {timeoutMs, signal, maxBytes = longestAnswer}: CallOptions, {clock, userAgent}: WebhookCallerParts, deadline: number): Promise<PlainObject> => {
+const post = async ({calls, host, path, credentials}: Webhook, review: object, {timeoutMs, signal, maxBytes = maxResponseBytes}: CallOptions, {clock, userAgent}: WebhookCallerParts, deadline: number): Promise<PlainObject> => {
   const target = `${path}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
   const body = jsonText(review);
   for (let retries = 0; ; retries++) {
@@ -173,7 +173,7 @@ const post = async ({calls, host, path, credentials}: Webhook, review: object, {
       const reason = (cause as Error).message;
       throw new WebhookFailure(cause instanceof BrokenResponse ? reason : `Post ${JSON.stringify(`https://${host}${target}`)}: ${reason}`, {cause});
     }
-    const waitMs = retries < mostRetries ? patienceAsked(answer) : undefined;
+    const waitMs = retries < maxRetries ? retryAfterMs(answer) : undefined;
     if (waitMs === undefined) return objectOf(answer);
     if (clock.monotonic() + waitMs >= deadline) throw new WebhookFailure(`Post ${JSON.stringify(`https://${host}${target}`)}: context deadline exceeded`, {cause: new CallAborted(false)});
     if (waitMs > 0) await sleep(clock, waitMs, signal);
@@ -182,14 +182,14 @@ const post = async ({calls, host, path, credentials}: Webhook, review: object, {
 
 const objectOf = (answer: Answer): PlainObject => {
   try {
-    return replyObject(answer);
+    return responseObject(answer);
   } catch (cause) {
     throw new WebhookFailure((cause as Error).message, {cause, status: cause instanceof StatusError ? cause : undefined});
   }
 };
 
 /** Returns the wait in ms that an overloaded server asks for by `Retry-After`. */
-const patienceAsked = ({status, header}: Answer): number | undefined => {
+const retryAfterMs = ({status, header}: Answer): number | undefined => {
   const seconds = status === 429 || status >= 500 ? header('retry-after') : undefined;
   return seconds !== undefined && /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined;
 };

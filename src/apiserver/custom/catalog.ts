@@ -11,7 +11,7 @@ import {translationOf} from './records.js';
 import {translatedStore} from './translated-store.js';
 
 /** The resources of a definition: its served versions, and the store of its objects. */
-interface Brought {
+interface EntryResources {
   readonly served: ReadonlyMap<string, ServedResource>;
   readonly stored?: Resource;
 }
@@ -21,9 +21,9 @@ class Entry {
   readonly #record: StoredRecord;
   readonly #objects: ObjectCache;
   #definition: Definition | undefined;
-  #brought: Brought | undefined;
+  #resources: EntryResources | undefined;
   /** Ends the watches of its objects. */
-  readonly retiring = new AbortController();
+  readonly retired = new AbortController();
 
   constructor(record: StoredRecord, objects: ObjectCache, definition?: Definition) {
     this.#record = record;
@@ -35,8 +35,8 @@ class Entry {
     return (this.#definition ??= this.#objects.of(this.#record.key, this.#record.value, this.#record.revision) as Definition);
   }
 
-  brought(make: (definition: Definition, signal: AbortSignal) => Brought): Brought {
-    return (this.#brought ??= make(this.definition, this.retiring.signal));
+  resources(make: (definition: Definition, signal: AbortSignal) => EntryResources): EntryResources {
+    return (this.#resources ??= make(this.definition, this.retired.signal));
   }
 }
 
@@ -68,9 +68,9 @@ export class CustomCatalog implements CustomResources {
 
   /** Serves the defined resources, and follows the definitions until the signal aborts. */
   async follow(signal: AbortSignal): Promise<void> {
-    signal.addEventListener('abort', () => this.#reach(Infinity), {once: true});
+    signal.addEventListener('abort', () => this.#setKnown(Infinity), {once: true});
     this.#isListing = true;
-    await followRecords(this.#definitions, {take: (key, record) => this.#take(key, record), reached: revision => this.#reach(revision)}, signal);
+    await followRecords(this.#definitions, {take: (key, record) => this.#take(key, record), reached: revision => this.#setKnown(revision)}, signal);
     this.#isListing = false;
     if (this.#entries.size > 0) this.#parts.registry.changed();
   }
@@ -85,7 +85,7 @@ export class CustomCatalog implements CustomResources {
     await new Promise<void>(resolve => this.#waiting.add({revision: record.revision, resolve}));
   }
 
-  #reach(revision: number): void {
+  #setKnown(revision: number): void {
     this.#known = revision;
     for (const waiter of this.#waiting) {
       if (waiter.revision > revision) continue;
@@ -96,17 +96,17 @@ export class CustomCatalog implements CustomResources {
 
   find(group: string, version: string, plural: string): ServedResource | undefined {
     const entry = this.#entries.get(`${plural}.${group}`);
-    return entry && this.#broughtBy(entry).served.get(version);
+    return entry && this.#resourcesOf(entry).served.get(version);
   }
 
   /** Returns the objects of a definition in its storage version, served or not; undefined before the definition is established. */
   stored(name: string): Resource | undefined {
     const entry = this.#entries.get(name);
-    return entry && this.#broughtBy(entry).stored;
+    return entry && this.#resourcesOf(entry).stored;
   }
 
   served(): readonly ServedResource[] {
-    return [...this.#entries.values()].flatMap(entry => [...this.#broughtBy(entry).served.values()]);
+    return [...this.#entries.values()].flatMap(entry => [...this.#resourcesOf(entry).served.values()]);
   }
 
   #nameOf(key: string): string {
@@ -126,15 +126,15 @@ export class CustomCatalog implements CustomResources {
     if (before && now && sameService(before.definition, now.definition)) return;
     if (now) this.#entries.set(name, now);
     else this.#entries.delete(name);
-    before?.retiring.abort();
+    before?.retired.abort();
     if (!this.#isListing) this.#parts.registry.changed();
   }
 
-  #broughtBy(entry: Entry): Brought {
-    return entry.brought((definition, signal) => (isServed(definition) ? this.#make(customFamily(definition, this.#parts.registry.settings), signal) : {served: new Map()}));
+  #resourcesOf(entry: Entry): EntryResources {
+    return entry.resources((definition, signal) => (isServed(definition) ? this.#make(customFamily(definition, this.#parts.registry.settings), signal) : {served: new Map()}));
   }
 
-  #make(family: CustomFamily, signal: AbortSignal): Brought {
+  #make(family: CustomFamily, signal: AbortSignal): EntryResources {
     const {settings} = this.#parts.registry;
     const {definition} = family;
     const conversion = this.#parts.conversion(definition);

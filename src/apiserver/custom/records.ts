@@ -18,7 +18,7 @@ const bound = new CacheBound('converted_objects', 32 << 20);
 const incomplete = 0x8000;
 
 /** Prunes a converted object by the schema of its version. Throws for malformed metadata. */
-const fitted = (object: KubeObject, {schema}: CustomVersion): KubeObject => {
+const pruned = (object: KubeObject, {schema}: CustomVersion): KubeObject => {
   try {
     schema.coerce(object as PlainObject);
     return object;
@@ -65,7 +65,7 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
       if (left.length === 0) return result as StoredRecord[];
       const converted = conversion.convert(left.map(({record}) => inOwnVersion(record)), version.apiVersion);
       const finish = (objects: readonly KubeObject[]): StoredRecord[] => {
-        for (const [at, {record, index}] of left.entries()) result[index] = put(record, fitted(objects[at]!, version));
+        for (const [at, {record, index}] of left.entries()) result[index] = put(record, pruned(objects[at]!, version));
         return result as StoredRecord[];
       };
       return converted instanceof Promise ? converted.then(finish) : finish(converted);
@@ -78,7 +78,7 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
       const object = recordObject<KubeObject>(value, 0);
       delete object.metadata!.resourceVersion;
       const finish = ([converted]: readonly KubeObject[]): Buffer => {
-        fitted(converted!, stored);
+        pruned(converted!, stored);
         const record = encodeRecord({...converted!, kind: stored.kind.kind, apiVersion: stored.apiVersion});
         const complete = structuredClone(converted!);
         stored.schema.applyDefaults(complete as PlainObject);

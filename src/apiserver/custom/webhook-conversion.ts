@@ -23,9 +23,9 @@ export interface WebhookConversionParts {
 /** The time limit of one call. */
 const timeoutMs = 30_000;
 /** The number of objects per call: the size of a page that clients request. */
-const mostObjects = 500;
+const maxObjects = 500;
 /** The size limit of a response in bytes; objects of the largest size would exceed it, but do not occur in such numbers. */
-const longestAnswer = 256 * 1024 * 1024;
+const maxResponseBytes = 256 * 1024 * 1024;
 
 /** An error with its cause. */
 class Fault extends Error {
@@ -53,15 +53,15 @@ export const webhookConversion = (definition: Definition, {naming, clock, random
   const {name = ''} = definition.metadata ?? {};
 
   const callWebhook = async (objects: readonly KubeObject[], apiVersion: string): Promise<readonly unknown[]> => {
-    const question: ReviewRequest = {naming, version: reviewVersion(accepted), uid: random.uuid()};
+    const request: ReviewRequest = {naming, version: reviewVersion(accepted), uid: random.uuid()};
     let answer;
     try {
-      answer = readAnswer(await caller.call(location, reviewRequest(objects, apiVersion, question), {timeoutMs, maxBytes: longestAnswer}), question);
+      answer = readAnswer(await caller.call(location, reviewRequest(objects, apiVersion, request), {timeoutMs, maxBytes: maxResponseBytes}), request);
     } catch (cause) {
       throw new Fault('call', `failed: ${(cause as Error).message}`, cause);
     }
     try {
-      return objectsOf(answer, question);
+      return objectsOf(answer, request);
     } catch (cause) {
       throw new Fault('malformed_response', `failed: ${(cause as Error).message}`, cause);
     }
@@ -90,8 +90,8 @@ export const webhookConversion = (definition: Definition, {naming, clock, random
     async convert(objects, apiVersion) {
       const result = [...objects];
       const others = [...objects.keys()].filter(index => objects[index]!.apiVersion !== apiVersion);
-      for (let at = 0; at < others.length; at += mostObjects) {
-        const part = others.slice(at, at + mostObjects);
+      for (let at = 0; at < others.length; at += maxObjects) {
+        const part = others.slice(at, at + maxObjects);
         const converted = await convertPart(part.map(index => objects[index]!), apiVersion);
         for (const [i, index] of part.entries()) result[index] = converted[i]!;
       }

@@ -22,11 +22,11 @@ interface Placed extends ListedVersion {
 }
 
 /** The group of registrations itself comes before all others. */
-const foremost: Priority = {group: 20_001, version: 0};
+const registrationPriority: Priority = {group: 20_001, version: 0};
 
 const bestOf = (versions: readonly Placed[]): number => Math.max(...versions.map(({priority}) => priority.group));
 
-const placeOfBuiltIn = ({group}: DiscoveredGroup, version: string): Priority => (group === registrationGroup ? foremost : (builtInPriority(group, version) ?? customPriority));
+const placeOfBuiltIn = ({group}: DiscoveredGroup, version: string): Priority => (group === registrationGroup ? registrationPriority : (builtInPriority(group, version) ?? customPriority));
 
 /** Groups and versions are ordered by priority; of equal versions the newer comes first. */
 const sorted = (groups: ReadonlyMap<string, readonly Placed[]>): ListedGroup[] =>

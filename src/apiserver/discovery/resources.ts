@@ -76,7 +76,7 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
 };
 
 /** The position of a group in discovery, which determines the group of a resource name without one. */
-const placeOf = (group: GroupToken, versions: Iterable<string>): number => {
+const positionOf = (group: GroupToken, versions: Iterable<string>): number => {
   if (group === '' || group === registrationGroup) return Infinity;
   return Math.max(...[...versions].map(version => (builtInPriority(group, version) ?? customPriority).group));
 };
@@ -91,7 +91,7 @@ export const discoveredGroups = (registry: Registry): DiscoveredGroup[] => {
     versions.set(version, [...(versions.get(version) ?? []), discovered(served)]);
   }
   return [...groups]
-    .map(([group, versions]) => ({group, versions, place: placeOf(group, versions.keys())}))
+    .map(([group, versions]) => ({group, versions, place: positionOf(group, versions.keys())}))
     .sort((a, b) => (a.place === b.place ? (a.group < b.group ? -1 : 1) : b.place - a.place))
     .map(({group, versions}) => ({
       group,

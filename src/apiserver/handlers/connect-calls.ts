@@ -4,7 +4,7 @@ import type {Backend} from '#src/transport/relay/backends.js';
 import {relayCall} from '#src/transport/relay/call.js';
 import {canonical} from '#src/transport/relay/headers.js';
 import {authority} from '#src/transport/relay/backends.js';
-import {rewriteAnswer} from '#src/transport/relay/rewrite.js';
+import {rewriteResponse} from '#src/transport/relay/rewrite.js';
 import {relayUpgrade} from '#src/transport/relay/upgrade.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import type {ResourceServices} from './resource.js';
@@ -40,5 +40,5 @@ export const connectCall = async ({backends}: ResourceServices, to: Backend, {be
     throw serviceUnavailable(`error trying to reach service: ${error.message}`);
   });
   for (const name of removed) delete answer.headers[canonical(name)];
-  return rewriteAnswer(answer, {before, backend: authority(to), proxyHost: String(request.headers['host'] ?? '')});
+  return rewriteResponse(answer, {before, backend: authority(to), proxyHost: String(request.headers['host'] ?? '')});
 };

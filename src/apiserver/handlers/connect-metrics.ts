@@ -40,8 +40,8 @@ export class ConnectMetrics {
   }
 
   /** Records a request for a log, with or without verification of the agent's certificate. */
-  logRequested(believing: boolean): void {
-    this.#backends.add({usage: believing ? 'skip_tls_allowed' : 'enforce_tls'});
+  logRequested(isUnverified: boolean): void {
+    this.#backends.add({usage: isUnverified ? 'skip_tls_allowed' : 'enforce_tls'});
   }
 
   logFailed({message}: Error): void {

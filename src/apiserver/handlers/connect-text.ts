@@ -9,7 +9,7 @@ import type {ResourceContext} from '#src/apiserver/request/context.js';
 import type {ResourceServices} from './resource.js';
 
 /** The number of bytes read of a refusal. */
-const longestRefusal = 50_000;
+const maxRefusalBytes = 50_000;
 
 /** A request of this server's own with the client's options; no header of the client is sent to the agent. */
 const ownRequest = ({request: {signal, remoteAddress, caller}}: ResourceContext): ApiRequest => ({method: 'GET', url: '/', headers: {}, caller, remoteAddress, signal});
@@ -40,12 +40,12 @@ const beginning = async (source: Readable): Promise<string> => {
     for await (const chunk of source as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       length += chunk.length;
-      if (length >= longestRefusal) break;
+      if (length >= maxRefusalBytes) break;
     }
   } catch (error) {
     throw internalError(error);
   }
-  return Buffer.concat(chunks).subarray(0, longestRefusal).toString();
+  return Buffer.concat(chunks).subarray(0, maxRefusalBytes).toString();
 };
 
 const refusalOf = (code: number, text: string, {target: {group, resource, subresource, name}}: ResourceContext): StatusError => {

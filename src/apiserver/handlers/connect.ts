@@ -48,11 +48,11 @@ export const connect = async (connectSubresource: ConnectSubresource, services: 
 
 /** The backend of a connection. Only agents are verified by certificate: pods have no known one. */
 const backendOf = ({scheme, host, addresses, port, agent}: ConnectDestination, options: ConnectOptions, {trust: {current}, timeoutMs}: AgentAccess): Backend => {
-  if (!agent) return {scheme, host, addresses, port, ...(scheme === 'https' ? {tls: anybody} : {})};
+  if (!agent) return {scheme, host, addresses, port, ...(scheme === 'https' ? {tls: unverified} : {})};
   return {scheme, host, addresses, port, tls: options['insecureSkipTLSVerifyBackend'] === true ? current.unverified : current.verified, connectTimeoutMs: timeoutMs};
 };
 
-const anybody: BackendTls = {insecure: true};
+const unverified: BackendTls = {insecure: true};
 
 /** The part of a call's path that addresses this server, and the rest, normalized: `..` cannot leave the rest. */
 const pathBeyond = ({info, target: {resource, name}}: ResourceContext): {readonly before: string; readonly path: string} => {

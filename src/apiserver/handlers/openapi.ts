@@ -4,7 +4,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {MergedOpenApi} from '#src/apiserver/aggregation/merged-openapi.js';
 import type {Registration} from '#src/apiserver/aggregation/registrations.js';
 import {unpacked, type PackedDocument} from '#src/schema/openapi/packing.js';
-import {compressedHeaders, goesCompressed} from '#src/serving/compression.js';
+import {compressedHeaders, isCompressed} from '#src/serving/compression.js';
 import {header, type Handler, type RequestContext} from '#src/apiserver/request/context.js';
 import type {Route} from '#src/apiserver/routes.js';
 
@@ -41,7 +41,7 @@ const answer = async (context: RequestContext, document: PackedDocument, clock: 
   firstAsked.set(document, modifiedAt);
   const all = {ETag: etag, Vary: 'Accept', 'Last-Modified': new Date(modifiedAt).toUTCString(), ...headers};
   if (isCurrent(context, etag, modifiedAt)) return {status: 304, headers: all, body: {kind: 'empty'}};
-  if (goesCompressed(context.request, document.size)) {
+  if (isCompressed(context.request, document.size)) {
     return {status: 200, headers: compressedHeaders(all), body: {kind: 'bytes', bytes: document.packed, contentType}};
   }
   return {status: 200, headers: all, body: {kind: 'bytes', bytes: await unpacked(document), contentType}};
@@ -80,9 +80,9 @@ const oneDocument = async (context: RequestContext, all: MergedOpenApi, behind: 
   if (!found) return {status: 404, headers: {}, body: {kind: 'empty'}};
   if ('groupPriority' in found) return behind(found)(context);
   const document = await found;
-  const asked = context.info.query.get('hash');
-  if (asked === null || asked === '') return answer(context, document, clock, {});
-  if (asked !== document.hash) {
+  const requestedHash = context.info.query.get('hash');
+  if (requestedHash === null || requestedHash === '') return answer(context, document, clock, {});
+  if (requestedHash !== document.hash) {
     return {status: 301, headers: {Location: `/openapi/v3/${name}?hash=${document.hash}`, Vary: 'Accept'}, body: {kind: 'empty'}};
   }
   const expires = new Date(clock.now() + yearMs).toUTCString();

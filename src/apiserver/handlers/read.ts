@@ -8,7 +8,7 @@ import {listObjects, reached, type Listed} from '#src/apiserver/registry/list.js
 import {findRecord, objectOf} from '#src/apiserver/registry/read.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
-import {whileWanted, type ResourceContext} from '#src/apiserver/request/context.js';
+import {cancellationCheck, type ResourceContext} from '#src/apiserver/request/context.js';
 import {checkStored} from '#src/apiserver/request/large.js';
 import {watchObjects} from '#src/apiserver/watch/watch.js';
 import {listResponse} from './list-pages.js';
@@ -22,8 +22,8 @@ export const get = (served: ServedResource, context: ResourceContext): ApiRespon
   const version = context.info.query.get('resourceVersion');
   // Without a watch cache upstream's store refuses the read, since it does not wait for a version.
   const isCached = resource.settings.isCached(resource.ref);
-  const asked = isCached ? parseExactVersion(version) : parseResourceVersion(version);
-  if (asked) return reached(resource, asked, {waits: isCached}).then(() => answer());
+  const requestedRevision = isCached ? parseExactVersion(version) : parseResourceVersion(version);
+  if (requestedRevision) return reached(resource, requestedRevision, {waits: isCached}).then(() => answer());
   return answer();
 
   function answer(): ApiResponse | Promise<ApiResponse> {
@@ -57,7 +57,7 @@ export const list = async (served: ServedResource, context: ResourceContext): Pr
   const options = listOptions(resource.settings, context.info.query, false);
   const filter = filterOf(served, options);
   const pretty = isPretty(context);
-  const check = whileWanted(context, resource.settings.clock);
+  const check = cancellationCheck(context, resource.settings.clock);
   const listed = await listObjects(resource, context.target.namespace, {filter, options, parses: pretty || !(shown.raw || shown.itemText), check});
   return listResponse({resource, shown, listed, meta: metaOf(listed), pretty, takesObjects: context.request.inProcess === true});
 };

@@ -9,7 +9,7 @@ import {filterOf} from '#src/apiserver/registry/filter.js';
 import {dryRunErrors, listOptions, whole} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {readDeleteOptions} from '#src/apiserver/request/body.js';
-import {whileWanted, type ResourceContext} from '#src/apiserver/request/context.js';
+import {cancellationCheck, type ResourceContext} from '#src/apiserver/request/context.js';
 import {truthy} from '#src/apiserver/request/request-info.js';
 import {encoded} from './encode.js';
 import {listResponse} from './list-pages.js';
@@ -77,7 +77,7 @@ export const removeCollection = async (served: ServedResource, context: Resource
   const filter = filterOf(served, selection);
   const options = await deleteOptions(served, context);
   const write = {...writeContext(context, served, Boolean(options.dryRun?.length)), ofCollection: true};
-  const listed = await listObjects(resource, context.target.namespace, {filter, options: selection, parses: true, check: whileWanted(context, settings.clock)});
+  const listed = await listObjects(resource, context.target.namespace, {filter, options: selection, parses: true, check: cancellationCheck(context, settings.clock)});
   const first = [...listed.first];
   for await (const records of listed.pieces()) {
     await inParallel(settings.deleteCollectionWorkers, records, async record => {

@@ -125,7 +125,7 @@ class RequestWithBody implements ApiRequest {
 }
 
 /** Called by long work between its steps: throws when the client is gone or the deadline has passed. */
-export const whileWanted =
+export const cancellationCheck =
   ({signal, endsAt}: Pick<RequestContext, 'signal' | 'endsAt'>, clock: Clock): (() => void) =>
   () => {
     if (signal.aborted || (endsAt !== undefined && clock.monotonic() >= endsAt)) throw timeout('request did not complete within the allotted timeout');

@@ -27,7 +27,7 @@ export class InFlight {
 
   /** Enters a request, or returns undefined if the limit is reached. */
   enter(info: RequestInfo, exempt = false): Disposable | undefined {
-    if (isLongRunning(info)) return nothing;
+    if (isLongRunning(info)) return noPlace;
     if (exempt) {
       this.#exempt++;
       return this.#leaveExempt;
@@ -54,4 +54,4 @@ export class InFlight {
   }
 }
 
-const nothing: Disposable = {[Symbol.dispose]() {}};
+const noPlace: Disposable = {[Symbol.dispose]() {}};

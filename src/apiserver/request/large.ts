@@ -9,7 +9,7 @@ import {bytesOfWeight} from '#src/base/json-weight.js';
 import {header, type RequestContext} from './context.js';
 
 /** The weight up to which a request is handled in this thread: about ten milliseconds of work. */
-export const mostWeight = 8000;
+export const maxWeight = 8000;
 
 /** The parts of a moved request besides its body and user. */
 export type MovedRequest = Pick<ApiRequest, 'method' | 'url' | 'headers' | 'remoteAddress' | 'signal'>;
@@ -29,16 +29,16 @@ class TooLarge extends Error {
  * The bytes that separate values, and those of calls, groups, repetitions and steps in expressions, patterns, pointers and address blocks, each of which is
  * compiled or evaluated separately.
  */
-const heavy = new Uint8Array(256);
-for (const byte of Buffer.from(',:[{\n(|*+/')) heavy[byte] = 1;
+const weighedBytes = new Uint8Array(256);
+for (const byte of Buffer.from(',:[{\n(|*+/')) weighedBytes[byte] = 1;
 
 /** Whether handling a body or a stored object of these bytes may block the event loop for too long. Reads only as many bytes as needed. */
 export const isLarge = (bytes: Uint8Array): boolean => {
   const {length} = bytes;
-  if (length <= mostWeight) return false;
+  if (length <= maxWeight) return false;
   let weight = length / bytesOfWeight;
-  for (let at = 0; at < length && weight <= mostWeight; at++) weight += heavy[bytes[at]!]!;
-  return weight > mostWeight;
+  for (let at = 0; at < length && weight <= maxWeight; at++) weight += weighedBytes[bytes[at]!]!;
+  return weight > maxWeight;
 };
 
 /** In binary forms values have no separators; their number is estimated by the length. */
@@ -60,7 +60,7 @@ class WeighedBody {
 
   async read(limit: number): Promise<Buffer> {
     const bytes = (this.bytes ??= await this.#body.read(limit));
-    if (this.#isBinary ? bytes.length > mostWeight * bytesOfValue : isLarge(bytes)) throw new TooLarge();
+    if (this.#isBinary ? bytes.length > maxWeight * bytesOfValue : isLarge(bytes)) throw new TooLarge();
     return bytes;
   }
 }

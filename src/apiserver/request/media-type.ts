@@ -56,7 +56,7 @@ const ofForms = (form: CborEncoding): Lru<string, Accepted | null> => {
   return found;
 };
 /** Longer headers are unusual; they are parsed each time. */
-const longestCached = 1000;
+const maxCachedLength = 1000;
 
 /** The forms that are available besides JSON. */
 export interface Offer {
@@ -114,7 +114,7 @@ export const negotiate = (header: string | undefined, kind: string, allowed: Rea
       return {media, ...(media === 'binary' ? {naming: binary!} : media === 'cbor' ? {cbor: cbor!} : {}), shape: shape.shape, shapeVersion: shape.version, contentType: contentTypeOf(media, clause, shape.shape, offer), ...(clause.params.get('pretty') === '1' && {pretty: true})};
     })
     .find(accepted => accepted !== undefined);
-  if (key.length > longestCached) return found;
+  if (key.length > maxCachedLength) return found;
   agreements.set(key, found ?? null);
   return found;
 };

@@ -95,12 +95,12 @@ export const requestInfo = (method: string, url: string): RequestInfo => {
   // Only reads can watch: under the old prefix every other method has a verb that nothing supports and nobody is granted.
   if (watchPrefix) verb = method === 'GET' ? 'watch' : `${method.toLowerCase()}watch`;
   else if (verb === 'list' && method === 'GET' && truthy(query.get('watch'))) verb = 'watch';
-  if (!name && (verb === 'list' || verb === 'watch' || verb === 'deletecollection')) name = pinnedName(query.get('fieldSelector'));
+  if (!name && (verb === 'list' || verb === 'watch' || verb === 'deletecollection')) name = nameFromSelector(query.get('fieldSelector'));
   return {verb, path, query, ...(method === 'HEAD' ? {onlyHeaders: true} : {}), resource: {group, version, resource, subresource, namespace, name, item}};
 };
 
 /** The name to which a field selector restricts a collection, if it does. */
-const pinnedName = (selector: string | null): string => {
+const nameFromSelector = (selector: string | null): string => {
   if (!selector || !selector.includes('metadata.name')) return '';
   const match = /(?:^|,)metadata\.name==?([^,\\]+)(?:,|$)/.exec(selector);
   const name = match?.[1] ?? '';

@@ -14,7 +14,7 @@ const [longestUri, longestAgent, longestAuditId] = [2048, 256, 64];
 
 /** What each verbosity adds: requests, reasons of refusals, bodies. */
 const [requests, refusals, bodies] = [3, 4, 8];
-const mostVerbose = 10;
+const maxVerbosity = 10;
 
 const verbOf = ({method}: ApiRequest, info: RequestInfo | undefined): string => (info?.verb === 'list' || info?.verb === 'watch' ? info.verb.toUpperCase() : method);
 const uriOf = ({url}: ApiRequest): string => urlText(url).slice(0, longestUri);
@@ -50,8 +50,8 @@ export class RequestLog {
   }
 
   /** Returns the request to handle, which records its body if it will be logged. */
-  begun(request: ApiRequest): ApiRequest {
-    return this.#http.v(bodies) === noLog ? request : this.#remembering(request);
+  track(request: ApiRequest): ApiRequest {
+    return this.#http.v(bodies) === noLog ? request : this.#recordingBody(request);
   }
 
   notAuthenticated(path: string, error: unknown): void {
@@ -70,10 +70,10 @@ export class RequestLog {
     const latency = formatDuration(Math.round((this.#clock.monotonic() - startedAt) * 1000) / 1000);
     const userAgent = (header(request, 'user-agent') ?? '').slice(0, longestAgent);
     requestLog.info({verb: verbOf(request, info), URI: uriOf(request), latency, userAgent, 'audit-ID': auditId.slice(0, longestAuditId), srcIP: request.remoteAddress, resp: response.status}, 'HTTP');
-    if (this.#http.v(bodies) !== noLog) this.#tellBodies(request, info, response);
+    if (this.#http.v(bodies) !== noLog) this.#logBodies(request, info, response);
   }
 
-  #tellBodies(request: ApiRequest, info: RequestInfo | undefined, {body}: ApiResponse): void {
+  #logBodies(request: ApiRequest, info: RequestInfo | undefined, {body}: ApiResponse): void {
     const log = this.#http.v(bodies);
     const sent = this.#bodies.get(request);
     const answer = body.kind === 'bytes' ? body.bytes : body.kind === 'object' ? body.bytes() : undefined;
@@ -83,16 +83,16 @@ export class RequestLog {
   }
 
   #verbosity(): number {
-    for (let level = mostVerbose; level > bodies; level -= 1) if (this.#http.v(level) !== noLog) return level;
+    for (let level = maxVerbosity; level > bodies; level -= 1) if (this.#http.v(level) !== noLog) return level;
     return bodies;
   }
 
   /** The same request, which records its body when it is read. */
-  #remembering(request: ApiRequest): ApiRequest {
+  #recordingBody(request: ApiRequest): ApiRequest {
     const {method, url, headers, caller, remoteAddress, body, signal, upgradable, sendsBytes, inProcess} = request;
     if (!body) return request;
     const flags = {...(upgradable ? {upgradable} : {}), ...(sendsBytes ? {sendsBytes} : {}), ...(inProcess ? {inProcess} : {})};
-    const own: ApiRequest = {method, url, headers, caller, remoteAddress, body: body.kind === 'bytes' ? noting(body, content => void this.#bodies.set(own, content)) : body, signal, ...flags};
+    const own: ApiRequest = {method, url, headers, caller, remoteAddress, body: body.kind === 'bytes' ? recordingBody(body, content => void this.#bodies.set(own, content)) : body, signal, ...flags};
     if (body.kind === 'object') this.#bodies.set(own, Buffer.from(jsonText(body.value)));
     return own;
   }
@@ -100,7 +100,7 @@ export class RequestLog {
 
 type Bytes = Extract<ApiRequest['body'], {kind: 'bytes'}>;
 
-const noting = (body: Bytes, note: (content: Buffer) => void): Bytes => ({
+const recordingBody = (body: Bytes, note: (content: Buffer) => void): Bytes => ({
   kind: 'bytes',
   async read(limit) {
     const content = await body.read(limit);

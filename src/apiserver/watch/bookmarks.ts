@@ -13,7 +13,7 @@ export class Bookmarks {
   }
 
   /** Calls `mark` each minute, the first time within one, until the returned value is disposed of. */
-  remind(mark: () => void): Disposable {
+  subscribe(mark: () => void): Disposable {
     this.#marks.add(mark);
     this.#timer ??= this.#next();
     return {

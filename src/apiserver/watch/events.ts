@@ -89,11 +89,11 @@ export const eventOf = (resource: Resource, representation: Representation, chan
 
 const makeEvent = (resource: Resource, representation: Representation, change: Change, type: string, first: boolean): ReadiedEvent => {
   const record = type === 'DELETED' ? change.previous! : change.record!;
-  const told = {...record, revision: change.revision};
+  const shown = {...record, revision: change.revision};
   const seen = (stored: Readonly<KubeObject>) =>
     representation.event(type === 'DELETED' ? deepFreeze({...stored, metadata: {...stored.metadata, resourceVersion: String(change.revision)}}) : stored, first);
-  const making = representation.metadataText ? ofMetadata(resource, representation.metadataText, told) : ofObject(resource, record, seen);
-  return new LazyEvent(type, representation, making, representation.raw ? told : undefined);
+  const making = representation.metadataText ? ofMetadata(resource, representation.metadataText, shown) : ofObject(resource, record, seen);
+  return new LazyEvent(type, representation, making, representation.raw ? shown : undefined);
 };
 
 const ofObject = (resource: Resource, record: StoredRecord, seen: (stored: Readonly<KubeObject>) => unknown): Making => ({

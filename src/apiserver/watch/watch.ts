@@ -279,7 +279,7 @@ class WatchStream implements Disposable {
     this.#timers.add(clock.schedule(ms, () => this.end()));
     if (!bookmarks) return;
     if (ms > closeTimeoutMs) this.#timers.add(clock.schedule(ms - closeTimeoutMs, () => this.#mark()));
-    this.#timers.add(this.#settings.bookmarks.remind(() => this.#mark()));
+    this.#timers.add(this.#settings.bookmarks.subscribe(() => this.#mark()));
   }
 
   /** Ends the stream for its consumer. */

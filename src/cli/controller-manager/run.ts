@@ -6,7 +6,7 @@ import type {Controller} from '#src/runtime/controller.js';
 import {runComponent} from '#src/cli/component.js';
 import type {ServerConnection} from '#src/cli/connection.js';
 import type {Invocation} from '#src/cli/program.js';
-import {planeManagerOf} from './doubled.js';
+import {planeManagerOf} from './other-manager.js';
 
 type Given = Invocation<(typeof controllerManagerFlags)['rows']>;
 

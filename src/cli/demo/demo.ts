@@ -28,9 +28,9 @@ export const runDemo = async ({parsed: {options}, log, stopping, print}: Invocat
   printStep(`A control plane runs at ${plane.url} (${options.naming} naming), ready after ${Math.round(clock.monotonic() - started)} ms.`);
   const pem = (file: string) => readFileSync(join(directory, 'plane', 'pki', file), 'utf8');
   const ca = pem('ca.crt');
-  const workshop = join(directory, 'openssl');
-  mkdirSync(workshop, {mode: 0o700});
-  const context = {plane, authority: loadAuthority('demo', ca, pem('ca.key')), ca, admin: plane.client(), clock, openssl: await findOpenSsl(workshop), print: printStep};
+  const opensslDirectory = join(directory, 'openssl');
+  mkdirSync(opensslDirectory, {mode: 0o700});
+  const context = {plane, authority: loadAuthority('demo', ca, pem('ca.key')), ca, admin: plane.client(), clock, openssl: await findOpenSsl(opensslDirectory), print: printStep};
   await nodeJoins(context);
   await personJoins(context);
   await strangersAreRefused(context);

@@ -20,7 +20,7 @@ import {openConnection, type ServerConnection} from '#src/cli/connection.js';
 import {untilStopped, type Invocation} from '#src/cli/program.js';
 import {settingsFile} from '#src/cli/settings-file.js';
 import {logRefusalsOnce} from './refusals.js';
-import {missingRights} from './rights.js';
+import {missingPermissions} from './permissions.js';
 
 type Given = Invocation<(typeof nodesFlags)['rows']>;
 
@@ -65,7 +65,7 @@ const simulate = async (given: Given, rules: Rules, undo: Undo): Promise<void> =
   const families = [familyOf(placement.addresses(0)[0]!)];
   const clients = {client: connection.client('simulation'), clientAs: ({name}: UserInfo) => connection.client(name)};
   const starting = startSimulation({nodes: options.nodes, naming, clock, random, log, meter, rules, families, placement, version: version.gitVersion, ...clients});
-  undo.defer(() => Promise.race([starting.then(late => late.stop(), () => {}), sleep(clock, permissionTimeoutMs)])); // Requests to a server that does not respond are abandoned.
+  undo.defer(() => Promise.race([starting.then(pending => pending.stop(), () => {}), sleep(clock, permissionTimeoutMs)])); // Requests to a server that does not respond are abandoned.
   simulation = await starting;
   await simulation.reported;
   if (stopping.aborted) return;
@@ -77,7 +77,7 @@ const simulate = async (given: Given, rules: Rules, undo: Undo): Promise<void> =
 const permissionTimeoutMs = 2000;
 
 const refuseWithoutRights = async (connection: ServerConnection): Promise<void> => {
-  const missing = await missingRights(connection.client('rights', {timeoutMs: 10_000}));
+  const missing = await missingPermissions(connection.client('rights', {timeoutMs: 10_000}));
   if (missing.length > 0) throw new Error(`the user of the connection settings may not do what nodes do: ${missing.join(', ')} (docs/simulation.md has a role for it)`);
 };
 

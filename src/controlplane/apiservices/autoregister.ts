@@ -26,7 +26,7 @@ export interface AutoregisterParts {
 }
 
 /** The object was changed or deleted meanwhile; its event triggers the next reconcile. */
-const isOutdated = (error: unknown): boolean => isNotFound(error) || isConflict(error);
+const isWriteConflict = (error: unknown): boolean => isNotFound(error) || isConflict(error);
 
 const nameOf = (group: string, version: string): string => `${version}.${group}`;
 
@@ -104,9 +104,9 @@ export const autoregisterLoop = (parts: AutoregisterParts): KeyedController =>
         const managed = managementOf(naming, found);
         if (!managed) return;
         if (managed === 'onstart' && (wasDone || !atStart?.has(name))) return;
-        if (!wanted) return remove(found).catch(unless(isOutdated));
+        if (!wanted) return remove(found).catch(unless(isWriteConflict));
         if (sameContent(found.spec, wanted.spec)) return;
-        await update({...(found as ApiService), ...(wanted.spec ? {spec: wanted.spec} : {})}).catch(unless(isOutdated));
+        await update({...(found as ApiService), ...(wanted.spec ? {spec: wanted.spec} : {})}).catch(unless(isWriteConflict));
       };
 
       return async ({name}) => {

@@ -12,7 +12,7 @@ type Reference = NonNullable<NonNullable<ApiService['spec']>['service']>;
 
 /** An unreachable service causes no event: it is checked again after this time, plus up to a second. */
 const periodMs = 30_000;
-const mostJitterMs = 1000;
+const maxJitterMs = 1000;
 
 export interface RemoteAvailabilityParts {
   readonly naming: Naming;
@@ -92,7 +92,7 @@ export const remoteAvailabilityLoop = ({naming, check}: RemoteAvailabilityParts)
           }
         }
         await report(object, seen ?? passed);
-        return requeueAfter(jittered(random, periodMs, mostJitterMs / periodMs));
+        return requeueAfter(jittered(random, periodMs, maxJitterMs / periodMs));
       };
     },
   });

@@ -21,12 +21,12 @@ interface ConditionCheck {
   /** Undefined if the condition should be absent. */
   check(definition: Cached, naming: Naming): Stepwise<CheckedCondition | undefined>;
   /** Changes when the condition may have to change. Otherwise servers of two releases would keep overwriting each other's texts. */
-  occasion(definition: Cached, naming: Naming): string;
+  trigger(definition: Cached, naming: Naming): string;
   /** How long the check of a definition that exists at the start may be delayed. Undefined if there is nothing to check. */
   waitMs(definition: Cached, naming: Naming): number | undefined;
 }
 
-const conditionLoop = ({doc, name: loop, type, check, occasion, waitMs}: ConditionCheck): KeyedController =>
+const conditionLoop = ({doc, name: loop, type, check, trigger: occasion, waitMs}: ConditionCheck): KeyedController =>
   defineController({
     doc,
     name: loop,
@@ -90,7 +90,7 @@ export const structureLoop = conditionLoop({
   name: 'non_structural_schema_condition_controller',
   type: nonStructural,
   check: structure,
-  occasion: ({metadata}) => String(metadata?.generation ?? 0),
+  trigger: ({metadata}) => String(metadata?.generation ?? 0),
   // Established definitions were validated before: a thousand of them must not delay the start, nor be checked all at once.
   waitMs: cached => (isTrue(cached, 'Established') ? 10_000 + spread(cached.metadata?.name ?? '') : 0),
 });
@@ -116,5 +116,5 @@ export const approvalLoop = conditionLoop({
     return {type: conformant, status, reason, message};
   },
   waitMs: ({spec}, naming) => (isProtected(spec.group, naming) ? 0 : undefined),
-  occasion: ({metadata}, naming) => metadata?.annotations?.[naming.annotations.approved] ?? '',
+  trigger: ({metadata}, naming) => metadata?.annotations?.[naming.annotations.approved] ?? '',
 });

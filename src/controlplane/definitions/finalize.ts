@@ -90,16 +90,16 @@ export const finalizeLoop = (instances: Instances): KeyedController =>
         const definition = await writeStatus({updateStatus}, marked);
         if (!definition) return requeueAfter(retryMs);
         const last = withOwnStatus(definition as Cached);
-        const say = (condition: TerminatingCondition) => setCondition(last, condition, clock.now());
-        if (overlaps(definition)) say({type, status: 'False', reason: 'OverlappingBuiltInResource', message: 'instances overlap with built-in resources in storage'});
+        const setTerminating = (condition: TerminatingCondition) => setCondition(last, condition, clock.now());
+        if (overlaps(definition)) setTerminating({type, status: 'False', reason: 'OverlappingBuiltInResource', message: 'instances overlap with built-in resources in storage'});
         else if (isTrue(definition, 'Established')) {
           const {condition, error} = await removeAll(instances, definition, attempt);
-          say(condition);
+          setTerminating(condition);
           if (error !== undefined) {
             await writeStatus({updateStatus}, last);
             throw error;
           }
-        } else say({type, status: 'False', reason: 'NeverEstablished', message: 'resource was never established'});
+        } else setTerminating({type, status: 'False', reason: 'NeverEstablished', message: 'resource was never established'});
         last.metadata = {...last.metadata, finalizers: (last.metadata?.finalizers ?? []).filter(other => other !== finalizer)};
         return (await writeStatus({updateStatus}, last)) ? settled : requeueAfter(retryMs);
       };

@@ -51,7 +51,7 @@ export const mergeKubeconfig = (file: string, {settings, directory, log}: Kubeco
       withFileName(file, () =>
         changed(file, log, async text => {
           if (!text) return text;
-          const {takenOut} = await import('./merge.js');
+          const {withoutPlane: takenOut} = await import('./merge.js');
           return takenOut(text, plane, merged);
         }),
       );
@@ -78,14 +78,14 @@ const changed = async (file: string, log: Log, change: (text: string | undefined
   });
 };
 
-const mostLinks = 40;
+const maxLinks = 40;
 
 /** The target of a path after symbolic links, which need not exist. */
 const targetOf = async (path: string, links = 0): Promise<string> => {
   const absolute = resolve(path);
   const found = await lstat(absolute).catch(() => undefined);
   if (!found?.isSymbolicLink()) return absolute;
-  if (links === mostLinks) throw new Error('too many symbolic links');
+  if (links === maxLinks) throw new Error('too many symbolic links');
   return targetOf(resolve(dirname(absolute), await readlink(absolute)), links + 1);
 };
 

@@ -67,7 +67,7 @@ export const mergedInto = (text: string, plane: PlaneEntries): Merged => {
 };
 
 /** Removes a plane's entries from the text of a kubeconfig file, unless another plane replaced them. Restores the previous current context. */
-export const takenOut = (text: string, plane: PlaneEntries, {names, previousContext}: Omit<Merged, 'text'>): string => {
+export const withoutPlane = (text: string, plane: PlaneEntries, {names, previousContext}: Omit<Merged, 'text'>): string => {
   const {document, lists, currentContext} = parseKubeconfig(text);
   const cluster = named(lists.clusters, names.context);
   if (cluster && !isOf(plane, cluster)) return text;

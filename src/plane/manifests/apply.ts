@@ -8,7 +8,7 @@ import {isOf, stagesOf} from './order.js';
 import {failureAt, type Document, type NamedObject} from './read.js';
 import {ServedKinds} from './resources.js';
 import {waitTimeoutMs, until} from './until.js';
-import {askedLocally, type LocalServing} from './webhooks.js';
+import {withLocalWebhooks, type LocalServing} from './webhooks.js';
 
 export interface ApplyParts {
   readonly client: Client;
@@ -31,7 +31,7 @@ const usualNamespace = 'default';
  */
 export const applyManifests = async (written: readonly Document[], parts: ApplyParts): Promise<KubeObject[]> => {
   const {client, serving} = parts;
-  const documents = written.map(({place, object}): Document => ({place, object: serving ? askedLocally(object, serving, client.naming) : object}));
+  const documents = written.map(({place, object}): Document => ({place, object: serving ? withLocalWebhooks(object, serving, client.naming) : object}));
   const {namespaces, definitions, others} = stagesOf(documents, client.naming);
   const applied = new Map<Document, KubeObject>();
   const apply = async (stage: readonly Document[]) => {

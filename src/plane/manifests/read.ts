@@ -59,9 +59,9 @@ const foundIn = (file: string): Found[] => {
 /** The documents of a text. Each is padded with empty lines, so that line numbers count from the top of the file. */
 const documentsOf = (text: string): string[] => {
   const documents = [''];
-  for (const [line, words] of text.split('\n').entries()) {
-    if (/^---\s*(#.*)?$/.test(words)) documents.push('\n'.repeat(line + 1));
-    else documents[documents.length - 1] += `${words}\n`;
+  for (const [line, content] of text.split('\n').entries()) {
+    if (/^---\s*(#.*)?$/.test(content)) documents.push('\n'.repeat(line + 1));
+    else documents[documents.length - 1] += `${content}\n`;
   }
   return documents.filter(document => /^\s*[^\s#]/m.test(document));
 };

@@ -18,7 +18,7 @@ type ClientConfig = Hook['clientConfig'];
 type Definition = ObjectOf<typeof kinds.customResourceDefinitions>;
 
 /** The object with the service of every webhook replaced by the local server, with the same path. */
-export const askedLocally = (object: NamedObject, serving: LocalServing, naming: Naming): NamedObject => {
+export const withLocalWebhooks = (object: NamedObject, serving: LocalServing, naming: Naming): NamedObject => {
   const group = groupOfVersion(object.apiVersion);
   if (group === naming.group('admissionregistration') && configurations.has(object.kind)) {
     const {webhooks = []} = object as {webhooks?: Hook[]};

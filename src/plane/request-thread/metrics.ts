@@ -10,7 +10,7 @@ export type MetricSample =
 const isCountedAlready = (name: string): boolean => /^(?:apiserver_(?:request|response|current|longrunning|watch)_|authenticat|authorization_)/.test(name);
 
 /** The number of values that are kept until they are taken. */
-const mostValues = 10_000;
+const maxValues = 10_000;
 
 /** Collects recorded values until they are taken; gauges that are read on collection are not forwarded. */
 export class ForwardedMetrics extends MetricsRegistry {
@@ -36,7 +36,7 @@ export class ForwardedMetrics extends MetricsRegistry {
   }
 
   #note(type: MetricSample['type'], spec: MetricSpec, value: [Labels, number]): void {
-    if (this.#count >= mostValues || isCountedAlready(spec.name)) return;
+    if (this.#count >= maxValues || isCountedAlready(spec.name)) return;
     this.#count++;
     const sample = this.#samples.get(spec.name);
     if (sample) sample.values.push(value);

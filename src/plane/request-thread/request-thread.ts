@@ -135,7 +135,7 @@ export class RequestThread implements LargeRequests {
   #send(running: Running, job: Job): void {
     const id = ++this.#lastId;
     const {method, url, headers, remoteAddress, signal} = job.request;
-    const timer = this.#parts.clock.schedule(this.#limits.ms, () => this.#late(running, id));
+    const timer = this.#parts.clock.schedule(this.#limits.ms, () => this.#timedOut(running, id));
     const onCallerGone = () => toThread(running.worker, {to: 'caller', gone: id});
     signal.removeEventListener('abort', job.left);
     signal.addEventListener('abort', onCallerGone, {once: true});
@@ -207,7 +207,7 @@ export class RequestThread implements LargeRequests {
     if (this.#running === running) this.#next();
   }
 
-  #late(running: Running, id: number): void {
+  #timedOut(running: Running, id: number): void {
     running.jobs.get(id)?.job.reject(timeout('request did not complete within the allotted timeout'));
     void this.#end(serviceUnavailable('another large request took too long, please try again later', 1));
   }
@@ -260,12 +260,12 @@ export class RequestThread implements LargeRequests {
 const toThread = (worker: Worker, message: ToThread): void => worker.postMessage(message);
 
 /** The highest verbosity of lines. */
-const mostVerbose = 10;
+const maxVerbosity = 10;
 
 /** The current verbosity. */
 const verbosityOf = (log: Log): number => {
   let level = 0;
-  while (level < mostVerbose && log.v(level + 1) !== noLog) level++;
+  while (level < maxVerbosity && log.v(level + 1) !== noLog) level++;
   return level;
 };
 

@@ -94,12 +94,12 @@ const bytesOf = async ({body}: ApiResponse): Promise<Uint8Array> => {
   }
 };
 
-const unheard: PlainResponse = {status: 504, headers: {}, contentType: undefined, body: new Uint8Array()};
+const timedOut: PlainResponse = {status: 504, headers: {}, contentType: undefined, body: new Uint8Array()};
 
 /** Handles a request. In a later turn, so that a disconnect of the client that has been received is known: no work is done for it. */
 const answered = async (server: RunningApiServer, {body, user, ...request}: PlainRequest, signal: AbortSignal): Promise<PlainResponse> => {
   await ownTurn();
-  if (signal.aborted) return unheard;
+  if (signal.aborted) return timedOut;
   const response = await server.handler({...request, caller: {user}, signal, ...(body ? {body: {kind: 'bytes', read: () => Promise.resolve(bufferOf(body))}} : {})});
   const contentType = 'contentType' in response.body ? response.body.contentType : undefined;
   return {status: response.status, headers: response.headers, contentType, body: new Uint8Array(await bytesOf(response))};
@@ -121,10 +121,10 @@ port.on('message', (message: ToThread) => {
       (response): FromThread => ({from: 'server', id, response}),
       (error: unknown): FromThread => ({from: 'failure', id, status: (error instanceof StatusError ? error : internalError(error)).status}),
     )
-    .then(said => {
+    .then(response => {
       callers.delete(id);
       postMetrics();
-      post(said);
+      post(response);
     });
 });
 running.then(

@@ -5,7 +5,7 @@ import {type Anonymous, authenticate} from '#src/serving/authenticators/union.js
 import type {Authenticator} from '#src/api/authentication.js';
 import type {Authorizer} from '#src/api/authorization.js';
 import {denial} from '#src/serving/authorizers/denial.js';
-import {type AdministrativeRoute, type Asked, notFoundPage, text} from './route.js';
+import {type AdministrativeRoute, type AdministrativeRequest, notFoundPage, text} from './route.js';
 
 export interface AdministrationSettings {
   readonly routes: readonly AdministrativeRoute[];
@@ -17,23 +17,23 @@ export interface AdministrationSettings {
 }
 
 /** Anonymous requests are allowed on all paths; the authorizer decides. */
-export const anyoneAnonymous: Anonymous = {allows: () => true};
+export const anonymousEverywhere: Anonymous = {allows: () => true};
 
 /** The API handler of a component's own port: administrative routes behind authentication and authorization. */
 export const administration = (settings: AdministrationSettings): ApiHandler => {
   const find = finder(settings.routes);
   return async request => {
     try {
-      const asked = askedOf(request);
+      const adminRequest = adminRequestOf(request);
       const {caller} = request;
       const user =
         'user' in caller
           ? caller.user
-          : await authenticate(settings.authenticators, settings.anonymous, {credentials: caller.credentials, headers: request.headers}, asked.path);
-      const refusal = await refused(settings.authorizer, user, asked);
+          : await authenticate(settings.authenticators, settings.anonymous, {credentials: caller.credentials, headers: request.headers}, adminRequest.path);
+      const refusal = await refused(settings.authorizer, user, adminRequest);
       if (refusal) return refusal;
-      const route = find(asked.path);
-      return route ? await route.answer(asked) : notFoundPage();
+      const route = find(adminRequest.path);
+      return route ? await route.answer(adminRequest) : notFoundPage();
     } catch (error) {
       if (!(error instanceof StatusError)) settings.failed(error, request);
       return failure(error instanceof StatusError ? error : internalError(error));
@@ -43,9 +43,9 @@ export const administration = (settings: AdministrationSettings): ApiHandler => 
 
 /** The same routes without authentication, for a Unix socket. */
 export const openAdministration = (routes: readonly AdministrativeRoute[], failed: AdministrationSettings['failed']): ApiHandler =>
-  administration({routes, authenticators: [], anonymous: anyoneAnonymous, authorizer: {authorize: () => ({decision: 'allow'})}, failed});
+  administration({routes, authenticators: [], anonymous: anonymousEverywhere, authorizer: {authorize: () => ({decision: 'allow'})}, failed});
 
-const askedOf = (request: ApiRequest): Asked => {
+const adminRequestOf = (request: ApiRequest): AdministrativeRequest => {
   const end = request.url.indexOf('?');
   return {
     method: request.method,
@@ -55,7 +55,7 @@ const askedOf = (request: ApiRequest): Asked => {
   };
 };
 
-const refused = async (authorizer: Authorizer, user: UserInfo, {method, path}: Asked): Promise<ApiResponse | undefined> => {
+const refused = async (authorizer: Authorizer, user: UserInfo, {method, path}: AdministrativeRequest): Promise<ApiResponse | undefined> => {
   const attributes = {user, verb: method.toLowerCase(), path};
   try {
     const {decision, reason} = await authorizer.authorize(attributes);

@@ -1,5 +1,5 @@
 import type {Verbosity} from '#src/observe/verbosity.js';
-import {type AdministrativeRoute, type Asked, jsonText, text} from './route.js';
+import {type AdministrativeRoute, type AdministrativeRequest, jsonText, text} from './route.js';
 
 /** `/configz`: the effective configurations, by their registered names. */
 export const configzRoute = (configurations: () => Readonly<Record<string, unknown>>): AdministrativeRoute => ({
@@ -10,7 +10,7 @@ export const configzRoute = (configurations: () => Readonly<Record<string, unkno
 /** `/debug/flags/v`: a PUT of a number changes the log verbosity. */
 export const verbosityRoute = (verbosity: Verbosity): AdministrativeRoute => ({
   path: '/debug/flags/v',
-  async answer({method, request}: Asked) {
+  async answer({method, request}: AdministrativeRequest) {
     if (method !== 'PUT') return text('unsupported http method', 406);
     const {body} = request;
     const value = body?.kind === 'bytes' ? (await body.read(64)).toString().trim() : '';

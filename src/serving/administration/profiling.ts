@@ -2,7 +2,7 @@ import type {Session} from 'node:inspector/promises';
 import {monitorEventLoopDelay} from 'node:perf_hooks';
 import type {ApiResponse} from '#src/api/request.js';
 import {type Clock, sleep} from '#src/base/clock.js';
-import {type AdministrativeRoute, type Asked, notFoundPage, text} from './route.js';
+import {type AdministrativeRoute, type AdministrativeRequest, notFoundPage, text} from './route.js';
 
 export interface ProfilingOptions {
   readonly clock: Clock;
@@ -20,31 +20,31 @@ const profiles = {
   cmdline: 'the command line',
 } as const;
 
-const longestSeconds = 600;
+const maxSeconds = 600;
 
 /** `/debug/pprof/`. The inspector is loaded and active only while a profile is taken; one at a time. */
 export const profilingRoutes = ({clock, argv, contention = false}: ProfilingOptions): AdministrativeRoute[] => {
   const delays = contention ? delayHistogram() : undefined;
   let isBusy = false;
-  const profiled = async (asked: Asked, run: (session: Session, wait: () => Promise<void>) => Promise<object>, seconds: number): Promise<ApiResponse> => {
+  const profiled = async (request: AdministrativeRequest, run: (session: Session, wait: () => Promise<void>) => Promise<object>, seconds: number): Promise<ApiResponse> => {
     if (isBusy) return text('Could not enable profiling: a profile is being taken already\n', 500);
     isBusy = true;
     try {
-      return jsonFile(await inspected(session => run(session, () => sleep(clock, secondsOf(asked, seconds) * 1000, asked.request.signal))));
+      return jsonFile(await inspected(session => run(session, () => sleep(clock, secondsOf(request, seconds) * 1000, request.request.signal))));
     } finally {
       isBusy = false;
     }
   };
-  const answer = (asked: Asked): ApiResponse | Promise<ApiResponse> => {
-    switch (asked.path.slice('/debug/pprof/'.length)) {
+  const answer = (request: AdministrativeRequest): ApiResponse | Promise<ApiResponse> => {
+    switch (request.path.slice('/debug/pprof/'.length)) {
       case '':
         return index();
       case 'profile':
-        return profiled(asked, cpu, 30);
+        return profiled(request, cpu, 30);
       case 'heap':
-        return profiled(asked, heap({includeObjectsCollectedByMajorGC: false, includeObjectsCollectedByMinorGC: false}), 10);
+        return profiled(request, heap({includeObjectsCollectedByMajorGC: false, includeObjectsCollectedByMinorGC: false}), 10);
       case 'allocs':
-        return profiled(asked, heap({includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true}), 10);
+        return profiled(request, heap({includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true}), 10);
       case 'block':
         return delays ? text(delays()) : text('contention profiling is off (--contention-profiling)\n', 404);
       case 'cmdline':
@@ -66,9 +66,9 @@ const index = (): ApiResponse =>
       .join('')}`,
   );
 
-const secondsOf = ({query}: Asked, fallback: number): number => {
+const secondsOf = ({query}: AdministrativeRequest, fallback: number): number => {
   const seconds = Number(query.get('seconds') ?? fallback);
-  return seconds > 0 ? Math.min(seconds, longestSeconds) : fallback;
+  return seconds > 0 ? Math.min(seconds, maxSeconds) : fallback;
 };
 
 const inspected = async (run: (session: Session) => Promise<object>): Promise<object> => {

@@ -1,7 +1,7 @@
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 
 /** A request to an administrative path. */
-export interface Asked {
+export interface AdministrativeRequest {
   /** Upper case. */
   readonly method: string;
   /** Without the query. */
@@ -13,7 +13,7 @@ export interface Asked {
 /** An administrative path and its handler; a path that ends in `/*` matches everything below. */
 export interface AdministrativeRoute {
   readonly path: string;
-  answer(asked: Asked): ApiResponse | Promise<ApiResponse>;
+  answer(request: AdministrativeRequest): ApiResponse | Promise<ApiResponse>;
 }
 
 /** A plain text response that is not cached, and whose type is not sniffed. */

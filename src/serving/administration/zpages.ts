@@ -6,7 +6,7 @@ import type {VersionInfo} from '#src/api/version.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import {parseClauses, type Clause} from '#src/serving/accept.js';
-import {type AdministrativeRoute, type Asked, text} from './route.js';
+import {type AdministrativeRoute, type AdministrativeRequest, text} from './route.js';
 
 /** The data of a component's `/statusz`. */
 export interface StatuszSource {
@@ -53,7 +53,7 @@ export const statuszRoute = (source: StatuszSource, ports: ZPagePorts): Administ
       const paths = foldersOf(source.paths()).join(' ');
       const lines = [
         ['Started', unixDate(startedAt)],
-        ['Up', spokenUptime(uptimeOf(source, ports.clock))],
+        ['Up', uptimeText(uptimeOf(source, ports.clock))],
         ['Go version', version.goVersion],
         ['Binary version', binaryVersion(version)],
         ['Emulation version', emulationVersion(version)],
@@ -88,14 +88,14 @@ interface ZPage {
 
 const zPage = ({naming, random}: ZPagePorts, page: ZPage): AdministrativeRoute => ({
   path: `/${page.kind.toLowerCase()}`,
-  answer(asked) {
-    const accept = headerOf(asked, 'accept');
+  answer(request) {
+    const accept = headerOf(request, 'accept');
     const form = accept.trim() === '' ? 'text' : formOf(accept, page.kind, naming);
     if (form === 'text') return text(page.text(separators[Math.floor(random.float() * separators.length)]!));
     if (form === undefined) return failure(notAcceptable(offered(naming)).status);
     if (form !== 'application/json') return failure({...noStatus, message: `content negotiation failed: unsupported media type '${form}'`});
     const apiVersion = `${naming.group('config')}/${version}`;
-    const body = JSON.stringify({kind: page.kind, apiVersion, ...page.object()}, undefined, isPretty(asked) ? 2 : undefined);
+    const body = JSON.stringify({kind: page.kind, apiVersion, ...page.object()}, undefined, isPretty(request) ? 2 : undefined);
     return text(`${body}\n`, 200, `application/json;g=${naming.group('config')};v=${version};as=${page.kind}`);
   },
 });
@@ -125,21 +125,21 @@ const noStatus: Status = {kind: 'Status', apiVersion: 'v1', metadata: {}, status
 
 const failure = (status: Status): ApiResponse => text(JSON.stringify(status, undefined, 2), status.code ?? 500, 'application/json');
 
-const headerOf = ({request}: Asked, name: string): string => {
+const headerOf = ({request}: AdministrativeRequest, name: string): string => {
   const value = request.headers[name];
   return value === undefined ? '' : typeof value === 'string' ? value : value.join(', ');
 };
 
-const isPretty = (asked: Asked): boolean => {
-  const wanted = asked.query.get('pretty');
-  return wanted ? /^(1|t|true)$/i.test(wanted) : /^(curl|Wget|Mozilla\/5\.0)/.test(headerOf(asked, 'user-agent'));
+const isPretty = (request: AdministrativeRequest): boolean => {
+  const pretty = request.query.get('pretty');
+  return pretty ? /^(1|t|true)$/i.test(pretty) : /^(curl|Wget|Mozilla\/5\.0)/.test(headerOf(request, 'user-agent'));
 };
 
 const uptimeOf = ({startedAt}: StatuszSource, clock: Clock): number => Math.max(0, Math.floor((clock.now() - startedAt) / 1000));
 
 const twoDigits = (number: number): string => String(number).padStart(2, '0');
 
-const spokenUptime = (seconds: number): string => `${Math.floor(seconds / 3600)} hr ${twoDigits(Math.floor(seconds / 60) % 60)} min ${twoDigits(seconds % 60)} sec`;
+const uptimeText = (seconds: number): string => `${Math.floor(seconds / 3600)} hr ${twoDigits(Math.floor(seconds / 60) % 60)} min ${twoDigits(seconds % 60)} sec`;
 
 /** `Fri Nov  7 09:05:00 UTC 2025`. */
 const unixDate = (ms: number): string => {
@@ -151,10 +151,10 @@ const binaryVersion = ({gitVersion}: VersionInfo): string => gitVersion.replace(
 
 const emulationVersion = ({emulationMajor, emulationMinor}: VersionInfo): string => `${emulationMajor}.${emulationMinor}`;
 
-const undebugged = new Set(['/apis', '/api', '/openid', '/openapi', '/.well-known']);
+const omittedPaths = new Set(['/apis', '/api', '/openid', '/openapi', '/.well-known']);
 
 /** The first segments of paths that are useful for debugging. */
 const foldersOf = (paths: readonly string[]): string[] => {
   const folders = paths.map(path => `/${path.split('/')[1] ?? ''}`);
-  return [...new Set(folders)].filter(folder => folder !== '/' && !undebugged.has(folder)).sort();
+  return [...new Set(folders)].filter(folder => folder !== '/' && !omittedPaths.has(folder)).sort();
 };

@@ -3,18 +3,18 @@ import {AgentError, type CommandStreams, type RunCommand} from '#src/api/agent.j
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
-import {channels, inputOf, message, type Wanted} from '#src/serving/streams/channels.js';
+import {channels, inputOf, message, type RequestedStreams} from '#src/serving/streams/channels.js';
 import {agreed, refusedProtocols, wantsWebSocket, type WebSocketClient} from '#src/serving/websocket-server.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
 import {paced} from './paced.js';
 import {endingText, flushed, type Ending} from './outcome.js';
-import {acceptedSpdy, gathered, spdyVersion} from './spdy.js';
+import {acceptedSpdy, waitForStreams, spdyVersion} from './spdy.js';
 import {upgradeToWebSocket} from './upgrade.js';
 
 const truthy = (query: URLSearchParams, ...names: readonly string[]): boolean => names.some(name => ['1', 'true'].includes(query.get(name) ?? ''));
 
 /** Returns the streams that a request selects. Throws if it selects none. */
-export const wantedStreams = (query: URLSearchParams): Wanted => {
+export const requestedStreams = (query: URLSearchParams): RequestedStreams => {
   const tty = truthy(query, 'tty');
   const wanted = {stdin: truthy(query, 'input', 'stdin'), stdout: truthy(query, 'output', 'stdout'), stderr: truthy(query, 'error', 'stderr') && !tty, tty};
   if (!wanted.stdin && !wanted.stdout && !wanted.stderr) throw new AgentError(400, 'you must specify at least 1 of stdin, stdout, stderr');
@@ -39,12 +39,12 @@ const overWebSocket: ReadonlyMap<string, WebSocketForm> = new Map([
 ]);
 
 /** Connects a client with a command, over SPDY or WebSocket. */
-export const commandAnswer = (request: ApiRequest, wanted: Wanted, running: RunCommand, clock: Clock): ApiResponse => {
+export const commandResponse = (request: ApiRequest, wanted: RequestedStreams, running: RunCommand, clock: Clock): ApiResponse => {
   if (wantsWebSocket(request)) return byWebSocket(request, wanted, running, clock);
   const version = spdyVersion(request, ['v5.channel', 'v4.channel', 'v3.channel', 'v2.channel', 'channel']);
   const kinds = ['error', ...(['stdin', 'stdout', 'stderr'] as const).filter(kind => wanted[kind])];
   return acceptedSpdy(version, session => {
-    void gathered(session, kinds, clock).then(
+    void waitForStreams(session, kinds, clock).then(
       streams => serveSpdy(streams, running, {wanted, version: Number(/^v(\d)/.exec(version)?.[1] ?? 1), closed: session.closed, hangUp: () => session.close()}),
       () => session.close(),
     );
@@ -60,7 +60,7 @@ const ended = async (running: RunCommand, streams: CommandStreams, signal: Abort
 };
 
 interface Serving {
-  readonly wanted: Wanted;
+  readonly wanted: RequestedStreams;
   readonly version: number;
   readonly closed: Promise<unknown>;
   hangUp(): void;
@@ -77,7 +77,7 @@ const serveSpdy = async (streams: ReadonlyMap<string, SpdyStream>, running: RunC
   hangUp();
 };
 
-const byWebSocket = (request: ApiRequest, wanted: Wanted, running: RunCommand, clock: Clock): ApiResponse => {
+const byWebSocket = (request: ApiRequest, wanted: RequestedStreams, running: RunCommand, clock: Clock): ApiResponse => {
   const protocol = agreed(request, [...overWebSocket.keys()]);
   if (protocol === undefined) return refusedProtocols();
   return upgradeToWebSocket(request, protocol, clock, client => serveWebSocket(client, running, wanted, overWebSocket.get(protocol)!));
@@ -90,7 +90,7 @@ const outlet = (send: (bytes: Buffer) => Promise<void>): Writable =>
     },
   });
 
-const serveWebSocket = async (client: WebSocketClient, running: RunCommand, wanted: Wanted, {version, isText}: WebSocketForm): Promise<void> => {
+const serveWebSocket = async (client: WebSocketClient, running: RunCommand, wanted: RequestedStreams, {version, isText}: WebSocketForm): Promise<void> => {
   const leaving = new AbortController();
   client.onClose(() => leaving.abort());
   const pace = paced(client);

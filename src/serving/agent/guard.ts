@@ -52,9 +52,9 @@ const firstPartOf = (path: string): string => {
 const attributesOf = (node: string, user: UserInfo, request: ApiRequest): Attributes[] => {
   const path = pathOf(request);
   const first = firstPartOf(path);
-  const asked = Object.hasOwn(subresources, first) ? subresources[first]! : everythingElse;
+  const required = Object.hasOwn(subresources, first) ? subresources[first]! : everythingElse;
   const verb = verbs[request.method] ?? '';
-  return asked.map(subresource => ({user, verb, path, resource: {group: '', version: 'v1', resource: 'nodes', subresource, namespace: '', name: node}}));
+  return required.map(subresource => ({user, verb, path, resource: {group: '', version: 'v1', resource: 'nodes', subresource, namespace: '', name: node}}));
 };
 
 const described = ([first, ...rest]: readonly Attributes[]): string => {

@@ -5,13 +5,13 @@ import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
 import {jsonText, notFoundPage, text} from '#src/serving/administration/route.js';
-import {commandAnswer, wantedStreams} from './command.js';
+import {commandResponse, requestedStreams} from './command.js';
 import {containerMetrics} from './container-metrics.js';
 import {exposition} from './exposition.js';
 import {logQueryOf} from './log-query.js';
 import {agentMetrics, probeMetrics, resourceMetrics} from './metrics.js';
-import {portsAnswer} from './ports.js';
-import {runAnswer} from './run.js';
+import {portsResponse} from './ports.js';
+import {runResponse} from './run.js';
 import {summaryOf} from './summary.js';
 
 export interface AgentHandlerOptions {
@@ -23,14 +23,14 @@ export interface AgentHandlerOptions {
 }
 
 /** A request to an agent. */
-interface Asked {
+interface AgentRequest {
   readonly request: ApiRequest;
   /** The segments of the path after the first one. */
   readonly rest: readonly string[];
   readonly query: URLSearchParams;
 }
 
-type Answer = (options: AgentHandlerOptions, asked: Asked) => ApiResponse | Promise<ApiResponse>;
+type Answer = (options: AgentHandlerOptions, request: AgentRequest) => ApiResponse | Promise<ApiResponse>;
 
 const logs: Answer = ({agent, clock}, {request, rest, query}) => {
   const [namespace = '', pod = '', container = '', ...more] = rest;
@@ -52,25 +52,25 @@ const containerIn = (rest: readonly string[]): ContainerAddress | undefined => {
 const exec: Answer = ({agent, clock}, {request, rest, query}) => {
   const of = containerIn(rest);
   if (!of) return notFoundPage();
-  const wanted = wantedStreams(query);
-  return commandAnswer(request, wanted, agent.exec(of, query.getAll('command')), clock);
+  const wanted = requestedStreams(query);
+  return commandResponse(request, wanted, agent.exec(of, query.getAll('command')), clock);
 };
 
 const attach: Answer = ({agent, clock}, {request, rest, query}) => {
   const of = containerIn(rest);
   if (!of) return notFoundPage();
-  const wanted = wantedStreams(query);
-  return commandAnswer(request, wanted, agent.attach(of), clock);
+  const wanted = requestedStreams(query);
+  return commandResponse(request, wanted, agent.attach(of), clock);
 };
 
 const portForward: Answer = ({agent, clock}, {request, rest, query}) => {
   const [namespace, pod, , ...more] = rest;
-  return namespace && pod && more.length === 0 ? portsAnswer(request, query, {namespace, pod}, agent, clock) : notFoundPage();
+  return namespace && pod && more.length === 0 ? portsResponse(request, query, {namespace, pod}, agent, clock) : notFoundPage();
 };
 
 const run: Answer = ({agent}, {request, rest, query}) => {
   const of = containerIn(rest);
-  return of ? runAnswer(agent, of, query.get('cmd') ?? '', request.signal) : notFoundPage();
+  return of ? runResponse(agent, of, query.get('cmd') ?? '', request.signal) : notFoundPage();
 };
 
 /** All pods, or those with running containers. */

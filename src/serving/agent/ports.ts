@@ -15,10 +15,10 @@ type Pod = Parameters<NodeAgent['listener']>[0];
 const protocols = knownApiSuffixes.flatMap(suffix => [`v4.channel.${suffix}`, `v4.base64.channel.${suffix}`]);
 
 /** The maximum of ports over one WebSocket, whose channel is one byte. */
-const mostPorts = 127;
+const maxPorts = 127;
 
 /** Connects a client with ports of a pod, over SPDY, or over WebSocket with the ports in the query. */
-export const portsAnswer = (request: ApiRequest, query: URLSearchParams, pod: Pod, agent: NodeAgent, clock: Clock): ApiResponse => {
+export const portsResponse = (request: ApiRequest, query: URLSearchParams, pod: Pod, agent: NodeAgent, clock: Clock): ApiResponse => {
   if (wantsWebSocket(request)) return byWebSocket(request, portsIn(query), (port, connection, error) => forward(agent, pod, port, connection, error), clock);
   return acceptedSpdy(spdyVersion(request, ['portforward']), session => {
     const waiting = new Map<string, SpdyStream>();
@@ -53,7 +53,7 @@ const forward = (agent: NodeAgent, pod: Pod, port: number, connection: Duplex, e
 const portsIn = (query: URLSearchParams): readonly number[] => {
   const ports = query.getAll('port').flatMap(text => text.split(',')).map(text => (/^\d{1,5}$/.test(text) ? Number(text) : 0));
   if (ports.length === 0) throw new AgentError(400, 'query parameter "port" is required');
-  if (ports.length > mostPorts) throw new AgentError(400, `query parameter "port" has more than ${mostPorts} ports`);
+  if (ports.length > maxPorts) throw new AgentError(400, `query parameter "port" has more than ${maxPorts} ports`);
   if (ports.some(port => port < 1 || port > 65_535)) throw new AgentError(400, `query parameter "port" must be a port number`);
   return ports;
 };

@@ -4,17 +4,17 @@ import type {ApiResponse} from '#src/api/request.js';
 import {text} from '#src/serving/administration/route.js';
 
 /** The limit of a command's recorded output, in bytes. */
-const mostOutput = 16 << 20;
+const maxOutputBytes = 16 << 20;
 
 /** Collects the output of a command up to a limit. */
 class Collected extends Writable {
   readonly #chunks: Buffer[] = [];
-  #left = mostOutput;
+  #left = maxOutputBytes;
 
   override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
-    const kept = chunk.subarray(0, this.#left);
-    this.#left -= kept.length;
-    if (kept.length > 0) this.#chunks.push(kept);
+    const part = chunk.subarray(0, this.#left);
+    this.#left -= part.length;
+    if (part.length > 0) this.#chunks.push(part);
     done();
   }
 
@@ -24,7 +24,7 @@ class Collected extends Writable {
 }
 
 /** Runs a command to its end and responds with its output. Throws if it fails. */
-export const runAnswer = async (agent: NodeAgent, of: ContainerAddress, cmd: string, signal: AbortSignal): Promise<ApiResponse> => {
+export const runResponse = async (agent: NodeAgent, of: ContainerAddress, cmd: string, signal: AbortSignal): Promise<ApiResponse> => {
   const command = cmd.split(' ');
   const [stdout, stderr] = [new Collected(), new Collected()];
   const code = await agent.exec(of, command)({stdout, stderr, tty: false}, signal);

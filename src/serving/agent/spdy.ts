@@ -36,12 +36,12 @@ export const acceptedSpdy = (version: string, serve: (session: Accepted) => void
   body: {
     kind: 'upgrade',
     drop: () => {},
-    take(socket: Duplex, head: Buffer, keeps) {
+    take(socket: Duplex, head: Buffer, accountBuffer) {
       const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', `Upgrade: ${spdy}`, ...(version ? [`X-Stream-Protocol-Version: ${version}`] : [])];
       socket.write(`${lines.join('\r\n')}\r\n\r\n`);
       let takes: (stream: SpdyStream) => void = stream => stream.destroy();
       const session = new SpdySession(socket, {side: 'server', head, onStream: stream => takes(stream)});
-      keeps?.(() => session.keptBytes);
+      accountBuffer?.(() => session.keptBytes);
       serve({
         onStream(take) {
           takes = take;
@@ -54,13 +54,13 @@ export const acceptedSpdy = (version: string, serve: (session: Accepted) => void
 });
 
 /** The time limit for a client to open its streams. */
-const patienceMs = 30_000;
+const streamTimeoutMs = 30_000;
 
 /** Waits for streams of these kinds. Rejects when they do not arrive in time, or the client disconnects. Other streams are drained. */
-export const gathered = (session: Accepted, kinds: readonly string[], clock: Clock): Promise<ReadonlyMap<string, SpdyStream>> =>
+export const waitForStreams = (session: Accepted, kinds: readonly string[], clock: Clock): Promise<ReadonlyMap<string, SpdyStream>> =>
   new Promise((resolve, reject) => {
     const streams = new Map<string, SpdyStream>();
-    const timer = clock.schedule(patienceMs, () => reject(new Error('timed out waiting for client to create streams')));
+    const timer = clock.schedule(streamTimeoutMs, () => reject(new Error('timed out waiting for client to create streams')));
     void session.closed.then(() => {
       timer[Symbol.dispose]();
       reject(new Error('the client left'));

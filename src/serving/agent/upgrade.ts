@@ -9,6 +9,6 @@ export const upgradeToWebSocket = (request: ApiRequest, protocol: string, clock:
   body: {
     kind: 'upgrade',
     drop: () => {},
-    take: (socket, head, keeps) => void openWebSocket(request, {socket, head, protocol, clock, keeps}).then(serve, () => socket.destroy()),
+    take: (socket, head, accountBuffer) => void openWebSocket(request, {socket, head, protocol, clock, accountBuffer}).then(serve, () => socket.destroy()),
   },
 });

@@ -4,7 +4,7 @@ import type {TokenReview} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Authentication, Authenticator} from '#src/api/authentication.js';
 import {CacheBound} from '#src/base/cache-bound.js';
-import {AnswerCache, type Delegate, type DelegationOptions, review} from '#src/serving/delegation.js';
+import {ResultCache, type Delegate, type DelegationOptions, review} from '#src/serving/delegation.js';
 import {bearerToken} from './bearer.js';
 
 export interface TokenReviewOptions extends DelegationOptions {
@@ -17,9 +17,9 @@ const bound = new CacheBound('token_reviews', 16 << 20);
 /** Authenticates bearer tokens by TokenReviews of an API server (the API reference, TokenReview). Only hashes of tokens are cached. */
 export const tokenReviewAuthenticator = (delegate: Delegate, options: TokenReviewOptions): Authenticator => {
   const {clock, cacheTtlMs, audiences} = options;
-  const cache = new AnswerCache<Authentication>(bound, clock, () => cacheTtlMs);
+  const cache = new ResultCache<Authentication>(bound, clock, () => cacheTtlMs);
   const path = collectionPath(delegate.naming, kinds.tokenReviews);
-  const ask = async (token: string): Promise<Authentication> => {
+  const createReview = async (token: string): Promise<Authentication> => {
     const body: TokenReview = {
       apiVersion: apiVersionOf(delegate.naming, kinds.tokenReviews),
       kind: kinds.tokenReviews.kind,
@@ -34,7 +34,7 @@ export const tokenReviewAuthenticator = (delegate: Delegate, options: TokenRevie
       const token = bearerToken(request);
       if (!token) return undefined;
       try {
-        return await cache.get(createHash('sha256').update(token).digest('base64'), () => ask(token));
+        return await cache.get(createHash('sha256').update(token).digest('base64'), () => createReview(token));
       } catch (error) {
         return {rejected: (error as Error).message};
       }

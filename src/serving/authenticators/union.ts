@@ -47,11 +47,11 @@ export const authenticate = (
   path: string,
 ): UserInfo | Promise<UserInfo> => {
   let rejected = false;
-  const ask = (from: number): UserInfo | Promise<UserInfo> => {
+  const consult = (from: number): UserInfo | Promise<UserInfo> => {
     for (let index = from; index < authenticators.length; index++) {
       const answer = authenticators[index]!.authenticate(request);
-      if (answer instanceof Promise) return answer.then(found => heard(found) ?? ask(index + 1));
-      const user = heard(answer);
+      if (answer instanceof Promise) return answer.then(found => accept(found) ?? consult(index + 1));
+      const user = accept(answer);
       if (user) return user;
     }
     if (hidesToken(request)) request.warn?.('the provided Authorization header contains extra space before the bearer token, and is ignored');
@@ -59,11 +59,11 @@ export const authenticate = (
     if (hadCredentials || !anonymous?.allows(path)) throw new Unauthenticated(hadCredentials);
     return anonymousUser;
   };
-  const heard = (found: Authentication): UserInfo | undefined => {
+  const accept = (found: Authentication): UserInfo | undefined => {
     if (!found) return undefined;
     if ('user' in found) return withAuthenticated(found.user);
     rejected = true;
     return undefined;
   };
-  return ask(0);
+  return consult(0);
 };

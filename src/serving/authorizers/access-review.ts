@@ -2,7 +2,7 @@ import {apiVersionOf, collectionPath, kinds} from '#src/api/kinds.js';
 import type {SubjectAccessReview} from '#src/api/types.js';
 import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
 import {CacheBound} from '#src/base/cache-bound.js';
-import {AnswerCache, type Delegate, type DelegationOptions, review} from '#src/serving/delegation.js';
+import {ResultCache, type Delegate, type DelegationOptions, review} from '#src/serving/delegation.js';
 
 export interface AccessReviewOptions extends DelegationOptions {
   readonly allowedTtlMs: number;
@@ -14,9 +14,9 @@ const bound = new CacheBound('access_reviews', 16 << 20);
 /** Authorizes by SubjectAccessReviews of an API server (the API reference, SubjectAccessReview). Throws when it is not available, which is not a decision. */
 export const accessReviewAuthorizer = (delegate: Delegate, options: AccessReviewOptions): Authorizer => {
   const {clock, allowedTtlMs, deniedTtlMs} = options;
-  const cache = new AnswerCache<Decision>(bound, clock, ({decision}) => (decision === 'allow' ? allowedTtlMs : deniedTtlMs));
+  const cache = new ResultCache<Decision>(bound, clock, ({decision}) => (decision === 'allow' ? allowedTtlMs : deniedTtlMs));
   const path = collectionPath(delegate.naming, kinds.subjectAccessReviews);
-  const ask = async (spec: SubjectAccessReview['spec']): Promise<Decision> => {
+  const createReview = async (spec: SubjectAccessReview['spec']): Promise<Decision> => {
     const body: SubjectAccessReview = {
       apiVersion: apiVersionOf(delegate.naming, kinds.subjectAccessReviews),
       kind: kinds.subjectAccessReviews.kind,
@@ -27,7 +27,7 @@ export const accessReviewAuthorizer = (delegate: Delegate, options: AccessReview
   return {
     authorize(attributes) {
       const spec = specOf(attributes);
-      return cache.get(JSON.stringify(spec), () => ask(spec));
+      return cache.get(JSON.stringify(spec), () => createReview(spec));
     },
   };
 };

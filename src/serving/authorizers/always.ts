@@ -4,7 +4,7 @@ const allow: Decision = {decision: 'allow'};
 const noOpinion: Decision = {decision: 'noOpinion'};
 
 /** Consults authorizers in order; the first that allows or denies decides. The reasons of those without an opinion are joined. */
-export const inTurn = (authorizers: readonly Authorizer[]): Authorizer => ({
+export const unionAuthorizer = (authorizers: readonly Authorizer[]): Authorizer => ({
   async authorize(attributes) {
     const reasons: string[] = [];
     for (const authorizer of authorizers) {

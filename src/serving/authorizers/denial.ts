@@ -6,10 +6,10 @@ const quoted = JSON.stringify;
 /** The 403 of a request that no authorizer allowed, worded as clients expect. */
 export const denial = ({user, verb, resource: target, path}: Attributes, reason?: string): StatusError => {
   const because = reason ? `: ${reason}` : '';
-  const who = `User ${quoted(user.name)}`;
-  if (!target) return forbidden({group: '', resource: ''}, '', `${who} cannot ${verb} path ${quoted(path)}${because}`);
+  const subject = `User ${quoted(user.name)}`;
+  if (!target) return forbidden({group: '', resource: ''}, '', `${subject} cannot ${verb} path ${quoted(path)}${because}`);
   const {group, resource, subresource, namespace, name} = target;
   const full = subresource ? `${resource}/${subresource}` : resource;
   const where = namespace ? `in the namespace ${quoted(namespace)}` : 'at the cluster scope';
-  return forbidden({group, resource}, name, `${who} cannot ${verb} resource ${quoted(full)} in API group ${quoted(group)} ${where}${because}`);
+  return forbidden({group, resource}, name, `${subject} cannot ${verb} resource ${quoted(full)} in API group ${quoted(group)} ${where}${because}`);
 };

@@ -2,7 +2,7 @@ import {PassThrough} from 'node:stream';
 import type {WebSocketClient} from '#src/serving/websocket-server.js';
 
 /** The requested streams of a command. */
-export interface Wanted {
+export interface RequestedStreams {
   readonly stdin: boolean;
   readonly stdout: boolean;
   readonly stderr: boolean;
@@ -12,7 +12,7 @@ export interface Wanted {
 /** The channels of a client's messages, given by their first byte. */
 export const channels = {stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255} as const;
 
-const longestSize = 4096;
+const maxSizeLength = 4096;
 
 /** A message on a channel. */
 export const message = (channel: number, bytes: Buffer): Buffer => Buffer.concat([Buffer.from([channel]), bytes]);
@@ -26,7 +26,7 @@ export interface Input {
 }
 
 /** Splits the input of a client by channel. Text messages have the channel as a digit, and base64 content. */
-export const inputOf = (client: WebSocketClient, {stdin: wantsStdin, tty}: Wanted, isText = false): Input => {
+export const inputOf = (client: WebSocketClient, {stdin: wantsStdin, tty}: RequestedStreams, isText = false): Input => {
   const stdin = new PassThrough();
   let sizes: string[] = [];
   let resize = (size: string): void => void sizes.push(size);
@@ -35,11 +35,11 @@ export const inputOf = (client: WebSocketClient, {stdin: wantsStdin, tty}: Wante
   stdin.on('drain', () => client.pause(false));
   stdin.on('error', () => {});
   const resized = (bytes: Buffer): void => {
-    text = (text + bytes.toString()).slice(-longestSize);
+    text = (text + bytes.toString()).slice(-maxSizeLength);
     for (let end = text.indexOf('}'); end >= 0; end = text.indexOf('}')) {
       const size = sizeIn(text.slice(0, end + 1));
       text = text.slice(end + 1);
-      if (size && sizes.length < longestSize) resize(size);
+      if (size && sizes.length < maxSizeLength) resize(size);
     }
   };
   client.onMessage(received => {

@@ -8,13 +8,13 @@ import {upgraded, UpgradeRefused} from '#src/transport/relay/upgrade.js';
 import {SpdySession} from '#src/transport/spdy/session.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
 import {openWebSocket, type WebSocketClient} from '#src/serving/websocket-server.js';
-import {channels, inputOf, message, type Input, type Wanted} from './channels.js';
+import {channels, inputOf, message, type Input, type RequestedStreams} from './channels.js';
 import {exited, outcome} from './outcome.js';
 import {spdy} from './protocols.js';
 
 export interface CommandRelay {
   readonly relayed: RelayRequest;
-  readonly wanted: Wanted;
+  readonly wanted: RequestedStreams;
   /** The client's protocol, and those offered to the agent instead, best first. */
   readonly own: string;
   readonly agents: readonly string[];
@@ -24,7 +24,7 @@ export interface CommandRelay {
 
 const pingPeriodMs = 5000;
 /** The size limit of an agent's message about a command's end or refusal. */
-const longestWord = 64 << 10;
+const maxMessageBytes = 64 << 10;
 
 /**
  * Relays a command between a WebSocket client and a SPDY agent. The client receives the result as a `Status` on the error channel, also when the agent is
@@ -38,10 +38,10 @@ export const commandRelay = (backends: Backends, relay: CommandRelay): ApiRespon
     body: {
       kind: 'upgrade',
       drop: () => dropped(),
-      take(socket, head, keeps) {
+      take(socket, head, accountBuffer) {
         const {clock} = backends;
         dropped = () => void socket.destroy();
-        openWebSocket(relay.relayed.request, {socket, head, protocol: relay.own, clock, keeps})
+        openWebSocket(relay.relayed.request, {socket, head, protocol: relay.own, clock, accountBuffer})
           .then(client => serve(backends, relay, client))
           .catch(() => socket.destroy());
       },
@@ -71,7 +71,7 @@ const run = async (backends: Backends, {relayed, wanted, agents}: CommandRelay, 
   const open = (kind: string): SpdyStream => session.open({streamtype: kind});
 
   const error = open('error');
-  const told = wordOf(error);
+  const message = readText(error);
   if (wanted.stdin) feed(input.stdin, open('stdin'));
   const outputs = [
     ...(wanted.stdout ? [[channels.stdout, open('stdout')] as const] : []),
@@ -84,9 +84,9 @@ const run = async (backends: Backends, {relayed, wanted, agents}: CommandRelay, 
   error.end();
   try {
     await Promise.all(outputs.map(([channel, stream]) => copy(stream, channel, client)));
-    const word = await told;
-    if (error.lost && word === '') throw new Error(`error reading from error stream: ${error.lost.message}`, {cause: error.lost});
-    return outcome(word, Number(version) >= 4);
+    const text = await message;
+    if (error.lost && text === '') throw new Error(`error reading from error stream: ${error.lost.message}`, {cause: error.lost});
+    return outcome(text, Number(version) >= 4);
   } finally {
     session.close();
   }
@@ -94,20 +94,20 @@ const run = async (backends: Backends, {relayed, wanted, agents}: CommandRelay, 
 
 const connected = async (backends: Backends, relayed: RelayRequest, agents: readonly string[]) => {
   const {to, path, request} = relayed;
-  const asked = `error sending request: Post ${JSON.stringify(`${to.scheme}://${authority(to)}${path}`)}: `;
+  const prefix = `error sending request: Post ${JSON.stringify(`${to.scheme}://${authority(to)}${path}`)}: `;
   // This is the server's own request: the client's identity has been used for authorization, and none of its headers are sent.
   const own = {...relayed, request: {method: 'POST', url: '/', headers: {}, caller: request.caller, remoteAddress: request.remoteAddress, signal: request.signal}, host: authority(to)};
   try {
     return await upgraded(backends, {...own, headers: {'x-forwarded-for': undefined, 'x-stream-protocol-version': agents}}, spdy);
   } catch (error) {
-    if (!(error instanceof UpgradeRefused)) throw new Error(asked + (error as Error).message, {cause: error});
+    if (!(error instanceof UpgradeRefused)) throw new Error(prefix + (error as Error).message, {cause: error});
     const {answer} = error;
     const status = answer.statusCode!;
     if (status >= 300 && status < 400) {
       answer.destroy();
-      throw new Error(`${asked}redirect not allowed`, {cause: error});
+      throw new Error(`${prefix}redirect not allowed`, {cause: error});
     }
-    throw refusalIn(await wordOf(answer));
+    throw refusalIn(await readText(answer));
   }
 };
 
@@ -149,12 +149,12 @@ const copy = async (stream: SpdyStream, channel: number, client: WebSocketClient
 };
 
 /** Reads a text, up to the limit. */
-const wordOf = async (source: Readable): Promise<string> => {
+const readText = async (source: Readable): Promise<string> => {
   const chunks: Buffer[] = [];
   let length = 0;
   try {
     for await (const chunk of source as AsyncIterable<Buffer>) {
-      if (length < longestWord) chunks.push(chunk);
+      if (length < maxMessageBytes) chunks.push(chunk);
       length += chunk.length;
     }
   } catch (error) {

@@ -1,7 +1,7 @@
 import type {ApiResponse} from '#src/api/request.js';
 import type {Backends} from '#src/transport/relay/backends.js';
 import type {RelayRequest} from '#src/transport/relay/call.js';
-import {dialled, join, refusedResponse, upgraded, UpgradeRefused, type Upgraded} from '#src/transport/relay/upgrade.js';
+import {dialFailure, join, refusedResponse, upgraded, UpgradeRefused, type Upgraded} from '#src/transport/relay/upgrade.js';
 import {openWebSocket} from '#src/serving/websocket-server.js';
 import {spdy, tunnelProtocols, withoutWebSocket} from './protocols.js';
 
@@ -21,7 +21,7 @@ export const tunnelled = async (backends: Backends, relayed: RelayRequest): Prom
     return refused(500, 'unable to upgrade: missing upgrade headers in response');
   } catch (error) {
     if (error instanceof UpgradeRefused) return refusedResponse(error);
-    throw dialled(error as Error);
+    throw dialFailure(error as Error);
   }
 };
 
@@ -33,8 +33,8 @@ const joined = ({clock}: Backends, {request}: RelayRequest, {socket: backend, he
     body: {
       kind: 'upgrade',
       drop: () => void backend.destroy(),
-      take(socket, head, keeps) {
-        openWebSocket(request, {socket, head, protocol: chosen ? `${spdy}+${chosen}` : '', clock, keeps})
+      take(socket, head, accountBuffer) {
+        openWebSocket(request, {socket, head, protocol: chosen ? `${spdy}+${chosen}` : '', clock, accountBuffer})
           .then(client => client.stream())
           .then(client => {
             if (early.length > 0) client.write(early);

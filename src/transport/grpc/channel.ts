@@ -229,11 +229,11 @@ export class GrpcChannel implements AsyncDisposable {
     this.#keepAlive = clock.schedule(keepAliveMs, () => {
       if (session.closed || session.destroyed) return;
       const hold = clock.hold();
-      const late = clock.schedule(keepAliveTimeoutMs, () => session.destroy(new Error('the server no longer answers')));
-      this.#keepAlive = late;
+      const pingTimeout = clock.schedule(keepAliveTimeoutMs, () => session.destroy(new Error('the server no longer answers')));
+      this.#keepAlive = pingTimeout;
       const answered = (error: Error | null): void => {
         hold[Symbol.dispose]();
-        late[Symbol.dispose]();
+        pingTimeout[Symbol.dispose]();
         if (!error && this.#session === session) this.#keepAlivePing(session);
       };
       if (!session.ping(answered)) answered(new Error('the connection is gone'));

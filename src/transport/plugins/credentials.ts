@@ -1,13 +1,13 @@
 import type {Clock} from '#src/base/clock.js';
 import {oneLine} from '#src/transport/one-line.js';
-import type {CredentialSource, Proof} from '#src/transport/proof.js';
+import type {CredentialSource, RequestCredentials} from '#src/transport/request-credentials.js';
 import type {ExecPlugin, OidcProvider} from '#src/transport/settings.js';
 import type {Answer, ExecEnvironment} from './exec.js';
 
 interface Options {
   readonly clock: Clock;
   readonly source: string;
-  readonly always: Proof['headers'];
+  readonly always: RequestCredentials['headers'];
   readonly environment?: ExecEnvironment;
 }
 

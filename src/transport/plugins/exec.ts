@@ -2,12 +2,12 @@ import {spawn} from 'node:child_process';
 import {readFile} from 'node:fs/promises';
 import {createSecureContext} from 'node:tls';
 import {messageOf} from '#src/base/message.js';
-import type {ClientPair, Proof} from '#src/transport/proof.js';
+import type {ClientPair, RequestCredentials} from '#src/transport/request-credentials.js';
 import type {ExecCluster, ExecPlugin} from '#src/transport/settings.js';
 
 /** The credentials from a plugin, and when they expire (ms since 1970); without expiry they are used until the server rejects them. */
 export interface Answer {
-  readonly proof: Proof;
+  readonly proof: RequestCredentials;
   readonly expiresAt?: number;
 }
 
@@ -18,7 +18,7 @@ export interface ExecEnvironment {
   readonly isTerminal: boolean;
 }
 
-const mostOutput = 1 << 20;
+const maxOutputBytes = 1 << 20;
 
 /** Runs a plugin once and parses the credentials it prints. Rejects with the message of upstream's clients. */
 export const runExecPlugin = async (plugin: ExecPlugin, environment: ExecEnvironment): Promise<Answer> => {
@@ -51,7 +51,7 @@ const output = ({command, args, installHint}: ExecPlugin, env: Readonly<Record<s
     let bytes = 0;
     child.stdout.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes <= mostOutput) return void chunks.push(chunk);
+      if (bytes <= maxOutputBytes) return void chunks.push(chunk);
       child.kill('SIGKILL');
       child.stdout.destroy(); // Child processes of the plugin may keep it open.
     });
@@ -60,7 +60,7 @@ const output = ({command, args, installHint}: ExecPlugin, env: Readonly<Record<s
       else reject(new Error(`exec: ${messageOf(error)}`, {cause: error}));
     });
     child.once('close', (code, signal) => {
-      if (bytes > mostOutput) reject(new Error(`exec: executable ${command} printed more than ${mostOutput} bytes`));
+      if (bytes > maxOutputBytes) reject(new Error(`exec: executable ${command} printed more than ${maxOutputBytes} bytes`));
       else if (code === 0) resolve(Buffer.concat(chunks).toString());
       else rejectWithHint(`exec: executable ${command} failed with ${signal ? `signal ${signal}` : `exit code ${code}`}`);
     });

@@ -44,13 +44,13 @@ export const authority = ({host, port}: Pick<Backend, 'host' | 'port'>): string 
 /** Opens a connection to a backend; rejects with `Unreached`. */
 const open = async (options: BackendsOptions, backend: Backend): Promise<Duplex> => {
   try {
-    return await inTime(reach(options, backend), backend, options.clock);
+    return await inTime(dial(options, backend), backend, options.clock);
   } catch (error) {
     throw new Unreached((error as Error).message, {cause: error});
   }
 };
 
-const reach = async ({network, clock}: BackendsOptions, {scheme, host, addresses, port, tls = {}}: Backend): Promise<Duplex> => {
+const dial = async ({network, clock}: BackendsOptions, {scheme, host, addresses, port, tls = {}}: Backend): Promise<Duplex> => {
   const within = network.within?.(host, port);
   if (within) return within;
   const trust = scheme === 'https' ? trustOf(tls, host) : undefined;
@@ -71,19 +71,19 @@ const dialAny = async (network: Network, addresses: readonly string[], port: str
   throw failure;
 };
 
-const inTime = (reaching: Promise<Duplex>, backend: Backend, clock: Clock): Promise<Duplex> => {
+const inTime = (dialing: Promise<Duplex>, backend: Backend, clock: Clock): Promise<Duplex> => {
   const {connectTimeoutMs} = backend;
-  if (connectTimeoutMs === undefined) return reaching;
+  if (connectTimeoutMs === undefined) return dialing;
   return new Promise((resolve, reject) => {
-    let late = false;
+    let timedOut = false;
     const timer = clock.schedule(connectTimeoutMs, () => {
-      late = true;
+      timedOut = true;
       reject(new Error(`dial tcp ${authority(backend)}: i/o timeout`));
     });
-    reaching.then(
+    dialing.then(
       socket => {
         timer[Symbol.dispose]();
-        if (late) socket.destroy();
+        if (timedOut) socket.destroy();
         else resolve(socket);
       },
       (error: Error) => {
@@ -124,7 +124,7 @@ export interface Backends extends Disposable {
   /** The log of calls. */
   readonly calls: CallLog;
   /** Reuses connections by the backend's name. */
-  readonly kept: Agent;
+  readonly reused: Agent;
   /** Opens a connection for one request. */
   readonly single: Agent;
 }
@@ -148,15 +148,15 @@ export const backends = (options: BackendsOptions): Backends => {
         void open(options, (agentOptions as Addressed).backend).then(socket => done(null, socket), done);
       },
     });
-  const kept = agent({keepAlive: true, maxFreeSockets: 25, timeout: idleTimeoutMs});
+  const reused = agent({keepAlive: true, maxFreeSockets: 25, timeout: idleTimeoutMs});
   const single = agent({keepAlive: false});
   return {
     clock: options.clock,
     calls: new CallLog(options.log ?? noLog, options.clock),
-    kept,
+    reused,
     single,
     [Symbol.dispose]() {
-      kept.destroy();
+      reused.destroy();
       single.destroy();
     },
   };

@@ -3,7 +3,7 @@ import {Readable} from 'node:stream';
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {SentCall} from '#src/transport/call-log.js';
 import {authority, Unreached, type Addressed, type Backend, type Backends} from './backends.js';
-import {answerHeaders, requestHeaders, type HeaderRecord} from './headers.js';
+import {responseHeaders, requestHeaders, type HeaderRecord} from './headers.js';
 import {requestError} from './errors.js';
 
 /** A request relayed to a backend. */
@@ -41,7 +41,7 @@ export const relayCall = async (backends: Backends, relayed: RelayRequest): Prom
     answer.destroy();
     return {status: 502, headers: {}, body: {kind: 'bytes', bytes: 'the backend attempted to redirect this request, which is not permitted', contentType: 'text/plain; charset=utf-8'}};
   }
-  return {status: answer.statusCode!, headers: answerHeaders(answer), body: {kind: 'stream', source: answer}};
+  return {status: answer.statusCode!, headers: responseHeaders(answer), body: {kind: 'stream', source: answer}};
 };
 
 const isRedirect = ({statusCode = 0, headers}: IncomingMessage): boolean => statusCode >= 300 && statusCode < 400 && Boolean(headers.location);
@@ -93,7 +93,7 @@ const sendRequest = (backends: Backends, relayed: RelayRequest, body: Readable |
   if (body && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked';
   const attempt = (again: boolean) =>
     new Promise<IncomingMessage>((resolve, reject) => {
-      const sent = begin({...options, agent: backends.kept});
+      const sent = begin({...options, agent: backends.reused});
       // The backend may have closed an idle connection.
       const retries = (error: NodeJS.ErrnoException) => again && !body && sent.reusedSocket && safeMethods.has(sent.method) && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
       sent.once('response', resolve);

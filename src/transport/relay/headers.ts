@@ -53,7 +53,7 @@ const single: ReadonlySet<string> = new Set([
 ]);
 
 /** The headers of a response for the client. */
-export const answerHeaders = ({rawHeaders, headers}: IncomingMessage): Record<string, string | string[]> => {
+export const responseHeaders = ({rawHeaders, headers}: IncomingMessage): Record<string, string | string[]> => {
   const named = new Set(tokens(headers['connection']));
   const canonicalNames = new Map<string, string>();
   const passed: Record<string, string | string[]> = {};

@@ -33,7 +33,7 @@ const linking: Readonly<Record<string, readonly string[]>> = {
 const textual = new Set(['iframe', 'noembed', 'noframes', 'script', 'style', 'textarea', 'title', 'xmp']);
 
 /** The limit of buffered text while searching for the end of a tag or comment. */
-const longestTag = 64 << 10;
+const maxTagLength = 64 << 10;
 
 const attribute = /([^\s"'<>/=]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s"'=<>`]+)/g;
 
@@ -83,7 +83,7 @@ export const htmlLinks = (rewrite: (link: string) => string): Transform => {
   const step = (isLast: boolean): string => {
     let out = '';
     let at = 0;
-    const wait = () => !isLast && pending.length - at < longestTag;
+    const wait = () => !isLast && pending.length - at < maxTagLength;
     while (at < pending.length) {
       if (inside) {
         const end = new RegExp(`</${inside}(?=[\\s/>])`, 'i').exec(pending.slice(at));

@@ -23,8 +23,8 @@ export const rewriteLink = (link: string, {before, backend, proxyHost}: ProxyAdd
   const host = authority?.slice(authority.lastIndexOf('@') + 1) ?? '';
   const leadsElsewhere = host !== '' && host !== backend && host !== proxyHost;
   if (leadsElsewhere || !path.startsWith('/')) return link;
-  const kept = host !== '' && host === proxyHost ? `${scheme ? `${scheme}:` : ''}//${authority}` : '';
-  return `${kept}${path.startsWith(before) ? path : before + path}${query}${fragment}`;
+  const prefix = host !== '' && host === proxyHost ? `${scheme ? `${scheme}:` : ''}//${authority}` : '';
+  return `${prefix}${path.startsWith(before) ? path : before + path}${query}${fragment}`;
 };
 
 type Codec = () => readonly [Transform, Transform] | readonly [];
@@ -37,7 +37,7 @@ const codecs: Readonly<Record<string, Codec>> = {
 };
 
 /** Rewrites the links of a response so that they lead through this server: those of redirects, and of HTML pages. */
-export const rewriteAnswer = (answer: ApiResponse, front: ProxyAddress): ApiResponse => {
+export const rewriteResponse = (answer: ApiResponse, front: ProxyAddress): ApiResponse => {
   const {headers, body} = answer;
   if (body.kind !== 'stream') return answer;
   const {Location: location} = headers;

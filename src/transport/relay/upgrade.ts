@@ -4,7 +4,7 @@ import type {ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 import {Unreached, type Backends} from './backends.js';
 import {optionsOf, reasonOf, sentOf, within, type RelayRequest} from './call.js';
-import {answerHeaders} from './headers.js';
+import {responseHeaders} from './headers.js';
 
 /** An upgraded connection. */
 export interface Upgraded {
@@ -69,12 +69,12 @@ export const relayUpgrade = async (backends: Backends, relayed: RelayRequest): P
     return joined(await upgraded(backends, {...relayed, headers: {...handshake(relayed), ...relayed.headers}}, String(request.headers['upgrade'])), backends.clock);
   } catch (error) {
     if (error instanceof UpgradeRefused) return refusedResponse(error);
-    throw dialled(error as Error);
+    throw dialFailure(error as Error);
   }
 };
 
 /** The error of a connection for an upgrade that was not established. */
-export const dialled = (error: Error): Error => (error instanceof Unreached ? new Unreached(`error dialing backend: ${error.message}`, {cause: error}) : error);
+export const dialFailure = (error: Error): Error => (error instanceof Unreached ? new Unreached(`error dialing backend: ${error.message}`, {cause: error}) : error);
 
 const ignore = () => {};
 
@@ -89,7 +89,7 @@ export const refusedResponse = ({answer}: UpgradeRefused): ApiResponse => {
     answer.destroy();
     throw new Error(`invalid upgrade response: status code ${status}`);
   }
-  return {status, headers: answerHeaders(answer), body: {kind: 'stream', source: answer}};
+  return {status, headers: responseHeaders(answer), body: {kind: 'stream', source: answer}};
 };
 
 /** The head of a response, unchanged. */

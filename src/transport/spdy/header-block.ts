@@ -24,7 +24,7 @@ const adler32 = (bytes: Buffer): number => {
   return ((b << 16) | a) >>> 0;
 };
 
-const longestStored = 0xffff;
+const maxStoredBytes = 0xffff;
 
 /** An empty stored block, as compressors emit on flush: without it readers would wait for more data, or report a truncated stream. */
 const flush = Buffer.from([0, 0, 0, 0xff, 0xff]);
@@ -36,8 +36,8 @@ export const headerPacker = (): ((headers: SpdyHeaders) => Buffer) => {
     const block = packed(headers);
     const parts: Buffer[] = isFirst ? [preamble()] : [];
     isFirst = false;
-    for (let at = 0; at < block.length; at += longestStored) {
-      const piece = block.subarray(at, at + longestStored);
+    for (let at = 0; at < block.length; at += maxStoredBytes) {
+      const piece = block.subarray(at, at + maxStoredBytes);
       const start = Buffer.alloc(5);
       start.writeUInt16LE(piece.length, 1);
       start.writeUInt16LE(~piece.length & 0xffff, 3);

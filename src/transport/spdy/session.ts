@@ -22,7 +22,7 @@ const defaultMaxStreams = 1000;
 /** The estimated memory of an open stream besides its buffered bytes. */
 const streamBytes = 8 << 10;
 /** The maximum number of control frames queued for a peer that does not read. */
-const mostAnswers = 10_000;
+const maxAnswers = 10_000;
 /** The number of frames that are handled in one turn of the event loop: one chunk may contain thousands. */
 const maxFramesPerTurn = 64;
 
@@ -103,7 +103,7 @@ export class SpdySession implements StreamPort {
   async data(stream: SpdyStream, bytes: Buffer): Promise<void> {
     let rest = bytes;
     while (rest.length > 0) {
-      const room = await this.#room(stream, rest.length);
+      const room = await this.#availableWindow(stream, rest.length);
       if (!this.#streams.has(stream.id) || this.#socket.destroyed) return;
       if (!this.#send({kind: 'data', id: stream.id, bytes: rest.subarray(0, room), fin: false})) await this.#drained();
       rest = rest.subarray(room);
@@ -159,7 +159,7 @@ export class SpdySession implements StreamPort {
         this.#wake(frame.id);
         this.#streams.delete(frame.id);
         this.#grants.delete(frame.id);
-        stream?.cut();
+        stream?.abort();
         return;
       }
       case 'settings':
@@ -235,7 +235,7 @@ export class SpdySession implements StreamPort {
   }
 
   /** Returns how many of the wanted bytes may be sent, once there is any window. */
-  async #room(stream: SpdyStream, wanted: number): Promise<number> {
+  async #availableWindow(stream: SpdyStream, wanted: number): Promise<number> {
     const grant = this.#grantOf(stream.id);
     while (this.#peerWindow !== undefined && grant.left <= 0 && this.#streams.has(stream.id) && !this.#socket.destroyed) {
       await new Promise<void>(resolve => {
@@ -263,7 +263,7 @@ export class SpdySession implements StreamPort {
   #answer(frame: Frame): void {
     if (this.#send(frame) && this.#waitingAnswers === 0) return;
     if (++this.#waitingAnswers === 1) this.#socket.once('drain', () => (this.#waitingAnswers = 0));
-    else if (this.#waitingAnswers > mostAnswers) this.#socket.destroy(new Error('too many answers wait for the peer'));
+    else if (this.#waitingAnswers > maxAnswers) this.#socket.destroy(new Error('too many answers wait for the peer'));
   }
 
   #drained(): Promise<void> {
@@ -281,7 +281,7 @@ export class SpdySession implements StreamPort {
     const left = [...this.#streams.values()];
     this.#streams.clear();
     for (const id of this.#grants.keys()) this.#wake(id);
-    for (const stream of left) stream.cut(error ?? new Error('unexpected EOF'));
+    for (const stream of left) stream.abort(error ?? new Error('unexpected EOF'));
     if (error) this.#socket.destroy();
     else this.#socket.end();
   }

@@ -59,7 +59,7 @@ export class SpdyStream extends Duplex {
   }
 
   /** The peer has gone. Received bytes can still be read; writes are discarded. */
-  cut(lost?: Error): void {
+  abort(lost?: Error): void {
     if (!this.#isPeerDone) {
       this.#lost = lost;
       this.#isPeerDone = true;

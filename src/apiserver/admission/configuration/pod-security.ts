@@ -30,13 +30,13 @@ export const readPodSecurity = (source: string, {apiSuffix}: Naming): Read<PodSe
   const kind = {group: `pod-security.admission.config.${apiSuffix}`, versions: ['v1', 'v1beta1', 'v1alpha1'], kind: 'PodSecurityConfiguration', fields};
   const {defaults = {}, exemptions: {usernames = [], namespaces = [], runtimeClasses = []} = {}} = readConfiguration<Configuration>(source, [kind]);
   const errors: FieldError[] = [];
-  const taken = <T>({value, error}: {readonly value: T; readonly error?: FieldError}): T => {
+  const collect = <T>({value, error}: {readonly value: T; readonly error?: FieldError}): T => {
     if (error) errors.push(error);
     return value;
   };
   const mode = (name: Mode): LevelVersion => ({
-    level: taken<Level>(levelIn(`defaults.${name}`, defaults[name] || 'privileged', 'restricted')),
-    minor: taken<number>(versionIn(`defaults.${name}-version`, defaults[`${name}-version`] || 'latest')),
+    level: collect<Level>(levelIn(`defaults.${name}`, defaults[name] || 'privileged', 'restricted')),
+    minor: collect<number>(versionIn(`defaults.${name}-version`, defaults[`${name}-version`] || 'latest')),
   });
   const policy = {enforce: mode('enforce'), warn: mode('warn'), audit: mode('audit')};
   errors.push(

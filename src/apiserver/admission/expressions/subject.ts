@@ -2,7 +2,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
-import type {ObjectForm} from '#src/apiserver/admission/matching/forms.js';
+import type {ObjectVersion} from '#src/apiserver/admission/matching/object-versions.js';
 import {reviewOf} from '#src/apiserver/admission/webhook/review.js';
 
 /** The variables of a request in expressions, in the negotiated version. */
@@ -14,7 +14,7 @@ export interface Subject {
 }
 
 /** Returns the variables of a request: the same data as webhooks receive. */
-export const subjectOf = async (attributes: AdmissionAttributes, form: ObjectForm, own: ObjectForm, naming: Naming): Promise<Subject> => {
+export const subjectOf = async (attributes: AdmissionAttributes, form: ObjectVersion, own: ObjectVersion, naming: Naming): Promise<Subject> => {
   const {uid: _, object, oldObject, ...request} = (await reviewOf(attributes, form, own, {naming, version: 'v1', uid: ''})).request;
   return {object: object as KubeObject | null, oldObject: oldObject as KubeObject | null, request};
 };

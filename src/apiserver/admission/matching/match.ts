@@ -3,7 +3,7 @@ import {notFound} from '#src/api/status.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import type {FindNamespace} from '#src/apiserver/admission/namespace-lifecycle.js';
-import {formsOf, type FormName, type Forms, type ObjectForm} from './forms.js';
+import {versionsOf, type KindName, type ObjectVersions, type ObjectVersion} from './object-versions.js';
 import {ruleMatches, type Rule, type RuleSubject} from './rules.js';
 
 /** The requests that a webhook or policy receives: those of a rule, and of no excluding one, on objects and in namespaces with matching labels. */
@@ -24,14 +24,14 @@ export interface MatchingContext {
 }
 
 /** The version in which a matching request is passed on; undefined if it does not match. Rejects with 404 when its namespace has to be read and does not exist. */
-export type Matched = ObjectForm | undefined;
+export type Matched = ObjectVersion | undefined;
 
 const isNamespace = ({group, resource}: AdmissionAttributes): boolean => group === '' && resource === 'namespaces';
 
 /** The namespace of a request; for a namespace itself its own name. */
 export const namespaceOf = (attributes: AdmissionAttributes): string => (isNamespace(attributes) ? attributes.name || (attributes.object?.metadata?.name ?? '') : attributes.namespace);
 
-const subjectOf = (attributes: AdmissionAttributes, {group, version, resource}: Pick<FormName, 'group' | 'version' | 'resource'>): RuleSubject => ({
+const subjectOf = (attributes: AdmissionAttributes, {group, version, resource}: Pick<KindName, 'group' | 'version' | 'resource'>): RuleSubject => ({
   operation: attributes.operation,
   group,
   version,
@@ -44,7 +44,7 @@ const subjectOf = (attributes: AdmissionAttributes, {group, version, resource}: 
 const isAnyOf = (rules: readonly Rule[], subject: RuleSubject): boolean => rules.some(rule => ruleMatches(rule, subject));
 
 /** Earlier rules come first, and the request's own version before others. */
-const formFor = (rules: readonly Rule[], matchPolicy: string | undefined, attributes: AdmissionAttributes, forms: Forms): ObjectForm | undefined => {
+const formFor = (rules: readonly Rule[], matchPolicy: string | undefined, attributes: AdmissionAttributes, forms: ObjectVersions): ObjectVersion | undefined => {
   if (isAnyOf(rules, subjectOf(attributes, attributes))) return forms.own;
   if (matchPolicy !== 'Equivalent') return undefined;
   const others = forms.others();
@@ -56,7 +56,7 @@ const formFor = (rules: readonly Rule[], matchPolicy: string | undefined, attrib
 };
 
 /** Options of connect requests neither match nor violate an object selector. */
-const hasLabels = (selector: LabelSelector, attributes: AdmissionAttributes, form: ObjectForm): boolean => {
+const hasLabels = (selector: LabelSelector, attributes: AdmissionAttributes, form: ObjectVersion): boolean => {
   const {operation, object, oldObject} = attributes;
   if (selector.empty) return true;
   const labels = [operation === 'CONNECT' ? undefined : object, oldObject].flatMap(each => (each ? [form.labelsOf(each)] : []));
@@ -80,7 +80,7 @@ const inNamespace = (selector: LabelSelector, attributes: AdmissionAttributes, f
 /** Matches a request against criteria, synchronously if the namespace is available. The cheapest checks come first. */
 export const match = (criteria: Criteria, attributes: AdmissionAttributes, {registry, findNamespace}: MatchingContext): Matched | Promise<Matched> => {
   const {rules, excluded = [], matchPolicy, namespaceSelector, objectSelector} = criteria;
-  const forms = formsOf(registry, attributes);
+  const forms = versionsOf(registry, attributes);
   const form = forms && (rules ? formFor(rules, matchPolicy, attributes, forms) : forms.own);
   if (!form || (excluded.length > 0 && formFor(excluded, matchPolicy, attributes, forms)) || !hasLabels(objectSelector, attributes, form)) return undefined;
   const inside = inNamespace(namespaceSelector, attributes, findNamespace);

@@ -8,18 +8,18 @@ const changedLabels = (labels: Readonly<Record<string, string>> = {}, old: Reado
 
 /** A node may only change its own Node object, and not the fields that attract pods. */
 export const nodeRule: NodeRule = ({naming}, node, {operation, name, object, oldObject}) => {
-  const who = `node ${quoted(node)}`;
-  if (name !== node) return `${who} is not allowed to modify node ${quoted(name)}`;
+  const nodeText = `node ${quoted(node)}`;
+  if (name !== node) return `${nodeText} is not allowed to modify node ${quoted(name)}`;
   if (operation !== 'CREATE' && operation !== 'UPDATE') return undefined;
   const [now, old] = [object as Node, oldObject as Node | undefined];
   const labels = changedLabels(now.metadata?.labels, old?.metadata?.labels).filter(label => !isNodesOwnLabel(label, naming));
   const {configSource} = now.spec ?? {};
   if (!old) {
-    if (configSource) return `${who} is not allowed to create pods with a non-nil configSource`;
-    return labels.length > 0 ? `${who} is not allowed to set the following labels: ${labels.join(', ')}` : undefined;
+    if (configSource) return `${nodeText} is not allowed to create pods with a non-nil configSource`;
+    return labels.length > 0 ? `${nodeText} is not allowed to set the following labels: ${labels.join(', ')}` : undefined;
   }
-  if (configSource && !sameContent(configSource, old.spec?.configSource)) return `${who} is not allowed to update configSource to a new non-nil configSource`;
-  if (!sameContent(now.spec?.taints, old.spec?.taints)) return `${who} is not allowed to modify taints`;
-  if (!sameContent(now.metadata?.ownerReferences, old.metadata?.ownerReferences)) return `${who} is not allowed to modify ownerReferences`;
+  if (configSource && !sameContent(configSource, old.spec?.configSource)) return `${nodeText} is not allowed to update configSource to a new non-nil configSource`;
+  if (!sameContent(now.spec?.taints, old.spec?.taints)) return `${nodeText} is not allowed to modify taints`;
+  if (!sameContent(now.metadata?.ownerReferences, old.metadata?.ownerReferences)) return `${nodeText} is not allowed to modify ownerReferences`;
   return labels.length > 0 ? `is not allowed to modify labels: ${labels.join(', ')}` : undefined;
 };

@@ -40,19 +40,19 @@ const create: NodeRule = async (rules, node, {object}) => {
   const {naming} = rules;
   const {metadata, spec} = object as Pod;
   const mirror = naming.key('config.mirror');
-  const who = `node ${quoted(node)}`;
-  if (metadata?.annotations?.[mirror] === undefined) return `pod does not have ${quoted(mirror)} annotation, ${who} can only create mirror pods`;
-  if (spec?.nodeName !== node) return `${who} can only create pods with spec.nodeName set to itself`;
+  const nodeText = `node ${quoted(node)}`;
+  if (metadata?.annotations?.[mirror] === undefined) return `pod does not have ${quoted(mirror)} annotation, ${nodeText} can only create mirror pods`;
+  if (spec?.nodeName !== node) return `${nodeText} can only create pods with spec.nodeName set to itself`;
   const [owner, ...others] = metadata.ownerReferences ?? [];
-  if (others.length > 0) return `${who} can only create pods with a single owner reference set to itself`;
+  if (others.length > 0) return `${nodeText} can only create pods with a single owner reference set to itself`;
   const isNode = owner?.apiVersion === naming.apiVersion('', 'v1') && owner.kind === kinds.nodes.kind && owner.name === node;
-  if (!owner || !isNode) return `${who} can only create pods with an owner reference set to itself`;
-  if (!owner.controller) return `${who} can only create pods with a controller owner reference set to itself`;
-  if (owner.blockOwnerDeletion) return `${who} must not set blockOwnerDeletion on an owner reference`;
+  if (!owner || !isNode) return `${nodeText} can only create pods with an owner reference set to itself`;
+  if (!owner.controller) return `${nodeText} can only create pods with a controller owner reference set to itself`;
+  if (owner.blockOwnerDeletion) return `${nodeText} must not set blockOwnerDeletion on an owner reference`;
   const {metadata: {uid = ''} = {}} = await existing(rules, kinds.nodes, '', node);
   if (owner.uid !== uid) return `node ${node} UID mismatch: expected ${owner.uid} got ${uid}`;
   const found = reference(spec);
-  return found && `${who} can not create pods that reference ${found}`;
+  return found && `${nodeText} can not create pods that reference ${found}`;
 };
 
 const main: NodeRule = async (rules, node, attributes) => {
@@ -68,12 +68,12 @@ const claimNames = ({status}: Pod) => (status?.resourceClaimStatuses ?? []).map(
 const status: NodeRule = (_rules, node, attributes) => {
   if (attributes.operation !== 'UPDATE') return unexpected(attributes);
   const [pod, old] = [attributes.object as Pod, attributes.oldObject as Pod];
-  const who = `node ${quoted(node)}`;
-  if (old.spec?.nodeName !== node) return `${who} can only update pod status for pods with spec.nodeName set to itself`;
-  if (!sameContent(pod.metadata?.labels, old.metadata?.labels)) return `${who} cannot update labels through pod status`;
-  if (!sameContent(claimNames(pod), claimNames(old))) return `${who} cannot update resource claim statues`;
+  const nodeText = `node ${quoted(node)}`;
+  if (old.spec?.nodeName !== node) return `${nodeText} can only update pod status for pods with spec.nodeName set to itself`;
+  if (!sameContent(pod.metadata?.labels, old.metadata?.labels)) return `${nodeText} cannot update labels through pod status`;
+  if (!sameContent(claimNames(pod), claimNames(old))) return `${nodeText} cannot update resource claim statues`;
   const [extended, before] = [pod, old].map(each => each.status?.extendedResourceClaimStatus);
-  return sameContent(extended, before) ? undefined : `${who} cannot update extended resource claim status`;
+  return sameContent(extended, before) ? undefined : `${nodeText} cannot update extended resource claim status`;
 };
 
 const eviction: NodeRule = async (rules: NodeRules, node, attributes) => {

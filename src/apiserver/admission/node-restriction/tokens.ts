@@ -20,7 +20,7 @@ const driverOf = async (rules: NodeRules, pod: Pod, {csi, persistentVolumeClaim,
 };
 
 /** Whether a pod has a volume that needs a token of the audience. A missing object is reported only if no other volume needs it. */
-const wantsToken = async (rules: NodeRules, pod: Pod, audience: string): Promise<boolean> => {
+const needsToken = async (rules: NodeRules, pod: Pod, audience: string): Promise<boolean> => {
   const volumes = pod.spec?.volumes ?? [];
   if (volumes.some(({projected}) => projected?.sources?.some(({serviceAccountToken}) => serviceAccountToken && (serviceAccountToken.audience ?? '') === audience))) return true;
   const problems: string[] = [];
@@ -50,7 +50,7 @@ const audienceProblem = async (rules: NodeRules, attributes: AdmissionAttributes
   const [audience = '', ...others] = spec.audiences ?? [];
   if (others.length > 0) return 'node may only request 0 or 1 audiences';
   try {
-    if (await wantsToken(rules, pod, audience)) return undefined;
+    if (await needsToken(rules, pod, audience)) return undefined;
   } catch (error) {
     if (await isGranted(rules, attributes, audience)) return undefined;
     return `error validating audience ${quoted(audience)}: ${(error as Error).message}`;

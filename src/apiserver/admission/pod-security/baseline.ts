@@ -68,8 +68,8 @@ const seLinuxOptions =
     const isBad = (options: SELinuxOptions | undefined): boolean =>
       options !== undefined && (!(options.type === undefined || options.type === '' || allowed.includes(options.type)) || Boolean(options.user) || Boolean(options.role));
     const byPod = isBad(spec.securityContext?.seLinuxOptions);
-    const who = setters(byPod, containersWhere(spec, ({securityContext}) => isBad(securityContext?.seLinuxOptions)));
-    if (who.length === 0) return undefined;
+    const sources = setters(byPod, containersWhere(spec, ({securityContext}) => isBad(securityContext?.seLinuxOptions)));
+    if (sources.length === 0) return undefined;
     const all = [spec.securityContext?.seLinuxOptions, ...containersOf(spec).map(({securityContext}) => securityContext?.seLinuxOptions)].filter(options => options !== undefined);
     const types = sorted(all.flatMap(({type}) => (type && !allowed.includes(type) ? type : [])));
     const what = [
@@ -77,7 +77,7 @@ const seLinuxOptions =
       ...(all.some(({user}) => user) ? ['user may not be set'] : []),
       ...(all.some(({role}) => role) ? ['role may not be set'] : []),
     ];
-    return {reason: 'seLinuxOptions', detail: `${who.join(' and ')} set forbidden securityContext.seLinuxOptions: ${what.join('; ')}`};
+    return {reason: 'seLinuxOptions', detail: `${sources.join(' and ')} set forbidden securityContext.seLinuxOptions: ${what.join('; ')}`};
   };
 
 const seLinuxTypes = ['container_t', 'container_init_t', 'container_kvm_t'];
@@ -96,8 +96,8 @@ const sysctls =
 
 const windowsHostProcess: PodCheck = ({spec}) => {
   const byPod = spec.securityContext?.windowsOptions?.hostProcess === true;
-  const who = setters(byPod, containersWhere(spec, ({securityContext}) => securityContext?.windowsOptions?.hostProcess === true));
-  return who.length > 0 ? {reason: 'hostProcess', detail: `${who.join(' and ')} must not set securityContext.windowsOptions.hostProcess=true`} : undefined;
+  const sources = setters(byPod, containersWhere(spec, ({securityContext}) => securityContext?.windowsOptions?.hostProcess === true));
+  return sources.length > 0 ? {reason: 'hostProcess', detail: `${sources.join(' and ')} must not set securityContext.windowsOptions.hostProcess=true`} : undefined;
 };
 
 /** The baseline level: prevents known privilege escalations. */

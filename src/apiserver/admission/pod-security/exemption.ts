@@ -22,7 +22,7 @@ const modes = ['enforce', 'audit', 'warn'] as const;
 /** The warning for labels of an exempt namespace, which have no effect; undefined if they equal the defaults. */
 export const exemptNamespaceWarning = (name: string, labels: Readonly<Record<string, string>>, policy: Policy, {defaults}: PodSecuritySettings, naming: Naming): string | undefined => {
   if (modes.every(mode => policy[mode].level === 'privileged') || modes.every(mode => sameJson(policy[mode], defaults[mode]))) return undefined;
-  const said = modes.filter(mode => policy[mode].level !== 'privileged' && modeKeys(naming, mode).some(key => labels[key] !== undefined));
-  const shown = said.map(mode => `${mode}=${shownLevel(policy[mode])}`).join(', ');
+  const enforcedModes = modes.filter(mode => policy[mode].level !== 'privileged' && modeKeys(naming, mode).some(key => labels[key] !== undefined));
+  const shown = enforcedModes.map(mode => `${mode}=${shownLevel(policy[mode])}`).join(', ');
   return `namespace ${JSON.stringify(name)} is exempt from Pod Security, and the policy (${shown}) will be ignored`;
 };

@@ -3,7 +3,7 @@ import {inShort, findings} from './evaluate.js';
 import {shownLevel, type LevelVersion} from './policy.js';
 import type {CheckedPod} from './check.js';
 
-const mostPods = 3000;
+const maxPods = 3000;
 
 /** Puts one pod of each controller first, since its other pods are probably alike. */
 const representativesFirst = (pods: readonly Readonly<Pod>[]): Readonly<Pod>[] => {
@@ -21,7 +21,7 @@ const representativesFirst = (pods: readonly Readonly<Pod>[]): Readonly<Pod>[] =
 /** Warnings about existing pods of a namespace that violate the level. */
 export const existingPodWarnings = (namespace: string, pods: readonly Readonly<Pod>[], level: LevelVersion, checkedPod: (pod: Readonly<Pod>) => CheckedPod, newest: number): string[] => {
   const names = new Map<string, string[]>();
-  for (const pod of representativesFirst(pods).slice(0, mostPods)) {
+  for (const pod of representativesFirst(pods).slice(0, maxPods)) {
     const found = findings(level, checkedPod(pod), newest);
     if (found.length === 0) continue;
     const why = inShort(found);
@@ -33,7 +33,7 @@ export const existingPodWarnings = (namespace: string, pods: readonly Readonly<P
     return others === 0 ? `${first}: ${why}` : `${first} (and ${others} other ${others === 1 ? 'pod' : 'pods'}): ${why}`;
   });
   return [
-    ...(pods.length > mostPods ? [`new PodSecurity enforce level only checked against the first ${mostPods} of ${pods.length} existing pods`] : []),
+    ...(pods.length > maxPods ? [`new PodSecurity enforce level only checked against the first ${maxPods} of ${pods.length} existing pods`] : []),
     ...(perReason.length > 0 ? [`existing pods in namespace ${JSON.stringify(namespace)} violate the new PodSecurity enforce level ${JSON.stringify(shownLevel(level))}`] : []),
     ...perReason.sort(),
   ];

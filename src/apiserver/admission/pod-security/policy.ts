@@ -57,28 +57,28 @@ export const modeKeys = (naming: Naming, mode: Mode): readonly [level: string, v
  */
 export const policyIn = (labels: Readonly<Record<string, string>>, naming: Naming, defaults: Policy = open): {readonly policy: Policy; readonly errors: readonly FieldError[]} => {
   const errors: FieldError[] = [];
-  const taken = <T>({value, error}: ReadLabel<T>): T => {
+  const collect = <T>({value, error}: ReadLabel<T>): T => {
     if (error) errors.push(error);
     return value;
   };
-  const said = (mode: Mode, suffix = ''): readonly [path: string, text: string | undefined] => {
+  const labelOf = (mode: Mode, suffix = ''): readonly [path: string, text: string | undefined] => {
     const key = naming.subKey('pod-security', `${mode}${suffix}`);
     return [`metadata.labels[${key}]`, labels[key]];
   };
   const read = (mode: Mode): LevelVersion => {
-    const [levelPath, level] = said(mode);
-    const [versionPath, version] = said(mode, '-version');
+    const [levelPath, level] = labelOf(mode);
+    const [versionPath, version] = labelOf(mode, '-version');
     return {
-      level: level === undefined ? defaults[mode].level : taken(levelIn(levelPath, level, mode === 'enforce' ? 'restricted' : 'privileged')),
-      minor: version === undefined ? defaults[mode].minor : taken(versionIn(versionPath, version)),
+      level: level === undefined ? defaults[mode].level : collect(levelIn(levelPath, level, mode === 'enforce' ? 'restricted' : 'privileged')),
+      minor: version === undefined ? defaults[mode].minor : collect(versionIn(versionPath, version)),
     };
   };
   const enforce = read('enforce');
-  const enforced = said('enforce')[1];
+  const enforced = labelOf('enforce')[1];
   const isRead = levels.some(level => level === enforced);
   const audit = read('audit');
   const warn = read('warn');
-  const warnsToo = isRead && said('warn')[1] === undefined && isStricter(enforce.level, warn.level);
-  const warnMinor = said('warn', '-version')[1] === undefined ? enforce.minor : warn.minor;
+  const warnsToo = isRead && labelOf('warn')[1] === undefined && isStricter(enforce.level, warn.level);
+  const warnMinor = labelOf('warn', '-version')[1] === undefined ? enforce.minor : warn.minor;
   return {policy: {enforce, audit, warn: warnsToo ? {level: enforce.level, minor: warnMinor} : warn}, errors};
 };

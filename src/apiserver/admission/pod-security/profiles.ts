@@ -8,17 +8,17 @@ const isOther = (type: string | undefined): boolean => type !== undefined && !al
 export const appArmorProfile: PodCheck = ({annotations, spec, naming}) => {
   const typeOf = ({securityContext}: {readonly securityContext?: {readonly appArmorProfile?: {readonly type: string}}}) => securityContext?.appArmorProfile?.type;
   const byPod = typeOf(spec);
-  const who = setters(isOther(byPod), containersWhere(spec, container => isOther(typeOf(container))));
+  const sources = setters(isOther(byPod), containersWhere(spec, container => isOther(typeOf(container))));
   const types = sorted([byPod, ...containersOf(spec).map(typeOf)].filter(isOther) as string[]);
   const prefix = naming.subKey('container.apparmor.security.beta', '');
   const marks = Object.entries(annotations)
     .filter(([key, value]) => key.startsWith(prefix) && value !== '' && value !== 'runtime/default' && !value.startsWith('localhost/'))
     .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
     .sort();
-  if (marks.length > 0) who.push(plural(marks.length, 'annotation'));
+  if (marks.length > 0) sources.push(plural(marks.length, 'annotation'));
   const values = [...types, ...marks];
-  return who.length > 0
-    ? {reason: plural(values.length, 'forbidden AppArmor profile'), detail: `${who.join(' and ')} must not set AppArmor profile type to ${quoted(values)}`}
+  return sources.length > 0
+    ? {reason: plural(values.length, 'forbidden AppArmor profile'), detail: `${sources.join(' and ')} must not set AppArmor profile type to ${quoted(values)}`}
     : undefined;
 };
 
@@ -37,10 +37,10 @@ export const seccompProfile =
   ({spec}) => {
     const own = spec.securityContext?.seccompProfile?.type;
     const typeOf = (container: {readonly securityContext?: {readonly seccompProfile?: {readonly type: string}}}) => container.securityContext?.seccompProfile?.type;
-    const who = setters(isOther(own), containersWhere(spec, container => isOther(typeOf(container))));
-    if (who.length > 0) {
+    const sources = setters(isOther(own), containersWhere(spec, container => isOther(typeOf(container))));
+    if (sources.length > 0) {
       const types = sorted([own, ...containersOf(spec).map(typeOf)].filter(isOther) as string[]);
-      return {reason: 'seccompProfile', detail: `${who.join(' and ')} must not set securityContext.seccompProfile.type to ${quoted(types)}`};
+      return {reason: 'seccompProfile', detail: `${sources.join(' and ')} must not set securityContext.seccompProfile.type to ${quoted(types)}`};
     }
     const bare = demanded && own === undefined ? containersWhere(spec, container => typeOf(container) === undefined) : [];
     return bare.length > 0

@@ -36,16 +36,16 @@ const volumes: PodCheck = ({spec}) => {
 
 const runAsNonRoot: PodCheck = ({spec}) => {
   const own = spec.securityContext?.runAsNonRoot;
-  const who = setters(own === false, containersWhere(spec, ({securityContext}) => securityContext?.runAsNonRoot === false));
+  const sources = setters(own === false, containersWhere(spec, ({securityContext}) => securityContext?.runAsNonRoot === false));
   const reason = 'runAsNonRoot != true';
-  if (who.length > 0) return {reason, detail: `${who.join(' and ')} must not set securityContext.runAsNonRoot=false`};
+  if (sources.length > 0) return {reason, detail: `${sources.join(' and ')} must not set securityContext.runAsNonRoot=false`};
   const bare = own ? [] : containersWhere(spec, ({securityContext}) => securityContext?.runAsNonRoot === undefined);
   return bare.length > 0 ? {reason, detail: `pod or ${containersNamed(bare)} must set securityContext.runAsNonRoot=true`} : undefined;
 };
 
 const runAsUser: PodCheck = ({spec}) => {
-  const who = setters(spec.securityContext?.runAsUser === 0, containersWhere(spec, ({securityContext}) => securityContext?.runAsUser === 0));
-  return who.length > 0 ? {reason: 'runAsUser=0', detail: `${who.join(' and ')} must not set runAsUser=0`} : undefined;
+  const sources = setters(spec.securityContext?.runAsUser === 0, containersWhere(spec, ({securityContext}) => securityContext?.runAsUser === 0));
+  return sources.length > 0 ? {reason: 'runAsUser=0', detail: `${sources.join(' and ')} must not set runAsUser=0`} : undefined;
 };
 
 const demandedSeccomp = seccompProfile({demanded: true});

@@ -12,7 +12,7 @@ import {policyContext, type PolicyContext, type PolicyParts} from './context.js'
 import {isExcluded} from './excluded.js';
 import {mutatingMetrics, type CountMutation} from './mutating-metrics.js';
 import type {BoundPolicy} from './policy.js';
-import {selected, surroundings, type Invocation} from './selection.js';
+import {selected, requestNamespace, type Invocation} from './selection.js';
 
 type Bound = BoundPolicy<MutatingPolicySpec>;
 type Held = Invocation<MutatingPolicySpec>;
@@ -96,7 +96,7 @@ interface Outcome {
   readonly problems: readonly string[];
 }
 
-const untouched: Outcome = {isPatched: false, problems: []};
+const unchanged: Outcome = {isPatched: false, problems: []};
 
 const keyOf = ({policy, binding, param}: Held): string => JSON.stringify([policy.name, binding.name, param?.metadata?.namespace, param?.metadata?.name]);
 
@@ -105,20 +105,20 @@ const mutationBy = async (attributes: AdmissionAttributes, context: PolicyContex
   const [{Authorizations}, {EvaluationFailed, meetsConditions}, {mutated, readyMutations}] = await Promise.all([import('#src/cel/kubernetes/authorization.js'), import('./evaluation.js'), import('./mutation.js')]);
   const {clock, naming} = context;
   const authorizations = new Authorizations(context.authorizer);
-  const namespace = await surroundings(attributes, context);
+  const namespace = await requestNamespace(attributes, context);
   return async (invocation: Held, {memory, isSecond}: Invocations): Promise<Outcome> => {
     const {policy, binding, form, own} = invocation;
     const {object} = attributes;
     const {compiler, mutations} = readyMutations(policy);
     const caseOf = async () => ({attributes, invocation, namespace, authorizations, subject: await subjectOf(attributes, form, own, naming)});
     try {
-      if (!(await meetsConditions(compiler, await caseOf(), {metrics: metrics.conditions, startedAt: clock.monotonic()}))) return untouched;
+      if (!(await meetsConditions(compiler, await caseOf(), {metrics: metrics.conditions, startedAt: clock.monotonic()}))) return unchanged;
     } catch (error) {
       if (error instanceof EvaluationFailed) return {isPatched: false, problems: [error.message]};
       throw error;
     }
     // Only policies invoked the first time are invoked again, whatever the object has become.
-    if (isSecond && !memory.isDue(keyOf(invocation))) return untouched;
+    if (isSecond && !memory.isDue(keyOf(invocation))) return unchanged;
     const problems: string[] = [];
     let isPatched = false;
     let hasChanged = false;

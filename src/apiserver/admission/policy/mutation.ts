@@ -11,7 +11,7 @@ import {copied, type PlainObject} from '#src/schema/decode/plain.js';
 import {applyJsonPatch, isTestFailure, type JsonPatchOperation} from '#src/schema/patch/json-patch.js';
 import type {MutatingPolicySpec} from '#src/resources/admissionregistration/types.js';
 import {OutOfBudget, startRun} from '#src/apiserver/admission/expressions/run.js';
-import type {ObjectForm} from '#src/apiserver/admission/matching/forms.js';
+import type {ObjectVersion} from '#src/apiserver/admission/matching/object-versions.js';
 import {applyConfiguration} from './apply-configuration.js';
 import {bindingsOf, budgetOfPolicy, EvaluationFailed, type EvaluationInput} from './evaluation.js';
 import type {Policy} from './policy.js';
@@ -51,7 +51,7 @@ const compiled = (spec: MutatingPolicySpec): ReadyMutations => {
 const evaluated = ({variables}: Compiler, {expression, ready}: ReadyMutation, held: EvaluationInput): Exclude<Value, Failure> => {
   if (isProblem(ready)) throw new EvaluationFailed(ready.problem);
   try {
-    const result = startRun(bindingsOf(held, {mayAsk: true}), budgetOfPolicy, variables).evaluate(expression, ready);
+    const result = startRun(bindingsOf(held, {hasAuthorizer: true}), budgetOfPolicy, variables).evaluate(expression, ready);
     if ('error' in result) throw new EvaluationFailed(result.error);
     return result.value;
   } catch (error) {
@@ -92,7 +92,7 @@ const patched = (object: KubeObject, value: Value): KubeObject => {
   }
 };
 
-const configured = (object: KubeObject, value: Value, form: ObjectForm): KubeObject => {
+const configured = (object: KubeObject, value: Value, form: ObjectVersion): KubeObject => {
   const {kindGroup, kindVersion, kind} = form;
   const node = form.schema();
   if (!node) throw serviceUnavailable(`Resource kind ${kindGroup}/${kindVersion}, Kind=${kind} not found. There can be a delay between when CustomResourceDefinitions are created and when they are available.`);
@@ -105,7 +105,7 @@ const configured = (object: KubeObject, value: Value, form: ObjectForm): KubeObj
 };
 
 /** Patches of built-in kinds must not add unknown fields. For custom resources these are pruned. */
-const refuseUnknown = (object: KubeObject, form: ObjectForm): void => {
+const refuseUnknown = (object: KubeObject, form: ObjectVersion): void => {
   const node = form.schema();
   const problems = node && !node.coerce ? decodeValue(object, node, 'Strict').problems : [];
   if (problems.length > 0) throw new Error(strictDecodingText(problems));

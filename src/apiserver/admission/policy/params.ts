@@ -1,6 +1,6 @@
 import {labelSelectorOf, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import type {KubeObject} from '#src/api/types.js';
-import {formsOf} from '#src/apiserver/admission/matching/forms.js';
+import {versionsOf} from '#src/apiserver/admission/matching/object-versions.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import type {ParamKind, ParamRef} from '#src/resources/admissionregistration/types.js';
 import type {PolicyContext} from './context.js';
@@ -38,7 +38,7 @@ export const paramsOf = async (served: ServedResource | undefined, ref: ParamRef
   const namespace = namespaceFor(ref, served, requestNamespace);
   const found = ref.name ? [await reader.get(kind, namespace, ref.name)].filter(one => one !== undefined) : await chosen(reader.list(kind, namespace), ref);
   if (found.length === 0 && ref.parameterNotFoundAction === 'Deny') throw new Misconfigured('no params found for policy binding with `Deny` parameterNotFoundAction');
-  const form = formsOf(registry, {group: naming.group(kind.group), version: kind.version, resource: kind.plural, subresource: ''})?.own;
+  const form = versionsOf(registry, {group: naming.group(kind.group), version: kind.version, resource: kind.plural, subresource: ''})?.own;
   return form ? Promise.all(found.map(async object => form.of(object))) : found;
 };
 

@@ -1,7 +1,7 @@
 import type {KubeObject, Namespace} from '#src/api/types.js';
 import {notFound} from '#src/api/status.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
-import {formsOf, type ObjectForm} from '#src/apiserver/admission/matching/forms.js';
+import {versionsOf, type ObjectVersion} from '#src/apiserver/admission/matching/object-versions.js';
 import {match, namespaceOf} from '#src/apiserver/admission/matching/match.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import type {PolicyContext} from './context.js';
@@ -14,36 +14,36 @@ export interface Invocation<S extends CommonSpec = CommonSpec> {
   readonly binding: Binding;
   readonly param: Readonly<KubeObject> | undefined;
   /** The version in which the policy receives the objects. */
-  readonly form: ObjectForm;
+  readonly form: ObjectVersion;
   /** The version of the request itself. */
-  readonly own: ObjectForm;
+  readonly own: ObjectVersion;
 }
 
 /** A policy that cannot be evaluated because of its own or the binding's configuration. */
-export interface Obstacle<S extends CommonSpec = CommonSpec> {
+export interface InvalidPolicy<S extends CommonSpec = CommonSpec> {
   readonly policy: Policy<S>;
   readonly binding: Binding | undefined;
   readonly problem: string;
 }
 
-const obstacle = <S extends CommonSpec>(policy: Policy<S>, binding: Binding | undefined, error: unknown): Obstacle<S> => ({
+const invalidPolicy = <S extends CommonSpec>(policy: Policy<S>, binding: Binding | undefined, error: unknown): InvalidPolicy<S> => ({
   policy,
   binding,
   problem: `failed to configure ${binding ? 'binding' : 'policy'}: ${(error as Error).message}`,
 });
 
 /** Returns the invocations for a request, ordered by policies, bindings and parameters, and the policies that cannot be evaluated. */
-export const selected = async <S extends CommonSpec>(policies: readonly BoundPolicy<S>[], attributes: AdmissionAttributes, context: PolicyContext): Promise<readonly (Invocation<S> | Obstacle<S>)[]> => {
-  const found: (Invocation<S> | Obstacle<S>)[] = [];
+export const selected = async <S extends CommonSpec>(policies: readonly BoundPolicy<S>[], attributes: AdmissionAttributes, context: PolicyContext): Promise<readonly (Invocation<S> | InvalidPolicy<S>)[]> => {
+  const found: (Invocation<S> | InvalidPolicy<S>)[] = [];
   for (const bound of policies) {
     const {policy} = bound;
     try {
       const matched = match(policy.criteria, attributes, context);
       const form = matched instanceof Promise ? await matched : matched;
-      const own = form && formsOf(context.registry, attributes)?.own;
+      const own = form && versionsOf(context.registry, attributes)?.own;
       if (own) found.push(...(await invocationsOf(bound, {form, own}, attributes, context)));
     } catch (error) {
-      found.push(obstacle(policy, undefined, error));
+      found.push(invalidPolicy(policy, undefined, error));
     }
   }
   return found;
@@ -52,21 +52,21 @@ export const selected = async <S extends CommonSpec>(policies: readonly BoundPol
 const invocationsOf = async <S extends CommonSpec>({policy, bindings}: BoundPolicy<S>, forms: Pick<Invocation, 'form' | 'own'>, attributes: AdmissionAttributes, context: PolicyContext) => {
   const {paramKind} = policy.spec;
   const served: ServedResource | undefined = paramKind && paramsServed(paramKind, context);
-  const found: (Invocation<S> | Obstacle<S>)[] = [];
+  const found: (Invocation<S> | InvalidPolicy<S>)[] = [];
   for (const binding of bindings) {
     try {
       if (binding.criteria && !(await match(binding.criteria, attributes, context))) continue;
       const params = await paramsOf(served, binding.spec.paramRef, namespaceOf(attributes), context);
       for (const param of params) found.push({policy, binding, param, ...forms});
     } catch (error) {
-      found.push(obstacle(policy, binding, error));
+      found.push(invalidPolicy(policy, binding, error));
     }
   }
   return found;
 };
 
 /** Returns the current namespace of a request; null for a namespace itself. Rejects with 404 if it does not exist. */
-export const surroundings = async ({group, resource, namespace}: AdmissionAttributes, {findNamespace}: PolicyContext): Promise<Readonly<Namespace> | null> => {
+export const requestNamespace = async ({group, resource, namespace}: AdmissionAttributes, {findNamespace}: PolicyContext): Promise<Readonly<Namespace> | null> => {
   if (namespace === '' || (group === '' && resource === 'namespaces')) return null;
   const found = await findNamespace(namespace);
   if (!found) throw notFound({group: '', resource: 'namespaces'}, namespace);

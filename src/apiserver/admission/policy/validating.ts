@@ -5,12 +5,12 @@ import type {ValidatingPolicySpec} from '#src/resources/admissionregistration/ty
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {conditionMetrics, type ConditionMetrics} from '#src/apiserver/admission/expressions/condition-metrics.js';
 import {subjectOf, type Subject} from '#src/apiserver/admission/expressions/subject.js';
-import type {ObjectForm} from '#src/apiserver/admission/matching/forms.js';
+import type {ObjectVersion} from '#src/apiserver/admission/matching/object-versions.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
 import {policyContext, type PolicyContext, type PolicyParts} from './context.js';
 import {isExcluded} from './excluded.js';
 import type {Binding, BoundPolicy} from './policy.js';
-import {selected, surroundings, type Invocation} from './selection.js';
+import {selected, requestNamespace, type Invocation} from './selection.js';
 import type {Decision, Validated} from './validation.js';
 import {validatingMetrics, type CountCheck} from './validating-metrics.js';
 
@@ -78,8 +78,8 @@ const evaluate = async (found: Awaited<ReturnType<typeof selected<ValidatingPoli
 const validationOf = async (attributes: AdmissionAttributes, context: PolicyContext, metrics: PolicyMetrics) => {
   const [{Authorizations}, {EvaluationFailed, meetsConditions}, {readyPolicy, validated}] = await Promise.all([import('#src/cel/kubernetes/authorization.js'), import('./evaluation.js'), import('./validation.js')]);
   const authorizations = new Authorizations(context.authorizer);
-  const namespace = await surroundings(attributes, context);
-  const subjects = new Map<ObjectForm, Subject>();
+  const namespace = await requestNamespace(attributes, context);
+  const subjects = new Map<ObjectVersion, Subject>();
   return async (invocation: Held): Promise<Validated> => {
     const {form, own, policy} = invocation;
     const startedAt = context.clock.monotonic();

@@ -84,29 +84,29 @@ const timed = (run: Run, {expression, ready}: ReadyExpression, clock: Clock): Re
 };
 
 /** The size limit, in bytes, of messages from expressions and of annotations. */
-const longestMessage = 5 * 1024;
-const longestAnnotation = 10 * 1024;
+const maxMessageBytes = 5 * 1024;
+const maxAnnotationBytes = 10 * 1024;
 
 /** The message from an expression, if it is one line within the size limit. */
 const computed = (result: Result | undefined): string => {
   if (!result || 'error' in result || typeof result.value !== 'string') return '';
   const text = result.value.trim();
-  return Buffer.byteLength(text) > longestMessage || text.includes('\n') ? '' : text;
+  return Buffer.byteLength(text) > maxMessageBytes || text.includes('\n') ? '' : text;
 };
 
 const annotationOf = ({key}: ReadyAnnotation, result: Result & {readonly tookMs: number}): Annotation | undefined => {
   const {tookMs} = result;
   if ('error' in result) return {key, tookMs, error: result.error};
   const text = typeof result.value === 'string' ? result.value.trim() : '';
-  return text === '' ? undefined : {key, tookMs, value: Buffer.from(text).subarray(0, longestAnnotation).toString()};
+  return text === '' ? undefined : {key, tookMs, value: Buffer.from(text).subarray(0, maxAnnotationBytes).toString()};
 };
 
 /** Evaluates a policy's validations, then its annotations. Authorizer checks must be resolved before; see `Authorizations.settle`. */
 export const validated = ({compiler: {variables}, validations, annotations}: ReadyPolicy, held: EvaluationInput, clock: Clock): Validated => {
-  const run = startRun(bindingsOf(held, {mayAsk: true}), budgetOfPolicy, variables);
+  const run = startRun(bindingsOf(held, {hasAuthorizer: true}), budgetOfPolicy, variables);
   const outcomes = all(validations, validation => timed(run, validation, clock));
   if ('error' in outcomes) throw new EvaluationFailed(outcomes.error);
-  const quiet = bindingsOf(held, {mayAsk: false});
+  const quiet = bindingsOf(held, {hasAuthorizer: false});
   const messageRun = startRun(quiet, run.left, variables);
   const messages = all(validations, ({messageExpression: text}) => text && messageRun.evaluate(text.expression, text.ready));
   const decisions = validations.map(({expression, message, reason}, index): Decision => {

@@ -43,7 +43,7 @@ const increase = ({attributes, evaluator, now}: Charge): ResourceList => {
 };
 
 /** Returns the quotas that apply to the request. Throws if one cannot be charged. */
-const concerned = (quotas: readonly Readonly<Quota>[], {attributes, evaluator}: Charge): readonly Readonly<Quota>[] =>
+const matching = (quotas: readonly Readonly<Quota>[], {attributes, evaluator}: Charge): readonly Readonly<Quota>[] =>
   quotas.filter(quota => {
     const name = quota.metadata?.name ?? '';
     const names = Object.keys(quota.status?.hard ?? {}).filter(each => evaluator.matchesResource(each));
@@ -63,9 +63,9 @@ const checkCovered = (quotas: readonly Readonly<Quota>[], found: readonly Readon
   const uncovered = [...evaluator.usage(attributes.object, 0).keys()].filter(name => limited.some(each => matchesAny(name, each)) && !covered.has(name));
   if (uncovered.length > 0) throw refuse(attributes, `insufficient quota to consume: ${uncovered.sort().join(',')}`);
   const within = (scope: ScopeSelector) => evaluator.matchesScope?.(scope, attributes.object) ?? false;
-  const asked = limited.flatMap(({matchScopes = []}) => matchScopes).filter(within);
+  const requested = limited.flatMap(({matchScopes = []}) => matchScopes).filter(within);
   const offered = quotas.flatMap(scopesOf).filter(within);
-  const missing = asked.filter(scope => !offered.some(each => sameScope(each, scope)));
+  const missing = requested.filter(scope => !offered.some(each => sameScope(each, scope)));
   if (missing.length === 0) return;
   const shown = missing.map(({scopeName, operator, values = []}) => `{${scopeName} ${operator} [${values.join(' ')}]}`).join(' ');
   throw refuse(attributes, `insufficient quota to match these scopes: [${shown}]`);
@@ -74,7 +74,7 @@ const checkCovered = (quotas: readonly Readonly<Quota>[], found: readonly Readon
 /** Charges a request to the quotas of its namespace and returns their new usage. Throws the refusal of the first quota that would be exceeded. */
 export const charged = (quotas: readonly Readonly<Quota>[], charge: Charge): Used => {
   const {attributes} = charge;
-  const found = concerned(quotas, charge);
+  const found = matching(quotas, charge);
   const usage = increase(charge);
   if (usage.size === 0) return new Map();
   checkCovered(quotas, found, charge);

@@ -12,7 +12,7 @@ interface Waiting {
 }
 
 /** How often a batch is retried after a conflict with another writer of a quota. */
-const mostTries = 3;
+const maxAttempts = 3;
 
 class Overtaken extends Error {}
 
@@ -58,7 +58,7 @@ export class QuotaLedger {
       try {
         return await this.#try(namespace, batch);
       } catch (error) {
-        if (error instanceof Overtaken && tries < mostTries) continue;
+        if (error instanceof Overtaken && tries < maxAttempts) continue;
         const failure = error instanceof Overtaken ? statusError('Conflict', 'the quotas of the namespace change too often to be charged; try again') : error;
         for (const {refuse} of batch) refuse(failure);
         return;

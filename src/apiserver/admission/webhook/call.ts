@@ -3,7 +3,7 @@ import {timeout} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
-import type {ObjectForm} from '#src/apiserver/admission/matching/forms.js';
+import type {ObjectVersion} from '#src/apiserver/admission/matching/object-versions.js';
 import {reviewVersions} from '#src/apiserver/backends/review.js';
 import {WebhookFailure, type WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
 import type {Hook} from './hook.js';
@@ -22,9 +22,9 @@ export interface HookCallContext {
 export interface HookCall {
   readonly hook: Hook;
   readonly attributes: AdmissionAttributes;
-  readonly form: ObjectForm;
+  readonly form: ObjectVersion;
   /** The version of the request itself. */
-  readonly own: ObjectForm;
+  readonly own: ObjectVersion;
 }
 
 /** The default timeout of a webhook. */

@@ -19,14 +19,14 @@ export const hookSource = (registry: Registry, kind: Kind, signal: AbortSignal):
   const arrange = (): void => {
     hooks = [...configurations.keys()].sort(byBytes).flatMap(name => configurations.get(name)!);
   };
-  const heard = (object: Readonly<KubeObject>, gone: boolean): void => {
+  const update = (object: Readonly<KubeObject>, gone: boolean): void => {
     const name = object.metadata?.name ?? '';
     if (gone) configurations.delete(name);
     else configurations.set(name, hooksOf(object as Configuration));
     if (isThere) arrange();
   };
   const start = async (): Promise<void> => {
-    await followKind(registry, kind, heard, signal);
+    await followKind(registry, kind, update, signal);
     isThere = true;
     arrange();
   };

@@ -29,7 +29,7 @@ export class Denied extends Error {
 export const denial = (hook: string, result: PlainObject = {}): Denied => {
   const {code = 0, status = '', message = '', reason = '', ...rest} = result as Partial<Status>;
   const by = `admission webhook ${JSON.stringify(hook)} denied the request`;
-  const said = message || reason;
+  const text = message || reason;
   return new Denied(
     new StatusError({
       metadata: {},
@@ -37,7 +37,7 @@ export const denial = (hook: string, result: PlainObject = {}): Denied => {
       kind: 'Status',
       apiVersion: 'v1',
       status: status === '' || status === 'Success' ? 'Failure' : status,
-      message: said ? `${by}: ${said}` : `${by} without explanation`,
+      message: text ? `${by}: ${text}` : `${by} without explanation`,
       ...(reason ? {reason} : {}),
       code: Math.max(code, 400),
     }),

@@ -1,7 +1,7 @@
 import {sameContent} from '#src/api/equal.js';
 import {internalError, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {ObjectForm} from '#src/apiserver/admission/matching/forms.js';
+import type {ObjectVersion} from '#src/apiserver/admission/matching/object-versions.js';
 import {applyJsonPatch, type JsonPatchOperation} from '#src/schema/patch/json-patch.js';
 import {parsePatch} from '#src/schema/patch/patch.js';
 import {replaceContent} from '#src/apiserver/admission/replace-content.js';
@@ -26,7 +26,7 @@ export interface Patched {
 }
 
 /** Throws if a patch changes the kind. Those of custom resources are set by their definition. */
-const checkKind = (before: Readonly<KubeObject>, after: KubeObject, {kindGroup, kind: own}: ObjectForm, {registry, naming}: HookContext): void => {
+const checkKind = (before: Readonly<KubeObject>, after: KubeObject, {kindGroup, kind: own}: ObjectVersion, {registry, naming}: HookContext): void => {
   const {apiVersion = '', kind = ''} = after;
   if ((apiVersion === before.apiVersion && kind === before.kind) || naming.groupToken(kindGroup) === undefined) return;
   const known = registry.served.find(served => naming.apiVersion(served.kind.group, served.kind.version) === apiVersion && served.kind.kind === kind);

@@ -3,7 +3,7 @@ import type {KubeObject} from '#src/api/types.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
-import type {ObjectForm} from '#src/apiserver/admission/matching/forms.js';
+import type {ObjectVersion} from '#src/apiserver/admission/matching/object-versions.js';
 import {namespaceOf} from '#src/apiserver/admission/matching/match.js';
 import {operationOptions} from '#src/apiserver/admission/options.js';
 import {groupVersionKind, readReview as readAs, statusFields, type ReviewKind} from '#src/apiserver/backends/review.js';
@@ -16,7 +16,7 @@ export interface Review extends KubeObject {
 const given = <T>(name: string, value: T | undefined): Record<string, T> => (value === undefined || value === '' || (Array.isArray(value) && value.length === 0) ? {} : {[name]: value});
 
 /** Returns the review of a request in a version that the webhook supports. */
-export const reviewOf = async (attributes: AdmissionAttributes, form: ObjectForm, own: ObjectForm, {naming, version, uid}: {readonly naming: Naming; readonly version: string; readonly uid: string}): Promise<Review> => {
+export const reviewOf = async (attributes: AdmissionAttributes, form: ObjectVersion, own: ObjectVersion, {naming, version, uid}: {readonly naming: Naming; readonly version: string; readonly uid: string}): Promise<Review> => {
   const {operation, subresource, user, object, oldObject} = attributes;
   return {
     kind: 'AdmissionReview',
@@ -93,7 +93,7 @@ interface Response {
 const review: ReviewKind = {group: 'admission', kind: 'AdmissionReview', fields: responseFields};
 
 /** Reads a response as a review in the version of the request. Throws an error that describes any other content. */
-export const readReview = (answer: PlainObject, asked: {readonly naming: Naming; readonly version: string}) => readAs<KubeObject & {readonly response?: Response}>(answer, review, asked);
+export const readReview = (answer: PlainObject, request: {readonly naming: Naming; readonly version: string}) => readAs<KubeObject & {readonly response?: Response}>(answer, review, request);
 
 /** Returns the result of a response. Throws the reason if it is invalid: in v1 the uid must match, and only mutating webhooks may send patches. */
 export const reviewResult = (answer: KubeObject & {readonly response?: Response}, {naming, version, uid, mutates}: {readonly naming: Naming; readonly version: string; readonly uid: string; readonly mutates: boolean}): ReviewResult => {

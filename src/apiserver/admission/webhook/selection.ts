@@ -1,7 +1,7 @@
 import {forbidden, internalError} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
-import {formsOf} from '#src/apiserver/admission/matching/forms.js';
+import {versionsOf} from '#src/apiserver/admission/matching/object-versions.js';
 import {match, type MatchingContext} from '#src/apiserver/admission/matching/match.js';
 import type {HookCall} from './call.js';
 import type {EvaluateConditions} from './conditions.js';
@@ -18,7 +18,7 @@ export interface SelectionContext extends MatchingContext {
 /** Returns the call of a webhook for a request, or undefined if it does not match. Rejects with a Status if that cannot be decided. */
 export const hookCallFor = async (hook: Hook, attributes: AdmissionAttributes, context: SelectionContext): Promise<HookCall | undefined> => {
   const form = await match(hook.criteria, attributes, context);
-  const own = form && formsOf(context.registry, attributes)?.own;
+  const own = form && versionsOf(context.registry, attributes)?.own;
   if (!own) return undefined;
   const hookCall = {hook, attributes, form, own};
   return hook.conditions.length === 0 || (await meetsConditions(hookCall, context)) ? hookCall : undefined;

@@ -101,11 +101,11 @@ export const boundTokens = ({naming, clock, reader, issuers, ...trust}: BoundTok
   };
 
   /** Records the use of a token with an extended lifetime after its requested one: the client did not reload the token. */
-  const noteAge = ({warnAfter}: PrivateClaims, subject: string, request: AuthenticationRequest): void => {
+  const recordStaleUse = ({warnAfter}: PrivateClaims, subject: string, request: AuthenticationRequest): void => {
     if (!warnAfter) return;
-    const late = Math.floor(clock.now() / 1000) - warnAfter;
+    const lateSeconds = Math.floor(clock.now() / 1000) - warnAfter;
     const isStale = clock.now() > warnAfter * 1000;
-    trust.note(isStale ? 'stale' : 'valid', `subject: ${subject}, seconds after warning threshold: ${late}`, request);
+    trust.note(isStale ? 'stale' : 'valid', `subject: ${subject}, seconds after warning threshold: ${lateSeconds}`, request);
   };
 
   return signedTokens('service-account', issuers, trust, async (claims, _token, request) => {
@@ -116,7 +116,7 @@ export const boundTokens = ({naming, clock, reader, issuers, ...trust}: BoundTok
     if (secret) await checkBinding(kinds.secrets, namespace, secret, 'secret');
     if (pod) await checkBinding(kinds.pods, namespace, pod, 'pod');
     if (node && !pod) await checkBinding(kinds.nodes, '', node, 'node');
-    noteAge(own, claims.sub ?? '', request);
+    recordStaleUse(own, claims.sub ?? '', request);
     return userOf(own, claims.jti);
   });
 };

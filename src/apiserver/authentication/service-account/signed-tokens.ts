@@ -48,10 +48,10 @@ export const signedTokens = (name: string, issuers: readonly string[], trust: To
 
   /** The wanted audiences that the token is valid for. A token without an audience is for this server. */
   const audiencesOf = ({aud = []}: TokenClaims, wanted: readonly string[]): readonly string[] => {
-    const stated = aud.length > 0 ? aud : trust.audiences;
-    const shared = stated.filter(audience => wanted.includes(audience));
+    const audiences = aud.length > 0 ? aud : trust.audiences;
+    const shared = audiences.filter(audience => wanted.includes(audience));
     if (shared.length > 0 || trust.audiences.length === 0) return shared;
-    throw new InvalidToken(`token audiences ${listed(stated)} is invalid for the target audiences ${listed(wanted)}`);
+    throw new InvalidToken(`token audiences ${listed(audiences)} is invalid for the target audiences ${listed(wanted)}`);
   };
 
   const authenticate = async (token: string, request: AuthenticationRequest): Promise<Authentication> => {

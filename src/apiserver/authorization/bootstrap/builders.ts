@@ -11,7 +11,7 @@ const sorted = (text: string): string[] => text.split(' ').sort();
 
 /** Functions that build the bootstrap policy for a naming and the feature gates. */
 export const policyBuilders = (naming: Naming, gate: (name: string) => boolean) => {
-  const group = (word: string): string => (word === 'core' ? '' : word === '*' ? '*' : naming.group(word as GroupToken));
+  const group = (name: string): string => (name === 'core' ? '' : name === '*' ? '*' : naming.group(name as GroupToken));
   const apiGroup = naming.group('rbac.authorization');
   const version = naming.apiVersion('rbac.authorization', 'v1');
 

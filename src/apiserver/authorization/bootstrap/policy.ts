@@ -7,7 +7,7 @@ import {controllerBindings, controllerRoles} from './controller-roles.js';
 import {namespaceBindings, namespaceRoles} from './namespace-roles.js';
 import {namespaceUserRoles} from './namespace-user-roles.js';
 import {nodeRoles} from './node-roles.js';
-import {visitorRoles} from './visitor-roles.js';
+import {userRoles} from './user-roles.js';
 import {policyBuilders, type PolicyBuilders} from './builders.js';
 
 /** The default roles and bindings of every cluster. */
@@ -43,7 +43,7 @@ export const bootstrapPolicy = (naming: Naming, gate: (name: string) => boolean)
   const builders = policyBuilders(naming, gate);
   return {
     clusterRoles: [
-      ...visitorRoles(builders),
+      ...userRoles(builders),
       ...namespaceUserRoles(builders),
       ...componentRoles(builders),
       ...nodeRoles(builders),

@@ -15,7 +15,7 @@ export type Step<T> =
 type AnyRole = Role & Pick<ClusterRole, 'aggregationRule'>;
 type AnyBinding = RoleBinding | ClusterRoleBinding;
 
-const nothing = {do: 'nothing'} as const;
+const noStep = {do: 'nothing'} as const;
 
 const isProtected = (metadata: ObjectMeta | undefined, naming: Naming): boolean => metadata?.annotations?.[naming.annotations.autoupdate] === 'false';
 
@@ -26,12 +26,12 @@ const mergedMetadata = (existing: ObjectMeta | undefined, expected: ObjectMeta |
   annotations: {...expected?.annotations, ...existing?.annotations},
 });
 
-const unlessSame = <T extends AnyRole | AnyBinding>(existing: T, object: T): Step<T> => (sameContent(existing, object) ? nothing : {do: 'update', object});
+const unlessSame = <T extends AnyRole | AnyBinding>(existing: T, object: T): Step<T> => (sameContent(existing, object) ? noStep : {do: 'update', object});
 
 /** Adds missing rules to a role and keeps additional ones, unless its annotation disables updates. The rules of an aggregated role are not | changed. */
 export const reconcileRole = <T extends AnyRole>(existing: T | undefined, expected: T, naming: Naming): Step<T> => {
   if (!existing) return {do: 'create', object: expected};
-  if (isProtected(existing.metadata, naming)) return nothing;
+  if (isProtected(existing.metadata, naming)) return noStep;
   const gathers = existing.aggregationRule && expected.aggregationRule;
   const lacking = gathers ? [] : rulesOf(missing(existing.rules ?? [], expected.rules ?? []).grants);
   const wanted = expected.aggregationRule?.clusterRoleSelectors ?? [];
@@ -51,7 +51,7 @@ const sameSubject = (one: RbacSubject, other: RbacSubject): boolean =>
 /** Adds missing subjects to a binding and keeps additional ones, unless updates are disabled; a binding to another role is created anew. */
 export const reconcileBinding = <T extends AnyBinding>(existing: T | undefined, expected: T, naming: Naming): Step<T> => {
   if (!existing) return {do: 'create', object: expected};
-  if (isProtected(existing.metadata, naming)) return nothing;
+  if (isProtected(existing.metadata, naming)) return noStep;
   const lacking = (expected.subjects ?? []).filter(subject => !existing.subjects?.some(known => sameSubject(known, subject)));
   const subjects = [...(existing.subjects ?? []), ...lacking];
   if (!sameContent(existing.roleRef, expected.roleRef)) {

@@ -7,14 +7,14 @@ import type {ObjectOf} from '#src/api/kinds.js';
 import {needKey, neededBy, volumeSecrets, type Needed} from './references.js';
 
 /** An object of one node: the objects it gives access to, and a text that changes when these may have changed. */
-interface Bond {
+interface NodeAccess {
   readonly node: string;
   readonly sign: string;
   readonly needs: readonly string[];
 }
 
 /** A volume that is bound to a claim: access to the claim gives access to the volume and to its secrets. */
-interface Promised {
+interface BoundVolume {
   readonly claim: string;
   readonly secrets: readonly string[];
 }
@@ -22,10 +22,10 @@ interface Promised {
 /** The objects that each node may read because of the pods and attachments bound to it. */
 export class NodeGraph {
   readonly #naming: Naming;
-  readonly #bonds = new Map<string, Bond>();
+  readonly #accesses = new Map<string, NodeAccess>();
   /** The number of objects that give a node access to an object, by object and node. */
   readonly #rights = new Map<string, Map<string, number>>();
-  readonly #volumes = new Map<string, Promised>();
+  readonly #volumes = new Map<string, BoundVolume>();
   readonly #volumesOfSecret = new Map<string, Set<string>>();
 
   constructor(naming: Naming) {
@@ -59,7 +59,7 @@ export class NodeGraph {
     const node = gone ? '' : (pod.spec?.nodeName ?? '');
     if (!node) return this.#unbind(key);
     const sign = JSON.stringify([uid, node, pod.status?.resourceClaimStatuses, pod.status?.extendedResourceClaimStatus?.resourceClaimName]);
-    if (this.#bonds.get(key)?.sign !== sign) this.#bind(key, {node, sign, needs: neededBy(this.#naming, pod)});
+    if (this.#accesses.get(key)?.sign !== sign) this.#bind(key, {node, sign, needs: neededBy(this.#naming, pod)});
   };
 
   readonly volume: Heard<ObjectOf<typeof kinds.persistentVolumes>> = (volume, gone) => {
@@ -86,32 +86,32 @@ export class NodeGraph {
       const key = needKey(what, object.metadata?.namespace ?? '', object.metadata?.name ?? '');
       const node = gone ? undefined : nodeOf(object);
       if (!node) this.#unbind(key);
-      else if (this.#bonds.get(key)?.node !== node) this.#bind(key, {node, sign: node, needs: [key]});
+      else if (this.#accesses.get(key)?.node !== node) this.#bind(key, {node, sign: node, needs: [key]});
     };
   }
 
-  #hasClaim(node: string, promised: Promised | undefined): boolean {
-    return promised !== undefined && (this.#rights.get(promised.claim)?.has(node) ?? false);
+  #hasClaim(node: string, volume: BoundVolume | undefined): boolean {
+    return volume !== undefined && (this.#rights.get(volume.claim)?.has(node) ?? false);
   }
 
-  #bind(key: string, bond: Bond): void {
+  #bind(key: string, access: NodeAccess): void {
     this.#unbind(key);
-    this.#bonds.set(key, bond);
-    for (const need of bond.needs) {
+    this.#accesses.set(key, access);
+    for (const need of access.needs) {
       const nodes = this.#rights.get(need);
-      if (nodes) nodes.set(bond.node, (nodes.get(bond.node) ?? 0) + 1);
-      else this.#rights.set(need, new Map([[bond.node, 1]]));
+      if (nodes) nodes.set(access.node, (nodes.get(access.node) ?? 0) + 1);
+      else this.#rights.set(need, new Map([[access.node, 1]]));
     }
   }
 
   #unbind(key: string): void {
-    const bond = this.#bonds.get(key);
-    this.#bonds.delete(key);
-    for (const need of bond?.needs ?? []) {
+    const access = this.#accesses.get(key);
+    this.#accesses.delete(key);
+    for (const need of access?.needs ?? []) {
       const nodes = this.#rights.get(need)!;
-      const left = nodes.get(bond!.node)! - 1;
-      if (left > 0) nodes.set(bond!.node, left);
-      else nodes.delete(bond!.node);
+      const left = nodes.get(access!.node)! - 1;
+      if (left > 0) nodes.set(access!.node, left);
+      else nodes.delete(access!.node);
       if (nodes.size === 0) this.#rights.delete(need);
     }
   }

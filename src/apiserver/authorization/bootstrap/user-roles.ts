@@ -2,7 +2,7 @@ import type {ClusterRole} from '#src/api/types.js';
 import type {PolicyBuilders} from './builders.js';
 
 /** The roles of administrators, of all users, and of monitoring. */
-export const visitorRoles = ({clusterRole, paths, rule, when}: PolicyBuilders): ClusterRole[] => [
+export const userRoles = ({clusterRole, paths, rule, when}: PolicyBuilders): ClusterRole[] => [
   clusterRole('cluster-admin', [
     rule('*', '*', '*'),
     paths('*', '*'),

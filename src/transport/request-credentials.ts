@@ -4,7 +4,7 @@ export interface ClientPair {
 }
 
 /** The credentials of one request. */
-export interface Proof {
+export interface RequestCredentials {
   /** Header names and values; a name may come several times. */
   readonly headers: readonly (readonly [string, string])[];
   /** A client certificate that came from a plug-in. */
@@ -13,7 +13,7 @@ export interface Proof {
 
 /** A source of credentials, asked for each request. */
 export interface CredentialSource {
-  proof(): Proof | Promise<Proof>;
+  proof(): RequestCredentials | Promise<RequestCredentials>;
   /** Called when the server rejected the last credentials: discards everything cached. */
   reset(): void;
 }

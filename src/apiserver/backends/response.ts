@@ -5,7 +5,7 @@ import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {parseBody} from '#src/schema/decode/document.js';
 
 /** The length of a response's text that error messages contain. */
-const mostShown = 2048;
+const maxShown = 2048;
 
 /** The reasons and messages of status codes that have their own. `{}` is replaced by the server's text. */
 const refusals: Readonly<Record<number, readonly [reason: string, message: string]>> = {
@@ -17,18 +17,18 @@ const refusals: Readonly<Record<number, readonly [reason: string, message: strin
 
 const mediaType = (answer: Answer): string => (answer.header('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
 
-const said = (answer: Answer): string => {
+const textOf = (answer: Answer): string => {
   const media = mediaType(answer);
-  return media === '' || media.startsWith('text/') ? answer.body.toString('utf8', 0, mostShown).trim() : 'unknown';
+  return media === '' || media.startsWith('text/') ? answer.body.toString('utf8', 0, maxShown).trim() : 'unknown';
 };
 
 /** The error for a response with a failure code and without a Status. */
 const refusal = (answer: Answer): StatusError => {
   const {status: code} = answer;
-  const text = said(answer);
+  const text = textOf(answer);
   const general = code >= 500 ? (['InternalError', `an error on the server (${JSON.stringify(text)}) has prevented the request from succeeding`] as const) : (['', `the server responded with the status code ${code} but did not return more information`] as const);
-  const [reason, words] = refusals[code] ?? genericReasons[code] ?? general;
-  const message = code === 406 && text && text !== 'unknown' ? text : words === '{}' ? text : words;
+  const [reason, template] = refusals[code] ?? genericReasons[code] ?? general;
+  const message = code === 406 && text && text !== 'unknown' ? text : template === '{}' ? text : template;
   const retryAfter = Number(answer.header('retry-after'));
   return new StatusError({
     kind: 'Status',
@@ -43,7 +43,7 @@ const refusal = (answer: Answer): StatusError => {
 };
 
 /** Parses a response as JSON or, by its first character, YAML. */
-const parsed = (body: Buffer): unknown => parseBody(body, /^\s*\{/.test(body.toString('utf8', 0, mostShown)) ? 'json' : 'yaml').value;
+const parsed = (body: Buffer): unknown => parseBody(body, /^\s*\{/.test(body.toString('utf8', 0, maxShown)) ? 'json' : 'yaml').value;
 
 /** The error for a Status in the response, if there is one. */
 const statedFailure = (body: Buffer): StatusError | undefined => {
@@ -57,13 +57,13 @@ const statedFailure = (body: Buffer): StatusError | undefined => {
 };
 
 /** Returns the object of a response. Throws a `StatusError` for a refusal, another error for a malformed object. */
-export const replyObject = (answer: Answer): PlainObject => {
+export const responseObject = (answer: Answer): PlainObject => {
   const {status, body} = answer;
   if (status < 200 || status > 206) throw statedFailure(body) ?? refusal(answer);
   if (body.length === 0) throw new Error(`0-length response with status code: ${status} and content type: ${answer.header('content-type') ?? ''}`);
   const value = parsed(body);
   if (!isPlainObject(value)) return {};
-  const stated = value['kind'] === 'Status' ? statedFailure(body) : undefined;
-  if (stated) throw stated;
+  const failure = value['kind'] === 'Status' ? statedFailure(body) : undefined;
+  if (failure) throw failure;
   return value;
 };

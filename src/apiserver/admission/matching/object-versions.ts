@@ -10,7 +10,7 @@ import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import type {Registry, Resource, ServedResource, Siblings} from '#src/apiserver/registry/registry.js';
 
 /** The names on the wire of a kind in one version, and of its resource. */
-export interface FormName {
+export interface KindName {
   readonly group: string;
   readonly version: string;
   readonly resource: string;
@@ -20,7 +20,7 @@ export interface FormName {
 }
 
 /** The objects of a request in one of the versions in which they are served. */
-export interface ObjectForm extends FormName {
+export interface ObjectVersion extends KindName {
   /** The schema of the version, if known. */
   schema(): SchemaNode | undefined;
   /** Converts an object of admission to this version. The result may share parts with it and must not be changed. */
@@ -31,7 +31,7 @@ export interface ObjectForm extends FormName {
   back(changed: KubeObject, before: Readonly<KubeObject>): Eventually<KubeObject>;
 }
 
-const formName = ({settings: {naming}}: Resource, served: Kind, shown: Kind): FormName => ({
+const formName = ({settings: {naming}}: Resource, served: Kind, shown: Kind): KindName => ({
   group: naming.group(served.group),
   version: served.version,
   resource: served.plural,
@@ -43,7 +43,7 @@ const formName = ({settings: {naming}}: Resource, served: Kind, shown: Kind): Fo
 const ownLabels = ({metadata}: Readonly<KubeObject>): Readonly<Record<string, string>> => metadata?.labels ?? {};
 
 /** The stored kind in one of its versions. */
-const storedForm = (resource: Resource, kind: Kind, version: ServedVersion<KubeObject> | undefined): ObjectForm => {
+const storedVersion = (resource: Resource, kind: Kind, version: ServedVersion<KubeObject> | undefined): ObjectVersion => {
   const {settings, definition} = resource;
   const {naming} = settings;
   const apiVersion = naming.apiVersion(kind.group, kind.version);
@@ -65,8 +65,8 @@ const storedForm = (resource: Resource, kind: Kind, version: ServedVersion<KubeO
 };
 
 /** The stored kind in a version that is a resource of its own, as those of custom resources are. */
-const siblingForm = (resource: Resource, sibling: ServedResource, {convert}: Siblings): ObjectForm => {
-  const own = storedForm(sibling.resource, sibling.kind, undefined);
+const siblingVersion = (resource: Resource, sibling: ServedResource, {convert}: Siblings): ObjectVersion => {
+  const own = storedVersion(sibling.resource, sibling.kind, undefined);
   return {
     ...own,
     of: object => convert(copied(object) as KubeObject, sibling.resource.apiVersion),
@@ -75,7 +75,7 @@ const siblingForm = (resource: Resource, sibling: ServedResource, {convert}: Sib
 };
 
 /** The other kind that a subresource shows. */
-const viewForm = (resource: Resource, kind: Kind, view: View<KubeObject>): ObjectForm => {
+const viewVersion = (resource: Resource, kind: Kind, view: View<KubeObject>): ObjectVersion => {
   const {shows} = view;
   const apiVersion = resource.settings.naming.apiVersion(shows.kind.group, shows.kind.version);
   return {
@@ -92,7 +92,7 @@ const viewForm = (resource: Resource, kind: Kind, view: View<KubeObject>): Objec
 };
 
 /** Options of connect requests, which are never stored and have one version. */
-const connectForm = (resource: Resource, shown: FormName): ObjectForm => {
+const connectVersion = (resource: Resource, shown: KindName): ObjectVersion => {
   const schema = () => {
     const {naming, schemas} = resource.settings;
     const token = naming.groupToken(shown.kindGroup);
@@ -110,21 +110,21 @@ const connectForm = (resource: Resource, shown: FormName): ObjectForm => {
   };
 };
 
-const makeForm = ({resource, kind, version}: ServedResource, subresource: string): ObjectForm => {
+const makeForm = ({resource, kind, version}: ServedResource, subresource: string): ObjectVersion => {
   const {definition} = resource;
   const endpoint = own(definition.subresources, subresource);
-  if (endpoint?.view) return viewForm(resource, kind, endpoint.view);
+  if (endpoint?.view) return viewVersion(resource, kind, endpoint.view);
   const action = subresource ? own(definition.actions, subresource) : definition.review;
-  if (action) return connectForm(resource, formName(resource, kind, action.kind));
+  if (action) return connectVersion(resource, formName(resource, kind, action.kind));
   const connect = own(definition.connectSubresources, subresource);
-  if (connect) return connectForm(resource, {...formName(resource, kind, kind), kindGroup: '', kindVersion: 'v1', kind: connect.options.kind});
-  return storedForm(resource, kind, version);
+  if (connect) return connectVersion(resource, {...formName(resource, kind, kind), kindGroup: '', kindVersion: 'v1', kind: connect.options.kind});
+  return storedVersion(resource, kind, version);
 };
 
 /** Cached by resource and subresource. */
-const known = new WeakMap<Resource, Map<string, ObjectForm>>();
+const known = new WeakMap<Resource, Map<string, ObjectVersion>>();
 
-const formOf = (served: ServedResource, subresource: string): ObjectForm => {
+const formOf = (served: ServedResource, subresource: string): ObjectVersion => {
   let forms = known.get(served.resource);
   if (!forms) known.set(served.resource, (forms = new Map()));
   const key = `${served.kind.group}/${served.kind.version}/${subresource}`;
@@ -133,23 +133,23 @@ const formOf = (served: ServedResource, subresource: string): ObjectForm => {
   return form;
 };
 
-const siblingFormOf = (served: ServedResource, other: ServedResource, subresource: string, siblings: Siblings): ObjectForm => {
+const siblingFormOf = (served: ServedResource, other: ServedResource, subresource: string, siblings: Siblings): ObjectVersion => {
   const {kindGroup, kindVersion, kind, ...form} = formOf(served, subresource);
   const isView = own(served.resource.definition.subresources, subresource)?.view !== undefined;
   const {version} = other.kind;
-  return isView ? {...form, version, kindGroup, kindVersion, kind} : siblingForm(served.resource, other, siblings);
+  return isView ? {...form, version, kindGroup, kindVersion, kind} : siblingVersion(served.resource, other, siblings);
 };
 
 /** The versions in which the objects of a request are available. */
-export interface Forms {
+export interface ObjectVersions {
   /** The version of the request itself. */
-  readonly own: ObjectForm;
+  readonly own: ObjectVersion;
   /** The other versions, and other groups, in which the same objects are served. */
-  others(): readonly ObjectForm[];
+  others(): readonly ObjectVersion[];
 }
 
 /** Returns the versions of a request's objects; undefined if its resource is no longer served. */
-export const formsOf = (registry: Pick<Registry, 'find' | 'served'>, {group, version, resource, subresource}: Pick<AdmissionAttributes, 'group' | 'version' | 'resource' | 'subresource'>): Forms | undefined => {
+export const versionsOf = (registry: Pick<Registry, 'find' | 'served'>, {group, version, resource, subresource}: Pick<AdmissionAttributes, 'group' | 'version' | 'resource' | 'subresource'>): ObjectVersions | undefined => {
   const served = registry.find(group, version, resource);
   if (!served) return undefined;
   return {

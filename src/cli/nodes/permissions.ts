@@ -3,7 +3,7 @@ import {StatusError} from '#src/api/status.js';
 import type {Client} from '#src/client/client.js';
 
 /** A permission on a kind's objects, or on a subresource of them. */
-interface Right {
+interface Permission {
   readonly verbs: readonly string[];
   readonly kind: Kind;
   readonly subresource?: string;
@@ -12,7 +12,7 @@ interface Right {
 }
 
 /** All requests of simulated nodes as their process's user. */
-const nodesRights = (client: Client): readonly Right[] => [
+const nodesPermissions = (client: Client): readonly Permission[] => [
   {verbs: ['get', 'list', 'watch', 'create', 'patch'], kind: kinds.nodes},
   {verbs: ['patch'], kind: kinds.nodes, subresource: 'status'},
   {verbs: ['get', 'list', 'watch', 'delete'], kind: kinds.pods},
@@ -26,12 +26,12 @@ const nodesRights = (client: Client): readonly Right[] => [
   {verbs: ['create'], kind: kinds.subjectAccessReviews},
 ];
 
-const resourceOf = ({kind: {plural}, subresource}: Right): string => (subresource ? `${plural}/${subresource}` : plural);
+const resourceOf = ({kind: {plural}, subresource}: Permission): string => (subresource ? `${plural}/${subresource}` : plural);
 
 /** Returns the permissions that simulated nodes need and this client lacks, such as `create nodes`. None if the server does not report permissions. */
-export const missingRights = async (client: Client): Promise<string[]> => {
+export const missingPermissions = async (client: Client): Promise<string[]> => {
   const reviews = client.resource(kinds.selfSubjectAccessReviews);
-  const mayNot = async (right: Right, verb: string): Promise<boolean> => {
+  const mayNot = async (right: Permission, verb: string): Promise<boolean> => {
     const {kind: {group, plural}, subresource, namespace} = right;
     const resourceAttributes = {verb, group: client.naming.group(group), resource: plural, ...(subresource ? {subresource} : {}), ...(namespace ? {namespace} : {})};
     try {
@@ -41,6 +41,6 @@ export const missingRights = async (client: Client): Promise<string[]> => {
       throw error;
     }
   };
-  const found = nodesRights(client).flatMap(right => right.verbs.map(async verb => ((await mayNot(right, verb)) ? [`${verb} ${resourceOf(right)}`] : [])));
+  const found = nodesPermissions(client).flatMap(right => right.verbs.map(async verb => ((await mayNot(right, verb)) ? [`${verb} ${resourceOf(right)}`] : [])));
   return (await Promise.all(found)).flat();
 };

@@ -8,7 +8,7 @@ import type {Readable} from 'node:stream';
 import {identityHeaders} from './identity.js';
 
 /** A request of this server's own to an aggregated server. */
-export interface Inquiry {
+export interface RemoteRequest {
   readonly at: ServiceAddress;
   readonly tls: BackendTls;
   readonly path: string;
@@ -18,7 +18,7 @@ export interface Inquiry {
   readonly timeoutMs: number;
 }
 
-export interface Inquired {
+export interface RemoteResponse {
   readonly status: number;
   /** By its name in lower case. */
   header(name: string): string | undefined;
@@ -40,13 +40,13 @@ const whole = async (source: Readable): Promise<Buffer> => {
 };
 
 /** Sends a request to an aggregated server, over the connections that clients' requests use too. Rejects with the reason of a failure. */
-export const inquire = async (backends: Backends, {at, tls, path, user, headers, timeoutMs}: Inquiry): Promise<Inquired> => {
+export const requestRemote = async (backends: Backends, {at, tls, path, user, headers, timeoutMs}: RemoteRequest): Promise<RemoteResponse> => {
   using _ = backends.clock.hold();
-  const late = new AbortController();
-  using _timer = backends.clock.schedule(timeoutMs, () => late.abort());
+  const timeout = new AbortController();
+  using _timer = backends.clock.schedule(timeoutMs, () => timeout.abort());
   try {
     const {status, headers: answered, body} = await relayCall(backends, {
-      request: {method: 'GET', url: path, headers, caller: {user}, remoteAddress: '', signal: late.signal},
+      request: {method: 'GET', url: path, headers, caller: {user}, remoteAddress: '', signal: timeout.signal},
       to: {scheme: 'https', host: at.host, port: String(at.port), tls},
       path,
       host: endpoint(at.host, at.port),
@@ -55,7 +55,7 @@ export const inquire = async (backends: Backends, {at, tls, path, user, headers,
     const named = new Map(Object.entries(answered).map(([name, value]) => [name.toLowerCase(), String(value)]));
     return {status, header: name => named.get(name), body: body.kind === 'stream' ? await whole(body.source) : Buffer.alloc(0)};
   } catch (error) {
-    if (late.signal.aborted) throw new Error('context deadline exceeded (Client.Timeout exceeded while awaiting headers)', {cause: error});
+    if (timeout.signal.aborted) throw new Error('context deadline exceeded (Client.Timeout exceeded while awaiting headers)', {cause: error});
     throw new Error(messageOf(error), {cause: error});
   }
 };

@@ -5,7 +5,7 @@ import type {Socket} from 'node:net';
  * HTTP/1.1 responses that wait for the previous one. They have no socket yet, and Node does not notify them when the connection closes: without this class
  * their senders would wait forever, and keep their source open.
  */
-export class QueuedAnswers {
+export class QueuedResponses {
   readonly #bySocket = new WeakMap<Socket, Set<ServerResponse>>();
 
   add(socket: Socket, answer: ServerResponse): void {
