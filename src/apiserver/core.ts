@@ -48,7 +48,7 @@ export interface CoreSettings {
   /** Returns the handler of a request; never authorizes. */
   route(info: RequestInfo): Handler;
   /** Throws to refuse an authorized request that has to wait. */
-  holdBack?(info: RequestInfo, user: UserInfo): void;
+  checkPublished?(info: RequestInfo, user: UserInfo): void;
   /** Called after every request, for metrics. Returns the response to send, which differs only in that it records its size. */
   finished(request: ApiRequest, info: RequestInfo | undefined, response: ApiResponse, times: RequestTimes): ApiResponse;
   /** Logs requests at higher verbosities. */
@@ -155,7 +155,7 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
     const attributes = attributesOf(user, info);
     const decision = authorized(settings, attributes);
     allowed(settings, attributes, decision instanceof Promise ? await decision : decision);
-    settings.holdBack?.(info, user);
+    settings.checkPublished?.(info, user);
     const codecs = codecsFor(request, settings);
     if (codecs) await codecs;
     const handled = settings.route(info)(context);
@@ -236,11 +236,11 @@ const allowed = ({log}: CoreSettings, attributes: Attributes, decision: Decision
 
 const failure = (settings: CoreSettings, request: ApiRequest, error: unknown): ApiResponse => {
   if (error instanceof PlainRefusal) return error.response();
-  const form = errorFormat(request, settings);
-  if (error instanceof StatusError) return statusResponse(error.status, form);
-  if (error instanceof StoreClosed) return statusResponse(serviceUnavailable('the server has stopped').status, form);
+  const format = errorFormat(request, settings);
+  if (error instanceof StatusError) return statusResponse(error.status, format);
+  if (error instanceof StoreClosed) return statusResponse(serviceUnavailable('the server has stopped').status, format);
   settings.failed(error, request);
-  return statusResponse(internalError(error).status, form);
+  return statusResponse(internalError(error).status, format);
 };
 
 /** The response that carries a Status, in the requested form. */

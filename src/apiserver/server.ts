@@ -149,7 +149,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     finished: (request, info, response, times) => metrics.finished(request, info, response, (clock.monotonic() - times.startedAt) / 1000, times),
     ...(settings.log ? {log: new RequestLog(settings.log, clock)} : {}),
     failed: settings.failed,
-    holdBack: (info, user) => storedVersions.check(info, user),
+    checkPublished: (info, user) => storedVersions.check(info, user),
   });
   return {
     handler,

@@ -6,7 +6,7 @@ import {every, sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
 import {autoupdateKey, mandatoryObjects, suggestedObjects, type PriorityLevel} from '#src/resources/flowcontrol/bootstrap.js';
-import {unless} from './refusals.js';
+import {ignoring} from './ignoring.js';
 
 const fieldManager = 'api-priority-and-fairness-config-producer-v1';
 const periodMs = 60_000;
@@ -21,7 +21,7 @@ interface Specified extends KubeObject {
 interface ObjectSet<T extends Specified> {
   readonly kind: Kind<T>;
   readonly found: ReadonlyMap<string, T>;
-  isAsWanted(found: T, wanted: T): boolean;
+  isEqual(found: T, wanted: T): boolean;
 }
 
 const flags: ReadonlyMap<string | undefined, boolean> = new Map([
@@ -33,19 +33,19 @@ const flags: ReadonlyMap<string | undefined, boolean> = new Map([
 const annotatedAsManaged = (client: Client, {metadata}: KubeObject): boolean | undefined => flags.get(metadata?.annotations?.[autoupdateKey(client.naming)]);
 
 /** Creates a missing object, restores the spec of one that the server manages, and records on each whether it is managed: users take it over by changing it. */
-const settle = async <T extends Specified>(client: Client, {kind, found, isAsWanted}: ObjectSet<T>, wanted: T, isMandatory: boolean): Promise<void> => {
+const settle = async <T extends Specified>(client: Client, {kind, found, isEqual}: ObjectSet<T>, wanted: T, isMandatory: boolean): Promise<void> => {
   const objects = client.resource(kind);
   const current = found.get(wanted.metadata!.name!);
   if (!current) {
     // Another server may have created it meanwhile; the next pass handles it.
-    return void (await objects.create(wanted, {fieldManager}).catch(unless(isAlreadyExists)));
+    return void (await objects.create(wanted, {fieldManager}).catch(ignoring(isAlreadyExists)));
   }
   const annotated = annotatedAsManaged(client, current);
   const isManaged = isMandatory || (annotated ?? current.metadata?.generation === 1);
-  const differs = isManaged && !isAsWanted(current, wanted);
+  const differs = isManaged && !isEqual(current, wanted);
   if (annotated === isManaged && !differs) return;
   const metadata = annotated === isManaged ? current.metadata : {...current.metadata, annotations: {...current.metadata?.annotations, [autoupdateKey(client.naming)]: String(isManaged)}};
-  await objects.update({...current, metadata, ...(differs ? {spec: wanted.spec} : {})}, {fieldManager}).catch(unless(error => isConflict(error) || isNotFound(error)));
+  await objects.update({...current, metadata, ...(differs ? {spec: wanted.spec} : {})}, {fieldManager}).catch(ignoring(error => isConflict(error) || isNotFound(error)));
 };
 
 /** Deletes objects that an earlier release suggested and this one does not, if the server manages them. */
@@ -54,13 +54,13 @@ const removeForgotten = async <T extends Specified>(client: Client, {kind, found
   for (const [name, object] of found) {
     if (names.has(name) || !annotatedAsManaged(client, object)) continue;
     const {resourceVersion = ''} = object.metadata ?? {};
-    await client.resource(kind).delete(name, {preconditions: {resourceVersion}}).catch(unless(error => isNotFound(error) || isConflict(error)));
+    await client.resource(kind).delete(name, {preconditions: {resourceVersion}}).catch(ignoring(error => isNotFound(error) || isConflict(error)));
   }
 };
 
-const objectSetOf = async <T extends Specified>(client: Client, kind: Kind<T>, isAsWanted: ObjectSet<T>['isAsWanted']): Promise<ObjectSet<T>> => {
+const objectSetOf = async <T extends Specified>(client: Client, kind: Kind<T>, isEqual: ObjectSet<T>['isEqual']): Promise<ObjectSet<T>> => {
   const {items} = await client.resource(kind).list();
-  return {kind, found: new Map(items.map(object => [object.metadata!.name!, object])), isAsWanted};
+  return {kind, found: new Map(items.map(object => [object.metadata!.name!, object])), isEqual: isEqual};
 };
 
 const sameSpec = ({spec}: Specified, wanted: Specified): boolean => sameContent(spec, wanted.spec);

@@ -54,11 +54,11 @@ export const reportDanglingSchemas = ({client, log, ...rest}: FlowSchemaStatusPa
       });
   };
 
-  let soon: Disposable | undefined;
+  let pendingRun: Disposable | undefined;
   const later = (afterMs: number) => {
     if (signal.aborted) return;
-    soon ??= clock.schedule(afterMs, () => {
-      soon = undefined;
+    pendingRun ??= clock.schedule(afterMs, () => {
+      pendingRun = undefined;
       return pass();
     });
   };
@@ -75,6 +75,6 @@ export const reportDanglingSchemas = ({client, log, ...rest}: FlowSchemaStatusPa
   };
   schemas.listen(() => later(settleMs));
   levels.listen(() => later(settleMs));
-  signal.addEventListener('abort', () => soon?.[Symbol.dispose](), {once: true});
+  signal.addEventListener('abort', () => pendingRun?.[Symbol.dispose](), {once: true});
   informers.start();
 };

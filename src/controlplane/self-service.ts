@@ -96,11 +96,11 @@ const retries = {tries: 20, pauseMs: 50};
 const ensureServiceWithRetries = async (parts: SelfServiceParts, signal: AbortSignal): Promise<void> => {
   const {clock, revision} = parts;
   const isShared = revision === undefined;
-  for (let tries = 1; ; tries++) {
+  for (let attempts = 1; ; attempts++) {
     try {
       return await ensureService(parts);
     } catch (error) {
-      if (!isShared || !isInvalid(error) || tries === retries.tries) throw error;
+      if (!isShared || !isInvalid(error) || attempts === retries.tries) throw error;
       await sleep(clock, retries.pauseMs, signal);
     }
   }

@@ -84,7 +84,7 @@ export const controllerManagerArgs = ({naming, nodes = 0, controllerManagerArgs:
     'service-account-private-key-file': files.serviceAccountKey,
     'use-service-account-credentials': 'true',
     'allocate-node-cidrs': 'true',
-    'cluster-cidr': nodes > 256 ? '10.240.0.0/12' : '10.244.0.0/16', // Every node takes 256 addresses of it.
+    'cluster-cidr': nodes > 256 ? '10.240.0.0/12' : '10.244.0.0/16', // Every node uses 256 addresses.
     'service-cluster-ip-range': '10.96.0.0/16',
     ...(args.some(arg => signingFlag.test(arg)) ? {} : signingFlags(files)),
   });

@@ -9,7 +9,7 @@ import type {Store} from '#src/storage/store.js';
 export type Component = 'scheduler' | 'controller-manager';
 
 /** The default ports of their health endpoints. */
-const usualPorts: Readonly<Record<Component, number>> = {scheduler: 10259, 'controller-manager': 10257};
+const defaultPorts: Readonly<Record<Component, number>> = {scheduler: 10259, 'controller-manager': 10257};
 const probeTimeoutMs = 20_000;
 /** The length of a component's message that is reported. */
 const maxResponseBytes = 10 << 10;
@@ -70,7 +70,7 @@ const storeHealth = async ({store, naming}: ComponentParts): Promise<ComponentHe
 
 /** The health of the store and of the other components. */
 export const componentsOf = (parts: ComponentParts) => async (): Promise<readonly ComponentHealth[]> => {
-  const {clock, ports = usualPorts, beside} = parts;
+  const {clock, ports = defaultPorts, beside} = parts;
   const here = beside?.() ?? {};
   const others = (Object.keys(ports) as Component[]).map(name => (here[name] ? check(name, here[name]) : probe(name, ports[name], clock)));
   return Promise.all([...others, storeHealth(parts)]);

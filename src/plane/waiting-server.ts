@@ -44,7 +44,7 @@ export const waitingServer = ({options, naming, clock, log, gate, reason}: Waiti
   const health = lazily(async () => administration({
     routes: healthRoutes({healthz: checks, livez: checks, readyz: checks}),
     authenticators: await authenticatorsOf(options, {clock, log, naming, gate, files: systemFiles, signal: following.signal}),
-    anonymous: anonymousOf(options, noLog), // The server itself warns where that is reset.
+    anonymous: anonymousOf(options, noLog), // The server itself logs the warnings.
     authorizer: {authorize: () => ({decision: 'allow'})},
     failed: error => log.error({err: error}, 'answering a health check failed'),
   }));

@@ -17,7 +17,10 @@ const headOf = (packet: Buffer): readonly string[] | undefined => {
   return end < 0 ? undefined : packet.toString('latin1', 0, end).split('\r\n');
 };
 
-/** Returns a request that Node's parser refuses only because of an unknown method; undefined for other reasons, or if its head is incomplete. Its | body is not read. */
+/**
+ * Returns a request that Node's parser refuses only because of an unknown method; undefined for other reasons, or if its head is incomplete. Its body is not
+ * read.
+ */
 export const requestOfUnknownMethod = ({code, bytesParsed = 0, rawPacket}: ParseError, socket: Duplex): IncomingMessage | undefined => {
   if (code !== 'HPE_INVALID_METHOD' || !rawPacket) return undefined;
   const [first = '', ...lines] = headOf(rawPacket) ?? [];

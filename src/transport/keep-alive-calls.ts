@@ -18,7 +18,7 @@ export interface Call {
   readonly maxBytes: number;
 }
 
-export interface Answer {
+export interface CallResult {
   readonly status: number;
   header(name: string): string | undefined;
   readonly body: Buffer;
@@ -27,7 +27,7 @@ export interface Answer {
 /** Calls a server over reused connections. */
 export interface KeepAliveCalls {
   /** Rejects with the error of a missing response, in Go's wording. */
-  send(call: Call): Promise<Answer>;
+  send(call: Call): Promise<CallResult>;
   /** Aborts calls in progress and closes all connections. */
   close(): void;
 }
@@ -85,7 +85,7 @@ export const keepAliveCalls = (dial: () => Promise<TLSSocket>, clock: Clock): Ke
 
 class Stale extends Error {}
 
-const attempt = (agent: Agent, call: Call, leftMs: number, clock: Clock): Promise<Answer> =>
+const attempt = (agent: Agent, call: Call, leftMs: number, clock: Clock): Promise<CallResult> =>
   new Promise((resolve, reject) => {
     const {method, host, path, headers, body, signal} = call;
     let clientRequest: ClientRequest | undefined;
@@ -119,7 +119,7 @@ const attempt = (agent: Agent, call: Call, leftMs: number, clock: Clock): Promis
 
 const brokenOff = (why: string, cause: unknown): BrokenResponse => new BrokenResponse(`unexpected error when reading response body. Please retry. Original error: ${why}`, {cause});
 
-const read = async (response: IncomingMessage, maxBytes: number): Promise<Answer> => {
+const read = async (response: IncomingMessage, maxBytes: number): Promise<CallResult> => {
   const chunks: Buffer[] = [];
   let length = 0;
   try {

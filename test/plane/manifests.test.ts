@@ -8,7 +8,7 @@ import {customKind} from '#src/api/kind.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import {StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import {waitTimeoutMs, until} from '#src/plane/manifests/until.js';
+import {waitTimeoutMs, waitFor} from '#src/plane/manifests/wait-for.js';
 import type {Plane} from '#src/plane/plane.js';
 import {aDirectory} from '#test/cli/programs.js';
 import {aPlane} from '#test/controllers/plane.js';
@@ -132,7 +132,7 @@ test('everything is read before anything is written', async t => {
 test('waiting for a manifest ends after ten seconds, with the last state', async t => {
   const client = plane.client();
   await client.resource(kinds.configMaps).create({metadata: {name: 'slow', namespace: 'default'}, data: {state: 'pending'}});
-  const waiting = until({client, clock: plane.clock, kind: kinds.configMaps, name: 'slow', namespace: 'default', isThere: ({data}) => data?.['state'] === 'ready', late: last => `still ${last?.data?.['state']}`});
+  const waiting = waitFor({client, clock: plane.clock, kind: kinds.configMaps, name: 'slow', namespace: 'default', isThere: ({data}) => data?.['state'] === 'ready', late: last => `still ${last?.data?.['state']}`});
   const given = t.throwsAsync(waiting, {message: 'still pending'});
   await plane.clock.advance(waitTimeoutMs);
 

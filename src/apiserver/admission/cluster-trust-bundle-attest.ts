@@ -1,5 +1,5 @@
 import type {KubeObject} from '#src/api/types.js';
-import {changesOnlyHousekeeping} from '#src/apiserver/authorization/housekeeping.js';
+import {changesOnlyOwnership} from '#src/apiserver/authorization/ownership-changes.js';
 import type {AdmissionPlugin} from './admission.js';
 import {refuse} from './refuse.js';
 import {mayForSigner, type SignerGuard} from './signer-permission.js';
@@ -13,7 +13,7 @@ export const clusterTrustBundleAttest = (guard: SignerGuard & {gate(name: string
     const {operation, group, resource, subresource, object, oldObject, user} = attributes;
     if (!guard.gate('ClusterTrustBundle') || group !== guard.naming.group('certificates') || resource !== 'clustertrustbundles' || subresource) return;
     if ((operation !== 'CREATE' && operation !== 'UPDATE') || !object) return;
-    if (oldObject && changesOnlyHousekeeping(object, oldObject)) return;
+    if (oldObject && changesOnlyOwnership(object, oldObject)) return;
     const signer = (object as Bundle).spec?.signerName;
     if (!signer || (await mayForSigner(guard, user, 'attest', signer))) return;
     throw refuse(attributes, `user not permitted to attest for signerName ${JSON.stringify(signer)}`);

@@ -37,7 +37,7 @@ export const podTolerationRestriction = ({naming, findNamespace, tolerations: se
       const list: unknown = JSON.parse(text);
       if (Array.isArray(list)) return list as Toleration[];
     } catch {
-      // Told below, as everything that is no list is.
+      // Reported below, like every value that is not a list.
     }
     throw plainFailure(`the annotation ${annotation} of namespace ${namespace} is not a list of tolerations in JSON`);
   };

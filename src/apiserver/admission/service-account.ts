@@ -16,7 +16,7 @@ export interface ServiceAccountParts {
   readonly random: Random;
 }
 
-const usual = 'default';
+const defaultAccount = 'default';
 
 /** The volume at the mount path: a token, the server's CA bundle, and the namespace. */
 const tokenVolume = (name: string, naming: Naming): Volume => ({
@@ -74,7 +74,7 @@ function* forbiddenSecrets(spec: Readonly<PodSpec>, account: Readonly<ServiceAcc
   }
 }
 
-/** Sets the service account of pods, `default` unless specified, which must exist; mounts its token into their containers and | adds its image pull secrets. */
+/** Sets the service account of pods, `default` unless specified, which must exist; mounts its token into their containers and adds its image pull secrets. */
 export const serviceAccount = (parts: ServiceAccountParts): AdmissionPlugin => {
   const {naming, reader} = parts;
   const isMirror = ({metadata}: Pod): boolean => metadata?.annotations?.[naming.key('config.mirror')] !== undefined;
@@ -120,7 +120,7 @@ export const serviceAccount = (parts: ServiceAccountParts): AdmissionPlugin => {
       if (!pod) return;
       if (isMirror(pod)) return checkMirror(attributes, pod);
       const {spec} = pod;
-      spec.serviceAccountName ||= usual;
+      spec.serviceAccountName ||= defaultAccount;
       // The deprecated field is set as well.
       spec.serviceAccount = spec.serviceAccountName;
       const account = await accountOf(attributes, spec);

@@ -8,7 +8,7 @@ import {grantedPrefix, type Grant} from './rules.js';
 const maxSteps = 1_000_000;
 
 /** The values that one list of a rule covers. */
-interface Held {
+interface CoveredValues {
   readonly all: boolean;
   /** The number of comparisons for one value. */
   readonly cost: number;
@@ -17,15 +17,15 @@ interface Held {
   has(value: string): boolean;
 }
 
-const everything: Held = {all: true, cost: 0, has: () => true};
+const everything: CoveredValues = {all: true, cost: 0, has: () => true};
 
-const heldValues = (values: readonly string[] | undefined): Held => {
+const heldValues = (values: readonly string[] | undefined): CoveredValues => {
   const known = new Set(values);
   return known.has('*') ? everything : {all: false, cost: 1, values: known, has: value => known.has(value)};
 };
 
 /** A resource is covered by itself, with its subresource, by `*`, or by any resource's subresource. */
-const heldResources = (values: readonly string[] | undefined): Held => {
+const heldResources = (values: readonly string[] | undefined): CoveredValues => {
   const known = new Set(values);
   if (known.has('*')) return everything;
   const has = (value: string): boolean => {
@@ -36,7 +36,7 @@ const heldResources = (values: readonly string[] | undefined): Held => {
 };
 
 /** A path is covered by itself or by a prefix. */
-const heldPaths = (values: readonly string[] | undefined): Held => {
+const heldPaths = (values: readonly string[] | undefined): CoveredValues => {
   const known = new Set(values);
   if (known.has('*')) return everything;
   const prefixes = new Set((values ?? []).map(grantedPrefix).filter(prefix => prefix !== undefined));
@@ -46,15 +46,15 @@ const heldPaths = (values: readonly string[] | undefined): Held => {
 };
 
 /** The coverage of a rule by list, in the order of the lists of a `Box`. */
-interface HeldRule {
-  readonly onResources: readonly Held[];
-  readonly onPaths: readonly Held[];
+interface CoveredRule {
+  readonly onResources: readonly CoveredValues[];
+  readonly onPaths: readonly CoveredValues[];
 }
 
-const heldRule = ({verbs, apiGroups, resources, resourceNames, nonResourceURLs}: Readonly<PolicyRule>): HeldRule => {
+const heldRule = ({verbs, apiGroups, resources, resourceNames, nonResourceURLs}: Readonly<PolicyRule>): CoveredRule => {
   const ofVerbs = heldValues(verbs);
   const names = new Set(resourceNames);
-  const ofNames: Held = names.size === 0 ? everything : {all: false, cost: 1, values: names, has: name => name !== noName && names.has(name)};
+  const ofNames: CoveredValues = names.size === 0 ? everything : {all: false, cost: 1, values: names, has: name => name !== noName && names.has(name)};
   return {onResources: [heldValues(apiGroups), heldResources(resources), ofVerbs, ofNames], onPaths: [heldPaths(nonResourceURLs), ofVerbs]};
 };
 
@@ -84,7 +84,7 @@ const wantedOf = ({verbs = [], apiGroups = [], resources = [], resourceNames = [
 
 /** Subtracts the held rules from the wanted ones. */
 class Subtraction {
-  readonly #held: readonly HeldRule[];
+  readonly #held: readonly CoveredRule[];
   #steps = 0;
 
   constructor(held: readonly PolicyRule[]) {
@@ -92,7 +92,7 @@ class Subtraction {
   }
 
   /** Returns the uncovered part of a wanted rule: disjoint boxes. */
-  left({lists}: Wanted, of: keyof HeldRule): readonly Box[] {
+  left({lists}: Wanted, of: keyof CoveredRule): readonly Box[] {
     if (lists.some(({length}) => length === 0)) return [];
     let boxes: readonly Box[] = [lists.map(list => [...list.keys()])];
     const known: (ReadonlySet<string> | undefined)[] = [];
@@ -107,7 +107,7 @@ class Subtraction {
   }
 
   /** Whether a rule can intersect long lists, checked from the rule, whose lists are mostly short. */
-  #intersects(lists: readonly (readonly string[])[], held: readonly Held[], known: (ReadonlySet<string> | undefined)[]): boolean {
+  #intersects(lists: readonly (readonly string[])[], held: readonly CoveredValues[], known: (ReadonlySet<string> | undefined)[]): boolean {
     return held.every(({all, values}, at) => {
       if (all || !values || values.size >= lists[at]!.length) return true;
       const wanted = (known[at] ??= new Set(lists[at]));
@@ -117,7 +117,7 @@ class Subtraction {
     });
   }
 
-  #without(box: Box, lists: readonly (readonly string[])[], held: readonly Held[]): Box[] {
+  #without(box: Box, lists: readonly (readonly string[])[], held: readonly CoveredValues[]): Box[] {
     if (this.#steps > maxSteps) return [box];
     const pieces: Box[] = [];
     let rest = box;

@@ -5,7 +5,7 @@ import type {UserInfo} from '#src/api/user.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
 import type {Authorizer} from '#src/api/authorization.js';
-import {changesOnlyHousekeeping} from './housekeeping.js';
+import {changesOnlyOwnership} from './ownership-changes.js';
 import {isPrivileged, type Binding} from './policy.js';
 import {aggregated, type Rbac} from './rbac.js';
 import {missing} from './coverage.js';
@@ -21,7 +21,7 @@ const goList = (texts: readonly string[]): string => `[${texts.map(text => JSON.
 
 /** Returns why a user may not grant the rules in a namespace (cluster-wide without one): permissions that the user lacks. Undefined if allowed. */
 export const escalation = (rbac: Rbac, user: UserInfo, namespace: string, rules: readonly PolicyRule[]): string | undefined => {
-  const {rules: held, errors} = rbac.holdings(user, namespace);
+  const {rules: held, errors} = rbac.effectiveRules(user, namespace);
   const lacking = missing(held.map(({rule}) => rule), rules);
   if (lacking.grants.length === 0) return undefined;
   const lines = [...grantLines(lacking.grants), ...(lacking.hasMore ? ['and more that are not listed'] : [])];
@@ -90,7 +90,7 @@ export const escalationCheck = (settings: EscalationSettings): AdmissionPlugin =
       const {operation, object, oldObject, subresource, user} = attributes;
       const check = attributes.group === group && !subresource && object && operation !== 'DELETE' ? checks.get(attributes.resource) : undefined;
       if (!check || isPrivileged(user)) return;
-      if (oldObject && object && changesOnlyHousekeeping(object, oldObject)) return;
+      if (oldObject && object && changesOnlyOwnership(object, oldObject)) return;
       await check(settings, attributes);
     },
   };

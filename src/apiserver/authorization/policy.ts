@@ -78,7 +78,7 @@ class BindingIndex {
   }
 }
 
-/** All roles and bindings, indexed by subject. `revision` increases with each change, so | that cached results can be recognized as outdated. */
+/** All roles and bindings, indexed by subject. `revision` increases with each change, so that cached results can be recognized as outdated. */
 export class Policy {
   #revision = 0;
   readonly #clusterBindings = new BindingIndex('');

@@ -9,14 +9,14 @@ import {Policy, type Applied, type Binding, type PolicySource} from './policy.js
 import {allows} from './rules.js';
 
 /** A rule that applies to a user, and a description of its binding. */
-export interface HeldRule {
+export interface UserRule {
   readonly rule: Readonly<PolicyRule>;
   source(): string;
 }
 
 /** All permissions of a user, and the bindings to missing roles. */
-export interface Holdings {
-  readonly rules: readonly HeldRule[];
+export interface EffectiveRules {
+  readonly rules: readonly UserRule[];
   readonly errors: readonly Error[];
 }
 
@@ -52,7 +52,7 @@ const userKey = ({name, groups}: UserInfo): string => JSON.stringify([name, ...g
 export class Rbac implements Authorizer {
   readonly #naming: Naming;
   readonly #policy = new Policy();
-  readonly #remembered = new Lru<string, Holdings>(bound, {bytesOf: ({rules, errors}) => 200 + rules.length * ruleBytes + errors.length * errorBytes});
+  readonly #cached = new Lru<string, EffectiveRules>(bound, {bytesOf: ({rules, errors}) => 200 + rules.length * ruleBytes + errors.length * errorBytes});
   #revision = -1;
 
   constructor(naming: Naming) {
@@ -65,14 +65,14 @@ export class Rbac implements Authorizer {
   }
 
   authorize(attributes: Attributes): Decision {
-    const {rules, errors} = this.holdings(attributes.user, attributes.resource?.namespace ?? '');
+    const {rules, errors} = this.effectiveRules(attributes.user, attributes.resource?.namespace ?? '');
     const found = rules.find(({rule}) => allows(rule, attributes));
     if (found) return {decision: 'allow', reason: `RBAC: allowed by ${found.source()}`};
     return {decision: 'noOpinion', ...(errors.length > 0 ? {reason: `RBAC: ${aggregated(errors)}`} : {})};
   }
 
   rulesFor(user: UserInfo, namespace: string): UserRules {
-    const {rules, errors} = this.holdings(user, namespace);
+    const {rules, errors} = this.effectiveRules(user, namespace);
     const resourceRules: ResourceRule[] = [];
     const nonResourceRules: NonResourceRule[] = [];
     for (const {rule} of rules) {
@@ -86,14 +86,14 @@ export class Rbac implements Authorizer {
   }
 
   /** Returns all rules that apply to a user in a namespace; without one, those that apply cluster-wide. */
-  holdings(user: UserInfo, namespace: string): Holdings {
+  effectiveRules(user: UserInfo, namespace: string): EffectiveRules {
     if (this.#revision !== this.#policy.revision) {
-      this.#remembered.clear();
+      this.#cached.clear();
       this.#revision = this.#policy.revision;
     }
     const key = `${namespace}\0${userKey(user)}`;
-    let found = this.#remembered.peek(key);
-    if (!found) this.#remembered.set(key, (found = this.#computeHoldings(user, namespace)));
+    let found = this.#cached.peek(key);
+    if (!found) this.#cached.set(key, (found = this.#computeRules(user, namespace)));
     return found;
   }
 
@@ -111,8 +111,8 @@ export class Rbac implements Authorizer {
     throw notFound({group: this.#naming.group('rbac.authorization'), resource: kind.toLowerCase()}, name);
   }
 
-  #computeHoldings(user: UserInfo, namespace: string): Holdings {
-    const rules: HeldRule[] = [];
+  #computeRules(user: UserInfo, namespace: string): EffectiveRules {
+    const rules: UserRule[] = [];
     const errors: Error[] = [];
     const add = (applied: Applied, home: string): void => {
       try {

@@ -13,7 +13,7 @@ export const grantedPrefix = (granted: string): string | undefined => {
   return granted.slice(0, end);
 };
 
-const meetsPath = (granted: string, path: string): boolean => {
+const matchesPath = (granted: string, path: string): boolean => {
   const prefix = grantedPrefix(granted);
   return granted === path || (prefix !== undefined && path.startsWith(prefix));
 };
@@ -27,7 +27,7 @@ const namesResource = (resources: Texts, resource: string, subresource: string):
 /** Whether a rule allows a request. A rule with names never matches a request without one. */
 export const allows = (rule: Readonly<PolicyRule>, {verb, resource: requested, path}: Attributes): boolean => {
   if (!holds(rule.verbs, verb)) return false;
-  if (!requested) return (rule.nonResourceURLs ?? []).some(granted => meetsPath(granted, path));
+  if (!requested) return (rule.nonResourceURLs ?? []).some(granted => matchesPath(granted, path));
   const names = rule.resourceNames;
   return (
     holds(rule.apiGroups, requested.group) &&

@@ -1,6 +1,6 @@
 import {genericReasons} from '#src/api/status-of-code.js';
 import {StatusError, type Status} from '#src/api/status.js';
-import type {Answer} from '#src/transport/keep-alive-calls.js';
+import type {CallResult} from '#src/transport/keep-alive-calls.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {parseBody} from '#src/schema/decode/document.js';
 
@@ -15,15 +15,15 @@ const refusals: Readonly<Record<number, readonly [reason: string, message: strin
   415: ['UnsupportedMediaType', '{}'],
 };
 
-const mediaType = (answer: Answer): string => (answer.header('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
+const mediaType = (answer: CallResult): string => (answer.header('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
 
-const textOf = (answer: Answer): string => {
+const textOf = (answer: CallResult): string => {
   const media = mediaType(answer);
   return media === '' || media.startsWith('text/') ? answer.body.toString('utf8', 0, maxShown).trim() : 'unknown';
 };
 
 /** The error for a response with a failure code and without a Status. */
-const refusal = (answer: Answer): StatusError => {
+const refusal = (answer: CallResult): StatusError => {
   const {status: code} = answer;
   const text = textOf(answer);
   const general = code >= 500 ? (['InternalError', `an error on the server (${JSON.stringify(text)}) has prevented the request from succeeding`] as const) : (['', `the server responded with the status code ${code} but did not return more information`] as const);
@@ -57,7 +57,7 @@ const statedFailure = (body: Buffer): StatusError | undefined => {
 };
 
 /** Returns the object of a response. Throws a `StatusError` for a refusal, another error for a malformed object. */
-export const responseObject = (answer: Answer): PlainObject => {
+export const responseObject = (answer: CallResult): PlainObject => {
   const {status, body} = answer;
   if (status < 200 || status > 206) throw statedFailure(body) ?? refusal(answer);
   if (body.length === 0) throw new Error(`0-length response with status code: ${status} and content type: ${answer.header('content-type') ?? ''}`);

@@ -1,7 +1,7 @@
 import {pagesOf, type ApiResponse, type ApiHandler} from '#src/api/request.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
-import {CallAborted, type Answer, type Call, type KeepAliveCalls} from '#src/transport/keep-alive-calls.js';
+import {CallAborted, type CallResult, type Call, type KeepAliveCalls} from '#src/transport/keep-alive-calls.js';
 
 /** Calls of this server itself, in process and with a given user. */
 export const selfCalls = (handler: ApiHandler, user: UserInfo, clock: Clock): KeepAliveCalls => ({
@@ -17,7 +17,7 @@ export const selfCalls = (handler: ApiHandler, user: UserInfo, clock: Clock): Ke
   close() {},
 });
 
-const answered = async ({method, path, headers, body, maxBytes}: Call, handler: ApiHandler, user: UserInfo, signal: AbortSignal): Promise<Answer> => {
+const answered = async ({method, path, headers, body, maxBytes}: Call, handler: ApiHandler, user: UserInfo, signal: AbortSignal): Promise<CallResult> => {
   const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), Array.isArray(value) ? value.join(', ') : String(value)]));
   const response = await handler({method, url: path, headers: lower, caller: {user}, remoteAddress: '127.0.0.1', body: {kind: 'bytes', read: () => Promise.resolve(Buffer.from(body))}, signal});
   const headersByName = new Map(Object.entries(response.headers).map(([name, value]) => [name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]));

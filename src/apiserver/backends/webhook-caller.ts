@@ -7,7 +7,7 @@ import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {CallLog} from '#src/transport/call-log.js';
 import {endpoint} from '#src/transport/network.js';
-import {BrokenResponse, CallAborted, keepAliveCalls, type Answer, type KeepAliveCalls} from '#src/transport/keep-alive-calls.js';
+import {BrokenResponse, CallAborted, keepAliveCalls, type CallResult, type KeepAliveCalls} from '#src/transport/keep-alive-calls.js';
 import type {ClientPair} from '#src/transport/request-credentials.js';
 import {dialSecurely, readAnchors} from '#src/transport/secure-dial.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
@@ -165,7 +165,7 @@ const post = async ({calls, host, path, credentials}: Webhook, review: object, {
   const target = `${path}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
   const body = jsonText(review);
   for (let retries = 0; ; retries++) {
-    let answer: Answer;
+    let answer: CallResult;
     try {
       const headers = {'User-Agent': userAgent, Accept: 'application/json, */*', 'Content-Type': 'application/json', ...(await credentials.headers())};
       answer = await calls.send({method: 'POST', host, path: target, headers, body, timeoutMs: deadline - clock.monotonic(), signal, maxBytes});
@@ -180,7 +180,7 @@ const post = async ({calls, host, path, credentials}: Webhook, review: object, {
   }
 };
 
-const objectOf = (answer: Answer): PlainObject => {
+const objectOf = (answer: CallResult): PlainObject => {
   try {
     return responseObject(answer);
   } catch (cause) {
@@ -189,7 +189,7 @@ const objectOf = (answer: Answer): PlainObject => {
 };
 
 /** Returns the wait in ms that an overloaded server asks for by `Retry-After`. */
-const retryAfterMs = ({status, header}: Answer): number | undefined => {
+const retryAfterMs = ({status, header}: CallResult): number | undefined => {
   const seconds = status === 429 || status >= 500 ? header('retry-after') : undefined;
   return seconds !== undefined && /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined;
 };

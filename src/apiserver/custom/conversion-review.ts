@@ -59,7 +59,7 @@ export const reviewRequest = (objects: readonly object[], desiredAPIVersion: str
 type Review = KubeObject & {readonly response?: {readonly uid?: string; readonly convertedObjects?: readonly unknown[]; readonly result?: {readonly status?: string; readonly message?: string}}};
 
 /** Reads a response. Throws an error that describes any other content. */
-export const readAnswer = (answer: PlainObject, request: ReviewRequest): Review => readReview<Review>(answer, review, request);
+export const readResponse = (answer: PlainObject, request: ReviewRequest): Review => readReview<Review>(answer, review, request);
 
 /** Returns the objects of a response. Throws the reason if there are none: in v1 the uid of the request must match. */
 export const objectsOf = (answer: Review, {naming, version, uid}: ReviewRequest): readonly unknown[] => {

@@ -10,7 +10,7 @@ import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {checkIdentity, restoreMetadata} from './converted-object.js';
 import type {Conversion} from './conversion.js';
 import type {ConversionFault, ConversionMetrics} from './conversion-metrics.js';
-import {objectsOf, reviewRequest, readAnswer, reviewVersion, type ReviewRequest} from './conversion-review.js';
+import {objectsOf, reviewRequest, readResponse, reviewVersion, type ReviewRequest} from './conversion-review.js';
 
 export interface WebhookConversionParts {
   readonly naming: Naming;
@@ -56,7 +56,7 @@ export const webhookConversion = (definition: Definition, {naming, clock, random
     const request: ReviewRequest = {naming, version: reviewVersion(accepted), uid: random.uuid()};
     let answer;
     try {
-      answer = readAnswer(await caller.call(location, reviewRequest(objects, apiVersion, request), {timeoutMs, maxBytes: maxResponseBytes}), request);
+      answer = readResponse(await caller.call(location, reviewRequest(objects, apiVersion, request), {timeoutMs, maxBytes: maxResponseBytes}), request);
     } catch (cause) {
       throw new Fault('call', `failed: ${(cause as Error).message}`, cause);
     }

@@ -17,19 +17,19 @@ export interface ListedGroup {
   readonly versions: readonly ListedVersion[];
 }
 
-interface Placed extends ListedVersion {
+interface PrioritizedVersion extends ListedVersion {
   readonly priority: Priority;
 }
 
 /** The group of registrations itself comes before all others. */
 const registrationPriority: Priority = {group: 20_001, version: 0};
 
-const bestOf = (versions: readonly Placed[]): number => Math.max(...versions.map(({priority}) => priority.group));
+const bestOf = (versions: readonly PrioritizedVersion[]): number => Math.max(...versions.map(({priority}) => priority.group));
 
 const placeOfBuiltIn = ({group}: DiscoveredGroup, version: string): Priority => (group === registrationGroup ? registrationPriority : (builtInPriority(group, version) ?? customPriority));
 
 /** Groups and versions are ordered by priority; of equal versions the newer comes first. */
-const sorted = (groups: ReadonlyMap<string, readonly Placed[]>): ListedGroup[] =>
+const sorted = (groups: ReadonlyMap<string, readonly PrioritizedVersion[]>): ListedGroup[] =>
   [...groups]
     .sort(([a, of], [b, ofOther]) => bestOf(ofOther) - bestOf(of) || (a < b ? -1 : 1))
     .map(([name, versions]) => ({
@@ -39,10 +39,10 @@ const sorted = (groups: ReadonlyMap<string, readonly Placed[]>): ListedGroup[] =
 
 /** Every group with its versions, in the order of discovery: those served here, and those of registrations. */
 export const listing = (naming: Naming, here: readonly DiscoveredGroup[], registrations: Registrations | undefined): ListedGroup[] => {
-  const groups = new Map<string, Placed[]>();
+  const groups = new Map<string, PrioritizedVersion[]>();
   for (const group of here) {
     const name = naming.group(group.group);
-    const versions = group.versions.map((served): Placed => {
+    const versions = group.versions.map((served): PrioritizedVersion => {
       const registration = registrations?.get(`${served.version}.${name}`);
       const priority = registration ? priorityOf(registration) : placeOfBuiltIn(group, served.version);
       return {version: served.version, served: {here: served}, priority};

@@ -60,14 +60,14 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
   const endpoints = Object.entries(definition.subresources ?? {}).map(([name, {verbs, view}]) => ({name, kind: view?.shows.kind ?? kind, verbs: verbs ? [...verbs].sort() : endpointVerbs}));
   const actions = Object.entries(definition.actions ?? {}).map(([name, action]) => ({name, kind: action.kind, verbs: ['create']}));
   const connects = Object.entries(definition.connectSubresources ?? {}).map(([name, connect]) => ({name, kind: connect.kind, verbs: [...connect.verbs].sort(), connect: describedConnect(connect)}));
-  const hidesHash = definition.review || definition.virtual || definition.storageVersionUnserved || !settings.gate('StorageVersionHash');
+  const isHashOmitted = definition.review || definition.virtual || definition.storageVersionUnserved || !settings.gate('StorageVersionHash');
   return {
     name: kind.plural,
     kind,
     verbs: definition.verbs ?? (definition.review ? ['create'] : definition.virtual ? ['get', 'list'] : storedVerbs.filter(verb => !definition.excludedVerbs?.some(lacked => lacked === verb))),
     shortNames: definition.shortNames ?? [],
     categories: definition.categories ?? [],
-    storageVersionHash: hidesHash ? undefined : storageHash(settings.naming, settings.storedKind(definition)),
+    storageVersionHash: isHashOmitted ? undefined : storageHash(settings.naming, settings.storedKind(definition)),
     // The columns of custom resources keep the order of their definition.
     subresources: definition.custom ? endpoints : [...endpoints, ...actions, ...connects].sort(byName),
     deleteAnswers: definition.deleteResponse === 'object' ? 'object' : 'status',

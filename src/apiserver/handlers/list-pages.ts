@@ -127,7 +127,7 @@ interface PageForm {
   readonly close: Buffer | string;
 }
 
-const formOf = (list: ShownList): PageForm => {
+const pageFormOf = (list: ShownList): PageForm => {
   if (isRaw(list)) return {open: async () => rawOpen(list), page: (before, records) => rawPart(list, records, String(before), ''), separator: ',', close: rawClose};
   const item = itemTextOf(list);
   if (item) return {open: async () => itemsOpen(list), page: (before, records) => Buffer.from(`${String(before)}${records.map(item).join(',')}`), separator: ',', close: rawClose};
@@ -156,7 +156,7 @@ class Pages {
 
   constructor(list: ShownList) {
     this.#list = list;
-    this.#form = formOf(list);
+    this.#form = pageFormOf(list);
   }
 
   async next(): Promise<Buffer | undefined> {

@@ -150,9 +150,9 @@ export interface ErrorFormat {
 const plainShapes: ReadonlySet<Shape> = new Set(['object']);
 
 /** The requested form of errors; JSON if the client accepts none of the available ones, so that it gets the original error. */
-export const errorFormat = (request: ApiRequest, forms: ResponseEncodings): ErrorFormat => {
+export const errorFormat = (request: ApiRequest, encodings: ResponseEncodings): ErrorFormat => {
   const mark = request.url.indexOf('?');
-  const accepted = negotiate(header(request, 'accept'), 'error', plainShapes, {binary: binaryOf(statusKind(forms)), cbor: forms.cbor?.loaded});
+  const accepted = negotiate(header(request, 'accept'), 'error', plainShapes, {binary: binaryOf(statusKind(encodings)), cbor: encodings.cbor?.loaded});
   return {
     accepted: accepted ?? plainJson,
     pretty: !accepted || isIndented(request, mark < 0 ? noQuery : new URLSearchParams(request.url.slice(mark + 1))),

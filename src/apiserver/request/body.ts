@@ -53,7 +53,7 @@ interface Expected {
 const hasProtobuf = async ({apiVersion, kind, naming}: Expected): Promise<boolean> => (await protobufCodec()).hasProtobuf(apiVersion, kind, naming);
 
 /** The refusal of a media type, which lists the supported ones. */
-const unknownForm = async (expected: Expected): Promise<StatusError> =>
+const mediaTypeRefusal = async (expected: Expected): Promise<StatusError> =>
   unsupportedMediaType([
     ...Object.keys(notations).filter(Boolean),
     ...((await hasProtobuf(expected)) ? [expected.naming.protobufMediaType] : []),
@@ -71,7 +71,7 @@ const parsedBytes = async (request: ApiRequest, bytes: Buffer, expected: Expecte
   }
   if (expected.cbor && type === cborMediaType) return expected.cbor.parse(bytes);
   const notation = own(notations, type);
-  if (!notation) throw await unknownForm(expected);
+  if (!notation) throw await mediaTypeRefusal(expected);
   return notation === 'yaml' ? expected.yaml.parse(bytes, request.signal) : parseBody(bytes, notation);
 };
 

@@ -1,6 +1,6 @@
 /**
  * Requests whose work would block the event loop. A body, or the stored object that a request changes or converts, has a weight: about the time it takes to
- * read, validate, merge and write it. Above `mostWeight` the request is moved to another thread (`LargeRequests`) before anything was done for it.
+ * read, validate, merge and write it. Above `maxWeight` the request is moved to another thread (`LargeRequests`) before anything was done for it.
  */
 import {jsonText} from '#src/base/json.js';
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';

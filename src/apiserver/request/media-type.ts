@@ -49,10 +49,10 @@ const shapeOf = (params: ReadonlyMap<string, string>, allowed: ReadonlySet<Shape
 const bound = new CacheBound('accept_headers', 1 << 20);
 const newAgreements = () => new Lru<string, Accepted | null>(bound, {bytesOf: () => 500});
 const cache = newAgreements();
-const byForm = new WeakMap<CborEncoding, Lru<string, Accepted | null>>();
-const ofForms = (form: CborEncoding): Lru<string, Accepted | null> => {
-  const found = byForm.get(form) ?? newAgreements();
-  byForm.set(form, found);
+const byCodec = new WeakMap<CborEncoding, Lru<string, Accepted | null>>();
+const cacheOf = (codec: CborEncoding): Lru<string, Accepted | null> => {
+  const found = byCodec.get(codec) ?? newAgreements();
+  byCodec.set(codec, found);
   return found;
 };
 /** Longer headers are unusual; they are parsed each time. */
@@ -102,7 +102,7 @@ export const negotiate = (header: string | undefined, kind: string, allowed: Rea
   const {binary, onlyMetadata, cbor, stream} = offer;
   const key = `${kind} ${stream ? 's' : ''} ${onlyMetadata ? 'm' : ''} ${binary?.name ?? ''} ${header}`;
   // The result contains the codec, of which each server has its own.
-  const agreements = cbor ? ofForms(cbor) : cache;
+  const agreements = cbor ? cacheOf(cbor) : cache;
   const known = agreements.peek(key);
   if (known !== undefined) return known ?? undefined;
   const found = parseClauses(header)

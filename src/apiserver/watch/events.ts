@@ -26,7 +26,7 @@ interface Making {
 /** An event whose line and object are created on first use, once for all watchers. */
 class LazyEvent implements ReadiedEvent {
   readonly type: string;
-  readonly #form: Accepted;
+  readonly #accepted: Accepted;
   readonly #making: Making;
   readonly #raw: StoredRecord | undefined;
   #object: unknown;
@@ -36,7 +36,7 @@ class LazyEvent implements ReadiedEvent {
   /** `raw` is a record whose bytes can be sent unchanged. */
   constructor(type: string, {accepted}: Representation, making: Making, raw?: StoredRecord) {
     this.type = type;
-    this.#form = accepted;
+    this.#accepted = accepted;
     this.#making = making;
     this.#raw = raw;
   }
@@ -55,7 +55,7 @@ class LazyEvent implements ReadiedEvent {
   }
 
   #encode(): Buffer {
-    const {naming, cbor} = this.#form;
+    const {naming, cbor} = this.#accepted;
     if (cbor) return cbor.event(this.type, this.object());
     if (naming) {
       const codec = loadedCodec()!;
@@ -78,12 +78,12 @@ const shared = new WeakMap<Change, Map<string, ReadiedEvent>>();
 /** The event of a change in one representation. `DELETED` shows the last state with the revision of the change. */
 export const eventOf = (resource: Resource, representation: Representation, change: Change, type: string, first: boolean): ReadiedEvent => {
   const key = `${type} ${first && representation.accepted.shape === 'Table'} ${representation.key}`;
-  const forms = shared.get(change) ?? new Map<string, ReadiedEvent>();
-  const known = forms.get(key);
+  const byKey = shared.get(change) ?? new Map<string, ReadiedEvent>();
+  const known = byKey.get(key);
   if (known) return known;
   const event = makeEvent(resource, representation, change, type, first);
-  forms.set(key, event);
-  shared.set(change, forms);
+  byKey.set(key, event);
+  shared.set(change, byKey);
   return event;
 };
 

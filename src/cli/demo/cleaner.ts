@@ -10,7 +10,7 @@ import {expect} from './requests.js';
 const hourMs = 3_600_000;
 
 /** Two days of the cleaner on a virtual clock: a denied request is deleted within hours, a pending one after a day. */
-export const cleanerTidies = async (naming: NamingName, print: (line: string) => void): Promise<void> => {
+export const demonstrateCleaner = async (naming: NamingName, print: (line: string) => void): Promise<void> => {
   const clock = new VirtualClock();
   await using plane = await startPlane({naming, listen: false, clock, controllerManagerArgs: ['--controllers=certificatesigningrequest-cleaner-controller']});
   const client = plane.client();

@@ -7,9 +7,9 @@ import type {Invocation} from '#src/cli/program.js';
 import type {demoFlags} from '#src/options/demo.js';
 import {loadAuthority} from '#src/pki/authority.js';
 import {startPlane} from '#src/plane/plane.js';
-import {cleanerTidies} from './cleaner.js';
+import {demonstrateCleaner} from './cleaner.js';
 import {findOpenSsl} from './openssl.js';
-import {nodeJoins, strangersAreRefused, personJoins} from './scenario.js';
+import {demonstrateNodeJoin, demonstrateRefusals, demonstrateUserRequest} from './scenario.js';
 
 /** `plat demo`: the main use case from end to end with real keys and a real port. Rejects at the first unexpected result. */
 export const runDemo = async ({parsed: {options}, log, stopping, print}: Invocation<(typeof demoFlags)['rows']>): Promise<void> => {
@@ -31,9 +31,9 @@ export const runDemo = async ({parsed: {options}, log, stopping, print}: Invocat
   const opensslDirectory = join(directory, 'openssl');
   mkdirSync(opensslDirectory, {mode: 0o700});
   const context = {plane, authority: loadAuthority('demo', ca, pem('ca.key')), ca, admin: plane.client(), clock, openssl: await findOpenSsl(opensslDirectory), print: printStep};
-  await nodeJoins(context);
-  await personJoins(context);
-  await strangersAreRefused(context);
-  await cleanerTidies(options.naming, printStep);
+  await demonstrateNodeJoin(context);
+  await demonstrateUserRequest(context);
+  await demonstrateRefusals(context);
+  await demonstrateCleaner(options.naming, printStep);
   printStep(`Everything was as expected, in ${((clock.monotonic() - started) / 1000).toFixed(1)} s. Nothing stays behind.`);
 };

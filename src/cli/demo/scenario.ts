@@ -54,7 +54,7 @@ const remember = async ({openssl, ca, clock}: ScenarioContext, name: string, cer
 };
 
 /** A new machine becomes a node without manual approval. */
-export const nodeJoins = async (context: ScenarioContext): Promise<void> => {
+export const demonstrateNodeJoin = async (context: ScenarioContext): Promise<void> => {
   const {plane, authority, ca, admin, clock, print} = context;
   const {naming} = plane;
   const bootstrappers = 'system:bootstrappers';
@@ -63,11 +63,11 @@ export const nodeJoins = async (context: ScenarioContext): Promise<void> => {
   print(`The group ${bootstrappers} may ask for node certificates, and needs nobody's approval: two role bindings.`);
 
   const bootstrap = keyPairPem(await issueClientCertificate(authority, {now: clock.now(), lifetimeMs: 600_000, commonName: 'system:bootstrap:demo', organizations: [bootstrappers]}));
-  await using newcomer = await clientAs(plane, ca, bootstrap, clock);
+  await using bootstrapClient = await clientAs(plane, ca, bootstrap, clock);
   const key = await generatePrivateKey();
   const subject = {commonName: 'system:node:demo', organizations: ['system:nodes']};
   const since = clock.monotonic();
-  await newcomer.resource(kinds.certificateSigningRequests).create(requestOf('demo-node', naming.signers.apiserverClientAgent, createSigningRequest(key, {subject})));
+  await bootstrapClient.resource(kinds.certificateSigningRequests).create(requestOf('demo-node', naming.signers.apiserverClientAgent, createSigningRequest(key, {subject})));
   const issued = await waitForRequest(admin, 'demo-node', 'signed', csr => Boolean(csr.status?.certificate), clock);
   const ms = Math.round(clock.monotonic() - since);
   expect(conditionOf(issued, 'Approved')?.reason === 'AutoApproved', 'the request of the node was approved by the controller');
@@ -81,7 +81,7 @@ export const nodeJoins = async (context: ScenarioContext): Promise<void> => {
 };
 
 /** A user's request waits for manual approval. */
-export const personJoins = async (context: ScenarioContext): Promise<void> => {
+export const demonstrateUserRequest = async (context: ScenarioContext): Promise<void> => {
   const {plane, ca, admin, clock, openssl, print} = context;
   const {naming} = plane;
   const made = openssl ? await openssl.request('demo-alice', '/O=developers/CN=alice') : await ownRequest('alice');
@@ -130,7 +130,7 @@ const retryUntilAllowed = async <T>(run: () => Promise<T>, clock: Clock): Promis
 };
 
 /** Requests that must not get a certificate do not get one. */
-export const strangersAreRefused = async (context: ScenarioContext): Promise<void> => {
+export const demonstrateRefusals = async (context: ScenarioContext): Promise<void> => {
   const {plane, admin, clock, print} = context;
   const {signers} = plane.naming;
   const requests = admin.resource(kinds.certificateSigningRequests);

@@ -6,7 +6,7 @@ import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
 import {builtInPriority, customPriority, type Priority} from '#src/resources/apiregistration/priorities.js';
 import type {Index, Lister} from '#informers/lister.js';
 import {defineController, mapped, settled, type KeyedController} from '#src/runtime/controller.js';
-import {unless} from '#src/controlplane/refusals.js';
+import {ignoring} from '#src/controlplane/ignoring.js';
 import type {ApiService} from './condition.js';
 
 type Definition = ObjectOf<typeof kinds.customResourceDefinitions>;
@@ -85,7 +85,7 @@ export const autoregisterLoop = (parts: AutoregisterParts): KeyedController =>
     ...(parts.withDefinitions
       ? {watches: [mapped(kinds.customResourceDefinitions, change => [...versionsOf(change.object), ...(change.type === 'updated' ? versionsOf(change.old) : [])])]}
       : {}),
-    workers: 32, // What is written in one turn shares a commit: an empty store is registered in a few.
+    workers: 32, // Writes of one turn share a commit, so that an empty store is filled in few of them.
     create({lister, writer, enqueue}) {
       const {naming} = parts;
       const objects = lister(kinds.apiServices);
@@ -100,13 +100,13 @@ export const autoregisterLoop = (parts: AutoregisterParts): KeyedController =>
         const found = objects.get(name);
         const wasDone = done.has(name);
         if (wanted && managementOf(naming, wanted) !== 'true' && wasDone) return;
-        if (!found) return wanted && void (await create(wanted).catch(unless(isAlreadyExists)));
+        if (!found) return wanted && void (await create(wanted).catch(ignoring(isAlreadyExists)));
         const managed = managementOf(naming, found);
         if (!managed) return;
         if (managed === 'onstart' && (wasDone || !atStart?.has(name))) return;
-        if (!wanted) return remove(found).catch(unless(isWriteConflict));
+        if (!wanted) return remove(found).catch(ignoring(isWriteConflict));
         if (sameContent(found.spec, wanted.spec)) return;
-        await update({...(found as ApiService), ...(wanted.spec ? {spec: wanted.spec} : {})}).catch(unless(isWriteConflict));
+        await update({...(found as ApiService), ...(wanted.spec ? {spec: wanted.spec} : {})}).catch(ignoring(isWriteConflict));
       };
 
       return async ({name}) => {

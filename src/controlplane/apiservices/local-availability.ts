@@ -5,11 +5,11 @@ import {availabilityReporter} from './condition.js';
 
 /** Sets APIServices without a service to available: this server serves them. */
 export const localAvailabilityLoop = defineController({
-  doc: 'Tells that what this server serves itself is available.',
+  doc: 'Reports that the versions this server serves itself are available.',
   name: 'apiservice-status-local-available-controller',
   primary: kinds.apiServices,
   queue: {name: 'LocalAvailabilityController', maxDelayMs: 30_000, unshared: true},
-  workers: 32, // As those that register.
+  workers: 32, // As many as register them.
   create({lister, writer, clock, meter}) {
     const objects = lister(kinds.apiServices);
     const {report, forget} = availabilityReporter({clock, meter, writer: writer(kinds.apiServices)});

@@ -38,7 +38,7 @@ const isListening = ({endpoints, ports}: Frozen<EndpointSlice>, portName: string
   (endpoints ?? []).some(({conditions}) => conditions?.ready !== false) && (ports ?? []).some(({name, port}) => name === portName && port !== undefined);
 
 /** Returns a reason why a service is not available that is known without calling it, or undefined. */
-const seenAgainst = ({namespace, name, port}: Frozen<Reference>, service: Frozen<Service> | undefined, slices: readonly Frozen<EndpointSlice>[]): Availability | undefined => {
+const knownProblem = ({namespace, name, port}: Frozen<Reference>, service: Frozen<Service> | undefined, slices: readonly Frozen<EndpointSlice>[]): Availability | undefined => {
   const place = `service/${name} in ${JSON.stringify(namespace ?? '')}`;
   if (!service) return refused('ServiceNotFound', `${place} is not present`);
   if ((service.spec?.type ?? 'ClusterIP') !== 'ClusterIP') return undefined;
@@ -58,7 +58,7 @@ export const remoteAvailabilityLoop = ({naming, check}: RemoteAvailabilityParts)
   const slicesOf = ofService(naming);
   const serviceLabel = naming.key('service-name');
   return defineController({
-    doc: 'Tells whether the servers behind the services of APIServices can be reached.',
+    doc: 'Reports whether the servers behind the services of APIServices are reachable.',
     name: 'apiservice-status-remote-available-controller',
     watches: [
       remoteOnly,
@@ -81,7 +81,7 @@ export const remoteAvailabilityLoop = ({naming, check}: RemoteAvailabilityParts)
         const reference = object?.spec?.service;
         if (!object || !reference) return settled;
         const {namespace = '', name: service = ''} = reference;
-        const seen = seenAgainst(reference, services.get({namespace, name: service}), slices.by(slicesOf, serviceKey(namespace, service)));
+        const seen = knownProblem(reference, services.get({namespace, name: service}), slices.by(slicesOf, serviceKey(namespace, service)));
         if (!seen) {
           try {
             await check(object);

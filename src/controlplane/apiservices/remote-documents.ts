@@ -7,7 +7,7 @@ const periodMs = 60_000;
 /** Refreshes the discovery or OpenAPI documents of aggregated servers when their registrations change, and once a minute. */
 export const remoteDocumentsLoop = (name: string, refresh: (name: string) => Promise<void>): KeyedController =>
   defineController({
-    doc: 'Keeps what servers behind this one say of themselves.',
+    doc: 'Refreshes the documents of aggregated servers.',
     name,
     watches: [remoteOnly],
     workers: 2,

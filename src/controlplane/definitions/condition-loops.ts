@@ -26,7 +26,7 @@ interface ConditionCheck {
   waitMs(definition: Cached, naming: Naming): number | undefined;
 }
 
-const conditionLoop = ({doc, name: loop, type, check, trigger: occasion, waitMs}: ConditionCheck): KeyedController =>
+const conditionLoop = ({doc, name: loop, type, check, trigger, waitMs}: ConditionCheck): KeyedController =>
   defineController({
     doc,
     name: loop,
@@ -51,7 +51,7 @@ const conditionLoop = ({doc, name: loop, type, check, trigger: occasion, waitMs}
           checked.delete(name);
           return settled;
         }
-        const now = `${cached.metadata?.uid} ${occasion(cached, naming)}`;
+        const now = `${cached.metadata?.uid} ${trigger(cached, naming)}`;
         if (seen.get(name) === now) return settled;
         const known = checked.get(name);
         const result = known?.on === now ? known.result : await runStepsInPieces(stepping(check(cached, naming)), pieces);
@@ -86,7 +86,7 @@ const structure = function* ({spec}: Cached): Steps<CheckedCondition | undefined
 
 /** Reports schemas that are not structural, which only old definitions can have. */
 export const structureLoop = conditionLoop({
-  doc: 'Tells of definitions whose schemas are not structural.',
+  doc: 'Reports definitions whose schemas are not structural.',
   name: 'non_structural_schema_condition_controller',
   type: nonStructural,
   check: structure,
@@ -105,7 +105,7 @@ const approvalReasons = {
 
 /** Reports whether definitions in protected groups have an approval. */
 export const approvalLoop = conditionLoop({
-  doc: 'Tells whether definitions in protected groups are approved.',
+  doc: 'Reports whether definitions in protected groups are approved.',
   name: 'kubernetes_api_approval_conformant_condition_controller',
   type: conformant,
   check(cached, naming) {

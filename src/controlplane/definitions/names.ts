@@ -92,7 +92,7 @@ const establishedCondition = (cached: Cached, accepted: boolean): NamesCondition
 
 /** Accepts the names of each definition that do not conflict with others of its group, and reports that in its status. */
 export const namesLoop = defineController({
-  doc: 'Accepts the names of custom resources that nobody else has.',
+  doc: 'Accepts the names of custom resources that do not conflict with others.',
   name: 'crd_naming_condition_controller',
   watches: [sameKey(kinds.customResourceDefinitions, ({type, object}) => type === 'deleted' || !hasItsNames(object))],
   // One at a time: the first definition gets the name.

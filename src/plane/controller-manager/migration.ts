@@ -20,7 +20,7 @@ interface Configuration {
 const anyComponent = '*';
 
 /** The default: the controllers that a cloud controller manager takes over. */
-const usual: Configuration = {
+const defaultConfiguration: Configuration = {
   leaderName: 'cloud-provider-extraction-migration',
   resourceLock: 'leases',
   controllerLeaders: ['node-route-controller', 'service-lb-controller', 'cloud-node-lifecycle-controller'].map(name => ({name, component: anyComponent})),
@@ -40,7 +40,7 @@ const problemIn = ({leaderName, resourceLock, controllerLeaders = []}: Configura
 export const migrationOf = (source: string | undefined, naming: Naming, component: string): Migration => {
   const given =
     source === undefined
-      ? usual
+      ? defaultConfiguration
       : readConfiguration<Configuration>(source, [
           {
             group: `controllermanager.${naming.group('config')}`,

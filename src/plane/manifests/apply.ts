@@ -7,7 +7,7 @@ import type {Definition} from '#src/resources/apiextensions/types.js';
 import {isOf, stagesOf} from './order.js';
 import {failureAt, type Document, type NamedObject} from './read.js';
 import {ServedKinds} from './resources.js';
-import {waitTimeoutMs, until} from './until.js';
+import {waitTimeoutMs, waitFor} from './wait-for.js';
 import {withLocalWebhooks, type LocalServing} from './webhooks.js';
 
 export interface ApplyParts {
@@ -22,7 +22,7 @@ export interface ApplyParts {
 /** The field manager of applied fields. */
 const fieldManager = 'plat';
 /** The namespace of objects without one. */
-const usualNamespace = 'default';
+const defaultNamespace = 'default';
 
 /**
  * Applies manifests in a working order: namespaces and definitions of custom resources, once those are served everything else, and last the objects that
@@ -57,7 +57,7 @@ const applyOne = async (document: Document, served: ServedKinds, parts: ApplyPar
   const {client} = parts;
   const {object} = document;
   const kind = await served.of(object);
-  const namespace = kind.namespaced ? object.metadata.namespace ?? usualNamespace : undefined;
+  const namespace = kind.namespaced ? object.metadata.namespace ?? defaultNamespace : undefined;
   if (namespace && parts.makesAccounts && isOf(document, kinds.pods, client.naming)) await accountIn(namespace, parts);
   return client.resource(kind).patch(object.metadata.name, 'apply', inNamespace(object, namespace), {fieldManager, force: true, ...(namespace ? {namespace} : {})});
 };
@@ -66,7 +66,7 @@ const inNamespace = (object: NamedObject, namespace: string | undefined): NamedO
 
 /** Waits for the default service account of a new namespace. */
 const accountIn = (namespace: string, {client, clock}: ApplyParts): Promise<void> =>
-  until({client, clock, kind: kinds.serviceAccounts, name: 'default', namespace, isThere: () => true, late: () => `the namespace ${namespace} has no service account "default" yet`});
+  waitFor({client, clock, kind: kinds.serviceAccounts, name: 'default', namespace, isThere: () => true, late: () => `the namespace ${namespace} has no service account "default" yet`});
 
 /** Reasons of a condition that is about to change. */
 const transientReasons: ReadonlySet<string> = new Set(['NotAccepted', 'Installing']);
@@ -74,7 +74,7 @@ const transientReasons: ReadonlySet<string> = new Set(['NotAccepted', 'Installin
 /** Resolves once all served versions of a definition's resource are available. */
 const established = async ({object}: Document, {client, clock}: ApplyParts): Promise<void> => {
   let definition: Definition | undefined;
-  await until({
+  await waitFor({
     client,
     clock,
     kind: kinds.customResourceDefinitions as Kind<Definition>,

@@ -34,7 +34,7 @@ export type ToThread = {readonly to: 'store'; readonly message: FromStore} | {re
 export type FromThread =
   | {readonly from: 'store'; readonly message: ToStore}
   | {readonly from: 'server'; readonly id: number; readonly response: PlainResponse}
-  /** There is no response to a request: its body could not be read to the end, or is of a kind that no message carries. */
+  /** A request without a response: its body could not be read, or is of a kind that messages cannot contain. */
   | {readonly from: 'failure'; readonly id: number; readonly status: Status}
   | {readonly from: 'log'; readonly level: 'info' | 'warn' | 'error'; readonly verbosity: number; readonly fields: LogFields; readonly message: string}
   | {readonly from: 'metrics'; readonly metrics: readonly MetricSample[]}

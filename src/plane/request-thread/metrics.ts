@@ -18,12 +18,12 @@ export class ForwardedMetrics extends MetricsRegistry {
   #count = 0;
 
   override counter(spec: MetricSpec): Counter {
-    const add = (labels: Labels = {}, amount = 1): void => this.#note('counter', spec, [labels, amount]);
+    const add = (labels: Labels = {}, amount = 1): void => this.#record('counter', spec, [labels, amount]);
     return {add, at: labels => ({add: amount => add(labels, amount)})};
   }
 
   override histogram(spec: HistogramSpec): Histogram {
-    const observe = (value: number, labels: Labels = {}): void => this.#note('histogram', spec, [labels, value]);
+    const observe = (value: number, labels: Labels = {}): void => this.#record('histogram', spec, [labels, value]);
     return {observe, at: labels => ({observe: value => observe(value, labels)})};
   }
 
@@ -35,7 +35,7 @@ export class ForwardedMetrics extends MetricsRegistry {
     return samples;
   }
 
-  #note(type: MetricSample['type'], spec: MetricSpec, value: [Labels, number]): void {
+  #record(type: MetricSample['type'], spec: MetricSpec, value: [Labels, number]): void {
     if (this.#count >= maxValues || isCountedAlready(spec.name)) return;
     this.#count++;
     const sample = this.#samples.get(spec.name);

@@ -29,7 +29,7 @@ export interface ThreadLimits {
   readonly watchBytes: number;
 }
 
-const usualLimits: ThreadLimits = {megabytes: 768, atOnce: 4, waiting: 64, waitingBytes: 64 * 1024 * 1024, ms: 65_000, idleMs: 60_000, watchBytes: 32 * 1024 * 1024};
+const defaultLimits: ThreadLimits = {megabytes: 768, atOnce: 4, waiting: 64, waitingBytes: 64 * 1024 * 1024, ms: 65_000, idleMs: 60_000, watchBytes: 32 * 1024 * 1024};
 
 export interface RequestThreadParts {
   readonly store: Store;
@@ -83,7 +83,7 @@ export class RequestThread implements LargeRequests {
 
   constructor(parts: RequestThreadParts) {
     this.#parts = parts;
-    this.#limits = {...usualLimits, ...parts.limits};
+    this.#limits = {...defaultLimits, ...parts.limits};
   }
 
   async answer(request: MovedRequest, body: Buffer | undefined, user: UserInfo): Promise<ApiResponse | undefined> {

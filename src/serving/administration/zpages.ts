@@ -90,10 +90,10 @@ const zPage = ({naming, random}: ZPagePorts, page: ZPage): AdministrativeRoute =
   path: `/${page.kind.toLowerCase()}`,
   answer(request) {
     const accept = headerOf(request, 'accept');
-    const form = accept.trim() === '' ? 'text' : formOf(accept, page.kind, naming);
-    if (form === 'text') return text(page.text(separators[Math.floor(random.float() * separators.length)]!));
-    if (form === undefined) return failure(notAcceptable(offered(naming)).status);
-    if (form !== 'application/json') return failure({...noStatus, message: `content negotiation failed: unsupported media type '${form}'`});
+    const format = accept.trim() === '' ? 'text' : formatOf(accept, page.kind, naming);
+    if (format === 'text') return text(page.text(separators[Math.floor(random.float() * separators.length)]!));
+    if (format === undefined) return failure(notAcceptable(offered(naming)).status);
+    if (format !== 'application/json') return failure({...noStatus, message: `content negotiation failed: unsupported media type '${format}'`});
     const apiVersion = `${naming.group('config')}/${version}`;
     const body = JSON.stringify({kind: page.kind, apiVersion, ...page.object()}, undefined, isPretty(request) ? 2 : undefined);
     return text(`${body}\n`, 200, `application/json;g=${naming.group('config')};v=${version};as=${page.kind}`);
@@ -106,7 +106,7 @@ const structured = (naming: Naming): readonly string[] => ['application/json', '
 const offered = (naming: Naming): string[] => [...structured(naming), textType];
 
 /** The media type of the first supported clause; `text` for plain text. */
-const formOf = (accept: string, kind: ZPage['kind'], naming: Naming): string | undefined => {
+const formatOf = (accept: string, kind: ZPage['kind'], naming: Naming): string | undefined => {
   for (const clause of parseClauses(accept)) {
     const {params} = clause;
     if (params.get('stream') || params.get('sv')) continue;

@@ -45,7 +45,7 @@ export const commandResponse = (request: ApiRequest, wanted: RequestedStreams, r
   const kinds = ['error', ...(['stdin', 'stdout', 'stderr'] as const).filter(kind => wanted[kind])];
   return acceptedSpdy(version, session => {
     void waitForStreams(session, kinds, clock).then(
-      streams => serveSpdy(streams, running, {wanted, version: Number(/^v(\d)/.exec(version)?.[1] ?? 1), closed: session.closed, hangUp: () => session.close()}),
+      streams => serveSpdy(streams, running, {wanted, version: Number(/^v(\d)/.exec(version)?.[1] ?? 1), closed: session.closed, close: () => session.close()}),
       () => session.close(),
     );
   });
@@ -63,10 +63,10 @@ interface Serving {
   readonly wanted: RequestedStreams;
   readonly version: number;
   readonly closed: Promise<unknown>;
-  hangUp(): void;
+  close(): void;
 }
 
-const serveSpdy = async (streams: ReadonlyMap<string, SpdyStream>, running: RunCommand, {wanted, version, closed, hangUp}: Serving): Promise<void> => {
+const serveSpdy = async (streams: ReadonlyMap<string, SpdyStream>, running: RunCommand, {wanted, version, closed, close}: Serving): Promise<void> => {
   const leaving = new AbortController();
   void closed.then(() => leaving.abort());
   const [error, stdin, stdout, stderr] = ['error', 'stdin', 'stdout', 'stderr'].map(kind => streams.get(kind));
@@ -74,7 +74,7 @@ const serveSpdy = async (streams: ReadonlyMap<string, SpdyStream>, running: RunC
   error?.end(endingText(ending, version));
   for (const stream of streams.values()) stream.resume().end();
   await flushed([...streams.values()]);
-  hangUp();
+  close();
 };
 
 const byWebSocket = (request: ApiRequest, wanted: RequestedStreams, running: RunCommand, clock: Clock): ApiResponse => {

@@ -30,9 +30,9 @@ interface AgentRequest {
   readonly query: URLSearchParams;
 }
 
-type Answer = (options: AgentHandlerOptions, request: AgentRequest) => ApiResponse | Promise<ApiResponse>;
+type AgentRouteHandler = (options: AgentHandlerOptions, request: AgentRequest) => ApiResponse | Promise<ApiResponse>;
 
-const logs: Answer = ({agent, clock}, {request, rest, query}) => {
+const logs: AgentRouteHandler = ({agent, clock}, {request, rest, query}) => {
   const [namespace = '', pod = '', container = '', ...more] = rest;
   if (more.length > 0) return notFoundPage();
   if (!namespace || !pod || !container) {
@@ -49,26 +49,26 @@ const containerIn = (rest: readonly string[]): ContainerAddress | undefined => {
   return namespace && pod && container && rest.length <= 4 ? {namespace, pod, container} : undefined;
 };
 
-const exec: Answer = ({agent, clock}, {request, rest, query}) => {
+const exec: AgentRouteHandler = ({agent, clock}, {request, rest, query}) => {
   const of = containerIn(rest);
   if (!of) return notFoundPage();
   const wanted = requestedStreams(query);
   return commandResponse(request, wanted, agent.exec(of, query.getAll('command')), clock);
 };
 
-const attach: Answer = ({agent, clock}, {request, rest, query}) => {
+const attach: AgentRouteHandler = ({agent, clock}, {request, rest, query}) => {
   const of = containerIn(rest);
   if (!of) return notFoundPage();
   const wanted = requestedStreams(query);
   return commandResponse(request, wanted, agent.attach(of), clock);
 };
 
-const portForward: Answer = ({agent, clock}, {request, rest, query}) => {
+const portForward: AgentRouteHandler = ({agent, clock}, {request, rest, query}) => {
   const [namespace, pod, , ...more] = rest;
   return namespace && pod && more.length === 0 ? portsResponse(request, query, {namespace, pod}, agent, clock) : notFoundPage();
 };
 
-const run: Answer = ({agent}, {request, rest, query}) => {
+const run: AgentRouteHandler = ({agent}, {request, rest, query}) => {
   const of = containerIn(rest);
   return of ? runResponse(agent, of, query.get('cmd') ?? '', request.signal) : notFoundPage();
 };
@@ -80,7 +80,7 @@ const podList = ({agent, naming}: AgentHandlerOptions, isRunning: boolean): ApiR
   return jsonText({kind: 'PodList', apiVersion: naming.apiVersion('', 'v1'), metadata: {}, items});
 };
 
-const metrics: Answer = ({agent, naming}, {rest: [which = '', ...more]}) => {
+const metrics: AgentRouteHandler = ({agent, naming}, {rest: [which = '', ...more]}) => {
   if (more.length > 0) return notFoundPage();
   switch (which) {
     case '': return exposition(agentMetrics(agent.stats(), naming));
@@ -91,13 +91,13 @@ const metrics: Answer = ({agent, naming}, {rest: [which = '', ...more]}) => {
   }
 };
 
-const stats: Answer = ({agent}, {rest, query}) =>
+const stats: AgentRouteHandler = ({agent}, {rest, query}) =>
   rest.length === 1 && rest[0] === 'summary' ? jsonText(summaryOf(agent.stats(), {onlyCpuAndMemory: ['1', 'true'].includes(query.get('only_cpu_and_memory') ?? '')})) : notFoundPage();
 
 const reading = ['GET', 'HEAD'];
 const streamed = ['GET', 'POST'];
 
-const routes: Readonly<Record<string, {readonly methods: readonly string[]; readonly answer: Answer}>> = {
+const routes: Readonly<Record<string, {readonly methods: readonly string[]; readonly answer: AgentRouteHandler}>> = {
   healthz: {methods: reading, answer: (_, {rest: [check, ...more]}) => (more.length === 0 && (check === undefined || ['', 'ping', 'log', 'syncloop'].includes(check)) ? text('ok') : notFoundPage())},
   pods: {methods: reading, answer: (options, {rest}) => (rest.join('') === '' ? podList(options, false) : notFoundPage())},
   runningpods: {methods: reading, answer: (options, {rest}) => (rest.join('') === '' ? podList(options, true) : notFoundPage())},

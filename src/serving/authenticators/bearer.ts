@@ -11,7 +11,7 @@ const partsOf = ({headers}: AuthenticationRequest): readonly string[] => {
 export const bearerToken = (request: AuthenticationRequest): string => partsOf(request)[0] ?? '';
 
 /** Whether a token is ignored because of the spaces before it. */
-export const hidesToken = (request: AuthenticationRequest): boolean => {
+export const hasMisplacedToken = (request: AuthenticationRequest): boolean => {
   const [first, second] = partsOf(request);
   return first === '' && second !== undefined;
 };

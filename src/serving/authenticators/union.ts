@@ -1,7 +1,7 @@
 import {wellKnown, type UserInfo} from '#src/api/user.js';
 import {StatusError, unauthorized} from '#src/api/status.js';
 import type {Authentication, AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
-import {bearerToken, hidesToken} from './bearer.js';
+import {bearerToken, hasMisplacedToken} from './bearer.js';
 
 /** The user of requests without credentials; absent if anonymous access is off. */
 export interface Anonymous {
@@ -54,7 +54,7 @@ export const authenticate = (
       const user = accept(answer);
       if (user) return user;
     }
-    if (hidesToken(request)) request.warn?.('the provided Authorization header contains extra space before the bearer token, and is ignored');
+    if (hasMisplacedToken(request)) request.warn?.('the provided Authorization header contains extra space before the bearer token, and is ignored');
     const hadCredentials = rejected || isUnknownToken(authenticators, request);
     if (hadCredentials || !anonymous?.allows(path)) throw new Unauthenticated(hadCredentials);
     return anonymousUser;

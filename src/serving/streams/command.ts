@@ -117,7 +117,7 @@ const refusalIn = (text: string): Error => {
     const status = JSON.parse(text) as Status;
     if (status?.kind === 'Status') return new StatusError(status);
   } catch {
-    // Something to read.
+    // A text, not a Status.
   }
   return new Error(`unable to upgrade connection: ${text.trim()}`);
 };

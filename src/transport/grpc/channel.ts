@@ -168,7 +168,7 @@ export class GrpcChannel implements AsyncDisposable {
     const {servers, clock} = this.#settings;
     using _ = clock.hold();
     const failures = new Set<string>();
-    for (let tried = 0; tried < servers.length; tried++) {
+    for (let attempt = 0; attempt < servers.length; attempt++) {
       const server = servers[this.#next % servers.length]!;
       try {
         const session = await this.#dial(server);

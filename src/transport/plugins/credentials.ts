@@ -2,7 +2,7 @@ import type {Clock} from '#src/base/clock.js';
 import {oneLine} from '#src/transport/one-line.js';
 import type {CredentialSource, RequestCredentials} from '#src/transport/request-credentials.js';
 import type {ExecPlugin, OidcProvider} from '#src/transport/settings.js';
-import type {Answer, ExecEnvironment} from './exec.js';
+import type {PluginResult, ExecEnvironment} from './exec.js';
 
 interface Options {
   readonly clock: Clock;
@@ -13,10 +13,10 @@ interface Options {
 
 /** The credentials from a plugin: cached until they expire or the server rejects them. */
 export const pluginCredentials = (plugin: ExecPlugin | OidcProvider, {clock, source, always, environment = {env: process.env, isTerminal: process.stdin.isTTY}}: Options): CredentialSource => {
-  let requestCredentials: ((now: number, refused: boolean) => Promise<Answer>) | undefined;
-  let known: Promise<Answer> | undefined;
+  let requestCredentials: ((now: number, refused: boolean) => Promise<PluginResult>) | undefined;
+  let known: Promise<PluginResult> | undefined;
   let isRefused = false;
-  const request = async (): Promise<Answer> => {
+  const request = async (): Promise<PluginResult> => {
     try {
       requestCredentials ??= await requesterOf(plugin, environment);
       const {proof, ...rest} = await requestCredentials(clock.now(), isRefused);
@@ -43,7 +43,7 @@ export const pluginCredentials = (plugin: ExecPlugin | OidcProvider, {clock, sou
 };
 
 /** Loaded on demand: most settings use no plugin. */
-const requesterOf = async (plugin: ExecPlugin | OidcProvider, environment: ExecEnvironment): Promise<(now: number, refused: boolean) => Promise<Answer>> => {
+const requesterOf = async (plugin: ExecPlugin | OidcProvider, environment: ExecEnvironment): Promise<(now: number, refused: boolean) => Promise<PluginResult>> => {
   if (plugin.kind === 'oidc') return (await import('./oidc.js')).oidcUser(plugin);
   const {runExecPlugin} = await import('./exec.js');
   return () => runExecPlugin(plugin, environment);

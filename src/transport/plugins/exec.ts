@@ -6,7 +6,7 @@ import type {ClientPair, RequestCredentials} from '#src/transport/request-creden
 import type {ExecCluster, ExecPlugin} from '#src/transport/settings.js';
 
 /** The credentials from a plugin, and when they expire (ms since 1970); without expiry they are used until the server rejects them. */
-export interface Answer {
+export interface PluginResult {
   readonly proof: RequestCredentials;
   readonly expiresAt?: number;
 }
@@ -21,7 +21,7 @@ export interface ExecEnvironment {
 const maxOutputBytes = 1 << 20;
 
 /** Runs a plugin once and parses the credentials it prints. Rejects with the message of upstream's clients. */
-export const runExecPlugin = async (plugin: ExecPlugin, environment: ExecEnvironment): Promise<Answer> => {
+export const runExecPlugin = async (plugin: ExecPlugin, environment: ExecEnvironment): Promise<PluginResult> => {
   const interactive = plugin.interactiveMode !== 'Never' && environment.isTerminal;
   if (plugin.interactiveMode === 'Always' && !interactive) throw new Error('exec plugin cannot support interactive mode: standard input is not a terminal');
   const spec = {...(plugin.cluster ? {cluster: await clusterInfo(plugin.cluster)} : {}), interactive};
@@ -72,7 +72,7 @@ interface RawCredential {
   readonly status?: {readonly token?: unknown; readonly clientCertificateData?: unknown; readonly clientKeyData?: unknown; readonly expirationTimestamp?: unknown} | null;
 }
 
-const answerOf = (printed: string, {apiVersion}: ExecPlugin): Answer => {
+const answerOf = (printed: string, {apiVersion}: ExecPlugin): PluginResult => {
   const {kind, apiVersion: returned, status} = decoded(printed);
   if (kind !== 'ExecCredential') throw new Error(`decoding stdout: no kind "${String(kind ?? '')}" is registered`);
   if (returned !== apiVersion) throw new Error(`exec plugin is configured to use API version ${apiVersion}, plugin returned version ${String(returned ?? '')}`);

@@ -2,7 +2,7 @@ import {readFile} from 'node:fs/promises';
 import {request} from 'node:https';
 import {messageOf} from '#src/base/message.js';
 import type {Material, OidcProvider} from '#src/transport/settings.js';
-import type {Answer} from './exec.js';
+import type {PluginResult} from './exec.js';
 
 /** The `auth-provider` of a user's entry in a kubeconfig. All of it is unchecked input. */
 export interface RawProvider {
@@ -30,8 +30,11 @@ export const oidcProvider = ({name, config}: RawProvider, authority: (data: stri
 /** A token that expires within this time is replaced. */
 const expiryDelayMs = 10_000;
 
-/** Returns the current ID token, or requests a new one from the provider when it has expired. A new refresh token is kept in memory: | the kubeconfig is not changed. */
-export const oidcUser = (provider: OidcProvider): ((now: number, refused: boolean) => Promise<Answer>) => {
+/**
+ * Returns the current ID token, or requests a new one from the provider when it has expired. A new refresh token is kept in memory: the kubeconfig is not
+ * changed.
+ */
+export const oidcUser = (provider: OidcProvider): ((now: number, refused: boolean) => Promise<PluginResult>) => {
   let {idToken, refreshToken} = provider;
   return async (now, refused) => {
     const end = idToken ? endOf(idToken) : undefined;
@@ -44,7 +47,7 @@ export const oidcUser = (provider: OidcProvider): ((now: number, refused: boolea
   };
 };
 
-const answer = (token: string, end: number): Answer => ({proof: {headers: [['authorization', `Bearer ${token}`]]}, expiresAt: end - expiryDelayMs});
+const answer = (token: string, end: number): PluginResult => ({proof: {headers: [['authorization', `Bearer ${token}`]]}, expiresAt: end - expiryDelayMs});
 
 /** The expiry claim of a token, which is not verified: that is the server's task. */
 const endOf = (token: string): number => {
@@ -52,7 +55,7 @@ const endOf = (token: string): number => {
     const {exp} = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {exp?: unknown};
     if (typeof exp === 'number') return exp * 1000;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new Error('ID Token is malformed: it tells no expiry');
 };

@@ -22,7 +22,7 @@ const defaultMaxStreams = 1000;
 /** The estimated memory of an open stream besides its buffered bytes. */
 const streamBytes = 8 << 10;
 /** The maximum number of control frames queued for a peer that does not read. */
-const maxAnswers = 10_000;
+const maxQueuedReplies = 10_000;
 /** The number of frames that are handled in one turn of the event loop: one chunk may contain thousands. */
 const maxFramesPerTurn = 64;
 
@@ -51,7 +51,7 @@ export class SpdySession implements StreamPort {
   #nextPing: number;
   #peerWindow: number | undefined;
   #isLeaving = false;
-  #waitingAnswers = 0;
+  #queuedReplies = 0;
   /** Resolves when the connection has ended, with the error, if any. */
   readonly closed: Promise<Error | undefined>;
 
@@ -261,9 +261,9 @@ export class SpdySession implements StreamPort {
 
   /** Sends a frame in response to the peer's. The connection of a peer that does not read is closed: waiting for it would delay the data of other streams. */
   #answer(frame: Frame): void {
-    if (this.#send(frame) && this.#waitingAnswers === 0) return;
-    if (++this.#waitingAnswers === 1) this.#socket.once('drain', () => (this.#waitingAnswers = 0));
-    else if (this.#waitingAnswers > maxAnswers) this.#socket.destroy(new Error('too many answers wait for the peer'));
+    if (this.#send(frame) && this.#queuedReplies === 0) return;
+    if (++this.#queuedReplies === 1) this.#socket.once('drain', () => (this.#queuedReplies = 0));
+    else if (this.#queuedReplies > maxQueuedReplies) this.#socket.destroy(new Error('too many answers wait for the peer'));
   }
 
   #drained(): Promise<void> {

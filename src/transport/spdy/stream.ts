@@ -94,7 +94,7 @@ export class SpdyStream extends Duplex {
   }
 
   override _read(): void {
-    // What comes is pushed when it comes.
+    // Data is pushed when it is received.
   }
 
   /** Grants the peer what has left the buffer. Granting on _read, which is called while the buffer fills, would let a peer fill it twice over. */

@@ -14,8 +14,8 @@ export interface Subject {
 }
 
 /** Returns the variables of a request: the same data as webhooks receive. */
-export const subjectOf = async (attributes: AdmissionAttributes, form: ObjectVersion, own: ObjectVersion, naming: Naming): Promise<Subject> => {
-  const {uid: _, object, oldObject, ...request} = (await reviewOf(attributes, form, own, {naming, version: 'v1', uid: ''})).request;
+export const subjectOf = async (attributes: AdmissionAttributes, matched: ObjectVersion, own: ObjectVersion, naming: Naming): Promise<Subject> => {
+  const {uid: _, object, oldObject, ...request} = (await reviewOf(attributes, matched, own, {naming, version: 'v1', uid: ''})).request;
   return {object: object as KubeObject | null, oldObject: oldObject as KubeObject | null, request};
 };
 

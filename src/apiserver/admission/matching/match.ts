@@ -44,22 +44,22 @@ const subjectOf = (attributes: AdmissionAttributes, {group, version, resource}: 
 const isAnyOf = (rules: readonly Rule[], subject: RuleSubject): boolean => rules.some(rule => ruleMatches(rule, subject));
 
 /** Earlier rules come first, and the request's own version before others. */
-const formFor = (rules: readonly Rule[], matchPolicy: string | undefined, attributes: AdmissionAttributes, forms: ObjectVersions): ObjectVersion | undefined => {
-  if (isAnyOf(rules, subjectOf(attributes, attributes))) return forms.own;
+const matchingVersion = (rules: readonly Rule[], matchPolicy: string | undefined, attributes: AdmissionAttributes, versions: ObjectVersions): ObjectVersion | undefined => {
+  if (isAnyOf(rules, subjectOf(attributes, attributes))) return versions.own;
   if (matchPolicy !== 'Equivalent') return undefined;
-  const others = forms.others();
+  const others = versions.others();
   for (const rule of others.length > 0 ? rules : []) {
-    const found = others.find(form => ruleMatches(rule, subjectOf(attributes, form)));
+    const found = others.find(version => ruleMatches(rule, subjectOf(attributes, version)));
     if (found) return found;
   }
   return undefined;
 };
 
 /** Options of connect requests neither match nor violate an object selector. */
-const hasLabels = (selector: LabelSelector, attributes: AdmissionAttributes, form: ObjectVersion): boolean => {
+const hasLabels = (selector: LabelSelector, attributes: AdmissionAttributes, version: ObjectVersion): boolean => {
   const {operation, object, oldObject} = attributes;
   if (selector.empty) return true;
-  const labels = [operation === 'CONNECT' ? undefined : object, oldObject].flatMap(each => (each ? [form.labelsOf(each)] : []));
+  const labels = [operation === 'CONNECT' ? undefined : object, oldObject].flatMap(each => (each ? [version.labelsOf(each)] : []));
   return labels.some(each => selector.matches(each));
 };
 
@@ -80,9 +80,9 @@ const inNamespace = (selector: LabelSelector, attributes: AdmissionAttributes, f
 /** Matches a request against criteria, synchronously if the namespace is available. The cheapest checks come first. */
 export const match = (criteria: Criteria, attributes: AdmissionAttributes, {registry, findNamespace}: MatchingContext): Matched | Promise<Matched> => {
   const {rules, excluded = [], matchPolicy, namespaceSelector, objectSelector} = criteria;
-  const forms = versionsOf(registry, attributes);
-  const form = forms && (rules ? formFor(rules, matchPolicy, attributes, forms) : forms.own);
-  if (!form || (excluded.length > 0 && formFor(excluded, matchPolicy, attributes, forms)) || !hasLabels(objectSelector, attributes, form)) return undefined;
+  const versions = versionsOf(registry, attributes);
+  const version = versions && (rules ? matchingVersion(rules, matchPolicy, attributes, versions) : versions.own);
+  if (!version || (excluded.length > 0 && matchingVersion(excluded, matchPolicy, attributes, versions)) || !hasLabels(objectSelector, attributes, version)) return undefined;
   const inside = inNamespace(namespaceSelector, attributes, findNamespace);
-  return inside instanceof Promise ? inside.then(yes => (yes ? form : undefined)) : inside ? form : undefined;
+  return inside instanceof Promise ? inside.then(yes => (yes ? version : undefined)) : inside ? version : undefined;
 };

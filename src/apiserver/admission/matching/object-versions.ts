@@ -27,7 +27,7 @@ export interface ObjectVersion extends KindName {
   of(object: Readonly<KubeObject>): Eventually<KubeObject>;
   /** The labels of an object in this version, which are the same in all versions. */
   labelsOf(object: Readonly<KubeObject>): Readonly<Record<string, string>>;
-  /** Converts a changed object back to the version of admission, pruned and defaulted. Throws if it cannot be | decoded. `before` is the unchanged object. */
+  /** Converts a changed object back to the version of admission, pruned and defaulted. Throws if it cannot be decoded. `before` is the unchanged object. */
   back(changed: KubeObject, before: Readonly<KubeObject>): Eventually<KubeObject>;
 }
 
@@ -110,7 +110,7 @@ const connectVersion = (resource: Resource, shown: KindName): ObjectVersion => {
   };
 };
 
-const makeForm = ({resource, kind, version}: ServedResource, subresource: string): ObjectVersion => {
+const makeVersion = ({resource, kind, version}: ServedResource, subresource: string): ObjectVersion => {
   const {definition} = resource;
   const endpoint = own(definition.subresources, subresource);
   if (endpoint?.view) return viewVersion(resource, kind, endpoint.view);
@@ -124,17 +124,17 @@ const makeForm = ({resource, kind, version}: ServedResource, subresource: string
 /** Cached by resource and subresource. */
 const known = new WeakMap<Resource, Map<string, ObjectVersion>>();
 
-const formOf = (served: ServedResource, subresource: string): ObjectVersion => {
-  let forms = known.get(served.resource);
-  if (!forms) known.set(served.resource, (forms = new Map()));
+const versionOf = (served: ServedResource, subresource: string): ObjectVersion => {
+  let versions = known.get(served.resource);
+  if (!versions) known.set(served.resource, (versions = new Map()));
   const key = `${served.kind.group}/${served.kind.version}/${subresource}`;
-  let form = forms.get(key);
-  if (!form) forms.set(key, (form = makeForm(served, subresource)));
-  return form;
+  let version = versions.get(key);
+  if (!version) versions.set(key, (version = makeVersion(served, subresource)));
+  return version;
 };
 
 const siblingFormOf = (served: ServedResource, other: ServedResource, subresource: string, siblings: Siblings): ObjectVersion => {
-  const {kindGroup, kindVersion, kind, ...form} = formOf(served, subresource);
+  const {kindGroup, kindVersion, kind, ...form} = versionOf(served, subresource);
   const isView = own(served.resource.definition.subresources, subresource)?.view !== undefined;
   const {version} = other.kind;
   return isView ? {...form, version, kindGroup, kindVersion, kind} : siblingVersion(served.resource, other, siblings);
@@ -153,7 +153,7 @@ export const versionsOf = (registry: Pick<Registry, 'find' | 'served'>, {group, 
   const served = registry.find(group, version, resource);
   if (!served) return undefined;
   return {
-    own: formOf(served, subresource),
+    own: versionOf(served, subresource),
     others() {
       const {definition, settings} = served.resource;
       const {siblings} = settings;
@@ -165,7 +165,7 @@ export const versionsOf = (registry: Pick<Registry, 'find' | 'served'>, {group, 
         .filter(kind => kind !== served.kind)
         .flatMap(kind => registry.find(naming.group(kind.group), kind.version, kind.plural) ?? [])
         .filter(other => other.resource === served.resource)
-        .map(other => formOf(other, subresource));
+        .map(other => versionOf(other, subresource));
     },
   };
 };

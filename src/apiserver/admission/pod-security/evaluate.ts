@@ -18,4 +18,4 @@ export const findings = (wanted: LevelVersion, pod: CheckedPod, newest: number):
   wanted.level === 'privileged' ? [] : checksFor({level: wanted.level, minor: Math.min(wanted.minor, newest)}).flatMap(podCheck => podCheck(pod) ?? []);
 
 export const inFull = (all: readonly Finding[]): string => all.map(({reason, detail}) => (detail ? `${reason} (${detail})` : reason)).join(', ');
-export const inShort = (all: readonly Finding[]): string => all.map(({reason}) => reason).join(', ');
+export const reasonsOf = (all: readonly Finding[]): string => all.map(({reason}) => reason).join(', ');

@@ -1,5 +1,5 @@
 import type {Pod} from '#src/api/pod.js';
-import {inShort, findings} from './evaluate.js';
+import {reasonsOf, findings} from './evaluate.js';
 import {shownLevel, type LevelVersion} from './policy.js';
 import type {CheckedPod} from './check.js';
 
@@ -24,7 +24,7 @@ export const existingPodWarnings = (namespace: string, pods: readonly Readonly<P
   for (const pod of representativesFirst(pods).slice(0, maxPods)) {
     const found = findings(level, checkedPod(pod), newest);
     if (found.length === 0) continue;
-    const why = inShort(found);
+    const why = reasonsOf(found);
     names.set(why, [...(names.get(why) ?? []), pod.metadata?.name ?? '']);
   }
   const perReason = [...names].map(([why, [...all]]) => {

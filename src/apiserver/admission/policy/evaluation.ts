@@ -35,7 +35,7 @@ export const bindingsOf = ({attributes, invocation, subject, namespace, authoriz
 });
 
 /** Whether a policy's match conditions hold. One that is false decides. Rejects with `EvaluationFailed` when others fail. */
-export const meetsConditions = async ({conditions, variables}: Compiler, input: EvaluationInput, {metrics, startedAt}: {readonly metrics: ConditionMetrics; readonly startedAt: number}): Promise<boolean> => {
+export const matchConditionsHold = async ({conditions, variables}: Compiler, input: EvaluationInput, {metrics, startedAt}: {readonly metrics: ConditionMetrics; readonly startedAt: number}): Promise<boolean> => {
   if (conditions.length === 0) return true;
   const {attributes, invocation, authorizations} = input;
   const bindings = bindingsOf({...input, subject: conditionSubject(input.subject), namespace: null}, {hasAuthorizer: true});

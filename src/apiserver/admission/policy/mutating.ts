@@ -15,7 +15,7 @@ import type {BoundPolicy} from './policy.js';
 import {selected, requestNamespace, type Invocation} from './selection.js';
 
 type Bound = BoundPolicy<MutatingPolicySpec>;
-type Held = Invocation<MutatingPolicySpec>;
+type PolicyInvocation = Invocation<MutatingPolicySpec>;
 
 interface PolicyMetrics {
   readonly count: CountMutation;
@@ -66,11 +66,11 @@ interface Failing {
 const mutate = async (found: Awaited<ReturnType<typeof selected<MutatingPolicySpec>>>, attributes: AdmissionAttributes, {memory, isSecond}: Invocations, context: PolicyContext, metrics: PolicyMetrics): Promise<void | 'again'> => {
   const failing: Failing[] = [];
   for (const one of found) {
-    if ('form' in one || one.policy.failsOpen) continue;
+    if ('matched' in one || one.policy.failsOpen) continue;
     const {policy, binding, problem} = one;
     failing.push({text: binding ? deniedBy(policy.name, binding.name, problem) : `policy ${JSON.stringify(policy.name)} denied request: ${problem}`});
   }
-  const invocations = found.filter(one => 'form' in one);
+  const invocations = found.filter(one => 'matched' in one);
   let isPatched = false;
   if (invocations.length > 0) {
     if (isSecond) memory.again(attributes.object);
@@ -98,21 +98,21 @@ interface Outcome {
 
 const unchanged: Outcome = {isPatched: false, problems: []};
 
-const keyOf = ({policy, binding, param}: Held): string => JSON.stringify([policy.name, binding.name, param?.metadata?.namespace, param?.metadata?.name]);
+const keyOf = ({policy, binding, param}: PolicyInvocation): string => JSON.stringify([policy.name, binding.name, param?.metadata?.namespace, param?.metadata?.name]);
 
 /** Applies one policy after another to the object of a request. CEL is loaded with the first. */
 const mutationBy = async (attributes: AdmissionAttributes, context: PolicyContext, metrics: PolicyMetrics) => {
-  const [{Authorizations}, {EvaluationFailed, meetsConditions}, {mutated, readyMutations}] = await Promise.all([import('#src/cel/kubernetes/authorization.js'), import('./evaluation.js'), import('./mutation.js')]);
+  const [{Authorizations}, {EvaluationFailed, matchConditionsHold}, {mutated, readyMutations}] = await Promise.all([import('#src/cel/kubernetes/authorization.js'), import('./evaluation.js'), import('./mutation.js')]);
   const {clock, naming} = context;
   const authorizations = new Authorizations(context.authorizer);
   const namespace = await requestNamespace(attributes, context);
-  return async (invocation: Held, {memory, isSecond}: Invocations): Promise<Outcome> => {
-    const {policy, binding, form, own} = invocation;
+  return async (invocation: PolicyInvocation, {memory, isSecond}: Invocations): Promise<Outcome> => {
+    const {policy, binding, matched, own} = invocation;
     const {object} = attributes;
     const {compiler, mutations} = readyMutations(policy);
-    const caseOf = async () => ({attributes, invocation, namespace, authorizations, subject: await subjectOf(attributes, form, own, naming)});
+    const caseOf = async () => ({attributes, invocation, namespace, authorizations, subject: await subjectOf(attributes, matched, own, naming)});
     try {
-      if (!(await meetsConditions(compiler, await caseOf(), {metrics: metrics.conditions, startedAt: clock.monotonic()}))) return unchanged;
+      if (!(await matchConditionsHold(compiler, await caseOf(), {metrics: metrics.conditions, startedAt: clock.monotonic()}))) return unchanged;
     } catch (error) {
       if (error instanceof EvaluationFailed) return {isPatched: false, problems: [error.message]};
       throw error;

@@ -92,9 +92,9 @@ const patched = (object: KubeObject, value: Value): KubeObject => {
   }
 };
 
-const configured = (object: KubeObject, value: Value, form: ObjectVersion): KubeObject => {
-  const {kindGroup, kindVersion, kind} = form;
-  const node = form.schema();
+const configured = (object: KubeObject, value: Value, version: ObjectVersion): KubeObject => {
+  const {kindGroup, kindVersion, kind} = version;
+  const node = version.schema();
   if (!node) throw serviceUnavailable(`Resource kind ${kindGroup}/${kindVersion}, Kind=${kind} not found. There can be a delay between when CustomResourceDefinitions are created and when they are available.`);
   const made = named(value as ConstructedObject);
   try {
@@ -105,8 +105,8 @@ const configured = (object: KubeObject, value: Value, form: ObjectVersion): Kube
 };
 
 /** Patches of built-in kinds must not add unknown fields. For custom resources these are pruned. */
-const refuseUnknown = (object: KubeObject, form: ObjectVersion): void => {
-  const node = form.schema();
+const refuseUnknown = (object: KubeObject, version: ObjectVersion): void => {
+  const node = version.schema();
   const problems = node && !node.coerce ? decodeValue(object, node, 'Strict').problems : [];
   if (problems.length > 0) throw new Error(strictDecodingText(problems));
 };
@@ -116,13 +116,13 @@ const refuseUnknown = (object: KubeObject, form: ObjectVersion): void => {
  * failure policy decides, and otherwise with a `StatusError`.
  */
 export const mutated = async ({compiler}: Pick<ReadyMutations, 'compiler'>, mutation: ReadyMutation, held: EvaluationInput): Promise<KubeObject> => {
-  const {invocation: {form}, attributes, authorizations} = held;
+  const {invocation: {matched}, attributes, authorizations} = held;
   const before = held.subject.object!;
   const value = await authorizations.runUntilDecided(() => evaluated(compiler, mutation, held));
-  const after = mutation.isJsonPatch ? patched(before, value) : configured(before, value, form);
+  const after = mutation.isJsonPatch ? patched(before, value) : configured(before, value, matched);
   try {
-    if (mutation.isJsonPatch) refuseUnknown(after, form);
-    return await form.back(after, attributes.object!);
+    if (mutation.isJsonPatch) refuseUnknown(after, matched);
+    return await matched.back(after, attributes.object!);
   } catch (error) {
     throw mutation.isJsonPatch ? internalError(error) : new EvaluationFailed((error as Error).message);
   }

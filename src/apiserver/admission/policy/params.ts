@@ -38,8 +38,8 @@ export const paramsOf = async (served: ServedResource | undefined, ref: ParamRef
   const namespace = namespaceFor(ref, served, requestNamespace);
   const found = ref.name ? [await reader.get(kind, namespace, ref.name)].filter(one => one !== undefined) : await chosen(reader.list(kind, namespace), ref);
   if (found.length === 0 && ref.parameterNotFoundAction === 'Deny') throw new Misconfigured('no params found for policy binding with `Deny` parameterNotFoundAction');
-  const form = versionsOf(registry, {group: naming.group(kind.group), version: kind.version, resource: kind.plural, subresource: ''})?.own;
-  return form ? Promise.all(found.map(async object => form.of(object))) : found;
+  const version = versionsOf(registry, {group: naming.group(kind.group), version: kind.version, resource: kind.plural, subresource: ''})?.own;
+  return version ? Promise.all(found.map(async object => version.of(object))) : found;
 };
 
 const chosen = async (all: Promise<readonly Readonly<KubeObject>[]>, {selector: stated}: ParamRef): Promise<readonly Readonly<KubeObject>[]> => {

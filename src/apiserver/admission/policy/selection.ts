@@ -14,7 +14,7 @@ export interface Invocation<S extends CommonSpec = CommonSpec> {
   readonly binding: Binding;
   readonly param: Readonly<KubeObject> | undefined;
   /** The version in which the policy receives the objects. */
-  readonly form: ObjectVersion;
+  readonly matched: ObjectVersion;
   /** The version of the request itself. */
   readonly own: ObjectVersion;
 }
@@ -34,22 +34,22 @@ const invalidPolicy = <S extends CommonSpec>(policy: Policy<S>, binding: Binding
 
 /** Returns the invocations for a request, ordered by policies, bindings and parameters, and the policies that cannot be evaluated. */
 export const selected = async <S extends CommonSpec>(policies: readonly BoundPolicy<S>[], attributes: AdmissionAttributes, context: PolicyContext): Promise<readonly (Invocation<S> | InvalidPolicy<S>)[]> => {
-  const found: (Invocation<S> | InvalidPolicy<S>)[] = [];
+  const invocations: (Invocation<S> | InvalidPolicy<S>)[] = [];
   for (const bound of policies) {
     const {policy} = bound;
     try {
-      const matched = match(policy.criteria, attributes, context);
-      const form = matched instanceof Promise ? await matched : matched;
-      const own = form && versionsOf(context.registry, attributes)?.own;
-      if (own) found.push(...(await invocationsOf(bound, {form, own}, attributes, context)));
+      const found = match(policy.criteria, attributes, context);
+      const matched = found instanceof Promise ? await found : found;
+      const own = matched && versionsOf(context.registry, attributes)?.own;
+      if (own) invocations.push(...(await invocationsOf(bound, {matched, own}, attributes, context)));
     } catch (error) {
-      found.push(invalidPolicy(policy, undefined, error));
+      invocations.push(invalidPolicy(policy, undefined, error));
     }
   }
-  return found;
+  return invocations;
 };
 
-const invocationsOf = async <S extends CommonSpec>({policy, bindings}: BoundPolicy<S>, forms: Pick<Invocation, 'form' | 'own'>, attributes: AdmissionAttributes, context: PolicyContext) => {
+const invocationsOf = async <S extends CommonSpec>({policy, bindings}: BoundPolicy<S>, versions: Pick<Invocation, 'matched' | 'own'>, attributes: AdmissionAttributes, context: PolicyContext) => {
   const {paramKind} = policy.spec;
   const served: ServedResource | undefined = paramKind && paramsServed(paramKind, context);
   const found: (Invocation<S> | InvalidPolicy<S>)[] = [];
@@ -57,7 +57,7 @@ const invocationsOf = async <S extends CommonSpec>({policy, bindings}: BoundPoli
     try {
       if (binding.criteria && !(await match(binding.criteria, attributes, context))) continue;
       const params = await paramsOf(served, binding.spec.paramRef, namespaceOf(attributes), context);
-      for (const param of params) found.push({policy, binding, param, ...forms});
+      for (const param of params) found.push({policy, binding, param, ...versions});
     } catch (error) {
       found.push(invalidPolicy(policy, binding, error));
     }

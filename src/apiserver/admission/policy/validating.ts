@@ -15,7 +15,7 @@ import type {Decision, Validated} from './validation.js';
 import {validatingMetrics, type CountCheck} from './validating-metrics.js';
 
 type Bound = BoundPolicy<ValidatingPolicySpec>;
-type Held = Invocation<ValidatingPolicySpec>;
+type PolicyInvocation = Invocation<ValidatingPolicySpec>;
 
 interface PolicyMetrics {
   readonly count: CountCheck;
@@ -53,10 +53,10 @@ interface Denial {
 const evaluate = async (found: Awaited<ReturnType<typeof selected<ValidatingPolicySpec>>>, attributes: AdmissionAttributes, context: PolicyContext, metrics: PolicyMetrics): Promise<void> => {
   const denials: Denial[] = [];
   const annotations = new Annotations();
-  const validation = found.some(one => 'form' in one) ? await validationOf(attributes, context, metrics) : undefined;
+  const validation = found.some(one => 'matched' in one) ? await validationOf(attributes, context, metrics) : undefined;
   for (const one of found) {
     const {policy, binding} = one;
-    if (!('form' in one)) {
+    if (!('matched' in one)) {
       if (!policy.failsOpen) denials.push({policy: policy.name, binding: binding?.name, message: one.problem, reason: ''});
       continue;
     }
@@ -76,24 +76,24 @@ const evaluate = async (found: Awaited<ReturnType<typeof selected<ValidatingPoli
 
 /** Evaluates one policy after another on a request. CEL is loaded with the first. */
 const validationOf = async (attributes: AdmissionAttributes, context: PolicyContext, metrics: PolicyMetrics) => {
-  const [{Authorizations}, {EvaluationFailed, meetsConditions}, {readyPolicy, validated}] = await Promise.all([import('#src/cel/kubernetes/authorization.js'), import('./evaluation.js'), import('./validation.js')]);
+  const [{Authorizations}, {EvaluationFailed, matchConditionsHold}, {readyPolicy, validated}] = await Promise.all([import('#src/cel/kubernetes/authorization.js'), import('./evaluation.js'), import('./validation.js')]);
   const authorizations = new Authorizations(context.authorizer);
   const namespace = await requestNamespace(attributes, context);
   const subjects = new Map<ObjectVersion, Subject>();
-  return async (invocation: Held): Promise<Validated> => {
-    const {form, own, policy} = invocation;
+  return async (invocation: PolicyInvocation): Promise<Validated> => {
+    const {matched, own, policy} = invocation;
     const startedAt = context.clock.monotonic();
     try {
-      let subject = subjects.get(form);
+      let subject = subjects.get(matched);
       if (!subject) {
-        subject = await subjectOf(attributes, form, own, context.naming).catch((error: unknown) => {
+        subject = await subjectOf(attributes, matched, own, context.naming).catch((error: unknown) => {
           throw new EvaluationFailed(`failed to configure binding: failed to convert object version: ${(error as Error).message}`);
         });
-        subjects.set(form, subject);
+        subjects.set(matched, subject);
       }
       const held = {attributes, invocation, subject, namespace, authorizations};
       const ready = readyPolicy(policy);
-      if (!(await meetsConditions(ready.compiler, held, {metrics: metrics.conditions, startedAt}))) return {decisions: [], annotations: []};
+      if (!(await matchConditionsHold(ready.compiler, held, {metrics: metrics.conditions, startedAt}))) return {decisions: [], annotations: []};
       return await authorizations.runUntilDecided(() => validated(ready, held, context.clock));
     } catch (error) {
       if (!(error instanceof EvaluationFailed)) throw error;
@@ -103,7 +103,7 @@ const validationOf = async (attributes: AdmissionAttributes, context: PolicyCont
 };
 
 /** Enforces a decision by the binding's actions. Returns whether the request is to be denied. */
-const enforce = ({policy, binding}: Held, index: number, decision: Decision, attributes: AdmissionAttributes, count: CountCheck, {naming}: PolicyContext): boolean => {
+const enforce = ({policy, binding}: PolicyInvocation, index: number, decision: Decision, attributes: AdmissionAttributes, count: CountCheck, {naming}: PolicyContext): boolean => {
   const {outcome, message, tookMs} = decision;
   if (outcome === 'admit') return false;
   const check = {policy: policy.name, binding: binding.name, message, tookMs};

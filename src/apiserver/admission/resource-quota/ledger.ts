@@ -54,11 +54,11 @@ export class QuotaLedger {
   }
 
   async #settle(namespace: string, batch: readonly Waiting[]): Promise<void> {
-    for (let tries = 1; ; tries++) {
+    for (let attempts = 1; ; attempts++) {
       try {
         return await this.#try(namespace, batch);
       } catch (error) {
-        if (error instanceof Overtaken && tries < maxAttempts) continue;
+        if (error instanceof Overtaken && attempts < maxAttempts) continue;
         const failure = error instanceof Overtaken ? statusError('Conflict', 'the quotas of the namespace change too often to be charged; try again') : error;
         for (const {refuse} of batch) refuse(failure);
         return;

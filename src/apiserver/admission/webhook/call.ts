@@ -22,13 +22,13 @@ export interface HookCallContext {
 export interface HookCall {
   readonly hook: Hook;
   readonly attributes: AdmissionAttributes;
-  readonly form: ObjectVersion;
+  readonly matched: ObjectVersion;
   /** The version of the request itself. */
   readonly own: ObjectVersion;
 }
 
 /** The default timeout of a webhook. */
-const usualTimeoutMs = 30_000;
+const defaultTimeoutMs = 30_000;
 
 /** The error after the request's deadline. */
 export const requestOver = () => timeout('request did not complete within requested timeout');
@@ -38,8 +38,8 @@ export const isOver = ({original}: AdmissionAttributes, clock: Clock): boolean =
 const controlCharacter = /\p{Cc}/u;
 
 /** Calls a webhook. Rejects with `CallingFailed` if the call fails, `Denied` if it denies the request, and a `StatusError` if it must not be called. */
-export const callHook = async ({hook, attributes, form, own}: HookCall, mutates: boolean, {naming, clock, random, caller}: HookCallContext): Promise<ReviewResult> => {
-  const {name, timeoutMs = usualTimeoutMs} = hook;
+export const callHook = async ({hook, attributes, matched, own}: HookCall, mutates: boolean, {naming, clock, random, caller}: HookCallContext): Promise<ReviewResult> => {
+  const {name, timeoutMs = defaultTimeoutMs} = hook;
   if (attributes.dryRun) {
     if (hook.isHarmless === undefined) throw new CallingFailed(name, 'Webhook SideEffects is nil', {code: 400});
     if (!hook.isHarmless) throw noDryRun(name);
@@ -48,7 +48,7 @@ export const callHook = async ({hook, attributes, form, own}: HookCall, mutates:
   if (version === undefined) throw new CallingFailed(name, 'could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)', {code: 400});
   const uid = random.uuid();
   const left = Math.max(0, (attributes.original?.deadlineAt ?? Infinity) - clock.monotonic());
-  const review = await reviewOf(attributes, form, own, {naming, version, uid});
+  const review = await reviewOf(attributes, matched, own, {naming, version, uid});
   const answer = await caller
     .call(hook.location, review, {timeoutMs: Math.min(timeoutMs, left), signal: attributes.original?.signal})
     .then(object => readReview(object, {naming, version}))

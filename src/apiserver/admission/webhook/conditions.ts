@@ -31,9 +31,9 @@ const language = async () => {
 export const conditionsIn = (naming: Naming, authorizer: Authorizer): EvaluateConditions => {
   const programs = new Lru<string, Ready>(bound, {bytesOf: (_, expression) => 2000 + programBytes * expression.length});
   let loaded: Awaited<ReturnType<typeof language>> | undefined;
-  return async (conditions, {attributes, form, own}) => {
+  return async (conditions, {attributes, matched, own}) => {
     const {compile, evaluateConditions, startRun, budgetOfConditions, Authorizations, authorizerBindings} = (loaded ??= await language());
-    const subject = conditionSubject(await subjectOf(attributes, form, own, naming));
+    const subject = conditionSubject(await subjectOf(attributes, matched, own, naming));
     const compiled = conditions.map(({expression}) => {
       let ready = programs.get(expression);
       if (ready === undefined) programs.set(expression, (ready = compile(expression)));

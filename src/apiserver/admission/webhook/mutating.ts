@@ -9,7 +9,7 @@ import {CallingFailed, Denied} from './outcome.js';
 import {applyReview, type Patched} from './patching.js';
 import {hookCallFor} from './selection.js';
 
-/** Calls the matching mutating webhooks one after another. If one changes the object, all plugins run once more, and of the | webhooks those with reinvocation. */
+/** Calls the matching mutating webhooks one after another. If one changes the object, all plugins run once more, and of the webhooks those with reinvocation. */
 export const mutatingWebhooks = (context: HookContext): AdmissionPlugin => {
   const reinvocations = new WeakMap<AdmissionAttributes, Reinvocation>();
   const admit = async (hooks: readonly Hook[], attributes: AdmissionAttributes): Promise<void | 'again'> => {
@@ -18,7 +18,7 @@ export const mutatingWebhooks = (context: HookContext): AdmissionPlugin => {
     const memory = before ?? new Reinvocation();
     reinvocations.set(attributes, memory);
     if (before) memory.again(attributes.object);
-    const changed = await callAll(hooks, attributes, {memory, round: before ? 1 : 0}, context);
+    const changed = await callAll(hooks, attributes, {memory, invocation: before ? 1 : 0}, context);
     memory.finished(attributes.object);
     return changed ? 'again' : undefined;
   };
@@ -34,17 +34,17 @@ export const mutatingWebhooks = (context: HookContext): AdmissionPlugin => {
 
 interface Round {
   readonly memory: Reinvocation;
-  readonly round: number;
+  readonly invocation: number;
 }
 
-const callAll = async (hooks: readonly Hook[], attributes: AdmissionAttributes, {memory, round}: Round, context: HookContext): Promise<boolean> => {
+const callAll = async (hooks: readonly Hook[], attributes: AdmissionAttributes, {memory, invocation}: Round, context: HookContext): Promise<boolean> => {
   let anyChanged = false;
   for (const [index, hook] of hooks.entries()) {
     const hookCall = await hookCallFor(hook, attributes, context);
     // Only webhooks called the first time are called again, whatever the object has become.
-    if (!hookCall || (round > 0 && !memory.isDue(hook.uid))) continue;
+    if (!hookCall || (invocation > 0 && !memory.isDue(hook.uid))) continue;
     if (isOver(attributes, context.clock)) throw requestOver();
-    const changed = await callOne(hookCall, `round_${round}_index_${index}`, context);
+    const changed = await callOne(hookCall, `round_${invocation}_index_${index}`, context);
     if (changed) memory.changed();
     if (hook.isReinvoked) memory.invoked(hook.uid);
     anyChanged ||= changed;

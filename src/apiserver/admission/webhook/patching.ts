@@ -38,18 +38,18 @@ const checkKind = (before: Readonly<KubeObject>, after: KubeObject, {kindGroup, 
  * Applies a webhook's patch to the object of a request. Rejects with `CallingFailed` for an invalid patch, and with an internal error for one that cannot be
  * applied or changes the kind.
  */
-export const applyReview = async ({hook, attributes, form}: HookCall, {patch, patchType}: ReviewResult, context: HookContext): Promise<Patched | undefined> => {
+export const applyReview = async ({hook, attributes, matched}: HookCall, {patch, patchType}: ReviewResult, context: HookContext): Promise<Patched | undefined> => {
   if (!patch) return undefined;
   const operations = operationsOf(patch, hook.name);
   if (operations.length === 0) return undefined;
   const {object} = attributes;
   if (!object) throw internalError(`admission webhook ${JSON.stringify(hook.name)} attempted to modify the object, which is not supported for this operation`);
   if (patchType !== 'JSONPatch') throw new CallingFailed(hook.name, `unsupported patch type ${JSON.stringify(patchType)}`, {code: 400});
-  const before = await form.of(object);
+  const before = await matched.of(object);
   try {
     const after = applyJsonPatch(before, operations) as KubeObject;
-    checkKind(before, after, form, context);
-    const content = await form.back(after, object);
+    checkKind(before, after, matched, context);
+    const content = await matched.back(after, object);
     // Audited before it replaces the object: until then the two share nothing.
     const changed = !sameContent(before, after);
     replaceContent(object, content);

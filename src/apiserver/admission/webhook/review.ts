@@ -16,15 +16,15 @@ export interface Review extends KubeObject {
 const given = <T>(name: string, value: T | undefined): Record<string, T> => (value === undefined || value === '' || (Array.isArray(value) && value.length === 0) ? {} : {[name]: value});
 
 /** Returns the review of a request in a version that the webhook supports. */
-export const reviewOf = async (attributes: AdmissionAttributes, form: ObjectVersion, own: ObjectVersion, {naming, version, uid}: {readonly naming: Naming; readonly version: string; readonly uid: string}): Promise<Review> => {
+export const reviewOf = async (attributes: AdmissionAttributes, matched: ObjectVersion, own: ObjectVersion, {naming, version, uid}: {readonly naming: Naming; readonly version: string; readonly uid: string}): Promise<Review> => {
   const {operation, subresource, user, object, oldObject} = attributes;
   return {
     kind: 'AdmissionReview',
     apiVersion: naming.apiVersion('admission', version),
     request: {
       uid,
-      kind: {group: form.kindGroup, version: form.kindVersion, kind: form.kind},
-      resource: {group: form.group, version: form.version, resource: form.resource},
+      kind: {group: matched.kindGroup, version: matched.kindVersion, kind: matched.kind},
+      resource: {group: matched.group, version: matched.version, resource: matched.resource},
       ...given('subResource', subresource),
       requestKind: {group: own.kindGroup, version: own.kindVersion, kind: own.kind},
       requestResource: {group: own.group, version: own.version, resource: own.resource},
@@ -33,8 +33,8 @@ export const reviewOf = async (attributes: AdmissionAttributes, form: ObjectVers
       ...given('namespace', namespaceOf(attributes)),
       operation,
       userInfo: {...given('username', user.name), ...given('uid', user.uid), ...given('groups', user.groups), ...(user.extra && Object.keys(user.extra).length > 0 ? {extra: user.extra} : {})},
-      object: object ? await form.of(object) : null,
-      oldObject: oldObject ? await form.of(oldObject) : null,
+      object: object ? await matched.of(object) : null,
+      oldObject: oldObject ? await matched.of(oldObject) : null,
       dryRun: attributes.dryRun,
       options: operationOptions(attributes, naming),
     },

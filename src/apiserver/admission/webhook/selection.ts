@@ -17,15 +17,15 @@ export interface SelectionContext extends MatchingContext {
 
 /** Returns the call of a webhook for a request, or undefined if it does not match. Rejects with a Status if that cannot be decided. */
 export const hookCallFor = async (hook: Hook, attributes: AdmissionAttributes, context: SelectionContext): Promise<HookCall | undefined> => {
-  const form = await match(hook.criteria, attributes, context);
-  const own = form && versionsOf(context.registry, attributes)?.own;
+  const matched = await match(hook.criteria, attributes, context);
+  const own = matched && versionsOf(context.registry, attributes)?.own;
   if (!own) return undefined;
-  const hookCall = {hook, attributes, form, own};
-  return hook.conditions.length === 0 || (await meetsConditions(hookCall, context)) ? hookCall : undefined;
+  const hookCall = {hook, attributes, matched, own};
+  return hook.conditions.length === 0 || (await matchConditionsHold(hookCall, context)) ? hookCall : undefined;
 };
 
 /** Whether all match conditions hold. One that is false decides; if one fails, the failure policy does. */
-const meetsConditions = async (hookCall: HookCall, {clock, evaluateConditions, metrics}: SelectionContext): Promise<boolean> => {
+const matchConditionsHold = async (hookCall: HookCall, {clock, evaluateConditions, metrics}: SelectionContext): Promise<boolean> => {
   const {hook, attributes} = hookCall;
   const {group, resource, name, operation} = attributes;
   const startedAt = clock.monotonic();

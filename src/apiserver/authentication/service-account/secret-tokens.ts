@@ -69,8 +69,8 @@ export const secretTokens = ({naming, clock, reader, lookup, used, ...trust}: Se
   /** Records the day of use, unless another server with a clock ahead recorded a later one. */
   const recordDay = async (secret: Readonly<Secret>): Promise<void> => {
     const now = clock.now();
-    const noted = secret.metadata?.labels?.[lastUsed] ?? '';
-    if (![dayOf(now), dayOf(now + dayMs)].includes(noted)) await used(secret, dayOf(now));
+    const recorded = secret.metadata?.labels?.[lastUsed] ?? '';
+    if (![dayOf(now), dayOf(now + dayMs)].includes(recorded)) await used(secret, dayOf(now));
   };
 
   const checkLive = async (own: SecretClaims, token: string, request: AuthenticationRequest): Promise<void> => {

@@ -93,7 +93,7 @@ class Ensurer {
   }
 }
 
-/** Creates the bootstrap policy, and restores what was removed from it. Rules of aggregated roles are left empty: a controller | fills them. */
+/** Creates the bootstrap policy, and restores what was removed from it. Rules of aggregated roles are left empty: a controller fills them. */
 export const ensureBootstrapPolicy = async (client: PolicyClient, naming: Naming, policy: BootstrapPolicy): Promise<void> => {
   const ensurer = new Ensurer(client, naming);
   const settle = async <T extends KubeObject>(kind: Kind<T>, expected: readonly T[], reconcile: Reconcile<T>): Promise<void> =>

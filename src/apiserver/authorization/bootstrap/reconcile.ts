@@ -28,7 +28,7 @@ const mergedMetadata = (existing: ObjectMeta | undefined, expected: ObjectMeta |
 
 const unlessSame = <T extends AnyRole | AnyBinding>(existing: T, object: T): Step<T> => (sameContent(existing, object) ? noStep : {do: 'update', object});
 
-/** Adds missing rules to a role and keeps additional ones, unless its annotation disables updates. The rules of an aggregated role are not | changed. */
+/** Adds missing rules to a role and keeps additional ones, unless its annotation disables updates. The rules of an aggregated role are not changed. */
 export const reconcileRole = <T extends AnyRole>(existing: T | undefined, expected: T, naming: Naming): Step<T> => {
   if (!existing) return {do: 'create', object: expected};
   if (isProtected(existing.metadata, naming)) return noStep;

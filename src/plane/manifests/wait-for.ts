@@ -19,7 +19,7 @@ export interface Awaited<T extends KubeObject> {
 }
 
 /** Resolves once an object has the awaited state. Rejects after the time limit, or when the object reports a final failure. */
-export const until = <T extends KubeObject>({client, clock, kind, name, namespace, isThere, late}: Awaited<T>): Promise<void> =>
+export const waitFor = <T extends KubeObject>({client, clock, kind, name, namespace, isThere, late}: Awaited<T>): Promise<void> =>
   new Promise((resolve, reject) => {
     let last: T | undefined;
     const options: WatchOptions = {fieldSelector: `metadata.name=${name}`, ...(namespace ? {namespace} : {})};

@@ -1,4 +1,4 @@
 /** Returns an error handler that ignores expected errors, such as conflicts, and throws others. */
-export const unless = (isExpected: (error: unknown) => boolean) => (error: unknown): void => {
+export const ignoring = (isExpected: (error: unknown) => boolean) => (error: unknown): void => {
   if (!isExpected(error)) throw error;
 };
