@@ -1,3 +1,7 @@
+// The request core: the steps that every request passes through, over HTTP and in process, from its audit id to its handler. It holds no state of its own
+// besides deadlines; limits, metrics and long-running responses are tracked by the objects in `CoreSettings`. It knows no resource: the router finds the
+// handler.
+
 import {type Delivery, discard, type ApiRequest, type ApiResponse, type ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import {internalError, serviceUnavailable, StatusError, timeout, type Status} from '#src/api/status.js';

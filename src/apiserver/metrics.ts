@@ -1,3 +1,6 @@
+// The request metrics of the API server, with upstream's names and labels. A series is looked up by a key made of the labels; keys with values that clients
+// chose are not cached without bound, and names that are not served become no labels.
+
 import type {ApiRequest, ApiResponse, PagedBody} from '#src/api/request.js';
 import {exponentialBuckets, type Counter, type Histogram, type Labels, type Meter} from '#src/base/meter.js';
 import {header, type RequestTimes} from './request/context.js';

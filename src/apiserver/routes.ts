@@ -1,3 +1,6 @@
+// The router: from a request's attributes to its handler. Resources with their subresources, fixed and wildcard paths, discovery. It never authorizes: the
+// request core does so before.
+
 import type {ApiResponse} from '#src/api/request.js';
 import {own} from '#src/base/own.js';
 import {methodNotAllowed, methodUnknown, notFound, pathUnknown} from '#src/api/status.js';

@@ -1,3 +1,6 @@
+// Composes an API server from its registry and settings: request core, router, catalog of custom resources, discovery. It opens no socket and closes nothing
+// that was passed in; src/plane adds listeners and lifetimes.
+
 import type {ApiRequest, ApiHandler} from '#src/api/request.js';
 import type {Labels} from '#src/base/meter.js';
 import {noLog, type Log} from '#src/base/log.js';

@@ -1,3 +1,6 @@
+// Composes one API server from its options, in stages. Used by `plat-apiserver`, by planes, and by the thread for large requests. Listeners, the store and
+// other components are created by the callers.
+
 import {setMaxListeners} from 'node:events';
 import type {ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';

@@ -1,3 +1,7 @@
+// Starts a whole control plane in one process, in the order of the steps in `startPlane`: `plat up`, the library's `startPlane`, tests. This folder is the
+// composition root: it creates components and connects them, and contains no behaviour of the API. The API server's own controllers are in
+// `src/controlplane`.
+
 import {join, resolve} from 'node:path';
 import {ListRefused} from '#informers/refusal.js';
 import type {Naming} from '#src/api/naming.js';

@@ -1,3 +1,5 @@
+// Creates TokenReviews and SubjectAccessReviews at an API server, with retries, and caches their results. The decisions are the server's.
+
 import type {Naming} from '#src/api/naming.js';
 import {StatusError} from '#src/api/status.js';
 import type {CacheBound} from '#src/base/cache-bound.js';

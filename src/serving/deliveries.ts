@@ -1,3 +1,6 @@
+// Tracks the responses that are being sent, over all protocols, and disconnects clients that exceed a deadline or, when too many bytes are buffered, have
+// made no progress for the longest time. It never sends anything itself.
+
 import type {Duplex, Writable} from 'node:stream';
 import type {Delivery} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';

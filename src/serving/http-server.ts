@@ -1,3 +1,6 @@
+// The HTTP server: converts requests of HTTP/1.1, HTTP/2 and WebSocket watches into API requests, calls the handler, and sends the responses. It adds HSTS,
+// CORS and compression. Sockets belong to listener.ts.
+
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import type {Duplex} from 'node:stream';
 import {constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream} from 'node:http2';

@@ -1,3 +1,6 @@
+// A TLS port for HTTP/1.1 and HTTP/2. A listener is open, draining (asks clients to disconnect) or closing (waits for responses, then disconnects). It limits
+// handshakes and streams per turn of the event loop; requests are handled elsewhere.
+
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import http2, {type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream} from 'node:http2';
 import https from 'node:https';

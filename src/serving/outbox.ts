@@ -1,3 +1,6 @@
+// The buffers of watch streams. An outbox is open, ending or over. Events are collected into frames when there are many watchers; a watcher that exceeds its
+// limit is disconnected alone. Events are never dropped from an open stream.
+
 import type {Writable} from 'node:stream';
 import type {EncodedEvent, WatchSink} from '#src/api/request.js';
 import {guarded, type Clock} from '#src/base/clock.js';

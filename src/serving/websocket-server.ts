@@ -1,3 +1,5 @@
+// WebSocket connections for connect subresources, with backpressure in both directions and limits for messages. Watches use websocket.ts.
+
 import type {IncomingMessage} from 'node:http';
 import type {Duplex} from 'node:stream';
 import type {WebSocket, WebSocketServer} from 'ws';

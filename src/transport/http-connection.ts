@@ -1,3 +1,6 @@
+// The connection of a client to an API server: calls and streams with credentials that are renewed, and certificates that are reloaded from files. A request
+// whose credentials were rejected is sent once more with new ones.
+
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {CallLog} from './call-log.js';

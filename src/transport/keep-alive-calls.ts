@@ -1,3 +1,6 @@
+// HTTP/1.1 calls over reused connections to one server, for webhooks. A call is retried only if an idle connection was closed before any byte of the
+// response. Errors use Go's wording.
+
 import {Agent, request, type RequestOptions} from 'node:https';
 import type {ClientRequest, IncomingMessage, OutgoingHttpHeaders} from 'node:http';
 import type {Duplex} from 'node:stream';

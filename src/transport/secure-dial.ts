@@ -1,3 +1,5 @@
+// Opens TLS connections and verifies the server's certificate with the given clock, as Go does. Nothing is sent to a server that fails verification.
+
 import type {Socket} from 'node:net';
 import {connect, type TLSSocket} from 'node:tls';
 import type {Clock} from '#src/base/clock.js';

@@ -1,3 +1,6 @@
+// HTTP/2 sessions to one server, shared by streamed responses. A session is in use, draining (after GOAWAY, no new streams) or closed. Calls without
+// streaming use HTTP/1.1.
+
 import http2, {type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders} from 'node:http2';
 import {isIP} from 'node:net';
 import {type ConnectionOptions, connect} from 'node:tls';

@@ -1,3 +1,6 @@
+// The contract of admission plugins, and the loop that runs one phase of them. The order of plugins is defined in plugins.ts; the write pipeline of the
+// registry decides when each phase runs.
+
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 

@@ -1,3 +1,5 @@
+// Caches the OpenAPI documents of aggregated servers, versions 2 and 3. Refreshes are triggered from outside; requests of clients never wait for one.
+
 import type {UserInfo} from '#src/api/user.js';
 import type {Log} from '#src/base/log.js';
 import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';

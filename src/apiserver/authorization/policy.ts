@@ -1,3 +1,5 @@
+// The RBAC objects in memory, indexed by subject. Fed by a source of changes; it makes no decisions (rbac.ts does).
+
 import type {ClusterRole, ClusterRoleBinding, PolicyRule, RbacSubject, Role, RoleBinding} from '#src/api/types.js';
 import {wellKnown, type UserInfo} from '#src/api/user.js';
 

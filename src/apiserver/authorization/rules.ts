@@ -1,3 +1,5 @@
+// The semantics of single RBAC rules: whether one allows a request, and how permissions are written as rules. Users, roles and bindings are not known here.
+
 import type {PolicyRule} from '#src/api/types.js';
 import type {Attributes} from '#src/api/authorization.js';
 

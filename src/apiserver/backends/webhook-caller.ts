@@ -1,3 +1,6 @@
+// Calls webhooks: locates them, verifies their certificates, authenticates to them, reuses connections, and words failures as upstream does. It does not know
+// what a review contains; admission and conversion check the responses.
+
 import {jsonText} from '#src/base/json.js';
 import {posix} from 'node:path';
 import {StatusError} from '#src/api/status.js';

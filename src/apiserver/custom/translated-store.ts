@@ -1,3 +1,6 @@
+// A store in which one version of a custom resource reads and writes its objects. Revisions, order and keys are those of the underlying store; only values
+// differ. Changes that arrive together are converted together.
+
 import {andThen} from '#src/base/eventually.js';
 import type {Change, Eventually, Range, Store, StoredRecord, Watcher, WatchQuery} from '#src/storage/store.js';
 

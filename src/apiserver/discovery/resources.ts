@@ -1,3 +1,5 @@
+// Describes all served resources for discovery and OpenAPI, from their definitions. The documents themselves are made in documents.ts.
+
 import {createHash} from 'node:crypto';
 import type {Kind} from '#src/api/kinds.js';
 import type {GroupToken, Naming} from '#src/api/naming.js';

@@ -1,3 +1,5 @@
+// What the handlers of all verbs share: the services they use, the negotiated form of responses, and the check for creation by update or patch.
+
 import type {Naming} from '#src/api/naming.js';
 import {notAcceptable, shapeMismatch, shapeNotAcceptable, type StatusError} from '#src/api/status.js';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';

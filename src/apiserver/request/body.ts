@@ -1,3 +1,6 @@
+// Reads the objects of request bodies: media type, parsing, kind and version checks, decoding by the schema with field validation. It never defaults,
+// converts or admits; handlers and the registry do that.
+
 import {jsonText} from '#src/base/json.js';
 import type {ApiRequest} from '#src/api/request.js';
 import type {Kind} from '#src/api/kinds.js';

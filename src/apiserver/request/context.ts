@@ -1,3 +1,6 @@
+// What a handler receives: the request, its attributes, its user, its warnings and its deadlines. A context is created per request and never shared; `having`
+// and `movable` return changed copies.
+
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
 import {timeout} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';

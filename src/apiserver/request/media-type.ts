@@ -1,3 +1,5 @@
+// Content negotiation: from an `Accept` header to the encoding and shape of a response. Results are cached per codec, kind and header, up to a bound.
+
 import {knownApiSuffixes, type Naming} from '#src/api/naming.js';
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';

@@ -1,3 +1,6 @@
+// The attributes of a request, from its method and URL: verb, resource, subresource, namespace, name. All decisions about a request use these; no other
+// module parses paths. Whether the resource exists is checked later, by the router.
+
 import {pathSegmentProblems} from '#src/api/names.js';
 import {badRequest} from '#src/api/status.js';
 import {PlainRefusal} from './plain-refusal.js';

@@ -1,3 +1,5 @@
+// The events of watches. An event is encoded once per change and representation, however many watches receive it, and only when it is first sent.
+
 import {jsonText} from '#src/base/json.js';
 import type {EncodedEvent} from '#src/api/request.js';
 import type {Status} from '#src/api/status.js';

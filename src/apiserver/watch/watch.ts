@@ -1,3 +1,6 @@
+// Watches. A stream passes through these states: the initial state (sent with backpressure), following the store, ended. Events that take long to encode are
+// prepared in order, so that none overtakes another. A stream never buffers without bound: the store's window and the outbox limit it.
+
 import type {ApiResponse, EncodedEvent, WatchSink} from '#src/api/request.js';
 import {expired, internalError, type Status, StatusError} from '#src/api/status.js';
 import type {Labels} from '#src/base/meter.js';

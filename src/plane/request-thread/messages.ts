@@ -1,3 +1,5 @@
+// The messages between the main thread and the thread for large requests. They contain only values that can be cloned.
+
 import type {LogFields} from '#src/base/log.js';
 import type {Status} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';

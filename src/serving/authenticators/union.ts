@@ -1,3 +1,5 @@
+// Authentication of a request by several authenticators, and the anonymous user. A request ends up with a user or with an `Unauthenticated` error.
+
 import {wellKnown, type UserInfo} from '#src/api/user.js';
 import {StatusError, unauthorized} from '#src/api/status.js';
 import type {Authentication, AuthenticationRequest, Authenticator} from '#src/api/authentication.js';

@@ -1,3 +1,6 @@
+// Relays remote commands between WebSocket clients (protocol version 5) and agents that support only SPDY, and translates the result. Port-forward and older
+// protocols are not translated: their bytes are relayed as they are.
+
 import type {Readable} from 'node:stream';
 import type {ApiResponse} from '#src/api/request.js';
 import {internalError, StatusError, type Status} from '#src/api/status.js';

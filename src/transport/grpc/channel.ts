@@ -1,3 +1,6 @@
+// A gRPC client channel over HTTP/2, for etcd. It is connected to one server at a time and switches to the next after a failure. Calls are never retried
+// here; callers know which are safe to repeat.
+
 import {connect, constants, type ClientHttp2Session, type ClientHttp2Stream} from 'node:http2';
 import {connect as dial, isIP, type Socket} from 'node:net';
 import {connect as secureDial, type ConnectionOptions} from 'node:tls';

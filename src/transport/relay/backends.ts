@@ -1,3 +1,6 @@
+// Connections to the servers behind the API server: aggregated servers, node agents, pods and services. Ordinary calls reuse them by address and TLS
+// settings; upgraded connections are never reused.
+
 import {Agent} from 'node:http';
 import type {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';

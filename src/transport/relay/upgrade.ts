@@ -1,3 +1,5 @@
+// Relays requests that upgrade their connection (SPDY, WebSocket). After the backend's response the two sockets are joined, and end together.
+
 import {request as begin, type IncomingMessage} from 'node:http';
 import type {Duplex} from 'node:stream';
 import type {ApiResponse} from '#src/api/request.js';

@@ -1,3 +1,6 @@
+// A SPDY/3.1 session: many streams over one connection, for exec, attach and port-forward. Streams are opened, accepted or reset, and end in two halves.
+// Handles a limited number of frames per turn of the event loop.
+
 import type {Duplex} from 'node:stream';
 import {nextTurn} from '#src/base/turn.js';
 import {ByteReader} from './byte-reader.js';

@@ -1,3 +1,5 @@
+// One stream of a SPDY session, as a Node duplex. Its buffer is bounded by the window granted to the peer.
+
 import {Duplex} from 'node:stream';
 import type {SpdyHeaders} from './header-block.js';
 

@@ -1,3 +1,6 @@
+// Evaluates CEL expressions of policies and match conditions within a cost limit that all expressions of a run share. Compilation happens elsewhere; a
+// program that could not be compiled fails here with its message.
+
 import type {UserInfo} from '#src/api/user.js';
 import type {Bindings, Program} from '#src/cel/compile.js';
 import {isProblem} from '#src/cel/kubernetes/admission.js';

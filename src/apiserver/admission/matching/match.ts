@@ -1,3 +1,6 @@
+// Decides whether a webhook or policy receives a request: by its rules (also for other versions of the object), object selector and namespace selector. Match
+// conditions in CEL are evaluated later, by the webhook or policy.
+
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {notFound} from '#src/api/status.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';

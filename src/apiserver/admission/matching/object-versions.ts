@@ -1,3 +1,6 @@
+// The versions in which admission can present the objects of a request: those of the stored kind, of a subresource's kind, or of connect options. Conversions
+// happen on use, and results may share parts with the original: they are never changed.
+
 import type {Kind} from '#src/api/kind.js';
 import type {KubeObject} from '#src/api/types.js';
 import {own} from '#src/base/own.js';

@@ -1,3 +1,6 @@
+// Selects the policies that apply to a request. Each combination of policy, binding and parameter is one invocation; configurations that cannot be evaluated
+// are returned as such, and the failure policy decides about them.
+
 import type {KubeObject, Namespace} from '#src/api/types.js';
 import {notFound} from '#src/api/status.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';

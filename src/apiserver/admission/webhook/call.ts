@@ -1,3 +1,6 @@
+// One call of an admission webhook: from the request, in the version that the webhook receives, to the result of its response. Selection is done before
+// (selection.ts); the result is applied by mutating.ts or validating.ts.
+
 import type {Naming} from '#src/api/naming.js';
 import {timeout} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';

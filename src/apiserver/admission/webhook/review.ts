@@ -1,3 +1,5 @@
+// The AdmissionReview of a webhook call: its request for each supported version, and the checks of its response.
+
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';

@@ -1,3 +1,6 @@
+// The graph of the Node authorizer: which objects each node may read because of the pods, volumes and other objects bound to it. It follows the registry and
+// is never complete before `follow` resolves; decisions are made in authorizer.ts.
+
 import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
