@@ -150,7 +150,7 @@ const discardLate = (response: ApiResponse, {entered}: RequestState): void => {
 
 const answer = async (settings: CoreSettings, request: ApiRequest, info: RequestInfo, state: RequestState): Promise<ApiResponse> => {
   const {warnings} = state;
-  if (settings.draining.rejects && !staysOpen(request, info)) throw leaving();
+  if (settings.draining.rejects && !isServedDuringShutdown(request, info)) throw shutdownRefusal();
   const found = userOf(settings, request, info, warnings);
   const user = found instanceof Promise ? await found : found;
   const entered = (state.place = enterInFlight(settings, request, info, user));
@@ -193,10 +193,10 @@ const codecsFor = (request: ApiRequest, {naming, cbor}: CoreSettings): Promise<u
 };
 
 /** Whether a request is served during shutdown: health, metrics, and the server's own components. */
-const staysOpen = ({inProcess}: ApiRequest, {path}: RequestInfo): boolean => inProcess === true || /^\/(healthz|livez|readyz|metrics)(\/|$)/.test(path);
+const isServedDuringShutdown = ({inProcess}: ApiRequest, {path}: RequestInfo): boolean => inProcess === true || /^\/(healthz|livez|readyz|metrics)(\/|$)/.test(path);
 
 /** The refusal during shutdown; the client retries with another server. */
-const leaving = (): PlainRefusal => new PlainRefusal(429, 'The apiserver is shutting down, please try again later.', {'Retry-After': '5', Connection: 'close'});
+const shutdownRefusal = (): PlainRefusal => new PlainRefusal(429, 'The apiserver is shutting down, please try again later.', {'Retry-After': '5', Connection: 'close'});
 
 /**
  * Returns the user after authentication and impersonation. Like the following functions it returns a promise only where needed, since each await costs as

@@ -17,7 +17,7 @@ import {getView, patchView, updateView, viewOf} from './handlers/view.js';
 import {getVirtual, listVirtual} from './handlers/virtual.js';
 import {create, patch, update} from './handlers/write.js';
 import type {Handler, ResourceContext} from './request/context.js';
-import {movable} from './request/large.js';
+import {handleOrMove} from './request/large.js';
 import {plainJson} from './request/media-type.js';
 import type {RequestInfo, ResourceTarget} from './request/request-info.js';
 import type {ServedResource} from './registry/registry.js';
@@ -103,7 +103,7 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, {ve
       if (deprecation) context.warnings.add(deprecation);
       return runView ? runView(view, services, served, context as ResourceContext) : run(services, served, context as ResourceContext);
     };
-    return services.largeRequests ? context => movable(services.largeRequests, context, answer) : answer;
+    return services.largeRequests ? context => handleOrMove(services.largeRequests, context, answer) : answer;
   }
   return ({warnings}) => {
     if (definition.virtual && deprecation) warnings.add(deprecation);

@@ -96,7 +96,7 @@ export const openConnection = async ({program, options, version, clock, meter, l
         authorization: await reviewer(authorizationKubeconfig, '--authorization-kubeconfig'),
       };
     },
-    opensPortOnlyIfAsked: false,
+    opensPortOnlyOnRequest: false,
     ...(host === undefined ? {} : {host}),
     async [Symbol.asyncDispose]() {
       await Promise.all(connections.map(each => each[Symbol.asyncDispose]()));
@@ -106,12 +106,12 @@ export const openConnection = async ({program, options, version, clock, meter, l
 
 /** Retries until there is a response. A refusal or another naming is a response; a server that is not reachable or not ready is retried for some time. */
 const retried = async <T>(attempt: () => Promise<T>, {clock, log, signal}: Pick<ConnectionParts, 'clock' | 'log' | 'signal'>): Promise<T> => {
-  const giveUp = clock.monotonic() + connectTimeoutMs;
+  const deadline = clock.monotonic() + connectTimeoutMs;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
-      if (error instanceof NamingMismatch || (error instanceof StatusError && error.code < 500) || clock.monotonic() >= giveUp || signal.aborted) throw error;
+      if (error instanceof NamingMismatch || (error instanceof StatusError && error.code < 500) || clock.monotonic() >= deadline || signal.aborted) throw error;
       log.v(1).info({err: error}, 'the API server does not answer yet');
     }
     await sleep(clock, 500, signal).catch(() => {});

@@ -15,8 +15,8 @@ export interface EngineHeap {
 const mb = 1 << 20;
 const checkMs = 1000;
 /** The number of consecutive checks after which a process counts as idle. */
-const quietChecks = 3;
-const quietBelow = 0.1;
+const idleChecks = 3;
+const idleBelow = 0.1;
 /** The acceptable amount of free memory: less is not worth a collection. */
 const excess = 12 * mb;
 /** A larger heap is left to V8: its collection would delay the next request. 64 MB take about 50 ms. */
@@ -28,16 +28,16 @@ const maxPauseMs = 600_000;
  * Releases memory while a process is idle. V8 collects only when a program allocates: after a burst of work an idle process would keep the memory of the
  * burst, three times what it needs. A collection that frees little is followed by a longer pause.
  */
-export const releaseIdleMemory = (clock: Clock, signal: AbortSignal, heap: EngineHeap = ownHeap()): void => {
-  let quiet = 0;
+export const releaseIdleMemory = (clock: Clock, signal: AbortSignal, heap: EngineHeap = processHeap()): void => {
+  let idle = 0;
   let pauseMs = shortestPauseMs;
   let notBefore = 0;
   let leftUsed = 0;
   heap.busy();
   every(clock, checkMs, signal, () => {
-    quiet = heap.busy() < quietBelow ? quiet + 1 : 0;
+    idle = heap.busy() < idleBelow ? idle + 1 : 0;
     const {reserved: taken, used} = heap.sizes();
-    if (quiet < quietChecks || clock.monotonic() < notBefore || used > largest || taken < leftUsed + excess) return;
+    if (idle < idleChecks || clock.monotonic() < notBefore || used > largest || taken < leftUsed + excess) return;
     heap.collect();
     const after = heap.sizes();
     leftUsed = after.used;
@@ -49,7 +49,7 @@ export const releaseIdleMemory = (clock: Clock, signal: AbortSignal, heap: Engin
 };
 
 /** The heap of this process. */
-export const ownHeap = (): EngineHeap => {
+export const processHeap = (): EngineHeap => {
   let since = performance.eventLoopUtilization();
   let collect: (() => void) | undefined;
   return {

@@ -121,7 +121,7 @@ export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readon
     const unhandled = new UnhandledErrors(log);
     fatal = handleUncaught({process, clock: systemClock, unhandled, stop: () => stop.abort(), end: fail});
     for (const warning of parsed.warnings) log.warn(warning);
-    staysAlive();
+    keepProcessAlive();
     const clock = withErrorHandler(systemClock, unhandled.handle);
     releaseIdleMemory(clock, stopping);
     const ready = (what: string) => {
@@ -138,7 +138,7 @@ export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readon
 };
 
 /** Keeps the process alive: the clock's timers do not, and a component that waits for one must not end because of that. */
-const staysAlive = (): void => {
+const keepProcessAlive = (): void => {
   new MessageChannel().port1.on('message', () => {}); // A port with a listener keeps the process alive.
 };
 

@@ -33,7 +33,7 @@ const flags: ReadonlyMap<string | undefined, boolean> = new Map([
 const annotatedAsManaged = (client: Client, {metadata}: KubeObject): boolean | undefined => flags.get(metadata?.annotations?.[autoupdateKey(client.naming)]);
 
 /** Creates a missing object, restores the spec of one that the server manages, and records on each whether it is managed: users take it over by changing it. */
-const settle = async <T extends Specified>(client: Client, {kind, found, isEqual}: ObjectSet<T>, wanted: T, isMandatory: boolean): Promise<void> => {
+const reconcileObject = async <T extends Specified>(client: Client, {kind, found, isEqual}: ObjectSet<T>, wanted: T, isMandatory: boolean): Promise<void> => {
   const objects = client.resource(kind);
   const current = found.get(wanted.metadata!.name!);
   if (!current) {
@@ -49,7 +49,7 @@ const settle = async <T extends Specified>(client: Client, {kind, found, isEqual
 };
 
 /** Deletes objects that an earlier release suggested and this one does not, if the server manages them. */
-const removeForgotten = async <T extends Specified>(client: Client, {kind, found}: ObjectSet<T>, wanted: readonly KubeObject[]): Promise<void> => {
+const removeObsolete = async <T extends Specified>(client: Client, {kind, found}: ObjectSet<T>, wanted: readonly KubeObject[]): Promise<void> => {
   const names = new Set(wanted.map(({metadata}) => metadata?.name));
   for (const [name, object] of found) {
     if (names.has(name) || !annotatedAsManaged(client, object)) continue;
@@ -75,15 +75,15 @@ const sameLevel = (found: PriorityLevel, wanted: PriorityLevel): boolean => {
  * One pass over the default flow schemas and priority levels (KEP-1040): suggested ones, then mandatory ones, levels before the schemas that refer to them,
  * and then obsolete ones.
  */
-export const settleFlowControl = async (client: Client): Promise<void> => {
+export const reconcileFlowControl = async (client: Client): Promise<void> => {
   const [levels, schemas] = await Promise.all([objectSetOf(client, kinds.priorityLevelConfigurations, sameLevel), objectSetOf(client, kinds.flowSchemas, sameSpec)]);
   const [suggested, mandatory] = [suggestedObjects(client.naming), mandatoryObjects(client.naming)];
   for (const [objects, isMandatory] of [[suggested, false], [mandatory, true]] as const) {
-    await Promise.all(objects.levels.map(level => settle(client, levels, level, isMandatory)));
-    await Promise.all(objects.schemas.map(schema => settle(client, schemas, schema, isMandatory)));
+    await Promise.all(objects.levels.map(level => reconcileObject(client, levels, level, isMandatory)));
+    await Promise.all(objects.schemas.map(schema => reconcileObject(client, schemas, schema, isMandatory)));
   }
-  await removeForgotten(client, schemas, [...suggested.schemas, ...mandatory.schemas]);
-  await removeForgotten(client, levels, [...suggested.levels, ...mandatory.levels]);
+  await removeObsolete(client, schemas, [...suggested.schemas, ...mandatory.schemas]);
+  await removeObsolete(client, levels, [...suggested.levels, ...mandatory.levels]);
 };
 
 export interface FlowControlParts {
@@ -95,12 +95,12 @@ export interface FlowControlParts {
 }
 
 /** Maintains the flow control objects, with a pass per minute. Resolves after the first successful one; rejects when none succeeds for five minutes. */
-export const keepFlowControl = async ({client, clock, log, revision}: FlowControlParts, signal: AbortSignal): Promise<void> => {
+export const maintainFlowControl = async ({client, clock, log, revision}: FlowControlParts, signal: AbortSignal): Promise<void> => {
   const deadline = clock.monotonic() + startTimeoutMs;
   const failed = (error: unknown) => log.warn({err: error}, 'the objects of flow control could not be settled');
   for (;;) {
     try {
-      await settleFlowControl(client);
+      await reconcileFlowControl(client);
       break;
     } catch (error) {
       if (clock.monotonic() >= deadline) throw error;
@@ -114,7 +114,7 @@ export const keepFlowControl = async ({client, clock, log, revision}: FlowContro
     try {
       const now = await revision?.();
       if (now !== undefined && now === settledAt) return;
-      await settleFlowControl(client);
+      await reconcileFlowControl(client);
       settledAt = now;
     } catch (error) {
       if (!signal.aborted) failed(error);

@@ -10,9 +10,9 @@ import type {Client} from '#src/client/client.js';
 import {identityLabel} from '#src/model/storage-version.js';
 
 /** The duration of a server's lease, the interval of its renewal, and the interval of the search for expired ones. */
-const lifeSeconds = 3600;
+const leaseSeconds = 3600;
 const renewMs = 10_000;
-const renewAloneMs = (lifeSeconds * 1000) / 3;
+const renewAloneMs = (leaseSeconds * 1000) / 3;
 const sweepMs = 3_600_000;
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
@@ -38,7 +38,7 @@ export interface IdentitySettings {
 }
 
 /** Maintains a Lease with this server's identity, and deletes leases that have expired. Resolves once the lease exists. */
-export const announceServer = async (settings: IdentitySettings, signal: AbortSignal): Promise<void> => {
+export const maintainIdentityLease = async (settings: IdentitySettings, signal: AbortSignal): Promise<void> => {
   const {client, clock, log, random, host, isAlone = false} = settings;
   const {naming} = client;
   const name = serverIdentity(host);
@@ -49,11 +49,11 @@ export const announceServer = async (settings: IdentitySettings, signal: AbortSi
     const renewTime = wireMicroTime(clock.now());
     try {
       const found = await leases.get(name, {namespace});
-      await leases.update({...found, spec: {...found.spec, holderIdentity: holder, leaseDurationSeconds: lifeSeconds, renewTime}});
+      await leases.update({...found, spec: {...found.spec, holderIdentity: holder, leaseDurationSeconds: leaseSeconds, renewTime}});
     } catch (error) {
       if (!isNotFound(error)) throw error;
       const labels = {[identityLabel(naming)]: naming.component('apiserver'), [naming.labels.hostname]: host};
-      await leases.create({metadata: {name, namespace, labels}, spec: {holderIdentity: holder, leaseDurationSeconds: lifeSeconds, renewTime}});
+      await leases.create({metadata: {name, namespace, labels}, spec: {holderIdentity: holder, leaseDurationSeconds: leaseSeconds, renewTime}});
     }
   };
   const attempt = async (what: string, act: () => Promise<void>): Promise<void> => {
@@ -71,7 +71,7 @@ export const announceServer = async (settings: IdentitySettings, signal: AbortSi
 
 const isDead = ({spec}: Lease, now: number): boolean => {
   const renewed = parseTime(spec?.renewTime);
-  return renewed === undefined || renewed + (spec?.leaseDurationSeconds ?? lifeSeconds) * 1000 < now;
+  return renewed === undefined || renewed + (spec?.leaseDurationSeconds ?? leaseSeconds) * 1000 < now;
 };
 
 const sweep = async (client: Client, clock: Clock): Promise<void> => {

@@ -120,7 +120,7 @@ export interface SelfService {
 }
 
 /** Maintains the service of the API servers, with an endpoint for each live server. Resolves once it exists; later failures are logged and retried. */
-export const keepSelfService = async (parts: SelfServiceParts, signal: AbortSignal): Promise<SelfService> => {
+export const maintainSelfService = async (parts: SelfServiceParts, signal: AbortSignal): Promise<SelfService> => {
   const {clock, log, peers, address, revision} = parts;
   let settledAt: number | undefined;
   const attempt = async (): Promise<void> => {

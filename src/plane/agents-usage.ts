@@ -44,7 +44,7 @@ const callTimeoutMs = 10_000;
 const windowMs = 10_000;
 
 /** The number of concurrent requests to agents. */
-const atOnce = 32;
+const concurrency = 32;
 
 const used = ({cpu, memory}: Measures): ResourceUsage => ({cpuMillis: (cpu?.usageNanoCores ?? 0) / 1e6, memoryBytes: memory?.workingSetBytes ?? 0});
 
@@ -126,6 +126,6 @@ const flatMapConcurrently = async <T, R>(all: readonly T[], perItem: (one: T) =>
   const worker = async () => {
     for (let next = rest.pop(); next; next = rest.pop()) found[next[0]] = [...(await perItem(next[1]))];
   };
-  await Promise.all(Array.from({length: atOnce}, worker));
+  await Promise.all(Array.from({length: concurrency}, worker));
   return found.flat();
 };

@@ -63,7 +63,7 @@ export const authenticatorsOf = async (options: AuthenticationOptions, parts: Au
   const {clientCaFile, tokenAuthFile, requestheaderClientCaFile} = options;
   if (requestheaderClientCaFile) {
     const authorities = await followedAuthorities(requestheaderClientCaFile, {...parts, flag: '--requestheader-client-ca-file'});
-    authenticators.push(requestHeaderAuthenticator(trustIn(options, authorities), parts.clock));
+    authenticators.push(requestHeaderAuthenticator(proxyTrust(options, authorities), parts.clock));
   }
   if (clientCaFile) {
     const authorities = await followedAuthorities(clientCaFile, {...parts, flag: '--client-ca-file'});
@@ -77,7 +77,7 @@ export const authenticatorsOf = async (options: AuthenticationOptions, parts: Au
 };
 
 /** The current trust in proxies; the same object as long as the CAs are the same. */
-const trustIn = (options: AuthenticationOptions, authorities: {readonly current: TrustAnchors}): {readonly current: RequestHeaderTrust} => {
+const proxyTrust = (options: AuthenticationOptions, authorities: {readonly current: TrustAnchors}): {readonly current: RequestHeaderTrust} => {
   const trustOf = (anchors: TrustAnchors): RequestHeaderTrust => ({
     authorities: anchors,
     allowedNames: options.requestheaderAllowedNames,
@@ -122,7 +122,7 @@ export const anonymousOf = (options: AuthenticationOptions, log: Log): Anonymous
 };
 
 /** Joins several reasons, each once. */
-const together = (reasons: readonly string[]): string => {
+const joinedReasons = (reasons: readonly string[]): string => {
   const [only, ...more] = [...new Set(reasons)];
   return more.length > 0 ? `[${[only, ...more].join(', ')}]` : (only ?? '');
 };
@@ -148,5 +148,5 @@ export const tokenAuthenticator =
       if (shared.length === 0 && audiences.length > 0) continue;
       return {user: withAuthenticated(found.user), audiences: shared};
     }
-    return {rejected: together(reasons)};
+    return {rejected: joinedReasons(reasons)};
   };

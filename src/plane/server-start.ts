@@ -17,14 +17,14 @@ import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import {publishAuthenticationConfig} from '#src/controlplane/authentication-config.js';
 import {ensureDefaultServiceCIDR} from '#src/controlplane/default-service-cidr.js';
-import {keepFlowControl} from '#src/controlplane/flow-control.js';
+import {maintainFlowControl} from '#src/controlplane/flow-control.js';
 import {reportDanglingSchemas} from '#src/controlplane/flow-schema-status.js';
-import {announceServer, serverIdentity} from '#src/controlplane/identity-lease.js';
+import {maintainIdentityLease, serverIdentity} from '#src/controlplane/identity-lease.js';
 import {ensureLegacyTokenTracking} from '#src/controlplane/legacy-token-tracking.js';
 import {serverLoops} from '#src/controlplane/loops.js';
 import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
 import {ensureSystemPriorityClasses} from '#src/controlplane/priority-classes.js';
-import {keepSelfService, type SelfService} from '#src/controlplane/self-service.js';
+import {maintainSelfService, type SelfService} from '#src/controlplane/self-service.js';
 import {ServiceRepair} from '#src/controlplane/service-repair.js';
 import {publishStorageVersions} from '#src/controlplane/storage-versions.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
@@ -97,7 +97,7 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
   const ranges = lazily(async () => (hasRanges ? ensureDefaultServiceCIDR({client, clock, log, ranges: serviceRangesOf(options)}) : undefined));
   const announced = lazily(async () => {
     await namespaces();
-    if (parts.gate('APIServerIdentity')) await announceServer({client, clock, random, log, host: hostname(), isAlone: !store.shared}, signals.serving);
+    if (parts.gate('APIServerIdentity')) await maintainIdentityLease({client, clock, random, log, host: hostname(), isAlone: !store.shared}, signals.serving);
   });
   const versionsPublished = lazily(async () => {
     await announced();
@@ -123,7 +123,7 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
       async run() {
         await Promise.all([namespaces(), ranges()]);
         const peers = store.shared ? new Peers({store, prefix: storePrefix(options)}) : alone();
-        selfService = await keepSelfService({client, clock, log, ...(store.shared ? {} : {revision: () => store.revision()}), ...selfServiceOf(options, parts.serverAddress, peers)}, signals.serving);
+        selfService = await maintainSelfService({client, clock, log, ...(store.shared ? {} : {revision: () => store.revision()}), ...selfServiceOf(options, parts.serverAddress, peers)}, signals.serving);
       },
     },
     {
@@ -143,7 +143,7 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
       },
     },
     {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
-    ...(registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => keepFlowControl({client, clock, log, revision: () => store.revision()}, signals.serving)}, {name: 'priority-and-fairness-config-consumer', run: async () => reportDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, signals.looping)}] : []),
+    ...(registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => maintainFlowControl({client, clock, log, revision: () => store.revision()}, signals.serving)}, {name: 'priority-and-fairness-config-consumer', run: async () => reportDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, signals.looping)}] : []),
     ...(registry.serves(kinds.customResourceDefinitions) ? definitionHooks({instances: customInstances(server.registry, server.custom, parts.user), loops}, signals.looping) : []),
     ...(proxy.pair ? [{name: 'aggregator-reload-proxy-client-cert', run: async () => proxy.follow(() => registrations.renew(), signals.serving)}] : []),
     ...(aggregation && registry.serves(kinds.apiServices) ? apiServiceHooks({server, health, naming, aggregation, loops}, signals.looping) : []),

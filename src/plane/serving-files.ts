@@ -4,7 +4,7 @@ import type {Clock} from '#src/base/clock.js';
 import {warnOfSharedFolder, type Files} from '#src/base/files.js';
 import type {Log} from '#src/base/log.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
-import {ensureOwnPair, keepOwnPair} from '#src/serving/certificates/own-pair.js';
+import {ensureOwnPair, renewOwnPair} from '#src/serving/certificates/own-pair.js';
 import {ServingCertificates} from '#src/serving/certificates/serving-certificates.js';
 
 /** The options of a component's serving certificates. */
@@ -30,7 +30,7 @@ export const openServingCertificates = async ({options, naming, name, hosts = na
   const pair = tlsCertFile ? {certFile: tlsCertFile, keyFile: tlsPrivateKeyFile} : await ensured(own, certDir);
   if (!tlsCertFile) {
     warnOfSharedFolder(certDir, ports.log);
-    keepOwnPair(own, ports.log, signal);
+    renewOwnPair(own, ports.log, signal);
   }
   return ServingCertificates.load({
     ...ports,

@@ -9,7 +9,7 @@ import type {Clock} from '#src/base/clock.js';
 const defaultWaitingBytes = 256 << 20;
 
 /** Responses that take longer than this are tracked. */
-const lookMs = 250;
+const checkMs = 250;
 
 /** The writable side of a response; both `ServerResponse` and HTTP/2 streams fit. */
 export type Outlet = Pick<Writable, 'destroy' | 'destroyed' | 'once'>;
@@ -41,7 +41,7 @@ export class Deliveries {
     const sent = new Sent(this, outlet, delivery);
     if (delivery) {
       this.#timed.add(sent);
-      this.#look();
+      this.#scheduleCheck();
     }
     outlet.once('close', () => sent.over());
     if (outlet.destroyed) sent.over();
@@ -58,7 +58,7 @@ export class Deliveries {
       this.#upgraded.delete(upgraded);
       sent.over();
     });
-    this.#look();
+    this.#scheduleCheck();
     return upgraded;
   }
 
@@ -79,10 +79,10 @@ export class Deliveries {
     this.#timed.delete(sent);
   }
 
-  #look(): void {
+  #scheduleCheck(): void {
     if (this.#isLooking) return;
     this.#isLooking = true;
-    this.#clock.schedule(lookMs, () => {
+    this.#clock.schedule(checkMs, () => {
       this.#isLooking = false;
       const now = this.#clock.monotonic();
       for (const sent of this.#timed) {
@@ -90,8 +90,8 @@ export class Deliveries {
         this.cutOff.time++;
         sent.disconnect();
       }
-      for (const upgraded of this.#upgraded) upgraded.look();
-      if (this.#timed.size > 0 || this.#upgraded.size > 0) this.#look();
+      for (const upgraded of this.#upgraded) upgraded.poll();
+      if (this.#timed.size > 0 || this.#upgraded.size > 0) this.#scheduleCheck();
     });
   }
 }
@@ -164,7 +164,7 @@ export class Upgraded {
     this.#bufferedBytes = bytes;
   }
 
-  look(): void {
+  poll(): void {
     const {bytesRead = 0, bytesWritten = 0, writableLength} = this.#socket;
     const bytes = writableLength + this.#bufferedBytes();
     const moved = bytesRead + bytesWritten - writableLength;

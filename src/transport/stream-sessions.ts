@@ -83,9 +83,9 @@ export class StreamSessions {
   /** Returns a session with a reserved place: others may wait for one at the same time. */
   async #place(): Promise<PooledSession> {
     for (;;) {
-      for (const pooled of this.#sessions) if (took(pooled)) return pooled;
+      for (const pooled of this.#sessions) if (reservePlace(pooled)) return pooled;
       const pooled = await this.#opened();
-      if (took(pooled)) return pooled;
+      if (reservePlace(pooled)) return pooled;
       if (pooled.session.closed || pooled.session.destroyed) throw new Error('the server closed the connection');
     }
   }
@@ -109,7 +109,7 @@ export class StreamSessions {
   }
 }
 
-const took = (pooled: PooledSession): boolean => {
+const reservePlace = (pooled: PooledSession): boolean => {
   const {session, streams} = pooled;
   if (session.closed || session.destroyed || streams >= Math.max(1, session.remoteSettings.maxConcurrentStreams ?? 100)) return false;
   pooled.streams++;

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {releaseIdleMemory, ownHeap, type EngineHeap} from '#src/cli/idle-memory.js';
+import {releaseIdleMemory, processHeap, type EngineHeap} from '#src/cli/idle-memory.js';
 
 const mb = 1 << 20;
 
@@ -74,7 +74,7 @@ test('a process that stops stops looking', async t => {
 });
 
 test('the heap of this very process can be collected', t => {
-  const heap = ownHeap();
+  const heap = processHeap();
   let garbage: unknown[] | undefined = Array.from({length: 500_000}, (_, index) => ({index}));
   t.is(garbage.length, 500_000);
   garbage = undefined;

@@ -6,7 +6,7 @@ import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {noLog} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {keepFlowControl, settleFlowControl} from '#src/controlplane/flow-control.js';
+import {maintainFlowControl, reconcileFlowControl} from '#src/controlplane/flow-control.js';
 import {reportDanglingSchemas} from '#src/controlplane/flow-schema-status.js';
 import {startServer, type ServerOptions} from '#test/fixtures/server.js';
 
@@ -15,10 +15,10 @@ const key = 'apf.plat.io/autoupdate-spec';
 const start = async (options: ServerOptions = {}) => {
   const env = startServer(options);
   const client = env.clientOf();
-  await settleFlowControl(client);
+  await reconcileFlowControl(client);
   const [levels, schemas] = [client.resource(kinds.priorityLevelConfigurations), client.resource(kinds.flowSchemas)];
   const all = async (): Promise<KubeObject[]> => [...(await levels.list()).items, ...(await schemas.list()).items];
-  const settle = () => settleFlowControl(client);
+  const settle = () => reconcileFlowControl(client);
   return {...env, client, levels, schemas, all, settle};
 };
 
@@ -109,7 +109,7 @@ test('objects that are no longer suggested are deleted, objects of users stay', 
 test('a server looks after the objects every minute until it stops', async t => {
   const {client, clock, schemas} = await start();
   const stop = new AbortController();
-  await keepFlowControl({client, clock, log: noLog}, stop.signal);
+  await maintainFlowControl({client, clock, log: noLog}, stop.signal);
   await schemas.delete('exempt');
   await clock.advance(60_000);
   t.is((await schemas.get('exempt')).metadata?.name, 'exempt');
@@ -123,7 +123,7 @@ test('a server looks after the objects every minute until it stops', async t => 
 
 test('the status of each schema shows whether its level exists, as levels come and go', async t => {
   const {client, clock, schemas, levels} = await start();
-  await settleFlowControl(client);
+  await reconcileFlowControl(client);
   const stop = new AbortController();
   reportDanglingSchemas({client, clock, random: seededRandom(1), log: noLog, watchSeconds: 86_400}, stop.signal);
   const reported = async (name: string) => (await schemas.get(name)).status?.conditions?.map(({type, status, reason, message}) => [type, status, reason, message].join(' '));
@@ -149,7 +149,7 @@ const moody = (untilMs: number) => {
   };
   const env = startServer({clock, admission: () => [{name: 'Moody', validate}]});
   const stop = new AbortController();
-  return {...env, stop, kept: keepFlowControl({client: env.clientOf(), clock, log: noLog}, stop.signal)};
+  return {...env, stop, kept: maintainFlowControl({client: env.clientOf(), clock, log: noLog}, stop.signal)};
 };
 
 test('a first pass that fails is tried again every second', async t => {

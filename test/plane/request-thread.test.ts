@@ -150,7 +150,7 @@ test.serial('a request that takes too much memory is refused, and the next one g
 });
 
 test.serial('requests in a thread with one that exhausts its memory are asked to retry, and waiting ones get another thread', async t => {
-  const {thread, post} = start({megabytes: 48, atOnce: 2, waiting: 5});
+  const {thread, post} = start({megabytes: 48, concurrency: 2, waiting: 5});
   const causes: unknown[] = [];
   const answers = ['a', 'b', 'c', 'd'].map(async name => {
     try {

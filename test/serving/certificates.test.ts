@@ -13,7 +13,7 @@ import {parseCertificate, parseCertificateBundle} from '#src/pki/certificate.js'
 import {createSelfSignedServing, issueServingCertificate, keyPairPem} from '#src/pki/issuing.js';
 import {generatePrivateKey} from '#src/pki/keys/keys.js';
 import {NameTable} from '#src/serving/certificates/names.js';
-import {ensureOwnPair, keepOwnPair} from '#src/serving/certificates/own-pair.js';
+import {ensureOwnPair, renewOwnPair} from '#src/serving/certificates/own-pair.js';
 import {ServingCertificates, type ServingCertificatesOptions} from '#src/serving/certificates/serving-certificates.js';
 import {secureLimits} from '#src/serving/certificates/tls-limits.js';
 import {cipherSuites, tlsVersions} from '#src/options/cipher-suites.js';
@@ -160,7 +160,7 @@ test('renews its own pair in time, and leaves a foreign one alone', async t => {
   const paths = await ensureOwnPair(own);
   const first = await systemFiles.read(paths.certFile);
   const stop = new AbortController();
-  keepOwnPair(own, noLog, stop.signal);
+  renewOwnPair(own, noLog, stop.signal);
 
   await clock.advance(334 * 86_400_000);
   t.deepEqual(await systemFiles.read(paths.certFile), first);

@@ -34,7 +34,7 @@ export const priority = ({naming, reader}: {readonly naming: Naming; readonly re
     return {priority: found.value, preemptionPolicy: found.preemptionPolicy};
   };
 
-  const settle = async (attributes: AdmissionAttributes, spec: PodSpec): Promise<void> => {
+  const setPriority = async (attributes: AdmissionAttributes, spec: PodSpec): Promise<void> => {
     const {className, priority: value, preemptionPolicy} = await resolved(attributes, spec);
     if (className) spec.priorityClassName = className;
     if (spec.priority !== undefined && spec.priority !== value) {
@@ -56,7 +56,7 @@ export const priority = ({naming, reader}: {readonly naming: Naming; readonly re
     async admit(attributes) {
       const pod = podWritten(attributes, naming, ['CREATE', 'UPDATE']);
       if (!pod) return;
-      if (attributes.operation === 'CREATE') return settle(attributes, pod.spec);
+      if (attributes.operation === 'CREATE') return setPriority(attributes, pod.spec);
       const old = (attributes.oldObject as Pod).spec;
       if (pod.spec.priority === undefined && old?.priority !== undefined) pod.spec.priority = old.priority;
       if (pod.spec.preemptionPolicy === undefined && old?.preemptionPolicy !== undefined) pod.spec.preemptionPolicy = old.preemptionPolicy;

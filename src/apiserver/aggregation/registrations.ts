@@ -109,11 +109,11 @@ const registrationOf = (object: Frozen<ApiService>, pair: ClientPair | undefined
   if (!service) return registration;
   const available = status?.conditions?.some(condition => condition.type === 'Available' && condition.status === 'True') ?? false;
   const reference = {namespace: service.namespace ?? '', name: service.name ?? '', port: service.port ?? 443};
-  return {...registration, remote: {service: reference, available, ...trustIn(object, reference, pair, before)}};
+  return {...registration, remote: {service: reference, available, ...tlsOf(object, reference, pair, before)}};
 };
 
 /** The TLS settings of a server; the same objects while nothing changed, since connections are pooled by them. */
-const trustIn = ({spec}: Frozen<ApiService>, service: ServiceReference, pair: ClientPair | undefined, before: Remote | undefined): Pick<Remote, 'tls' | 'unverifiedTls'> => {
+const tlsOf = ({spec}: Frozen<ApiService>, service: ServiceReference, pair: ClientPair | undefined, before: Remote | undefined): Pick<Remote, 'tls' | 'unverifiedTls'> => {
   const {caBundle, insecureSkipTLSVerify: insecure = false} = spec ?? {};
   const ca = caBundle ? Buffer.from(caBundle, 'base64').toString() : undefined;
   const serverName = serviceServerName(service);

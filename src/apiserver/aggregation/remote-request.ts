@@ -28,7 +28,7 @@ export interface RemoteResponse {
 /** The size limit of discovery and OpenAPI documents. */
 const maxBytes = 64 << 20;
 
-const whole = async (source: Readable): Promise<Buffer> => {
+const readAll = async (source: Readable): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of source as AsyncIterable<Buffer>) {
@@ -53,7 +53,7 @@ export const requestRemote = async (backends: Backends, {at, tls, path, user, he
       headers: {...identityHeaders(user, false), 'x-forwarded-for': undefined},
     });
     const named = new Map(Object.entries(answered).map(([name, value]) => [name.toLowerCase(), String(value)]));
-    return {status, header: name => named.get(name), body: body.kind === 'stream' ? await whole(body.source) : Buffer.alloc(0)};
+    return {status, header: name => named.get(name), body: body.kind === 'stream' ? await readAll(body.source) : Buffer.alloc(0)};
   } catch (error) {
     if (timeout.signal.aborted) throw new Error('context deadline exceeded (Client.Timeout exceeded while awaiting headers)', {cause: error});
     throw new Error(messageOf(error), {cause: error});

@@ -22,13 +22,13 @@ interface CoveredValues {
 
 const everything: CoveredValues = {all: true, cost: 0, has: () => true};
 
-const heldValues = (values: readonly string[] | undefined): CoveredValues => {
+const coverageOfValues = (values: readonly string[] | undefined): CoveredValues => {
   const known = new Set(values);
   return known.has('*') ? everything : {all: false, cost: 1, values: known, has: value => known.has(value)};
 };
 
 /** A resource is covered by itself, with its subresource, by `*`, or by any resource's subresource. */
-const heldResources = (values: readonly string[] | undefined): CoveredValues => {
+const coverageOfResources = (values: readonly string[] | undefined): CoveredValues => {
   const known = new Set(values);
   if (known.has('*')) return everything;
   const has = (value: string): boolean => {
@@ -39,7 +39,7 @@ const heldResources = (values: readonly string[] | undefined): CoveredValues => 
 };
 
 /** A path is covered by itself or by a prefix. */
-const heldPaths = (values: readonly string[] | undefined): CoveredValues => {
+const coverageOfPaths = (values: readonly string[] | undefined): CoveredValues => {
   const known = new Set(values);
   if (known.has('*')) return everything;
   const prefixes = new Set((values ?? []).map(grantedPrefix).filter(prefix => prefix !== undefined));
@@ -55,10 +55,10 @@ interface CoveredRule {
 }
 
 const heldRule = ({verbs, apiGroups, resources, resourceNames, nonResourceURLs}: Readonly<PolicyRule>): CoveredRule => {
-  const ofVerbs = heldValues(verbs);
+  const ofVerbs = coverageOfValues(verbs);
   const names = new Set(resourceNames);
   const ofNames: CoveredValues = names.size === 0 ? everything : {all: false, cost: 1, values: names, has: name => name !== noName && names.has(name)};
-  return {onResources: [heldValues(apiGroups), heldResources(resources), ofVerbs, ofNames], onPaths: [heldPaths(nonResourceURLs), ofVerbs]};
+  return {onResources: [coverageOfValues(apiGroups), coverageOfResources(resources), ofVerbs, ofNames], onPaths: [coverageOfPaths(nonResourceURLs), ofVerbs]};
 };
 
 /** Represents the absence of a name: only matched by rules without names. */

@@ -42,7 +42,7 @@ const may = async ({authorizer, naming}: EscalationSettings, {user}: AdmissionAt
 };
 
 /** Whether a role aggregates the rules of others. */
-const gathersRoles = (role: Readonly<ClusterRole> | undefined): boolean => Boolean(role?.aggregationRule?.clusterRoleSelectors?.length);
+const isAggregated = (role: Readonly<ClusterRole> | undefined): boolean => Boolean(role?.aggregationRule?.clusterRoleSelectors?.length);
 
 const checkRole = async (settings: EscalationSettings, attributes: AdmissionAttributes): Promise<void> => {
   const {namespace, resource, user} = attributes;
@@ -52,8 +52,8 @@ const checkRole = async (settings: EscalationSettings, attributes: AdmissionAttr
   if (await may(settings, attributes, 'escalate', {resource, namespace, name})) return;
   const why = escalation(settings.rbac, user, namespace, role.rules ?? []);
   if (why) throw refuse(attributes, why);
-  const gathers = gathersRoles(role) || gathersRoles(attributes.oldObject as ClusterRole | undefined);
-  if (gathers && escalation(settings.rbac, user, namespace, fullAuthority)) {
+  const aggregates = isAggregated(role) || isAggregated(attributes.oldObject as ClusterRole | undefined);
+  if (aggregates && escalation(settings.rbac, user, namespace, fullAuthority)) {
     throw refuse(attributes, 'must have cluster-admin privileges to use the aggregationRule');
   }
 };

@@ -9,10 +9,10 @@ export const selfCalls = (handler: ApiHandler, user: UserInfo, clock: Clock): Ke
     const over = new AbortController();
     const signal = call.signal ? AbortSignal.any([call.signal, over.signal]) : over.signal;
     using _ = clock.schedule(call.timeoutMs, () => over.abort());
-    const givenUp = new Promise<never>((_, reject) => {
+    const aborted = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(new CallAborted(!over.signal.aborted)), {once: true});
     });
-    return Promise.race([givenUp, answered(call, handler, user, signal)]);
+    return Promise.race([aborted, answered(call, handler, user, signal)]);
   },
   close() {},
 });

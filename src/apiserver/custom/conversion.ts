@@ -23,8 +23,8 @@ const withinVersions = (conversion: Conversion, {spec}: Definition): Conversion 
   return {
     convert(objects, apiVersion) {
       if (!valid.has(apiVersion)) throw plainFailure(`request to convert CR to an invalid group/version: ${apiVersion}`);
-      const stranger = objects.find(object => !valid.has(object.apiVersion ?? ''));
-      if (stranger) throw plainFailure(`request to convert CR from an invalid group/version: ${stranger.apiVersion ?? ''}`);
+      const unknownObject = objects.find(object => !valid.has(object.apiVersion ?? ''));
+      if (unknownObject) throw plainFailure(`request to convert CR from an invalid group/version: ${unknownObject.apiVersion ?? ''}`);
       return conversion.convert(objects, apiVersion);
     },
   };

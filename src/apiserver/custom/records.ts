@@ -59,7 +59,7 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
   const isCurrent = (value: Buffer): boolean => isStored && markOf(value) === mark;
   return {
     isCurrent,
-    seen(records) {
+    fromStored(records) {
       const result = records.map(record => (isCurrent(record.value) ? record : remember(record)));
       const left = records.flatMap((record, index) => (result[index] ? [] : [{record, index}]));
       if (left.length === 0) return result as StoredRecord[];
@@ -70,7 +70,7 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
       };
       return converted instanceof Promise ? converted.then(finish) : finish(converted);
     },
-    stored(value) {
+    toStored(value) {
       if (isStored) {
         setMark(value, mark);
         return value;

@@ -9,14 +9,14 @@ export interface Translation {
   /** Whether a stored record needs no translation for this version. */
   isCurrent(value: Buffer): boolean;
   /** The records in this version, in the same order. Rejects if one cannot be converted. */
-  seen(records: readonly StoredRecord[]): Eventually<readonly StoredRecord[]>;
+  fromStored(records: readonly StoredRecord[]): Eventually<readonly StoredRecord[]>;
   /** The stored form of a value of this version. */
-  stored(value: Buffer): Eventually<Buffer>;
+  toStored(value: Buffer): Eventually<Buffer>;
 }
 
 export interface TranslatedStore extends Store {
   /** The value that is returned after a write: the written one, translated back. */
-  shownAs(key: string, written: Buffer, revision: number): Eventually<Buffer>;
+  readBack(key: string, written: Buffer, revision: number): Eventually<Buffer>;
 }
 
 const recordsOf = ({record, previous}: Change): readonly StoredRecord[] => [record, previous].filter(one => one !== undefined);
@@ -30,28 +30,28 @@ const withRecords = (change: Change, records: readonly StoredRecord[]): Change =
 
 /** A view of a store in one version: values are translated on reads and translated back on writes. Watches end when `signal` aborts. */
 export const translatedStore = (store: Store, translation: Translation, signal: AbortSignal): TranslatedStore => {
-  const seen = (records: readonly StoredRecord[]): Eventually<readonly StoredRecord[]> => {
+  const translatedRecords = (records: readonly StoredRecord[]): Eventually<readonly StoredRecord[]> => {
     if (records.every(({value}) => translation.isCurrent(value))) return records;
     try {
-      return translation.seen(records);
+      return translation.fromStored(records);
     } catch (error) {
       return Promise.reject(error as Error);
     }
   };
   const put = new WeakMap<Buffer, Buffer>();
   const toStore = async (value: Buffer): Promise<Buffer> => {
-    const translated = await translation.stored(value);
+    const translated = await translation.toStored(value);
     put.set(value, translated);
     return translated;
   };
   const changes = new WeakMap<Change, Eventually<Change>>();
-  const alone = (change: Change): Eventually<Change> => andThen(seen(recordsOf(change)), records => withRecords(change, records));
+  const alone = (change: Change): Eventually<Change> => andThen(translatedRecords(recordsOf(change)), records => withRecords(change, records));
   /** Each change is translated once for all watchers; those that come together are translated together. */
   const translated = (batch: readonly Change[]): readonly Eventually<Change>[] => {
     const fresh = batch.filter(change => !changes.has(change));
     if (fresh.length === 1) changes.set(fresh[0]!, alone(fresh[0]!));
     else if (fresh.length > 1) {
-      const together = seen(fresh.flatMap(recordsOf));
+      const batchResult = translatedRecords(fresh.flatMap(recordsOf));
       let at = 0;
       // If the batch fails, each change is translated separately.
       let turn: Promise<unknown> = Promise.resolve();
@@ -59,7 +59,7 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
         const from = at;
         at += recordsOf(change).length;
         const mine = (records: readonly StoredRecord[]): Change => withRecords(change, records.slice(from));
-        changes.set(change, together instanceof Promise ? together.then(mine, () => (turn = turn.catch(() => undefined).then(() => alone(change))) as Promise<Change>) : mine(together));
+        changes.set(change, batchResult instanceof Promise ? batchResult.then(mine, () => (turn = turn.catch(() => undefined).then(() => alone(change))) as Promise<Change>) : mine(batchResult));
       }
     }
     return batch.map(change => changes.get(change)!);
@@ -67,7 +67,7 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
   return {
     shared: store.shared,
     revision: () => store.revision(),
-    get: (key, options) => andThen(store.get(key, options), record => record && andThen(seen([record]), ([one]) => one)),
+    get: (key, options) => andThen(store.get(key, options), record => record && andThen(translatedRecords([record]), ([one]) => one)),
     range: ({filter, ...query}) => {
       // Filters apply after the translation of records stored in another version.
       const early = filter && {
@@ -75,7 +75,7 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
         passes: (record: StoredRecord) => !translation.isCurrent(record.value) || filter.passes(record),
       };
       return andThen(store.range({...query, filter: early}), range =>
-        andThen(seen(range.records), (records): Range => {
+        andThen(translatedRecords(range.records), (records): Range => {
           if (records === range.records) return range;
           return {...range, records: filter ? records.filter((record, index) => record === range.records[index] || (filter.known(record.key, record.revision) ?? filter.passes(record))) : records};
         }),
@@ -84,7 +84,7 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
     count: (start, end, revision) => store.count(start, end, revision),
     create: async (key, value, options) => store.create(key, await toStore(value), options),
     update: async (key, value, expected, options) => store.update(key, await toStore(value), expected, options),
-    shownAs: (key, written, revision) => andThen(seen([{key, value: put.get(written) ?? written, revision, created: revision}]), ([record]) => record!.value),
+    readBack: (key, written, revision) => andThen(translatedRecords([{key, value: put.get(written) ?? written, revision, created: revision}]), ([record]) => record!.value),
     delete: (key, expected) => store.delete(key, expected),
     watch: (query, watcher) => new TranslatedWatch(store, query, watcher, {translated, signal}),
     compact: revision => store.compact(revision),

@@ -27,12 +27,12 @@ export interface ShownList {
 }
 
 /** The response for a list: at once if it is small, otherwise page by page. */
-export const listResponse = (list: ShownList): ApiResponse => ({status: 200, headers: {}, body: list.listed.isWhole && !parsesLong(list) ? wholeBody(list) : new ListPages(list)});
+export const listResponse = (list: ShownList): ApiResponse => ({status: 200, headers: {}, body: list.listed.isWhole && !parsesLong(list) ? singleBody(list) : new ListPages(list)});
 
 /** Whether a record has to be parsed that takes long. */
 const parsesLong = (list: ShownList): boolean => (list.takesObjects || !(isRaw(list) || itemTextOf(list))) && list.listed.first.some(({value}) => value.length >= longRecordBytes);
 
-const wholeBody = (list: ShownList): ApiResponse['body'] => {
+const singleBody = (list: ShownList): ApiResponse['body'] => {
   const {listed: {first}, shown, pretty} = list;
   const whole = () => partOf(list, first);
   const item = itemTextOf(list);

@@ -43,7 +43,7 @@ export const applyPatch = async (served: ServedResource, context: ResourceContex
     const live = version ? {...version.fromHub(old, naming), apiVersion, kind: kind.kind} : old;
     const {object, warnings} = patchedObject<KubeObject>(patch, live as unknown as Record<string, unknown>, node, fieldValidation);
     for (const text of warnings) context.warnings.add(text);
-    keepIdentity(object, live, patch, served);
+    checkIdentity(object, live, patch, served);
     checkAddress(object, context.target, resource.kind);
     if (version) version.default?.(object, resource.hooks(context.user));
     return version ? version.toHub(object, naming) : object;
@@ -70,7 +70,7 @@ const refused = async (error: InvalidPatchResult, {apiVersion, kind, naming}: {a
 };
 
 /** A patch must not change the identity of an object. Kind and apiVersion in a strategic merge patch are ignored: its result is an object of the kind. */
-const keepIdentity = (object: KubeObject, live: Readonly<KubeObject>, patch: ParsedPatch, {resource, kind: served}: ServedResource): void => {
+const checkIdentity = (object: KubeObject, live: Readonly<KubeObject>, patch: ParsedPatch, {resource, kind: served}: ServedResource): void => {
   const changed = (['kind', 'apiVersion'] as const).filter(field => object[field] && !sameJson(object[field], live[field]));
   if (changed.length === 0) return;
   if (resource.definition.custom) {

@@ -32,9 +32,9 @@ export interface RequestContext {
   /** Whether the request may be moved to another thread, which is possible until something was done for it. */
   readonly mayMove?: boolean;
   /** The same request with another body, which may be moved to another thread. */
-  movable(body: ApiBody | undefined): RequestContext;
+  movableWith(body: ApiBody | undefined): RequestContext;
   /** The same request with another body. */
-  having(body: ApiBody | undefined): RequestContext;
+  withBody(body: ApiBody | undefined): RequestContext;
 }
 
 export interface ResourceContext extends RequestContext {
@@ -64,13 +64,13 @@ export class Context implements RequestContext {
     this.endsAt = endsAt;
   }
 
-  movable(body: ApiBody | undefined): Context {
-    const context = this.having(body);
+  movableWith(body: ApiBody | undefined): Context {
+    const context = this.withBody(body);
     context.mayMove = true;
     return context;
   }
 
-  having(body: ApiBody | undefined): Context {
+  withBody(body: ApiBody | undefined): Context {
     return new Context(body ? new RequestWithBody(this.request, body) : this.request, this.info, this.user, this);
   }
 

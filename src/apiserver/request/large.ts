@@ -73,7 +73,7 @@ export const checkStored = ({mayMove}: Pick<RequestContext, 'mayMove'>, value: B
 type Run = (context: RequestContext) => ApiResponse | Promise<ApiResponse>;
 
 /** Handles a request, in the other thread if it is found too large for this one. */
-export const movable = (large: LargeRequests | undefined, context: RequestContext, run: Run): ApiResponse | Promise<ApiResponse> => {
+export const handleOrMove = (large: LargeRequests | undefined, context: RequestContext, run: Run): ApiResponse | Promise<ApiResponse> => {
   if (!large) return run(context);
   const {request} = context;
   const body = request.body?.kind === 'bytes' ? new WeighedBody(request.body, isBinary(request)) : undefined;
@@ -84,7 +84,7 @@ export const movable = (large: LargeRequests | undefined, context: RequestContex
     return elsewhere(large, context, body?.bytes, run);
   };
   try {
-    const response = run(context.movable(body));
+    const response = run(context.movableWith(body));
     return response instanceof Promise ? response.catch(moved) : response;
   } catch (error) {
     return moved(error);
@@ -96,7 +96,7 @@ const elsewhere = async (large: LargeRequests, context: RequestContext, read: Bu
   // Bodies that come as objects are small.
   const bytes = body?.kind === 'object' ? Buffer.from(jsonText(body.value)) : read;
   const response = await large.answer({method, url, headers: {...headers, 'audit-id': auditId}, remoteAddress, signal}, bytes, user);
-  return response ?? run(context.having(read && {kind: 'bytes', read: () => Promise.resolve(read)}));
+  return response ?? run(context.withBody(read && {kind: 'bytes', read: () => Promise.resolve(read)}));
 };
 
 const isBinary = (request: ApiRequest): boolean => /protobuf|cbor/.test(header(request, 'content-type') ?? '');

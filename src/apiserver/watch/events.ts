@@ -19,37 +19,37 @@ import type {Resource} from '#src/apiserver/registry/registry.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 
 /** Creates the object of an event. */
-interface Making {
+interface ObjectMaker {
   now(): unknown;
   /** The same in steps, with turns of the event loop in between; undefined if `now` is fast enough. */
   later?(): Promise<unknown> | undefined;
 }
 
 /** An event whose line and object are created on first use, once for all watchers. */
-class LazyEvent implements ReadiedEvent {
+class LazyEvent implements PreparableEvent {
   readonly type: string;
   readonly #accepted: Accepted;
-  readonly #making: Making;
+  readonly #maker: ObjectMaker;
   readonly #raw: StoredRecord | undefined;
   #object: unknown;
   #bytes: Buffer | undefined;
   #ready: Promise<void> | undefined;
 
   /** `raw` is a record whose bytes can be sent unchanged. */
-  constructor(type: string, {accepted}: Representation, making: Making, raw?: StoredRecord) {
+  constructor(type: string, {accepted}: Representation, maker: ObjectMaker, raw?: StoredRecord) {
     this.type = type;
     this.#accepted = accepted;
-    this.#making = making;
+    this.#maker = maker;
     this.#raw = raw;
   }
 
   ready(): Promise<void> | undefined {
     if (this.#object !== undefined) return undefined;
-    return (this.#ready ??= this.#making.later?.()?.then(object => void (this.#object ??= object)));
+    return (this.#ready ??= this.#maker.later?.()?.then(object => void (this.#object ??= object)));
   }
 
   object(): unknown {
-    return (this.#object ??= this.#making.now());
+    return (this.#object ??= this.#maker.now());
   }
 
   bytes(): Buffer {
@@ -69,18 +69,18 @@ class LazyEvent implements ReadiedEvent {
 }
 
 /** An event whose object can be created in advance. */
-export interface ReadiedEvent extends EncodedEvent {
+export interface PreparableEvent extends EncodedEvent {
   /** A promise to await before using `object`, unless it exists or can be created quickly. */
   ready(): Promise<void> | undefined;
 }
 
 /** The events of a change by form; they live as long as the change. */
-const shared = new WeakMap<Change, Map<string, ReadiedEvent>>();
+const shared = new WeakMap<Change, Map<string, PreparableEvent>>();
 
 /** The event of a change in one representation. `DELETED` shows the last state with the revision of the change. */
-export const eventOf = (resource: Resource, representation: Representation, change: Change, type: string, first: boolean): ReadiedEvent => {
+export const eventOf = (resource: Resource, representation: Representation, change: Change, type: string, first: boolean): PreparableEvent => {
   const key = `${type} ${first && representation.accepted.shape === 'Table'} ${representation.key}`;
-  const byKey = shared.get(change) ?? new Map<string, ReadiedEvent>();
+  const byKey = shared.get(change) ?? new Map<string, PreparableEvent>();
   const known = byKey.get(key);
   if (known) return known;
   const event = makeEvent(resource, representation, change, type, first);
@@ -89,22 +89,22 @@ export const eventOf = (resource: Resource, representation: Representation, chan
   return event;
 };
 
-const makeEvent = (resource: Resource, representation: Representation, change: Change, type: string, first: boolean): ReadiedEvent => {
+const makeEvent = (resource: Resource, representation: Representation, change: Change, type: string, first: boolean): PreparableEvent => {
   const record = type === 'DELETED' ? change.previous! : change.record!;
   const shown = {...record, revision: change.revision};
   const seen = (stored: Readonly<KubeObject>) =>
     representation.event(type === 'DELETED' ? deepFreeze({...stored, metadata: {...stored.metadata, resourceVersion: String(change.revision)}}) : stored, first);
-  const making = representation.metadataText ? ofMetadata(resource, representation.metadataText, shown) : ofObject(resource, record, seen);
-  return new LazyEvent(type, representation, making, representation.raw ? shown : undefined);
+  const maker = representation.metadataText ? ofMetadata(resource, representation.metadataText, shown) : ofObject(resource, record, seen);
+  return new LazyEvent(type, representation, maker, representation.raw ? shown : undefined);
 };
 
-const ofObject = (resource: Resource, record: StoredRecord, seen: (stored: Readonly<KubeObject>) => unknown): Making => ({
+const ofObject = (resource: Resource, record: StoredRecord, seen: (stored: Readonly<KubeObject>) => unknown): ObjectMaker => ({
   now: () => seen(objectOf(resource, record)),
   later: () => resource.objects.inPieces(record.key, record.value, record.revision, resource.settings.clock)?.then(seen),
 });
 
 /** Reads metadata without parsing the rest of an object. */
-const ofMetadata = ({settings: {clock}}: Resource, text: (record: StoredRecord) => string, record: StoredRecord): Making => {
+const ofMetadata = ({settings: {clock}}: Resource, text: (record: StoredRecord) => string, record: StoredRecord): ObjectMaker => {
   const parsed = () => parsedInSteps(Buffer.from(text(record)), {freezes: true});
   return {
     now: () => runSteps(parsed()),
@@ -113,10 +113,10 @@ const ofMetadata = ({settings: {clock}}: Resource, text: (record: StoredRecord) 
 };
 
 /** The synthetic ADDED of an object that existed when the watch began. */
-export const initialEvent = (resource: Resource, representation: Representation, record: StoredRecord, first: boolean): ReadiedEvent => {
+export const initialEvent = (resource: Resource, representation: Representation, record: StoredRecord, first: boolean): PreparableEvent => {
   const {metadataText, raw} = representation;
-  const making = metadataText ? ofMetadata(resource, metadataText, record) : ofObject(resource, record, stored => representation.event(stored, first));
-  return new LazyEvent('ADDED', representation, making, raw ? record : undefined);
+  const maker = metadataText ? ofMetadata(resource, metadataText, record) : ofObject(resource, record, stored => representation.event(stored, first));
+  return new LazyEvent('ADDED', representation, maker, raw ? record : undefined);
 };
 
 export interface BookmarkSettings {

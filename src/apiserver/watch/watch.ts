@@ -15,7 +15,7 @@ import type {Filter} from '#src/apiserver/registry/filter.js';
 import type {ListOptions} from '#src/apiserver/registry/options.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
 import type {Bookmarks} from './bookmarks.js';
-import {bookmark, eventOf, errorEvent, initialEvent, type ReadiedEvent} from './events.js';
+import {bookmark, eventOf, errorEvent, initialEvent, type PreparableEvent} from './events.js';
 import {transition} from './transition.js';
 
 /** A last bookmark is sent this long before the server closes a stream. */
@@ -173,7 +173,7 @@ class WatchStream implements Disposable {
     for (let next = records.next(); !next.done; next = records.next()) {
       if (this.#over) return;
       const event = initialEvent(this.#resource, this.#representation, next.value, this.#isFirst());
-      const ready = this.#readying(event);
+      const ready = this.#prepare(event);
       if (!ready && this.#send(event)) continue;
       void this.#sendSlowly(event, ready, records, then);
       return;
@@ -195,7 +195,7 @@ class WatchStream implements Disposable {
   }
 
   /** The promise to await before an event is sent. */
-  #readying(event: ReadiedEvent): Promise<void> | undefined {
+  #prepare(event: PreparableEvent): Promise<void> | undefined {
     return this.#takesObjects ? event.ready() : undefined;
   }
 
@@ -225,7 +225,7 @@ class WatchStream implements Disposable {
     const type = transition(this.#resource, change, this.#filter);
     if (!type) return;
     const event = eventOf(this.#resource, this.#representation, change, type, this.#isFirst());
-    const ready = this.#readying(event);
+    const ready = this.#prepare(event);
     if (!ready) return void this.#send(event);
     this.#isWaiting = true;
     ready.then(() => this.#sendReady(event)).catch((error: unknown) => this.#fail(error));

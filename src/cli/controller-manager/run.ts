@@ -6,7 +6,7 @@ import type {Controller} from '#src/runtime/controller.js';
 import {runComponent} from '#src/cli/component.js';
 import type {ServerConnection} from '#src/cli/connection.js';
 import type {Invocation} from '#src/cli/program.js';
-import {planeManagerOf} from './other-manager.js';
+import {otherManagerOf} from './other-manager.js';
 
 type Given = Invocation<(typeof controllerManagerFlags)['rows']>;
 
@@ -18,15 +18,15 @@ export const runControllerManager = async (invocation: Given): Promise<number> =
   const {controllers} = await import('#controllers/index.js');
   return runComponent(controllerManager(controllers), invocation, {
     describe: ({checks}) => `${checks.names.filter(name => !lockChecks.includes(name)).length} controllers at work`,
-    begin: connection => warnOfDoubles(invocation, connection, controllers),
+    begin: connection => warnAboutOtherManager(invocation, connection, controllers),
   });
 };
 
 /** Warns about each controller that the cluster's own manager runs already, under another lock. Errors are not reported. */
-const warnOfDoubles = async ({parsed: {options, set}, clock, log}: Given, connection: ServerConnection, controllers: readonly Controller[]): Promise<void> => {
+const warnAboutOtherManager = async ({parsed: {options, set}, clock, log}: Given, connection: ServerConnection, controllers: readonly Controller[]): Promise<void> => {
   try {
     const lock = options.leaderElect ? placeOfLock(options, set, connection.naming.systemNamespace) : undefined;
-    const holder = await planeManagerOf(connection.client('doubled', {timeoutMs: 5000}), clock, lock);
+    const holder = await otherManagerOf(connection.client('doubled', {timeoutMs: 5000}), clock, lock);
     if (holder === undefined) return;
     for (const {name} of selectControllers(controllers, options.controllers).selected) log.warn({controller: name, manager: holder}, 'the cluster has a manager of its own that runs this controller too');
   } catch (error) {

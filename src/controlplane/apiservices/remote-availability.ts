@@ -81,8 +81,8 @@ export const remoteAvailabilityLoop = ({naming, check}: RemoteAvailabilityParts)
         const reference = object?.spec?.service;
         if (!object || !reference) return settled;
         const {namespace = '', name: service = ''} = reference;
-        const seen = knownProblem(reference, services.get({namespace, name: service}), slices.by(slicesOf, serviceKey(namespace, service)));
-        if (!seen) {
+        const problem = knownProblem(reference, services.get({namespace, name: service}), slices.by(slicesOf, serviceKey(namespace, service)));
+        if (!problem) {
           try {
             await check(object);
           } catch (error) {
@@ -91,7 +91,7 @@ export const remoteAvailabilityLoop = ({naming, check}: RemoteAvailabilityParts)
             throw new Expected(message, {cause: error});
           }
         }
-        await report(object, seen ?? passed);
+        await report(object, problem ?? passed);
         return requeueAfter(jittered(random, periodMs, maxJitterMs / periodMs));
       };
     },

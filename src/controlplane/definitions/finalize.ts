@@ -61,12 +61,12 @@ const removeAll = async (instances: Instances, definition: Definition, {pause}: 
 const overlapping: readonly Kind[] = [kinds.apiServices, kinds.customResourceDefinitions] as unknown as readonly Kind[];
 
 /** A definition without the fields that change with every version, and without those that this loop sets. */
-const apart = ({metadata, status, ...rest}: Cached) => {
+const comparable = ({metadata, status, ...rest}: Cached) => {
   const {resourceVersion: _version, managedFields: _managers, ...meta} = metadata ?? {};
   return {...rest, metadata: meta, status: {...status, conditions: (status?.conditions ?? []).filter(condition => condition.type !== type)}};
 };
 
-const isLeaving = ({metadata}: Cached): boolean => metadata?.deletionTimestamp !== undefined;
+const isDeleted = ({metadata}: Cached): boolean => metadata?.deletionTimestamp !== undefined;
 
 /** Deletes the objects of deleted definitions, then removes the finalizer of the definitions. */
 export const finalizeLoop = (instances: Instances): KeyedController =>
@@ -74,7 +74,7 @@ export const finalizeLoop = (instances: Instances): KeyedController =>
     doc: 'Removes the objects of custom resources whose definitions are deleted.',
     name: 'crd_finalizer',
     // The loop's own writes do not trigger it again: failures are retried with backoff.
-    watches: [sameKey(kinds.customResourceDefinitions, change => isLeaving(change.object) && (change.type === 'added' || (change.type === 'updated' && !sameContent(apart(change.object), apart(change.old)))))],
+    watches: [sameKey(kinds.customResourceDefinitions, change => isDeleted(change.object) && (change.type === 'added' || (change.type === 'updated' && !sameContent(comparable(change.object), comparable(change.old)))))],
     workers: 5,
     create({lister, writer, clock, naming}) {
       const definitions = lister(kinds.customResourceDefinitions);
@@ -84,7 +84,7 @@ export const finalizeLoop = (instances: Instances): KeyedController =>
 
       return async ({name}, attempt) => {
         const cached: Cached | undefined = definitions.get(name);
-        if (!cached || !isLeaving(cached) || !cached.metadata?.finalizers?.includes(finalizer)) return settled;
+        if (!cached || !isDeleted(cached) || !cached.metadata?.finalizers?.includes(finalizer)) return settled;
         const marked = withOwnStatus(cached);
         setCondition(marked, {type, status: 'True', reason: 'InstanceDeletionInProgress', message: 'CustomResource deletion is in progress'}, clock.now());
         const definition = await writeStatus({updateStatus}, marked);

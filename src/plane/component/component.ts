@@ -125,7 +125,7 @@ export const createComponent = async <R>(component: Component<R>, parsed: Parsed
     manager,
     run: stopping => (second ? runWithLeaderMigration(manager, second, stopping) : manager.run(stopping)),
     async openPort() {
-      if (options.securePort === 0 || (connection.opensPortOnlyIfAsked && !set.has('secure-port'))) return undefined;
+      if (options.securePort === 0 || (connection.opensPortOnlyOnRequest && !set.has('secure-port'))) return undefined;
       const {openPort} = await import('./port.js');
       const port = await openPort({
         ...shared,

@@ -35,7 +35,7 @@ export interface ComponentConnection {
   lockClient(part: string, allowance?: Allowance): Client;
   reviewers(options: ReviewerOptions): Promise<Reviewers>;
   /** Whether a component opens its port only if `--secure-port` was given. */
-  readonly opensPortOnlyIfAsked: boolean;
+  readonly opensPortOnlyOnRequest: boolean;
   /** The host that Events are reported from. */
   readonly host?: string;
   /** The PEM bundle of the server's CAs. */

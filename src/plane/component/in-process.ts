@@ -43,7 +43,7 @@ export const inProcessConnection = ({role, handler, naming, clock, options, set}
       const reviewer = client('delegated-review');
       return {authentication: reviewer, authorization: reviewer};
     },
-    opensPortOnlyIfAsked: true,
+    opensPortOnlyOnRequest: true,
     watchSeconds: watchSecondsInProcess,
   };
 };

@@ -106,9 +106,9 @@ const locked = async (files: readonly string[], run: () => Promise<void>): Promi
   if (file === undefined) return run();
   const lock = `${file}.lock`;
   makeFolder(dirname(file));
-  const giveUpAt = systemClock.monotonic() + lockPatienceMs;
+  const deadline = systemClock.monotonic() + lockPatienceMs;
   while (!(await isCreated(lock))) {
-    if (systemClock.monotonic() > giveUpAt) throw new Error(`${lock} exists: another program changes the file, or one that did was killed and the lock is to be removed`);
+    if (systemClock.monotonic() > deadline) throw new Error(`${lock} exists: another program changes the file, or one that did was killed and the lock is to be removed`);
     await sleep(systemClock, lockPeriodMs);
   }
   try {

@@ -35,7 +35,7 @@ const isForKustomize = (file: string): boolean => /^kustomization\.ya?ml$/.test(
 export const readManifests = (manifests: readonly Manifest[]): Document[] =>
   manifests
     .flatMap((manifest, index) => (typeof manifest === 'string' ? foundAt(manifest) : [{place: `manifests[${index}]`, value: manifest}]))
-    .flatMap(apart)
+    .flatMap(itemsOf)
     .map(named);
 
 const foundAt = (path: string): Found[] => {
@@ -73,9 +73,9 @@ const valueOf = (text: string, notation: 'json' | 'yaml'): object => {
 };
 
 /** Splits a list into its objects. */
-const apart = ({place, value}: Found): Found[] =>
+const itemsOf = ({place, value}: Found): Found[] =>
   isPlainObject(value) && typeof value['kind'] === 'string' && value['kind'].endsWith('List') && Array.isArray(value['items'])
-    ? value['items'].flatMap((item: unknown, index) => apart({place: `${place}, items[${index}]`, value: item}))
+    ? value['items'].flatMap((item: unknown, index) => itemsOf({place: `${place}, items[${index}]`, value: item}))
     : [{place, value}];
 
 const named = ({place, value}: Found): Document => {

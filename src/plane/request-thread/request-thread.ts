@@ -17,7 +17,7 @@ export interface ThreadLimits {
   /** The memory limit of the thread, in MiB. */
   readonly megabytes: number;
   /** The number of concurrent requests, including those that wait for others. */
-  readonly atOnce: number;
+  readonly concurrency: number;
   /** The number of queued requests, and the bytes of their bodies together. */
   readonly waiting: number;
   readonly waitingBytes: number;
@@ -29,7 +29,7 @@ export interface ThreadLimits {
   readonly watchBytes: number;
 }
 
-const defaultLimits: ThreadLimits = {megabytes: 768, atOnce: 4, waiting: 64, waitingBytes: 64 * 1024 * 1024, ms: 65_000, idleMs: 60_000, watchBytes: 32 * 1024 * 1024};
+const defaultLimits: ThreadLimits = {megabytes: 768, concurrency: 4, waiting: 64, waitingBytes: 64 * 1024 * 1024, ms: 65_000, idleMs: 60_000, watchBytes: 32 * 1024 * 1024};
 
 export interface RequestThreadParts {
   readonly store: Store;
@@ -121,7 +121,7 @@ export class RequestThread implements LargeRequests {
     if (running.state === 'stale' && running.jobs.size === 0) return void this.#end();
     this.#idle?.[Symbol.dispose]();
     this.#idle = undefined;
-    while (running.state === 'ready' && running.jobs.size < this.#limits.atOnce) {
+    while (running.state === 'ready' && running.jobs.size < this.#limits.concurrency) {
       const job = this.#waiting.shift();
       if (!job) break;
       this.#waitingBytes -= job.body?.length ?? 0;

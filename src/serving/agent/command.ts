@@ -67,10 +67,10 @@ interface Serving {
 }
 
 const serveSpdy = async (streams: ReadonlyMap<string, SpdyStream>, running: RunCommand, {wanted, version, closed, close}: Serving): Promise<void> => {
-  const leaving = new AbortController();
-  void closed.then(() => leaving.abort());
+  const closing = new AbortController();
+  void closed.then(() => closing.abort());
   const [error, stdin, stdout, stderr] = ['error', 'stdin', 'stdout', 'stderr'].map(kind => streams.get(kind));
-  const ending = await ended(running, {stdin, stdout, stderr, tty: wanted.tty}, leaving.signal);
+  const ending = await ended(running, {stdin, stdout, stderr, tty: wanted.tty}, closing.signal);
   error?.end(endingText(ending, version));
   for (const stream of streams.values()) stream.resume().end();
   await flushed([...streams.values()]);
@@ -91,8 +91,8 @@ const outlet = (send: (bytes: Buffer) => Promise<void>): Writable =>
   });
 
 const serveWebSocket = async (client: WebSocketClient, running: RunCommand, wanted: RequestedStreams, {version, isText}: WebSocketForm): Promise<void> => {
-  const leaving = new AbortController();
-  client.onClose(() => leaving.abort());
+  const closing = new AbortController();
+  client.onClose(() => closing.abort());
   const pace = paced(client);
   const send = (channel: number, bytes: Buffer) => pace.send(isText ? `${channel}${bytes.toString('base64')}` : message(channel, bytes));
   const input = inputOf(client, wanted, isText);
@@ -102,7 +102,7 @@ const serveWebSocket = async (client: WebSocketClient, running: RunCommand, want
   };
   // An empty message tells the client that it is connected, before any output.
   void send(wanted.stdout ? channels.stdout : wanted.stderr ? channels.stderr : channels.error, Buffer.alloc(0));
-  const ending = await ended(running, {stdin: wanted.stdin ? input.stdin : undefined, ...outlets, tty: wanted.tty}, leaving.signal);
+  const ending = await ended(running, {stdin: wanted.stdin ? input.stdin : undefined, ...outlets, tty: wanted.tty}, closing.signal);
   input.ignore();
   for (const stream of Object.values(outlets)) stream?.end();
   await flushed(Object.values(outlets).filter(stream => stream !== undefined));

@@ -51,7 +51,7 @@ export const ensureOwnPair = async ({files, clock, folder, name, host, hosts}: O
 };
 
 /** Checks the self-signed certificate twice a day until the signal aborts, so that a long-running server never serves an expired one. */
-export const keepOwnPair = (options: OwnPairOptions, log: Log, signal: AbortSignal): void =>
+export const renewOwnPair = (options: OwnPairOptions, log: Log, signal: AbortSignal): void =>
   every(options.clock, 12 * 3_600_000, signal, async () => {
     const hold = options.clock.hold();
     try {

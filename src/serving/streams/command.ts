@@ -74,7 +74,7 @@ const run = async (backends: Backends, {relayed, wanted, agents}: CommandRelay, 
   const open = (kind: string): SpdyStream => session.open({streamtype: kind});
 
   const error = open('error');
-  const message = readText(error);
+  const finalText = readText(error);
   if (wanted.stdin) feed(input.stdin, open('stdin'));
   const outputs = [
     ...(wanted.stdout ? [[channels.stdout, open('stdout')] as const] : []),
@@ -87,7 +87,7 @@ const run = async (backends: Backends, {relayed, wanted, agents}: CommandRelay, 
   error.end();
   try {
     await Promise.all(outputs.map(([channel, stream]) => copy(stream, channel, client)));
-    const text = await message;
+    const text = await finalText;
     if (error.lost && text === '') throw new Error(`error reading from error stream: ${error.lost.message}`, {cause: error.lost});
     return outcome(text, Number(version) >= 4);
   } finally {

@@ -53,7 +53,7 @@ export class SpdySession implements StreamPort {
   #lastPeerId = 0;
   #nextPing: number;
   #peerWindow: number | undefined;
-  #isLeaving = false;
+  #isClosing = false;
   #queuedReplies = 0;
   /** Resolves when the connection has ended, with the error, if any. */
   readonly closed: Promise<Error | undefined>;
@@ -78,7 +78,7 @@ export class SpdySession implements StreamPort {
     const id = this.#nextId;
     this.#nextId += 2;
     const stream = this.#add(id, {});
-    if (this.#isLeaving || this.#socket.destroyed) stream.destroy(new Error('the connection is closing'));
+    if (this.#isClosing || this.#socket.destroyed) stream.destroy(new Error('the connection is closing'));
     else this.#send({kind: 'open', id, headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])), fin: false, unidirectional: false});
     return stream;
   }
@@ -98,8 +98,8 @@ export class SpdySession implements StreamPort {
 
   /** Closes the connection after all pending frames were sent. */
   close(): void {
-    if (!this.#isLeaving) this.#send({kind: 'goAway', last: this.#lastPeerId, status: 0});
-    this.#isLeaving = true;
+    if (!this.#isClosing) this.#send({kind: 'goAway', last: this.#lastPeerId, status: 0});
+    this.#isClosing = true;
     this.#socket.end();
   }
 
@@ -172,7 +172,7 @@ export class SpdySession implements StreamPort {
         if ((frame.id & 1) !== this.#parity) this.#answer(frame);
         return;
       case 'goAway':
-        this.#isLeaving = true;
+        this.#isClosing = true;
         if (this.#streams.size === 0) this.#socket.end();
         return;
       case 'window':
@@ -184,7 +184,7 @@ export class SpdySession implements StreamPort {
     const {onStream, maxStreams = defaultMaxStreams} = this.#settings;
     if ((id & 1) === this.#parity || id <= this.#lastPeerId) return this.#answer({kind: 'reset', id, status: resetStatus.protocolError});
     this.#lastPeerId = id;
-    if (!onStream || this.#isLeaving || this.#streams.size >= maxStreams) return this.#answer({kind: 'reset', id, status: resetStatus.refusedStream});
+    if (!onStream || this.#isClosing || this.#streams.size >= maxStreams) return this.#answer({kind: 'reset', id, status: resetStatus.refusedStream});
     const stream = this.#add(id, headers);
     stream.accept();
     this.#answer({kind: 'reply', id, headers: {}, fin: unidirectional});
@@ -211,7 +211,7 @@ export class SpdySession implements StreamPort {
     if (!stream.isPeerDone || !this.#endSent.has(stream)) return;
     this.#streams.delete(stream.id);
     this.#grants.delete(stream.id);
-    if (this.#isLeaving && this.#streams.size === 0) this.#socket.end();
+    if (this.#isClosing && this.#streams.size === 0) this.#socket.end();
   }
 
   #windowIs(size: number): void {

@@ -136,7 +136,7 @@ const versionOf = (served: ServedResource, subresource: string): ObjectVersion =
   return version;
 };
 
-const siblingFormOf = (served: ServedResource, other: ServedResource, subresource: string, siblings: Siblings): ObjectVersion => {
+const siblingVersionOf = (served: ServedResource, other: ServedResource, subresource: string, siblings: Siblings): ObjectVersion => {
   const {kindGroup, kindVersion, kind, ...form} = versionOf(served, subresource);
   const isView = own(served.resource.definition.subresources, subresource)?.view !== undefined;
   const {version} = other.kind;
@@ -161,7 +161,7 @@ export const versionsOf = (registry: Pick<Registry, 'find' | 'served'>, {group, 
       const {definition, settings} = served.resource;
       const {siblings} = settings;
       // The kind of a view is the same in all versions of the resource.
-      if (siblings) return siblings.served().filter(({kind}) => kind !== served.kind).map(other => siblingFormOf(served, other, subresource, siblings));
+      if (siblings) return siblings.served().filter(({kind}) => kind !== served.kind).map(other => siblingVersionOf(served, other, subresource, siblings));
       const {naming} = served.resource.settings;
       const all = [definition.kind, ...(definition.otherVersions ?? []).map(({kind}) => kind)];
       return all

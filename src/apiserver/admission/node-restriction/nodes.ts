@@ -1,7 +1,7 @@
 import {sameContent} from '#src/api/equal.js';
 import {isNodesOwnLabel} from '#src/api/node-labels.js';
 import type {Node} from '#src/api/types.js';
-import {quoted, type NodeRule} from './parts.js';
+import {quoted, type NodeRule} from './node-rule.js';
 
 const changedLabels = (labels: Readonly<Record<string, string>> = {}, old: Readonly<Record<string, string>> = {}): string[] =>
   [...new Set([...Object.keys(labels), ...Object.keys(old)])].filter(key => labels[key] !== old[key]).sort();

@@ -3,8 +3,8 @@ import {nodeOfUser} from '#src/api/node-user.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
 import {nodeRule} from './nodes.js';
-import {claimRule, csiNodeRule, leaseRule, podCertificateRule, signingRule, sliceRule} from './others.js';
-import {quoted, type NodeRule, type NodeRules} from './parts.js';
+import {claimRule, csiNodeRule, leaseRule, podCertificateRule, signingRule, sliceRule} from './other-kinds.js';
+import {quoted, type NodeRule, type NodeRules} from './node-rule.js';
 import {podRule} from './pods.js';
 import {tokenRule} from './tokens.js';
 

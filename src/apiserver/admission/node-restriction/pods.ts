@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {Pod, PodSpec, Volume} from '#src/api/pod.js';
 import {configMapNamesOf} from '#src/model/pod/config-map-names.js';
 import {secretNamesOf} from '#src/model/pod/secret-names.js';
-import {existing, existingPod, quoted, unexpected, type NodeRule, type NodeRules} from './parts.js';
+import {existing, existingPod, quoted, unexpected, type NodeRule, type NodeRules} from './node-rule.js';
 
 type Source = NonNullable<NonNullable<Volume['projected']>['sources']>[number];
 

@@ -3,7 +3,7 @@ import type {Pod, Volume} from '#src/api/pod.js';
 import {StatusError} from '#src/api/status.js';
 import type {TokenRequest} from '#src/api/types.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
-import {existing, existingPod, quoted, type NodeRule, type NodeRules} from './parts.js';
+import {existing, existingPod, quoted, type NodeRule, type NodeRules} from './node-rule.js';
 
 /** The driver of a pod's volume that comes from a claim. */
 const claimedDriver = async (rules: NodeRules, namespace: string, claim: string): Promise<string | undefined> => {

@@ -110,9 +110,9 @@ const mutationBy = async (attributes: AdmissionAttributes, context: PolicyContex
     const {policy, binding, matched, own} = invocation;
     const {object} = attributes;
     const {compiler, mutations} = readyMutations(policy);
-    const caseOf = async () => ({attributes, invocation, namespace, authorizations, subject: await subjectOf(attributes, matched, own, naming)});
+    const inputOf = async () => ({attributes, invocation, namespace, authorizations, subject: await subjectOf(attributes, matched, own, naming)});
     try {
-      if (!(await matchConditionsHold(compiler, await caseOf(), {metrics: metrics.conditions, startedAt: clock.monotonic()}))) return unchanged;
+      if (!(await matchConditionsHold(compiler, await inputOf(), {metrics: metrics.conditions, startedAt: clock.monotonic()}))) return unchanged;
     } catch (error) {
       if (error instanceof EvaluationFailed) return {isPatched: false, problems: [error.message]};
       throw error;
@@ -126,7 +126,7 @@ const mutationBy = async (attributes: AdmissionAttributes, context: PolicyContex
       const startedAt = clock.monotonic();
       const by = {policy: policy.name, binding: binding.name};
       try {
-        const content = await mutated({compiler}, mutation, await caseOf());
+        const content = await mutated({compiler}, mutation, await inputOf());
         metrics.count(by, clock.monotonic() - startedAt);
         hasChanged ||= !sameContent(object, content);
         replaceContent(object!, content);

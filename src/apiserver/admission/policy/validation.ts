@@ -106,8 +106,8 @@ export const validated = ({compiler: {variables}, validations, annotations}: Rea
   const run = startRun(bindingsOf(held, {hasAuthorizer: true}), budgetOfPolicy, variables);
   const outcomes = all(validations, validation => timed(run, validation, clock));
   if ('error' in outcomes) throw new EvaluationFailed(outcomes.error);
-  const quiet = bindingsOf(held, {hasAuthorizer: false});
-  const messageRun = startRun(quiet, run.left, variables);
+  const withoutAuthorizer = bindingsOf(held, {hasAuthorizer: false});
+  const messageRun = startRun(withoutAuthorizer, run.left, variables);
   const messages = all(validations, ({messageExpression: text}) => text && messageRun.evaluate(text.expression, text.ready));
   const decisions = validations.map(({expression, message, reason}, index): Decision => {
     const result = outcomes.results[index]!;
@@ -117,7 +117,7 @@ export const validated = ({compiler: {variables}, validations, annotations}: Rea
     if (result.value === true) return {outcome: 'admit', message: '', reason: '', tookMs};
     return {outcome: 'deny', message: computed(messages.results[index]) || message.trim() || `failed expression: ${expression.trim()}`, reason, tookMs};
   });
-  const annotationRun = startRun(quiet, budgetOfPolicy, variables);
+  const annotationRun = startRun(withoutAuthorizer, budgetOfPolicy, variables);
   const values = all(annotations, annotation => annotationOf(annotation, timed(annotationRun, annotation, clock)));
   if ('error' in values) throw new EvaluationFailed(values.error);
   return {decisions, annotations: values.results.filter(one => one !== undefined)};

@@ -48,12 +48,12 @@ export class QuotaLedger {
       const batch = this.#waiting.get(namespace)!;
       if (batch.length === 0) break;
       this.#waiting.set(namespace, []);
-      await this.#settle(namespace, batch);
+      await this.#chargeBatch(namespace, batch);
     }
     this.#waiting.delete(namespace);
   }
 
-  async #settle(namespace: string, batch: readonly Waiting[]): Promise<void> {
+  async #chargeBatch(namespace: string, batch: readonly Waiting[]): Promise<void> {
     for (let attempts = 1; ; attempts++) {
       try {
         return await this.#try(namespace, batch);

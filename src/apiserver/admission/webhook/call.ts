@@ -10,7 +10,7 @@ import type {ObjectVersion} from '#src/apiserver/admission/matching/object-versi
 import {reviewVersions} from '#src/apiserver/backends/review.js';
 import {WebhookFailure, type WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
 import type {Hook} from './hook.js';
-import {CallingFailed, denial, noDryRun} from './outcome.js';
+import {CallFailed, denial, noDryRun} from './outcome.js';
 import {readReview, reviewOf, reviewResult, type ReviewResult} from './review.js';
 
 /** The dependencies of webhook calls. */
@@ -34,7 +34,7 @@ export interface HookCall {
 const defaultTimeoutMs = 30_000;
 
 /** The error after the request's deadline. */
-export const requestOver = () => timeout('request did not complete within requested timeout');
+export const requestTimedOut = () => timeout('request did not complete within requested timeout');
 
 export const isOver = ({original}: AdmissionAttributes, clock: Clock): boolean => original !== undefined && (original.signal.aborted || clock.monotonic() >= (original.deadlineAt ?? Infinity));
 
@@ -44,11 +44,11 @@ const controlCharacter = /\p{Cc}/u;
 export const callHook = async ({hook, attributes, matched, own}: HookCall, mutates: boolean, {naming, clock, random, caller}: HookCallContext): Promise<ReviewResult> => {
   const {name, timeoutMs = defaultTimeoutMs} = hook;
   if (attributes.dryRun) {
-    if (hook.isHarmless === undefined) throw new CallingFailed(name, 'Webhook SideEffects is nil', {code: 400});
+    if (hook.isHarmless === undefined) throw new CallFailed(name, 'Webhook SideEffects is nil', {code: 400});
     if (!hook.isHarmless) throw noDryRun(name);
   }
   const version = hook.reviewVersions.find(accepted => reviewVersions.includes(accepted));
-  if (version === undefined) throw new CallingFailed(name, 'could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)', {code: 400});
+  if (version === undefined) throw new CallFailed(name, 'could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)', {code: 400});
   const uid = random.uuid();
   const left = Math.max(0, (attributes.original?.deadlineAt ?? Infinity) - clock.monotonic());
   const review = await reviewOf(attributes, matched, own, {naming, version, uid});
@@ -62,7 +62,7 @@ export const callHook = async ({hook, attributes, matched, own}: HookCall, mutat
   try {
     result = reviewResult(answer, {naming, version, uid, mutates});
   } catch (cause) {
-    throw new CallingFailed(name, `received invalid webhook response: ${(cause as Error).message}`, {code: 503, cause});
+    throw new CallFailed(name, `received invalid webhook response: ${(cause as Error).message}`, {code: 503, cause});
   }
   for (const [key, text] of Object.entries(result.annotations)) attributes.annotate?.(`${name}/${key}`, text);
   for (const text of result.warnings) if (text !== '' && !controlCharacter.test(text)) attributes.warn(text);
@@ -70,9 +70,9 @@ export const callHook = async ({hook, attributes, matched, own}: HookCall, mutat
   return result;
 };
 
-const callFailure = (hook: string, cause: unknown): CallingFailed => {
+const callFailure = (hook: string, cause: unknown): CallFailed => {
   const {message} = cause as Error;
-  if (!(cause instanceof WebhookFailure)) return new CallingFailed(hook, `failed to call webhook: ${message}`, {code: 503, cause});
-  if (cause.isMisconfigured) return new CallingFailed(hook, `could not get REST client: ${message}`, {code: 500, cause});
-  return new CallingFailed(hook, `failed to call webhook: ${message}`, {code: cause.status?.code ?? 503, isCanceled: cause.isCanceled, cause});
+  if (!(cause instanceof WebhookFailure)) return new CallFailed(hook, `failed to call webhook: ${message}`, {code: 503, cause});
+  if (cause.isMisconfigured) return new CallFailed(hook, `could not get REST client: ${message}`, {code: 500, cause});
+  return new CallFailed(hook, `failed to call webhook: ${message}`, {code: cause.status?.code ?? 503, isCanceled: cause.isCanceled, cause});
 };

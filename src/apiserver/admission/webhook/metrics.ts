@@ -1,7 +1,7 @@
 import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';
 import {conditionMetrics} from '#src/apiserver/admission/expressions/condition-metrics.js';
-import {CallingFailed, Denied} from './outcome.js';
+import {CallFailed, Denied} from './outcome.js';
 
 /** The metric label of the phase. */
 export type HookType = 'admit' | 'validating';
@@ -64,7 +64,7 @@ interface Result {
 
 const resultOf = (error: unknown, failsOpen: boolean): Result => {
   if (error === undefined) return {code: 200, fault: 'no_error', isRejected: false, isCounted: false};
-  if (error instanceof CallingFailed) return {code: error.code, fault: 'calling_webhook_error', isRejected: !failsOpen, isCounted: !error.isCanceled};
+  if (error instanceof CallFailed) return {code: error.code, fault: 'calling_webhook_error', isRejected: !failsOpen, isCounted: !error.isCanceled};
   if (error instanceof Denied) return {code: error.refusal.code, fault: 'no_error', isRejected: true, isCounted: true};
   return {code: 0, fault: 'apiserver_internal_error', isRejected: true, isCounted: true};
 };

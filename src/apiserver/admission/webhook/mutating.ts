@@ -1,11 +1,11 @@
 import {internalError} from '#src/api/status.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {Reinvocation} from '#src/apiserver/admission/reinvocation.js';
-import {callHook, isOver, requestOver, type HookCall} from './call.js';
+import {callHook, isOver, requestTimedOut, type HookCall} from './call.js';
 import type {HookContext} from './context.js';
 import {isExempt} from './exempt.js';
 import type {Hook} from './hook.js';
-import {CallingFailed, Denied} from './outcome.js';
+import {CallFailed, Denied} from './outcome.js';
 import {applyReview, type Patched} from './patching.js';
 import {hookCallFor} from './selection.js';
 
@@ -43,7 +43,7 @@ const callAll = async (hooks: readonly Hook[], attributes: AdmissionAttributes, 
     const hookCall = await hookCallFor(hook, attributes, context);
     // Only webhooks called the first time are called again, whatever the object has become.
     if (!hookCall || (invocation > 0 && !memory.isDue(hook.uid))) continue;
-    if (isOver(attributes, context.clock)) throw requestOver();
+    if (isOver(attributes, context.clock)) throw requestTimedOut();
     const changed = await callOne(hookCall, `round_${invocation}_index_${index}`, context);
     if (changed) memory.changed();
     if (hook.isReinvoked) memory.invoked(hook.uid);
@@ -74,13 +74,13 @@ const callOne = async (hookCall: HookCall, place: string, context: HookContext):
   metrics.called(hook, attributes.operation, startedAt, failure);
   if (failure === undefined) return changed;
   if (failure instanceof Denied) throw failure.refusal;
-  if (!(failure instanceof CallingFailed)) throw failure as Error;
+  if (!(failure instanceof CallFailed)) throw failure as Error;
   if (!hook.failsOpen) throw internalError(failure);
   log.warn({webhook, err: failure}, 'an admission webhook could not be asked, and is passed over');
   if (!failure.isCanceled) {
     metrics.failedOpen(webhook);
     attributes.annotate?.(`failed-open.mutation.webhook.${naming.group('admission')}/${place}`, webhook);
   }
-  if (isOver(attributes, clock)) throw requestOver();
+  if (isOver(attributes, clock)) throw requestTimedOut();
   return changed;
 };

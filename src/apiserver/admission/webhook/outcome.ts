@@ -2,7 +2,7 @@ import {badRequest, StatusError, type Status} from '#src/api/status.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 
 /** A failed call or an invalid response of a webhook: its failure policy decides. */
-export class CallingFailed extends Error {
+export class CallFailed extends Error {
   /** The code for metrics. */
   readonly code: number;
   /** Whether the client aborted the request. */

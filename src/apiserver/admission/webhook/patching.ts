@@ -7,7 +7,7 @@ import {parsePatch} from '#src/schema/patch/patch.js';
 import {replaceContent} from '#src/apiserver/admission/replace-content.js';
 import type {HookCall} from './call.js';
 import type {HookContext} from './context.js';
-import {CallingFailed} from './outcome.js';
+import {CallFailed} from './outcome.js';
 import type {ReviewResult} from './review.js';
 
 /** Parses the operations of a patch. Throws `CallingFailed` if it is invalid. */
@@ -15,7 +15,7 @@ const operationsOf = (patch: string, hook: string): readonly JsonPatchOperation[
   try {
     return parsePatch('json', Buffer.from(patch, 'base64'), 'Ignore').content as readonly JsonPatchOperation[];
   } catch (cause) {
-    throw new CallingFailed(hook, `received undecodable patch in webhook response: ${(cause as Error).message.replace('[]handlers.jsonPatchOp', 'jsonpatch.Patch')}`, {code: 503, cause});
+    throw new CallFailed(hook, `received undecodable patch in webhook response: ${(cause as Error).message.replace('[]handlers.jsonPatchOp', 'jsonpatch.Patch')}`, {code: 503, cause});
   }
 };
 
@@ -44,7 +44,7 @@ export const applyReview = async ({hook, attributes, matched}: HookCall, {patch,
   if (operations.length === 0) return undefined;
   const {object} = attributes;
   if (!object) throw internalError(`admission webhook ${JSON.stringify(hook.name)} attempted to modify the object, which is not supported for this operation`);
-  if (patchType !== 'JSONPatch') throw new CallingFailed(hook.name, `unsupported patch type ${JSON.stringify(patchType)}`, {code: 400});
+  if (patchType !== 'JSONPatch') throw new CallFailed(hook.name, `unsupported patch type ${JSON.stringify(patchType)}`, {code: 400});
   const before = await matched.of(object);
   try {
     const after = applyJsonPatch(before, operations) as KubeObject;

@@ -35,7 +35,7 @@ const matchConditionsHold = async (hookCall: HookCall, {clock, evaluateCondition
   metrics.conditionsEvaluated(hook.name, operation, startedAt);
   if (!isOutOfBudget) for (const _ of errors) metrics.conditionFailed(hook.name, operation);
   if (!isFalse && errors.length > 0 && !hook.failsOpen) throw forbidden({group, resource}, name, errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]`);
-  const met = !isFalse && errors.length === 0;
-  if (!met) metrics.excluded(hook.name, operation);
-  return met;
+  const hold = !isFalse && errors.length === 0;
+  if (!hold) metrics.excluded(hook.name, operation);
+  return hold;
 };

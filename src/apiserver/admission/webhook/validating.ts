@@ -1,10 +1,10 @@
 import {internalError} from '#src/api/status.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
-import {callHook, isOver, requestOver, type HookCall} from './call.js';
+import {callHook, isOver, requestTimedOut, type HookCall} from './call.js';
 import type {HookContext} from './context.js';
 import {isExempt} from './exempt.js';
 import type {Hook} from './hook.js';
-import {CallingFailed, Denied} from './outcome.js';
+import {CallFailed, Denied} from './outcome.js';
 import {hookCallFor} from './selection.js';
 
 /** Calls all matching validating webhooks concurrently. */
@@ -25,7 +25,7 @@ const validate = async (hooks: readonly Hook[], attributes: AdmissionAttributes,
     if (hookCall) hookCalls.push(hookCall);
   }
   if (hookCalls.length === 0) return;
-  if (isOver(attributes, context.clock)) throw requestOver();
+  if (isOver(attributes, context.clock)) throw requestTimedOut();
   let first: Error | undefined;
   const startedAt = context.clock.monotonic();
   await Promise.all(
@@ -51,7 +51,7 @@ const rejectionOf = async (hookCall: HookCall, index: number, context: HookConte
   } catch (error) {
     metrics.called(hook, attributes.operation, startedAt, error);
     if (error instanceof Denied) return error.refusal;
-    if (!(error instanceof CallingFailed)) return error as Error;
+    if (!(error instanceof CallFailed)) return error as Error;
     if (!hook.failsOpen) return internalError(error);
     log.warn({webhook: hook.name, err: error}, 'an admission webhook could not be asked, and is passed over');
     if (!error.isCanceled) {

@@ -21,14 +21,14 @@ export interface PolicyClient {
 }
 
 /** The number of concurrent writes: enough to share commits, few enough to leave room for others. */
-const atATime = 32;
+const concurrency = 32;
 const attempts = 5;
 
 const addressOf = ({metadata}: KubeObject): Address => (metadata?.namespace ? {namespace: metadata.namespace} : {});
 const keyOf = ({metadata}: KubeObject): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 
 const inBatches = async <T>(items: readonly T[], run: (item: T) => Promise<unknown>): Promise<void> => {
-  for (let at = 0; at < items.length; at += atATime) await Promise.all(items.slice(at, at + atATime).map(run));
+  for (let at = 0; at < items.length; at += concurrency) await Promise.all(items.slice(at, at + concurrency).map(run));
 };
 
 type Reconcile<T> = (existing: T | undefined, expected: T, naming: Naming) => Step<T>;
@@ -96,16 +96,16 @@ class Ensurer {
 /** Creates the bootstrap policy, and restores what was removed from it. Rules of aggregated roles are left empty: a controller fills them. */
 export const ensureBootstrapPolicy = async (client: PolicyClient, naming: Naming, policy: BootstrapPolicy): Promise<void> => {
   const ensurer = new Ensurer(client, naming);
-  const settle = async <T extends KubeObject>(kind: Kind<T>, expected: readonly T[], reconcile: Reconcile<T>): Promise<void> =>
+  const ensureAll = async <T extends KubeObject>(kind: Kind<T>, expected: readonly T[], reconcile: Reconcile<T>): Promise<void> =>
     ensurer.all(kind, await ensurer.existing(kind), expected, reconcile);
   const inNamespaces = async (): Promise<void> => {
     await ensurer.namespaces(new Set(policy.roles.map(({metadata}) => metadata?.namespace ?? '')));
-    await settle(kinds.roles, policy.roles, reconcileRole);
-    await settle(kinds.roleBindings, policy.roleBindings, reconcileBinding);
+    await ensureAll(kinds.roles, policy.roles, reconcileRole);
+    await ensureAll(kinds.roleBindings, policy.roleBindings, reconcileBinding);
   };
   await Promise.all([
-    settle(kinds.clusterRoles, policy.clusterRoles, reconcileRole),
-    settle(kinds.clusterRoleBindings, policy.clusterRoleBindings, reconcileBinding),
+    ensureAll(kinds.clusterRoles, policy.clusterRoles, reconcileRole),
+    ensureAll(kinds.clusterRoleBindings, policy.clusterRoleBindings, reconcileBinding),
     inNamespaces(),
   ]);
 };

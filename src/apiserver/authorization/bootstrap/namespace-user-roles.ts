@@ -10,7 +10,7 @@ const everything = `${read} ${write}`;
  */
 export const namespaceUserRoles = ({naming, clusterRole, rule}: PolicyBuilders): ClusterRole[] => {
   const to = (name: string): Record<string, string> => ({[naming.labels.aggregateTo(name)]: 'true'});
-  const gathering = (name: string, labels?: Record<string, string>): ClusterRole => ({
+  const aggregated = (name: string, labels?: Record<string, string>): ClusterRole => ({
     ...clusterRole(name, [], labels),
     aggregationRule: {clusterRoleSelectors: [{matchLabels: to(name)}]},
   });
@@ -62,8 +62,8 @@ export const namespaceUserRoles = ({naming, clusterRole, rule}: PolicyBuilders):
       ],
       to('view'),
     ),
-    gathering('admin'),
-    gathering('edit', to('admin')),
-    gathering('view', to('edit')),
+    aggregated('admin'),
+    aggregated('edit', to('admin')),
+    aggregated('view', to('edit')),
   ];
 };

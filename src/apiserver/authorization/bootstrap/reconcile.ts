@@ -32,8 +32,8 @@ const unlessSame = <T extends AnyRole | AnyBinding>(existing: T, object: T): Ste
 export const reconcileRole = <T extends AnyRole>(existing: T | undefined, expected: T, naming: Naming): Step<T> => {
   if (!existing) return {do: 'create', object: expected};
   if (isProtected(existing.metadata, naming)) return noStep;
-  const gathers = existing.aggregationRule && expected.aggregationRule;
-  const lacking = gathers ? [] : rulesOf(missing(existing.rules ?? [], expected.rules ?? []).grants);
+  const isAggregated = existing.aggregationRule && expected.aggregationRule;
+  const lacking = isAggregated ? [] : rulesOf(missing(existing.rules ?? [], expected.rules ?? []).grants);
   const wanted = expected.aggregationRule?.clusterRoleSelectors ?? [];
   const selectors = existing.aggregationRule?.clusterRoleSelectors ?? [];
   const absent = wanted.filter(selector => !selectors.some(known => sameContent(known, selector)));

@@ -7,17 +7,17 @@ import type {UserInfo} from '#src/api/user.js';
 import type {RuleLister} from '#src/apiserver/authorization/modes.js';
 import {allows} from '#src/apiserver/authorization/rules.js';
 import type {NodeGraph} from './graph.js';
-import type {Needed} from './references.js';
+import type {ReadableKind} from './references.js';
 
 type Target = NonNullable<Attributes['resource']>;
 
 /** The input of the rule for one resource. */
-interface Case {
+interface RuleInput {
   readonly node: string;
   readonly verb: string;
   readonly target: Target;
 }
-type NodeRule = (request: Case) => Decision;
+type NodeRule = (request: RuleInput) => Decision;
 
 const allow: Decision = {decision: 'allow'};
 const no = (reason?: string): Decision => ({decision: 'noOpinion', ...(reason ? {reason} : {})});
@@ -39,7 +39,7 @@ const isRead = oneOf('get list watch');
 const isChange = oneOf('update patch');
 const isOwnerVerb = oneOf('get create update patch delete');
 
-const onOwnName = (what: string, {node, verb, target}: Case, inAll: string): Decision => {
+const onOwnName = (what: string, {node, verb, target}: RuleInput, inAll: string): Decision => {
   if (!isOwnerVerb(verb)) return no(`can only get, create, update, patch, or delete ${what}`);
   // On creation the name is not known yet: admission checks it.
   return verb === 'create' || target.name === node ? allow : no(`can only access ${inAll} with the same name as the requesting node`);
@@ -78,7 +78,7 @@ export class NodeAuthorizer implements Authorizer, RuleLister {
           return onOwnName('a node lease', request, 'node lease');
         },
       ],
-      ...(gate('PodCertificateRequest') ? [[inGroup('certificates', 'podcertificaterequests'), (request: Case) => this.#podCertificate(request)] as const] : []),
+      ...(gate('PodCertificateRequest') ? [[inGroup('certificates', 'podcertificaterequests'), (request: RuleInput) => this.#podCertificate(request)] as const] : []),
     ]);
   }
 
@@ -97,32 +97,32 @@ export class NodeAuthorizer implements Authorizer, RuleLister {
     return {resourceRules: [], nonResourceRules: [], incomplete: isNode, ...(isNode ? {error: 'node authorizer does not support user rule resolution'} : {})};
   }
 
-  #related(what: Needed, {node, target: {namespace, name}}: Case): Decision {
+  #related(what: ReadableKind, {node, target: {namespace, name}}: RuleInput): Decision {
     if (!name) return no('No Object name found');
     return this.#graph.reaches(node, what, namespace, name) ? allow : no(`no relationship found between node '${node}' and this object`);
   }
 
-  #get(what: Needed, request: Case): Decision {
+  #get(what: ReadableKind, request: RuleInput): Decision {
     if (request.verb !== 'get') return no('can only get individual resources of this type');
     return request.target.subresource ? no('cannot get subresource') : this.#related(what, request);
   }
 
-  #read(what: Needed, request: Case): Decision {
+  #read(what: ReadableKind, request: RuleInput): Decision {
     if (!isRead(request.verb)) return no('can only read resources of this type');
     if (request.target.subresource) return no('cannot read subresource');
     return request.target.namespace ? this.#related(what, request) : no('can only read namespaced object of this type');
   }
 
-  #changeStatus(what: Needed, request: Case): Decision {
+  #changeStatus(what: ReadableKind, request: RuleInput): Decision {
     return isChange(request.verb) ? this.#related(what, request) : no('can only get/update/patch this type');
   }
 
-  #token(request: Case): Decision {
+  #token(request: RuleInput): Decision {
     if (request.verb !== 'create' || !request.target.name) return no('can only create tokens for individual service accounts');
     return request.target.subresource === 'token' ? this.#related('serviceaccounts', request) : no('can only create token subresource of serviceaccount');
   }
 
-  #ofNode({node, verb, target: {subresource, name}}: Case): Decision {
+  #ofNode({node, verb, target: {subresource, name}}: RuleInput): Decision {
     if (subresource === 'status' && isChange(verb)) return allow;
     if (subresource) return no();
     if (verb === 'create' || isChange(verb)) return allow;
@@ -131,7 +131,7 @@ export class NodeAuthorizer implements Authorizer, RuleLister {
     return no(name ? `node '${node}' cannot read '${name}', only its own Node object` : `node '${node}' cannot read all nodes, only its own Node object`);
   }
 
-  #ofPod(request: Case): Decision {
+  #ofPod(request: RuleInput): Decision {
     const {node, verb, target} = request;
     if (target.subresource) return (target.subresource === 'status' && isChange(verb)) || (target.subresource === 'eviction' && verb === 'create') ? allow : no();
     if (verb === 'get') return this.#get('pods', request);
@@ -141,7 +141,7 @@ export class NodeAuthorizer implements Authorizer, RuleLister {
     return target.name ? this.#related('pods', request) : no('can only list/watch pods with spec.nodeName field selector');
   }
 
-  #slice(request: Case): Decision {
+  #slice(request: RuleInput): Decision {
     const {node, verb, target} = request;
     if (target.subresource) return no('cannot authorize ResourceSlice subresources');
     if (verb === 'create') return allow;
@@ -153,7 +153,7 @@ export class NodeAuthorizer implements Authorizer, RuleLister {
     return no('can only list/watch/deletecollection resourceslices with nodeName field selector');
   }
 
-  #podCertificate(request: Case): Decision {
+  #podCertificate(request: RuleInput): Decision {
     const {node, verb, target} = request;
     if (target.subresource) return no('cannot authorize PodCertificateRequest subresources');
     if (verb === 'create') return allow;

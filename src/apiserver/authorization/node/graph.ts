@@ -7,7 +7,7 @@ import type {Pod} from '#src/api/pod.js';
 import {followKind, type Heard} from '#src/apiserver/registry/follow.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {ObjectOf} from '#src/api/kinds.js';
-import {needKey, neededBy, volumeSecrets, type Needed} from './references.js';
+import {referenceKey, referencesOf, volumeSecrets, type ReadableKind} from './references.js';
 
 /** An object of one node: the objects it gives access to, and a text that changes when these may have changed. */
 interface NodeAccess {
@@ -47,9 +47,9 @@ export class NodeGraph {
   }
 
   /** Whether a node has access to an object. */
-  reaches(node: string, what: Needed, namespace: string, name: string): boolean {
+  reaches(node: string, what: ReadableKind, namespace: string, name: string): boolean {
     if (what === 'persistentvolumes') return this.#hasClaim(node, this.#volumes.get(name));
-    const key = needKey(what, namespace, name);
+    const key = referenceKey(what, namespace, name);
     if (this.#rights.get(key)?.has(node)) return true;
     if (what !== 'secrets') return false;
     return [...(this.#volumesOfSecret.get(key) ?? [])].some(volume => this.#hasClaim(node, this.#volumes.get(volume)));
@@ -58,11 +58,11 @@ export class NodeGraph {
   /** The references of a bound pod do not change, except the names of generated claims. */
   readonly pod: Heard<Pod> = (pod, gone) => {
     const {namespace = '', name = '', uid} = pod.metadata ?? {};
-    const key = needKey('pods', namespace, name);
+    const key = referenceKey('pods', namespace, name);
     const node = gone ? '' : (pod.spec?.nodeName ?? '');
     if (!node) return this.#unbind(key);
     const sign = JSON.stringify([uid, node, pod.status?.resourceClaimStatuses, pod.status?.extendedResourceClaimStatus?.resourceClaimName]);
-    if (this.#accesses.get(key)?.sign !== sign) this.#bind(key, {node, sign, needs: neededBy(this.#naming, pod)});
+    if (this.#accesses.get(key)?.sign !== sign) this.#bind(key, {node, sign, needs: referencesOf(this.#naming, pod)});
   };
 
   readonly volume: Heard<ObjectOf<typeof kinds.persistentVolumes>> = (volume, gone) => {
@@ -76,7 +76,7 @@ export class NodeGraph {
     const claim = volume.spec?.claimRef;
     if (gone || !claim) return;
     const secrets = volumeSecrets(volume);
-    this.#volumes.set(name, {claim: needKey('persistentvolumeclaims', claim.namespace ?? '', claim.name ?? ''), secrets});
+    this.#volumes.set(name, {claim: referenceKey('persistentvolumeclaims', claim.namespace ?? '', claim.name ?? ''), secrets});
     for (const secret of secrets) {
       const volumes = this.#volumesOfSecret.get(secret);
       if (volumes) volumes.add(name);
@@ -84,9 +84,9 @@ export class NodeGraph {
     }
   };
 
-  #ofNode<T extends {readonly metadata?: {readonly namespace?: string; readonly name?: string}}>(what: Needed, nodeOf: (object: Readonly<T>) => string | undefined) {
+  #ofNode<T extends {readonly metadata?: {readonly namespace?: string; readonly name?: string}}>(what: ReadableKind, nodeOf: (object: Readonly<T>) => string | undefined) {
     return (object: Readonly<T>, gone: boolean): void => {
-      const key = needKey(what, object.metadata?.namespace ?? '', object.metadata?.name ?? '');
+      const key = referenceKey(what, object.metadata?.namespace ?? '', object.metadata?.name ?? '');
       const node = gone ? undefined : nodeOf(object);
       if (!node) this.#unbind(key);
       else if (this.#accesses.get(key)?.node !== node) this.#bind(key, {node, sign: node, needs: [key]});

@@ -5,7 +5,7 @@ import {configMapNamesOf} from '#src/model/pod/config-map-names.js';
 import {secretNamesOf} from '#src/model/pod/secret-names.js';
 
 /** The kinds that nodes may need to read. */
-export type Needed =
+export type ReadableKind =
   | 'configmaps'
   | 'secrets'
   | 'persistentvolumeclaims'
@@ -18,20 +18,20 @@ export type Needed =
   | 'podcertificaterequests';
 
 /** The key of one object. */
-export const needKey = (what: Needed, namespace: string, name: string): string => `${what}/${namespace}/${name}`;
+export const referenceKey = (what: ReadableKind, namespace: string, name: string): string => `${what}/${namespace}/${name}`;
 
 /** The name of the resource claim of a pod's entry; undefined until it is generated. */
 const claimName = ({status}: Readonly<Pod>, {name, resourceClaimName}: {readonly name: string; readonly resourceClaimName?: string}): string | undefined =>
   resourceClaimName ?? status?.resourceClaimStatuses?.find(entry => entry.name === name)?.resourceClaimName;
 
 /** Returns the objects that the node of a pod may read: the pod and all it refers to. A mirror pod gives access to nothing. */
-export const neededBy = (naming: Naming, pod: Readonly<Pod>): string[] => {
+export const referencesOf = (naming: Naming, pod: Readonly<Pod>): string[] => {
   const {namespace = '', name = '', annotations} = pod.metadata ?? {};
-  const own = needKey('pods', namespace, name);
+  const own = referenceKey('pods', namespace, name);
   const {spec} = pod;
   if (!spec || annotations?.[naming.key('config.mirror')] !== undefined) return [own];
   const extended = pod.status?.extendedResourceClaimStatus?.resourceClaimName;
-  const all = (what: Needed, names: readonly (string | undefined)[]): string[] => names.flatMap(each => (each ? [needKey(what, namespace, each)] : []));
+  const all = (what: ReadableKind, names: readonly (string | undefined)[]): string[] => names.flatMap(each => (each ? [referenceKey(what, namespace, each)] : []));
   return [
     ...new Set([
       own,
@@ -58,5 +58,5 @@ export const volumeSecrets = ({spec}: Readonly<PersistentVolume>): string[] => {
     csi?.nodeStageSecretRef,
     csi?.nodeExpandSecretRef,
   ];
-  return references.flatMap(reference => (reference?.name ? [needKey('secrets', reference.namespace || home, reference.name)] : []));
+  return references.flatMap(reference => (reference?.name ? [referenceKey('secrets', reference.namespace || home, reference.name)] : []));
 };

@@ -5,7 +5,7 @@ import {wellKnown} from '#src/api/user.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {parseSigningRequest} from '#src/pki/signing-request.js';
-import {existing, existingPod, quoted, unexpected, type NodeRule} from './parts.js';
+import {existing, existingPod, quoted, unexpected, type NodeRule} from './node-rule.js';
 
 type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
 
@@ -65,12 +65,12 @@ export const podCertificateRule: NodeRule = async (rules, node, attributes) => {
   if (pod.metadata?.annotations?.[rules.naming.key('config.mirror')] !== undefined) return `pod ${quoted(spec.podName)} is a mirror pod`;
   if (pod.spec?.nodeName !== node) return `pod ${quoted(spec.podName)} is not running on the requesting node ${quoted(node)}`;
   const account = await existing(rules, kinds.serviceAccounts, namespace, spec.serviceAccountName);
-  const live = await existing(rules, kinds.nodes, '', node);
+  const liveNode = await existing(rules, kinds.nodes, '', node);
   const claims: readonly (readonly [field: string, claimed: string, is: string | undefined])[] = [
     ['podUID', spec.podUID, pod.metadata?.uid],
     ['serviceAccountName', spec.serviceAccountName, pod.spec.serviceAccountName],
     ['serviceAccountUID', spec.serviceAccountUID, account.metadata?.uid],
-    ['nodeUID', spec.nodeUID, live.metadata?.uid],
+    ['nodeUID', spec.nodeUID, liveNode.metadata?.uid],
   ];
   const wrong = claims.find(([, claimed, is]) => claimed !== is);
   return wrong && `PodCertificateRequest for pod ${quoted(`${namespace}/${spec.podName}`)} contains spec.${wrong[0]} ${quoted(wrong[1])}, which differs from ${quoted(wrong[2] ?? '')}`;
