@@ -58,10 +58,10 @@ export class ResultCache<T> {
     this.#answers = new Lru(bound, {bytesOf: ({bytes}) => bytes});
   }
 
-  get(key: string, fetch: () => Promise<T>): Promise<T> {
+  get(key: string, create: () => Promise<T>): Promise<T> {
     const known = this.#answers.peek(key);
     if (known && this.#clock.monotonic() < known.until) return known.answer;
-    const entry: Known<T> = {answer: fetch(), until: Number.POSITIVE_INFINITY, bytes: openBytes};
+    const entry: Known<T> = {answer: create(), until: Number.POSITIVE_INFINITY, bytes: openBytes};
     this.#answers.set(key, entry);
     entry.answer.then(
       answer => {

@@ -61,7 +61,7 @@ export class RemoteDiscovery {
     const {remote} = registration ?? {};
     if (!registration || !remote) return this.#keep(name, undefined);
     try {
-      const resources = await this.#fetch(registration, remote);
+      const resources = await this.#requestDocument(registration, remote);
       this.#keep(name, {isFresh: true, ...(resources ? {resources} : {})});
     } catch (error) {
       log.v(1).info({apiservice: name, err: error}, 'what a server behind this one serves could not be found out');
@@ -78,7 +78,7 @@ export class RemoteDiscovery {
     for (const listener of this.#listeners) listener();
   }
 
-  async #fetch(registration: Registration, remote: Remote): Promise<readonly unknown[] | undefined> {
+  async #requestDocument(registration: Registration, remote: Remote): Promise<readonly unknown[] | undefined> {
     const {naming} = this.#parts;
     const {namespace, name, port} = remote.service;
     const key = `${namespace}/${name}:${port}`;

@@ -64,7 +64,7 @@ export class RemoteOpenApi {
   refreshTwo(name: string): Promise<void> {
     return this.#refresh(name, this.#two, async registration => {
       const known = this.#two.get(name);
-      return (await this.#fetchTwo(registration, known)) ?? known;
+      return (await this.#requestTwo(registration, known)) ?? known;
     });
   }
 
@@ -90,14 +90,14 @@ export class RemoteOpenApi {
     return found.sort(([a], [b]) => b.groupPriority - a.groupPriority || b.versionPriority - a.versionPriority || (a.name < b.name ? -1 : 1));
   }
 
-  async #refresh<T extends object>(name: string, documents: Map<string, T>, fetch: (registration: Registration) => Promise<T | undefined>): Promise<void> {
+  async #refresh<T extends object>(name: string, documents: Map<string, T>, load: (registration: Registration) => Promise<T | undefined>): Promise<void> {
     const {registrations, log} = this.#parts;
     const registration = registrations.get(name);
     const before = documents.get(name);
     if (!registration?.remote) documents.delete(name);
     else {
       try {
-        const document = await fetch(registration);
+        const document = await load(registration);
         if (document) documents.set(name, document);
         else documents.delete(name);
       } catch (error) {
@@ -116,7 +116,7 @@ export class RemoteOpenApi {
   }
 
   /** Undefined if it has not changed or there is none. */
-  async #fetchTwo(registration: Registration, known: VersionTwo | undefined): Promise<VersionTwo | undefined> {
+  async #requestTwo(registration: Registration, known: VersionTwo | undefined): Promise<VersionTwo | undefined> {
     const answer = await this.#request(registration, '/openapi/v2', known?.etag ? {'if-none-match': known.etag} : {});
     if (answer.status === 304 || answer.status === 404) return undefined;
     if (answer.status !== 200) throw new Error(`failed to retrieve openAPI spec, http error: ${answer.status}`);
@@ -128,7 +128,7 @@ export class RemoteOpenApi {
   }
 
   async #madeThree(registration: Registration): Promise<VersionThree | undefined> {
-    const two = await this.#fetchTwo(registration, undefined);
+    const two = await this.#requestTwo(registration, undefined);
     if (!two) return undefined;
     const [{convertToV3}, {Packing}] = await Promise.all([import('#src/schema/openapi/aggregated.js'), import('#src/schema/openapi/packing.js')]);
     return {made: await Packing.whole(Buffer.from(JSON.stringify(convertToV3(two.frame, two.part))))};
