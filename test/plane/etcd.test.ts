@@ -272,4 +272,4 @@ if (server) {
     t.deepEqual((await client.range({start: '/kubectl/configmaps/default/a'})).kvs, []);
     await plane.stop();
   });
-} else test(etcdMissing, t => t.pass());
+} else test.skip(etcdMissing, () => {});

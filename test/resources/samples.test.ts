@@ -25,5 +25,5 @@ if (folder) {
     });
   }
 } else {
-  test('samples of every kind are not at hand: PLAT_ORACLE is unset', t => t.pass());
+  test.skip('every kind with every field filled is completed, shown and converted (needs PLAT_ORACLE)', () => {});
 }

@@ -108,14 +108,14 @@ for (const [what, bytes, text] of [
   });
 }
 
-test('every kind is the same in CBOR as in JSON', t => {
-  const files = existsSync(folder) ? readdirSync(folder).filter(file => file.endsWith('.json')) : [];
+const files = existsSync(folder) ? readdirSync(folder).filter(file => file.endsWith('.json')) : [];
+if (files.length === 0) console.log('skipped: reading samples of every kind as CBOR needs PLAT_ORACLE');
+
+(files.length > 0 ? test : test.skip)('every kind is the same in CBOR as in JSON', t => {
   for (const file of files) {
     const object: unknown = JSON.parse(readFileSync(join(folder, file), 'utf8'));
     t.deepEqual(decodeCbor(encodeCbor(object), noLimits), object, file);
   }
-  t.pass();
-  t.log(files.length > 0 ? `${files.length} kinds` : 'PLAT_ORACLE is unset: no kinds are read');
 });
 
 test('a sequence is read item by item as it comes in', t => {

@@ -7,7 +7,7 @@ import {delimiter, join} from 'node:path';
 
 /** Whether there is an etcd to test with; where there is none, why tests are skipped. */
 export const hasEtcd = (process.env['PATH'] ?? '').split(delimiter).some(directory => existsSync(join(directory, 'etcd')));
-export const etcdMissing = 'skipped: no etcd on this machine (Debian: apt-get install etcd-server)';
+export const etcdMissing = 'etcd is not installed (Debian: apt-get install etcd-server)';
 
 const freePort = async (): Promise<number> => {
   const server = createServer().listen(0, '127.0.0.1');

@@ -302,7 +302,7 @@ if (hasEtcd) {
     t.true((await store.size()) > 10_000);
     await store.close();
   });
-} else test(etcdMissing, t => t.pass());
+} else test.skip(etcdMissing, () => {});
 
 test('a read that begins during a request is answered by a later one', async t => {
   const answers: ((value: number) => void)[] = [];
