@@ -294,7 +294,7 @@ const openApi = async (registry: Registry, discovery: Discovery, {openApi: remot
   const documents = new OpenApiDocuments({schemas, naming, clock, mediaTypes: mediaTypes(naming, cbor !== undefined), groups: () => discovery.groups, version: version.gitVersion});
   const merged = new MergedOpenApi(documents, remote);
   registry.onChange(() => {
-    documents.forget();
+    documents.invalidate();
     merged.forget();
   });
   return merged;

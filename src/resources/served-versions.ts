@@ -114,8 +114,8 @@ class Enabled {
 
   #byStage({version}: Kind): boolean {
     const stage = stageOf(version);
-    const broad = versionSets.findLast(([key, covers]) => covers(stage) && this.#config.has(key));
-    return broad ? isOn(this.#config.get(broad[0])!) : servedByDefault[stage];
+    const set = versionSets.findLast(([key, covers]) => covers(stage) && this.#config.has(key));
+    return set ? isOn(this.#config.get(set[0])!) : servedByDefault[stage];
   }
 
   #followsLower(kind: Kind): boolean {

@@ -30,7 +30,7 @@ const start = async () => {
   const env = await startCustom();
   const {naming, schemas} = env.server.registry.settings;
   const documents = new OpenApiDocuments({schemas, naming, clock: systemClock, groups: () => env.server.discovery.groups, version: 'unversioned'});
-  env.server.registry.onChange(() => documents.forget());
+  env.server.registry.onChange(() => documents.invalidate());
   const read = async (document: Parameters<typeof unpacked>[0]) => JSON.parse(String(await unpacked(document))) as Json;
   return {
     ...env,

@@ -11,7 +11,7 @@ import {typeMismatches, typeMismatchText} from '#src/schema/apply/type-mismatche
 import {applyWithLastApplied} from '#src/schema/apply/last-applied.js';
 import {requestsReset, readEntries, type ManagedFieldsEntry} from '#src/schema/apply/managers.js';
 import {mergeIntent} from '#src/schema/apply/merge.js';
-import {pathsOf, shownPath} from '#src/schema/apply/path-element.js';
+import {pathsOf, formatPath} from '#src/schema/apply/path-element.js';
 import {extractFields} from '#src/schema/apply/remove.js';
 import {Writes, type Versions, type Writer} from '#src/schema/apply/tracking.js';
 import {trackUpdate} from '#src/schema/apply/update.js';
@@ -68,7 +68,7 @@ class ManagedObject {
   /** The fields of a manager, as messages show them. */
   owned(manager: string, operation: 'Apply' | 'Update' = 'Apply'): string[] {
     const fields = this.entries.filter(entry => entry.manager === manager && entry.operation === operation).flatMap(entry => [...pathsOf(entry.fieldsV1)]);
-    return fields.map(shownPath).sort();
+    return fields.map(formatPath).sort();
   }
 
   #writer({manager = 'me', subresource = '', apiVersion = 'v1', writes}: Write): Writer {
@@ -117,7 +117,7 @@ test('Sets from outside take on one spelling and the order of the wire', t => {
 test('Paths show fields, keys, values and indices', t => {
   const path = ['f:spec', 'k:{"containerPort":80,"name":"a"}', 'v:"x"', 'v:3', 'i:1', 'f:image'];
 
-  t.is(shownPath(path), '.spec[containerPort=80,name="a"][="x"][=3][1].image');
+  t.is(formatPath(path), '.spec[containerPort=80,name="a"][="x"][=3][1].image');
 });
 
 test('The creator of an object owns the fields it set, and no more than the type needs', t => {
@@ -594,7 +594,7 @@ const someIntent = (next: () => number): PlainObject => {
 
 const timeless = (entry: ManagedFieldsEntry) => ({...entry, time: undefined});
 
-const leaves = (intent: PlainObject): string[] => [...pathsOf(fieldsOf(intent, pod))].map(shownPath);
+const leaves = (intent: PlainObject): string[] => [...pathsOf(fieldsOf(intent, pod))].map(formatPath);
 
 test('Applying twice changes nothing, and a field that leaves an intent is removed if and only if it has no other owner', t => {
   for (let seed = 1; seed <= 300; seed++) {
@@ -606,7 +606,7 @@ test('Applying twice changes nothing, and a field that leaves an intent is remov
       const intent = someIntent(next);
       managed.apply(intent, {manager, force: true});
       const {object, entries} = managed;
-      const others = new Set(managed.entries.filter(entry => entry.manager !== manager).flatMap(entry => [...pathsOf(entry.fieldsV1)].map(shownPath)));
+      const others = new Set(managed.entries.filter(entry => entry.manager !== manager).flatMap(entry => [...pathsOf(entry.fieldsV1)].map(formatPath)));
       const present = new Set(leaves(object));
 
       for (const path of leaves(intent)) if (!path.startsWith('.metadata.name')) t.true(path.startsWith('.apiVersion') || path.startsWith('.kind') || managed.owned(manager).includes(path), `${seed}/${step} ${path}`);

@@ -94,7 +94,7 @@ test('documents are rebuilt when the served resources have changed', async t => 
   served.pop();
 
   t.is(await hash(), before);
-  made.forget();
+  made.invalidate();
   t.not(await hash(), before);
   t.is(made.document('apis/certificates.k8s.io/v1'), undefined);
 });
@@ -242,12 +242,12 @@ test('only the documents of changed groups are rebuilt', async t => {
   t.truthy(await before);
 
   custom = customGroups({...crontabSchema, description: 'Runs other things.'});
-  made.forget();
+  made.invalidate();
 
   t.is(built(), before);
   t.not(made.document(crontabDocument), crontab);
   custom = [];
-  made.forget();
+  made.invalidate();
   t.is(made.document(crontabDocument), undefined);
 });
 

@@ -7,7 +7,7 @@ import {approvalOf, isProtected} from '#src/resources/apiextensions/approval.js'
 import {conditionOf, isTrue, hasCondition, setCondition} from '#src/resources/apiextensions/conditions.js';
 import type {Condition, Definition} from '#src/resources/apiextensions/types.js';
 import {schemaOf} from '#src/resources/apiextensions/versions.js';
-import {structuralInSteps, unstructuredInSteps} from '#src/schema/custom/structural.js';
+import {structuralInSteps, nonStructuralReasonInSteps} from '#src/schema/custom/structural.js';
 import {defineController, mapped, settled, type KeyedController} from '#src/runtime/controller.js';
 import {withOwnStatus, writeStatus, type Cached} from './status.js';
 
@@ -76,7 +76,7 @@ const structure = function* ({spec}: Cached): Steps<CheckedCondition | undefined
   for (const [i, version] of (spec.versions ?? []).entries()) {
     const schema = schemaOf(version as Definition['spec']['versions'][number]);
     if (!schema) continue;
-    const why = yield* unstructuredInSteps(schema);
+    const why = yield* nonStructuralReasonInSteps(schema);
     if (why) return {type: nonStructural, status: 'Unknown', reason: 'StructuralError', message: `failed to check validation schema for version ${version.name}: ${why}`};
     texts.push(...(yield* structuralInSteps(schema, `spec.versions[${i}].schema.openAPIV3Schema`)).map(({path, detail}) => `${path}: ${detail}`));
   }

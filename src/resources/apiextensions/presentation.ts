@@ -1,7 +1,7 @@
 import {duplicate, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
 import {fieldPathIn} from '#src/schema/custom/field-path.js';
 import type {JsonSchema} from '#src/schema/custom/json-schema.js';
-import {unstructuredBecause} from '#src/schema/custom/structural.js';
+import {nonStructuralReason} from '#src/schema/custom/structural.js';
 import type {PrinterColumn, SelectableField, Subresources} from './types.js';
 
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
@@ -54,7 +54,7 @@ function* validateSelectableField(text: string, schema: JsonSchema, seen: Set<st
 /** Validates that selectable fields are declared and scalar. `anyNumber` accepts as many as are stored. */
 export function* validateSelectableFields(fields: readonly SelectableField[], schema: JsonSchema, anyNumber: boolean, path: string): Iterable<FieldError> {
   // Problems that prevent parsing are reported for the schema itself.
-  if (unstructuredBecause(schema) !== undefined) return;
+  if (nonStructuralReason(schema) !== undefined) return;
   const seen = new Set<string>();
   for (const [i, {jsonPath}] of fields.entries()) {
     if (jsonPath) yield* validateSelectableField(jsonPath, schema, seen, `${path}[${i}].jsonPath`);

@@ -4,7 +4,7 @@ import {hasUnknownInDefaults} from '#src/schema/custom/default-rules.js';
 import {itemsOf, someSchema, type JsonSchema} from '#src/schema/custom/json-schema.js';
 import {hasGranularSet, validateIdentity} from '#src/schema/custom/list-rules.js';
 import {knownTypes} from '#src/schema/custom/schema-rules.js';
-import {structuralProblems, unstructuredBecause} from '#src/schema/custom/structural.js';
+import {structuralProblems, nonStructuralReason} from '#src/schema/custom/structural.js';
 import {caBundleProblem} from './ca-bundle.js';
 import {isTrue} from './conditions.js';
 import {acceptsOnlyUnknownReviews, type ConversionRatcheting} from './conversion.js';
@@ -39,7 +39,7 @@ export const noRatcheting: Ratcheting = {
   tooManySelectable: new Set(),
 };
 
-const isUnstructured = (schema: JsonSchema): boolean => unstructuredBecause(schema) !== undefined || structuralProblems(schema, '').length > 0;
+const isUnstructured = (schema: JsonSchema): boolean => nonStructuralReason(schema) !== undefined || structuralProblems(schema, '').length > 0;
 
 /** Returns the versions whose schema is unchanged. */
 export const unchangedSchemas = ({spec}: Readonly<Definition>, old: Readonly<Definition>): ReadonlySet<string> => {

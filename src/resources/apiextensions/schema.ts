@@ -4,7 +4,7 @@ import {extensions, type JsonSchema} from '#src/schema/custom/json-schema.js';
 import {validateDefaults} from '#src/schema/custom/default-rules.js';
 import {tooDeep} from '#src/schema/custom/depth.js';
 import {schemaProblems} from '#src/schema/custom/schema-rules.js';
-import {structuralProblems, unstructuredBecause} from '#src/schema/custom/structural.js';
+import {structuralProblems, nonStructuralReason} from '#src/schema/custom/structural.js';
 import type {Ratcheting} from './ratcheting.js';
 import {metadataNode, validateMetadata} from './metadata.js';
 import {internalSchema} from './internal-form.js';
@@ -63,7 +63,7 @@ export function* validateSchema(schema: JsonSchema, {hasStatus, ratcheting, pres
   const found: FieldError[] = hasStatus ? collectErrors(validateRoot(schema, path)) : [];
   if (schema.nullable) found.push(forbiddenField(`${path}.nullable`, 'nullable cannot be true at the root'));
   const mustBeStructural = !ratcheting.unstructured || !preservesUnknown;
-  const unstructured = mustBeStructural ? unstructuredBecause(schema) : undefined;
+  const unstructured = mustBeStructural ? nonStructuralReason(schema) : undefined;
   const structural = mustBeStructural && unstructured === undefined ? structuralProblems(schema, path) : [];
   found.push(...structural);
   const isStructural = mustBeStructural && unstructured === undefined && structural.length === 0;

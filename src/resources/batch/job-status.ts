@@ -18,7 +18,7 @@ const outcomeOf = ({status}: Readonly<Job>) => {
   return {complete, failed, finished: complete || failed, failureTarget: is('FailureTarget'), criteriaMet: is('SuccessCriteriaMet')};
 };
 
-type Verdict = ReturnType<typeof outcomeOf>;
+type Outcome = ReturnType<typeof outcomeOf>;
 
 /** A rule of status transitions. It is checked only if its fields changed, so that an invalid status can be corrected step by step (KEP-4368). */
 interface Transition {
@@ -26,10 +26,10 @@ interface Transition {
   readonly old: Readonly<Job>;
   readonly status: Status;
   readonly before: Status;
-  readonly now: Verdict;
-  readonly was: Verdict;
+  readonly now: Outcome;
+  readonly was: Outcome;
   changed(...fields: (keyof Status)[]): boolean;
-  turned(...words: (keyof Verdict)[]): boolean;
+  outcomeChanged(...parts: (keyof Outcome)[]): boolean;
 }
 
 function* validateUncounted({uncountedTerminatedPods: pods}: Status): Iterable<FieldError> {
@@ -44,18 +44,18 @@ function* validateUncounted({uncountedTerminatedPods: pods}: Status): Iterable<F
   }
 }
 
-function* validateVerdict({now, turned}: Transition): Iterable<FieldError> {
-  if (turned('complete', 'failed') && now.complete && now.failed) yield invalidUnshown(conditionsPath, 'cannot set Complete=True and Failed=true conditions');
-  if (turned('complete', 'failureTarget') && now.complete && now.failureTarget) {
+function* validateOutcome({now, outcomeChanged}: Transition): Iterable<FieldError> {
+  if (outcomeChanged('complete', 'failed') && now.complete && now.failed) yield invalidUnshown(conditionsPath, 'cannot set Complete=True and Failed=true conditions');
+  if (outcomeChanged('complete', 'failureTarget') && now.complete && now.failureTarget) {
     yield invalidUnshown(conditionsPath, 'cannot set Complete=True and FailureTarget=true conditions');
   }
 }
 
 const timeOf = (time: string | undefined): number => parseTime(time) ?? 0;
 
-function* validateTimes({status, now, changed, turned}: Transition): Iterable<FieldError> {
+function* validateTimes({status, now, changed, outcomeChanged}: Transition): Iterable<FieldError> {
   const {completionTime, startTime} = status;
-  if (turned('complete') || changed('completionTime')) {
+  if (outcomeChanged('complete') || changed('completionTime')) {
     if (completionTime && !now.complete) yield invalid('status.completionTime', completionTime, 'cannot set completionTime when there is no Complete=True condition');
     if (!completionTime && now.complete) yield required('status.completionTime', 'completionTime is required for Complete jobs');
   }
@@ -64,22 +64,22 @@ function* validateTimes({status, now, changed, turned}: Transition): Iterable<Fi
   }
 }
 
-function* validateReasons({now, changed, turned}: Transition): Iterable<FieldError> {
-  if ((turned('failed') || changed('failedIndexes')) && now.failed && !now.failureTarget) {
+function* validateReasons({now, changed, outcomeChanged}: Transition): Iterable<FieldError> {
+  if ((outcomeChanged('failed') || changed('failedIndexes')) && now.failed && !now.failureTarget) {
     yield invalidUnshown(conditionsPath, 'cannot set Failed=True condition without the FailureTarget=true condition');
   }
-  if (turned('complete', 'criteriaMet') && now.complete && !now.criteriaMet) {
+  if (outcomeChanged('complete', 'criteriaMet') && now.complete && !now.criteriaMet) {
     yield invalidUnshown(conditionsPath, 'cannot set Complete=True condition without the SuccessCriteriaMet=true condition');
   }
 }
 
-function* validateFinished({job, status, now, changed, turned}: Transition): Iterable<FieldError> {
+function* validateFinished({job, status, now, changed, outcomeChanged}: Transition): Iterable<FieldError> {
   if (!now.finished) return;
-  if ((turned('finished') || changed('active')) && (status.active ?? 0) > 0) yield invalid('status.active', status.active, 'active>0 is invalid for finished job');
+  if ((outcomeChanged('finished') || changed('active')) && (status.active ?? 0) > 0) yield invalid('status.active', status.active, 'active>0 is invalid for finished job');
   const neverRan = job.spec?.suspend === true && job.spec.completions === 0;
-  if ((turned('finished') || changed('startTime')) && !neverRan && !status.startTime) yield required('status.startTime', 'startTime is required for finished job');
+  if ((outcomeChanged('finished') || changed('startTime')) && !neverRan && !status.startTime) yield required('status.startTime', 'startTime is required for finished job');
   const {succeeded = [], failed = []} = status.uncountedTerminatedPods ?? {};
-  if ((turned('finished') || changed('uncountedTerminatedPods')) && succeeded.length + failed.length > 0) {
+  if ((outcomeChanged('finished') || changed('uncountedTerminatedPods')) && succeeded.length + failed.length > 0) {
     yield invalid('status.uncountedTerminatedPods', status.uncountedTerminatedPods, 'must be empty for finished job');
   }
 }
@@ -112,9 +112,9 @@ function* validateIndexes({job, status, changed}: Transition): Iterable<FieldErr
   if (both !== undefined) yield invalid(failedAt, failedIndexes, `failedIndexes and completedIndexes overlap at index: ${both}`);
 }
 
-function* validatePods({status, now, changed, turned}: Transition): Iterable<FieldError> {
+function* validatePods({status, now, changed, outcomeChanged}: Transition): Iterable<FieldError> {
   const {terminating = 0, ready = 0, active = 0} = status;
-  if ((turned('finished') || changed('terminating')) && terminating > 0 && now.finished) yield invalid('status.terminating', terminating, 'terminating>0 is invalid for finished job');
+  if ((outcomeChanged('finished') || changed('terminating')) && terminating > 0 && now.finished) yield invalid('status.terminating', terminating, 'terminating>0 is invalid for finished job');
   if (changed('ready', 'active') && ready > active) yield invalid('status.ready', ready, 'cannot set more ready pods than active');
 }
 
@@ -150,7 +150,7 @@ function* validateCriteriaLasting({was, now}: Transition): Iterable<FieldError> 
 }
 
 const rules = [
-  validateVerdict,
+  validateOutcome,
   validateTimes,
   validateReasons,
   validateFinished,
@@ -175,7 +175,7 @@ export function* validateJobStatus(job: Readonly<Job>, old: Readonly<Job>): Iter
     now,
     was,
     changed: (...fields) => fields.some(field => !semanticallyEqual(status[field] ?? (field === 'active' || field === 'ready' ? 0 : undefined), before[field] ?? (field === 'active' || field === 'ready' ? 0 : undefined))),
-    turned: (...words) => words.some(word => now[word] !== was[word]),
+    outcomeChanged: (...parts) => parts.some(part => now[part] !== was[part]),
   };
   for (const rule of rules) yield* rule(transition);
 }

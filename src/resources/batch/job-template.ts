@@ -55,9 +55,9 @@ export function* validateTemplateChange(template: PodTemplate, old: Readonly<Job
   const path = 'spec.template';
   if (!old.spec?.suspend) return yield* immutableInternal(path, 'PodTemplateSpec', template, before);
   const {conditions, active = 0, startTime} = old.status ?? {};
-  const rests = isConditionTrue(conditions, 'Suspended') && active === 0;
-  const movable = gate('MutableSchedulingDirectivesForSuspendedJobs') ? rests : !startTime;
+  const isSuspended = isConditionTrue(conditions, 'Suspended') && active === 0;
+  const movable = gate('MutableSchedulingDirectivesForSuspendedJobs') ? isSuspended : !startTime;
   const moved = movable ? withSchedulingOf(template, before) : before;
-  if (gate('MutablePodResourcesForSuspendedJobs') && rests) yield* immutableInternal(`${path}.spec`, 'PodSpec', template.spec, withResourcesOf(template, moved).spec);
+  if (gate('MutablePodResourcesForSuspendedJobs') && isSuspended) yield* immutableInternal(`${path}.spec`, 'PodSpec', template.spec, withResourcesOf(template, moved).spec);
   else yield* immutableInternal(path, 'PodTemplateSpec', template, moved);
 }

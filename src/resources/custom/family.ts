@@ -64,7 +64,7 @@ export const customFamily = (definition: Definition, {naming, gate, schemas}: {r
   const versions = spec.versions.map((version): CustomVersion => {
     const kind = of(version);
     let schema: CustomSchema | undefined;
-    const lazily = () =>
+    const loadSchema = () =>
       (schema ??= customSchema((version.schema?.openAPIV3Schema ?? anything) as JsonSchema, {
         metadata: schemas.of('meta', 'v1', 'ObjectMeta')!,
         validateMetadata,
@@ -75,9 +75,9 @@ export const customFamily = (definition: Definition, {naming, gate, schemas}: {r
       apiVersion: naming.apiVersion(kind.group, kind.version),
       served: version.served,
       get schema() {
-        return lazily();
+        return loadSchema();
       },
-      definition: versionDefinition({definition, version, kind, storedKind, schema: lazily, gate}),
+      definition: versionDefinition({definition, version, kind, storedKind, schema: loadSchema, gate}),
     };
   });
   return {definition, versions, stored: versions.find(({kind}) => kind.version === storedKind.version)!, mark: ((definition.metadata?.generation ?? 1) % marks) + 1};

@@ -17,7 +17,7 @@ const renamed = {
 } as const;
 
 const here: ReadonlyMap<string, string> = new Map(Object.entries(renamed));
-const inHub: ReadonlyMap<string, string> = new Map(Object.entries(renamed).map(([hub, own]) => [own, hub]));
+const namesInHub: ReadonlyMap<string, string> = new Map(Object.entries(renamed).map(([hub, own]) => [own, hub]));
 
 /** Returns the object with renamed fields. Conflicts cannot occur: schemas drop undeclared fields. */
 const underOtherNames = (object: KubeObject, names: ReadonlyMap<string, string>): Record<string, unknown> =>
@@ -32,7 +32,7 @@ const fromHub = (hub: Readonly<CoreEvent>): EventsEvent => {
   return event as unknown as EventsEvent;
 };
 
-const toHub = (event: KubeObject): CoreEvent => underOtherNames(event, inHub) as unknown as CoreEvent;
+const toHub = (event: KubeObject): CoreEvent => underOtherNames(event, namesInHub) as unknown as CoreEvent;
 
 function* validateSeries({series}: Readonly<CoreEvent>): Iterable<FieldError> {
   if (!series) return;

@@ -125,18 +125,18 @@ function* validateStatus({status}: Readonly<Ingress>, old: Readonly<Ingress> | u
   }
 }
 
-const shownHosts = 3;
+const maxShownHosts = 3;
 
 const hostsText = ({spec}: Readonly<Ingress>): string => {
   const rules = spec?.rules ?? [];
   const hosts: string[] = [];
   let more = false;
   for (const {host} of rules) {
-    if (hosts.length === shownHosts) more = true;
+    if (hosts.length === maxShownHosts) more = true;
     else if (host) hosts.push(host);
   }
   if (hosts.length === 0) return '*';
-  return more ? `${hosts.join(',')} + ${rules.length - shownHosts} more...` : hosts.join(',');
+  return more ? `${hosts.join(',')} + ${rules.length - maxShownHosts} more...` : hosts.join(',');
 };
 
 /** Ingress: routes calls from outside to services, by host and path. */

@@ -33,7 +33,7 @@ function* validateTerm({matchLabelExpressions = []}: Readonly<Term>, path: strin
 }
 
 /** Returns a text that is equal for equivalent terms. */
-const meaningOf = ({matchLabelExpressions = []}: Readonly<Term>): string =>
+const canonicalTerm = ({matchLabelExpressions = []}: Readonly<Term>): string =>
   canonicalJson(Object.fromEntries(matchLabelExpressions.flatMap(({key, values = []}) => (values.length > 0 ? [[key, [...new Set(values)].sort()]] : []))));
 
 function* validateTopologies(terms: readonly Term[]): Iterable<FieldError> {
@@ -43,7 +43,7 @@ function* validateTopologies(terms: readonly Term[]): Iterable<FieldError> {
     yield* validateTerm(term, path);
     // The original also compares with one empty term for each term.
     if ((term.matchLabelExpressions ?? []).length === 0) for (const _ of terms) yield duplicate(`${path}.matchLabelExpressions`, '');
-    const meaning = meaningOf(term);
+    const meaning = canonicalTerm(term);
     const times = before.get(meaning) ?? 0;
     for (let other = 0; other < times; other++) yield duplicate(`${path}.matchLabelExpressions`, '');
     before.set(meaning, times + 1);

@@ -1,7 +1,7 @@
 import {invalid, notSupported, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import {dnsSubdomainProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
-import {withoutBacksteps} from './paths.js';
+import {validateNoBacksteps} from './paths.js';
 import {dnsLabel, each, oneOf, rangeText} from './values.js';
 
 // Validation of volume sources that pods and persistent volumes share: each function covers what both types have in common.
@@ -23,13 +23,13 @@ const hostPathTypes = ['', 'BlockDevice', 'CharDevice', 'Directory', 'DirectoryO
 
 export function* hostPath(source: {readonly path: string; readonly type?: string}, path: string): Iterable<FieldError> {
   if (!source.path) return yield required(`${path}.path`);
-  yield* withoutBacksteps(`${path}.path`, source.path);
+  yield* validateNoBacksteps(`${path}.path`, source.path);
   yield* oneOf(`${path}.type`, source.type ?? '', hostPathTypes);
 }
 
 export function* localPath(source: {readonly path: string}, path: string): Iterable<FieldError> {
   if (!source.path) return yield required(`${path}.path`);
-  yield* withoutBacksteps(`${path}.path`, source.path);
+  yield* validateNoBacksteps(`${path}.path`, source.path);
 }
 
 /** Returns the validation of a cloud disk, by the field of its name, with an optional partition. */

@@ -2,7 +2,7 @@ import {maxErrors, maxErrorText} from '#src/api/collect-errors.js';
 import {StatusError, statusError} from '#src/api/status.js';
 import {countOf, type FieldSet} from './field-set.js';
 import type {ManagedFieldsEntry} from './managers.js';
-import {pathsOf, shownPath} from './path-element.js';
+import {pathsOf, formatPath} from './path-element.js';
 
 /** The fields of one manager that the intent sets to other values. */
 export interface Conflict {
@@ -40,7 +40,7 @@ const formatConflicts = (conflicts: readonly Conflict[]): FormattedConflict[] =>
   for (const {owner, fields} of conflicts) {
     for (const elements of pathsOf(fields)) {
       if (shown.length >= maxErrors || text >= maxErrorText) return shown;
-      const path = shownPath(elements);
+      const path = formatPath(elements);
       shown.push({owner, path});
       text += path.length;
     }

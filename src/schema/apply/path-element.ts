@@ -59,7 +59,7 @@ export const formatElement = (element: string): string => {
   }
 };
 
-export const shownPath = (path: readonly string[]): string => path.map(formatElement).join('');
+export const formatPath = (path: readonly string[]): string => path.map(formatElement).join('');
 
 const ranks: Readonly<Record<string, number>> = {number: 0, string: 1, boolean: 2, object: 3};
 

@@ -1,7 +1,7 @@
 import {invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {fieldPathIn} from './field-path.js';
 import {extensions, type JsonSchema, type ValidationRule} from './json-schema.js';
-import {unstructuredBecause} from './structural.js';
+import {nonStructuralReason} from './structural.js';
 
 const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
@@ -26,6 +26,6 @@ export function* validateRuleTexts(schema: JsonSchema, path: string): Iterable<F
     if (!fieldPath) continue;
     if (!fieldPath.trim()) yield invalid(`${at}.fieldPath`, fieldPath, 'must be non-empty if specified');
     if (hasBreaks(fieldPath)) yield invalid(`${at}.fieldPath`, fieldPath, 'must not contain line breaks');
-    if (unstructuredBecause(schema) === undefined && 'problem' in fieldPathIn(schema, fieldPath)) yield invalid(`${at}.fieldPath`, fieldPath, 'must be a valid path');
+    if (nonStructuralReason(schema) === undefined && 'problem' in fieldPathIn(schema, fieldPath)) yield invalid(`${at}.fieldPath`, fieldPath, 'must be a valid path');
   }
 }

@@ -11,10 +11,10 @@ import {validateStructuralMetadata} from './structural-metadata.js';
 const none = (value: unknown): boolean => value === undefined || value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
 
 /** Returns why a schema cannot be parsed as a structural one; undefined if it can. */
-export const unstructuredBecause = (schema: JsonSchema): string | undefined => runSteps(unstructuredInSteps(schema));
+export const nonStructuralReason = (schema: JsonSchema): string | undefined => runSteps(nonStructuralReasonInSteps(schema));
 
 /** Does the same in steps, for schemas with very many properties. */
-export const unstructuredInSteps = function* (schema: JsonSchema): Steps<string | undefined> {
+export const nonStructuralReasonInSteps = function* (schema: JsonSchema): Steps<string | undefined> {
   const unsupported = (
     [['id', schema.id], ['schema', schema.$schema], ['$ref', schema.$ref], ['patternProperties', schema.patternProperties], ['dependencies', schema.dependencies]] as const
   ).find(([, value]) => !none(value));
@@ -24,7 +24,7 @@ export const unstructuredInSteps = function* (schema: JsonSchema): Steps<string 
   const inner = function* (list: readonly (JsonSchema | undefined)[] | undefined): Steps<string | undefined> {
     for (const [index, one] of (list ?? []).entries()) {
       if (index % schemasOfStep === schemasOfStep - 1) yield;
-      const why = one && (yield* unstructuredInSteps(one));
+      const why = one && (yield* nonStructuralReasonInSteps(one));
       if (why) return why;
     }
     return undefined;

@@ -77,19 +77,19 @@ export class TypedDecoder {
   #object(value: unknown, node: SchemaNode): unknown {
     if (!isPlainObject(value)) return this.#mismatched(value, node);
     const result: PlainObject = {};
-    for (const spelled of Object.keys(value)) {
-      let key = spelled;
+    for (const fieldName of Object.keys(value)) {
+      let key = fieldName;
       let field = node.properties?.get(key);
       if (!field) {
-        key = propertyName(node, spelled);
+        key = propertyName(node, fieldName);
         field = node.properties?.get(key);
       }
       if (!field) {
-        if (node.preservesUnknown) put(result, spelled, value[spelled]);
+        if (node.preservesUnknown) put(result, fieldName, value[fieldName]);
         else this.unknown = true;
         continue;
       }
-      const given = value[spelled];
+      const given = value[fieldName];
       if (given === null) continue;
       this.#path.push(key);
       this.#structs.push(node);

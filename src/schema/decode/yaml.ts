@@ -66,7 +66,7 @@ const lineOf = (node: unknown, lines: LineCounter): number => {
   return at === undefined ? 0 : lines.linePos(at).line;
 };
 
-const shownKey = (key: unknown): string | undefined => {
+const keyText = (key: unknown): string | undefined => {
   if (!isScalar(key)) return undefined;
   return typeof key.value === 'string' ? JSON.stringify(key.value) : String(key.value);
 };
@@ -78,7 +78,7 @@ const duplicates = (root: unknown, lines: LineCounter): DecodeProblem[] => {
     if (!isMap(node) || found.length >= maxProblems) return;
     const seen = new Set<string>();
     for (const {key, value} of node.items as Pair<unknown, unknown>[]) {
-      const name = shownKey(key);
+      const name = keyText(key);
       if (name !== undefined && seen.has(name)) {
         const line = lineOf(value, lines) || lineOf(key, lines);
         if (found.length < maxProblems) found.push({kind: 'yaml', path: name, text: `line ${line}: key ${name} already set in map`});

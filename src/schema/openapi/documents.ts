@@ -33,7 +33,7 @@ const security = {BearerToken: {description: 'Bearer Token authentication', in: 
 
 const sorted = (paths: readonly Path[]): Path[] => paths.toSorted((a, b) => (a.path < b.path ? -1 : 1));
 
-const overAll = function* <T>(items: readonly T[], act: (item: T) => void): Steps<void> {
+const forEachInSteps = function* <T>(items: readonly T[], act: (item: T) => void): Steps<void> {
   for (const item of items) {
     act(item);
     yield;
@@ -57,17 +57,17 @@ type Text = Map<string, WrittenDefinition<string>>;
 interface Source {
   paths(): Path[];
   /** Returns a text that changes when the document would. */
-  mark(): string;
+  fingerprint(): string;
   readonly resources: readonly DescribedResource[];
 }
 
-interface KeptDocument {
-  readonly mark: string;
+interface CachedDocument {
+  readonly fingerprint: string;
   readonly document: Promise<PackedDocument>;
 }
 
 /** Returns a fingerprint of resources as documents see them: schemas by identity, everything else by content. */
-const fingerprints = (): ((resources: readonly DescribedResource[]) => string) => {
+const fingerprinter = (): ((resources: readonly DescribedResource[]) => string) => {
   const numbers = new WeakMap<object, number>();
   let last = 0;
   const numberOf = (value: object | undefined): number => {
@@ -98,8 +98,8 @@ export class OpenApiDocuments {
   readonly #options: OpenApiOptions;
   readonly #media: MediaTypes;
   readonly #pieces: Pieces;
-  readonly #markOf = fingerprints();
-  readonly #v3 = new Map<string, KeptDocument>();
+  readonly #fingerprintOf = fingerprinter();
+  readonly #v3 = new Map<string, CachedDocument>();
   #served: ReadonlyMap<string, Source> | undefined;
   #index: Promise<PackedDocument> | undefined;
   #v2: Promise<PackedDocument> | undefined;
@@ -112,7 +112,7 @@ export class OpenApiDocuments {
   }
 
   /** Called when the served resources changed. Documents whose input changed are rebuilt on the next request. */
-  forget(): void {
+  invalidate(): void {
     this.#served = undefined;
     this.#index = undefined;
     this.#v2 = undefined;
@@ -143,10 +143,10 @@ export class OpenApiDocuments {
     const source = this.#sources().get(name);
     if (!source) return undefined;
     const known = this.#v3.get(name);
-    const mark = source.mark();
-    if (known?.mark === mark) return known.document;
+    const fingerprint = source.fingerprint();
+    if (known?.fingerprint === fingerprint) return known.document;
     const document = this.#versionThree(source.paths(), text, source.resources);
-    this.#v3.set(name, {mark, document});
+    this.#v3.set(name, {fingerprint, document});
     return document;
   }
 
@@ -167,11 +167,11 @@ export class OpenApiDocuments {
   #readSources(): ReadonlyMap<string, Source> {
     const {naming, groups} = this.#options;
     const served = groups();
-    const roots = [...rootPaths(naming, served)].map(([name, path]): [string, Source] => [name, {paths: () => [path], mark: () => '', resources: []}]);
+    const roots = [...rootPaths(naming, served)].map(([name, path]): [string, Source] => [name, {paths: () => [path], fingerprint: () => '', resources: []}]);
     const versions = served.flatMap(({group, versions}) =>
       versions.map(({version, resources}): [string, Source] => [
         groupVersionRoot(naming, group, version).slice(1),
-        {paths: () => groupVersionPaths(naming, group, version, resources), mark: () => this.#markOf(resources), resources},
+        {paths: () => groupVersionPaths(naming, group, version, resources), fingerprint: () => this.#fingerprintOf(resources), resources},
       ]),
     );
     const sources = new Map([...roots, ...versions]);
@@ -211,7 +211,7 @@ export class OpenApiDocuments {
     const {schemas, naming} = this.#options;
     const definitions = new Definitions({schemas, naming, dialect: openApiV2, custom: this.#allTypes(), write: definitionMessageInSteps, written: new Map()});
     const paths: Buffer[] = [];
-    await this.#inPieces(overAll(sorted(this.#allPaths()), path => void paths.push(pathMessage(path.path, pathV2(naming, definitions, this.#media, path)))));
+    await this.#inPieces(forEachInSteps(sorted(this.#allPaths()), path => void paths.push(pathMessage(path.path, pathV2(naming, definitions, this.#media, path)))));
     await this.#inPieces(writeAll(definitions));
     const frame = {swagger: '2.0', info: this.#info(), securityDefinitions: security, security: [{BearerToken: []}]};
     return Packing.whole(swaggerMessage(frame, paths, definitions.sorted().map(([, content]) => content)));
@@ -228,7 +228,7 @@ export class OpenApiDocuments {
   #writePaths(packing: Packing, paths: readonly Path[], render: (path: Path) => Json): Promise<void> {
     let separator = '';
     return this.#inPieces(
-      overAll(sorted(paths), path => {
+      forEachInSteps(sorted(paths), path => {
         packing.add(`${separator}${member(path.path, render(path))}`);
         separator = ',';
       }),
@@ -237,7 +237,7 @@ export class OpenApiDocuments {
 
   async #writeDefinitions(packing: Packing, definitions: Definitions<string>): Promise<void> {
     await this.#inPieces(writeAll(definitions));
-    await this.#inPieces(overAll([...definitions.sorted().entries()], ([index, [, content]]) => packing.add(index === 0 ? content : `,${content}`)));
+    await this.#inPieces(forEachInSteps([...definitions.sorted().entries()], ([index, [, content]]) => packing.add(index === 0 ? content : `,${content}`)));
   }
 
   /** Runs the steps across turns of the event loop: there may be many paths and definitions, and a definition may have very many fields. */

@@ -8,7 +8,7 @@ import {validateLabelSelector} from '#src/resources/validation/label-selector.js
 import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
 import {isHugePages} from '#src/model/resource-names.js';
 import {isWholePages, quantityIn} from '#src/resources/validation/resource-names.js';
-import {unreservedPath} from '#src/resources/validation/paths.js';
+import {validateUnreservedPath} from '#src/resources/validation/paths.js';
 import {podTerms, validateTermSelectors} from './affinity.js';
 import {hasDeletionCost} from './annotations.js';
 import type {Allowances} from './rules.js';
@@ -65,7 +65,7 @@ export const allowancesOf = (stored: PodSpec | undefined, meta: ObjectMeta | und
     spreadSelectors: spreads.some(({labelSelector}) => labelSelector && isWrong(validateLabelSelector(labelSelector, ''))),
     spreadKeys: gate('MatchLabelKeysInPodTopologySpread') && spreads.some(spread => isWrong(validateSpreadKeys(spread, '', mergesSpreadKeys(gate)))),
     partialHugePages: hasPartialPages(spec.overhead) || [...everyContainer(spec)].some(({container: {resources}}) => hasPartialPages(resources?.limits) || hasPartialPages(resources?.requests)),
-    tokenPaths: tokenPaths(spec).some(path => isWrong(unreservedPath('', path))),
+    tokenPaths: tokenPaths(spec).some(path => isWrong(validateUnreservedPath('', path))),
     hostSysctls: (spec.securityContext?.sysctls ?? []).some(({name}) => sysctlOfHost(spec, name) !== undefined),
     ...gated(spec, {gate}),
   };

@@ -2,7 +2,7 @@ import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js'
 import type {Naming} from '#src/api/naming.js';
 import type {Pod, PodSpec, SeccompProfile, Toleration} from '#src/api/pod.js';
 import {everyContainer} from '#src/resources/core/pod/containers.js';
-import {descendingPath} from '#src/resources/validation/paths.js';
+import {validateDescendingPath} from '#src/resources/validation/paths.js';
 import type {PodSpecRules} from './rules.js';
 import {validateTolerations} from './scheduling.js';
 
@@ -50,7 +50,7 @@ const seccompNames = ['runtime/default', 'docker/default', 'unconfined'];
 
 function* seccompName(name: string, path: string): Iterable<FieldError> {
   if (seccompNames.includes(name)) return;
-  if (name.startsWith('localhost/')) yield* descendingPath(path, name.slice('localhost/'.length));
+  if (name.startsWith('localhost/')) yield* validateDescendingPath(path, name.slice('localhost/'.length));
   else yield invalid(path, name, 'must be a valid seccomp profile');
 }
 

@@ -141,14 +141,14 @@ export function* validateInitContainers({initContainers = [], containers = [], o
   }
 }
 
-const notForLooking = ['ports', 'resources', 'resizePolicy', 'restartPolicy', 'restartPolicyRules', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle'] as const;
+const notForEphemeral = ['ports', 'resources', 'resizePolicy', 'restartPolicy', 'restartPolicyRules', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle'] as const;
 
 /** Reports whether a field is set; empty resources count as absent. */
 const isSet = (field: keyof EphemeralContainer, value: unknown): boolean => value !== undefined && (field !== 'resources' || Object.keys(value as object).length > 0);
 
-function* onlyForLooking(container: EphemeralContainer, path: string): Iterable<FieldError> {
+function* ephemeralOnly(container: EphemeralContainer, path: string): Iterable<FieldError> {
   const text = 'cannot be set for an Ephemeral Container';
-  for (const field of notForLooking) if (isSet(field, container[field])) yield forbiddenField(`${path}.${field}`, text);
+  for (const field of notForEphemeral) if (isSet(field, container[field])) yield forbiddenField(`${path}.${field}`, text);
   for (const [i, mount] of (container.volumeMounts ?? []).entries()) {
     for (const field of ['subPath', 'subPathExpr'] as const) if (mount[field]) yield forbiddenField(`${path}.volumeMounts[${i}].${field}`, text);
   }
@@ -170,6 +170,6 @@ export function* validateEphemeralContainers(spec: PodSpec, path: string, rules:
     names.add(container.name);
     const {targetContainerName: target} = container;
     if (target && !others.has(target)) yield notFoundValue(`${at}.targetContainerName`, target);
-    yield* onlyForLooking(container, at);
+    yield* ephemeralOnly(container, at);
   }
 }

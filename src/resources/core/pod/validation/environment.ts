@@ -2,7 +2,7 @@ import {invalid, notFoundValue, required, type FieldError} from '#src/api/field-
 import type {EnvFromSource, EnvVar, PodSpec} from '#src/api/pod.js';
 import {everyContainer} from '#src/resources/core/pod/containers.js';
 import {dataKeyProblems, subdomainName} from '#src/resources/validation/names.js';
-import {withoutBacksteps} from '#src/resources/validation/paths.js';
+import {validateNoBacksteps} from '#src/resources/validation/paths.js';
 import {dnsLabel, each, environmentNameProblems} from '#src/resources/validation/values.js';
 import {environmentFields, validateFieldRef, validateResourceFieldRef} from './references.js';
 import type {ContainerRules} from './rules.js';
@@ -22,7 +22,7 @@ function* fileKeyRef({key, path: file, volumeName}: NonNullable<Source['fileKeyR
   if (!volumeName) yield required(`${path}.volumeName`);
   else yield* dnsLabel(`${path}.volumeName`, volumeName);
   if (!file) yield required(`${path}.path`);
-  else yield* withoutBacksteps(`${path}.path`, file);
+  else yield* validateNoBacksteps(`${path}.path`, file);
 }
 
 /** Validates that environment files are in emptyDir volumes of the pod. */

@@ -1,7 +1,7 @@
 import {forbiddenField, invalid, notFoundValue, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {isWrong} from '#src/api/collect-errors.js';
 import type {AnyContainer, Volume, VolumeDevice, VolumeMount} from '#src/api/pod.js';
-import {descendingPath, withoutBacksteps} from '#src/resources/validation/paths.js';
+import {validateDescendingPath, validateNoBacksteps} from '#src/resources/validation/paths.js';
 import type {ContainerRules} from './rules.js';
 
 const propagations = ['Bidirectional', 'HostToContainer', 'None'];
@@ -22,10 +22,10 @@ function* recursiveReadOnly({recursiveReadOnly: mode, readOnly, mountPropagation
 }
 
 function* parts({subPath, subPathExpr}: VolumeMount, path: string, at: string): Iterable<FieldError> {
-  if (subPath) yield* descendingPath(`${path}.subPath`, subPath);
+  if (subPath) yield* validateDescendingPath(`${path}.subPath`, subPath);
   if (!subPathExpr) return;
   if (subPath) yield invalid(`${at}.subPathExpr`, subPathExpr, 'subPathExpr and subPath are mutually exclusive');
-  yield* descendingPath(`${path}.subPathExpr`, subPathExpr);
+  yield* validateDescendingPath(`${path}.subPathExpr`, subPathExpr);
 }
 
 /** Validates volume mounts. Some paths name the list only, as in the original's errors. */
@@ -68,7 +68,7 @@ export function* validateDevices(container: AnyContainer, path: string, {volumes
     if (names.has(name)) yield invalid(`${at}.name`, name, 'must be unique');
     yield* device({name, devicePath}, at, volumes.get(name));
     if (paths.has(devicePath)) yield invalid(`${at}.devicePath`, devicePath, 'must be unique');
-    if (isWrong(withoutBacksteps('', devicePath))) yield invalid(`${at}.devicePath`, devicePath, "can not contain backsteps ('..')");
+    if (isWrong(validateNoBacksteps('', devicePath))) yield invalid(`${at}.devicePath`, devicePath, "can not contain backsteps ('..')");
     else paths.add(devicePath);
     if (mounts.some(mount => mount.name === name)) yield invalid(`${at}.name`, name, 'must not already exist in volumeMounts');
     if (mounts.some(({mountPath}) => mountPath === devicePath)) yield invalid(`${at}.devicePath`, devicePath, 'must not already exist as a path in volumeMounts');

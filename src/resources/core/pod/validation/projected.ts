@@ -6,7 +6,7 @@ import {certificateLife, validateUserAnnotations} from '#src/resources/certifica
 import {validateSignerName} from '#src/resources/certificates/signer-name.js';
 import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {internalForm} from '#src/resources/validation/internal-form.js';
-import {unreservedPath} from '#src/resources/validation/paths.js';
+import {validateUnreservedPath} from '#src/resources/validation/paths.js';
 import {each, fileMode, oneOf} from '#src/resources/validation/values.js';
 import {fileFields, validateFieldRef, validateResourceFieldRef} from './references.js';
 import type {PodSpecRules} from './rules.js';
@@ -15,14 +15,14 @@ import type {PodSpecRules} from './rules.js';
 export function* keyToPath({key, path: file, mode}: KeyToPath, path: string): Iterable<FieldError> {
   if (!key) yield required(`${path}.key`);
   if (!file) yield required(`${path}.path`);
-  yield* unreservedPath(`${path}.path`, file);
+  yield* validateUnreservedPath(`${path}.path`, file);
   yield* fileMode(`${path}.mode`, mode);
 }
 
 /** Validates a downward API file. */
 export function* downwardFile({path: file, fieldRef, resourceFieldRef, mode}: DownwardAPIVolumeFile, path: string): Iterable<FieldError> {
   if (!file) yield required(`${path}.path`);
-  yield* unreservedPath(`${path}.path`, file);
+  yield* validateUnreservedPath(`${path}.path`, file);
   if (fieldRef) {
     yield* validateFieldRef(fieldRef, fileFields, `${path}.fieldRef`);
     if (resourceFieldRef) yield invalid(path, 'resource', 'fieldRef and resourceFieldRef can not be specified simultaneously');
@@ -61,7 +61,7 @@ function* token(source: NonNullable<VolumeProjection['serviceAccountToken']>, pa
   if (seconds < 600) yield invalid(`${at}.expirationSeconds`, seconds, 'may not specify a duration less than 10 minutes');
   if (seconds > maxSeconds) yield invalid(`${at}.expirationSeconds`, seconds, 'may not specify a duration larger than 2^32 seconds');
   if (!file) yield required(`${path}.path`);
-  else if (!allow.tokenPaths) yield* unreservedPath(`${path}.path`, file);
+  else if (!allow.tokenPaths) yield* validateUnreservedPath(`${path}.path`, file);
 }
 
 /** Returns the signer in a trust bundle's name; empty if there is none. */
@@ -80,7 +80,7 @@ function* trustBundle(source: NonNullable<VolumeProjection['clusterTrustBundle']
     if (labelSelector) yield* validateLabelSelector(labelSelector, `${at}.labelSelector`);
   } else yield required(at, 'either name or signerName must be specified');
   if (!file) yield required(`${at}.path`);
-  yield* unreservedPath(`${at}.path`, file);
+  yield* validateUnreservedPath(`${at}.path`, file);
   yield* paths.take(file, file);
 }
 
@@ -101,7 +101,7 @@ function* certificate(source: PodCertificate, at: string, paths: Paths, naming: 
   const files = (['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const).filter(field => source[field]);
   if (files.length === 0) yield required(at, 'specify at least one of credentialBundlePath, keyPath, and certificateChainPath');
   for (const field of files) {
-    yield* unreservedPath(`${at}.${field}`, source[field]!);
+    yield* validateUnreservedPath(`${at}.${field}`, source[field]!);
     yield* paths.take(source[field]!, source[field]);
   }
 }

@@ -1,7 +1,7 @@
 import {duplicate, forbiddenField, invalid, notSupported, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import type {AppArmorProfile, PodSpec, SeccompProfile, SecurityContext} from '#src/api/pod.js';
 import {internalForm} from '#src/resources/validation/internal-form.js';
-import {descendingPath} from '#src/resources/validation/paths.js';
+import {validateDescendingPath} from '#src/resources/validation/paths.js';
 import {oneOf, systemId} from '#src/resources/validation/values.js';
 import type {ContainerRules, PodSpecRules} from './rules.js';
 import {validateWindowsOptions} from './windows.js';
@@ -15,7 +15,7 @@ function* seccomp(profile: SeccompProfile | undefined, path: string): Iterable<F
   else yield* oneOf(`${path}.type`, type, profileTypes);
   if (type === 'Localhost') {
     if (file === undefined) yield required(`${path}.localhostProfile`, 'must be set when seccomp type is Localhost');
-    else yield* descendingPath(`${path}.localhostProfile`, file);
+    else yield* validateDescendingPath(`${path}.localhostProfile`, file);
   } else if (file !== undefined) yield invalid(`${path}.localhostProfile`, internalForm('SeccompProfile', profile), 'can only be set when seccomp type is Localhost');
 }
 

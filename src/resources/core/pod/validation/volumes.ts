@@ -6,7 +6,7 @@ import {compareQuantities, zeroQuantity} from '#src/api/quantity.js';
 import {validateClaimSpec} from '#src/resources/validation/claim-spec.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {validateAnnotations, validateLabels} from '#src/resources/validation/object-meta.js';
-import {descendingPath} from '#src/resources/validation/paths.js';
+import {validateDescendingPath} from '#src/resources/validation/paths.js';
 import {quantityIn} from '#src/resources/validation/resource-names.js';
 import {dnsLabel, each, fileMode} from '#src/resources/validation/values.js';
 import * as shared from '#src/resources/validation/volume-sources.js';
@@ -52,7 +52,7 @@ const checks: {readonly [K in SourceName]: Check<K>} = {
   hostPath: shared.hostPath,
   *gitRepo({repository, directory = ''}, path) {
     if (!repository) yield required(`${path}.repository`);
-    yield* descendingPath(`${path}.directory`, directory);
+    yield* validateDescendingPath(`${path}.directory`, directory);
   },
   gcePersistentDisk: (source, path) => shared.disk('pdName')(source, path.replace(/gcePersistentDisk$/, 'persistentDisk')),
   awsElasticBlockStore: shared.disk('volumeID'),
