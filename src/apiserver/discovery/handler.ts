@@ -124,8 +124,8 @@ const onlyRead = (method: string, handler: Handler): Handler =>
 const bytesOf = (body: ResponseBody): Buffer => (body.kind === 'object' ? body.bytes() : Buffer.alloc(0));
 
 /**
- * Negotiates the form of a discovery document; all have a binary one. Throws 406 if nothing matches, and 415 for a body of an unsupported media type; the
- * list of groups, as upstream, accepts neither wildcards nor checks bodies.
+ * Negotiates the form of a discovery document; all have a binary one. Throws 406 if nothing matches, and 415 for a body of an unsupported media type. As
+ * upstream, the list of groups also accepts `application` with a wildcard subtype, and ignores the type of a body.
  */
 const acceptedHere = (context: RequestContext, kind: string, shapes: ReadonlySet<Shape>, naming: Naming): Accepted => {
   const media = ['application/json', 'application/yaml', naming.protobufMediaType];

@@ -16,7 +16,7 @@ export class InFlight {
   #reading = 0;
   #mutating = 0;
   #exempt = 0;
-  // The disposables are made once and shared by all requests; each request disposes of its own one once.
+  // The disposables are shared by all requests, each of which disposes once.
   readonly #leaveReading: Disposable = {[Symbol.dispose]: () => void this.#reading--};
   readonly #leaveMutating: Disposable = {[Symbol.dispose]: () => void this.#mutating--};
   readonly #leaveExempt: Disposable = {[Symbol.dispose]: () => void this.#exempt--};
