@@ -10,7 +10,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import type {AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
 import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
-import {impersonated, wantsImpersonation} from './authentication/impersonation.js';
+import {impersonated, requestsImpersonation} from './authentication/impersonation.js';
 import {authenticate, Unauthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
 import {denial} from '#src/serving/authorizers/denial.js';
 import {StoreClosed} from '#src/storage/errors.js';
@@ -205,7 +205,7 @@ const shutdownRefusal = (): PlainRefusal => new PlainRefusal(429, 'The apiserver
 const userOf = (settings: CoreSettings, request: ApiRequest, info: RequestInfo, warnings: Set<string>): UserInfo | Promise<UserInfo> => {
   const {caller, headers} = request;
   const found = 'user' in caller ? caller.user : authenticated(settings, {credentials: caller.credentials, headers, warn: text => void warnings.add(text)}, info.path);
-  const effectiveUser = (user: UserInfo) => (wantsImpersonation(headers) ? impersonated(request, user, settings.authorizer, settings.naming) : user);
+  const effectiveUser = (user: UserInfo) => (requestsImpersonation(headers) ? impersonated(request, user, settings.authorizer, settings.naming) : user);
   return found instanceof Promise ? found.then(effectiveUser) : effectiveUser(found);
 };
 

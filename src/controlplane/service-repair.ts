@@ -16,21 +16,21 @@ const graceMs = 60_000;
 const passesToConfirm = 3;
 
 /** The assigned node ports. */
-export interface HeldPorts {
+export interface AllocatedPorts {
   taken(): Promise<readonly number[]>;
   take(port: number): Promise<void>;
   release(ports: readonly number[]): Promise<void>;
 }
 
 /** The assigned addresses, whether or not an IPAddress object exists. */
-export type HeldAddresses = Pick<AddressPool, 'allocated' | 'reserve' | 'release'>;
+export type AllocatedAddresses = Pick<AddressPool, 'allocated' | 'reserve' | 'release'>;
 
 export interface RepairParts {
   readonly client: Client;
-  readonly addresses: HeldAddresses;
+  readonly addresses: AllocatedAddresses;
   readonly clock: Clock;
   readonly log: Log;
-  readonly ports: HeldPorts;
+  readonly ports: AllocatedPorts;
 }
 
 const addressesOf = ({spec}: Readonly<Service>): readonly string[] => (needsClusterIp(spec) && !isHeadless(spec) ? (spec?.clusterIPs ?? []) : []);

@@ -4,7 +4,7 @@ import {systemFiles} from '#src/base/files.js';
 import {messageOf} from '#src/base/message.js';
 import type {TrustAnchors} from '#src/pki/chain.js';
 import {LookedUpTrust} from '#src/serving/authentication-lookup.js';
-import {followedAuthorities} from '#src/serving/authenticators/authority-file.js';
+import {followAuthorities} from '#src/serving/authenticators/authority-file.js';
 import {tokenReviewAuthenticator} from '#src/serving/authenticators/token-review.js';
 import {x509Authenticator} from '#src/serving/authenticators/x509.js';
 import {accessReviewAuthorizer} from '#src/serving/authorizers/access-review.js';
@@ -39,7 +39,7 @@ export const agentSecurity = async (parts: AgentSecurityParts): Promise<{readonl
 const authoritiesOf = async (parts: AgentSecurityParts): Promise<() => TrustAnchors | undefined> => {
   const {clientCaFile, delegate, log} = parts;
   if (clientCaFile) {
-    const held = await followedAuthorities(clientCaFile, {...parts, files: systemFiles, flag: '--client-ca-file'});
+    const held = await followAuthorities(clientCaFile, {...parts, files: systemFiles, flag: '--client-ca-file'});
     return () => held.current;
   }
   try {

@@ -20,7 +20,7 @@ type AgentOptions = Pick<ApiserverOptions, 'platletCertificateAuthority' | 'plat
  * The CA and the client certificate for connections to node agents, as currently in the files. Without a CA, agents are not verified, as upstream. Invalid
  * content is ignored: the last valid one remains in use. Rejects with an error of one line that names the flag if the initial content is invalid.
  */
-export const followedAgentTrust = async (options: AgentOptions, {files, clock, log, signal}: AgentTrustParts): Promise<{readonly current: AgentTrust}> => {
+export const followAgentTrust = async (options: AgentOptions, {files, clock, log, signal}: AgentTrustParts): Promise<{readonly current: AgentTrust}> => {
   const {platletCertificateAuthority: caFile, platletClientCertificate: certFile, platletClientKey: keyFile} = options;
   const content = async (flag: string, path: string): Promise<Buffer | undefined> => {
     if (!path) return undefined;

@@ -41,7 +41,7 @@ import {openApiRoutes} from '#src/apiserver/handlers/openapi.js';
 import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
 import {admissionPlugins, readAdmission} from './admission.js';
-import {followedAgentTrust} from './agent-trust.js';
+import {followAgentTrust} from './agent-trust.js';
 import {createAuthorizers} from './authorization.js';
 import {componentsOf, type ComponentParts} from './components.js';
 import {aggregate, type Aggregation} from '#src/apiserver/aggregation/aggregation.js';
@@ -135,7 +135,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   const authenticators = await authenticatorsOf(options, {clock, log, naming, gate, files: systemFiles, signal: following.signal});
   const proxy = await proxyClient({options, files: systemFiles, clock, log});
   const admission = await readAdmission(options, {naming, log, clock});
-  const agentTrust = await followedAgentTrust(options, {files: systemFiles, clock, log, signal: following.signal});
+  const agentTrust = await followAgentTrust(options, {files: systemFiles, clock, log, signal: following.signal});
   const network = parts.network ?? systemNetwork(clock);
   const loopback = new Loopback();
   const clientAs = (user: UserInfo, userAgent = naming.component('apiserver')) => inProcessClient(loopback.handler, {naming, user, userAgent, clock});

@@ -11,7 +11,7 @@ import type {PlaneOptions} from './options.js';
 type NamedPlaneOptions = PlaneOptions & Required<Pick<PlaneOptions, 'naming'>>;
 
 /** Whether a warning concerns a flag given by the caller, not one that the plane sets. */
-export const concerns = (warning: string, args: readonly string[]): boolean => {
+export const concernsGivenFlag = (warning: string, args: readonly string[]): boolean => {
   const [, flag] = /--([a-z0-9-]+)/.exec(warning) ?? [];
   return flag === undefined || isGiven(args, flag);
 };

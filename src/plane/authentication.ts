@@ -10,7 +10,7 @@ import {withAuthenticated, type Anonymous} from '#src/serving/authenticators/uni
 import type {TrustAnchors} from '#src/pki/chain.js';
 import {requestHeaderAuthenticator, type RequestHeaderTrust} from '#src/serving/authenticators/request-header.js';
 import type {AuthenticationConfig} from '#src/controlplane/authentication-config.js';
-import {followedAuthorities} from '#src/serving/authenticators/authority-file.js';
+import {followAuthorities} from '#src/serving/authenticators/authority-file.js';
 import {x509Authenticator} from '#src/serving/authenticators/x509.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 
@@ -62,11 +62,11 @@ export const authenticatorsOf = async (options: AuthenticationOptions, parts: Au
   const authenticators: Authenticator[] = [];
   const {clientCaFile, tokenAuthFile, requestheaderClientCaFile} = options;
   if (requestheaderClientCaFile) {
-    const authorities = await followedAuthorities(requestheaderClientCaFile, {...parts, flag: '--requestheader-client-ca-file'});
+    const authorities = await followAuthorities(requestheaderClientCaFile, {...parts, flag: '--requestheader-client-ca-file'});
     authenticators.push(requestHeaderAuthenticator(proxyTrust(options, authorities), parts.clock));
   }
   if (clientCaFile) {
-    const authorities = await followedAuthorities(clientCaFile, {...parts, flag: '--client-ca-file'});
+    const authorities = await followAuthorities(clientCaFile, {...parts, flag: '--client-ca-file'});
     authenticators.push(x509Authenticator(authorities, parts.clock, parts.naming, parts.gate('AllowParsingUserUIDFromCertAuth')));
   }
   if (tokenAuthFile) {

@@ -12,7 +12,7 @@ import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import {parseFlags, type Parsed} from '#src/options/parse.js';
 import {planeNaming} from '#src/options/shared/naming.js';
 import {schedulerFlags} from '#src/options/scheduler.js';
-import {apiserverArgs, concerns, controllerManagerArgs, schedulerArgs} from './arguments.js';
+import {apiserverArgs, concernsGivenFlag, controllerManagerArgs, schedulerArgs} from './arguments.js';
 import {checkKubeconfig} from './kubeconfig/file.js';
 import type {Document, Manifest} from './manifests/read.js';
 import {planeMaterial, type PlaneMaterial} from './material.js';
@@ -53,7 +53,7 @@ export const readInputs = async (given: PlaneOptions, undo: Undo): Promise<Plane
   const controllerManager = parseFlags(controllerManagerFlags, controllerManagerArgs(options, material, apiserver.versions));
   const scheduler = parseFlags(schedulerFlags, schedulerArgs(options, apiserver.versions));
   const own = [...(options.apiserverArgs ?? []), ...(options.controllerManagerArgs ?? []), ...(options.schedulerArgs ?? [])];
-  for (const warning of [...apiserver.warnings, ...controllerManager.warnings, ...scheduler.warnings]) if (concerns(warning, own)) log.warn(warning);
+  for (const warning of [...apiserver.warnings, ...controllerManager.warnings, ...scheduler.warnings]) if (concernsGivenFlag(warning, own)) log.warn(warning);
   return {options, naming: namingOf(options.naming), clock, random, log, unhandled, directory, material, manifests, apiserver, apiserverArgs: args, controllerManager, scheduler};
 };
 

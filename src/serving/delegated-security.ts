@@ -8,7 +8,7 @@ import type {TrustAnchors} from '#src/pki/chain.js';
 import {type AdministrationSettings, anonymousEverywhere} from './administration/handler.js';
 import {LookedUpTrust} from './authentication-lookup.js';
 import type {Authenticator} from '#src/api/authentication.js';
-import {followedAuthorities} from './authenticators/authority-file.js';
+import {followAuthorities} from './authenticators/authority-file.js';
 import {type RequestHeaderTrust, requestHeaderAuthenticator} from './authenticators/request-header.js';
 import {tokenReviewAuthenticator} from './authenticators/token-review.js';
 import {x509Authenticator} from './authenticators/x509.js';
@@ -122,7 +122,7 @@ const trustOf = async (parts: DelegatedSecurityParts): Promise<Trust> => {
 };
 
 const fromFile = (parts: DelegatedSecurityParts, flag: string, path: string | undefined): Promise<{readonly current: TrustAnchors}> | undefined =>
-  path ? followedAuthorities(path, {...parts, flag}) : undefined;
+  path ? followAuthorities(path, {...parts, flag}) : undefined;
 
 /** The trusted proxies of the flags. The same object while the CAs are the same, since verifications are cached by it. */
 const headersOf = (flags: DelegatedSecurityFlags, proxies: {readonly current: TrustAnchors}): (() => RequestHeaderTrust) => {

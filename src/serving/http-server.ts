@@ -17,7 +17,7 @@ import {Deliveries} from './deliveries.js';
 import {Http1Request, Http2Request, upgradeRequest} from './http-request.js';
 import {lastResponse} from './last-response.js';
 import type {RequestHandler} from './listener.js';
-import {tokenOf, wantsWebSocket, WebSocketWatches} from './websocket.js';
+import {tokenOf, isWebSocketRequest, WebSocketWatches} from './websocket.js';
 import {Frames, type OutboxLimits, outboxDefaults} from './outbox.js';
 
 export interface HttpServerOptions {
@@ -108,7 +108,7 @@ class ApiHttpServer implements HttpServer {
 
   #upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', ignore);
-    const isWebSocket = wantsWebSocket(incoming);
+    const isWebSocket = isWebSocketRequest(incoming);
     const request = upgradeRequest(incoming, socket, connectionOf(incoming.socket), isWebSocket ? tokenOf(incoming) : undefined);
     const send = (response: ApiResponse): void | Promise<void> => {
       const {body} = response;

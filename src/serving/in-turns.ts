@@ -1,7 +1,7 @@
 import {nextTurn} from '#src/base/turn.js';
 
 /** An action for the current or a later turn of the event loop. */
-export interface Beginning {
+export interface QueuedAction {
   begin(): void;
   /** Whether the action has become obsolete; it is then skipped. */
   isGone(): boolean;
@@ -10,7 +10,7 @@ export interface Beginning {
 /** Runs a few actions in each turn of the event loop, in order: however many arrive at once, other events are handled in between. */
 export class InTurns {
   readonly #maxPerTurn: number;
-  readonly #waiting: Beginning[] = [];
+  readonly #waiting: QueuedAction[] = [];
   #begun = 0;
   #isTurning = false;
 
@@ -19,7 +19,7 @@ export class InTurns {
   }
 
   /** Returns whether it has begun at once. */
-  add(beginning: Beginning): boolean {
+  add(beginning: QueuedAction): boolean {
     const isNow = this.#waiting.length === 0 && this.#begun < this.#maxPerTurn;
     if (isNow) {
       this.#begun++;

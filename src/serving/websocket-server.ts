@@ -17,14 +17,14 @@ const closeTimeoutMs = 15 * 60_000;
 const silenceMs = 4 * 3_600_000;
 
 /** Whether a request asks for WebSocket, on a connection that supports it. */
-export const wantsWebSocket = ({upgradable, method, headers}: ApiRequest): boolean =>
+export const isWebSocketRequest = ({upgradable, method, headers}: ApiRequest): boolean =>
   upgradable === true && method === 'GET' && String(headers['upgrade'] ?? '').toLowerCase() === 'websocket' && /(^|,)\s*upgrade\s*(,|$)/i.test(String(headers['connection'] ?? ''));
 
 /** Returns the protocols that a client offers, best first. */
 export const offered = ({headers}: ApiRequest): string[] => String(headers['sec-websocket-protocol'] ?? '').split(',').map(text => text.trim()).filter(Boolean);
 
 /** Returns the first offered protocol that is allowed; a client that offers none offers the empty one. */
-export const agreed = (request: ApiRequest, allowed: readonly string[]): string | undefined => {
+export const negotiatedProtocol = (request: ApiRequest, allowed: readonly string[]): string | undefined => {
   const offeredProtocols = offered(request);
   return (offeredProtocols.length > 0 ? offeredProtocols : ['']).find(protocol => allowed.includes(protocol));
 };

@@ -2,9 +2,9 @@ import type {Readable} from 'node:stream';
 import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
-import {agreed, openWebSocket, refusedProtocols, type WebSocketClient} from './websocket-server.js';
+import {negotiatedProtocol, openWebSocket, refusedProtocols, type WebSocketClient} from './websocket-server.js';
 
-export {wantsWebSocket} from './websocket-server.js';
+export {isWebSocketRequest as wantsWebSocket} from './websocket-server.js';
 
 /** Protocols with a single stream: as bytes, or as base64 texts. */
 const protocols = knownApiSuffixes.flatMap(suffix => [`binary.${suffix}`, `base64.binary.${suffix}`]);
@@ -14,7 +14,7 @@ const messageBytes = 2048;
 
 /** Sends a text to a WebSocket client while it is being written, after an empty first message that marks its beginning. The client's input is ignored. */
 export const textOverWebSocket = (request: ApiRequest, source: Readable, clock: Clock): ApiResponse => {
-  const protocol = agreed(request, ['', ...protocols]);
+  const protocol = negotiatedProtocol(request, ['', ...protocols]);
   if (protocol === undefined) {
     source.destroy();
     return refusedProtocols();

@@ -25,7 +25,7 @@ const tokenIn = (protocols: readonly string[]): string | undefined => {
 };
 
 /** Whether a client requests a WebSocket. */
-export const wantsWebSocket = ({method, headers}: IncomingMessage): boolean => method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+export const isWebSocketRequest = ({method, headers}: IncomingMessage): boolean => method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 
 /** Returns the token that a client passed as a protocol, and the other protocols; undefined without a token. */
 export const tokenOf = (incoming: IncomingMessage): {readonly token: string; readonly protocols: string} | undefined => {

@@ -11,7 +11,7 @@ import {noLog} from '#src/base/log.js';
 import {createLog} from '#src/observe/log.js';
 import {Verbosity} from '#src/observe/verbosity.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {followedAgentTrust} from '#src/plane/agent-trust.js';
+import {followAgentTrust} from '#src/plane/agent-trust.js';
 import {startPlane} from '#src/plane/plane.js';
 import {aPlane} from '#test/controllers/plane.js';
 import {refusal} from '#test/resources/environment.js';
@@ -122,7 +122,7 @@ test('key pairs for agents and the server change with their files, and stay whil
   const contents = new Map([['cert', pair.cert], ['key', pair.key]]);
   const files: Files = {...systemFiles, read: path => Promise.resolve(contents.has(path) ? Buffer.from(contents.get(path)!) : undefined), stamp: path => contents.get(path) ?? '', watch: () => ({[Symbol.dispose]() {}})};
   const options = {platletCertificateAuthority: '', platletClientCertificate: 'cert', platletClientKey: 'key'};
-  const trust = await followedAgentTrust(options, {files, clock, log: noLog, signal: stop.signal});
+  const trust = await followAgentTrust(options, {files, clock, log: noLog, signal: stop.signal});
   const first = trust.current;
   contents.set('cert', another.cert);
   await clock.advance(120_000);

@@ -19,7 +19,7 @@ const decodedKey = (key: string): string => {
 };
 
 /** Whether a request has impersonation headers. */
-export const wantsImpersonation = (headers: ApiRequest['headers']): boolean => {
+export const requestsImpersonation = (headers: ApiRequest['headers']): boolean => {
   for (const name in headers) if (name.startsWith('impersonate-')) return true;
   return false;
 };

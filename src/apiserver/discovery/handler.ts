@@ -21,7 +21,7 @@ const rootShapes: ReadonlySet<Shape> = new Set(['object', 'APIGroupDiscoveryList
 const plainShapes: ReadonlySet<Shape> = new Set(['object']);
 
 /** The discovery data of the aggregated servers. */
-export interface Behind {
+export interface AggregatedDiscovery {
   readonly registrations: Registrations;
   readonly discovery: Pick<RemoteDiscovery, 'get' | 'onChange'>;
 }
@@ -30,12 +30,12 @@ export interface Behind {
 export class Discovery {
   readonly #registry: Registry;
   readonly #serverAddress: string;
-  readonly #behind: Behind | undefined;
+  readonly #behind: AggregatedDiscovery | undefined;
   #groups: readonly DiscoveredGroup[] | undefined;
   #listed: readonly ListedGroup[] | undefined;
   readonly #documents = new Map<string, {body: ResponseBody; etag: string}>();
 
-  constructor(registry: Registry, serverAddress: string, behind?: Behind) {
+  constructor(registry: Registry, serverAddress: string, behind?: AggregatedDiscovery) {
     this.#registry = registry;
     this.#serverAddress = serverAddress;
     this.#behind = behind;

@@ -4,7 +4,7 @@ import {messageOf} from '#src/base/message.js';
 import type {ConnectSubresource, ConnectOptions} from '#src/resources/definition.js';
 import {commandRelay} from '#src/serving/streams/command.js';
 import {commandProtocols, tunnelProtocols} from '#src/serving/streams/protocols.js';
-import {tunnelled} from '#src/serving/streams/tunnel.js';
+import {tunnelThroughWebSocket} from '#src/serving/streams/tunnel.js';
 import type {Backend} from '#src/transport/relay/backends.js';
 import {relayUpgrade} from '#src/transport/relay/upgrade.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
@@ -36,7 +36,7 @@ export const connectStream = async ({backends, registry, connectMetrics: metrics
   }
   const tunnels = has(connect, 'ports') && gate('PortForwardWebsockets') && tunnelProtocols(request).length > 0;
   try {
-    const answer = await (tunnels ? tunnelled : relayUpgrade)(backends, relayed);
+    const answer = await (tunnels ? tunnelThroughWebSocket : relayUpgrade)(backends, relayed);
     if (tunnels) metrics.tunnelled(answer.status);
     return answer;
   } catch (error) {

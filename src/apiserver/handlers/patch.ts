@@ -12,7 +12,7 @@ import {checkAddress} from '#src/apiserver/registry/address.js';
 import type {WriteQuery} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import type {Transform} from '#src/apiserver/registry/update.js';
-import {foreignKind, mediaTypeOf, readBytes, schemaOf} from '#src/apiserver/request/body.js';
+import {kindMismatch, mediaTypeOf, readBytes, schemaOf} from '#src/apiserver/request/body.js';
 import {cborApplyMediaType} from '#src/schema/cbor/media-types.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 
@@ -79,7 +79,7 @@ const checkIdentity = (object: KubeObject, live: Readonly<KubeObject>, patch: Pa
   }
   if (patch.type !== 'strategic') {
     const label = {apiVersion: object.apiVersion || live.apiVersion!, kind: object.kind || live.kind!};
-    throw new InvalidPatchResult(foreignKind(label, served, resource.settings), {value: object, patch});
+    throw new InvalidPatchResult(kindMismatch(label, served, resource.settings), {value: object, patch});
   }
   for (const field of changed) Object.assign(object, {[field]: live[field]});
 };

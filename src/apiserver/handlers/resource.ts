@@ -184,7 +184,7 @@ export const writeContext = (context: ResourceContext, {kind}: ServedResource, d
 });
 
 /** Throws 403 unless the user may create the target: for writes that turn out to be creations. */
-export const mayCreate = async ({authorizer}: ResourceServices, context: ResourceContext): Promise<void> => {
+export const checkCreatePermission = async ({authorizer}: ResourceServices, context: ResourceContext): Promise<void> => {
   const {group, version, resource, namespace, name} = context.target;
   const attributes: Attributes = {
     user: context.user,

@@ -12,7 +12,7 @@ import type {ResourceContext} from '#src/apiserver/request/context.js';
 import {runAction} from './action.js';
 import {applyIntentOf} from './apply.js';
 import {applyPatch, patchTypeOf} from './patch.js';
-import {mayCreate, representationFor, storedResponse, writeContext, type ResourceServices} from './resource.js';
+import {checkCreatePermission, representationFor, storedResponse, writeContext, type ResourceServices} from './resource.js';
 
 /** The object of a body in the hub's version. */
 const hubObject = ({resource, version}: ServedResource, object: KubeObject): KubeObject => (version ? version.toHub(object, resource.settings.naming) : object);
@@ -51,7 +51,7 @@ export const create = async (services: ResourceServices, served: ServedResource,
 /** The target of a write. */
 export const targetOf = (services: ResourceServices, served: ServedResource, context: ResourceContext): UpdateTarget => {
   const {namespace, name, subresource} = context.target;
-  return {resource: served.resource, namespace, name, subresource, authorizeCreate: () => mayCreate(services, context)};
+  return {resource: served.resource, namespace, name, subresource, authorizeCreate: () => checkCreatePermission(services, context)};
 };
 
 /** PUT: replaces an object, or a part of it through a subresource. */

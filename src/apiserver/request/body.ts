@@ -149,11 +149,11 @@ const checkKind = (body: ParsedBody, kind: Kind, apiVersion: string, reader: Pic
   const label = {apiVersion: body.apiVersion || apiVersion, kind: body.kind || kind.kind};
   if (label.kind === kind.kind && label.apiVersion === apiVersion) return;
   if (label.kind === kind.kind && isKnown(label.apiVersion, label.kind, reader) && !reader.naming.hasOwnScheme(kind.group)) throw otherVersion(label.apiVersion, apiVersion);
-  throw undecodable(label.apiVersion, label.kind, kind.kind, new Error(foreignKind(label, kind, reader)));
+  throw undecodable(label.apiVersion, label.kind, kind.kind, new Error(kindMismatch(label, kind, reader)));
 };
 
 /** The refusal, as upstream words it, of an object of another kind or version than the URL's. */
-export const foreignKind = (label: {apiVersion: string; kind: string}, {kind, group, version}: Kind, {naming, schemas}: Pick<BodyReader, 'naming' | 'schemas'>): string => {
+export const kindMismatch = (label: {apiVersion: string; kind: string}, {kind, group, version}: Kind, {naming, schemas}: Pick<BodyReader, 'naming' | 'schemas'>): string => {
   const [found, says] = [label.apiVersion, label.kind];
   if (!isKnown(found, says, {naming, schemas}) || naming.hasOwnScheme(group)) {
     return `no kind ${JSON.stringify(says)} is registered for version ${JSON.stringify(found)} in scheme ${JSON.stringify(naming.schemeOf(group))}`;

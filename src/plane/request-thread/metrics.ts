@@ -45,7 +45,7 @@ export class ForwardedMetrics extends MetricsRegistry {
 }
 
 /** Records the values of another thread. */
-export const account = (meter: Meter, samples: readonly MetricSample[]): void => {
+export const recordSamples = (meter: Meter, samples: readonly MetricSample[]): void => {
   for (const sample of samples) {
     if (sample.type === 'counter') {
       const counter = meter.counter(sample.spec);

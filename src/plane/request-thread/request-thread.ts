@@ -9,7 +9,7 @@ import type {Meter} from '#src/base/meter.js';
 import {bufferOf, type FromStore} from '#src/storage/port/messages.js';
 import {StoreHost} from '#src/storage/port/host.js';
 import type {Store} from '#src/storage/store.js';
-import {account} from './metrics.js';
+import {recordSamples} from './metrics.js';
 import type {FromThread, PlainResponse, ThreadStart, ToThread} from './messages.js';
 
 /** The limits of all large requests together. */
@@ -180,7 +180,7 @@ export class RequestThread implements LargeRequests {
       case 'log':
         return this.#logFor(message.fields).v(message.verbosity)[message.level](message.fields, message.message);
       case 'metrics':
-        return account(this.#parts.meter, message.metrics);
+        return recordSamples(this.#parts.meter, message.metrics);
       case 'start':
         if (message.failure !== undefined) return this.#unusable(new Error(message.failure));
         if (running.state === 'starting') running.state = 'ready';

@@ -4,7 +4,7 @@ import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import {channels, inputOf, message, type RequestedStreams} from '#src/serving/streams/channels.js';
-import {agreed, refusedProtocols, wantsWebSocket, type WebSocketClient} from '#src/serving/websocket-server.js';
+import {negotiatedProtocol, refusedProtocols, isWebSocketRequest, type WebSocketClient} from '#src/serving/websocket-server.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
 import {paced} from './paced.js';
 import {endingText, flushed, type Ending} from './outcome.js';
@@ -40,7 +40,7 @@ const overWebSocket: ReadonlyMap<string, WebSocketForm> = new Map([
 
 /** Connects a client with a command, over SPDY or WebSocket. */
 export const commandResponse = (request: ApiRequest, wanted: RequestedStreams, running: RunCommand, clock: Clock): ApiResponse => {
-  if (wantsWebSocket(request)) return byWebSocket(request, wanted, running, clock);
+  if (isWebSocketRequest(request)) return byWebSocket(request, wanted, running, clock);
   const version = spdyVersion(request, ['v5.channel', 'v4.channel', 'v3.channel', 'v2.channel', 'channel']);
   const kinds = ['error', ...(['stdin', 'stdout', 'stderr'] as const).filter(kind => wanted[kind])];
   return acceptedSpdy(version, session => {
@@ -78,7 +78,7 @@ const serveSpdy = async (streams: ReadonlyMap<string, SpdyStream>, running: RunC
 };
 
 const byWebSocket = (request: ApiRequest, wanted: RequestedStreams, running: RunCommand, clock: Clock): ApiResponse => {
-  const protocol = agreed(request, [...overWebSocket.keys()]);
+  const protocol = negotiatedProtocol(request, [...overWebSocket.keys()]);
   if (protocol === undefined) return refusedProtocols();
   return upgradeToWebSocket(request, protocol, clock, client => serveWebSocket(client, running, wanted, overWebSocket.get(protocol)!));
 };

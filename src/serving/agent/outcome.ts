@@ -1,6 +1,6 @@
 import type {Writable} from 'node:stream';
 import {messageOf} from '#src/base/message.js';
-import {exited} from '#src/serving/streams/outcome.js';
+import {nonZeroExitCode} from '#src/serving/streams/outcome.js';
 
 /** The exit code of a command, or the error that ended it. */
 export type Ending = {readonly code: number} | {readonly error: unknown};
@@ -17,7 +17,7 @@ export const endingText = (ending: Ending, version: number): string => {
   if (message === '') return JSON.stringify({metadata: {}, status: 'Success'});
   if ('error' in ending) return JSON.stringify({metadata: {}, status: 'Failure', reason: 'InternalError', message, code: 500});
   const details = {causes: [{reason: 'ExitCode', message: String(ending.code)}]};
-  return JSON.stringify({metadata: {}, status: 'Failure', reason: exited, message, details});
+  return JSON.stringify({metadata: {}, status: 'Failure', reason: nonZeroExitCode, message, details});
 };
 
 /** Resolves when everything written has been read, or the readers are gone. */

@@ -4,7 +4,7 @@ import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
-import {agreed, refusedProtocols, wantsWebSocket, type WebSocketClient} from '#src/serving/websocket-server.js';
+import {negotiatedProtocol, refusedProtocols, isWebSocketRequest, type WebSocketClient} from '#src/serving/websocket-server.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
 import {paced} from './paced.js';
 import {acceptedSpdy, spdyVersion} from './spdy.js';
@@ -19,7 +19,7 @@ const maxPorts = 127;
 
 /** Connects a client with ports of a pod, over SPDY, or over WebSocket with the ports in the query. */
 export const portsResponse = (request: ApiRequest, query: URLSearchParams, pod: Pod, agent: NodeAgent, clock: Clock): ApiResponse => {
-  if (wantsWebSocket(request)) return byWebSocket(request, portsIn(query), (port, connection, error) => forward(agent, pod, port, connection, error), clock);
+  if (isWebSocketRequest(request)) return byWebSocket(request, portsIn(query), (port, connection, error) => forward(agent, pod, port, connection, error), clock);
   return acceptedSpdy(spdyVersion(request, ['portforward']), session => {
     const waiting = new Map<string, SpdyStream>();
     session.onStream(stream => {
@@ -61,7 +61,7 @@ const portsIn = (query: URLSearchParams): readonly number[] => {
 type Forward = (port: number, connection: Duplex, error: Writable) => void;
 
 const byWebSocket = (request: ApiRequest, ports: readonly number[], forwardTo: Forward, clock: Clock): ApiResponse => {
-  const protocol = agreed(request, ['', ...protocols]);
+  const protocol = negotiatedProtocol(request, ['', ...protocols]);
   if (protocol === undefined) return refusedProtocols();
   return upgradeToWebSocket(request, protocol, clock, client => serve(client, ports, protocol.includes('base64'), forwardTo));
 };

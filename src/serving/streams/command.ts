@@ -7,12 +7,12 @@ import {internalError, StatusError, type Status} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import {authority, type Backends} from '#src/transport/relay/backends.js';
 import type {RelayRequest} from '#src/transport/relay/call.js';
-import {upgraded, UpgradeRefused} from '#src/transport/relay/upgrade.js';
+import {requestUpgrade, UpgradeRefused} from '#src/transport/relay/upgrade.js';
 import {SpdySession} from '#src/transport/spdy/session.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
 import {openWebSocket, type WebSocketClient} from '#src/serving/websocket-server.js';
 import {channels, inputOf, message, type Input, type RequestedStreams} from './channels.js';
-import {exited, outcome} from './outcome.js';
+import {nonZeroExitCode, outcome} from './outcome.js';
 import {spdy} from './protocols.js';
 
 export interface CommandRelay {
@@ -58,7 +58,7 @@ const serve = async (backends: Backends, relay: CommandRelay, client: WebSocketC
   const begins = wanted.stdout ? channels.stdout : wanted.stderr ? channels.stderr : channels.error;
   client.send(Buffer.from([begins]));
   const status = await run(backends, relay, client, input).catch((error: Error) => (error instanceof StatusError ? error.status : internalError(error).status));
-  relay.ended(status.status === 'Success' || status.reason === exited ? 200 : (status.code ?? 500));
+  relay.ended(status.status === 'Success' || status.reason === nonZeroExitCode ? 200 : (status.code ?? 500));
   input.ignore();
   client.send(message(channels.error, Buffer.from(JSON.stringify(status))));
   client.close();
@@ -101,7 +101,7 @@ const connected = async (backends: Backends, relayed: RelayRequest, agents: read
   // This is the server's own request: the client's identity has been used for authorization, and none of its headers are sent.
   const own = {...relayed, request: {method: 'POST', url: '/', headers: {}, caller: request.caller, remoteAddress: request.remoteAddress, signal: request.signal}, host: authority(to)};
   try {
-    return await upgraded(backends, {...own, headers: {'x-forwarded-for': undefined, 'x-stream-protocol-version': agents}}, spdy);
+    return await requestUpgrade(backends, {...own, headers: {'x-forwarded-for': undefined, 'x-stream-protocol-version': agents}}, spdy);
   } catch (error) {
     if (!(error instanceof UpgradeRefused)) throw new Error(prefix + (error as Error).message, {cause: error});
     const {answer} = error;

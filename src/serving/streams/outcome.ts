@@ -1,7 +1,7 @@
 import {StatusError, success, type Status} from '#src/api/status.js';
 
 /** The reason of a command that ended with a non-zero exit code. */
-export const exited = 'NonZeroExitCode';
+export const nonZeroExitCode = 'NonZeroExitCode';
 
 /**
  * The result of a command from the agent's final message: empty for success. `structured` messages are a `Status`, others a text. Throws if the command
@@ -13,7 +13,7 @@ export const outcome = (text: string, structured: boolean): Status => {
   const status = statusIn(text);
   if (status.status === 'Success') return ended;
   if (status.status !== 'Failure') throw new Error('error stream protocol error: unknown error');
-  if (status.reason !== exited) throw new Error(status.message ?? '');
+  if (status.reason !== nonZeroExitCode) throw new Error(status.message ?? '');
   throw new StatusError(exit(codeOf(status)));
 };
 
@@ -42,6 +42,6 @@ const exit = (code: number): Status => ({
   metadata: {},
   status: 'Failure',
   message: `command terminated with non-zero exit code: command terminated with exit code ${code}`,
-  reason: exited,
+  reason: nonZeroExitCode,
   details: {causes: [{reason: 'ExitCode', message: String(code)}]},
 });

@@ -1,7 +1,7 @@
 import type {ApiResponse} from '#src/api/request.js';
 import type {Backends} from '#src/transport/relay/backends.js';
 import type {RelayRequest} from '#src/transport/relay/call.js';
-import {dialFailure, join, refusedResponse, upgraded, UpgradeRefused, type Upgraded} from '#src/transport/relay/upgrade.js';
+import {dialFailure, join, refusedResponse, requestUpgrade, UpgradeRefused, type Upgraded} from '#src/transport/relay/upgrade.js';
 import {openWebSocket} from '#src/serving/websocket-server.js';
 import {spdy, tunnelProtocols, withoutWebSocket} from './protocols.js';
 
@@ -12,9 +12,9 @@ const refused = (status: number, text: string): ApiResponse => ({
 });
 
 /** Tunnels a backend's protocol through the client's WebSocket, bytes as messages. Rejects when the backend is not reached. */
-export const tunnelled = async (backends: Backends, relayed: RelayRequest): Promise<ApiResponse> => {
+export const tunnelThroughWebSocket = async (backends: Backends, relayed: RelayRequest): Promise<ApiResponse> => {
   try {
-    const made = await upgraded(backends, {...relayed, method: 'POST', headers: {...relayed.headers, ...withoutWebSocket, 'x-stream-protocol-version': tunnelProtocols(relayed.request)}}, spdy);
+    const made = await requestUpgrade(backends, {...relayed, method: 'POST', headers: {...relayed.headers, ...withoutWebSocket, 'x-stream-protocol-version': tunnelProtocols(relayed.request)}}, spdy);
     const {connection = '', upgrade = ''} = made.answer.headers;
     if (/upgrade/i.test(connection) && upgrade.toLowerCase().includes(spdy.toLowerCase())) return joined(backends, relayed, made);
     made.socket.destroy();

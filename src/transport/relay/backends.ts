@@ -35,7 +35,7 @@ export interface Backend {
 }
 
 /** The error of a backend that was not reached, with the reason as upstream's clients word it. */
-export class Unreached extends Error {
+export class BackendUnreachable extends Error {
   override readonly name = 'Unreached';
 }
 
@@ -49,7 +49,7 @@ const open = async (options: BackendsOptions, backend: Backend): Promise<Duplex>
   try {
     return await inTime(dial(options, backend), backend, options.clock);
   } catch (error) {
-    throw new Unreached((error as Error).message, {cause: error});
+    throw new BackendUnreachable((error as Error).message, {cause: error});
   }
 };
 

@@ -2,7 +2,7 @@ import {request as begin, type ClientRequest, type IncomingMessage, type Request
 import {Readable} from 'node:stream';
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {SentCall} from '#src/transport/call-log.js';
-import {authority, Unreached, type Addressed, type Backend, type Backends} from './backends.js';
+import {authority, BackendUnreachable, type Addressed, type Backend, type Backends} from './backends.js';
 import {responseHeaders, requestHeaders, type HeaderRecord} from './headers.js';
 import {requestError} from './errors.js';
 
@@ -115,7 +115,7 @@ const sendRequest = (backends: Backends, relayed: RelayRequest, body: Readable |
 /** Returns why a request failed: its caller disconnected, or the error. */
 export const reasonOf = ({request: {signal}}: RelayRequest, error: Error): Error => {
   if (signal.aborted) return new Error('context canceled', {cause: error});
-  return error instanceof Unreached ? error : requestError(error);
+  return error instanceof BackendUnreachable ? error : requestError(error);
 };
 
 /** Applies the timeout of the response head. */

@@ -4,7 +4,7 @@ import {request as begin, type IncomingMessage} from 'node:http';
 import type {Duplex} from 'node:stream';
 import type {ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
-import {Unreached, type Backends} from './backends.js';
+import {BackendUnreachable, type Backends} from './backends.js';
 import {optionsOf, reasonOf, sentOf, within, type RelayRequest} from './call.js';
 import {responseHeaders} from './headers.js';
 
@@ -32,10 +32,10 @@ export class UpgradeRefused extends Error {
  * Requests an upgrade from a backend, on a separate connection. Rejects with `UpgradeRefused` when it refuses, or with the reason why it was not reached;
  * the connection is closed then.
  */
-export const upgraded = (backends: Backends, relayed: RelayRequest, protocol: string): Promise<Upgraded> =>
-  backends.calls.run(() => sentOf(relayed), () => requestUpgrade(backends, relayed, protocol), ({answer}) => ({status: answer.statusCode}));
+export const requestUpgrade = (backends: Backends, relayed: RelayRequest, protocol: string): Promise<Upgraded> =>
+  backends.calls.run(() => sentOf(relayed), () => sendUpgrade(backends, relayed, protocol), ({answer}) => ({status: answer.statusCode}));
 
-const requestUpgrade = (backends: Backends, relayed: RelayRequest, protocol: string): Promise<Upgraded> => {
+const sendUpgrade = (backends: Backends, relayed: RelayRequest, protocol: string): Promise<Upgraded> => {
   const hold = backends.clock.hold();
   const pending = new Promise<Upgraded>((resolve, reject) => {
     relayed.request.signal.throwIfAborted();
@@ -68,7 +68,7 @@ const requestUpgrade = (backends: Backends, relayed: RelayRequest, protocol: str
 export const relayUpgrade = async (backends: Backends, relayed: RelayRequest): Promise<ApiResponse> => {
   const {request} = relayed;
   try {
-    return joined(await upgraded(backends, {...relayed, headers: {...handshake(relayed), ...relayed.headers}}, String(request.headers['upgrade'])), backends.clock);
+    return joined(await requestUpgrade(backends, {...relayed, headers: {...handshake(relayed), ...relayed.headers}}, String(request.headers['upgrade'])), backends.clock);
   } catch (error) {
     if (error instanceof UpgradeRefused) return refusedResponse(error);
     throw dialFailure(error as Error);
@@ -76,7 +76,7 @@ export const relayUpgrade = async (backends: Backends, relayed: RelayRequest): P
 };
 
 /** The error of a connection for an upgrade that was not established. */
-export const dialFailure = (error: Error): Error => (error instanceof Unreached ? new Unreached(`error dialing backend: ${error.message}`, {cause: error}) : error);
+export const dialFailure = (error: Error): Error => (error instanceof BackendUnreachable ? new BackendUnreachable(`error dialing backend: ${error.message}`, {cause: error}) : error);
 
 const ignore = () => {};
 

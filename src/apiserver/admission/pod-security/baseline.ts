@@ -1,6 +1,6 @@
 import type {LifecycleHandler, Probe, SELinuxOptions} from '#src/api/pod.js';
 import {containersOf} from '#src/model/pod/containers.js';
-import {containersNamed, containersWhere, butInUserNamespace, plural, quoted, setters, sorted, type Check, type PodCheck} from './check.js';
+import {containersNamed, containersWhere, exceptInUserNamespace, plural, quoted, settingSources, sorted, type Check, type PodCheck} from './check.js';
 import {appArmorProfile, seccompAnnotations, seccompProfile} from './profiles.js';
 
 const capabilities: ReadonlySet<string> = new Set(
@@ -68,7 +68,7 @@ const seLinuxOptions =
     const isBad = (options: SELinuxOptions | undefined): boolean =>
       options !== undefined && (!(options.type === undefined || options.type === '' || allowed.includes(options.type)) || Boolean(options.user) || Boolean(options.role));
     const byPod = isBad(spec.securityContext?.seLinuxOptions);
-    const sources = setters(byPod, containersWhere(spec, ({securityContext}) => isBad(securityContext?.seLinuxOptions)));
+    const sources = settingSources(byPod, containersWhere(spec, ({securityContext}) => isBad(securityContext?.seLinuxOptions)));
     if (sources.length === 0) return undefined;
     const all = [spec.securityContext?.seLinuxOptions, ...containersOf(spec).map(({securityContext}) => securityContext?.seLinuxOptions)].filter(options => options !== undefined);
     const types = sorted(all.flatMap(({type}) => (type && !allowed.includes(type) ? type : [])));
@@ -96,7 +96,7 @@ const sysctls =
 
 const windowsHostProcess: PodCheck = ({spec}) => {
   const byPod = spec.securityContext?.windowsOptions?.hostProcess === true;
-  const sources = setters(byPod, containersWhere(spec, ({securityContext}) => securityContext?.windowsOptions?.hostProcess === true));
+  const sources = settingSources(byPod, containersWhere(spec, ({securityContext}) => securityContext?.windowsOptions?.hostProcess === true));
   return sources.length > 0 ? {reason: 'hostProcess', detail: `${sources.join(' and ')} must not set securityContext.windowsOptions.hostProcess=true`} : undefined;
 };
 
@@ -109,7 +109,7 @@ export const baseline: readonly Check[] = [
   {id: 'hostPorts', level: 'baseline', since: [[0, hostPorts]]},
   {id: 'hostProbesAndHostLifecycle', level: 'baseline', since: [[34, probeHosts]]},
   {id: 'privileged', level: 'baseline', since: [[0, privileged]]},
-  {id: 'procMount', level: 'baseline', since: [[0, procMount], [35, butInUserNamespace(procMount)]]},
+  {id: 'procMount', level: 'baseline', since: [[0, procMount], [35, exceptInUserNamespace(procMount)]]},
   {id: 'seLinuxOptions', level: 'baseline', since: [[0, seLinuxOptions(...seLinuxTypes)], [31, seLinuxOptions(...seLinuxTypes, 'container_engine_t')]]},
   {id: 'seccompProfile_baseline', level: 'baseline', since: [[0, seccompAnnotations], [19, seccompProfile({demanded: false})]]},
   {id: 'sysctls', level: 'baseline', since: [[0, sysctls(oldest)], [27, sysctls(since27)], [29, sysctls(since29)], [32, sysctls(since32)]]},

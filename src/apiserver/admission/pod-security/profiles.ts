@@ -1,5 +1,5 @@
 import {containersOf} from '#src/model/pod/containers.js';
-import {containersNamed, containersWhere, plural, quoted, setters, sorted, type PodCheck} from './check.js';
+import {containersNamed, containersWhere, plural, quoted, settingSources, sorted, type PodCheck} from './check.js';
 
 const allowedTypes = ['RuntimeDefault', 'Localhost'];
 const isOther = (type: string | undefined): boolean => type !== undefined && !allowedTypes.includes(type);
@@ -8,7 +8,7 @@ const isOther = (type: string | undefined): boolean => type !== undefined && !al
 export const appArmorProfile: PodCheck = ({annotations, spec, naming}) => {
   const typeOf = ({securityContext}: {readonly securityContext?: {readonly appArmorProfile?: {readonly type: string}}}) => securityContext?.appArmorProfile?.type;
   const byPod = typeOf(spec);
-  const sources = setters(isOther(byPod), containersWhere(spec, container => isOther(typeOf(container))));
+  const sources = settingSources(isOther(byPod), containersWhere(spec, container => isOther(typeOf(container))));
   const types = sorted([byPod, ...containersOf(spec).map(typeOf)].filter(isOther) as string[]);
   const prefix = naming.subKey('container.apparmor.security.beta', '');
   const marks = Object.entries(annotations)
@@ -37,7 +37,7 @@ export const seccompProfile =
   ({spec}) => {
     const own = spec.securityContext?.seccompProfile?.type;
     const typeOf = (container: {readonly securityContext?: {readonly seccompProfile?: {readonly type: string}}}) => container.securityContext?.seccompProfile?.type;
-    const sources = setters(isOther(own), containersWhere(spec, container => isOther(typeOf(container))));
+    const sources = settingSources(isOther(own), containersWhere(spec, container => isOther(typeOf(container))));
     if (sources.length > 0) {
       const types = sorted([own, ...containersOf(spec).map(typeOf)].filter(isOther) as string[]);
       return {reason: 'seccompProfile', detail: `${sources.join(' and ')} must not set securityContext.seccompProfile.type to ${quoted(types)}`};

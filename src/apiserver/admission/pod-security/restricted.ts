@@ -1,6 +1,6 @@
 import {containersOf} from '#src/model/pod/containers.js';
 import {procMount} from './baseline.js';
-import {butInUserNamespace, butOnWindows, containersNamed, containersWhere, plural, quoted, setters, sorted, type Check, type PodCheck} from './check.js';
+import {exceptInUserNamespace, exceptOnWindows, containersNamed, containersWhere, plural, quoted, settingSources, sorted, type Check, type PodCheck} from './check.js';
 import {seccompProfile} from './profiles.js';
 
 const allowPrivilegeEscalation: PodCheck = ({spec}) => {
@@ -36,7 +36,7 @@ const volumes: PodCheck = ({spec}) => {
 
 const runAsNonRoot: PodCheck = ({spec}) => {
   const own = spec.securityContext?.runAsNonRoot;
-  const sources = setters(own === false, containersWhere(spec, ({securityContext}) => securityContext?.runAsNonRoot === false));
+  const sources = settingSources(own === false, containersWhere(spec, ({securityContext}) => securityContext?.runAsNonRoot === false));
   const reason = 'runAsNonRoot != true';
   if (sources.length > 0) return {reason, detail: `${sources.join(' and ')} must not set securityContext.runAsNonRoot=false`};
   const bare = own ? [] : containersWhere(spec, ({securityContext}) => securityContext?.runAsNonRoot === undefined);
@@ -44,7 +44,7 @@ const runAsNonRoot: PodCheck = ({spec}) => {
 };
 
 const runAsUser: PodCheck = ({spec}) => {
-  const sources = setters(spec.securityContext?.runAsUser === 0, containersWhere(spec, ({securityContext}) => securityContext?.runAsUser === 0));
+  const sources = settingSources(spec.securityContext?.runAsUser === 0, containersWhere(spec, ({securityContext}) => securityContext?.runAsUser === 0));
   return sources.length > 0 ? {reason: 'runAsUser=0', detail: `${sources.join(' and ')} must not set runAsUser=0`} : undefined;
 };
 
@@ -52,11 +52,11 @@ const demandedSeccomp = seccompProfile({demanded: true});
 
 /** The restricted level: current best practice of hardening, at the cost of some compatibility. */
 export const restricted: readonly Check[] = [
-  {id: 'allowPrivilegeEscalation', level: 'restricted', since: [[8, allowPrivilegeEscalation], [25, butOnWindows(allowPrivilegeEscalation)]]},
-  {id: 'capabilities_restricted', level: 'restricted', since: [[22, capabilities], [25, butOnWindows(capabilities)]], overrides: 'capabilities_baseline'},
+  {id: 'allowPrivilegeEscalation', level: 'restricted', since: [[8, allowPrivilegeEscalation], [25, exceptOnWindows(allowPrivilegeEscalation)]]},
+  {id: 'capabilities_restricted', level: 'restricted', since: [[22, capabilities], [25, exceptOnWindows(capabilities)]], overrides: 'capabilities_baseline'},
   {id: 'procMount_restricted', level: 'restricted', since: [[35, procMount]], overrides: 'procMount'},
   {id: 'restrictedVolumes', level: 'restricted', since: [[0, volumes]], overrides: 'hostPathVolumes'},
-  {id: 'runAsNonRoot', level: 'restricted', since: [[0, runAsNonRoot], [35, butInUserNamespace(runAsNonRoot)]]},
-  {id: 'runAsUser', level: 'restricted', since: [[23, runAsUser], [35, butInUserNamespace(runAsUser)]]},
-  {id: 'seccompProfile_restricted', level: 'restricted', since: [[19, demandedSeccomp], [25, butOnWindows(demandedSeccomp)]], overrides: 'seccompProfile_baseline'},
+  {id: 'runAsNonRoot', level: 'restricted', since: [[0, runAsNonRoot], [35, exceptInUserNamespace(runAsNonRoot)]]},
+  {id: 'runAsUser', level: 'restricted', since: [[23, runAsUser], [35, exceptInUserNamespace(runAsUser)]]},
+  {id: 'seccompProfile_restricted', level: 'restricted', since: [[19, demandedSeccomp], [25, exceptOnWindows(demandedSeccomp)]], overrides: 'seccompProfile_baseline'},
 ];
