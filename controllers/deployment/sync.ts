@@ -5,7 +5,7 @@ import type {Lister} from '#informers/lister.js';
 import type {Clock} from '#src/base/clock.js';
 import type {ResourceClient} from '#src/client/client.js';
 import type {Naming} from '#src/api/naming.js';
-import type {EventRecorder} from '#src/runtime/events.js';
+import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {Writer} from '#src/runtime/writer.js';
 import {annotationsOf, type AnnotationKeys} from './annotations.js';
 import type {Deployment, DeploymentStatus, ReplicaSet} from './kinds.js';

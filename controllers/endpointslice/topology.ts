@@ -3,7 +3,7 @@ import type {Lister} from '#informers/lister.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Node} from '#src/api/types.js';
-import type {EventRecorder} from '#src/runtime/events.js';
+import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {SlicePlan} from './hints.js';
 import {withZoneHints} from './zone-hints.js';
 import {isOverloaded, zoneShares, type ZoneShares} from './zones.js';

@@ -12,7 +12,7 @@ import {hostPort, openSockets} from '#src/plane/sockets.js';
 import {openServingCertificates} from '#src/plane/serving-files.js';
 import {storeServersOf} from '#src/plane/store-servers.js';
 import {waitingServer} from '#src/plane/waiting-server.js';
-import {openStore} from '#src/storage/open.js';
+import {openStore} from '#src/storage/backend/open.js';
 import {untilStopped, type Invocation} from './program.js';
 
 /** `plat-apiserver`: serves until it is stopped. */

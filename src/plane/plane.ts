@@ -19,7 +19,7 @@ import {selectControllers} from '#src/runtime/selection.js';
 import type {Manager} from '#src/runtime/manager.js';
 import {unlessAborted} from '#src/runtime/shutdown.js';
 import type {Simulation} from '#src/simulation/simulation.js';
-import {openStore} from '#src/storage/open.js';
+import {openStore} from '#src/storage/backend/open.js';
 import type {Store} from '#src/storage/store.js';
 import {assembleApiServer, type ApiServerParts, type RunningApiServer} from './api-server.js';
 import {checkOptions} from './check-options.js';

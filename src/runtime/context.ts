@@ -6,7 +6,7 @@ import type {Client} from '#src/client/client.js';
 import type {KubeObject} from '#src/api/types.js';
 import {boundClient} from './bound-client.js';
 import type {Controller, ControllerContext} from './controller.js';
-import {Recorder} from './events.js';
+import {Recorder} from '#src/runtime/events/events.js';
 import type {RuntimeEnvironment} from './environment.js';
 import {writerOf} from './writer.js';
 

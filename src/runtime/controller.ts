@@ -13,7 +13,7 @@ import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {FeatureGates} from '#src/options/feature-gates.js';
-import type {EventRecorder} from './events.js';
+import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {Result} from './result.js';
 import type {OwnedWatch, Watch} from './watches.js';
 import type {Writer} from './writer.js';

@@ -4,7 +4,7 @@ import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {podInfoOf} from './cache/pod-info.js';
 import type {Resources} from './cache/resources.js';
-import type {EventKind} from './events.js';
+import type {EventKind} from '#src/scheduler/framework/events.js';
 
 const conditionsOf = ({status}: Frozen<Node>): Record<string, string> => Object.fromEntries((status?.conditions ?? []).map(({type, status: is}) => [type, is]));
 

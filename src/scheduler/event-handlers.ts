@@ -5,7 +5,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject, Node} from '#src/api/types.js';
 import {isSchedulingEqual, nodeEvents, podEvents} from './changes.js';
-import type {EventKind} from './events.js';
+import type {EventKind} from '#src/scheduler/framework/events.js';
 import type {Scheduler} from './scheduler.js';
 
 const isTerminal = ({status}: Frozen<Pod>): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';

@@ -1,5 +1,5 @@
-import type {EventKind} from './events.js';
-import type {Filter, QueueingHint, PluginName} from './plugin.js';
+import type {EventKind} from '#src/scheduler/framework/events.js';
+import type {Filter, QueueingHint, PluginName} from '#src/scheduler/framework/plugin.js';
 
 export interface PluginQueueingHint extends Pick<QueueingHint, 'shouldQueue'> {
   readonly plugin: PluginName;

@@ -1,7 +1,7 @@
 import {exponentialBuckets, type Labels, type Meter} from '#src/base/meter.js';
 import type {Cache} from './cache/cache.js';
-import type {QueueEvent} from './events.js';
-import type {PluginName} from './plugin.js';
+import type {QueueEvent} from '#src/scheduler/framework/events.js';
+import type {PluginName} from '#src/scheduler/framework/plugin.js';
 import type {SubQueue, QueuedPod} from './queue/queued-pod.js';
 import type {SchedulingQueue} from './queue/queue.js';
 

@@ -6,14 +6,14 @@ import {messageOf} from '#src/base/message.js';
 import type {Cache} from './cache/cache.js';
 import type {NodeInfo} from './cache/node-info.js';
 import type {PodInfo} from './cache/pod-info.js';
-import type {FilterSet} from './fit.js';
+import type {FilterSet} from '#src/scheduler/framework/fit.js';
 import type {SchedulerMetrics} from './metrics.js';
-import type {PluginName} from './plugin.js';
+import type {PluginName} from '#src/scheduler/framework/plugin.js';
 import type {Nominator} from './queue/nominator.js';
 import type {QueuedPod} from './queue/queued-pod.js';
 import type {SchedulingQueue} from './queue/queue.js';
 import type {Reporter} from './reports.js';
-import type {Reservation} from './reservation.js';
+import type {Reservation} from '#src/scheduler/cache/reservation.js';
 
 export interface PodBinderParts {
   readonly clock: Clock;

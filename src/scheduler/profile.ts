@@ -1,5 +1,5 @@
 import {filters} from './filters/index.js';
-import type {Filter, Score} from './plugin.js';
+import type {Filter, Score} from '#src/scheduler/framework/plugin.js';
 import {scores} from './scores/index.js';
 
 /** The plugins and settings of one scheduler name. */

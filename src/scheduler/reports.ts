@@ -6,9 +6,9 @@ import {isConflict, isNotFound} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
-import type {EventRecorder} from '#src/runtime/events.js';
+import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {PodInfo} from './cache/pod-info.js';
-import {truncateNote} from './fit-error.js';
+import {truncateNote} from '#src/scheduler/framework/fit-error.js';
 import {nominationPatch, statusPatch, type SchedulingFailure} from './pod-status.js';
 import {PodWrites} from './pod-writes.js';
 

@@ -2,7 +2,7 @@ import type {Random} from '#src/base/random.js';
 import {stepping, type Steps} from '#src/base/steps.js';
 import type {NodeInfo} from './cache/node-info.js';
 import type {PodInfo} from './cache/pod-info.js';
-import type {Cluster, Score} from './plugin.js';
+import type {Cluster, Score} from '#src/scheduler/framework/plugin.js';
 
 /** Returns the weighted sum of all scores for each node, in the order of `nodes`. */
 export const totalScores = function* (pod: PodInfo, nodes: readonly NodeInfo[], scores: readonly Score[], cluster: Cluster): Steps<number[]> {

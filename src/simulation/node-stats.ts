@@ -4,11 +4,11 @@ import type {Consumption, ContainerStats, NodeStats, PodStats, ProbeStats} from 
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 import type {ResourceUsage} from '#src/api/usage.js';
 import {machineIds} from './node/node-object.js';
-import {fullName} from './pod/images.js';
+import {fullName} from '#src/simulation/rules/images.js';
 import {specContainers, type ContainerRecord, type PodRecord, type SpecContainer} from './pod/record.js';
 import type {PodRecords} from './streams/target.js';
 import {usageAmount, idle} from './usage.js';
-import {podsByNode, type SimulationContext} from './context.js';
+import {podsByNode, type SimulationContext} from '#src/simulation/node/context.js';
 
 /** The CPU time used up to a moment. */
 interface CpuTime {

@@ -8,7 +8,7 @@ import {isDrainRequested, isSwitchedOff, nextPowerChange, nodeReference, type Ag
 import {drain} from './node/drain.js';
 import {renew, renewMs, reportStatus} from './node/heartbeat.js';
 import {register} from './node/registration.js';
-import {podsByNode, type SimulationContext} from './context.js';
+import {podsByNode, type SimulationContext} from '#src/simulation/node/context.js';
 
 export interface NodeHooks {
   /** Called after the first sync of a node, whatever its result. */

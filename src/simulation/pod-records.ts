@@ -1,6 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
-import type {SimulationContext} from './context.js';
+import type {SimulationContext} from '#src/simulation/node/context.js';
 import {admissionRejection} from './node/admission.js';
 import type {Agent} from './node/agent.js';
 import {allocate, releaseAllocation} from './node/allocation.js';

@@ -1,6 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
-import type {SimulationContext} from './context.js';
+import type {SimulationContext} from '#src/simulation/node/context.js';
 import {logAnnotation, writeAnnotatedLines} from './log/log-annotation.js';
 import {logTail} from './log/log-tail.js';
 import {logSource} from './log/source.js';

@@ -2,7 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
 import {requeueAfter, settled, type Reconcile} from '#src/runtime/controller.js';
-import type {SimulationContext} from './context.js';
+import type {SimulationContext} from '#src/simulation/node/context.js';
 import {isSwitchedOff} from './node/agent.js';
 import {podAddresses} from './node/pod-addresses.js';
 import {notifyListeners, Records} from './pod-records.js';

@@ -20,7 +20,7 @@ import {WorkQueue} from '#src/queue/work-queue.js';
 import {work} from '#src/queue/workers.js';
 import {reconcileHandler} from '#src/runtime/reconcile-handler.js';
 import type {Reconcile} from '#src/runtime/controller.js';
-import {Recorder} from '#src/runtime/events.js';
+import {Recorder} from '#src/runtime/events/events.js';
 import {AddressPool} from './node/addresses.js';
 import {agentInputsOf, isSwitchedOff, type Agent} from './node/agent.js';
 import {emptyImages} from './node/images.js';
@@ -29,9 +29,9 @@ import {emptyAllocation} from './node/allocation.js';
 import {createNodeReconciler} from './nodes.js';
 import {createPodReconciler, type PodReconciler} from './pods.js';
 import {noRules, type Rules} from './rules/rules.js';
-import {nodeAgent} from './streams/node-agent.js';
+import {nodeAgent} from './node-agent.js';
 import {usageReader} from './usage.js';
-import {podsByAddress, type SimulationContext} from './context.js';
+import {podsByAddress, type SimulationContext} from '#src/simulation/node/context.js';
 
 export interface SimulationOptions {
   /** The number of nodes. */

@@ -6,7 +6,7 @@ import {isSwitchedOff} from './node/agent.js';
 import {specContainers, type PodRecord} from './pod/record.js';
 import type {UsageSetting} from './rules/behavior.js';
 import type {Behaviors} from './rules/behaviors.js';
-import {podsByNode, type SimulationContext} from './context.js';
+import {podsByNode, type SimulationContext} from '#src/simulation/node/context.js';
 
 /** The measurement window of usage. */
 const windowMs = 10_000;

@@ -26,7 +26,7 @@ import type {QuotaEvaluator} from '#src/model/quota/evaluator.js';
 import {quotaEvaluators} from '#src/model/quota/evaluators.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import {podInfoOf} from '#src/scheduler/cache/pod-info.js';
-import type {Cluster} from '#src/scheduler/plugin.js';
+import type {Cluster} from '#src/scheduler/framework/plugin.js';
 import {budgetsOf} from '#src/scheduler/preemption/budgets.js';
 import {selectorOfOwners} from '#src/scheduler/topology/owners.js';
 import {countingLister} from '#test/fixtures/counting-lister.js';

@@ -15,7 +15,7 @@ import {decodeObject} from '#src/schema/protobuf/decode.js';
 import {encodeObject} from '#src/schema/protobuf/encode.js';
 import {EtcdClient} from '#src/storage/etcd/client.js';
 import {StoreUnusable} from '#src/storage/errors.js';
-import {openStore} from '#src/storage/open.js';
+import {openStore} from '#src/storage/backend/open.js';
 import {GrpcChannel} from '#src/transport/grpc/channel.js';
 import {MessageWriter} from '#src/transport/grpc/message.js';
 import {NodePorts} from '#src/apiserver/allocation/ports.js';

@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import {forbidden} from '#src/api/status.js';
 import {noLog} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';
-import {Recorder} from '#src/runtime/events.js';
+import {Recorder} from '#src/runtime/events/events.js';
 import {startServer} from '#test/fixtures/server.js';
 import {FaultyClient} from './faulty-client.js';
 

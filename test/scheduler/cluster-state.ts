@@ -12,11 +12,11 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Cache} from '#src/scheduler/cache/cache.js';
 import {PodCounts} from '#src/scheduler/cache/pod-counts.js';
 import {podInfoOf, type PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {DeviceReserver} from '#src/scheduler/devices.js';
+import {DeviceReserver} from '#src/scheduler/framework/devices.js';
 import {filters} from '#src/scheduler/filters/index.js';
-import {findFeasibleNodes, type FilterResult} from '#src/scheduler/fit.js';
-import type {EventKind} from '#src/scheduler/events.js';
-import type {Cluster, Filter, Score} from '#src/scheduler/plugin.js';
+import {findFeasibleNodes, type FilterResult} from '#src/scheduler/framework/fit.js';
+import type {EventKind} from '#src/scheduler/framework/events.js';
+import type {Cluster, Filter, Score} from '#src/scheduler/framework/plugin.js';
 import {VolumeBinder} from '#src/scheduler/volumes/binder.js';
 
 export const plat = naming('plat');

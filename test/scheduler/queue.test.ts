@@ -1,7 +1,7 @@
 import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import type {ClusterEvent, EventKind, QueueEvent} from '#src/scheduler/events.js';
-import type {PluginName} from '#src/scheduler/plugin.js';
+import type {ClusterEvent, EventKind, QueueEvent} from '#src/scheduler/framework/events.js';
+import type {PluginName} from '#src/scheduler/framework/plugin.js';
 import {Nominator} from '#src/scheduler/queue/nominator.js';
 import {SchedulingQueue} from '#src/scheduler/queue/queue.js';
 import {PodWrites} from '#src/scheduler/pod-writes.js';

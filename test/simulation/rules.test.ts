@@ -8,7 +8,7 @@ import type {Pod} from '#src/api/pod.js';
 import {startPlane} from '#src/plane/plane.js';
 import {exactly, type Settings} from '#src/simulation/rules/behavior.js';
 import {matchFields, nodeFields, readBehavior, readRules, settingFields} from '#src/simulation/rules/read.js';
-import {imageId} from '#src/simulation/pod/images.js';
+import {imageId} from '#src/simulation/rules/images.js';
 import {behaviorOf, type Role} from '#src/simulation/rules/rules.js';
 import {root} from '#test/sources.js';
 import {aPlaneWithNodes, timeline, podNamed, run} from './environment.js';

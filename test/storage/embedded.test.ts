@@ -7,7 +7,7 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import {HotRanges, pageOf} from '#src/storage/embedded/hot-ranges.js';
 import {openEmbeddedStore} from '#src/storage/embedded/index.js';
 import {StoreUnusable} from '#src/storage/errors.js';
-import {openStore} from '#src/storage/open.js';
+import {openStore} from '#src/storage/backend/open.js';
 import type {Store, StoredRecord} from '#src/storage/store.js';
 import {brief, Follower} from './follower.js';
 import {StoreProcess} from './processes.js';

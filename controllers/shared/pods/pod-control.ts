@@ -6,7 +6,7 @@ import type {Pod, PodTemplateSpec} from '#src/api/pod.js';
 import {hasCause, isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {controllerRefTo} from '#src/model/owners.js';
-import type {EventRecorder} from '#src/runtime/events.js';
+import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {Writer} from '#src/runtime/writer.js';
 import {messageOf} from '#src/base/message.js';
 

@@ -2,7 +2,7 @@ import {apiVersionOf, kinds} from '#src/api/kinds.js';
 import {isNotFound} from '#src/api/status.js';
 import type {Lease} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
-import type {EventRecorder} from '#src/runtime/events.js';
+import type {EventRecorder} from '#src/runtime/events/events.js';
 import {recordOf, specOf, type LeaderRecord} from './record.js';
 
 /** A lock kept in one Lease object. Each write carries the last observed version, so of two concurrent writers one fails. */

@@ -1,7 +1,7 @@
 import {labelKeyProblems} from '#src/api/names.js';
 import {nodeResourcesFitIgnoring} from '#src/scheduler/filters/node-resources-fit.js';
 import {podTopologySpreadWith} from '#src/scheduler/filters/pod-topology-spread.js';
-import type {Filter, Score} from '#src/scheduler/plugin.js';
+import type {Filter, Score} from '#src/scheduler/framework/plugin.js';
 import type {Profile} from '#src/scheduler/profile.js';
 import {resourceAllocation, type AllocationStrategy, type ShapePoint, type WeightedResource} from '#src/scheduler/scores/allocation-strategy.js';
 import {interPodAffinityBy} from '#src/scheduler/scores/inter-pod-affinity.js';

@@ -1,4 +1,4 @@
-import type {Filter, PluginName, Score} from '#src/scheduler/plugin.js';
+import type {Filter, PluginName, Score} from '#src/scheduler/framework/plugin.js';
 import {defaultProfile, type Profile} from '#src/scheduler/profile.js';
 import {listOf, numberOf, objectOf, textOf, invalid} from './fields.js';
 

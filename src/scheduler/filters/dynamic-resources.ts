@@ -4,8 +4,8 @@ import {kinds} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import {matchesNodeSelector} from '#src/model/node-affinity.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {isReservedFor, type DeviceClaim} from '#src/scheduler/devices.js';
-import {unresolvable, type PreparedFilter, type Cluster, type Filter, type Rejection} from '#src/scheduler/plugin.js';
+import {isReservedFor, type DeviceClaim} from '#src/scheduler/framework/devices.js';
+import {unresolvable, type PreparedFilter, type Cluster, type Filter, type Rejection} from '#src/scheduler/framework/plugin.js';
 
 /** The most pods that may share a resource claim. */
 const maxConsumers = 256;

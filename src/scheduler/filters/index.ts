@@ -1,4 +1,4 @@
-import type {Filter} from '#src/scheduler/plugin.js';
+import type {Filter} from '#src/scheduler/framework/plugin.js';
 import {dynamicResources} from './dynamic-resources.js';
 import {interPodAffinity} from './inter-pod-affinity.js';
 import {nodeAffinity} from './node-affinity.js';

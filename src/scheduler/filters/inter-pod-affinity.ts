@@ -5,7 +5,7 @@ import type {Steps} from '#src/base/steps.js';
 import {matchesAffinityTerm, type AffinityTerm} from '#src/scheduler/cache/affinity-term.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {unschedulable, unresolvable, type PreparedFilter, type Cluster, type Filter} from '#src/scheduler/plugin.js';
+import {unschedulable, unresolvable, type PreparedFilter, type Cluster, type Filter} from '#src/scheduler/framework/plugin.js';
 import {TopologyCounts} from './topology-counts.js';
 
 type PodLabels = Pick<PodInfo, 'namespace' | 'labels'>;

@@ -3,7 +3,7 @@ import type {NodeSelectorTerm} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {matchesNode, requiredTerms} from '#src/model/node-affinity.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {unresolvable, type Filter} from '#src/scheduler/plugin.js';
+import {unresolvable, type Filter} from '#src/scheduler/framework/plugin.js';
 
 const isFit = ({pod}: PodInfo, node: Frozen<Node> | undefined): boolean => node !== undefined && matchesNode(pod.spec!, node);
 

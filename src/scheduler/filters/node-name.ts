@@ -1,4 +1,4 @@
-import {unresolvable, type Filter} from '#src/scheduler/plugin.js';
+import {unresolvable, type Filter} from '#src/scheduler/framework/plugin.js';
 
 /** Restricts a pod to the node that it names. */
 export const nodeName: Filter = {

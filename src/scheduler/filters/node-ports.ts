@@ -2,7 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {hostPortsOf} from '#src/scheduler/cache/pod-info.js';
 import {NodeInfo} from '#src/scheduler/cache/node-info.js';
-import {unschedulable, type Filter} from '#src/scheduler/plugin.js';
+import {unschedulable, type Filter} from '#src/scheduler/framework/plugin.js';
 
 /** Rejects nodes on which a host port of the pod is taken. */
 export const nodePorts: Filter = {

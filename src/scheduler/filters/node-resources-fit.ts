@@ -5,7 +5,7 @@ import {podRequests} from '#src/model/pod/requests.js';
 import {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {resourcesOf, type Resources} from '#src/scheduler/cache/resources.js';
-import type {Cluster, Filter, Rejection} from '#src/scheduler/plugin.js';
+import type {Cluster, Filter, Rejection} from '#src/scheduler/framework/plugin.js';
 
 type ResourceRequests = readonly (readonly [name: string, amount: number, of: (resources: Readonly<Resources>) => number])[];
 

@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Node} from '#src/api/types.js';
 import {isTolerated} from '#src/model/taints.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {unresolvable, type Filter} from '#src/scheduler/plugin.js';
+import {unresolvable, type Filter} from '#src/scheduler/framework/plugin.js';
 
 const tolerates = ({pod}: PodInfo, naming: Naming): boolean =>
   isTolerated({key: naming.subKey('node', 'unschedulable'), effect: 'NoSchedule'}, pod.spec?.tolerations);

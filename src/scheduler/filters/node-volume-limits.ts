@@ -6,7 +6,7 @@ import type {Index} from '#informers/lister.js';
 import type {ObjectOf} from '#src/api/kinds.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {unschedulable, type Cluster, type Filter} from '#src/scheduler/plugin.js';
+import {unschedulable, type Cluster, type Filter} from '#src/scheduler/framework/plugin.js';
 import {classNamed} from '#src/scheduler/volumes/claims.js';
 
 type Attachment = ObjectOf<typeof kinds.volumeAttachments>;

@@ -5,7 +5,7 @@ import {leastOf} from '#src/base/extremes.js';
 import type {Steps} from '#src/base/steps.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {unschedulable, unresolvable, type PreparedFilter, type Cluster, type Filter} from '#src/scheduler/plugin.js';
+import {unschedulable, unresolvable, type PreparedFilter, type Cluster, type Filter} from '#src/scheduler/framework/plugin.js';
 import {nodeInclusion, defaultConstraints, hasTopologyKeys, ownConstraints, type Constraint, type DefaultConstraint} from '#src/scheduler/topology/constraints.js';
 
 /** The number of matching pods in each topology domain of a constraint. */

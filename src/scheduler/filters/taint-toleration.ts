@@ -2,7 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Node} from '#src/api/types.js';
 import {untolerated} from '#src/model/taints.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {unresolvable, type Filter} from '#src/scheduler/plugin.js';
+import {unresolvable, type Filter} from '#src/scheduler/framework/plugin.js';
 
 const hasUntoleratedTaint = ({pod}: PodInfo, node: Frozen<Node> | undefined): boolean =>
   untolerated(node?.spec?.taints, pod.spec?.tolerations, 'NoSchedule', 'NoExecute') !== undefined;

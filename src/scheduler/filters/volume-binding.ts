@@ -5,7 +5,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {classOf, type StorageClass, type Volume} from '#src/model/volumes.js';
 import type {Index} from '#informers/lister.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {unresolvable, type PreparedFilter, type Cluster, type Filter, type Rejection} from '#src/scheduler/plugin.js';
+import {unresolvable, type PreparedFilter, type Cluster, type Filter, type Rejection} from '#src/scheduler/framework/plugin.js';
 import {claimsOf, type PodClaims} from '#src/scheduler/volumes/claims.js';
 import {planFor, type AvailableVolumes} from '#src/scheduler/volumes/plan.js';
 import type {VolumePlan} from '#src/scheduler/volumes/volume-plan.js';

@@ -1,7 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod, Volume as PodVolume} from '#src/api/pod.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {unschedulable, unresolvable, type Cluster, type Filter} from '#src/scheduler/plugin.js';
+import {unschedulable, unresolvable, type Cluster, type Filter} from '#src/scheduler/framework/plugin.js';
 
 /** Returns a key for the disk of a volume type that can be attached once, and whether the pod only reads it. */
 const diskOf = ({gcePersistentDisk: gce, awsElasticBlockStore: aws, iscsi}: Frozen<PodVolume>): {readonly disk: string; readonly reads: boolean} | undefined => {

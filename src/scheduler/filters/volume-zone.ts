@@ -1,6 +1,6 @@
 import type {Naming} from '#src/api/naming.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {unresolvable, type Cluster, type Filter} from '#src/scheduler/plugin.js';
+import {unresolvable, type Cluster, type Filter} from '#src/scheduler/framework/plugin.js';
 
 /** The current and the deprecated topology labels, each with the current name. */
 const topologyLabels = (naming: Naming): readonly (readonly [label: string, current: string])[] =>

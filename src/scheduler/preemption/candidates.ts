@@ -2,8 +2,8 @@ import {parseTime} from '#src/api/time.js';
 import {leastOf} from '#src/base/extremes.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import {removePod, runFiltersWithNominatedPods, addPod, type FilterSet, type NominatedPods} from '#src/scheduler/fit.js';
-import {unschedulable, unresolvable, type Rejection} from '#src/scheduler/plugin.js';
+import {removePod, runFiltersWithNominatedPods, addPod, type FilterSet, type NominatedPods} from '#src/scheduler/framework/fit.js';
+import {unschedulable, unresolvable, type Rejection} from '#src/scheduler/framework/plugin.js';
 import {splitByBudgets, type Budgets} from './budgets.js';
 
 /** A node with the victims to preempt, the most important first. */

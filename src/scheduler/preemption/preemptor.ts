@@ -6,7 +6,7 @@ import {wireTime} from '#src/api/time.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
-import type {EventRecorder} from '#src/runtime/events.js';
+import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Candidate} from './candidates.js';
 

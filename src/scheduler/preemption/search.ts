@@ -1,9 +1,9 @@
 import type {Random} from '#src/base/random.js';
 import type {Steps} from '#src/base/steps.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import type {FilterResult, NominatedPods} from '#src/scheduler/fit.js';
-import {fitErrorMessage} from '#src/scheduler/fit-error.js';
-import {unresolvable, type Cluster, type Rejection} from '#src/scheduler/plugin.js';
+import type {FilterResult, NominatedPods} from '#src/scheduler/framework/fit.js';
+import {fitErrorMessage} from '#src/scheduler/framework/fit-error.js';
+import {unresolvable, type Cluster, type Rejection} from '#src/scheduler/framework/plugin.js';
 import type {Budgets} from './budgets.js';
 import {isCandidate, leastLoss, selectVictims, type Candidate} from './candidates.js';
 

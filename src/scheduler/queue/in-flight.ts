@@ -1,5 +1,5 @@
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import type {ClusterEvent} from '#src/scheduler/events.js';
+import type {ClusterEvent} from '#src/scheduler/framework/events.js';
 import type {QueuedPod} from './queued-pod.js';
 
 /** Records the events since a pod was popped: no sub-queue holds it meanwhile, and the plugins that will reject it are not known yet. */

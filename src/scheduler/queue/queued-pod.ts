@@ -1,5 +1,5 @@
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import type {PluginName} from '#src/scheduler/plugin.js';
+import type {PluginName} from '#src/scheduler/framework/plugin.js';
 
 /** The sub-queue that holds a pod; `none` while it is being scheduled or bound. */
 export type SubQueue = 'active' | 'backoff' | 'unschedulable' | 'none';

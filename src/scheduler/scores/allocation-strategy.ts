@@ -1,6 +1,6 @@
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import type {Score} from '#src/scheduler/plugin.js';
+import type {Score} from '#src/scheduler/framework/plugin.js';
 import {maxNodeScore} from './normalize.js';
 
 export interface WeightedResource {

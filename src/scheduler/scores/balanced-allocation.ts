@@ -1,6 +1,6 @@
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import type {Score} from '#src/scheduler/plugin.js';
+import type {Score} from '#src/scheduler/framework/plugin.js';
 import {maxNodeScore} from './normalize.js';
 
 /** Returns the balance of cpu and memory utilization with the pod on the node, 100 at best. */

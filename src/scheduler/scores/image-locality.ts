@@ -1,5 +1,5 @@
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
-import type {Cluster, Score} from '#src/scheduler/plugin.js';
+import type {Cluster, Score} from '#src/scheduler/framework/plugin.js';
 import {maxNodeScore} from './normalize.js';
 
 const megabyte = 1024 * 1024;

@@ -1,4 +1,4 @@
-import type {Score} from '#src/scheduler/plugin.js';
+import type {Score} from '#src/scheduler/framework/plugin.js';
 import {balancedAllocation} from './balanced-allocation.js';
 import {imageLocality} from './image-locality.js';
 import {interPodAffinityScore} from './inter-pod-affinity.js';

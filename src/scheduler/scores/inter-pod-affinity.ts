@@ -4,7 +4,7 @@ import {matchesAffinityTerm, type AffinityTerm} from '#src/scheduler/cache/affin
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {TopologyCounts} from '#src/scheduler/filters/topology-counts.js';
-import type {Cluster, Score} from '#src/scheduler/plugin.js';
+import type {Cluster, Score} from '#src/scheduler/framework/plugin.js';
 import {maxNodeScore} from './normalize.js';
 
 export interface AffinityWeights {

@@ -1,6 +1,6 @@
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
-import type {Score} from '#src/scheduler/plugin.js';
+import type {Score} from '#src/scheduler/framework/plugin.js';
 import {maxNodeScore} from './normalize.js';
 
 /** Returns the free share of a resource with the pod on the node, from 0 to 100. */

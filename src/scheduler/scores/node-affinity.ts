@@ -1,5 +1,5 @@
 import {matchesTerm} from '#src/model/node-affinity.js';
-import type {Score} from '#src/scheduler/plugin.js';
+import type {Score} from '#src/scheduler/framework/plugin.js';
 import {normalizeScores} from './normalize.js';
 
 /** Prefers nodes that match the pod's preferred node affinity. */

@@ -2,7 +2,7 @@ import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import {leastOf, mostOf} from '#src/base/extremes.js';
 import type {Steps} from '#src/base/steps.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import type {Cluster, NodeScorer, Score} from '#src/scheduler/plugin.js';
+import type {Cluster, NodeScorer, Score} from '#src/scheduler/framework/plugin.js';
 import {nodeInclusion, defaultConstraints, hasTopologyKeys, ownConstraints, systemConstraints, type Constraint, type DefaultConstraint} from '#src/scheduler/topology/constraints.js';
 import {maxNodeScore} from './normalize.js';
 

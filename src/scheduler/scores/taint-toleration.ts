@@ -1,5 +1,5 @@
 import {isTolerated} from '#src/model/taints.js';
-import type {Score} from '#src/scheduler/plugin.js';
+import type {Score} from '#src/scheduler/framework/plugin.js';
 import {normalizeScores} from './normalize.js';
 
 /** Prefers nodes with few untolerated `PreferNoSchedule` taints. */

@@ -6,7 +6,7 @@ import {matchesNode, requiredTerms} from '#src/model/node-affinity.js';
 import {untolerated} from '#src/model/taints.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import type {Cluster} from '#src/scheduler/plugin.js';
+import type {Cluster} from '#src/scheduler/framework/plugin.js';
 import {selectorOfOwners} from './owners.js';
 
 /** A topology spread constraint of a pod. */

@@ -3,7 +3,7 @@ import {apiVersionOf, kinds, type Kind, type ObjectOf} from '#src/api/kinds.js';
 import {labelSelector, labelSelectorOf, selectorForLabels, type LabelSelector} from '#src/api/selectors/label-selector.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import type {Cluster} from '#src/scheduler/plugin.js';
+import type {Cluster} from '#src/scheduler/framework/plugin.js';
 
 interface Selecting extends KubeObject {
   spec?: {selector?: unknown};

@@ -8,7 +8,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
 import {isFullyBound, isReachable, volumeBoundTo, volumeAnnotations, type Claim, type Volume} from '#src/model/volumes.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import type {Reservation} from '#src/scheduler/reservation.js';
+import type {Reservation} from '#src/scheduler/cache/reservation.js';
 import {AssumeCache} from './assume-cache.js';
 import type {VolumePlan} from './volume-plan.js';
 

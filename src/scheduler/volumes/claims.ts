@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {Pod, Volume as PodVolume} from '#src/api/pod.js';
 import {claimOfVolume, classOf, isFullyBound, isDelayedBinding, type Claim, type StorageClass} from '#src/model/volumes.js';
 import {type PodInfo} from '#src/scheduler/cache/pod-info.js';
-import type {Cluster} from '#src/scheduler/plugin.js';
+import type {Cluster} from '#src/scheduler/framework/plugin.js';
 
 /** The claims of a pod, by binding state. */
 export interface PodClaims {

@@ -5,7 +5,7 @@ import {compareQuantities, parseQuantity, type Quantity} from '#src/api/quantity
 import {labelSelectorOf, type LabelSelector} from '#src/api/selectors/label-selector.js';
 import {claimedStorage, classOf, isReachable, findMatchingVolume, volumeAnnotations, type Claim, type StorageClass, type Volume} from '#src/model/volumes.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
-import type {Cluster} from '#src/scheduler/plugin.js';
+import type {Cluster} from '#src/scheduler/framework/plugin.js';
 import {classNamed, type PodClaims} from './claims.js';
 import type {VolumePlan} from './volume-plan.js';
 

@@ -1,6 +1,6 @@
 import {Heap} from '#src/base/heap.js';
-import {expandKnown} from '#src/simulation/pod/environment.js';
-import type {LogEntry} from './entry.js';
+import {expandKnown} from '#src/simulation/command/environment.js';
+import type {LogEntry} from '#src/simulation/rules/log-entry.js';
 
 /** One line of a log. */
 export interface LogLine {

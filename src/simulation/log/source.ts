@@ -1,6 +1,6 @@
 import {AgentError} from '#src/api/agent.js';
 import type {ContainerRecord, Termination, PodRecord} from '#src/simulation/pod/record.js';
-import type {LogEntry} from './entry.js';
+import type {LogEntry} from '#src/simulation/rules/log-entry.js';
 import type {RunLog} from './lines.js';
 
 /** The log of one run, and when the run ended. */

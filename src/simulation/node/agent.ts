@@ -3,7 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Lease, Node} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
-import type {EventRecorder} from '#src/runtime/events.js';
+import type {EventRecorder} from '#src/runtime/events/events.js';
 import type {AddressPool} from './addresses.js';
 import type {Images} from './images.js';
 import type {Machine, NodeFailures} from './node-object.js';

@@ -5,7 +5,7 @@ import type {Pod} from '#src/api/pod.js';
 import {isNotFound, StatusError} from '#src/api/status.js';
 import type {KubeObject, Node} from '#src/api/types.js';
 import {isActive} from '#src/model/pod/state.js';
-import type {SimulationContext} from '#src/simulation/context.js';
+import type {SimulationContext} from './context.js';
 import type {Agent} from './agent.js';
 
 /** The delay before a refused eviction is retried. */

@@ -4,7 +4,7 @@ import {sameJson} from '#src/api/equal.js';
 import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
 import {wireMicroTime} from '#src/api/time.js';
 import type {Lease, Node} from '#src/api/types.js';
-import type {SimulationContext} from '#src/simulation/context.js';
+import type {SimulationContext} from './context.js';
 import {nodeReference, simulatedFailures, type Agent} from './agent.js';
 import {nodeStatus, pressureEvents, statusDiffers} from './node-object.js';
 

@@ -1,4 +1,4 @@
-import {fullName, imageBytes, imageId} from '#src/simulation/pod/images.js';
+import {fullName, imageBytes, imageId} from '#src/simulation/rules/images.js';
 import type {Image} from './node-object.js';
 
 /** The most images in a node's status. */

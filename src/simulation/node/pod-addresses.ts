@@ -1,6 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
-import type {SimulationContext} from '#src/simulation/context.js';
+import type {SimulationContext} from './context.js';
 import {AddressPool} from './addresses.js';
 import type {Agent} from './agent.js';
 

@@ -2,7 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {isAlreadyExists} from '#src/api/status.js';
 import type {Node} from '#src/api/types.js';
-import type {SimulationContext} from '#src/simulation/context.js';
+import type {SimulationContext} from './context.js';
 import {nodeReference, simulatedFailures, type Agent} from './agent.js';
 import {recordStatusEvents} from './heartbeat.js';
 import {adminLabels, newNode} from './node-object.js';

@@ -1,7 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, ContainerStatus, PodSpec} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
-import {fullName, imageId} from './images.js';
+import {fullName, imageId} from '#src/simulation/rules/images.js';
 import type {Amounts} from './resizing.js';
 import {isInitialized, specContainers, type ContainerRecord, type Termination, type PodRecord, type SpecContainer} from './record.js';
 

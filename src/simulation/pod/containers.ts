@@ -1,7 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Container, Probe} from '#src/api/pod.js';
 import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';
-import {containerId, imageBytes, isReference} from './images.js';
+import {containerId, imageBytes, isReference} from '#src/simulation/rules/images.js';
 import type {ContainerRecord, Termination, PodRecord, Backoff} from './record.js';
 
 /** What starting a container needs. */

@@ -2,7 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod, PodSpec} from '#src/api/pod.js';
 import {isSidecar} from '#src/model/pod/restart.js';
 import type {Files} from '#src/simulation/files/files.js';
-import type {LogEntry} from '#src/simulation/log/entry.js';
+import type {LogEntry} from '#src/simulation/rules/log-entry.js';
 import type {Resizing} from './resizing.js';
 import type {PodAllocation} from '#src/simulation/node/allocation.js';
 import type {Role} from '#src/simulation/rules/rules.js';

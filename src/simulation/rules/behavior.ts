@@ -1,4 +1,4 @@
-import type {LogEntry} from '#src/simulation/log/entry.js';
+import type {LogEntry} from './log-entry.js';
 
 /** A range of durations in ms, uniformly distributed. Infinity: never. */
 export interface DurationRange {

@@ -1,4 +1,4 @@
-import type {LogEntry} from '#src/simulation/log/entry.js';
+import type {LogEntry} from './log-entry.js';
 import {duration, fieldsOf, oneOf, RuleError, text, wholeNumber, type Field, type Fields} from './fields.js';
 
 /** The fields of a log entry. */

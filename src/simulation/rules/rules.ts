@@ -1,9 +1,9 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
-import {inferredSettings} from '#src/simulation/command/inferred-settings.js';
-import type {LogEntry} from '#src/simulation/log/entry.js';
-import {imageNames} from '#src/simulation/pod/images.js';
+import {inferredSettings} from './inferred-settings.js';
+import type {LogEntry} from './log-entry.js';
+import {imageNames} from './images.js';
 import type {NodeRule} from '#src/simulation/node/machine.js';
 import {exactly, never, type Behavior, type Settings} from './behavior.js';
 

@@ -1,13 +1,13 @@
 import {posix} from 'node:path';
 import {AgentError, type RunCommand} from '#src/api/agent.js';
-import {commandEnvironment} from '#src/simulation/command/inferred-settings.js';
+import {commandEnvironment} from '#src/simulation/rules/inferred-settings.js';
 import type {CommandContext, CommandIo} from '#src/simulation/exec/context.js';
 import {commandIo} from '#src/simulation/exec/io.js';
 import {runCommand} from '#src/simulation/exec/shell.js';
 import {Files} from '#src/simulation/files/files.js';
-import {expandKnown} from '#src/simulation/pod/environment.js';
+import {expandKnown} from '#src/simulation/command/environment.js';
 import type {RunRecord} from '#src/simulation/pod/record.js';
-import type {SimulationContext} from '#src/simulation/context.js';
+import type {SimulationContext} from '#src/simulation/node/context.js';
 import {valueIn, type ContainerTarget, type PodRecords} from './target.js';
 
 /** The exit code of SIGKILL. */

@@ -1,7 +1,7 @@
 import {createServer} from 'node:http';
 import type {Duplex} from 'node:stream';
 import {AgentError} from '#src/api/agent.js';
-import {expandKnown} from '#src/simulation/pod/environment.js';
+import {expandKnown} from '#src/simulation/command/environment.js';
 import {specContainers, type PodRecord} from '#src/simulation/pod/record.js';
 import type {PortRule} from '#src/simulation/rules/behavior.js';
 import type {StreamContext} from './command.js';

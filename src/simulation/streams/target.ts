@@ -1,7 +1,7 @@
 import {AgentError, type ContainerAddress} from '#src/api/agent.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Behaviors} from '#src/simulation/rules/behaviors.js';
-import {environment} from '#src/simulation/pod/environment.js';
+import {environment} from '#src/simulation/command/environment.js';
 import {specContainers, type ContainerRecord, type PodRecord, type SpecContainer} from '#src/simulation/pod/record.js';
 
 /** The records of pods, for requests to the node's agent. */

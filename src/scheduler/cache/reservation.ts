@@ -1,4 +1,4 @@
-import type {PodInfo} from './cache/pod-info.js';
+import type {PodInfo} from './pod-info.js';
 
 /** What a plugin reserves for a pod before it is bound. */
 export interface Reservation {

@@ -1,6 +1,6 @@
 import {stepping, type Steps} from '#src/base/steps.js';
-import type {NodeInfo} from './cache/node-info.js';
-import type {PodInfo} from './cache/pod-info.js';
+import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {isRejection, unresolvable, type PreparedFilter, type Cluster, type Filter, type PluginName, type Rejection} from './plugin.js';
 
 /** A rejection with the plugin that made it. */

@@ -4,8 +4,8 @@ import {isNotFound} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
-import type {PodInfo} from './cache/pod-info.js';
-import type {Reservation} from './reservation.js';
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+import type {Reservation} from '#src/scheduler/cache/reservation.js';
 
 export type DeviceClaim = ObjectOf<typeof kinds.resourceClaims>;
 

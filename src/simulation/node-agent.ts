@@ -1,13 +1,13 @@
 import type {NodeAgent} from '#src/api/agent.js';
 import {logSource} from '#src/simulation/log/source.js';
 import {readLog} from '#src/simulation/log/reader.js';
-import {attachTo} from './attach.js';
+import {attachTo} from '#src/simulation/streams/attach.js';
 import {nodeStatsReader, recordsOn} from '#src/simulation/node-stats.js';
 import {configurationOf} from '#src/simulation/node/configuration.js';
-import type {SimulationContext} from '#src/simulation/context.js';
-import {execIn} from './command.js';
-import {listenerAt} from './listener.js';
-import {onPodChange, targetAt, podAt, valueIn, type PodRecords} from './target.js';
+import type {SimulationContext} from '#src/simulation/node/context.js';
+import {execIn} from '#src/simulation/streams/command.js';
+import {listenerAt} from '#src/simulation/streams/listener.js';
+import {onPodChange, targetAt, podAt, valueIn, type PodRecords} from '#src/simulation/streams/target.js';
 
 /** Returns the agent API of a simulated node. */
 export const nodeAgent = (context: SimulationContext, pods: PodRecords, node: string): NodeAgent => ({

@@ -2,9 +2,9 @@ import {systemClock, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import {firstOf} from '#src/base/signals.js';
-import {StoreUnusable} from './errors.js';
-import type {StoreServers} from './etcd/open.js';
-import type {Store} from './store.js';
+import {StoreUnusable} from '#src/storage/errors.js';
+import type {StoreServers} from '#src/storage/etcd/open.js';
+import type {Store} from '#src/storage/store.js';
 
 export interface OpenStoreOptions {
   /** The value of `--storage-backend`. */
@@ -54,12 +54,12 @@ const unlessAborted = (opening: Promise<Store>, signal: AbortSignal): Promise<St
 const open = async ({backend, servers, ...options}: Omit<OpenStoreOptions, 'timeoutMs' | 'signal'>, signal: AbortSignal): Promise<Store> => {
   switch (backend) {
     case 'embedded':
-      return (await import('./embedded/index.js')).openEmbeddedStore(options);
+      return (await import('#src/storage/embedded/index.js')).openEmbeddedStore(options);
     case 'memory':
-      return (await import('./memory/index.js')).memoryStore(options);
+      return (await import('#src/storage/memory/index.js')).memoryStore(options);
     case 'etcd3':
       if (!servers) throw new StoreUnusable('--storage-backend=etcd3 requires --kvstore-servers');
-      return (await import('./etcd/open.js')).openStoreServers(servers, options, signal);
+      return (await import('#src/storage/etcd/open.js')).openStoreServers(servers, options, signal);
     default:
       throw new StoreUnusable(`--storage-backend=${backend} is not known: choose embedded, memory or etcd3`);
   }

@@ -6,10 +6,10 @@ import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
-import type {Budget} from './files/files.js';
-import type {AddressPool} from './node/addresses.js';
-import type {Agent} from './node/agent.js';
-import type {Rules} from './rules/rules.js';
+import type {Budget} from '#src/simulation/files/files.js';
+import type {AddressPool} from './addresses.js';
+import type {Agent} from './agent.js';
+import type {Rules} from '#src/simulation/rules/rules.js';
 
 /** Pods by node. */
 export const podsByNode: Index<Pod> = {name: 'node', values: ({spec}) => (spec?.nodeName ? [spec.nodeName] : [])};

@@ -4,14 +4,14 @@ import type {Source} from '#informers/selection.js';
 import type {Lister} from '#informers/lister.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Stepwise} from '#src/base/steps.js';
-import type {NamespaceLabels} from './cache/affinity-term.js';
-import type {NodeInfo} from './cache/node-info.js';
-import type {PodCounts} from './cache/pod-counts.js';
-import type {PodInfo} from './cache/pod-info.js';
+import type {NamespaceLabels} from '#src/scheduler/cache/affinity-term.js';
+import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
+import type {PodCounts} from '#src/scheduler/cache/pod-counts.js';
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {DeviceReserver} from './devices.js';
 import type {EventKind} from './events.js';
-import type {Reservation} from './reservation.js';
-import type {VolumeBinder} from './volumes/binder.js';
+import type {Reservation} from '#src/scheduler/cache/reservation.js';
+import type {VolumeBinder} from '#src/scheduler/volumes/binder.js';
 
 /** Plugins, by their names in metrics and configuration. */
 export type PluginName =
