@@ -1,9 +1,20 @@
+import type {Lister} from '#informers/lister.js';
+import type {Source} from '#informers/selection.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
 import type {Pod, Volume as PodVolume} from '#src/api/pod.js';
+import type {KubeObject} from '#src/api/types.js';
 import {claimOfVolume, classOf, isFullyBound, isDelayedBinding, type Claim, type StorageClass} from '#src/model/volumes.js';
 import {type PodInfo} from '#src/scheduler/cache/pod-info.js';
-import type {Cluster} from '#src/scheduler/framework/plugin.js';
+import type {VolumeBinder} from './binder.js';
+
+/** The cluster state that decisions on volumes are made from. */
+export interface VolumeContext {
+  readonly naming: Naming;
+  readonly volumes: VolumeBinder;
+  lister<T extends KubeObject>(source: Source<T>): Lister<T>;
+}
 
 /** The claims of a pod, by binding state. */
 export interface PodClaims {
@@ -26,10 +37,10 @@ const claimRejection = (pod: Frozen<Pod>, volume: Frozen<PodVolume>, name: strin
   return volume.ephemeral && !isOwned ? `PVC ${metadata?.namespace}/${name} was not created for pod ${pod.metadata?.namespace}/${pod.metadata?.name} (pod is not owner)` : undefined;
 };
 
-export const classNamed = (name: string, {lister}: Cluster): Frozen<StorageClass> | undefined => lister(kinds.storageClasses).get(name);
+export const classNamed = (name: string, {lister}: VolumeContext): Frozen<StorageClass> | undefined => lister(kinds.storageClasses).get(name);
 
 /** Returns the claims of a pod by state, or the reason why it cannot use one; undefined if it has none. */
-export const claimsOf = ({pod, namespace}: PodInfo, cluster: Cluster): PodClaims | string | undefined => {
+export const claimsOf = ({pod, namespace}: PodInfo, cluster: VolumeContext): PodClaims | string | undefined => {
   const {naming, volumes} = cluster;
   const claims: Frozen<Claim>[] = [];
   for (const volume of pod.spec?.volumes ?? []) {

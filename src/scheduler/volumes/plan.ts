@@ -5,8 +5,7 @@ import {compareQuantities, parseQuantity, type Quantity} from '#src/api/quantity
 import {labelSelectorOf, type LabelSelector} from '#src/api/selectors/label-selector.js';
 import {claimedStorage, classOf, isReachable, findMatchingVolume, volumeAnnotations, type Claim, type StorageClass, type Volume} from '#src/model/volumes.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
-import type {Cluster} from '#src/scheduler/framework/plugin.js';
-import {classNamed, type PodClaims} from './claims.js';
+import {classNamed, type PodClaims, type VolumeContext} from './claims.js';
 import type {VolumePlan} from './volume-plan.js';
 
 /** Rejection reasons, as reported. */
@@ -51,7 +50,7 @@ const readCapacity = (capacity: Frozen<Capacity>): ReadCapacity => {
 };
 
 /** Whether the class has enough storage that is accessible from the node, as reported by the driver. */
-const hasSpace = (claim: Frozen<Claim>, storageClass: Frozen<StorageClass>, {labels}: NodeInfo, {lister}: Cluster): boolean => {
+const hasSpace = (claim: Frozen<Claim>, storageClass: Frozen<StorageClass>, {labels}: NodeInfo, {lister}: VolumeContext): boolean => {
   if (!claim.spec?.resources?.requests?.['storage']) return true;
   if (!lister(kinds.csiDrivers).get(storageClass.provisioner)?.spec.storageCapacity) return true;
   const wanted = claimedStorage(claim);
@@ -66,7 +65,7 @@ const hasSpace = (claim: Frozen<Claim>, storageClass: Frozen<StorageClass>, {lab
 const bySize = (a: Frozen<Claim>, b: Frozen<Claim>): number => compareQuantities(claimedStorage(a), claimedStorage(b));
 
 /** Returns why volumes cannot be provisioned for the claims on a node. */
-const provisioningRejection = (claims: readonly Frozen<Claim>[], node: NodeInfo, cluster: Cluster): string | undefined => {
+const provisioningRejection = (claims: readonly Frozen<Claim>[], node: NodeInfo, cluster: VolumeContext): string | undefined => {
   for (const claim of claims) {
     const storageClass = classNamed(classOf(claim, cluster.naming), cluster);
     const {provisioner = ''} = storageClass ?? {};
@@ -77,7 +76,7 @@ const provisioningRejection = (claims: readonly Frozen<Claim>[], node: NodeInfo,
 };
 
 /** Plans the claims of a pod for a node, or returns the reasons why it cannot run there. */
-export const planFor = ({bound, unboundDelayed}: PodClaims, available: AvailableVolumes, node: NodeInfo, cluster: Cluster): VolumePlan | readonly string[] => {
+export const planFor = ({bound, unboundDelayed}: PodClaims, available: AvailableVolumes, node: NodeInfo, cluster: VolumeContext): VolumePlan | readonly string[] => {
   const {naming, volumes} = cluster;
   const found: string[] = [];
   for (const {spec} of bound) {

@@ -1,24 +1,6 @@
 import type {Machine} from './node-object.js';
+import type {MachineSettings, NodeRule} from '#src/simulation/rules/node-rule.js';
 import {addressAt} from './addresses.js';
-
-/** The settings of a node's machine in rules. */
-export interface MachineSettings {
-  readonly capacity?: Readonly<Record<string, string>>;
-  /** Defaults to the capacity, per resource. */
-  readonly allocatable?: Readonly<Record<string, string>>;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly taints?: Machine['taints'];
-  /** How long after its start it is switched off, in ms, and for how long; for good if not set. */
-  readonly stopAfter?: number;
-  readonly stopFor?: number;
-}
-
-export interface NodeRule {
-  /** Names of nodes; every node if not set. */
-  readonly names?: readonly RegExp[];
-  readonly settings: MachineSettings;
-}
 
 /** Large, so that test workloads fit. */
 const defaultCapacity = {cpu: '32', memory: '256Gi', pods: '110', 'ephemeral-storage': '1Ti', 'hugepages-1Gi': '0', 'hugepages-2Mi': '0'};

@@ -3,7 +3,8 @@ import type {AnyContainer, Container, Pod} from '#src/api/pod.js';
 import {mayRestart} from '#src/model/pod/restart.js';
 import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';
 import {end, exitCodeOf, nextChange, restart, start, type ContainerContext} from './containers.js';
-import {isInitialized, isRunning, specContainers, type ContainerRecord, type PodRecord, type SpecContainer} from './record.js';
+import {isInitialized, isRunning, type ContainerRecord, type PodRecord} from './record.js';
+import {specContainers, type SpecContainer} from '#src/simulation/rules/spec-containers.js';
 
 /** What advancing a pod needs. */
 export interface PodContext {

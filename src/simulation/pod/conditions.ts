@@ -1,7 +1,8 @@
 import type {Frozen} from '#src/api/key.js';
 import type {ContainerStatus, PodCondition} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
-import {isInitialized, specContainers, type PodRecord} from './record.js';
+import {isInitialized, type PodRecord} from './record.js';
+import {specContainers} from '#src/simulation/rules/spec-containers.js';
 import type {ContainerStatuses} from './container-status.js';
 
 type ConditionState = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message' | 'observedGeneration'>;

@@ -3,7 +3,8 @@ import type {AnyContainer, ContainerStatus, PodSpec} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import {fullName, imageId} from '#src/simulation/rules/images.js';
 import type {Amounts} from './resizing.js';
-import {isInitialized, specContainers, type ContainerRecord, type Termination, type PodRecord, type SpecContainer} from './record.js';
+import {isInitialized, type ContainerRecord, type Termination, type PodRecord} from './record.js';
+import {specContainers, type SpecContainer} from '#src/simulation/rules/spec-containers.js';
 
 type WireState = NonNullable<ContainerStatus['state']>;
 type Terminated = NonNullable<WireState['terminated']>;

@@ -1,5 +1,6 @@
 import {mayRestart} from '#src/model/pod/restart.js';
-import {isInitialized, specContainers, type PodRecord} from './record.js';
+import {isInitialized, type PodRecord} from './record.js';
+import {specContainers} from '#src/simulation/rules/spec-containers.js';
 
 /** Returns the phase of a pod from the states of its containers (the API reference, pod lifecycle). */
 export const phaseOf = (record: PodRecord): string => {

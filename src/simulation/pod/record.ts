@@ -1,6 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
-import type {AnyContainer, Pod, PodSpec} from '#src/api/pod.js';
-import {isSidecar} from '#src/model/pod/restart.js';
+import type {Pod} from '#src/api/pod.js';
 import type {Files} from '#src/simulation/files/files.js';
 import type {LogEntry} from '#src/simulation/rules/log-entry.js';
 import type {Resizing} from './resizing.js';
@@ -127,19 +126,6 @@ export interface PodRecord {
   readonly requestedExits: Map<string, number>;
   /** Called when the pod has changed. */
   readonly listeners: Set<() => void>;
-}
-
-export interface SpecContainer {
-  readonly container: Frozen<AnyContainer>;
-  readonly role: Role;
-  readonly path: string;
-}
-
-/** Yields every container of a spec in the order of records, with its role and its field path in Events. */
-export function* specContainers(spec: Frozen<PodSpec>): Iterable<SpecContainer> {
-  for (const container of spec.initContainers ?? []) yield {container, role: isSidecar(container) ? 'sidecar' : 'init', path: `spec.initContainers{${container.name}}`};
-  for (const container of spec.containers) yield {container, role: 'regular', path: `spec.containers{${container.name}}`};
-  for (const container of spec.ephemeralContainers ?? []) yield {container, role: 'ephemeral', path: `spec.ephemeralContainers{${container.name}}`};
 }
 
 /** Whether a regular container has run: init containers are done from then on. */

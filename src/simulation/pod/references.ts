@@ -4,7 +4,8 @@ import {kinds} from '#src/api/kinds.js';
 import {isForbidden, isNotFound} from '#src/api/status.js';
 import type {ConfigMap, Secret} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
-import {specContainers, type Missing} from './record.js';
+import type {Missing} from './record.js';
+import {specContainers} from '#src/simulation/rules/spec-containers.js';
 import {usesSubPathExpr, containerSubPathError} from './subpaths.js';
 
 interface Reference {

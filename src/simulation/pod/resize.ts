@@ -3,7 +3,8 @@ import type {Pod} from '#src/api/pod.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Rejection} from '#src/simulation/node/allocation.js';
 import {end, waitForRestart} from './containers.js';
-import {specContainers, type PodRecord} from './record.js';
+import type {PodRecord} from './record.js';
+import {specContainers} from '#src/simulation/rules/spec-containers.js';
 import type {Amounts, Resizing} from './resizing.js';
 
 export interface ResizeContext {

@@ -5,7 +5,8 @@ import {parseTime} from '#src/api/time.js';
 import {drawFrom, type Behavior} from '#src/simulation/rules/behavior.js';
 import {timesOf} from './containers.js';
 import {resizingOf} from './resize.js';
-import {specContainers, type ContainerRecord, type Termination, type PodRecord, type SpecContainer} from './record.js';
+import type {ContainerRecord, Termination, PodRecord} from './record.js';
+import {specContainers, type SpecContainer} from '#src/simulation/rules/spec-containers.js';
 
 type WireTerminated = NonNullable<NonNullable<Frozen<ContainerStatus>['state']>['terminated']>;
 

@@ -1,6 +1,6 @@
 import {DecodeError} from '#src/schema/decode/error.js';
 import {parseYaml} from '#src/schema/decode/yaml.js';
-import type {MachineSettings, NodeRule} from '#src/simulation/node/machine.js';
+import type {MachineSettings, NodeRule} from './node-rule.js';
 import type {Settings} from './behavior.js';
 import {
   annotations, duration, exitCode, fieldsOf, items, labels, listOf, object, oneOf, pattern, patterns, quantities, RuleError, selector, durationRange, text, usage,

@@ -4,7 +4,7 @@ import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {inferredSettings} from './inferred-settings.js';
 import type {LogEntry} from './log-entry.js';
 import {imageNames} from './images.js';
-import type {NodeRule} from '#src/simulation/node/machine.js';
+import type {NodeRule} from './node-rule.js';
 import {exactly, never, type Behavior, type Settings} from './behavior.js';
 
 /** The role of a container in its pod. */

@@ -2,7 +2,8 @@ import {AgentError, type ContainerAddress} from '#src/api/agent.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Behaviors} from '#src/simulation/rules/behaviors.js';
 import {environment} from '#src/simulation/command/environment.js';
-import {specContainers, type ContainerRecord, type PodRecord, type SpecContainer} from '#src/simulation/pod/record.js';
+import type {ContainerRecord, PodRecord} from '#src/simulation/pod/record.js';
+import {specContainers, type SpecContainer} from '#src/simulation/rules/spec-containers.js';
 
 /** The records of pods, for requests to the node's agent. */
 export interface PodRecords {
