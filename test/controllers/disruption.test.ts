@@ -1,5 +1,5 @@
 import test from 'ava';
-import {podsCoveredBy, demandOf, evictionsOf, healthyAmong, withDisruptionAllowed} from '#controllers/disruption/budget.js';
+import {podsCoveredBy, demandOf, evictionsOf, healthyAmong, statusOf, withDisruptionAllowed} from '#controllers/disruption/budget.js';
 import {expiryOf} from '#controllers/disruption/targets.js';
 import {Cache} from '#informers/cache.js';
 import {kinds} from '#src/api/kinds.js';
@@ -212,4 +212,19 @@ test('an eviction that deletes nothing is given up after two minutes, and so is 
   t.true((await env.eventsAbout('held')).includes('Warning NotDeleted controllermanager'));
   const mark = (await env.pods.get('held', {namespace})).status?.conditions?.find(({type}) => type === 'DisruptionTarget');
   t.deepEqual([mark?.status, mark?.reason], ['False', undefined]);
+});
+
+test('a budget allows as many disruptions as there are healthy pods beyond those needed, and none where no pod is expected', t => {
+  const now = Date.parse('2026-01-01T00:00:00Z');
+  const budget: PodDisruptionBudget = {metadata: {name: 'b', namespace, generation: 3}, spec: {minAvailable: 2}};
+  const allowed = (healthy: number, expected: number, desired: number) => {
+    const {disruptionsAllowed, observedGeneration, conditions} = statusOf(budget, {demand: {expected, desired}, evictions: {waiting: {}}, currentHealthy: healthy, now});
+    t.is(observedGeneration, 3);
+    return [disruptionsAllowed, conditions?.[0]?.status, conditions?.[0]?.reason];
+  };
+
+  t.deepEqual(allowed(3, 3, 2), [1, 'True', 'SufficientPods']);
+  t.deepEqual(allowed(2, 3, 2), [0, 'False', 'InsufficientPods']);
+  t.deepEqual(allowed(1, 3, 2), [0, 'False', 'InsufficientPods']);
+  t.deepEqual(allowed(3, 0, 0), [0, 'False', 'InsufficientPods']);
 });

@@ -1,7 +1,10 @@
 import test from 'ava';
+import {changesFor} from '#controllers/endpointslice-mirroring/changes.js';
 import {desiredOf} from '#controllers/endpointslice-mirroring/desired.js';
+import {sliceNames} from '#controllers/shared/endpoints/endpoint-slices.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
+import {naming as namingOf} from '#src/api/naming.js';
 import {startEnvironment, type Endpoints, type Slice} from './backends.js';
 
 const start = (args: readonly string[] = []) => startEnvironment(['endpointslice-mirroring-controller'], args);
@@ -142,4 +145,21 @@ test('changes to a mirrored slice by others are reverted, after the batch period
   await at.remove(kinds.endpointSlices, (await at.slices())[0]!.metadata!.name!);
   await at.later(5000);
   t.deepEqual(shown(await at.slices()), ['IPv4 1.2.3.4: 80']);
+});
+
+test('of equal slices the first is kept, and a new group reuses one of its family that would be deleted', t => {
+  const naming = namingOf('plat');
+  const rules = {naming, names: sliceNames(naming), maxEndpoints: 10};
+  const object = endpoints(four, {namespace: 'default', uid: 'u'});
+  const groupsOf = (of: Endpoints) => desiredOf(of as Frozen<Endpoints>, 10).groups;
+  const [made] = changesFor(object as Frozen<Endpoints>, [], groupsOf(object), rules).writes;
+  const stored = (name: string) => ({...made!, metadata: {...made!.metadata, name}}) as Frozen<Slice>;
+
+  const same = changesFor(object as Frozen<Endpoints>, [stored('a'), stored('b')], groupsOf(object), rules);
+  t.deepEqual([same.writes.length, same.deletes.map(({metadata}) => metadata?.name), same.counts], [0, ['b'], {added: 0, updated: 0, removed: 0}]);
+
+  const moved = endpoints([{addresses: ips('1.2.3.4'), ports: [{port: 81}]}], {namespace: 'default', uid: 'u'});
+  const other = changesFor(moved as Frozen<Endpoints>, [stored('a'), stored('b')], groupsOf(moved), rules);
+  t.deepEqual([other.writes.map(({metadata, ports}) => [metadata?.name, ports?.[0]?.port]), other.deletes.map(({metadata}) => metadata?.name)], [[['a', 81]], ['b']]);
+  t.deepEqual(other.counts, {added: 1, updated: 0, removed: 0});
 });

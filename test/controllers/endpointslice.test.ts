@@ -1,10 +1,11 @@
 import test from 'ava';
 import {sliceMetrics} from '#controllers/endpointslice/metrics.js';
 import {packSlices} from '#controllers/endpointslice/packing.js';
+import {planSlices} from '#controllers/endpointslice/plan.js';
 import {sliceReconciler} from '#controllers/endpointslice/reconcile.js';
 import {withZoneHints} from '#controllers/endpointslice/zone-hints.js';
 import {allocations, isOverloaded, zoneShares} from '#controllers/endpointslice/zones.js';
-import {endpointText, type Endpoint} from '#controllers/shared/endpoints/endpoint-slices.js';
+import {endpointText, sliceNames, type Endpoint} from '#controllers/shared/endpoints/endpoint-slices.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
@@ -423,4 +424,23 @@ test('the metrics sum over services, families and sets of ports, and drop forgot
 
   metrics.forget('a');
   t.deepEqual(values, {endpoints_desired: 6, num_endpoint_slices: 1, desired_endpoint_slices: 1, ...distributions, 'services_count_by_traffic_distribution PreferSameNode': 0});
+});
+
+test('slices of other ports are deleted, and a service without endpoints gets a placeholder once', t => {
+  const names = sliceNames(naming('plat'));
+  const service = {metadata: {name: 'web', namespace, uid: 'u'}, spec: {clusterIP: '10.96.0.1'}};
+  const rules = {names, maxEndpoints: 100};
+  const empty = planSlices(service, [], new Map(), rules);
+  t.deepEqual([empty.creates, empty.deletes, empty.parts], [[{existing: undefined, ports: [], endpoints: []}], [], [{endpoints: 0, slices: 1}]]);
+
+  const owned = {ownerReferences: [{apiVersion: 'v1', kind: 'Service', name: 'web', uid: 'u'}]};
+  const labels = {[names.service]: 'web', [names.managedBy]: names.controllerName};
+  const placeholder = {metadata: {name: 'p', labels, ...owned}, addressType: 'IPv4', endpoints: []} as unknown as Frozen<Slice>;
+  const again = planSlices(service, [placeholder], new Map(), rules);
+  t.deepEqual([again.creates, again.deletes], [[], []]);
+
+  const other = {...placeholder, metadata: {...placeholder.metadata, name: 'o'}, ports: [{port: 81}]} as Frozen<Slice>;
+  const endpoint: Endpoint = {addresses: ['10.0.0.1'], conditions: {ready: true}};
+  const plan = planSlices(service, [other], new Map([[':80', {ports: [{port: 80}], wanted: new Map([[endpointText(endpoint), endpoint]])}]]), rules);
+  t.deepEqual([plan.creates.map(({endpoints}) => endpoints), plan.deletes, plan.counts], [[[endpoint]], [other], {added: 1, removed: 0}]);
 });

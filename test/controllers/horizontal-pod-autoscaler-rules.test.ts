@@ -1,6 +1,8 @@
 import test from 'ava';
 import {averageValueTarget, utilizationTarget, replicasForAverage, replicasForPods, replicasForValue, usableSamples, type CalculationInput} from '#controllers/horizontal-pod-autoscaler/calculator.js';
-import {History} from '#controllers/horizontal-pod-autoscaler/history.js';
+import {Conditions} from '#controllers/horizontal-pod-autoscaler/conditions.js';
+import {decideByDemand, decideWithoutMetrics} from '#controllers/horizontal-pod-autoscaler/decision.js';
+import {Histories, History} from '#controllers/horizontal-pod-autoscaler/history.js';
 import {longestPeriodMs, scaleByBehavior, scaleWithoutBehavior, type Behavior} from '#controllers/horizontal-pod-autoscaler/limits.js';
 import {groupPods, type Samples} from '#controllers/horizontal-pod-autoscaler/samples.js';
 import {requestsOf} from '#controllers/horizontal-pod-autoscaler/requests.js';
@@ -289,4 +291,39 @@ test('external metrics use every selected value; missing metrics servers are rep
   await t.throwsAsync(sources.external('none', 'd', read), {message: 'no metrics returned from external metrics API'});
   await t.throwsAsync(sources.pods('qps', 'd', web, read), {message: 'unable to fetch metrics from custom metrics API: no custom metrics API (custom.metrics.k8s.io) registered'});
   await t.throwsAsync(sourcesOver({'/apis': groupsWith('v2')}).sources.pods('qps', 'd', web, read), {message: 'unable to fetch metrics from custom metrics API: no known available metric versions found'});
+});
+
+test('a target without replicas is left alone, and one outside the bounds is brought to the nearest, without metrics', t => {
+  const conditions = new Conditions([], now);
+  const hpa = {metadata: {name: 'web'}, spec: {minReplicas: 2, maxReplicas: 5, scaleTargetRef: {kind: 'Deployment', name: 'web'}}};
+  const decided = (current: number) => decideWithoutMetrics(hpa, current, conditions)?.replicas;
+
+  t.deepEqual([1, 2, 5, 6].map(decided), [2, undefined, undefined, 5]);
+  t.deepEqual(conditions.list, []);
+  t.is(decided(0), 0);
+  t.deepEqual(conditions.list.map(({type, status, reason}) => [type, status, reason]), [['ScalingActive', 'False', 'ScalingDisabled']]);
+});
+
+test('the decision on a target limits what its metrics ask for, and names the metric', t => {
+  const conditions = new Conditions([], now);
+  const hpa = {metadata: {name: 'web'}, spec: {minReplicas: 1, maxReplicas: 5, scaleTargetRef: {kind: 'Deployment', name: 'web'}}};
+  const decided = (replicas: number, current: number) =>
+    decideByDemand(hpa, {replicas, name: 'cpu resource utilization', error: undefined}, {current, conditions, history: new History(), windowMs: 0, now: 0});
+
+  t.deepEqual(decided(9, 3), {replicas: 5, reason: 'cpu resource utilization above target', error: undefined});
+  t.deepEqual(conditions.list.map(({type, status, reason}) => [type, status, reason]), [['AbleToScale', 'True', 'ReadyForNewScale'], ['ScalingLimited', 'True', 'TooManyReplicas']]);
+  t.deepEqual(decided(1, 3), {replicas: 1, reason: 'All metrics below target', error: undefined});
+  t.deepEqual(decided(3, 3), {replicas: 3, reason: '', error: undefined});
+});
+
+test('the history of an autoscaler ends with it, and with a new one of its name', t => {
+  const histories = new Histories();
+  const key = {namespace: 'default', name: 'web'};
+  const first = histories.of(key, 'a');
+
+  t.is(histories.of(key, 'a'), first);
+  const second = histories.of(key, 'b');
+  t.not(second, first);
+  histories.forget(key);
+  t.not(histories.of(key, 'b'), second);
 });

@@ -5,6 +5,7 @@ import {podsToDelete, ranksByNode} from '#controllers/shared/replicas/deletion-o
 import {expectations, trackingExpectations} from '#controllers/shared/children/expectations.js';
 import {controllingParent} from '#controllers/shared/children/parents.js';
 import {selecting} from '#informers/selecting.js';
+import {createExpected, deleteExpected} from '#controllers/shared/pods/expected-changes.js';
 import {podControl, podNamePrefix} from '#controllers/shared/pods/pod-control.js';
 import {byRevision, createRevision, newRevision, nextRevision, renumbered, revisionsOf, surplusRevisions, templatePatch, withRevision, type ControllerRevision} from '#controllers/shared/children/revisions.js';
 import {servicesOfPodChange, type Service} from '#controllers/shared/endpoints/services.js';
@@ -18,7 +19,7 @@ import type {Frozen} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import {labelSelectorOf, selectorForLabels, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
-import {isNotFound} from '#src/api/status.js';
+import {isNotFound, notFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {controllerRefTo} from '#src/model/owners.js';
@@ -582,4 +583,31 @@ test('an object is from before the last own write while its version is lower, an
   t.deepEqual([version('9'), version('10'), version('11'), version('9', 'another')].map(each => writes.isStale(each)), [true, false, false, false]);
   writes.forget(`${namespace}/n`);
   t.false(writes.isStale(version('9')));
+});
+
+test('expectations are lowered by the pods that were not created, and by deletions that failed or had nothing to delete', async t => {
+  const expected = trackingExpectations(new VirtualClock());
+  const at = {key: 'default/parent', expected};
+
+  expected.expectCreations(at.key, 3);
+  const created: number[] = [];
+  const {successes, error} = await createExpected(3, async index => {
+    if (index > 0) throw new Error('no room');
+    created.push(index);
+  }, at);
+  t.deepEqual([created, successes, (error as Error).message], [[0], 1, 'no room']);
+  t.false(expected.satisfied(at.key));
+  expected.created(at.key);
+  t.true(expected.satisfied(at.key));
+
+  const pods = ['a', 'b', 'c'].map(name => aPod(name));
+  expected.expectDeletions(at.key, pods.map(({metadata}) => `${namespace}/${metadata?.name}`));
+  const failures = await deleteExpected(pods, async ({metadata}) => {
+    if (metadata?.name === 'a') throw notFound({group: '', resource: 'pods'}, 'a');
+    if (metadata?.name === 'b') throw new Error('not now');
+  }, at);
+  t.deepEqual(failures.map(failure => (failure as Error).message), ['not now']);
+  t.false(expected.satisfied(at.key));
+  expected.deleted(at.key, `${namespace}/c`);
+  t.true(expected.satisfied(at.key));
 });
