@@ -1,4 +1,4 @@
-import {slicePrefix, type EndpointSlice, type SliceNames} from '#controllers/shared/endpoints/endpoint-slices.js';
+import {slicePrefix, slicesBy, type EndpointSlice, type SliceNames} from '#controllers/shared/endpoints/endpoint-slices.js';
 import {sameContent} from '#src/api/equal.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
@@ -60,21 +60,9 @@ const isUpToDate = (slice: Frozen<EndpointSlice>, object: Frozen<Endpoints>, cha
   return changes.added + changes.updated + changes.removed === 0 && sameContent(labels, wanted) && sameContent(slice.metadata?.annotations, annotationsFor(object, rules));
 };
 
-/** Returns the existing slices by their family and ports. */
-const slicesByGroup = (existing: readonly Frozen<EndpointSlice>[]): Map<string, Frozen<EndpointSlice>[]> => {
-  const byGroup = new Map<string, Frozen<EndpointSlice>[]>();
-  for (const slice of existing) {
-    const text = groupText(slice.addressType, slice.ports);
-    const known = byGroup.get(text);
-    if (known) known.push(slice);
-    else byGroup.set(text, [slice]);
-  }
-  return byGroup;
-};
-
 /** Returns the changes that leave one slice for each group: the first existing one is kept. */
 export const changesFor = (object: Frozen<Endpoints>, existing: readonly Frozen<EndpointSlice>[], groups: ReadonlyMap<string, MirroredGroup>, rules: MirrorRules): Changes => {
-  const existingByGroup = slicesByGroup(existing);
+  const existingByGroup = slicesBy(existing, ({addressType, ports}) => groupText(addressType, ports));
   const writes: EndpointSlice[] = [];
   const unwanted: Frozen<EndpointSlice>[] = [];
   const [counts, newGroups] = [{added: 0, updated: 0, removed: 0}, [] as MirroredGroup[]];

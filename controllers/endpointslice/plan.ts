@@ -1,4 +1,4 @@
-import {portsText, type EndpointSlice, type SliceNames} from '#controllers/shared/endpoints/endpoint-slices.js';
+import {portsText, slicesBy, type EndpointSlice, type SliceNames} from '#controllers/shared/endpoints/endpoint-slices.js';
 import type {Service} from '#controllers/shared/endpoints/services.js';
 import type {Efficiency} from '#controllers/shared/endpoints/slice-metrics.js';
 import type {Frozen} from '#src/api/key.js';
@@ -20,21 +20,10 @@ interface PlanRules {
   readonly maxEndpoints: number;
 }
 
-/** Returns the service's own slices by their ports. */
-const slicesByPorts = (slices: readonly Frozen<EndpointSlice>[]): ReadonlyMap<string, readonly Frozen<EndpointSlice>[]> => {
-  const byPorts = new Map<string, Frozen<EndpointSlice>[]>();
-  for (const slice of slices) {
-    const text = portsText(slice.ports);
-    const known = byPorts.get(text);
-    if (known) known.push(slice);
-    else byPorts.set(text, [slice]);
-  }
-  return byPorts;
-};
-
 /** Packs the endpoints of each group into slices. Slices of other ports and of other owners are deleted; without endpoints one placeholder is left. */
 export const planSlices = (service: Frozen<Service>, existing: readonly Frozen<EndpointSlice>[], groups: ReadonlyMap<string, PortGroup>, {names, maxEndpoints}: PlanRules): PackedPlan => {
-  const byPorts = slicesByPorts(existing.filter(slice => isOwnedBy(slice, service)));
+  const own = existing.filter(slice => isOwnedBy(slice, service));
+  const byPorts = slicesBy(own, ({ports}) => portsText(ports));
   const parts: Efficiency[] = [];
   const packings: Packing[] = [];
   for (const [text, group] of groups) {

@@ -37,6 +37,18 @@ export const slicesOfService = (names: SliceNames, manager: string): ((lister: L
   return (lister, service) => [...lister.by(index, keyText(service))].sort(byName);
 };
 
+/** Returns the slices by a text of each, in their order. */
+export const slicesBy = (slices: readonly Frozen<EndpointSlice>[], textOf: (slice: Frozen<EndpointSlice>) => string): Map<string, Frozen<EndpointSlice>[]> => {
+  const found = new Map<string, Frozen<EndpointSlice>[]>();
+  for (const slice of slices) {
+    const text = textOf(slice);
+    const known = found.get(text);
+    if (known) known.push(slice);
+    else found.set(text, [slice]);
+  }
+  return found;
+};
+
 const serviceOf = ({metadata}: Frozen<EndpointSlice>, names: SliceNames): ObjectKey | undefined => {
   const name = metadata?.labels?.[names.service];
   return name ? {namespace: metadata?.namespace ?? '', name} : undefined;
