@@ -107,15 +107,6 @@ const inTurn = (turns: InTurns, socket: Socket, begin: () => void): void => {
   if (!turns.add({begin, isGone: () => socket.destroyed})) socket.on('error', ignore);
 };
 
-/** How many connections are let go in one turn of the event loop: what waits to be sent on each is freed with it. */
-const maxClosedPerTurn = 8;
-
-/** Closes a destroyed socket in its turn: clients that leave all at once take no longer than one that leaves alone. */
-const closeInTurn = (turns: InTurns, socket: Socket): void => {
-  const close = socket._destroy.bind(socket);
-  socket._destroy = (error, closed) => void turns.add({begin: () => close(error, closed), isGone: () => false});
-};
-
 /** How often a closing listener looks for idle connections. */
 const idleCheckMs = 20;
 
@@ -148,7 +139,6 @@ class Endpoint implements Listener {
   readonly #queued = new QueuedResponses();
   readonly #handshakes = new InTurns(maxHandshakesPerTurn);
   readonly #accepted = new InTurns(maxHandshakesPerTurn);
-  readonly #destroyed = new InTurns(maxClosedPerTurn);
   #draining = false;
   refused = 0;
   #closed: Promise<void> | undefined;
@@ -236,7 +226,6 @@ class Endpoint implements Listener {
 
   #accept(socket: TLSSocket, http1Listeners: readonly unknown[]): void {
     this.#sockets.add(socket);
-    closeInTurn(this.#destroyed, socket);
     socket.once('close', () => this.#sockets.delete(socket));
     const connection = new Connection(socket);
     associate(socket, connection);
