@@ -4,6 +4,8 @@ import {validateServiceReference, validateWebhookUrl} from '#src/resources/admis
 import {caBundleProblem} from './ca-bundle.js';
 import type {Conversion} from './types.js';
 
+// Validation of a definition's conversion strategy and webhook. Calls no webhook.
+
 /** The supported versions of ConversionReview. */
 const reviewVersions: readonly string[] = ['v1', 'v1beta1'];
 

@@ -4,6 +4,8 @@ import {internalForm} from './internal-form.js';
 
 export {semanticallyEqual};
 
+// Validation of immutable fields.
+
 export const immutableText = 'field is immutable';
 
 /** Validates that a field is unchanged. */

@@ -1,5 +1,7 @@
 import {asPrefix, dnsLabelProblems, dnsSubdomainProblems, pathSegmentProblems, patternText, tooLongText} from '#src/api/names.js';
 
+// The rules for object names. A kind's definition refers to one of them.
+
 /** Returns the problems of a name; `prefix` if it is a generateName, which may end in a dash. */
 export type NameProblems = (name: string, prefix: boolean) => readonly string[];
 

@@ -4,6 +4,8 @@ import {countOf, type FieldSet} from './field-set.js';
 import type {ManagedFieldsEntry} from './managers.js';
 import {pathsOf, formatPath} from './path-element.js';
 
+// The error of a conflicting apply, with the original's text and causes.
+
 /** The fields of one manager that the intent sets to other values. */
 export interface Conflict {
   readonly owner: ManagedFieldsEntry;

@@ -2,6 +2,8 @@ import {isNestedDeeper, isPlainObject} from '#src/schema/decode/plain.js';
 import {leaf, nodeOf, unionOf, type FieldSet, type MutableFieldSet} from './field-set.js';
 import {canonicalElement, inElementOrder} from './path-element.js';
 
+// The wire format of field sets: decoding received sets, and the order in which they are written.
+
 /** Deeper sets are rejected; no schema has as many levels. */
 const maxDepth = 200;
 

@@ -3,6 +3,8 @@ import type {SchemaNode} from '#src/schema/node.js';
 import {isMember, leaf, noFields, nodeOf, type FieldSet, type MutableFieldSet} from './field-set.js';
 import {untypedNode, fieldNode, isNamedField, itemElement, mergeTypeOf} from './merge-type.js';
 
+// The fields that an intent owns.
+
 /** Returns the fields an intent names: its leaves, list items, map keys, and empty containers. */
 export const fieldsOf = (intent: PlainObject, node: SchemaNode): FieldSet => fieldsBelow(intent, node) ?? noFields;
 

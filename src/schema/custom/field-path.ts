@@ -1,5 +1,7 @@
 import {additionalOf, type JsonSchema} from './json-schema.js';
 
+// Resolves paths that a definition contains against its schema, when the definition is written. Paths of objects are evaluated by `json-path.ts`.
+
 /** A path resolved in a schema, in canonical spelling, or why it cannot be resolved. */
 export type FieldPath = {readonly names: readonly string[]; readonly text: string; readonly schema: JsonSchema} | {readonly problem: string};
 

@@ -1,3 +1,5 @@
+// Parses kubectl's JSONPath to steps, which `json-path.ts` evaluates.
+
 /** A step of a path in kubectl's dialect of JSONPath. */
 export type Step =
   | {readonly do: 'field'; readonly name: string}

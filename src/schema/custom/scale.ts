@@ -2,6 +2,8 @@ import {invalid, type FieldError} from '#src/api/field-error.js';
 import {setAt, integerAt, textAt, type Reading} from './path.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 
+// The scale of a custom resource: reads, validates and sets the fields at the paths of its definition.
+
 /** The paths of a custom resource's scale fields. */
 export interface ScalePaths {
   readonly specReplicasPath: string;

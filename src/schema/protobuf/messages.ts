@@ -2,6 +2,8 @@ import type {Naming} from '#src/api/naming.js';
 import {Message} from './message-type.js';
 import {tables} from './tables/index.js';
 
+// Finds message types by group, version and name. Messages are created on first use and cached.
+
 const known = new Map<string, Message>();
 
 /** Kinds that exist in every group version. */

@@ -6,6 +6,8 @@ import {validateNodeSelector, validateNodeTerm} from '#src/resources/validation/
 import {each, qualifiedName} from '#src/resources/validation/values.js';
 import type {PodSpecRules} from './rules.js';
 
+// Validation of node affinity, pod affinity and anti-affinity.
+
 const mandatory = 'requiredDuringSchedulingIgnoredDuringExecution';
 const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
 

@@ -9,6 +9,8 @@ import {validateRunning} from './probes.js';
 import type {ContainerRules} from './rules.js';
 import {validateSecurityContext} from './security.js';
 
+// Validation of init, main and ephemeral containers: common fields first, then those of each sort.
+
 function* ports(list: readonly ContainerPort[], path: string): Iterable<FieldError> {
   const names = new Set<string>();
   for (const [i, {name, containerPort, hostPort, protocol}] of list.entries()) {

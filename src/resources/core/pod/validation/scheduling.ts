@@ -4,6 +4,8 @@ import type {PodSpec, Toleration} from '#src/api/pod.js';
 import {internalForm} from '#src/resources/validation/internal-form.js';
 import {dnsLabel, dnsSubdomain, oneOf, qualifiedName} from '#src/resources/validation/values.js';
 
+// Validation of the fields that the scheduler reads, except affinity and spreading.
+
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
 /** Validates a taint effect; `none` accepts an empty one, which matches all effects. */

@@ -6,6 +6,8 @@ import {oneOf, systemId} from '#src/resources/validation/values.js';
 import type {ContainerRules, PodSpecRules} from './rules.js';
 import {validateWindowsOptions} from './windows.js';
 
+// Validation of security contexts and sysctls. Pod security levels are enforced by admission, not here.
+
 const profileTypes = ['Localhost', 'RuntimeDefault', 'Unconfined'];
 
 function* seccomp(profile: SeccompProfile | undefined, path: string): Iterable<FieldError> {

@@ -5,6 +5,8 @@ import {notPositiveText, oneOf, qualifiedName} from '#src/resources/validation/v
 import {validateLabelKeys} from './affinity.js';
 import type {PodSpecRules} from './rules.js';
 
+// Validation of topology spread constraints, and of the label keys that creation merges into their selectors.
+
 /** Reports whether creation merges `matchLabelKeys` into spread selectors (KEP-3243). */
 export const mergesSpreadKeys = (gate: (name: string) => boolean): boolean => gate('MatchLabelKeysInPodTopologySpread') && gate('MatchLabelKeysInPodTopologySpreadSelectorMerge');
 
