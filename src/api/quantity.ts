@@ -168,9 +168,6 @@ export const addQuantities = (a: Quantity, b: Quantity): Quantity => {
 /** The exact difference, in the notation of `a`, or of `b` where `a` is zero. */
 export const subtractQuantities = (a: Quantity, b: Quantity): Quantity => addQuantities(a, {...b, unscaled: -b.unscaled});
 
-/** The exact product with a whole number. */
-export const multiplyQuantity = ({unscaled, exponent, format}: Quantity, by: bigint): Quantity => ({unscaled: unscaled * by, exponent, format});
-
 /** A whole number as a quantity. */
 export const quantityOf = (value: bigint | number, format: QuantityFormat = 'DecimalSI'): Quantity => ({unscaled: BigInt(value), exponent: 0, format});
 

@@ -1,13 +1,13 @@
 import test from 'ava';
 import type {Attributes, Decision} from '#src/api/authorization.js';
+import {startRun} from '#src/apiserver/admission/expressions/run.js';
 import {compile, isCompileError, type Bindings} from '#src/cel/compile.js';
 import {extend, type Environment} from '#src/cel/check/environment.js';
 import {admissionEnvironment, compileAdmission, Composition, isProblem, resultTypes} from '#src/cel/kubernetes/admission.js';
-import {Authorizations, evaluateWithAuthorizer} from '#src/cel/kubernetes/authorization.js';
+import {Authorizations} from '#src/cel/kubernetes/authorization.js';
 import {authorizerType, authorizerVariables, resourceCheckType} from '#src/cel/kubernetes/authorizer.js';
 import {newExpressions, withLibrary} from '#src/cel/kubernetes/environment.js';
 import {appliedType, jsonPatches, jsonPatchType, typeNameErrors, patchTypes} from '#src/cel/kubernetes/patches.js';
-import {ComposedVariables} from '#src/cel/kubernetes/variables.js';
 import {toJson} from '#src/cel/values/to-json.js';
 import {dyn, listOf} from '#src/cel/values/types.js';
 import type {Failure, Value} from '#src/cel/values/values.js';
@@ -179,6 +179,7 @@ test('object types that do not match their field path are reported', t => {
 
 test('variables of a policy are evaluated once, on first use, and charged then', t => {
   const use = {hasParams: false, hasAuthorizer: false};
+  const budget = 10_000;
   const composition = new Composition();
   const within = composition.environmentFor(admissionEnvironment(use, 'new'));
   const programs = new Map<string, ReturnType<typeof compileAdmission>>();
@@ -188,18 +189,18 @@ test('variables of a policy are evaluated once, on first use, and charged then',
     programs.set(name!, program);
   }
   const evaluate = (text: string) => {
-    const variables = new ComposedVariables(programs, {object: {items: [1, 2]}});
     const program = compileAdmission(within, text, resultTypes.condition);
     if (isProblem(program)) return program.problem;
-    const outcome = program.evaluate({variables});
-    return [outcome.cost, variables.takeCost(), 'error' in outcome ? outcome.error : outcome.value];
+    const run = startRun({object: {items: [1, 2]}}, budget, programs);
+    const result = run.evaluate(text, program);
+    return [budget - run.left, 'error' in result ? result.error : result.value];
   };
 
   // Two steps to a variable and one for the comparison, twice; the expressions of the variables once: 31 for the one, 4 for the other.
-  t.deepEqual(evaluate('variables.b == 5 && variables.b == 5'), [6, 35, true]);
-  t.deepEqual(evaluate('true || variables.c == 1'), [0, 0, true]);
-  t.is((evaluate('variables.c == 1') as unknown[])[2], 'composited variable "c" fails to evaluate: no such key: none');
-  t.regex((evaluate('variables.d == 1') as unknown[])[2] as string, /^composited variable "d" fails to compile: compilation failed: ERROR: <input>:1:10: undefined field 'e'/);
+  t.deepEqual(evaluate('variables.b == 5 && variables.b == 5'), [6 + 35, true]);
+  t.deepEqual(evaluate('true || variables.c == 1'), [0, true]);
+  t.is((evaluate('variables.c == 1') as unknown[])[1], 'expression \'variables.c == 1\' resulted in error: composited variable "c" fails to evaluate: no such key: none');
+  t.regex((evaluate('variables.d == 1') as unknown[])[1] as string, /: composited variable "d" fails to compile: compilation failed: ERROR: <input>:1:10: undefined field 'e'/);
   t.regex(evaluate('variables.a == 1') as string, /found no matching overload for '_==_' applied to '\(list\(int\), int\)'/);
 });
 
@@ -212,7 +213,7 @@ const ask = async (text: string, decide: (attributes: Attributes) => Decision | 
   const authorizations = new Authorizations({authorize: decide});
   const asker = {user, authorizations};
   const request = {requestResource: {group: '', resource: 'pods'}, requestSubResource: 'status', namespace: 'n', name: 'p'};
-  return evaluateWithAuthorizer(program, () => authorizerVariables(asker, request), authorizations, 10_000_000);
+  return authorizations.runUntilDecided(() => program.evaluate(authorizerVariables(asker, request), 10_000_000));
 };
 
 test('comparing addresses costs by their length', t => {

@@ -3,7 +3,7 @@ import {seededRandom, type Random} from '#src/base/random.js';
 import {authorityPem, createAuthority} from '#src/pki/authority.js';
 import {berToDer} from '#src/pki/encoding/ber.js';
 import {parseCertificate, parseCertificatesBer, type Certificate} from '#src/pki/certificate.js';
-import {parseIssuedCertificates} from '#src/pki/certificate-content.js';
+import {checkIssuedCertificate} from '#src/resources/certificates/issued-certificate.js';
 import {trustAnchors, verifyChain} from '#src/pki/chain.js';
 import {PkiError} from '#src/pki/encoding/error.js';
 import {issueServingCertificate} from '#src/pki/issuing.js';
@@ -95,7 +95,7 @@ test('withstands mutated BER, PEM and keys', t => {
 
   survives(t, leaf.raw, berToDer);
   survives(t, Buffer.from(request), parseSigningRequest);
-  survives(t, Buffer.from(certificate), parseIssuedCertificates);
+  survives(t, Buffer.from(certificate), checkIssuedCertificate);
   survives(t, Buffer.from(key), parsePrivateKey);
   survives(t, Buffer.from(key), bytes => parseKeyPair(certificate, bytes));
 });
@@ -104,7 +104,7 @@ test('withstands noise', t => {
   const random = seededRandom(11);
   for (let round = 0; round < rounds; round++) {
     const noise = Buffer.from(random.bytes(below(random, 300)));
-    for (const read of [parseSigningRequestDer, parseCertificatesBer, berToDer, parseIssuedCertificates, parsePrivateKey]) {
+    for (const read of [parseSigningRequestDer, parseCertificatesBer, berToDer, checkIssuedCertificate, parsePrivateKey]) {
       try {
         read(noise);
       } catch (error) {

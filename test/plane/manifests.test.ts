@@ -71,14 +71,14 @@ test('files are applied in an order in which they can work, whatever they are ca
 });
 
 test('manifests that affect other writes are applied after them', async t => {
-  const hook = (kind: string) => `apiVersion: admissionregistration.k8s.io/v1\nkind: ${kind}\nmetadata: {name: closed}\nwebhooks:\n- name: closed.example.com\n  clientConfig: {url: 'https://127.0.0.1:1/'}\n  rules: [{operations: [CREATE], apiGroups: [''], apiVersions: [v1], resources: [configmaps]}]\n  objectSelector: {matchLabels: {judged: 'yes'}}\n  sideEffects: None\n  admissionReviewVersions: [v1]\n`;
+  const hook = (kind: string) => `apiVersion: admissionregistration.k8s.io/v1\nkind: ${kind}\nmetadata: {name: closed}\nwebhooks:\n- name: closed.example.com\n  clientConfig: {url: 'https://127.0.0.1:1/'}\n  rules: [{operations: [CREATE], apiGroups: [''], apiVersions: [v1], resources: [configmaps]}]\n  objectSelector: {matchLabels: {validated: 'yes'}}\n  sideEffects: None\n  admissionReviewVersions: [v1]\n`;
   const folder = aFolder({
     'a.yaml': `${hook('MutatingWebhookConfiguration')}---\n${hook('ValidatingWebhookConfiguration')}`,
-    'b.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: judged, labels: {judged: "yes"}}\n',
+    'b.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: validated, labels: {validated: "yes"}}\n',
   });
 
   t.is((await plane.apply(folder)).length, 3);
-  await t.throwsAsync(plane.apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'judged-later', labels: {validated: 'yes'}}}), {message: /failed calling webhook "closed\.example\.com"/});
+  await t.throwsAsync(plane.apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'validated-later', labels: {validated: 'yes'}}}), {message: /failed calling webhook "closed\.example\.com"/});
 });
 
 test('applying again changes nothing, and reverts changes of others', async t => {

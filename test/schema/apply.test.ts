@@ -4,7 +4,7 @@ import {copied, type PlainObject} from '#src/schema/decode/plain.js';
 import {decodeValue} from '#src/schema/decode/decode.js';
 import {applyIntent} from '#src/schema/apply/apply.js';
 import {ApplyConflict} from '#src/schema/apply/conflicts.js';
-import {difference, intersection, recursiveDifference, setOf, union, type FieldSet} from '#src/schema/apply/field-set.js';
+import {difference, intersection, setOf, union} from '#src/schema/apply/field-set.js';
 import {decodeFields, inWireOrder} from '#src/schema/apply/fields-v1.js';
 import {fieldsOf} from '#src/schema/apply/intent.js';
 import {typeMismatches, typeMismatchText} from '#src/schema/apply/type-mismatches.js';
@@ -12,7 +12,6 @@ import {applyWithLastApplied} from '#src/schema/apply/last-applied.js';
 import {requestsReset, readEntries, type ManagedFieldsEntry} from '#src/schema/apply/managers.js';
 import {mergeIntent} from '#src/schema/apply/merge.js';
 import {pathsOf, formatPath} from '#src/schema/apply/path-element.js';
-import {extractFields} from '#src/schema/apply/remove.js';
 import {Writes, type Versions, type Writer} from '#src/schema/apply/tracking.js';
 import {trackUpdate} from '#src/schema/apply/update.js';
 import type {SchemaNode} from '#src/schema/node.js';
@@ -96,7 +95,6 @@ test('Sets of fields join, meet and differ', t => {
   t.deepEqual(intersection(a, b), {'f:spec': {'f:list': {'k:{"name":"a"}': {'f:image': {}}}}});
   t.deepEqual(difference(a, b), {'f:spec': {'f:x': {}, 'f:list': {'.': {}, 'k:{"name":"a"}': {}}}});
   t.deepEqual(difference(b, a), {'f:spec': {'f:list': {'k:{"name":"a"}': {'f:args': {}}}}});
-  t.deepEqual(recursiveDifference(b, setOf([['f:spec', 'f:list']])), {});
   t.is(difference(a, setOf([['f:status']])), a);
 });
 
@@ -491,13 +489,6 @@ test('What a client had applied passes to the command line’s manager', t => {
   managed.apply(intent, {manager: 'kubectl'});
   t.deepEqual(managed.owned('kubectl'), ['.data.a']);
   t.deepEqual((managed.object['metadata'] as PlainObject)['annotations'], {[lastAppliedKey]: '{"apiVersion":"v1","data":{"a":"2"},"kind":"ConfigMap","metadata":{"name":"x"}}\n'});
-});
-
-test('Fields can be taken out of an object', t => {
-  const object = {metadata: {labels: {a: '1', b: '2'}}, spec: {containers: [{name: 'a', image: 'i', args: ['x']}, {name: 'b'}], hostIPC: true}};
-  const set: FieldSet = {'f:metadata': {'f:labels': {'f:a': {}}}, 'f:spec': {'f:containers': {'k:{"name":"a"}': {'.': {}, 'f:name': {}, 'f:args': {}}}}};
-
-  t.deepEqual(extractFields(object, set, pod), {metadata: {labels: {a: '1'}}, spec: {containers: [{name: 'a', args: ['x']}]}});
 });
 
 const text: SchemaNode = {type: 'string'};

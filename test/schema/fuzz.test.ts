@@ -15,7 +15,7 @@ import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
 import {copied, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {parsePatch, patchedObject, InvalidPatchResult, type PatchType} from '#src/schema/patch/patch.js';
-import {createStrategicPatch} from '#src/schema/patch/strategic-diff.js';
+import {createStrategicPatch} from './strategic-diff.js';
 import {applyStrategicPatch} from '#src/schema/patch/strategic-merge.js';
 import {Schemas} from '#src/schema/schemas.js';
 

@@ -6,7 +6,7 @@ import {applyMergePatch, createMergePatch} from '#src/schema/patch/merge-patch.j
 import {touchedByMergePatch, touchedByJsonPatch} from '#src/schema/patch/touched-fields.js';
 import {parsePatch, patchedObject, InvalidPatchResult, type PatchType} from '#src/schema/patch/patch.js';
 import {patchedText} from '#src/schema/patch/patched-text.js';
-import {createStrategicPatch} from '#src/schema/patch/strategic-diff.js';
+import {createStrategicPatch} from './strategic-diff.js';
 import {applyStrategicPatch} from '#src/schema/patch/strategic-merge.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {fieldOrder} from '#src/schema/protobuf/field-order.js';

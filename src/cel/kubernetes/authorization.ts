@@ -1,6 +1,5 @@
 import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
 import type {UserInfo} from '#src/api/user.js';
-import type {Bindings, Outcome, Program} from '#src/cel/compile.js';
 
 /** Thrown when an expression needs a decision that the authorizer has not made yet. */
 class PendingDecision extends Error {
@@ -59,10 +58,6 @@ const settleDecision = async (decision: Promise<Decision>): Promise<Decision> =>
     return {decision: 'noOpinion', error: error instanceof Error ? error.message : String(error)};
   }
 };
-
-/** Evaluates a program that may use the authorizer. Bindings are created anew for each attempt so that lazy values are computed again. */
-export const evaluateWithAuthorizer = async (program: Program, bindings: () => Bindings, authorizations: Authorizations, budget?: number): Promise<Outcome> =>
-  authorizations.runUntilDecided(() => program.evaluate(bindings(), budget));
 
 /** The user whose permissions are checked, and the cached decisions. */
 export interface Subject {

@@ -94,19 +94,14 @@ export const intersection = (a: FieldSet, b: FieldSet): FieldSet => {
 };
 
 /** Returns the fields of `a` that are not in `b`. Fields below a member of `b` stay. Returns `a` itself when nothing is removed. */
-export const difference = (a: FieldSet, b: FieldSet): FieldSet => without(a, b, false);
-
-/** Returns the fields of `a` that are neither in `b` nor below a member of it. */
-export const recursiveDifference = (a: FieldSet, b: FieldSet): FieldSet => without(a, b, true);
-
-const without = (a: FieldSet, b: FieldSet, recursive: boolean): FieldSet => {
+export const difference = (a: FieldSet, b: FieldSet): FieldSet => {
   let result: MutableFieldSet | undefined;
   // Iterate over `a`: one large set is subtracted from the small ones of many managers.
   for (const key in a) {
     const other = b[key];
     if (key === '.' || other === undefined) continue;
     const mine = a[key]!;
-    const left = nodeWithout(mine, other, recursive);
+    const left = nodeWithout(mine, other);
     if (left === mine) continue;
     result ??= {...a};
     if (left === undefined) delete result[key];
@@ -115,11 +110,9 @@ const without = (a: FieldSet, b: FieldSet, recursive: boolean): FieldSet => {
   return result ?? a;
 };
 
-const nodeWithout = (mine: FieldSet, other: FieldSet, recursive: boolean): FieldSet | undefined => {
-  const removed = isMember(other);
-  if (removed && recursive) return undefined;
-  const kept = isMember(mine) && !removed;
-  const rest = without(mine, other, recursive);
+const nodeWithout = (mine: FieldSet, other: FieldSet): FieldSet | undefined => {
+  const kept = isMember(mine) && !isMember(other);
+  const rest = difference(mine, other);
   if (rest === mine && kept === isMember(mine)) return mine;
   return nodeOf(kept, below(rest));
 };

@@ -1,6 +1,6 @@
 import {isPlainObject, put, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {hasBelow, isMember, type FieldSet} from './field-set.js';
+import {isMember, type FieldSet} from './field-set.js';
 import {untypedNode, fieldNode, itemElement, mergeTypeOf, structFields} from './merge-type.js';
 
 /**
@@ -8,9 +8,6 @@ import {untypedNode, fieldNode, itemElement, mergeTypeOf, structFields} from './
  * written. The object is not changed; the result shares parts with it.
  */
 export const removeFields = (object: PlainObject, set: FieldSet, node: SchemaNode): PlainObject => (remaining(object, set, node) ?? {}) as PlainObject;
-
-/** Returns only the fields and items of a set, with their parents. */
-export const extractFields = (object: PlainObject, set: FieldSet, node: SchemaNode): PlainObject => (extracted(object, set, node) ?? {}) as PlainObject;
 
 const remaining = (value: unknown, set: FieldSet, node: SchemaNode): unknown => {
   const shape = mergeTypeOf(node, value);
@@ -36,27 +33,4 @@ const itemsWithout = (list: readonly unknown[], set: FieldSet, node: SchemaNode)
     const below = set[itemElement(node, item)];
     if (!below) return [item];
     return isMember(below) ? [] : [remaining(item, below, node.items ?? untypedNode)];
-  });
-
-const extracted = (value: unknown, set: FieldSet, node: SchemaNode): unknown => {
-  const shape = mergeTypeOf(node, value);
-  if (shape === 'map' && isPlainObject(value)) return fieldsWithin(value, set, node);
-  if (shape === 'list' && Array.isArray(value)) return itemsWithin(value, set, node);
-  return value;
-};
-
-const fieldsWithin = (value: PlainObject, set: FieldSet, node: SchemaNode): PlainObject => {
-  const result: PlainObject = {};
-  for (const key of Object.keys(value)) {
-    const below = set[`f:${key}`];
-    if (below) put(result, key, hasBelow(below) || isMember(below) ? extracted(value[key], below, fieldNode(node, key) ?? untypedNode) : value[key]);
-  }
-  return result;
-};
-
-const itemsWithin = (list: readonly unknown[], set: FieldSet, node: SchemaNode): unknown[] =>
-  list.flatMap(item => {
-    const below = set[itemElement(node, item)];
-    if (!below) return [];
-    return [hasBelow(below) ? extracted(item, below, node.items ?? untypedNode) : item];
   });

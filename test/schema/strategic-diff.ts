@@ -1,7 +1,7 @@
 import {sameJson} from '#src/api/equal.js';
 import {copied, isPlainObject, own, put, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {deleteFromPrimitiveList, patchDirective, patchMeta, retainKeysDirective, setElementOrder, type PatchMeta} from './directives.js';
+import {deleteFromPrimitiveList, patchDirective, patchMeta, retainKeysDirective, setElementOrder, type PatchMeta} from '#src/schema/patch/directives.js';
 
 const isEmpty = (object: PlainObject): boolean => Object.keys(object).length === 0;
 
