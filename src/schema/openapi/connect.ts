@@ -16,7 +16,7 @@ const connects = ({groupVersionName, scope, resource, tag}: ResourceLocation, {n
     action: 'connect',
     kind,
     responses: {200: 'text'},
-    form: 'any',
+    responseFormat: 'any',
   }));
 
 const reads = ({groupVersionName, scope, resource, tag}: ResourceLocation, {name, kind}: DescribedAddress): Operation => ({
