@@ -77,11 +77,14 @@ const methodRefused: Handler = () => {
   throw methodUnknown();
 };
 
-const resourceHandler = (services: ResourceServices, target: ResourceTarget, {verb, onlyHeaders = false}: RequestInfo): Handler | undefined => {
+const resourceHandler = (services: ResourceServices, target: ResourceTarget, info: RequestInfo): Handler | undefined => {
+  const {verb, onlyHeaders = false} = info;
   const served = services.registry.find(target.group, target.version, target.resource);
   if (!served) return undefined;
   const {definition} = served.resource;
   const {custom} = definition;
+  // Upstream ignores what follows the subresource of a custom resource.
+  if (custom && target.subresource.includes('/')) return subresourceHandler(services, {...info, resource: {...target, subresource: target.subresource.split('/', 1)[0]!}});
   // Upstream, custom resources without a namespace support only reads, and report a missing subresource like a missing object.
   if (custom && served.kind.namespaced && !target.namespace && verb !== 'list' && verb !== 'watch') return undefined;
   if (custom && !hasPart(served, target) && isAddress(served, {...target, subresource: ''})) {
@@ -111,6 +114,11 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, {ve
   };
 };
 
+const subresourceHandler = (services: ResourceServices, info: RequestInfo & {readonly resource: ResourceTarget}): Handler | undefined => {
+  const handler = resourceHandler(services, info.resource, info);
+  return handler && (context => handler(context.withInfo(info)));
+};
+
 /** Whether the resource has the requested subresource, if any. */
 const hasPart = ({resource: {definition}}: ServedResource, {subresource}: ResourceTarget): boolean =>
   !subresource || Boolean(own(definition.subresources, subresource) ?? own(definition.actions, subresource) ?? own(definition.connectSubresources, subresource));
@@ -125,7 +133,7 @@ const isAddress = (served: ServedResource, target: ResourceTarget): boolean => {
 };
 
 /** Whether a verb is supported at this URL. */
-const offers = ({kind, resource: {definition}}: ServedResource, {subresource, item, namespace}: ResourceTarget, verb: string): boolean => {
+const offers = ({kind, resource: {definition}}: ServedResource, {subresource, item, namespace, inNoNamespace = false}: ResourceTarget, verb: string): boolean => {
   if (definition.review) return verb === 'create';
   if (definition.virtual) return verb === (item ? 'get' : 'list');
   if (subresource) {
@@ -135,7 +143,7 @@ const offers = ({kind, resource: {definition}}: ServedResource, {subresource, it
   }
   if (definition.excludedVerbs?.some(lacked => lacked === verb)) return false;
   if (item) return verb === 'get' || verb === 'update' || verb === 'patch' || verb === 'delete' || verb === 'watch';
-  return verb === 'list' || verb === 'watch' || ((verb === 'create' || verb === 'deletecollection') && (!kind.namespaced || Boolean(namespace)));
+  return verb === 'list' || verb === 'watch' || ((verb === 'create' || verb === 'deletecollection') && (!kind.namespaced || Boolean(namespace) || (verb === 'create' && inNoNamespace)));
 };
 
 /** Whether a connect subresource relays a verb; discovery does not list all that it relays. */

@@ -12,6 +12,7 @@ import type {Authentication} from '#src/api/authentication.js';
 import type {Reader} from '#src/api/reader.js';
 import type {Writer} from '#src/api/writer.js';
 import type {TokenClaims} from '#src/pki/keys/token.js';
+import type {Emptied} from '#src/schema/decode/emptied.js';
 import type {DescribedSchema} from '#src/schema/openapi/description.js';
 import type {AddressPool, PortPool} from './pools.js';
 
@@ -32,6 +33,8 @@ export interface HookContext {
   warn(text: string): void;
   /** Whether privileged containers are allowed. */
   readonly allowPrivileged: boolean;
+  /** The empty lists and maps of the request that are omitted from the object. */
+  readonly emptied: Emptied;
 }
 
 /** Issues tokens of service accounts. */
@@ -332,6 +335,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly anyFinalizers?: boolean;
   /** Whether metadata.generation counts changes outside of metadata and status, or which changes it counts. */
   readonly generation?: boolean | ((object: Readonly<T>, old: Readonly<T>) => boolean);
+  /** Whether the generation also counts empty lists and maps of the request, although they are not stored. */
+  readonly generationCountsEmptied?: (emptied: Emptied) => boolean;
   /** Whether the generation also counts changes that `prepare` reverts. */
   readonly generationCountsUnprepared?: boolean;
   /**

@@ -59,11 +59,13 @@ export interface SchemaNode {
   readonly showsNull?: boolean;
   /** An empty value means absent: `""`, 0, false, `[]` or `{}` is omitted. */
   readonly omitsEmpty?: boolean;
+  /** The same, except in the metadata of the whole object. */
+  readonly omitsEmptyNested?: boolean;
   /**
    * Normalizes a whole object in place and leaves values of the wrong type to validation. Returns the paths of undeclared fields that it removed. Throws
    * `DecodeError`.
    */
-  readonly coerce?: (object: Record<string, unknown>) => readonly string[];
+  readonly coerce?: (object: Record<string, unknown>, options: {readonly keepsNulls: boolean}) => readonly string[];
   /** Documents refer to the type without a description. */
   readonly isBare?: boolean;
   /** The possible types of a value that determines its own type; not shown in documents. */

@@ -151,7 +151,7 @@ export class Schemas {
     const value = defaultOf(field, type, markers.required === true, markers);
     const mayBeEmpty = type.kind === 'array' || type.kind === 'map' || (type.kind === 'scalar' && type.type !== 'any');
     const omitsEmpty = mayBeEmpty && !markers.required && !keepsEmpty && (markers.default === undefined || markers.omitted === true);
-    const extra = {...mergeMarkers(markers), ...(value === undefined ? {} : {default: value}), ...(omitsEmpty ? {omitsEmpty} : {}), ...(markers.null ? {showsNull: true} : {})};
+    const extra = {...mergeMarkers(markers), ...(value === undefined ? {} : {default: value}), ...(omitsEmpty ? {omitsEmpty} : {}), ...(markers.outermost ? {omitsEmptyNested: true} : {}), ...(markers.null ? {showsNull: true} : {})};
     return this.#node(type, extra);
   }
 

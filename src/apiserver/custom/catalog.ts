@@ -155,7 +155,7 @@ export class CustomCatalog implements CustomResources {
     };
     const resourceOf = (version: CustomVersion): Resource => {
       const store = translatedStore(measuredStore(settings.store, refOf(version.definition, settings), settings), translationOf(family, version, conversion), signal);
-      return new Resource(version.definition, {...settings, schemas, siblings, store, shownAs: store.readBack});
+      return new Resource(version.definition, {...settings, schemas, siblings, store, shownAs: store.readBack, wouldShow: store.wouldReadBack});
     };
     const served = new Map(family.versions.filter(version => version.served).map((version): [string, ServedResource] => [version.kind.version, {resource: resourceOf(version), kind: version.kind}]));
     return {served, stored: served.get(family.stored.kind.version)?.resource ?? resourceOf(family.stored)};

@@ -2,6 +2,7 @@ import {isDeepStrictEqual} from 'node:util';
 import {plainFailure} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {CacheBound} from '#src/base/cache-bound.js';
+import {andThen} from '#src/base/eventually.js';
 import {Lru} from '#src/base/lru.js';
 import {encodeRecord, markOf, recordObject, sameContent, setMark} from '#src/apiserver/registry/record.js';
 import type {Eventually, StoredRecord} from '#src/storage/store.js';
@@ -36,7 +37,7 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
   const known = new Lru<string, Pick<StoredRecord, 'value' | 'isStale'>>(bound, {bytesOf: ({value}) => value.length});
 
   /** The object of a record in its stored version, pruned and defaulted by that version. */
-  const inOwnVersion = ({value, revision}: StoredRecord): KubeObject => {
+  const inOwnVersion = ({value, revision}: Pick<StoredRecord, 'value' | 'revision'>): KubeObject => {
     const object = recordObject<KubeObject>(value, revision);
     const own = versions.find(({apiVersion}) => apiVersion === object.apiVersion);
     own?.schema.coerce(object as PlainObject, 'drop');
@@ -57,6 +58,25 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
     return made && {...record, ...made};
   };
   const isCurrent = (value: Buffer): boolean => isStored && markOf(value) === mark;
+  const toStored = (value: Buffer): Eventually<Buffer> => {
+    if (isStored) {
+      setMark(value, mark);
+      return value;
+    }
+    const object = recordObject<KubeObject>(value, 0);
+    delete object.metadata!.resourceVersion;
+    const finish = ([converted]: readonly KubeObject[]): Buffer => {
+      pruned(converted!, stored);
+      const record = encodeRecord({...converted!, kind: stored.kind.kind, apiVersion: stored.apiVersion});
+      const complete = structuredClone(converted!);
+      stored.schema.applyDefaults(complete as PlainObject);
+      // Readers of the storage version need its defaults.
+      setMark(record, isDeepStrictEqual(complete, converted) ? mark : mark | incomplete);
+      return record;
+    };
+    const converted: Eventually<readonly KubeObject[]> = conversion.convert([object], stored.apiVersion);
+    return converted instanceof Promise ? converted.then(finish) : finish(converted);
+  };
   return {
     isCurrent,
     fromStored(records) {
@@ -70,24 +90,11 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
       };
       return converted instanceof Promise ? converted.then(finish) : finish(converted);
     },
-    toStored(value) {
-      if (isStored) {
-        setMark(value, mark);
-        return value;
-      }
-      const object = recordObject<KubeObject>(value, 0);
-      delete object.metadata!.resourceVersion;
-      const finish = ([converted]: readonly KubeObject[]): Buffer => {
-        pruned(converted!, stored);
-        const record = encodeRecord({...converted!, kind: stored.kind.kind, apiVersion: stored.apiVersion});
-        const complete = structuredClone(converted!);
-        stored.schema.applyDefaults(complete as PlainObject);
-        // Readers of the storage version need its defaults.
-        setMark(record, isDeepStrictEqual(complete, converted) ? mark : mark | incomplete);
-        return record;
-      };
-      const converted: Eventually<readonly KubeObject[]> = conversion.convert([object], stored.apiVersion);
-      return converted instanceof Promise ? converted.then(finish) : finish(converted);
+    toStored,
+    wouldReadBack(value) {
+      if (isStored) return value;
+      const show = ([converted]: readonly KubeObject[]): Buffer => encodeRecord({...pruned(converted!, version), kind: version.kind.kind, apiVersion: version.apiVersion});
+      return andThen(toStored(value), record => andThen(conversion.convert([inOwnVersion({value: record, revision: 0})], version.apiVersion), show));
     },
   };
 };

@@ -12,11 +12,15 @@ export interface Translation {
   fromStored(records: readonly StoredRecord[]): Eventually<readonly StoredRecord[]>;
   /** The stored form of a value of this version. */
   toStored(value: Buffer): Eventually<Buffer>;
+  /** Returns how this version would read a value of its own after it was stored. */
+  wouldReadBack(value: Buffer): Eventually<Buffer>;
 }
 
 export interface TranslatedStore extends Store {
   /** The value that is returned after a write: the written one, translated back. */
   readBack(key: string, written: Buffer, revision: number): Eventually<Buffer>;
+  /** Returns what would be read after a value was written. */
+  wouldReadBack(value: Buffer): Eventually<Buffer>;
 }
 
 const recordsOf = ({record, previous}: Change): readonly StoredRecord[] => [record, previous].filter(one => one !== undefined);
@@ -84,6 +88,7 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
     count: (start, end, revision) => store.count(start, end, revision),
     create: async (key, value, options) => store.create(key, await toStore(value), options),
     update: async (key, value, expected, options) => store.update(key, await toStore(value), expected, options),
+    wouldReadBack: value => translation.wouldReadBack(value),
     readBack: (key, written, revision) => andThen(translatedRecords([{key, value: put.get(written) ?? written, revision, created: revision}]), ([record]) => record!.value),
     delete: (key, expected) => store.delete(key, expected),
     watch: (query, watcher) => new TranslatedWatch(store, query, watcher, {translated, signal}),

@@ -154,7 +154,7 @@ const reportDoubles = ({problems}: ParsedBody, {fieldValidation}: WriteQuery, {w
 
 const held = (object: PlainObject, node: Parameters<typeof decodeValue>[1], {label}: Intent): KubeObject => {
   try {
-    return decodeValue<KubeObject>(object, node, 'Ignore').object;
+    return decodeValue<KubeObject>(object, node, 'Ignore', 'applied').object;
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw new StatusError({...inapplicable(`failed to convert new object (${label}) to proper version: ${error.message}`).status}, {cause: error});

@@ -7,6 +7,8 @@ import {nameSuffix} from '#src/base/random.js';
 import type {Endpoint, HookContext} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
 import {validateNames, validateObjectMeta} from '#src/resources/validation/object-meta.js';
+import {emptiedOf, withEmptied} from '#src/schema/decode/emptied.js';
+import {copied} from '#src/schema/decode/plain.js';
 import {KeyExists} from '#src/storage/errors.js';
 import {holdable} from '#src/storage/local/keys.js';
 import type {Eventually} from '#src/storage/store.js';
@@ -15,9 +17,8 @@ import {metadataValidationOf, metadataRules} from './metadata-rules.js';
 import {withoutDoubleOwners} from './owners.js';
 import {recordCreation} from './ownership.js';
 import {carriedOver, withMetadata} from './paths.js';
-import {encodeRecord} from './record.js';
 import type {Resource, WriteContext} from './registry.js';
-import {writeRecord} from './stored.js';
+import {unstored, writeRecord} from './stored.js';
 import {write, type WriteOperation, type Written} from './write.js';
 
 /** Generated names: the prefix is cut so that prefix and suffix fit into a label (the API reference, ObjectMeta.generateName). */
@@ -31,8 +32,10 @@ const attempts = 8;
  */
 export const createObject = async (resource: Resource, incoming: KubeObject, namespace: string, context: WriteContext): Promise<Written> => {
   const generated = !incoming.metadata?.name && Boolean(incoming.metadata?.generateName);
+  if (generated) resource.definition.default?.(incoming, resource.settings);
   for (let attempt = 1; ; attempt++) {
-    const candidate = generated && attempt < attempts ? structuredClone(incoming) : incoming;
+    // The copy separates parts that defaults share, such as the labels of a job and of its template.
+    const candidate = generated && attempt < attempts ? withEmptied(copied(incoming), emptiedOf(incoming)) : incoming;
     try {
       return await write(new Creation(resource, namespace, context), candidate);
     } catch (error) {
@@ -122,8 +125,8 @@ class Creation implements WriteOperation {
     const statedVersion = this.#statedVersion;
     if (context.dryRun) {
       if (await resource.settings.store.get(key)) throw new KeyExists();
-      const shown = statedVersion ? {...object, metadata: {...object.metadata, resourceVersion: statedVersion}} : object;
-      return {object: shown, value: encodeRecord(object), revision: 0, outcome: 'created'};
+      const shown = await unstored(resource, object, 0);
+      return {...shown, object: statedVersion ? {...shown.object, metadata: {...shown.object.metadata, resourceVersion: statedVersion}} : shown.object, outcome: 'created'};
     }
     if (isVersion(statedVersion)) throw badRequest('resourceVersion should not be set on objects to be created');
     return Object.assign(await writeRecord(resource, key, undefined, object, context), {outcome: 'created'} as const);

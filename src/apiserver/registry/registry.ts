@@ -10,6 +10,7 @@ import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
+import {emptiedOf} from '#src/schema/decode/emptied.js';
 import type {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {Schemas, SchemaSource} from '#src/schema/schemas.js';
@@ -65,6 +66,8 @@ export type ResourceSettings = Omit<RegistrySettings, 'schemas'> & {
   readonly siblings?: Siblings;
   /** What is read where a value was written, when that may be something else. */
   shownAs?(key: string, written: Buffer, revision: number): Eventually<Buffer>;
+  /** Returns what would be read after a value was written; undefined if that is the value itself. */
+  wouldShow?(value: Buffer): Eventually<Buffer>;
 };
 
 /** The same objects in other versions, where each version is a resource of its own. */
@@ -158,10 +161,10 @@ export class Resource {
     return this.definition.otherVersions?.find(({kind}) => kind === served)?.validate?.(object, old, hooks) ?? [];
   }
 
-  /** `warn` is heard by who sent the request, if anybody. */
-  hooks(user: UserInfo, warn: HookContext['warn'] = () => undefined, served: Kind = this.kind): HookContext {
+  /** `warn` is heard by who sent the request, if anybody; `incoming` is the object as it was sent. */
+  hooks(user: UserInfo, warn: HookContext['warn'] = () => undefined, served: Kind = this.kind, incoming?: KubeObject): HookContext {
     const {naming, clock, random, gate, allowPrivileged} = this.settings;
-    return {naming, clock, random, user, gate, served, warn, allowPrivileged};
+    return {naming, clock, random, user, gate, served, warn, allowPrivileged, emptied: emptiedOf(incoming)};
   }
 }
 

@@ -1,7 +1,7 @@
 import type {KubeObject} from '#src/api/types.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import {writeFitting} from './size.js';
-import {encodeRecord} from './record.js';
+import {encodeRecord, recordObject} from './record.js';
 import type {Resource, WriteContext} from './registry.js';
 
 /** An object as it is stored now; the revision is 0 for one that is not stored. */
@@ -33,6 +33,16 @@ export const writeRecord = async (resource: Resource, key: string, record: Store
       revision,
     };
   });
+};
+
+/** Returns an object as it would be read if it were stored. */
+export const unstored = async ({settings}: Resource, object: KubeObject, revision: number): Promise<Stored> => {
+  const written = encodeRecord(object);
+  const value = (await settings.wouldShow?.(written)) ?? written;
+  if (value === written) return {object, value, revision};
+  const shown = recordObject<KubeObject>(value, revision);
+  delete shown.metadata?.resourceVersion;
+  return {object: shown, value, revision};
 };
 
 /** Replaces a record by an object without strategy and admission: the mark of a deletion, and the server's own changes. */

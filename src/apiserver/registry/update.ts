@@ -19,7 +19,7 @@ import {entriesOf, recordUpdate, setEntries, withOldTimes} from './ownership.js'
 import {carriedOver} from './paths.js';
 import {encodeRecord} from './record.js';
 import type {Resource, WriteContext} from './registry.js';
-import {atVersion, writeRecord} from './stored.js';
+import {atVersion, unstored, writeRecord} from './stored.js';
 import {write, type WriteOperation, type Written} from './write.js';
 
 /** Makes the updated object from the stored one, which is undefined when there is none. Called again after each lost race. */
@@ -127,9 +127,10 @@ class Update implements WriteOperation {
   prepare(object: KubeObject, hooks: HookContext): void {
     const {resource, endpoint, old, subresource} = this;
     const {generationCountsUnprepared} = resource.definition;
-    if (generationCountsUnprepared) raiseGeneration(resource, object, old, subresource);
+    const raise = () => raiseGeneration(resource, object, old, {subresource, emptied: hooks.emptied});
+    if (generationCountsUnprepared) raise();
     endpoint.prepare?.(object, old, hooks);
-    if (!generationCountsUnprepared) raiseGeneration(resource, object, old, subresource);
+    if (!generationCountsUnprepared) raise();
   }
 
   validate(object: KubeObject, hooks: HookContext): FieldError[] {
@@ -156,7 +157,10 @@ class Update implements WriteOperation {
     if (!record.isStale && sameJson(withOldTimes(object, old), withoutVersion(old))) {
       return {object: old, value: record.value, revision: record.revision, outcome: 'unchanged'};
     }
-    if (context.dryRun) return {object: atVersion(object, record.revision), value: encodeRecord(object), revision: record.revision, outcome: 'updated'};
+    if (context.dryRun) {
+      const shown = await unstored(resource, object, record.revision);
+      return {...shown, object: atVersion(shown.object, record.revision), outcome: 'updated'};
+    }
     return Object.assign(await writeRecord(resource, record.key, record, object, context), {outcome: 'updated'} as const);
   }
 

@@ -1,6 +1,7 @@
 // Reads the objects of request bodies: media type, parsing, kind and version checks, decoding by the schema with field validation. It never defaults,
 // converts or admits; handlers and the registry do that.
 
+import {emptiedOf, withEmptied} from '#src/schema/decode/emptied.js';
 import {jsonText} from '#src/base/json.js';
 import type {ApiRequest} from '#src/api/request.js';
 import type {Kind} from '#src/api/kinds.js';
@@ -103,7 +104,7 @@ export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
   if (body.kind && body.kind !== kind.kind) {
     throw invalidObject({group: naming.group(kind.group), kind: body.kind}, decoded.object.metadata?.name ?? '', [invalid('kind', body.kind, `must be ${kind.kind}`)]);
   }
-  return {...decoded.object, kind: kind.kind, apiVersion};
+  return withEmptied({...decoded.object, kind: kind.kind, apiVersion}, emptiedOf(decoded.object));
 };
 
 /** A parsed body, with its bytes unless it came as an object. */

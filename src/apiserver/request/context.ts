@@ -35,6 +35,8 @@ export interface RequestContext {
   movableWith(body: ApiBody | undefined): RequestContext;
   /** The same request with another body. */
   withBody(body: ApiBody | undefined): RequestContext;
+  /** Returns the same request with other request info. */
+  withInfo(info: RequestInfo): RequestContext;
 }
 
 export interface ResourceContext extends RequestContext {
@@ -72,6 +74,10 @@ export class Context implements RequestContext {
 
   withBody(body: ApiBody | undefined): Context {
     return new Context(body ? new RequestWithBody(this.request, body) : this.request, this.info, this.user, this);
+  }
+
+  withInfo(info: RequestInfo): Context {
+    return new Context(this.request, info, this.user, this);
   }
 
   get signal(): AbortSignal {

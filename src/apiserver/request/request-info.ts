@@ -26,6 +26,8 @@ export interface ResourceTarget {
   readonly name: string;
   /** Whether the path named an object (a name taken from a field selector does not count). */
   readonly item: boolean;
+  /** Whether the path has an empty segment in place of the namespace. */
+  readonly inNoNamespace?: boolean;
 }
 
 /** Parses a boolean of the query: absent, `0` and `false` are false, everything else is true. */
@@ -99,7 +101,7 @@ export const requestInfo = (method: string, url: string): RequestInfo => {
   if (watchPrefix) verb = method === 'GET' ? 'watch' : `${method.toLowerCase()}watch`;
   else if (verb === 'list' && method === 'GET' && truthy(query.get('watch'))) verb = 'watch';
   if (!name && (verb === 'list' || verb === 'watch' || verb === 'deletecollection')) name = nameFromSelector(query.get('fieldSelector'));
-  return {verb, path, query, ...(method === 'HEAD' ? {onlyHeaders: true} : {}), resource: {group, version, resource, subresource, namespace, name, item}};
+  return {verb, path, query, ...(method === 'HEAD' ? {onlyHeaders: true} : {}), resource: {group, version, resource, subresource, namespace, name, item, ...(spaced && namespace === '' ? {inNoNamespace: true} : {})}};
 };
 
 /** The name to which a field selector restricts a collection, if it does. */

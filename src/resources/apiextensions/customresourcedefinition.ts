@@ -1,5 +1,4 @@
 import {invalid, type FieldError} from '#src/api/field-error.js';
-import {collectErrors} from '#src/api/collect-errors.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import {wireTime} from '#src/api/time.js';
@@ -12,7 +11,7 @@ import {isTrue, setCondition} from './conditions.js';
 import {formatWarnings} from './formats.js';
 import {ratchetingFrom, noRatcheting, unchangedSchemas} from './ratcheting.js';
 import {validateNames} from './names.js';
-import {validateSpec} from './spec.js';
+import {validateSpec, type RuleValidation} from './spec.js';
 import type {Definition, Spec, Status} from './types.js';
 import {schemasOf, storageVersion} from './versions.js';
 
@@ -53,7 +52,13 @@ const dropGenerations = ({status}: Definition): void => {
   for (const condition of status.conditions ?? []) delete condition.observedGeneration;
 };
 
-const hasRules = (spec: Spec): boolean => schemasOf(spec).some(schema => someSchema(schema, one => (one[extensions.validations]?.length ?? 0) > 0));
+/** The compiler of rules is loaded with the first rule. */
+let rules: typeof import('./rules.js') | undefined;
+const loadRules = async (): Promise<void> => {
+  rules = await import('./rules.js');
+};
+
+const hasRules = (spec: Spec | undefined): boolean => spec !== undefined && schemasOf(spec).some(schema => someSchema(schema, one => (one[extensions.validations]?.length ?? 0) > 0));
 
 /** Returns the status of a new definition. */
 const emptyStatus = (): Status => ({conditions: null, acceptedNames: {plural: '', kind: ''}, storedVersions: []});
@@ -94,10 +99,18 @@ function* validateChange({spec}: Readonly<Definition>, old: Readonly<Definition>
   yield* immutable('spec.names.plural', spec.names?.plural, old.spec.names.plural);
 }
 
-function* validate(definition: Readonly<Definition>, old: Readonly<Definition> | undefined, {naming}: HookContext): Iterable<FieldError> {
+/** Returns undefined if there are no rules, or they did not change. */
+const ruleValidation = (definition: Readonly<Definition>, old: Readonly<Definition> | undefined): RuleValidation | undefined => {
+  const {spec} = definition;
+  if (!hasRules(spec) || semanticallyEqual(spec.versions, old?.spec.versions)) return undefined;
+  const unchanged: ReadonlySet<string> = old ? unchangedSchemas(definition, old) : new Set();
+  return (schema, path, {version, problems}) => rules!.ruleProblems(schema, path, {free: unchanged.has(version), problems});
+};
+
+function* validate(definition: Readonly<Definition>, old: Readonly<Definition> | undefined, {naming, emptied}: HookContext): Iterable<FieldError> {
   const {spec = {} as Spec, status} = definition;
   if (!old) yield* validateName(definition);
-  yield* validateSpec(spec, old ? ratchetingFrom(definition, old) : noRatcheting);
+  yield* validateSpec(spec, {ratcheting: old ? ratchetingFrom(definition, old) : noRatcheting, emptied, rules: ruleValidation(definition, old)});
   if (old) yield* validateChange(definition, old);
   yield* validateNames(status?.acceptedNames ?? {}, 'status.acceptedNames');
   yield* validateStoredVersions(definition);
@@ -118,7 +131,10 @@ export const customResourceDefinitions = defineResource<Definition>({
   unconditionalUpdate: false,
   anyFinalizers: true,
   generation: true,
+  // Upstream, a keyword with an unreadable value counts, an empty one does not.
+  generationCountsEmptied: emptied => [...emptied.values()].includes(undefined),
   default: fillIn,
+  ready: ({spec}) => (rules || !hasRules(spec) ? undefined : loadRules()),
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(definition, old, {gate}) {
@@ -127,13 +143,6 @@ export const customResourceDefinitions = defineResource<Definition>({
       if (!gate('CRDObservedGenerationTracking') && !(old && tracksGenerations(old))) dropGenerations(definition);
     },
     validate,
-    // Differs from upstream: rules are compiled after all other validation. The compiler is loaded with the first rule.
-    async authorize(definition, old) {
-      const {spec} = definition;
-      if (!hasRules(spec) || semanticallyEqual(spec.versions, old?.spec.versions)) return [];
-      const {ruleProblems} = await import('./rules.js');
-      return collectErrors(ruleProblems(spec, old ? unchangedSchemas(definition, old) : new Set()));
-    },
     warn: formatWarnings,
   },
   subresources: {

@@ -13,8 +13,6 @@ import {metadataNode, validateMetadata} from './metadata.js';
 import {internalRule} from './internal-form.js';
 import {expressionProblems, SchemaCost} from './rule-costs.js';
 import {compileRule, ruleEnvironments, type RuleEnvironments} from './rule-environment.js';
-import type {Spec} from './types.js';
-import {hoistShared, schemaOf} from './versions.js';
 
 /** Returns the node of a place, below the node of the whole schema. */
 const nodeAt = (place: SchemaPlace, root: SchemaNode): SchemaNode | undefined => {
@@ -99,27 +97,26 @@ const validateDefaults = (places: readonly SchemaPlace[], root: () => SchemaNode
   return errors;
 };
 
-function* validateSchema(schema: JsonSchema, path: string, free: boolean): Iterable<FieldError> {
-  let made: SchemaNode | undefined;
-  const root = () => (made ??= customSchema(schema, {metadata: metadataNode(), validateMetadata}).node);
-  const places = [...placesOf(schema, path)];
-  const errors = validateDefaults(places, root);
-  if (errors.length > 0) return yield* errors;
-  const costs = new SchemaCost();
-  for (const place of places) if (place.schema[extensions.validations]?.length) yield* validatePlace(place, root(), {costs, free});
-  yield* costs.problems(path);
+export interface RuleContext {
+  /** Whether the cost is unlimited, because the schema did not change. */
+  readonly free: boolean;
+  /** The other errors of the schema. */
+  readonly problems: readonly FieldError[];
 }
 
 /**
- * Validates the rules of valid schemas: expressions that do not compile, are too expensive or use `oldSelf` where values cannot be correlated. `unchanged` are
- * the versions whose schema did not change.
+ * Validates the rules of a schema with valid structure and defaults: expressions that do not compile, are too expensive or use `oldSelf` where values cannot be
+ * correlated.
  */
-export function* ruleProblems(spec: Readonly<Spec>, unchanged: ReadonlySet<string>): Iterable<FieldError> {
-  const {shared, versions} = hoistShared(spec);
-  for (const [i, version] of versions.entries()) {
-    const schema = schemaOf(version);
-    if (schema) yield* validateSchema(schema, `spec.versions[${i}].schema.openAPIV3Schema`, unchanged.has(version.name));
-  }
-  const schema = schemaOf(shared);
-  if (schema) yield* validateSchema(schema, 'spec.validation.openAPIV3Schema', unchanged.has(versions[0]?.name ?? ''));
+export function* ruleProblems(schema: JsonSchema, path: string, {free, problems}: RuleContext): Iterable<FieldError> {
+  let made: SchemaNode | undefined;
+  const root = () => (made ??= customSchema(schema, {metadata: metadataNode(), validateMetadata}).node);
+  const places = [...placesOf(schema, path)];
+  const errors = problems.length > 0 ? [] : validateDefaults(places, root);
+  if (errors.length > 0) return yield* errors;
+  const costs = new SchemaCost();
+  // Rules are skipped at and above an invalid part of the schema.
+  const isValid = ({path: at}: SchemaPlace): boolean => !problems.some(problem => problem.path === at || problem.path.startsWith(`${at}.`) || problem.path.startsWith(`${at}[`));
+  for (const place of places) if (place.schema[extensions.validations]?.length && isValid(place)) yield* validatePlace(place, root(), {costs, free});
+  yield* costs.problems(path);
 }

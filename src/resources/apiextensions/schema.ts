@@ -36,15 +36,12 @@ const rootFields: readonly (readonly [string, keyof JsonSchema])[] = [
 ];
 const allowedAtRoot = new Set<string>(rootFields.map(([, field]) => field));
 
-/** Reports whether a keyword is set. For some, the original distinguishes empty from absent. */
-const isSpecified = (field: string, value: unknown): boolean => value !== undefined && value !== false && (value !== '' || field === '$ref');
-
-/** Validates the root of a schema with a status subresource: keywords that would also apply to the status are rejected. */
+/** Validates the root of a schema with a status subresource: keywords that would also apply to the status are rejected, even with an empty value. */
 function* validateRoot(schema: JsonSchema, path: string): Iterable<FieldError> {
   if (schema.type && schema.type !== 'object') {
     return yield invalid(`${path}.type`, schema.type, 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled');
   }
-  if (!Object.entries(schema).some(([field, value]) => isSpecified(field, value) && !allowedAtRoot.has(field))) return;
+  if (Object.entries(schema).every(([field, value]) => value === undefined || value === false || allowedAtRoot.has(field))) return;
   const names = rootFields.map(([name]) => name).join(' ');
   yield invalid(path, internalSchema(schema), `only [${names}] fields are allowed at the root of the schema if the status subresource is enabled`);
 }
@@ -54,10 +51,12 @@ export interface SchemaContext {
   readonly ratcheting: Ratcheting;
   /** Keeps undeclared fields, as older definitions could. */
   readonly preservesUnknown: boolean;
+  /** Validates the rules of a schema with valid structure and defaults; `problems` are the other errors of the schema. */
+  readonly validateRules?: ((schema: JsonSchema, path: string, problems: readonly FieldError[]) => Iterable<FieldError>) | undefined;
 }
 
 /** Validates the schema of a version. */
-export function* validateSchema(schema: JsonSchema, {hasStatus, ratcheting, preservesUnknown}: SchemaContext, path: string): Iterable<FieldError> {
+export function* validateSchema(schema: JsonSchema, {hasStatus, ratcheting, preservesUnknown, validateRules}: SchemaContext, path: string): Iterable<FieldError> {
   const deep = tooDeep(schema, path);
   if (deep) return yield deep;
   const found: FieldError[] = hasStatus ? collectErrors(validateRoot(schema, path)) : [];
@@ -70,7 +69,9 @@ export function* validateSchema(schema: JsonSchema, {hasStatus, ratcheting, pres
   const defaults = isStructural ? validateDefaults(schema, path, {metadata: metadataNode, validateMetadata, unknownFields: ratcheting.unknownInDefaults}) : [];
   found.push(...defaults);
   const demands = {validTypes: !ratcheting.unknownTypes, atomicSets: !ratcheting.granularSets, identity: !ratcheting.incompleteKeys};
-  found.push(...schemaProblems(schema, path, demands));
+  const problems = schemaProblems(schema, path, demands);
+  found.push(...problems);
+  if (validateRules && isStructural && defaults.length === 0) found.push(...validateRules(schema, path, problems));
   // A schema that cannot be parsed usually has other errors already.
   if (found.length === 0 && unstructured !== undefined) found.push(invalid(path, '', unstructured));
   yield* found;

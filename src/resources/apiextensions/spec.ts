@@ -1,6 +1,7 @@
 import {invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabel1035Problems, dnsSubdomainProblems} from '#src/api/names.js';
-import {someSchema} from '#src/schema/custom/json-schema.js';
+import {someSchema, type JsonSchema} from '#src/schema/custom/json-schema.js';
+import type {Emptied} from '#src/schema/decode/emptied.js';
 import {validateConversion} from './conversion.js';
 import type {Ratcheting} from './ratcheting.js';
 import {requireNames, validateNames} from './names.js';
@@ -8,7 +9,7 @@ import {internalVersions} from './internal-form.js';
 import {validateColumn, validateSelectableFields, validateSubresources} from './presentation.js';
 import {validateSchema} from './schema.js';
 import type {Spec} from './types.js';
-import {hoistShared, schemaOf, schemasOf, type HoistedVersions, type OwnVersion, type VersionFields} from './versions.js';
+import {hoistShared, schemaOf, schemasOf, withEmptyKeywords, type HoistedVersions, type OwnVersion, type VersionFields} from './versions.js';
 
 const scopes = ['Cluster', 'Namespaced'];
 
@@ -34,7 +35,14 @@ function* validateDeprecation({deprecated, deprecationWarning: text}: OwnVersion
   if (odd) yield wrong(`must only contain printable UTF-8 characters; non-printable character found at index ${Buffer.byteLength(text.slice(0, odd.index))}`);
 }
 
+/** Validates the rules of a version's schema. */
+export type RuleValidation = (schema: JsonSchema, path: string, context: {readonly version: string; readonly problems: readonly FieldError[]}) => Iterable<FieldError>;
+
 interface VersionContext {
+  /** Undefined if there are no rules, or they did not change. */
+  readonly rules: RuleValidation | undefined;
+  /** The name of the version, or of the first if all share the fields. */
+  readonly version: string;
   readonly hasStatus: boolean;
   readonly ratcheting: Ratcheting;
   readonly preservesUnknown: boolean;
@@ -45,7 +53,9 @@ interface VersionContext {
 /** Validates schema, subresources, columns and selectable fields of one version, or of all if they share them. */
 function* validateVersionFields(fields: VersionFields, context: VersionContext, path: string): Iterable<FieldError> {
   const schema = schemaOf(fields);
-  if (schema) yield* validateSchema(schema, context, context.schemaPath);
+  const {rules, version} = context;
+  const validateRules = rules && ((given: JsonSchema, at: string, problems: readonly FieldError[]) => rules(given, at, {version, problems}));
+  if (schema) yield* validateSchema(schema, {...context, validateRules}, context.schemaPath);
   if (fields.subresources) yield* validateSubresources(fields.subresources, `${path}.subresources`);
   for (const [i, column] of (fields.additionalPrinterColumns ?? []).entries()) yield* validateColumn(column, `${path}.additionalPrinterColumns[${i}]`);
   if (!fields.selectableFields?.length) return;
@@ -65,14 +75,14 @@ function* requireSchemas({shared, versions}: HoistedVersions, ratcheting: Ratche
   }
 }
 
-function* validateVersions({shared, versions}: HoistedVersions, context: Omit<VersionContext, 'hasStatus' | 'schemaPath' | 'anyNumberSelectable'>): Iterable<FieldError> {
+function* validateVersions({shared, versions}: HoistedVersions, context: Omit<VersionContext, 'hasStatus' | 'schemaPath' | 'anyNumberSelectable' | 'version'>): Iterable<FieldError> {
   for (const [i, version] of versions.entries()) {
     const path = `spec.versions[${i}]`;
     const problems = dnsLabel1035Problems(version.name);
     if (problems.length > 0) yield invalid(`${path}.name`, version.name, problems.join(','));
     yield* validateDeprecation(version, `${path}.deprecationWarning`);
     const hasStatus = Boolean((version.subresources ?? shared.subresources)?.status);
-    yield* validateVersionFields(version, {...context, hasStatus, anyNumberSelectable: context.ratcheting.tooManySelectable.has(version.name), schemaPath: `${path}.schema.openAPIV3Schema`}, path);
+    yield* validateVersionFields(version, {...context, version: version.name, hasStatus, anyNumberSelectable: context.ratcheting.tooManySelectable.has(version.name), schemaPath: `${path}.schema.openAPIV3Schema`}, path);
   }
   const invalidVersions = (detail: string): FieldError => invalid('spec.versions', internalVersions(versions), detail);
   if (new Set(versions.map(({name}) => name)).size < versions.length) yield invalidVersions('must contain unique version names');
@@ -82,9 +92,15 @@ function* validateVersions({shared, versions}: HoistedVersions, context: Omit<Ve
   if (firstProblems.length > 0) yield invalid('spec.version', first, firstProblems.join(','));
 }
 
+export interface SpecContext {
+  readonly ratcheting: Ratcheting;
+  readonly emptied: Emptied;
+  readonly rules: RuleValidation | undefined;
+}
+
 /** Validates the spec. Errors have the paths of the original's internal form of definitions. */
-export function* validateSpec(spec: Readonly<Spec>, ratcheting: Ratcheting): Iterable<FieldError> {
-  const all = hoistShared(spec);
+export function* validateSpec(spec: Readonly<Spec>, {ratcheting, emptied, rules}: SpecContext): Iterable<FieldError> {
+  const all = hoistShared(withEmptyKeywords(spec, emptied));
   const {shared, versions} = all;
   const preservesUnknown = spec.preserveUnknownFields === true;
   yield* validateGroup(spec.group ?? '', 'spec.group');
@@ -93,14 +109,14 @@ export function* validateSpec(spec: Readonly<Spec>, ratcheting: Ratcheting): Ite
   if (preservesUnknown && schemasOf(spec).some(schema => someSchema(schema, one => one.default !== undefined))) {
     yield invalid('spec.preserveUnknownFields', true, 'must be false in order to use defaults in the schema');
   }
-  const context = {ratcheting: ratcheting, preservesUnknown};
+  const context = {ratcheting, preservesUnknown, rules};
   yield* validateVersions(all, context);
   const names = spec.names ?? {};
   yield* requireNames(names, 'spec.names');
   yield* validateNames(names, 'spec.names');
   const hasStatus = Boolean(shared.subresources?.status) || versions.some(({subresources}) => subresources?.status);
   const anyNumberSelectable = versions.every(({name}) => ratcheting.tooManySelectable.has(name));
-  yield* validateVersionFields(shared, {...context, hasStatus, anyNumberSelectable, schemaPath: 'spec.validation.openAPIV3Schema'}, 'spec');
+  yield* validateVersionFields(shared, {...context, version: versions[0]?.name ?? '', hasStatus, anyNumberSelectable, schemaPath: 'spec.validation.openAPIV3Schema'}, 'spec');
   const {conversion} = spec;
   if (!conversion) return;
   if (conversion.strategy !== 'None' && preservesUnknown) yield invalid('spec.conversion.strategy', conversion.strategy, 'must be None if spec.preserveUnknownFields is true');

@@ -112,6 +112,8 @@ export const networkPolicies = defineResource<NetworkPolicy>({
   shortNames: ['netpol'],
   nameProblems: subdomainName,
   generation: true,
+  // The original compares the spec as it was sent, with default policy types.
+  generationCountsEmptied: emptied => [...emptied.keys()].some(path => path.startsWith('spec.') && path !== 'spec.policyTypes'),
   default(policy) {
     const spec = (policy.spec ??= {} as NonNullable<NetworkPolicy['spec']>);
     spec.podSelector ??= {};

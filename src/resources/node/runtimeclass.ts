@@ -2,7 +2,6 @@ import {duplicate, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {dnsLabelProblems} from '#src/api/names.js';
 import type {Toleration} from '#src/api/pod.js';
-import {roundResourceLists} from '#src/model/resource-list-defaults.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {validateTolerations} from '#src/resources/core/pod/validation/scheduling.js';
 import {defineResource} from '#src/resources/definition.js';
@@ -38,7 +37,6 @@ export const runtimeClasses = defineResource<RuntimeClass>({
   createOnUpdate: true,
   unconditionalUpdate: false,
   anyFinalizers: true,
-  default: ({overhead}) => roundResourceLists(overhead?.podFixed),
   main: {
     metadata: 'both',
     writes: {create: writable, update: writable},

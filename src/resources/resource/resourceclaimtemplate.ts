@@ -7,6 +7,7 @@ import {immutableInternal} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {validateAnnotations, validateLabels} from '#src/resources/validation/object-meta.js';
 import {alike} from '#src/resources/versions.js';
+import type {Emptied} from '#src/schema/decode/emptied.js';
 import {adminAccess} from './admin-access.js';
 import {defaultClaimSpec, dropDisabledClaimFields, readyForClaim, validateClaimSpec} from './claim-spec.js';
 import {flatRequests} from './older-versions.js';
@@ -14,11 +15,12 @@ import {flatRequests} from './older-versions.js';
 type Template = ObjectOf<typeof kinds.resourceClaimTemplates>;
 
 /** Validates the template's metadata, which has only labels and annotations. */
-function* validateMetadata(meta: Readonly<ObjectMeta> | undefined, path: string): Iterable<FieldError> {
+function* validateMetadata(meta: Readonly<ObjectMeta> | undefined, emptied: Emptied, path: string): Iterable<FieldError> {
   const {annotations, labels, ...rest} = meta ?? {};
   yield* validateAnnotations(annotations, `${path}.annotations`);
   yield* validateLabels(labels, `${path}.labels`);
-  for (const [field, value] of Object.entries(rest)) {
+  const empty = [...emptied.keys()].filter(at => at.startsWith(`${path}.`)).map(at => at.slice(path.length + 1));
+  for (const [field, value] of [...Object.entries(rest), ...empty.filter(field => field !== 'labels' && field !== 'annotations').map(field => [field, true] as const)]) {
     if (value) yield forbiddenField(`${path}.${field === 'uid' ? 'uID' : field}`, 'cannot be set');
   }
 }
@@ -46,7 +48,7 @@ export const resourceClaimTemplates = defineResource<Template>({
       dropDisabledClaimFields(spec.spec, old?.spec.spec, gate);
     },
     *validate({spec}, old, context) {
-      yield* validateMetadata(spec.metadata, 'spec.metadata');
+      yield* validateMetadata(spec.metadata, context.emptied, 'spec.metadata');
       yield* validateClaimSpec(spec.spec, 'spec.spec', context);
       if (old) yield* immutableInternal('spec', 'ResourceClaimTemplateSpec', spec, old.spec);
     },

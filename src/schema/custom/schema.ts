@@ -61,14 +61,14 @@ class Schema implements CustomSchema {
   }
 
   get node(): SchemaNode {
-    return (this.#node ??= customNode(this.source, this.#options.metadata, object => this.coerce(object)));
+    return (this.#node ??= customNode(this.source, this.#options.metadata, (object, {keepsNulls}) => this.coerce(object, 'refuse', keepsNulls)));
   }
 
-  coerce(object: PlainObject, malformed: Malformed = 'refuse'): string[] {
+  coerce(object: PlainObject, malformed: Malformed = 'refuse', keepsNulls = false): string[] {
     const own = new MetadataReader(this.#options.metadata, malformed);
     own.read(object, 'metadata');
     const dropped = this.prune(object);
-    if (!this.#options.preserveUnknownFields) dropNulls(object, this.source);
+    if (!this.#options.preserveUnknownFields && !keepsNulls) dropNulls(object, this.source);
     if (!this.#embedsObjects()) return [...own.unknown, ...dropped];
     const others = new MetadataReader(this.#options.metadata, malformed);
     others.embedded(object, this.source, '');

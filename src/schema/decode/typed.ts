@@ -3,6 +3,7 @@ import {jsonText} from '#src/base/json.js';
 import {embeddedOf, goName} from '#src/schema/markers/go-names.js';
 import {goTypeName, propertyName, type Variants, type SchemaNode} from '#src/schema/node.js';
 import {canonicalBase64} from './base64.js';
+import {withEmptied} from './emptied.js';
 import {DecodeError} from './error.js';
 import {canonicalMicroTime, canonicalTime} from './go-time.js';
 import {isPlainObject, put, type PlainObject} from './plain.js';
@@ -18,7 +19,7 @@ const jsonType = (value: unknown): string => {
 
 /** Returns the zero value of a list's or map's element that is not an object. */
 const zero = (node: SchemaNode): unknown => {
-  if (node.type === 'string') return node.format === 'byte' || node.format?.startsWith('date-time') ? null : '';
+  if (node.type === 'string') return node.format?.startsWith('date-time') ? null : '';
   if (node.type === 'integer' || node.type === 'number') return 0;
   if (node.type === 'boolean') return false;
   if (node.format === 'quantity') return '0';
@@ -26,8 +27,11 @@ const zero = (node: SchemaNode): unknown => {
   return null;
 };
 
-/** The decoder whose error texts are used: that of JSON bodies, or that of the parts merged by a strategic patch. */
-export type Source = 'json' | 'parts';
+/**
+ * The decoder whose error texts are used: that of JSON bodies, or that of the parts merged by a strategic patch. An applied object is decoded as JSON, but
+ * keeps the nulls of custom resources, which validation rejects.
+ */
+export type Source = 'json' | 'parts' | 'applied';
 
 /** Converts a JSON value by its schema: known fields only, each in canonical form. */
 export class TypedDecoder {
@@ -38,6 +42,9 @@ export class TypedDecoder {
   #mismatch: string | undefined;
   /** Set when an unknown field was found. */
   unknown = false;
+  /** For each list on the path: the number of fields that lead to it, and the index of its current item. */
+  readonly #items: number[] = [];
+  #emptied: Map<string, [] | Record<string, never> | undefined> | undefined;
 
   /** The number literals by field path, where they differ from the usual form. */
   readonly #literals: ReadonlyMap<string, string> | undefined;
@@ -51,7 +58,7 @@ export class TypedDecoder {
   decode(value: unknown, node: SchemaNode): PlainObject {
     const object = this.#value(value, node);
     if (this.#mismatch !== undefined) throw new DecodeError(this.#mismatch);
-    return object as PlainObject;
+    return this.#emptied ? withEmptied(object as PlainObject, this.#emptied) : (object as PlainObject);
   }
 
   #value(value: unknown, node: SchemaNode): unknown {
@@ -95,9 +102,12 @@ export class TypedDecoder {
       this.#structs.push(node);
       const decoded = this.#value(given, field);
       this.#structs.pop();
-      this.#path.pop();
       // A list that is shown as null when absent does not distinguish empty from absent.
-      if (decoded === undefined || ((field.omitsEmpty || (field.showsNull && field.type === 'array')) && isEmpty(decoded))) continue;
+      const omitsEmpty = field.omitsEmpty || (field.omitsEmptyNested && this.#path.length > 2) || (field.showsNull && field.type === 'array');
+      const isOmitted = decoded === undefined || (omitsEmpty && isEmpty(decoded));
+      if (isOmitted && (field.variants || isCollection(decoded))) (this.#emptied ??= new Map()).set(this.#place(), decoded as [] | undefined);
+      this.#path.pop();
+      if (isOmitted) continue;
       put(result, key, decoded);
     }
     // The defaults of a whole object are set by its kind.
@@ -120,7 +130,25 @@ export class TypedDecoder {
 
   #array(value: unknown, node: SchemaNode): unknown {
     if (!Array.isArray(value)) return this.#mismatched(value, node);
-    return value.map(item => this.#element(item, node));
+    const items = this.#items;
+    const at = items.push(this.#path.length, 0) - 1;
+    const result = value.map((item, i) => {
+      items[at] = i;
+      return this.#element(item, node);
+    });
+    items.length = at - 1;
+    return result;
+  }
+
+  /** Returns the path with the indexes of list items. Keys of maps are not included. */
+  #place(): string {
+    let text = '';
+    let next = 0;
+    for (const [depth, field] of this.#path.entries()) {
+      text += text === '' ? field : `.${field}`;
+      for (; this.#items[next] === depth + 1; next += 2) text += `[${this.#items[next + 1]}]`;
+    }
+    return text;
   }
 
   #element(value: unknown, {items}: SchemaNode): unknown {
@@ -246,6 +274,8 @@ const partsText = (value: unknown, node: SchemaNode, name: string): string => {
   if (isNumber && (node.type === 'string' || node.type === 'integer')) return `cannot convert ${given} to ${name}`;
   return `unrecognized type: ${goKind(node)}`;
 };
+
+const isCollection = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
 const isEmpty = (value: unknown): boolean => {
   if (typeof value !== 'object' || value === null) return value === '' || value === 0 || value === false;

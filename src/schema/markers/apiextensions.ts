@@ -15,7 +15,8 @@ export const apiextensions: GroupMarkers = {
     },
     CustomResourceDefinitionVersion: {'*': 'pointers(deprecationWarning)', additionalPrinterColumns: 'atomic', selectableFields: 'atomic'},
     CustomResourceSubresourceScale: {'*': 'pointers(labelSelectorPath)'},
-    CustomResourceSubresources: {status: ':any@apiextensions/v1.CustomResourceSubresourceStatus'},
+    CustomResourceSubresourceStatus: {},
+    CustomResourceSubresources: {status: ':apiextensions/v1.CustomResourceSubresourceStatus none'},
     JSONSchemaProps: {
       '*': 'pointers($ref,maxItems,maxLength,maxProperties,maximum,minItems,minLength,minProperties,minimum,multipleOf,x-kubernetes-list-type,x-kubernetes-map-type,x-kubernetes-preserve-unknown-fields) kept(dependencies)',
       additionalItems: ':any@apiextensions/v1.JSONSchemaPropsOrBool bare',

@@ -23,7 +23,7 @@ export const meta: GroupMarkers = {
       // Entries sent empty reset the managed fields.
       '*': 'pointers(deletionGracePeriodSeconds,managedFields)',
       finalizers: 'set patch=merge',
-      managedFields: 'atomic',
+      managedFields: 'atomic outermost',
       ownerReferences: 'map(uid) patch=merge(uid)',
     },
     OwnerReference: {'*': 'atomic pointers(blockOwnerDeletion,controller)'},

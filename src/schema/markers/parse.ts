@@ -20,6 +20,8 @@ export interface FieldMarkers {
   readonly kept?: readonly string[];
   /** An empty value is not shown, whatever absence means. */
   readonly omitted?: boolean;
+  /** An empty value is shown only in the metadata of the whole object. */
+  readonly outermost?: boolean;
   /** An absent value is shown as null. */
   readonly null?: boolean;
   /** A reference without a description. */
@@ -58,6 +60,8 @@ const parseMarker = (marker: string, isMap: boolean): FieldMarkers => {
       return {default: 'zero'};
     case 'none':
       return {default: 'none'};
+    case 'outermost':
+      return {outermost: true};
     case 'omitted':
       return {omitted: true};
     case 'null':

@@ -7,6 +7,7 @@
  *     patch=STRATEGY, patch=STRATEGY(key)      how a strategic patch merges
  *     value          held by value: absent means the zero value
  *     omitted        an empty value is not shown, though absent means the zero value
+ *     outermost      an empty value is shown in the metadata of the whole object, and not in that of nested objects
  *     null           shown as null if absent
  *     none           no default, though it is required
  *     =JSON          the default
