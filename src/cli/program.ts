@@ -1,3 +1,5 @@
+// What all programs share: flags, help and version, logging, signals, and one line on standard error with exit code 1 for any failure.
+
 import {channel} from 'node:diagnostics_channel';
 import {MessageChannel} from 'node:worker_threads';
 import type {VersionInfo} from '#src/api/version.js';

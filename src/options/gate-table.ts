@@ -1,3 +1,5 @@
+// The feature gates as data: by release, with the reason for gates without effect. They are evaluated in feature-gates.ts.
+
 import type {EmulatedVersion} from './versions.js';
 
 export type GateStage = 'alpha' | 'beta' | 'stable' | 'deprecated';

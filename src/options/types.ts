@@ -1,3 +1,5 @@
+// The value types of flags: how each is parsed, shown in help, and represented in options.
+
 import {isIP} from 'node:net';
 import {parseDuration} from '#src/api/duration.js';
 import {commaSeparated, isCidr, parseQuantity, parseTaint} from './value-parsers.js';

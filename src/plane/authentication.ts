@@ -1,3 +1,6 @@
+// Creates the authenticators of an API server from its flags, and the configuration that it publishes for extension servers. Every unusable file is reported
+// in one line with its flag.
+
 import {readFileSync} from 'node:fs';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';

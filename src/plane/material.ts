@@ -1,3 +1,6 @@
+// The keys and certificates of a plane in its data directory: created on the first start, renewed when close to expiry. Without a data directory they are in
+// a temporary one.
+
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import type {Clock} from '#src/base/clock.js';

@@ -1,3 +1,6 @@
+// The addresses of an API server: its service ranges, the address it advertises, its external address, and the parameters of the service of the API servers.
+// Derived from flags alone; the service is maintained by src/controlplane.
+
 import {isIP} from 'node:net';
 import {networkInterfaces} from 'node:os';
 import {formatIp, parseIp, parseRange, rangeStart} from '#src/base/ip-address.js';

@@ -1,3 +1,5 @@
+// The HTTPS port of an API server, its metrics of connections, and its graceful shutdown in the steps that `stop` lists.
+
 import type {TlsOptions} from 'node:tls';
 import type {ApiHandler} from '#src/api/request.js';
 import {sleep, type Clock} from '#src/base/clock.js';

@@ -1,3 +1,6 @@
+// Authentication and authorization of a component's own port by an API server: client certificates and proxies by the CAs it publishes, tokens and access by
+// its reviews.
+
 import type {Naming} from '#src/api/naming.js';
 import {wellKnown} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';

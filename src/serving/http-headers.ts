@@ -1,3 +1,5 @@
+// Headers of requests and responses: normalization, safe encoding of values, and compression negotiation.
+
 import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 

@@ -1,3 +1,6 @@
+// The network port: dialing and name resolution, which planes replace to reach simulated nodes in process. Errors have Go's wording, since they appear in
+// statuses and messages.
+
 import {lookup} from 'node:dns/promises';
 import {connect, isIP, type Socket} from 'node:net';
 import type {Duplex} from 'node:stream';

@@ -1,3 +1,6 @@
+// Reads kubeconfig files: cluster, user and context into connection settings. The content is unchecked input; every error is one line that names the flag and
+// the file.
+
 import {readFile} from 'node:fs/promises';
 import {dirname, resolve} from 'node:path';
 import {naming} from '#src/api/naming.js';

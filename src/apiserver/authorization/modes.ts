@@ -1,3 +1,6 @@
+// The authorizers without policy: allow all, deny all, privileged groups, and the union of several. The other modes are in rbac.ts, node/ and
+// src/serving/authorizers.
+
 import type {UserInfo} from '#src/api/user.js';
 import type {Attributes, Authorizer, Decision, UserRules} from '#src/api/authorization.js';
 import {isPrivileged} from './policy.js';

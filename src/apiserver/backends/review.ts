@@ -1,3 +1,5 @@
+// What the reviews of admission and conversion webhooks share: their versions, and the decoding of responses.
+
 import type {GroupToken, Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import {decodeValue} from '#src/schema/decode/decode.js';

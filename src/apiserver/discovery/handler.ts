@@ -1,3 +1,6 @@
+// Serves discovery: the lists of groups and versions, the resources of each version, and all of it in one document (aggregated discovery). Documents are
+// cached and made again after a change of the served resources or registrations.
+
 import {createHash} from 'node:crypto';
 import type {ApiResponse, ResponseBody} from '#src/api/request.js';
 import {methodUnknown, notAcceptable, shapeNotAcceptable, unsupportedMedia} from '#src/api/status.js';

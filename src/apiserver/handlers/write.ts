@@ -1,3 +1,6 @@
+// The handlers of create, update and patch: they read and check the body, and pass the change to the registry's write pipeline, which admits, validates and
+// stores it.
+
 import type {ApiResponse} from '#src/api/request.js';
 import type {KubeObject} from '#src/api/types.js';
 import {own} from '#src/base/own.js';

@@ -1,3 +1,6 @@
+// Merges the entries of a plane into a kubeconfig file and removes them again, under kubectl's lock. The text is changed by merge.ts; a file that cannot be
+// parsed is never written.
+
 import {existsSync} from 'node:fs';
 import {lstat, open, readlink, rm} from 'node:fs/promises';
 import {dirname, resolve} from 'node:path';

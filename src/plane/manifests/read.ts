@@ -1,3 +1,5 @@
+// Reads the objects of manifests from files, directories and values, each with its location for messages. Nothing is sent to a server.
+
 import {existsSync, readdirSync, readFileSync, statSync} from 'node:fs';
 import {extname, join} from 'node:path';
 import type {KubeObject} from '#src/api/types.js';

@@ -1,3 +1,6 @@
+// The API handler of a component's own port: fixed routes for health, metrics and debugging, with authentication and authorization. The API server serves
+// these routes through its own router.
+
 import type {ApiRequest, ApiResponse, ApiHandler} from '#src/api/request.js';
 import {StatusError, internalError} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';

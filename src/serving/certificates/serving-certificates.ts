@@ -1,3 +1,5 @@
+// The serving certificates of a port, by server name, reloaded when their files change. A certificate that does not match its key is never served.
+
 import {createSecureContext, type SecureContext, type SecureContextOptions, type TlsOptions} from 'node:tls';
 import type {Clock} from '#src/base/clock.js';
 import {followFiles, type Files} from '#src/base/files.js';

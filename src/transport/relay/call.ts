@@ -1,3 +1,6 @@
+// Relays ordinary requests to backends: bodies are streamed in both directions, headers are filtered. A request is repeated at most once: without a body,
+// with a safe method, after an idle connection was closed.
+
 import {request as begin, type ClientRequest, type IncomingMessage, type RequestOptions} from 'node:http';
 import {Readable} from 'node:stream';
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';

@@ -1,3 +1,5 @@
+// The headers of relayed requests and responses: without those of the connection, the client's credentials, and what this server has handled itself.
+
 import type {IncomingMessage} from 'node:http';
 import type {ApiRequest} from '#src/api/request.js';
 
