@@ -156,7 +156,7 @@ const text = ({path, detail}: FieldError): string => `${path}: ${detail}`;
 /** The note that there are more errors sorts last. */
 const byText = (a: FieldError, b: FieldError): number => Number(a === moreErrors) - Number(b === moreErrors) || (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0);
 
-/** Returns everything that makes a schema non-structural, ordered by text. Call it only if `unstructuredBecause` returns undefined. */
+/** Returns everything that makes a schema non-structural, ordered by text. Call it only if `nonStructuralReason` returns undefined. */
 export const structuralProblems = (schema: JsonSchema, path: string): FieldError[] => runSteps(structuralInSteps(schema, path));
 
 /** Does the same in steps, for schemas with very many properties. */
