@@ -1,51 +1,15 @@
 import test from 'ava';
-import {annotationsAfterRollback, annotationsOfNewest, keysIn} from '#controllers/deployment/annotations.js';
-import type {Deployment, DeploymentStatus, ReplicaSet} from '#controllers/deployment/kinds.js';
-import {withRollout} from '#controllers/deployment/progress.js';
+import type {Deployment, ReplicaSet} from '#controllers/deployment/kinds.js';
 import {deploymentReconciler} from '#controllers/deployment/reconcile.js';
-import {newestOf, sameTemplate, terminatingIn} from '#controllers/deployment/replica-sets.js';
 import {isSaturated, maxSurge, maxUnavailable, newestSize, proportionalSizes} from '#controllers/deployment/sizes.js';
 import {selecting} from '#informers/selecting.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
-import {isTerminal} from '#src/model/pod/state.js';
 import {settled} from '#src/runtime/controller.js';
 import {attempt, contextOver} from './context.js';
 import {aPlaneWith, aTemplate, actionsOn, namespace, type PlaneActions} from './workloads.js';
+import {aDeployment, changed, conditions, image, keys, revision, sized, sizes, startEnvironment} from './deployments.js';
 
-type Made = ObjectOf<typeof kinds.deployments>;
-type Spec = NonNullable<Made['spec']>;
-
-const keys = keysIn(naming('plat'));
-const labels = {app: 'a'};
-const image = (version: number): Spec['template'] => aTemplate(labels, `example.com/app:${version}`);
-const changed = (version: number) => ({spec: {template: image(version)}});
-
-const aDeployment = (name: string, spec: Partial<Spec> = {}): Made => ({metadata: {name}, spec: {replicas: 3, selector: {matchLabels: labels}, template: image(1), ...spec}});
-
-const startEnvironment = async (args: readonly string[] = []) => {
-  const plane = await aPlaneWith(['deployment-controller', 'replicaset-controller'], args);
-  const at = actionsOn(plane);
-  const deployment = (name = 'web') => at.get(kinds.deployments, name);
-  const change = (body: object, name = 'web') => at.patch(kinds.deployments, name, body);
-  const sets = async () => (await at.list(kinds.replicaSets)).sort((a, b) => revision(a) - revision(b));
-  /** Acts as the node until nothing is left to do: every pod runs and is ready, and terminating ones are gone. */
-  const play = async () => {
-    for (let busy = true; busy; ) {
-      const waiting = (await at.list(kinds.pods)).filter(pod => !isTerminal(pod) && !pod.status?.conditions?.some(({type, status}) => type === 'Ready' && status === 'True'));
-      for (const pod of waiting) if (!pod.metadata?.deletionTimestamp) await at.runs(pod);
-      busy = waiting.length > 0;
-    }
-  };
-  return {plane, ...at, deployment, change, sets, play};
-};
-type Environment = Awaited<ReturnType<typeof startEnvironment>>;
-
-const revision = ({metadata}: {metadata?: {annotations?: Record<string, string>}}): number => Number(metadata?.annotations?.[keys.revision]);
-const sizes = async (at: Pick<Environment, 'sets'>) => (await at.sets()).map(({spec}) => spec?.replicas);
-const conditions = async (at: Pick<Environment, 'deployment'>) =>
-  Object.fromEntries(((await at.deployment()).status?.conditions ?? []).map(({type, status, reason, message}) => [type, `${status} ${reason} ${message}`]));
 const scalings = async (at: Pick<PlaneActions, 'eventsOn'>, sets: readonly ObjectOf<typeof kinds.replicaSets>[]) => {
   const names = sets.map(({metadata}) => metadata!.name!);
   return (await at.eventsOn('web')).filter(event => event.includes(' ScalingReplicaSet ')).map(event => names.reduce((text, name, index) => text.replace(name, String(index + 1)), event.replace('Normal ScalingReplicaSet Scaled ', '').replace(' replica set', '')));
@@ -165,6 +129,7 @@ test('a set that was never rolled out makes room for the next at once', async t 
 const rolling = (maxSurgeOf: number | string, maxUnavailableOf: number | string, replicas: number): Deployment => ({
   spec: {replicas, selector: {}, template: {}, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: maxSurgeOf, maxUnavailable: maxUnavailableOf}}},
 });
+
 for (const [surge, unavailable, replicas, up, down] of [
   ['25%', '25%', 10, 3, 2],
   ['25%', '25%', 1, 1, 0],
@@ -185,10 +150,6 @@ test('without a rolling update none may be more or fewer, and the newest set has
   t.deepEqual([maxSurge(recreated), maxUnavailable(recreated), newestSize(recreated, [{spec: {replicas: 9, selector: {}}}], 0)], [0, 0, 5]);
 });
 
-const sized = (name: string, replicas: number, most?: number): ReplicaSet => ({
-  metadata: {name, ...(most === undefined ? {} : {annotations: {[keys.maxReplicas]: String(most)}})},
-  spec: {replicas, selector: {}},
-});
 for (const [title, replicas, sets, expected] of [
   ['grow in proportion, and the largest takes the rest', 15, [sized('old', 8, 13), sized('new', 5, 13)], [['old', 11], ['new', 7]]],
   ['shrink in proportion', 5, [sized('old', 8, 13), sized('new', 5, 13)], [['old', 5], ['new', 3]]],
@@ -286,180 +247,6 @@ test('a set that can carry everything lets adopted ones go when the size changes
   t.is(adopted.spec?.replicas, 0);
 });
 
-test('a change of annotations or of the time to be ready makes no new revision and goes on to the replica set', async t => {
-  const at = await startEnvironment();
-  await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web'));
-  await at.change({metadata: {annotations: {note: 'x'}}});
-  await at.change({spec: {minReadySeconds: 7}});
-
-  const [set, ...others] = await at.sets();
-  t.deepEqual(others, []);
-  t.deepEqual([set?.metadata?.annotations?.['note'], set?.metadata?.annotations?.[keys.revision], set?.spec?.minReadySeconds], ['x', '1', 7]);
-  t.is((await at.deployment()).status?.observedGeneration, 3);
-});
-
-test('a return to an earlier template uses its set, which takes the highest revision and remembers the one it had', async t => {
-  const at = await startEnvironment();
-  await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web'));
-  await at.play();
-  await at.change(changed(2));
-  await at.play();
-  await at.change(changed(1));
-  await at.play();
-
-  const [second, first] = await at.sets();
-  t.deepEqual([revision(second!), revision(first!), first?.metadata?.annotations?.[keys.history]], [2, 3, '1']);
-  t.deepEqual(await sizes(at), [0, 3]);
-  t.is(revision(await at.deployment()), 3);
-});
-
-test('annotations of a set follow its deployment, but for those that are its own', t => {
-  const deployment = {metadata: {annotations: {a: 'new', [keys.revision]: '9', [keys.rollback]: '1', [naming('plat').annotations.lastApplied]: '{}'}}};
-  const own = {a: 'old', b: 'kept', [keys.revision]: '2', [keys.history]: '1', [keys.desired]: '3', [keys.maxReplicas]: '4'};
-
-  t.deepEqual(annotationsOfNewest(deployment, own, 4n, keys), {...own, a: 'new', [keys.revision]: '4', [keys.history]: '1,2'});
-  t.deepEqual(annotationsOfNewest(deployment, own, 2n, keys), {...own, a: 'new'});
-  t.deepEqual(annotationsOfNewest(deployment, {}, 1n, keys), {a: 'new', [keys.revision]: '1'});
-  t.deepEqual(annotationsOfNewest(deployment, {[keys.revision]: 'x'}, 4n, keys), {[keys.revision]: 'x'});
-  t.deepEqual(annotationsOfNewest(deployment, {[keys.revision]: '9223372036854775808'}, 4n, keys), {[keys.revision]: '9223372036854775808'});
-  t.is(annotationsOfNewest(deployment, {[keys.revision]: '9007199254740993'}, 9007199254740992n, keys)[keys.revision], '9007199254740993');
-  t.deepEqual(annotationsAfterRollback(deployment, {metadata: {annotations: own}}, keys), {...deployment.metadata.annotations, a: 'old', b: 'kept'});
-});
-
-test('the history of revisions is cut at its front', t => {
-  const history = Array.from({length: 500}, (_, i) => String(100 + i)).join(',').slice(0, 1999);
-  const next = annotationsOfNewest({}, {[keys.revision]: '700', [keys.history]: history}, 701n, keys)[keys.history]!;
-
-  t.true(next.length <= 2000);
-  t.true(next.endsWith(',700'));
-  t.true(next.startsWith('101,'));
-  t.is(annotationsOfNewest({}, {[keys.revision]: '3', [keys.history]: '9'.repeat(2001)}, 4n, keys)[keys.history], '3');
-});
-
-test('templates are the same whatever their hash and whatever is empty in them', t => {
-  const hashed = aTemplate({...labels, 'pod-template-hash': 'x'});
-
-  t.true(sameTemplate(hashed, aTemplate(labels)));
-  t.true(sameTemplate({...hashed, metadata: {...hashed.metadata, annotations: {}}}, aTemplate(labels)));
-  t.false(sameTemplate(hashed, aTemplate({...labels, more: 'y'})));
-  t.false(sameTemplate(hashed, image(2)));
-});
-
-test('of several sets with the present template the oldest is the newest revision', t => {
-  const sets = [sized('a', 1), sized('b', 1), sized('c', 1)].map((set, index): ReplicaSet => ({...set, spec: {...set.spec!, template: image(index === 0 ? 2 : 1)}}));
-
-  t.is(newestOf(aDeployment('web'), sets)?.metadata?.name, 'b');
-  t.is(newestOf(aDeployment('web', {template: image(3)}), sets), undefined);
-});
-
-test('a paused deployment makes no new set, can be scaled, and rolls out once it goes on', async t => {
-  const at = await startEnvironment();
-  await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web'));
-  await at.play();
-  await at.change({spec: {paused: true}});
-  t.is((await conditions(at))['Progressing'], 'Unknown DeploymentPaused Deployment is paused');
-  await at.change(changed(2));
-  await at.change({spec: {replicas: 4}});
-  t.deepEqual(await sizes(at), [4]);
-  await at.clock.advance(3_600_000);
-  t.is((await conditions(at))['Progressing'], 'Unknown DeploymentPaused Deployment is paused');
-
-  await at.change({spec: {paused: false}});
-
-  t.deepEqual(await sizes(at), [3, 2]);
-  t.is((await conditions(at))['Progressing']?.split(' ')[1], 'ReplicaSetUpdated');
-  await at.play();
-  t.deepEqual(await sizes(at), [0, 4]);
-});
-
-test('a rollout that is paused amid is scaled in proportion, and its deadline starts anew when it goes on', async t => {
-  const at = await startEnvironment();
-  await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web', {replicas: 10, progressDeadlineSeconds: 60, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 3, maxUnavailable: 2}}}));
-  await at.play();
-  await at.change(changed(2));
-  await at.change({spec: {paused: true}});
-  await at.change({spec: {replicas: 5}});
-  t.deepEqual(await sizes(at), [5, 3]);
-  await at.clock.advance(600_000);
-  await at.change({spec: {paused: false}});
-  await at.clock.advance(59_000);
-  const reason = async () => (await conditions(at))['Progressing']?.split(' ')[1];
-  t.not(await reason(), 'ProgressDeadlineExceeded');
-  await at.clock.advance(3_000);
-
-  t.is(await reason(), 'ProgressDeadlineExceeded');
-});
-
-test('a rollout without progress is late after its deadline, until it moves again', async t => {
-  const at = await startEnvironment();
-  await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web'));
-  await at.clock.advance(599_000);
-  const [set] = await at.sets();
-  const name = set?.metadata?.name;
-  t.is((await conditions(at))['Progressing'], `True ReplicaSetUpdated ReplicaSet "${name}" is progressing.`);
-  await at.clock.advance(3_000);
-  t.is((await conditions(at))['Progressing'], `False ProgressDeadlineExceeded ReplicaSet "${name}" has timed out progressing.`);
-  // A pause does not make this forgotten.
-  await at.change({spec: {paused: true}});
-  t.is((await conditions(at))['Progressing']?.split(' ')[1], 'ProgressDeadlineExceeded');
-  await at.change({spec: {paused: false}});
-
-  await at.runs((await at.podsOf(name!))[0]!);
-
-  t.is((await conditions(at))['Progressing']?.split(' ')[1], 'ReplicaSetUpdated');
-});
-
-const wentOn = (reason: string, updated: string, before: DeploymentStatus, after: DeploymentStatus, sets: readonly ReplicaSet[] = []) => {
-  const conditions: DeploymentStatus['conditions'] = [{type: 'Progressing', status: 'True', reason, lastUpdateTime: updated}];
-  const deployment: Deployment = {...aDeployment('web', {progressDeadlineSeconds: 60}), metadata: {name: 'web', generation: 1}, status: {...before, conditions}};
-  return withRollout(deployment, {...after, conditions}, sets.at(-1), sets, noon).conditions ?? [];
-};
-const noon = Date.parse('2026-01-01T12:00:00Z');
-const [longAgo, justNow] = ['2026-01-01T11:00:00Z', '2026-01-01T11:59:30Z'];
-for (const [title, reason, updated, before, after, expected] of [
-  ['that stands still for too long is late', 'ReplicaSetUpdated', longAgo, {replicas: 3}, {replicas: 3}, 'ProgressDeadlineExceeded'],
-  ['that stands still for a while is not late', 'ReplicaSetUpdated', justNow, {replicas: 3}, {replicas: 3}, 'ReplicaSetUpdated'],
-  ['that was complete before is not late, however long ago', 'NewReplicaSetAvailable', longAgo, {replicas: 3, updatedReplicas: 3}, {replicas: 3}, 'NewReplicaSetAvailable'],
-  ['with more new pods goes on', 'ProgressDeadlineExceeded', longAgo, {replicas: 3}, {replicas: 4, updatedReplicas: 1}, 'ReplicaSetUpdated'],
-  ['with fewer old pods goes on', 'ReplicaSetUpdated', longAgo, {replicas: 3}, {replicas: 2}, 'ReplicaSetUpdated'],
-  ['with more ready pods goes on', 'ReplicaSetUpdated', longAgo, {replicas: 3}, {replicas: 3, readyReplicas: 1}, 'ReplicaSetUpdated'],
-  ['with more available pods goes on', 'ReplicaSetUpdated', longAgo, {replicas: 3}, {replicas: 3, availableReplicas: 1}, 'ReplicaSetUpdated'],
-  ['that has everything is complete', 'ReplicaSetUpdated', longAgo, {}, {replicas: 3, updatedReplicas: 3, availableReplicas: 3, observedGeneration: 1}, 'NewReplicaSetAvailable'],
-  ['that has everything but was not observed is late', 'ReplicaSetUpdated', longAgo, {replicas: 3, updatedReplicas: 3, availableReplicas: 3}, {replicas: 3, updatedReplicas: 3, availableReplicas: 3}, 'ProgressDeadlineExceeded'],
-] as const) {
-  test(`a rollout ${title}`, t => {
-    t.is(wentOn(reason, updated, before, after).find(({type}) => type === 'Progressing')?.reason, expected);
-  });
-}
-
-test('of several failing sets, the newest sets the condition', t => {
-  const failing = (message: string): ReplicaSet => ({status: {replicas: 0, conditions: [{type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message}]}});
-  const failure = (sets: readonly ReplicaSet[]) => wentOn('ReplicaSetUpdated', justNow, {}, {}, sets).find(({type}) => type === 'ReplicaFailure')?.message;
-
-  t.is(failure([failing('old'), failing('newest')]), 'newest');
-  t.is(failure([failing('old'), {}]), 'old');
-});
-
-test('terminating pods are counted only if every set counts its own', t => {
-  t.is(terminatingIn([{status: {replicas: 0, terminatingReplicas: 2}}, {status: {replicas: 0, terminatingReplicas: 1}}]), 3);
-  t.is(terminatingIn([{status: {replicas: 0, terminatingReplicas: 2}}, {status: {replicas: 0}}]), undefined);
-});
-
-test('without a deadline there is no progress condition', async t => {
-  const at = await startEnvironment();
-  await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web', {progressDeadlineSeconds: 2 ** 31 - 1}));
-  await at.play();
-  await at.change({spec: {paused: true}});
-
-  t.deepEqual(Object.keys(await conditions(at)), ['Available']);
-});
-
 test('with a surge of none the old pods go first', async t => {
   const at = await startEnvironment();
   await using _ = at.plane;
@@ -469,59 +256,6 @@ test('with a surge of none the old pods go first', async t => {
 
   t.deepEqual(await sizes(at), [0, 1]);
   t.deepEqual(await scalings(at, await at.sets()), ['up 1 from 0 to 1', 'down 1 from 1 to 0', 'up 2 from 0 to 1']);
-});
-
-test('old sets beyond the limit are deleted, the lowest revisions first, once a rollout is complete', async t => {
-  const at = await startEnvironment();
-  await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web', {revisionHistoryLimit: 2}));
-  await at.play();
-  for (const version of [2, 3, 4]) {
-    await at.change(changed(version));
-    await at.play();
-  }
-  t.deepEqual((await at.sets()).map(revision), [2, 3, 4]);
-  await at.change(changed(5));
-  t.deepEqual((await at.sets()).map(revision), [2, 3, 4, 5]);
-
-  await at.change({spec: {revisionHistoryLimit: 0}});
-  await at.play();
-
-  t.deepEqual((await at.sets()).map(revision), [5]);
-});
-
-test('the history is ordered by revision, not by age; and terminating sets do not count', async t => {
-  const at = await startEnvironment();
-  await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web', {replicas: 1}));
-  await at.play();
-  for (const version of [2, 1, 3, 4]) {
-    await at.change(changed(version));
-    await at.play();
-  }
-  t.deepEqual((await at.sets()).map(revision), [2, 3, 4, 5]);
-  const [, , going] = await at.sets();
-  await at.patch(kinds.replicaSets, going!.metadata!.name!, {metadata: {finalizers: ['example.com/hold']}});
-  await at.remove(kinds.replicaSets, going!.metadata!.name!);
-  await at.change({spec: {revisionHistoryLimit: 2}});
-  t.deepEqual((await at.sets()).map(revision), [2, 3, 4, 5]);
-
-  await at.change({spec: {revisionHistoryLimit: 1}});
-
-  t.deepEqual((await at.sets()).map(revision), [3, 4, 5]);
-});
-
-test('a paused deployment forgets old sets as well, but none that has pods', async t => {
-  const at = await startEnvironment();
-  await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web'));
-  await at.play();
-  await at.change(changed(2));
-  await at.play();
-  await at.change(changed(3));
-  await at.change({spec: {paused: true, revisionHistoryLimit: 0}});
-
-  t.deepEqual((await at.sets()).map(revision), [2, 3]);
 });
 
 for (const gate of ['true', 'false']) {
@@ -655,148 +389,4 @@ test('a deployment that is deleted without its sets and made again adopts them, 
   t.deepEqual([after?.metadata?.uid, after?.metadata?.ownerReferences?.[0]?.uid], [before?.metadata?.uid, (await at.deployment()).metadata?.uid]);
   t.deepEqual((await at.list(kinds.pods)).map(({metadata}) => metadata?.uid).sort(), pods);
   t.is((await conditions(at))['Progressing'], `True NewReplicaSetAvailable ReplicaSet "${after?.metadata?.name}" has successfully progressed.`);
-});
-
-test('a set that is labelled away is let go, and another takes its place', async t => {
-  const at = await startEnvironment();
-  await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web', {replicas: 1}));
-  const [first] = await at.sets();
-  await at.patch(kinds.replicaSets, first!.metadata!.name!, {metadata: {labels: {app: 'b'}}});
-
-  t.is((await at.get(kinds.replicaSets, first!.metadata!.name!)).metadata?.ownerReferences, undefined);
-  t.is((await at.deployment()).status?.collisionCount, 1);
-  t.is((await at.sets()).length, 2);
-});
-
-for (const [title, requested, event, version] of [
-  ['the requested revision', '1', 'Normal DeploymentRollback Rolled back deployment "web" to revision 1', 1],
-  ['the last revision', '0', 'Normal DeploymentRollback Rolled back deployment "web" to revision 2', 2],
-  ['no revision that is not there', '7', 'Warning DeploymentRollbackRevisionNotFound Unable to find the revision to rollback to.', 3],
-  ['no revision of the same template', '3', 'Warning DeploymentRollbackTemplateUnchanged The rollback revision contains the same template as current deployment "web"', 3],
-] as const) {
-  test(`a deployment rolls back to ${title}, and clears the request`, async t => {
-    const at = await startEnvironment();
-    await using _ = at.plane;
-    const {metadata: meta} = aDeployment('web');
-    await at.create(kinds.deployments, {...aDeployment('web', {replicas: 1}), metadata: {...meta, annotations: {cause: '1'}}});
-    await at.play();
-    for (const next of [2, 3]) {
-      await at.change({metadata: {annotations: {cause: String(next)}}, ...changed(next)});
-      await at.play();
-    }
-
-    await at.change({metadata: {annotations: {[keys.rollback]: requested}}});
-
-    const {metadata, spec} = await at.deployment();
-    t.is(spec?.template.spec?.containers[0]?.image, `example.com/app:${version}`);
-    t.deepEqual([metadata?.annotations?.[keys.rollback], metadata?.annotations?.['cause']], [undefined, String(version)]);
-    t.is(spec?.template.metadata?.labels?.['pod-template-hash'], undefined);
-    t.is((await at.eventsOn('web')).filter(each => each.includes('Rollback')).join(), event);
-    await at.play();
-    t.is(revision(await at.deployment()), version === 3 ? 3 : 4);
-  });
-}
-
-test('a rollback without a last revision is reported, and one to an invalid revision does nothing', async t => {
-  const at = await startEnvironment();
-  await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web'));
-  await at.change({metadata: {annotations: {[keys.rollback]: 'back'}}});
-  t.is((await at.deployment()).metadata?.annotations?.[keys.rollback], 'back');
-  await at.change({metadata: {annotations: {[keys.rollback]: '0'}}});
-
-  t.true((await at.eventsOn('web')).includes('Warning DeploymentRollbackRevisionNotFound Unable to find last revision.'));
-  t.is((await at.deployment()).metadata?.annotations?.[keys.rollback], undefined);
-});
-
-test('a paused deployment goes back only when it goes on, and forgets nothing until then', async t => {
-  const at = await startEnvironment();
-  await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web', {replicas: 1, revisionHistoryLimit: 0}));
-  await at.play();
-  await at.change({metadata: {annotations: {[keys.rollback]: '1'}}, spec: {paused: true, template: image(2)}});
-  t.is((await at.deployment()).metadata?.annotations?.[keys.rollback], '1');
-  await at.change({spec: {paused: false}});
-  await at.play();
-  t.is((await at.deployment()).spec?.template.spec?.containers[0]?.image, 'example.com/app:1');
-
-  await at.change({spec: {revisionHistoryLimit: 1}});
-  await at.change(changed(3));
-  await at.play();
-  await at.change({metadata: {annotations: {[keys.rollback]: '1'}}, spec: {paused: true, revisionHistoryLimit: 0}});
-  t.true((await at.sets()).length > 1);
-});
-
-test('a failure to create pods is a condition of the deployment until it ends', async t => {
-  const at = await startEnvironment();
-  await using _ = at.plane;
-  await at.create(kinds.deployments, aDeployment('web', {template: {...image(1), spec: {...image(1).spec!, serviceAccountName: 'missing'}}}));
-  const [set] = await at.sets();
-  t.is(
-    (await conditions(at))['ReplicaFailure'],
-    `True FailedCreate pods "${set?.metadata?.name}-" is forbidden: error looking up service account default/missing: serviceaccount "missing" not found`,
-  );
-  await at.create(kinds.serviceAccounts, {metadata: {name: 'missing'}});
-  await at.clock.advance(120_000);
-
-  t.deepEqual(Object.keys(await conditions(at)).sort(), ['Available', 'Progressing']);
-});
-
-test('a set that cannot be created gives an event and a condition, and is dropped after fifteen retries', async t => {
-  const at = await startEnvironment();
-  await using _ = at.plane;
-  const roles = at.client.resource(kinds.clusterRoles);
-  const role = await roles.get('system:controller:deployment-controller');
-  const rules = role.rules!.map(rule => (rule.resources?.includes('replicasets') ? {...rule, verbs: rule.verbs.filter(verb => verb !== 'create')} : rule));
-  await roles.update({...role, rules});
-  await at.clock.advance(1000);
-  await at.create(kinds.deployments, aDeployment('web'));
-  await at.clock.advance(3_600_000);
-
-  const [event] = (await at.list(kinds.coreEvents)).filter(({reason}) => reason === 'ReplicaSetCreateError');
-  t.regex(event?.message ?? '', /^Failed to create new replica set "web-[a-z0-9]+": replicasets\.apps is forbidden: User "system:serviceaccount:plat-system:deployment-controller" cannot create resource "replicasets"/);
-  t.is((await conditions(at))['Progressing'], `False ReplicaSetCreateError ${event?.message}`);
-  t.is(event?.count, 16);
-});
-
-test('in a terminating namespace nothing is reported and nothing retried', async t => {
-  const at = await startEnvironment();
-  await using _ = at.plane;
-  const namespaces = at.client.resource(kinds.namespaces);
-  await namespaces.create({metadata: {name: 'ending'}, spec: {finalizers: ['example.com/hold']}});
-  const deployment = await at.client.resource(kinds.deployments).create({...aDeployment('web'), metadata: {namespace: 'ending', name: 'web', finalizers: ['example.com/hold']}});
-  await namespaces.delete('ending');
-  const events: string[] = [];
-  const context = {...contextOver(at.plane, [deployment], {}), events: {normal() {}, warning: (_: unknown, reason: string) => void events.push(reason)}};
-  await at.clock.drain();
-  await at.client.resource(kinds.replicaSets).deleteCollection({namespace: 'ending'});
-
-  t.is(await deploymentReconciler(context, selecting(({spec}) => spec?.selector))({namespace: 'ending', name: 'web'}, attempt), settled);
-  t.deepEqual(events, []);
-  t.deepEqual((await at.client.resource(kinds.replicaSets).list({namespace: 'ending'})).items, []);
-});
-
-test('a deployment that is being deleted makes nothing, but still counts', async t => {
-  const at = await startEnvironment();
-  await using _ = at.plane;
-  const {metadata} = aDeployment('web');
-  await at.create(kinds.deployments, {...aDeployment('web'), metadata: {...metadata, finalizers: ['example.com/hold']}});
-  await at.remove(kinds.deployments, 'web', {propagationPolicy: 'Background'});
-  await at.change(changed(2));
-  await at.play();
-
-  t.deepEqual(await sizes(at), [3]);
-  t.is((await at.deployment()).status?.readyReplicas, 3);
-});
-
-test('terminating pods are counted, if every set counts its own', async t => {
-  for (const gate of ['true', 'false']) {
-    const at = await startEnvironment([`--feature-gates=DeploymentReplicaSetTerminatingReplicas=${gate}`]);
-    await using _ = at.plane;
-    await at.create(kinds.deployments, aDeployment('web', {replicas: 2, template: {...image(1), spec: {...image(1).spec!, nodeName: 'node'}}}));
-    await at.change({spec: {replicas: 1}});
-
-    t.is((await at.deployment()).status?.terminatingReplicas, gate === 'true' ? 1 : undefined);
-  }
 });
