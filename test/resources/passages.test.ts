@@ -62,7 +62,7 @@ const podRows: readonly Row[] = [
   ['logs of no container', 'free/log?container=x', 400, 'container x is not valid for pod free'],
   ['logs from a node', 'placed/log', 500, `Get "https://10.2.0.1:10250${logged}/placed/c": dial tcp 10.2.0.1:10250: connect: connection refused`],
   ['some of the logs', 'placed/log?tailLines=5&follow&previous=false&sinceTime=2026-01-02T03:04:05%2B01:00&insecureSkipTLSVerifyBackend=1', 500, `Get "https://10.2.0.1:10250${logged}/placed/c?follow=true&sinceTime=2026-01-02T02%3A04%3A05Z&tailLines=5": dial tcp 10.2.0.1:10250: connect: connection refused`],
-  ['logs from a node that is not there', 'lost/log', 404, 'nodes "missing" not found'],
+  ['logs from a node that is not there', 'lost/log', 404, 'pods "missing" not found'],
   ['logs from a node without address', 'barely/log', 500, 'no preferred addresses found; known addresses: []'],
   ['logs from a node with an address of no use', 'oddly/log', 500, 'no preferred addresses found; known addresses: [{Other x}]'],
   ['logs from a node with an empty address', 'emptily/log', 500, 'no preferred addresses found; known addresses: [{InternalIP }]'],

@@ -46,7 +46,7 @@ const stream = (options: string, path: string, fields: readonly ConnectOption[])
     const pod = await podOf(connection, name);
     const container = fields.some(field => field.name === 'container') ? `/${containerOf(pod, connection.options)}` : '';
     if (!pod.spec?.nodeName) throw badRequest(`pod ${name} does not have a host assigned`);
-    return {scheme: 'https', ...(await agentOf(connection, pod.spec.nodeName)), path: `/${path}/${namespace}/${name}${container}${streamQuery(connection.options)}`, agent: true};
+    return {scheme: 'https', ...(await agentOf(connection, pod.spec.nodeName, 'pods')), path: `/${path}/${namespace}/${name}${container}${streamQuery(connection.options)}`, agent: true};
   },
 });
 
@@ -61,7 +61,7 @@ const log: ConnectSubresource = {
     const pod = await podOf(connection, name);
     const container = containerOf(pod, options);
     if (!pod.spec?.nodeName) return undefined;
-    return {scheme: 'https', ...(await agentOf(connection, pod.spec.nodeName)), path: `/containerLogs/${namespace}/${name}/${container}${logQuery(options, connection)}`, agent: true};
+    return {scheme: 'https', ...(await agentOf(connection, pod.spec.nodeName, 'pods')), path: `/containerLogs/${namespace}/${name}/${container}${logQuery(options, connection)}`, agent: true};
   },
 };
 
