@@ -11,7 +11,8 @@ import type {Discovery} from './discovery/handler.js';
 import {encoded} from './handlers/encode.js';
 import {get, list, watch} from './handlers/read.js';
 import {remove, removeCollection} from './handlers/remove.js';
-import {isPretty, type ResourceServices} from './handlers/resource.js';
+import {carriesPatch} from './handlers/patch.js';
+import {isPretty, reachesAddress, type ResourceServices} from './handlers/resource.js';
 import {connect} from './handlers/connect.js';
 import {getView, patchView, updateView, viewOf} from './handlers/view.js';
 import {getVirtual, listVirtual} from './handlers/virtual.js';
@@ -102,8 +103,10 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, inf
   if (run) {
     const view = viewOf(served, target);
     const runView = view && viewVerbs.get(verb);
+    // What is refused for its media types is told of nothing else.
+    const isHeard = (context: ResourceContext): boolean => Boolean(custom) || (reachesAddress(context, served) && (verb !== 'patch' || carriesPatch(context)));
     const answer: Handler = context => {
-      if (deprecation) context.warnings.add(deprecation);
+      if (deprecation && isHeard(context as ResourceContext)) context.warnings.add(deprecation);
       return runView ? runView(view, services, served, context as ResourceContext) : run(services, served, context as ResourceContext);
     };
     return services.largeRequests ? context => handleOrMove(services.largeRequests, context, answer) : answer;

@@ -183,14 +183,15 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   const {threadArgs: args} = parts;
   const largeRequests = args && new RequestThread({store, clock, log, meter, start: () => ({args, address: serverAddress}), limits: {ms: options.requestTimeout + 5000}});
 
+  const anonymous = anonymousOf(options, log);
   const server = createApiServer({
     registry,
     log,
     authenticators: [...authenticators, ...tokens.authenticators],
-    anonymous: anonymousOf(options, log),
+    anonymous,
     admission: plugins,
     rulesFor: authorizers.rulesFor,
-    authenticateToken: tokenAuthenticator([...authenticators, ...tokens.authenticators], tokens.audiences),
+    authenticateToken: tokenAuthenticator([...authenticators, ...tokens.authenticators], tokens.audiences, anonymous),
     tokens: tokens.issuer,
     requestTimeoutMs: options.requestTimeout,
     minRequestTimeoutSeconds: options.minRequestTimeout,

@@ -9,7 +9,8 @@ import type {Log} from '#src/base/log.js';
 import type {ActionContext} from '#src/resources/definition.js';
 import type {Authenticator} from '#src/api/authentication.js';
 import {parseTokenFile, tokenFileAuthenticator} from '#src/apiserver/authentication/token-file.js';
-import {withAuthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
+import {bearerToken} from '#src/serving/authenticators/bearer.js';
+import {anonymousUser, withAuthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
 import type {TrustAnchors} from '#src/pki/chain.js';
 import {requestHeaderAuthenticator, type RequestHeaderTrust} from '#src/serving/authenticators/request-header.js';
 import type {AuthenticationConfig} from '#src/controlplane/authentication-config.js';
@@ -135,10 +136,12 @@ const joinedReasons = (reasons: readonly string[]): string => {
  * is for this server.
  */
 export const tokenAuthenticator =
-  (authenticators: readonly Authenticator[], own: readonly string[]): ActionContext['authenticateToken'] =>
+  (authenticators: readonly Authenticator[], own: readonly string[], anonymous?: Anonymous): ActionContext['authenticateToken'] =>
   async (token, requestedAudiences) => {
     const audiences = requestedAudiences.length > 0 ? requestedAudiences : own;
     const request = {credentials: {certificates: []}, headers: {authorization: `Bearer ${token}`}, ...(audiences.length > 0 ? {audiences} : {})};
+    // A space before the token hides it, and what shows no token is anonymous.
+    if (bearerToken(request) === '') return anonymous && {user: anonymousUser, audiences: [...audiences]};
     const reasons = ['invalid bearer token'];
     for (const authenticator of authenticators) {
       const found = await authenticator.authenticate(request);

@@ -2,7 +2,7 @@ import type {Ago} from '#src/api/duration.js';
 import type {FieldError} from '#src/api/field-error.js';
 import type {Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
-import type {KubeObject} from '#src/api/types.js';
+import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import type {UsageReader} from '#src/api/usage.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
@@ -95,9 +95,9 @@ export type WrittenPaths = readonly string[] | {readonly allBut: readonly string
 
 /**
  * How a kind validates metadata beyond the common rules. A creation is validated by the kind's rules for names and finalizers, unless it is `common`; an update
- * as an object (`whole`), as a `change`, as `both`, or not further (`common`). An error found twice is reported twice.
+ * as an object (`whole`; `twice` for two times), as a `change`, as `both`, or not further (`common`). An error found twice is reported twice.
  */
-export type MetadataValidation = 'common' | 'change' | 'whole' | 'both';
+export type MetadataValidation = 'common' | 'change' | 'whole' | 'twice' | 'both';
 
 /**
  * How one endpoint of a resource is written. `writes` lists the paths taken from the client's object; everything else is copied from the stored object (on
@@ -112,6 +112,8 @@ export interface Endpoint<T extends KubeObject> {
     /** The paths that a creation comes to own, if fewer than it writes. */
     readonly owned?: WrittenPaths;
   };
+  /** Set if the endpoint has no tables: a request that accepts a table or the object gets the object. */
+  readonly hasNoTable?: true;
   /** How metadata is validated. Default `change`. */
   readonly metadata?: MetadataValidation | ((context: HookContext) => MetadataValidation);
   /** Sets the fields that the server owns. May change `object`; never rejects. */
@@ -132,6 +134,8 @@ export interface View<T extends KubeObject, V extends KubeObject = KubeObject> {
   /** The kind that is shown, with its table columns. It is never stored. */
   readonly shows: Pick<ResourceDefinition<V>, 'kind' | 'columns'>;
   of(object: Readonly<T>): V;
+  /** Returns the managed fields of the view's values, by their names in the view. */
+  owners(object: Readonly<T>): NonNullable<ObjectMeta['managedFields']>;
   /** Copies the view's values to the object. */
   put(shown: Readonly<V>, object: T): void;
   /** Validates the view before its values are copied. */

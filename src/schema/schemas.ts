@@ -128,6 +128,7 @@ export class Schemas {
       return marker.removed ? [] : [[field, marker.type ?? type, marker]];
     });
     const keepsEmpty = new Set([...(ofType.pointers ?? []), ...(ofType.kept ?? [])]);
+    const heldZero = new Set(understood.filter(([, , {default: stated, omitted}]) => stated === 'zero' && !omitted).map(([field]) => field));
     let properties: ReadonlyMap<string, SchemaNode> | undefined;
     let filled: readonly (readonly [string, SchemaNode])[] | undefined;
     const resolve = (): ReadonlyMap<string, SchemaNode> =>
@@ -142,7 +143,7 @@ export class Schemas {
         return (properties ??= resolve());
       },
       get filled() {
-        return (filled ??= [...this.properties].filter(([field, node]) => node.showsNull || (node.default !== undefined && (required.has(field) || node.type === 'object'))));
+        return (filled ??= [...this.properties].filter(([field, node]) => node.showsNull || (node.default !== undefined && (required.has(field) || heldZero.has(field) || node.type === 'object'))));
       },
     };
   }

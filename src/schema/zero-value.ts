@@ -4,6 +4,7 @@ import type {SchemaNode, TypeRef} from './node.js';
 /** Zero values that the schema does not contain: fields that are null or zero in new objects, and absent pointers. */
 const additionalZeros: Readonly<Record<string, PlainObject>> = {
   'apiextensions/v1.CustomResourceDefinitionStatus': {conditions: null, storedVersions: null},
+  'apps/v1.ControllerRevision': {data: null},
   'apps/v1.DaemonSetSpec': {selector: null},
   'apps/v1.DeploymentSpec': {replicas: 0, selector: null},
   'apps/v1.ReplicaSetSpec': {replicas: 0, selector: null},
@@ -11,8 +12,12 @@ const additionalZeros: Readonly<Record<string, PlainObject>> = {
   'apps/v1.StatefulSetStatus': {availableReplicas: 0},
   'autoscaling/v2.HorizontalPodAutoscalerStatus': {currentMetrics: null},
   '/v1.Event': {reportingComponent: '', reportingInstance: ''},
+  'discovery/v1.EndpointSlice': {ports: null},
+  'events/v1.Event': {deprecatedFirstTimestamp: null, deprecatedLastTimestamp: null},
   'flowcontrol.apiserver/v1.FlowSchemaSpec': {matchingPrecedence: 0},
   'networking/v1.IPAddressSpec': {parentRef: undefined},
+  'rbac.authorization/v1.ClusterRole': {rules: null},
+  'rbac.authorization/v1.Role': {rules: null},
   'resource/v1.DeviceClaim': {requests: null},
 };
 

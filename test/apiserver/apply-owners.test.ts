@@ -285,6 +285,7 @@ test('a scale is owned as the replicas of its object', async t => {
   const patched = (await get(item)).json();
   t.deepEqual(ownersOf(patched).sort(), ['hand Update scale', 'owner Apply']);
   t.deepEqual(entriesOf(patched).filter(({subresource}) => subresource).map(({time}) => time), [undefined], 'what comes through the scale has no time');
+  t.true((await patch(`${item}/scale`, {spec: {replicas: 'x'}})).json<Status>().message?.includes(String.raw`\"managedFields\":[{\"manager\":\"hand\",\"operation\":\"Update\",\"apiVersion\":\"autoscaling/v1\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:spec\":{\"f:replicas\":{}}}`), 'a patch finds the owners of the size');
   t.is((await apply(`${item}/scale`, aScale(4), 'fieldManager=me')).json<Status>().message, 'Apply failed with 1 conflict: conflict with "hand" with subresource "scale" using autoscaling/v1: .spec.replicas');
   const kept = await apply(item, aDeployment('web'), 'fieldManager=owner');
   t.like(kept.json(), {spec: {replicas: 3}}, 'who lost the size does not take it away');

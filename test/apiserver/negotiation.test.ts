@@ -241,3 +241,28 @@ test('too many warnings are cut, and then left out', async t => {
   t.is(warnings.length, 16);
   t.true(warnings.every(warning => warning.length <= 256 + '299 - ""'.length + 2));
 });
+
+test('a request that accepts nothing the address answers in gets no warning of a deprecated kind', async t => {
+  const endpoints = '/api/v1/namespaces/default/endpoints';
+  await post(endpoints, {metadata: {name: 'e'}});
+
+  t.deepEqual((await get(`${endpoints}/e`)).header('warning'), ['299 - "v1 Endpoints is deprecated in v1.33+; use discovery.plat.io/v1 EndpointSlice"']);
+  t.is((await get(`${endpoints}/e`, {headers: {accept: 'text/odd'}})).header('warning'), undefined);
+  t.is((await patch(`${endpoints}/e`, {}, {headers: {'content-type': 'text/odd'}})).header('warning'), undefined);
+});
+
+test('the status of an APIService has no table', async t => {
+  const services = '/apis/apiregistration.plat.io/v1/apiservices';
+  await post(services, {metadata: {name: 'v1.a.example'}, spec: {group: 'a.example', version: 'v1', groupPriorityMinimum: 100, versionPriority: 10, service: {namespace: 'x', name: 'y'}, insecureSkipTLSVerify: true}});
+  const headers = {accept: `${as('Table')}, application/json`};
+
+  t.is((await get(`${services}/v1.a.example`, {headers})).json().kind, 'Table');
+  t.is((await get(`${services}/v1.a.example/status`, {headers})).json().kind, 'APIService');
+});
+
+test('a token of a next page is read before the version beside it is refused', async t => {
+  t.is((await get(`${configMaps}?limit=1&continue=x&resourceVersion=1`)).json<Status>().message, 'invalid continue token: continue key is not valid: illegal base64 data at input byte 0');
+  await post(configMaps, aConfigMap('b'));
+  const {metadata} = (await get(`${configMaps}?limit=1`)).json() as {metadata: {continue: string}};
+  t.is((await get(`${configMaps}?limit=1&continue=${metadata.continue}&resourceVersion=1`)).json<Status>().message, 'specifying resource version is not allowed when using continue');
+});

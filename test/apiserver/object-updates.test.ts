@@ -82,9 +82,9 @@ test('a uid on PUT is a precondition', async t => {
   const {metadata} = (await post(configMaps, aConfigMap('a'))).json();
 
   t.is((await put(`${configMaps}/a`, {metadata: {name: 'a', uid: metadata?.uid}})).status, 200);
-  t.like((await put(`${configMaps}/a`, {metadata: {name: 'a', uid: 'other'}})).json<Status>(), {
+  for (const [query, key] of [['', '/registry/configmaps/default/a'], ['?dryRun=All', '/configmaps/default/a']]) t.like((await put(`${configMaps}/a${query}`, {metadata: {name: 'a', uid: 'other'}})).json<Status>(), {
     code: 409,
-    message: `Operation cannot be fulfilled on configmaps "a": StorageError: invalid object, Code: 4, Key: /configmaps/default/a, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, UID in object meta: ${metadata?.uid}`,
+    message: `Operation cannot be fulfilled on configmaps "a": StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, UID in object meta: ${metadata?.uid}`,
   });
 });
 
@@ -220,4 +220,14 @@ test('of two PUTs that know the same version one wins', async t => {
   const answers = await Promise.all(['1', '2'].map(by => put(`${configMaps}/a`, {...made, metadata: {...made.metadata, annotations: {by}}})));
 
   t.deepEqual(answers.map(({status}) => status).sort(), [200, 409]);
+});
+
+test('a selfLink is shown by a dry run of an update and never stored', async t => {
+  const {post, put, get} = await startWire();
+  await post(configMaps, aConfigMap('a'));
+  const linked = {metadata: {name: 'a', selfLink: '/x'}, data: {k: 'w'}};
+
+  t.is((await put(`${configMaps}/a?dryRun=All`, linked)).json().metadata?.selfLink, '/x');
+  t.is((await put(`${configMaps}/a`, linked)).json().metadata?.selfLink, undefined);
+  t.is((await get(`${configMaps}/a`)).json().metadata?.selfLink, undefined);
 });

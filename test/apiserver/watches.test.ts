@@ -346,3 +346,15 @@ test('every list leads to a watch that loses and repeats nothing', async t => {
   t.is(whole.length, 9 + 3);
   t.is(streams[9]![1].summaries.length, 0);
 });
+
+test('a bookmark has the fields that are shown as null, as its kind has', async t => {
+  const {watch} = await startWire({gate: name => name === 'WatchList'});
+  const bookmarkOf = async (path: string) => {
+    using stream = await watch(`${path}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1`);
+    return stream.events.find(({type}) => type === 'BOOKMARK')?.object;
+  };
+
+  t.like(await bookmarkOf('/apis/rbac.authorization.plat.io/v1/roles'), {rules: null});
+  t.like(await bookmarkOf('/apis/discovery.plat.io/v1/endpointslices'), {endpoints: null, ports: null});
+  t.like(await bookmarkOf('/apis/events.plat.io/v1/events'), {deprecatedFirstTimestamp: null, deprecatedLastTimestamp: null});
+});

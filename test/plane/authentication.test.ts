@@ -2,6 +2,7 @@ import {mkdtempSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
+import type {Authenticator} from '#src/api/authentication.js';
 import {kinds} from '#src/api/kinds.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {createLog} from '#src/observe/log.js';
@@ -9,7 +10,9 @@ import {Verbosity} from '#src/observe/verbosity.js';
 import {authorityPem, createAuthority} from '#src/pki/authority.js';
 import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
 import {generatePrivateKey, privateKeyPem} from '#src/pki/keys/keys.js';
+import {tokenAuthenticator} from '#src/plane/authentication.js';
 import {startPlane} from '#src/plane/plane.js';
+import type {Anonymous} from '#src/serving/authenticators/union.js';
 
 const proxyEnvironment = async () => {
   const authority = createAuthority(await generatePrivateKey(), {commonName: 'proxies', now: Date.now() - 60_000});
@@ -99,3 +102,12 @@ for (const [given, mode, status, isWarned] of [
     t.is(lines.some(line => line.includes('--anonymous-auth is reset to false')), isWarned);
   });
 }
+
+test('a token that a space hides is reviewed as no token', async t => {
+  const own: Authenticator = {name: 'own', takesTokens: true, authenticate: () => ({rejected: 'unknown'})};
+  const review = (token: string, anonymous?: Anonymous) => tokenAuthenticator([own], ['here'], anonymous)(token, []);
+
+  t.deepEqual(await review(' a b ', {allows: () => true}), {user: {name: 'system:anonymous', groups: ['system:unauthenticated']}, audiences: ['here']});
+  t.is(await review(' a b '), undefined);
+  t.deepEqual(await review('a', {allows: () => true}), {rejected: '[invalid bearer token, unknown]'});
+});

@@ -77,6 +77,7 @@ test('an event of the newer group changes in its series alone', async t => {
 
   await t.notThrowsAsync(of(kinds.events).update({...made, series: {count: 2, lastObservedTime: now}}));
   t.deepEqual(await problems(of(kinds.events).update({...made, metadata: {name: 'e', namespace}, note: 'other'})), ['message: Invalid value: "other": field is immutable']);
+  t.deepEqual(await problems(of(kinds.events).update({...made, metadata: {name: 'e', namespace}, note: ''})), ['message: Invalid value: "": field is immutable']);
   await t.notThrowsAsync(of(kinds.coreEvents).update(anEvent({message: 'other'})));
 });
 

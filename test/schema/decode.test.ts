@@ -1,5 +1,7 @@
 import test from 'ava';
 import {decode, decodeValue} from '#src/schema/decode/decode.js';
+import {givenEmpty} from '#src/schema/decode/given-empty.js';
+import {copied} from '#src/schema/decode/plain.js';
 import {parseBody} from '#src/schema/decode/document.js';
 import {DecodeError, strictDecodingText} from '#src/schema/decode/error.js';
 import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
@@ -23,7 +25,8 @@ const ingress = node('networking', 'Ingress');
 const policy = node('admissionregistration', 'ValidatingAdmissionPolicy');
 const accessReview = node('authorization', 'SubjectAccessReview');
 
-const decoded = (type: SchemaNode, value: unknown) => decode(JSON.stringify(value), 'json', type, 'Strict').object;
+/** The object without the notes of what was given empty. */
+const decoded = (type: SchemaNode, value: unknown) => structuredClone(decode(JSON.stringify(value), 'json', type, 'Strict').object);
 const problems = (type: SchemaNode, text: string, notation: 'json' | 'yaml' = 'json') => decode(text, notation, type, 'Strict').problems.map(({text}) => text);
 const refusal = (type: SchemaNode, text: string, notation: 'json' | 'yaml' = 'json'): string => {
   try {
@@ -121,6 +124,9 @@ const mismatches: readonly [type: SchemaNode, text: string, message: string][] =
   [csr, '{"spec":{"request":"%%%"}}', 'illegal base64 data at input byte 0'],
   [secret, '{"data":{"a":"YQ"}}', 'illegal base64 data at input byte 0'],
   [secret, '{"data":{"a":"YWJj*"}}', 'illegal base64 data at input byte 4'],
+  [secret, '{"data":{"a":[1,300]}}', 'json: cannot unmarshal number 300 into Go struct field Secret.data of type uint8'],
+  [secret, '{"data":{"a":[1.5]}}', 'json: cannot unmarshal number 1.5 into Go struct field Secret.data of type uint8'],
+  [csr, '{"spec":{"request":["a"]}}', 'json: cannot unmarshal string into Go struct field CertificateSigningRequestSpec.spec.request of type uint8'],
   [secret, '{"data":{"a":"YQ="}}', 'illegal base64 data at input byte 3'],
   [secret, '{"data":{"a":"YQ==x"}}', 'illegal base64 data at input byte 4'],
   [configMap, '{"metadata":{"generation":9223372036854775808}}', 'json: cannot unmarshal number 9223372036854775808 into Go struct field ObjectMeta.metadata.generation of type int64'],
@@ -337,6 +343,23 @@ test('a list that is shown as null when there is none is null when it is empty',
   for (const device of [{}, {conditions: null}, {conditions: []}]) {
     t.deepEqual(decoded(claim, {status: {devices: [device]}})['status'], {devices: [{driver: '', pool: '', device: '', conditions: null}]});
   }
+});
+
+test('bytes may be given as a list of numbers', t => {
+  t.deepEqual(decoded(secret, {data: {a: [104, 105, null]}}), {data: {a: Buffer.from('hi\0').toString('base64')}});
+});
+
+test('an empty list that is left out is noted, also in copies', t => {
+  const {object} = decode('{"spec":{"ingress":[]}}', 'json', node('networking', 'NetworkPolicy'), 'Strict');
+  const {spec} = copied(object) as {spec: object};
+
+  t.false('ingress' in spec);
+  t.deepEqual(givenEmpty({...spec}, 'ingress'), []);
+  t.is(givenEmpty(spec, 'egress'), undefined);
+});
+
+test('a text that is shown when empty is there where an object within a list lacks it', t => {
+  t.like(decoded(node('', 'Node'), {status: {runtimeHandlers: [{}]}}), {status: {runtimeHandlers: [{name: ''}]}});
 });
 
 test('half of a surrogate pair is read as the original reads it, in bodies and patches', t => {

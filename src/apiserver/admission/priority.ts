@@ -68,7 +68,7 @@ export const priority = ({naming, reader}: {readonly naming: Naming; readonly re
       if (!own.globalDefault) return;
       const name = (await defaultClass())?.metadata?.name;
       if (name === undefined || (operation === 'UPDATE' && name === own.metadata?.name)) return;
-      throw refuse(attributes, `PriorityClass ${name} is already marked as globalDefault. Only one default can exist`);
+      throw refuse(attributes, `PriorityClass ${name} is already marked as default. Only one default can exist`);
     },
   };
 };

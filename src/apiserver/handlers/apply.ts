@@ -75,7 +75,7 @@ export const applyViewOf = async (view: View<KubeObject>, {resource}: ServedReso
   checkAddress(shown, target, resource.kind);
   return old => {
     if (!old) throw notFound(resource.ref, target.name);
-    checkView(view, resource, shown, old);
+    checkView(view, resource, shown, old, write.dryRun);
     const intent: KubeObject = {};
     view.put(shown, intent);
     const application = {live: old as PlainObject, intent: intent as PlainObject, node: schemaOf(schemas, resource.kind), entries: entriesOf(old), force: query.force};

@@ -18,7 +18,10 @@ import type {ResourceContext} from '#src/apiserver/request/context.js';
 
 const types = new Map<string, PatchType | 'apply'>([...Object.entries(patchMediaTypes).map(([type, media]) => [media, type as PatchType] as const), [applyMediaType, 'apply']]);
 
-/** The type of a request's patch. Throws 415 for an unsupported one. */
+/** Whether a request carries a patch of a type that is known for any kind. */
+export const carriesPatch = ({request}: ResourceContext): boolean => types.has(mediaTypeOf(request));
+
+/** The type of the patch a request carries. Throws 415 for one the server does not know. */
 export const patchTypeOf = ({request}: ResourceContext, {resource: {definition, settings}}: ServedResource): PatchType | 'apply' => {
   const media = mediaTypeOf(request);
   if (settings.cbor && media === cborApplyMediaType) return 'apply';

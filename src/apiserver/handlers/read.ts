@@ -12,13 +12,13 @@ import {cancellationCheck, type ResourceContext} from '#src/apiserver/request/co
 import {checkStored} from '#src/apiserver/request/large.js';
 import {watchObjects} from '#src/apiserver/watch/watch.js';
 import {listResponse} from './list-pages.js';
-import {isPretty, objectResponse, representationFor, type ResourceServices} from './resource.js';
+import {isPretty, objectResponse, representationFor, wantedItem, type ResourceServices} from './resource.js';
 
 /** GET of one object, or of a subresource that shows the whole object. */
 export const get = (served: ServedResource, context: ResourceContext): ApiResponse | Promise<ApiResponse> => {
   const {resource} = served;
   const {namespace, name} = context.target;
-  const shown = representationFor(context, served, 'item');
+  const shown = representationFor(context, served, wantedItem(served, context));
   const version = context.info.query.get('resourceVersion');
   // Without a watch cache upstream's store refuses the read, since it does not wait for a version.
   const isCached = resource.settings.isCached(resource.ref);

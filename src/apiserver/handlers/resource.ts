@@ -6,6 +6,7 @@ import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ActionContext, VirtualContext} from '#src/resources/definition.js';
+import {own} from '#src/base/own.js';
 import type {Attributes, Authorizer} from '#src/api/authorization.js';
 import {denial} from '#src/serving/authorizers/denial.js';
 import {representation, type Representation} from '#src/apiserver/present/representation.js';
@@ -126,7 +127,17 @@ export const representationFor = (context: RequestContext, served: ServedResourc
   return representation(served, accepted, accepted.shape === 'Table' ? includeObject(context.info.query.get('includeObject')) : 'Metadata');
 };
 
-/** The response for one object (which must be frozen when it is shared). */
+/** What is asked for where a whole object is answered: some addresses know no tables. */
+export const wantedItem = ({resource: {definition}}: ServedResource, {target: {subresource}}: ResourceContext): 'item' | 'outcome' =>
+  subresource && own(definition.subresources, subresource)?.hasNoTable ? 'outcome' : 'item';
+
+/** Whether any of the media types that an address answers in is accepted: a request that accepts none does not get to the address. */
+export const reachesAddress = ({request}: RequestContext, {kind, resource: {definition, settings: {naming, cbor}}}: ServedResource): boolean => {
+  const accept = header(request, 'accept');
+  return accept === undefined || definition.custom === true || namedClauses(accept, mediaTypes({naming, cbor, apiVersion: naming.apiVersion(kind.group, kind.version), kind: kind.kind})).length > 0;
+};
+
+/** The answer that carries one object (which must be frozen when it is shared). */
 export const objectResponse = (context: RequestContext, shown: Representation, object: Readonly<KubeObject>, status = 200): ApiResponse => {
   const pretty = isPretty(context);
   return {status, headers: {}, body: encoded(shown.accepted, () => shown.one(object), pretty)};

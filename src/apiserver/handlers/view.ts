@@ -50,11 +50,11 @@ export const getView = async (view: View<KubeObject>, served: ServedResource, co
 
 /** Applies a change of the view to the object. */
 const through =
-  (view: View<KubeObject>, {resource}: ServedResource, name: string, change: Transform): Transform =>
+  (view: View<KubeObject>, {resource}: ServedResource, {name, dryRun}: {readonly name: string; readonly dryRun: boolean}, change: Transform): Transform =>
   async old => {
     if (!old) throw notFound(resource.ref, name);
     const shown = await change(old);
-    checkView(view, resource, shown, old);
+    checkView(view, resource, shown, old, dryRun);
     return withView(view, shown, old);
   };
 
@@ -64,11 +64,18 @@ export const updateView = async (view: View<KubeObject>, services: ResourceServi
   const query = writeQuery(served.resource.settings.naming, context.info.query, 'UpdateOptions');
   const shown = await readObject({...bodyReader(served, context, query), kind: view.shows.kind, custom: false});
   checkAddress(shown, context.target, served.resource.kind);
-  const done = await updateObject(targetOf(services, served, context), through(view, served, name, () => shown), writeContext(context, served, query.dryRun));
+  const done = await updateObject(targetOf(services, served, context), through(view, served, {name, dryRun: query.dryRun}, () => shown), writeContext(context, served, query.dryRun));
   return answer(served, view, context, done.object);
 };
 
-/** PATCH of the kind that a subresource shows instead of the object. */
+/** What a view shows as a patch finds it: with the owners of what can be changed there. */
+const withOwners = (view: View<KubeObject>, object: Readonly<KubeObject>, apiVersion: string): KubeObject => {
+  const shown = view.of(object);
+  const managedFields = view.owners(object).map(entry => ({...entry, apiVersion}));
+  return managedFields.length > 0 ? {...shown, metadata: {...shown.metadata, managedFields}} : shown;
+};
+
+/** PATCH of what a subresource shows instead of the object. */
 export const patchView = async (view: View<KubeObject>, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const type = patchTypeOf(context, served);
   const query = writeQuery(served.resource.settings.naming, context.info.query, 'PatchOptions', {applies: type === 'apply'});
@@ -78,8 +85,9 @@ export const patchView = async (view: View<KubeObject>, services: ResourceServic
     const applied = await updateObject(target, await applyViewOf(view, served, context, write, query), {...write, ownershipStated: true});
     return answer(served, view, context, applied.object);
   }
-  const shown = {resource: served.resource, kind: view.shows.kind, version: {kind: view.shows.kind, toHub: (object: KubeObject) => object, fromHub: view.of.bind(view)}};
+  const apiVersion = served.resource.settings.naming.apiVersion(view.shows.kind.group, view.shows.kind.version);
+  const shown = {resource: served.resource, kind: view.shows.kind, version: {kind: view.shows.kind, toHub: (object: KubeObject) => object, fromHub: (object: Readonly<KubeObject>) => withOwners(view, object, apiVersion)}};
   const change = await applyPatch(shown, context, type, query);
-  const done = await updateObject(target, through(view, served, context.target.name, change), write);
+  const done = await updateObject(target, through(view, served, {name: context.target.name, dryRun: query.dryRun}, change), write);
   return answer(served, view, context, done.object);
 };

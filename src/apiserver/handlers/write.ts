@@ -16,7 +16,7 @@ import type {ResourceContext} from '#src/apiserver/request/context.js';
 import {runAction} from './action.js';
 import {applyIntentOf} from './apply.js';
 import {applyPatch, patchTypeOf} from './patch.js';
-import {checkCreatePermission, representationFor, storedResponse, writeContext, type ResourceServices} from './resource.js';
+import {checkCreatePermission, representationFor, storedResponse, wantedItem, writeContext, type ResourceServices} from './resource.js';
 
 /** The object of a body in the hub's version. */
 const hubObject = ({resource, version}: ServedResource, object: KubeObject): KubeObject => (version ? version.toHub(object, resource.settings.naming) : object);
@@ -61,7 +61,7 @@ export const targetOf = (services: ResourceServices, served: ServedResource, con
 /** PUT: replaces an object, or a part of it through a subresource. */
 export const update = async (services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {resource} = served;
-  const shown = representationFor(context, served, 'item');
+  const shown = representationFor(context, served, wantedItem(served, context));
   const query = writeQuery(resource.settings.naming, context.info.query, 'UpdateOptions');
   const incoming = await readObject(bodyReader(served, context, query));
   checkAddress(incoming, context.target, resource.kind);
@@ -74,7 +74,7 @@ export const update = async (services: ResourceServices, served: ServedResource,
 /** PATCH: changes an object by a patch, and retries on conflicts with other writers. */
 export const patch = async (services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const type = patchTypeOf(context, served);
-  const shown = representationFor(context, served, 'item');
+  const shown = representationFor(context, served, wantedItem(served, context));
   const query = writeQuery(served.resource.settings.naming, context.info.query, 'PatchOptions', {applies: type === 'apply'});
   const write = writeContext(context, served, query.dryRun);
   const target = {...targetOf(services, served, context), patches: true};

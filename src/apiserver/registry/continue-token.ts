@@ -21,7 +21,9 @@ const refuse = (why: string, cause?: unknown) => badRequest(`invalid continue to
 /** Reads a token that belongs to the list of `prefix`. Throws 400 for what was not made here. */
 export const decodeContinue = (naming: Naming, prefix: string, token: string): Continuation => {
   let parsed: {v?: unknown; rv?: unknown; start?: unknown};
-  const illegal = token.search(/[^\w-]/);
+  const odd = token.search(/[^\w-]/);
+  // A last character alone is less than a byte.
+  const illegal = odd < 0 && token.length % 4 === 1 ? token.length - 1 : odd;
   if (illegal >= 0) throw refuse(`illegal base64 data at input byte ${illegal}`);
   const bytes = Buffer.from(token, 'base64url');
   try {

@@ -103,8 +103,8 @@ export const scopeOf = (resource: Resource, namespace: string, filter: Filter): 
 const planOf = async (resource: Resource, prefix: string, {start, end}: Scope, options: ListOptions): Promise<Plan> => {
   const {match, resourceVersion: requestedVersion, limit} = options;
   if (options.continue) {
-    if (requestedVersion) throw badRequest('specifying resource version is not allowed when using continue');
     const {revision, start: from} = decodeContinue(resource.settings.naming, prefix, options.continue);
+    if (requestedVersion) throw badRequest('specifying resource version is not allowed when using continue');
     return {start: from, end, limit, revision: revision > 0 ? revision : undefined};
   }
   if (requestedVersion === undefined) return {start, end, limit, revision: undefined};

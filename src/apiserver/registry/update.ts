@@ -17,6 +17,7 @@ import {parseObjectVersion} from './options.js';
 import {withoutDoubleOwners} from './owners.js';
 import {entriesOf, recordUpdate, setEntries, withOldTimes} from './ownership.js';
 import {carriedOver} from './paths.js';
+import {checkPreconditions} from './preconditions.js';
 import {encodeRecord} from './record.js';
 import type {Resource, WriteContext} from './registry.js';
 import {atVersion, unstored, writeRecord} from './stored.js';
@@ -103,7 +104,7 @@ class Update implements WriteOperation {
     meta.name = name;
     if (resource.kind.namespaced) meta.namespace = namespace;
     else delete meta.namespace;
-    checkUid(this.#target, meta, this.old, this.#ref);
+    checkPreconditions(resource, this.#record.key, {uid: meta.uid}, this.old, {ref: this.#ref, dryRun: this.context.dryRun});
     // A patch starts from the stored object, which is clean; what it adds is checked after admission.
     if (!patches) withoutDoubleOwners(meta, this.context.warn, 'sent');
     keepDeletion(meta, this.old.metadata!);
@@ -119,7 +120,7 @@ class Update implements WriteOperation {
 
   select(incoming: KubeObject): KubeObject {
     const object = carriedOver(incoming, this.old, this.endpoint.writes.update);
-    restoreSystemFields(this.resource, object, this.old);
+    restoreSystemFields(this.resource, object, this.old, this.context.dryRun);
     setEntries(object.metadata!, entriesOf(incoming));
     return object;
   }
@@ -175,15 +176,6 @@ const isOver = ({definition}: Resource, object: KubeObject): boolean => {
   return Boolean(deletionTimestamp) && !finalizers?.length && !deletionGracePeriodSeconds && (definition.mayRemove?.(object) ?? true);
 };
 
-/** The uid must be that of the stored object, or absent. */
-const checkUid = ({resource, namespace, name}: UpdateTarget, meta: ObjectMeta, old: Readonly<KubeObject>, ref: ResourceRef): void => {
-  const uid = old.metadata?.uid;
-  if (meta.uid && meta.uid !== uid) {
-    const key = resource.key(namespace, name).slice(resource.settings.prefix.length);
-    throw conflict(ref, name, `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${meta.uid}, UID in object meta: ${uid}`);
-  }
-};
-
 /** The resourceVersion, as admission leaves it, must be that of the stored object, or absent where the kind allows it; zero stands for any version. */
 const checkVersion = ({resource, name, subresource}: UpdateTarget, {resourceVersion: statedVersion}: ObjectMeta, revision: number, ref: ResourceRef): void => {
   if (parseObjectVersion(statedVersion)) {
@@ -202,11 +194,12 @@ const keepDeletion = (meta: ObjectMeta, stored: Readonly<ObjectMeta>): void => {
 };
 
 /** Restores what only the server sets from the stored object, whatever the client sent. */
-const restoreSystemFields = ({apiVersion, kind}: Resource, object: KubeObject, old: Readonly<KubeObject>): void => {
+const restoreSystemFields = ({apiVersion, kind}: Resource, object: KubeObject, old: Readonly<KubeObject>, dryRun: boolean): void => {
   const meta = object.metadata!;
   object.apiVersion = apiVersion;
   object.kind = kind.kind;
-  delete meta.selfLink;
+  // A selfLink is never stored; a dry run, which stores nothing, shows it as given.
+  if (!dryRun) delete meta.selfLink;
   delete meta.resourceVersion;
   restore(meta, old.metadata!, owned);
 };

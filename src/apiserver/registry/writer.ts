@@ -1,15 +1,22 @@
 import {notFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {Writer} from '#src/api/writer.js';
+import type {Preconditions, Writer} from '#src/api/writer.js';
 import {RevisionMismatch} from '#src/storage/errors.js';
 import {deleteObject} from './delete.js';
+import {checkPreconditions} from './preconditions.js';
 import type {Registry, Resource, WriteContext} from './registry.js';
 import {replaceRecord} from './stored.js';
 
-const changeOnce = async <T extends KubeObject>(resource: Resource, namespace: string, name: string, change: (object: T) => void, dryRun: boolean): Promise<Readonly<T>> => {
+interface ChangeOptions {
+  readonly dryRun: boolean;
+  readonly preconditions?: Preconditions | undefined;
+}
+
+const changeOnce = async <T extends KubeObject>(resource: Resource, namespace: string, name: string, change: (object: T) => void, {dryRun, preconditions = {}}: ChangeOptions): Promise<Readonly<T>> => {
   const record = await resource.settings.store.get(resource.key(namespace, name));
   if (!record) throw notFound(resource.ref, name);
   const object = structuredClone(resource.objects.of(record.key, record.value, record.revision)) as T;
+  checkPreconditions(resource, record.key, preconditions, object, {ref: resource.ref, dryRun});
   change(object);
   const replaced = await replaceRecord(resource, record, object, dryRun);
   return replaced.object as Readonly<T>;
@@ -18,10 +25,10 @@ const changeOnce = async <T extends KubeObject>(resource: Resource, namespace: s
 /** How the server changes its own objects. */
 export const registryChange =
   (registry: Registry, dryRun = false): Writer['change'] =>
-  async (kind, namespace, name, change) => {
+  async (kind, namespace, name, change, preconditions) => {
     for (;;) {
       try {
-        return await changeOnce(registry.of(kind), namespace, name, change, dryRun);
+        return await changeOnce(registry.of(kind), namespace, name, change, {dryRun, preconditions});
       } catch (error) {
         if (!(error instanceof RevisionMismatch)) throw error;
       }

@@ -147,6 +147,7 @@ export const customResourceDefinitions = defineResource<Definition>({
   },
   subresources: {
     status: {
+      hasNoTable: true,
       writes: {update: ['metadata', 'status']},
       validate: ({status}) => validateNames(status?.acceptedNames ?? {}, 'status.acceptedNames'),
     },

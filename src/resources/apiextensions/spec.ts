@@ -1,5 +1,6 @@
 import {invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabel1035Problems, dnsSubdomainProblems} from '#src/api/names.js';
+import {internalList} from '#src/resources/validation/internal-form.js';
 import {someSchema, type JsonSchema} from '#src/schema/custom/json-schema.js';
 import type {Emptied} from '#src/schema/decode/emptied.js';
 import {validateConversion} from './conversion.js';
@@ -75,7 +76,7 @@ function* requireSchemas({shared, versions}: HoistedVersions, ratcheting: Ratche
   }
 }
 
-function* validateVersions({shared, versions}: HoistedVersions, context: Omit<VersionContext, 'hasStatus' | 'schemaPath' | 'anyNumberSelectable' | 'version'>): Iterable<FieldError> {
+function* validateVersions({shared, versions}: HoistedVersions, given: unknown, context: Omit<VersionContext, 'hasStatus' | 'schemaPath' | 'anyNumberSelectable' | 'version'>): Iterable<FieldError> {
   for (const [i, version] of versions.entries()) {
     const path = `spec.versions[${i}]`;
     const problems = dnsLabel1035Problems(version.name);
@@ -84,7 +85,7 @@ function* validateVersions({shared, versions}: HoistedVersions, context: Omit<Ve
     const hasStatus = Boolean((version.subresources ?? shared.subresources)?.status);
     yield* validateVersionFields(version, {...context, version: version.name, hasStatus, anyNumberSelectable: context.ratcheting.tooManySelectable.has(version.name), schemaPath: `${path}.schema.openAPIV3Schema`}, path);
   }
-  const invalidVersions = (detail: string): FieldError => invalid('spec.versions', internalVersions(versions), detail);
+  const invalidVersions = (detail: string): FieldError => invalid('spec.versions', versions.length > 0 ? internalVersions(versions) : given, detail);
   if (new Set(versions.map(({name}) => name)).size < versions.length) yield invalidVersions('must contain unique version names');
   if (versions.filter(({storage}) => storage).length !== 1) yield invalidVersions('must have exactly one version marked as storage version');
   const first = versions[0]?.name ?? '';
@@ -110,7 +111,7 @@ export function* validateSpec(spec: Readonly<Spec>, {ratcheting, emptied, rules}
     yield invalid('spec.preserveUnknownFields', true, 'must be false in order to use defaults in the schema');
   }
   const context = {ratcheting, preservesUnknown, rules};
-  yield* validateVersions(all, context);
+  yield* validateVersions(all, internalList(spec, 'versions'), context);
   const names = spec.names ?? {};
   yield* requireNames(names, 'spec.names');
   yield* validateNames(names, 'spec.names');

@@ -94,6 +94,6 @@ export const apiServices = defineResource<ApiService>({
     },
     validate,
   },
-  subresources: {status: {writes: {update: ['status']}, validate: validateStatus}},
+  subresources: {status: {hasNoTable: true, writes: {update: ['status']}, validate: validateStatus}},
   columns,
 });

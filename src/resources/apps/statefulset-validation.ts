@@ -7,6 +7,7 @@ import {validateClaimSpec} from '#src/resources/validation/claim-spec.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
 import {amountOf, notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
+import {validateAnnotations, validateLabels} from '#src/resources/validation/object-meta.js';
 import {internalForm} from '#src/resources/validation/internal-form.js';
 import {dnsLabel} from '#src/resources/validation/values.js';
 import {validateCollisions, validateCounters, validateParts} from '#src/resources/workload/status.js';
@@ -64,6 +65,9 @@ function* validateTemplate(spec: Partial<Spec>, old: Readonly<StatefulSet> | und
   if (!selector) return yield invalid('spec.selector', spec.selector && internalForm('LabelSelector', spec.selector), '');
   yield* validateSelected(selector, spec.template, path);
   if (!spec.template) return;
+  // Validated on their own, and again with the rest of the template.
+  yield* validateLabels(spec.template.metadata?.labels, `${path}.labels`);
+  yield* validateAnnotations(spec.template.metadata?.annotations, `${path}.annotations`);
   const before = old?.spec && effectiveTemplate(old.spec);
   // Sets whose stored template is invalid may be updated.
   if (before && isWrong(validatePodTemplate(before, path, context, before))) return;

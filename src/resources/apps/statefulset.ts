@@ -55,7 +55,7 @@ export const statefulSets = defineResource<StatefulSet>({
   shortNames: ['sts'],
   categories: ['all'],
   nameProblems: labelName,
-  alwaysPresent: {status: {replicas: 0, availableReplicas: 0}},
+  alwaysPresent: {spec: {serviceName: ''}, status: {replicas: 0, availableReplicas: 0}},
   restore: ({spec}) => void spec?.volumeClaimTemplates?.forEach(nameKind),
   generation: true,
   default(set, {gate}) {

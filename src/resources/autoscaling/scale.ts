@@ -45,6 +45,12 @@ export const scaleMetadata = ({metadata = {}}: Readonly<KubeObject>): NonNullabl
   };
 };
 
+/** The owners of the size of an object, which lies at a path in it. */
+export const sizeOwners = ({metadata}: Readonly<KubeObject>, path: readonly string[]): ReturnType<View<KubeObject>['owners']> => {
+  const owns = (fields: unknown): boolean => path.reduce<unknown>((found, name) => (found as Record<string, unknown> | undefined)?.[`f:${name}`], fields) !== undefined;
+  return (metadata?.managedFields ?? []).filter(({fieldsV1}) => owns(fieldsV1)).map(entry => ({...entry, fieldsV1: {'f:spec': {'f:replicas': {}}}}));
+};
+
 const scaleOf =
   (selector: (object: Readonly<Scalable>) => string) =>
   (object: Readonly<Scalable>): Scale => {
@@ -68,6 +74,7 @@ export const scaleEndpoint = <T extends KubeObject>(
   const view: View<Scalable, Scale> = {
     shows: {kind: kinds.scales, columns: scaleColumns},
     of: scaleOf(selector as (object: Readonly<Scalable>) => string),
+    owners: object => sizeOwners(object, ['spec', 'replicas']),
     put(scale, object) {
       object.spec = {...object.spec, replicas: scale.spec?.replicas ?? 0};
     },

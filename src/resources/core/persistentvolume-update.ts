@@ -16,10 +16,15 @@ const sameAffinity = (affinity: VolumeSpec['nodeAffinity'], old: VolumeSpec['nod
   const renamed = renamedNodeLabels(naming);
   const terms = affinity?.required?.nodeSelectorTerms ?? [];
   const before = old?.required?.nodeSelectorTerms ?? [];
-  const keyAt = (i: number, j: number): string | undefined => terms[i]?.matchExpressions?.[j]?.key;
+  // A label that has no other name counts as renamed to nothing, as in the original.
+  const isRenamed = (key: string, i: number, j: number): boolean => (renamed.get(key) ?? '') === keyAt(i, j);
+  const keyAt = (i: number, j: number): string | undefined => {
+    const one = terms[i]?.matchExpressions?.[j];
+    return one && (one.key ?? '');
+  };
   const followed = before.map((term, i) => ({
     ...term,
-    ...(term.matchExpressions ? {matchExpressions: term.matchExpressions.map((one, j) => (renamed.get(one.key) === keyAt(i, j) && keyAt(i, j) ? {...one, key: keyAt(i, j)!} : one))} : {}),
+    ...(term.matchExpressions ? {matchExpressions: term.matchExpressions.map((one, j) => (isRenamed(one.key, i, j) ? {...one, key: terms[i]!.matchExpressions![j]!.key} : one))} : {}),
   }));
   return semanticallyEqual(affinity, old?.required ? {...old, required: {...old.required, nodeSelectorTerms: followed}} : old);
 };

@@ -71,7 +71,7 @@ export const persistentVolumes = defineResource<Volume>({
     defaultVolumeSource(spec);
   },
   main: {
-    metadata: 'both',
+    metadata: 'twice',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(volume, old, context) {
       if (old) return;

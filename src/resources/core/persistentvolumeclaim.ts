@@ -53,12 +53,12 @@ const immutableSpec = (claim: Readonly<Claim>, old: Readonly<Claim>): Spec => {
   const {status} = claim;
   const {spec = {}} = claim;
   const {spec: before = {}} = old;
-  const copy: Spec = structuredClone(spec);
+  const copy: Spec = {...spec, ...(spec.resources ? {resources: {...spec.resources}} : {})};
   if (!before.volumeName) delete copy.volumeName;
   if (before.storageClassName === undefined && spec.storageClassName !== undefined) delete copy.storageClassName;
   if (status?.phase !== 'Bound') return copy;
   const size = before.resources?.requests?.['storage'];
-  if (copy.resources?.requests && size !== undefined) copy.resources.requests['storage'] = size;
+  if (copy.resources?.requests && size !== undefined) copy.resources.requests = {...copy.resources.requests, storage: size};
   if (before.volumeAttributesClassName === undefined) delete copy.volumeAttributesClassName;
   else copy.volumeAttributesClassName = before.volumeAttributesClassName;
   return copy;

@@ -109,7 +109,7 @@ function* validate({spec = {}}: Readonly<ResourceQuota>, old: Readonly<ResourceQ
   yield* validateScopes(spec);
   yield* validateSelector(spec);
   if (!old) return;
-  const set = (given: readonly string[] = []): string => [...new Set(given)].sort().join();
+  const set = (given: readonly string[] = []): string => JSON.stringify([...new Set(given)].sort());
   if (set(spec.scopes) !== set(old.spec?.scopes)) yield invalid('spec.scopes', spec.scopes, 'field is immutable');
 }
 

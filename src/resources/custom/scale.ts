@@ -1,7 +1,7 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {internalError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import {scaleColumns, scaleMetadata} from '#src/resources/autoscaling/scale.js';
+import {scaleColumns, scaleMetadata, sizeOwners} from '#src/resources/autoscaling/scale.js';
 import type {Endpoint, View} from '#src/resources/definition.js';
 import {pathNames} from '#src/schema/custom/path.js';
 import {scaleNumbers, setReplicas, type ScalePaths} from '#src/schema/custom/scale.js';
@@ -21,10 +21,12 @@ const scaleOf = (object: Readonly<KubeObject>, paths: ScalePaths): Scale => {
 
 /** Returns the `scale` endpoint of a custom resource, with the paths of its definition (the API reference, CustomResourceSubresourceScale). */
 export const customScale = (main: Endpoint<KubeObject>, paths: ScalePaths): Endpoint<KubeObject> => {
+  const path = pathNames(paths.specReplicasPath);
   const view: View<KubeObject, Scale> = {
     shows: {kind: kinds.scales, columns: scaleColumns},
     of: object => scaleOf(object, paths),
+    owners: object => sizeOwners(object, path),
     put: (scale, object) => setReplicas(object as PlainObject, paths, scale.spec?.replicas ?? 0),
   };
-  return {...main, writes: {update: ['metadata', pathNames(paths.specReplicasPath).join('.')]}, view: view as unknown as View<KubeObject>};
+  return {...main, writes: {update: ['metadata', path.join('.')]}, view: view as unknown as View<KubeObject>};
 };

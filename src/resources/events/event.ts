@@ -67,11 +67,14 @@ const fixed = [
 /** Fields that are neither text nor number. */
 const typeOf: Readonly<Partial<Record<(typeof fixed)[number], string>>> = {involvedObject: 'ObjectReference', source: 'EventSource', related: 'ObjectReference'};
 
+const texts: ReadonlySet<string> = new Set(['reason', 'message', 'type', 'action']);
+
 function* validateChange(event: Readonly<CoreEvent>, old: Readonly<CoreEvent>): Iterable<FieldError> {
   if (!semanticallyEqual(event.series, old.series)) yield* validateSeries(event);
   for (const field of fixed) {
     const type = typeOf[field];
     if (type) yield* immutableInternal(field, type, event[field] as object | undefined, old[field] as object | undefined);
+    else if (texts.has(field)) yield* immutable(field, event[field] ?? '', old[field] ?? '');
     else yield* immutable(field, event[field], old[field]);
   }
   yield* immutable('reportingController', event.reportingComponent, old.reportingComponent);

@@ -8,6 +8,7 @@ import {balancerHostname} from '#src/resources/core/service/validation.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {ipWarnings, legacyIp, parseLooseIp} from '#src/resources/validation/ip-fields.js';
 import {subdomainName} from '#src/resources/validation/names.js';
+import {internalList} from '#src/resources/validation/internal-form.js';
 import {dnsSubdomain, each, oneOf, portNameProblems, portProblems} from '#src/resources/validation/values.js';
 import {validateLocalReference} from './ingressclass.js';
 
@@ -104,7 +105,7 @@ const serviceNames = (old: Spec | undefined, gate: HookContext['gate']): NamePro
 function* validate({metadata, spec = {}}: Readonly<Ingress>, old: Readonly<Ingress> | undefined, {naming, gate}: HookContext): Iterable<FieldError> {
   const {rules = [], defaultBackend, ingressClassName} = spec;
   const nameProblems = serviceNames(old?.spec, gate);
-  if (rules.length === 0 && !defaultBackend) yield invalid('spec', spec.rules, 'either `defaultBackend` or `rules` must be specified');
+  if (rules.length === 0 && !defaultBackend) yield invalid('spec', internalList(spec, 'rules'), 'either `defaultBackend` or `rules` must be specified');
   if (defaultBackend) yield* validateBackend(defaultBackend, 'spec.defaultBackend', nameProblems);
   yield* validateRules(spec, old?.spec, nameProblems);
   yield* validateTls(spec, old?.spec);

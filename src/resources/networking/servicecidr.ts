@@ -4,7 +4,7 @@ import {parseRange} from '#src/base/ip-address.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutableText} from '#src/resources/validation/equality.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalForm, internalList} from '#src/resources/validation/internal-form.js';
 import {canonicalRange} from '#src/resources/validation/ip-fields.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {alike} from '#src/resources/versions.js';
@@ -28,7 +28,7 @@ function* validateChange(object: Readonly<ServiceCIDR>, old: Readonly<ServiceCID
   const path = 'spec.cidrs';
   const [now, before] = [object.spec?.cidrs ?? [], old.spec?.cidrs ?? []];
   const added = before.length === 1 && now.length === 2;
-  if (now.length !== before.length && !added) return yield invalid(path, object.spec?.cidrs, immutableText);
+  if (now.length !== before.length && !added) return yield invalid(path, internalList(object.spec, 'cidrs'), immutableText);
   for (const [i, cidr] of before.entries()) if (now[i] !== cidr) yield invalid(`${path}[${i}]`, now[i], immutableText);
   if (added) yield* validateRanges(object);
 }

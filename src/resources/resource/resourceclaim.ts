@@ -43,6 +43,7 @@ export const resourceClaims = defineResource<ResourceClaim>({
   },
   subresources: {
     status: {
+      hasNoTable: true,
       writes: {update: ['status']},
       prepare(claim, old, {gate}) {
         dropDisabledStatusFields(claim, old, gate);

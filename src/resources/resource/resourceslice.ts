@@ -8,7 +8,7 @@ import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
-import {internalForm} from '#src/resources/validation/internal-form.js';
+import {internalList} from '#src/resources/validation/internal-form.js';
 import {dnsLabel, dnsSubdomain} from '#src/resources/validation/values.js';
 import {alike} from '#src/resources/versions.js';
 import {set} from './collections.js';
@@ -54,7 +54,7 @@ function* validatePlace(spec: Readonly<Spec>): Iterable<FieldError> {
     given.push('`nodeSelector`');
     yield* validateNodeSelector(nodeSelector, 'spec.nodeSelector', false);
     const terms = nodeSelector.nodeSelectorTerms ?? [];
-    if (terms.length !== 1) yield invalid('spec.nodeSelector.nodeSelectorTerms', terms.map(term => internalForm('NodeSelectorTerm', term)), 'must have exactly one node selector term');
+    if (terms.length !== 1) yield invalid('spec.nodeSelector.nodeSelectorTerms', internalList(nodeSelector, 'nodeSelectorTerms', 'NodeSelectorTerm'), 'must have exactly one node selector term');
   }
   for (const field of ['allNodes', 'perDeviceNodeSelection'] as const) {
     if (spec[field]) given.push(`\`${field}\``);

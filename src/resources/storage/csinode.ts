@@ -54,6 +54,6 @@ export const csiNodes = defineResource<CSINode>({
     // Missing drivers are shown as null.
     (node.spec ??= {drivers: null as never}).drivers ??= null as never;
   },
-  main: {metadata: 'both', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
+  main: {metadata: 'twice', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
   columns: [nameColumn, {name: 'Drivers', type: 'integer', description: 'How many drivers the node has.', of: ({spec}) => spec?.drivers?.length ?? 0}, ageColumn],
 });

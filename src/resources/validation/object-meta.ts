@@ -3,6 +3,7 @@ import {collectErrors} from '#src/api/collect-errors.js';
 import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import type {ObjectMeta, OwnerReference} from '#src/api/types.js';
+import {givenEmpty} from '#src/schema/decode/given-empty.js';
 import type {MetadataValidation} from '#src/resources/definition.js';
 import {immutable} from './equality.js';
 import {labelName, pathSegmentName, type NameProblems} from './names.js';
@@ -110,6 +111,19 @@ function* validateExceptNames(meta: Readonly<ObjectMeta>, namespaced: boolean, p
   yield* validateManagedFields(meta, `${path}.managedFields`);
 }
 
+/** Validates the metadata of a template, of which objects take the labels and annotations only. */
+export function* validateTemplateMeta(meta: Readonly<ObjectMeta> | undefined, path: string): Iterable<FieldError> {
+  const {annotations, labels, ...rest} = meta ?? {};
+  yield* validateAnnotations(annotations, `${path}.annotations`);
+  yield* validateLabels(labels, `${path}.labels`);
+  for (const [field, value] of Object.entries(rest)) {
+    if (value) yield forbiddenField(`${path}.${field === 'uid' ? 'uID' : field}`, 'cannot be set');
+  }
+  for (const field of ['ownerReferences', 'finalizers', 'managedFields']) {
+    if (!(field in rest) && givenEmpty(meta, field)) yield forbiddenField(`${path}.${field}`, 'cannot be set');
+  }
+}
+
 /** Validates the metadata of a new object. */
 export function* validateObjectMeta(meta: Readonly<ObjectMeta>, rules: ObjectMetaRules, path = 'metadata'): Iterable<FieldError> {
   yield* validateNames(meta, rules.nameProblems, path);
@@ -138,6 +152,9 @@ function* validateChange(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, 
   yield* validateManagedFields(meta, `${path}.managedFields`);
 }
 
+/** How often the metadata of an updated object is validated as a whole. */
+const timesWhole: Readonly<Record<MetadataValidation, number>> = {common: 0, change: 0, whole: 1, twice: 2, both: 1};
+
 /** Validates an update of metadata: first the common rules, then those of the kind. Errors are repeated as often as the original finds them. */
 export function* validateObjectMetaUpdate(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, validation: MetadataValidation, rules: ObjectMetaRules): Iterable<FieldError> {
   const path = 'metadata';
@@ -147,7 +164,7 @@ export function* validateObjectMetaUpdate(meta: Readonly<ObjectMeta>, old: Reado
   yield* validateNames(meta, pathSegmentName);
   yield* beside;
   yield* change;
-  if (validation === 'whole' || validation === 'both') {
+  for (let times = timesWhole[validation]; times > 0; times--) {
     yield* validateNames(meta, rules.nameProblems);
     yield* beside;
     yield* origins;

@@ -1,5 +1,7 @@
 // JSON objects as plain JavaScript objects whose keys are data, `__proto__` included.
 
+import {keepNotes} from './given-empty.js';
+
 /** A JSON object. Keys are data: read them with `Object.hasOwn` or `own`, write them with `put`. */
 export type PlainObject = Record<string, unknown>;
 
@@ -56,5 +58,6 @@ export const copied = <T>(value: T): T => {
   if (Array.isArray(value)) return value.map(copied) as T;
   const copy: PlainObject = {};
   for (const key of Object.keys(value)) put(copy, key, copied((value as PlainObject)[key]));
+  keepNotes(value, copy);
   return copy as T;
 };

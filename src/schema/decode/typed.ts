@@ -5,6 +5,7 @@ import {goTypeName, propertyName, type Variants, type SchemaNode} from '#src/sch
 import {canonicalBase64} from './base64.js';
 import {withEmptied} from './emptied.js';
 import {DecodeError} from './error.js';
+import {noteEmpty} from './given-empty.js';
 import {canonicalMicroTime, canonicalTime} from './go-time.js';
 import {isPlainObject, put, type PlainObject} from './plain.js';
 
@@ -16,6 +17,8 @@ const jsonType = (value: unknown): string => {
   if (typeof value === 'boolean') return 'bool';
   return typeof value === 'bigint' ? 'number' : typeof value;
 };
+
+const isByte = (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 255;
 
 /** Returns the zero value of a list's or map's element that is not an object. */
 const zero = (node: SchemaNode): unknown => {
@@ -107,7 +110,10 @@ export class TypedDecoder {
       const isOmitted = decoded === undefined || (omitsEmpty && isEmpty(decoded));
       if (isOmitted && (field.variants || isCollection(decoded))) (this.#emptied ??= new Map()).set(this.#place(), decoded as [] | undefined);
       this.#path.pop();
-      if (isOmitted) continue;
+      if (isOmitted) {
+        if (isCollection(decoded)) noteEmpty(result, key, decoded);
+        continue;
+      }
       put(result, key, decoded);
     }
     // The defaults of a whole object are set by its kind.
@@ -158,11 +164,21 @@ export class TypedDecoder {
 
   #string(value: unknown, node: SchemaNode): unknown {
     if (node.format === 'date-time' || node.format === 'date-time-micro') return this.#time(value, node);
+    if (node.format === 'byte' && Array.isArray(value)) return this.#byteList(value, node);
     if (typeof value !== 'string') return this.#mismatched(value, node);
     if (node.format !== 'byte') return value;
     const bytes = canonicalBase64(value);
     if (typeof bytes === 'string') return bytes;
     this.#mismatch ??= `illegal base64 data at input byte ${bytes}`;
+    return undefined;
+  }
+
+  /** Decodes bytes that are given as a list of numbers; null counts as zero. */
+  #byteList(list: readonly unknown[], node: SchemaNode): unknown {
+    const wrong = list.find(value => value !== null && !isByte(value));
+    if (wrong === undefined) return Buffer.from(list as number[]).toString('base64');
+    if (this.#source === 'parts') return this.#mismatched(list, node);
+    this.#mismatch ??= this.#text(typeof wrong === 'number' || typeof wrong === 'bigint' ? `number ${this.#shown(wrong)}` : jsonType(wrong), 'uint8');
     return undefined;
   }
 

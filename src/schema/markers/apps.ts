@@ -22,7 +22,7 @@ export const apps: GroupMarkers = {
     StatefulSetSpec: {
       '*': 'pointers(replicas,revisionHistoryLimit)',
       selector: 'none',
-      serviceName: 'value',
+      serviceName: 'value omitted',
       updateStrategy: 'value',
       volumeClaimTemplates: 'atomic',
     },

@@ -210,7 +210,7 @@ export const core: GroupMarkers = {
     },
     RBDVolumeSource: {'*': 'required(monitors,image)', keyring: '="/etc/ceph/keyring"', monitors: 'atomic', pool: '="rbd"', user: '="admin"'},
     ReplicationControllerCondition: {'*': 'required(type,status)', lastTransitionTime: 'null'},
-    ReplicationControllerSpec: {minReadySeconds: 'value', replicas: '=1', selector: 'atomic'},
+    ReplicationControllerSpec: {minReadySeconds: 'value omitted', replicas: '=1', selector: 'atomic'},
     ReplicationControllerStatus: {conditions: 'map(type) patch=merge(type)'},
     ResourceFieldSelector: {'*': 'atomic', divisor: ':quantity'},
     ResourceQuotaSpec: {hard: ':map[string]quantity', scopes: 'atomic'},

@@ -22,7 +22,8 @@ export class Unauthenticated extends StatusError {
   }
 }
 
-const anonymousUser: UserInfo = {name: wellKnown.anonymous, groups: [wellKnown.unauthenticated]};
+/** Who a request without any credential is. */
+export const anonymousUser: UserInfo = {name: wellKnown.anonymous, groups: [wellKnown.unauthenticated]};
 
 /** Adds the group of authenticated users. Returns the same object for the same user. */
 export const withAuthenticated = (user: UserInfo): UserInfo => {

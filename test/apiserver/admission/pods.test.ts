@@ -125,7 +125,7 @@ test('a pod has the priority of its class, or of the default one', async t => {
   t.like((await pod({priorityClassName: 'high'}, {name: 'r'})).spec, {priority: 1000, preemptionPolicy: 'Never'});
   t.is(await why(pod({priorityClassName: 'nope'})), 'no PriorityClass with name nope was found');
   t.is(await why(pod({priorityClassName: 'high', priority: 1})), 'the integer value of priority (1) must not be provided in pod spec; priority admission controller computed 1000 from the given PriorityClass name');
-  t.is((await refusal(classes.create({metadata: {name: 'two'}, value: 6, globalDefault: true}))).message, 'priorityclasses.scheduling.plat.io "two" is forbidden: PriorityClass usual is already marked as globalDefault. Only one default can exist');
+  t.is((await refusal(classes.create({metadata: {name: 'two'}, value: 6, globalDefault: true}))).message, 'priorityclasses.scheduling.plat.io "two" is forbidden: PriorityClass usual is already marked as default. Only one default can exist');
 });
 
 test('a pod tolerates a not ready or unreachable node for a time, unless it has such a toleration', async t => {

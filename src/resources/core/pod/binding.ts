@@ -24,14 +24,6 @@ const refusal = (name: string, {metadata, spec}: Readonly<Pod>): string | undefi
   return spec?.schedulingGates?.length ? `pod ${name} has non-empty .spec.schedulingGates` : undefined;
 };
 
-const checkPreconditions = (name: string, {metadata: wanted}: Readonly<Binding>, {metadata}: Readonly<Pod>): void => {
-  const ref = {group: '', resource: 'pods'};
-  if (wanted?.uid && wanted.uid !== metadata?.uid) throw conflict(ref, name, `Precondition failed: UID in precondition: ${wanted.uid}, UID in object meta: ${metadata?.uid}`);
-  if (wanted?.resourceVersion && wanted.resourceVersion !== metadata?.resourceVersion) {
-    throw conflict(ref, name, `Precondition failed: ResourceVersion in precondition: ${wanted.resourceVersion}, ResourceVersion in object meta: ${metadata?.resourceVersion}`);
-  }
-};
-
 /** Assigns a pod to a node, with the binding's annotations and labels. */
 const bind = (pod: Pod, {metadata, target}: Readonly<Binding>, context: ActionContext): void => {
   const meta = (pod.metadata ??= {});
@@ -50,11 +42,10 @@ export const bindingAction: Action<Binding> = {
     if (context.name && name !== context.name) throw badRequest('name in URL does not match name in Binding object');
     check(binding);
     await context.writer.change(kinds.pods, context.namespace, name, pod => {
-      checkPreconditions(name, binding, pod);
       const reason = refusal(name, pod);
       if (reason) throw conflict({group: '', resource: 'pods/binding'}, name, reason);
       bind(pod, binding, context);
-    });
+    }, binding.metadata);
     return {...success(), code: 201};
   },
 };

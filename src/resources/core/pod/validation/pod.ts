@@ -3,7 +3,7 @@ import {sameJson} from '#src/api/equal.js';
 import type {Affinity, Container, NodeAffinity, NodeSelectorTerm, Pod, PodSpec, Toleration} from '#src/api/pod.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {semanticallyEqual} from '#src/resources/validation/equality.js';
-import {internalDiff, internalForm, sameInternalForm} from '#src/resources/validation/internal-form.js';
+import {internalDiff, internalForm, internalList, sameInternalForm} from '#src/resources/validation/internal-form.js';
 import {rangeText} from '#src/resources/validation/values.js';
 import {allowancesOf} from './allowances.js';
 import {podAnnotations, validatePodAnnotations, validatePodAnnotationUpdate, validateProfilesMatch} from './annotations.js';
@@ -100,7 +100,7 @@ function* nodeAffinity(affinity: NodeAffinity | undefined, old: NodeAffinity | u
   const terms = affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   const path = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
   if (before.length === 0) return;
-  if (before.length !== terms.length) return yield invalid(path, terms.length > 0 ? terms.map(term => internalForm('NodeSelectorTerm', term)) : null, 'no additions/deletions to non-empty NodeSelectorTerms list are allowed');
+  if (before.length !== terms.length) return yield invalid(path, internalList(affinity?.requiredDuringSchedulingIgnoredDuringExecution, 'nodeSelectorTerms', 'NodeSelectorTerm'), 'no additions/deletions to non-empty NodeSelectorTerms list are allowed');
   for (const [i, term] of before.entries()) if (!termOnlyAdds(terms[i]!, term)) yield invalid(`${path}[${i}]`, internalForm('NodeSelectorTerm', terms[i]!), 'only additions are allowed (no mutations or deletions)');
 }
 

@@ -5,7 +5,7 @@ import type {KeyToPath, Volume} from '#src/api/pod.js';
 import {compareQuantities, zeroQuantity} from '#src/api/quantity.js';
 import {validateClaimSpec} from '#src/resources/validation/claim-spec.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {validateAnnotations, validateLabels} from '#src/resources/validation/object-meta.js';
+import {validateTemplateMeta} from '#src/resources/validation/object-meta.js';
 import {validateDescendingPath} from '#src/resources/validation/paths.js';
 import {quantityIn} from '#src/resources/validation/resource-names.js';
 import {dnsLabel, each, fileMode} from '#src/resources/validation/values.js';
@@ -26,15 +26,6 @@ function* keyed(source: {readonly defaultMode?: number; readonly items?: readonl
   if (!value) yield required(`${path}.${name}`);
   yield* fileMode(`${path}.defaultMode`, source.defaultMode);
   for (const [i, item] of (source.items ?? []).entries()) yield* keyToPath(item, `${path}.items[${i}]`);
-}
-
-/** Validates a claim template's metadata, which has only labels and annotations. */
-function* templateMeta(meta: NonNullable<NonNullable<NonNullable<Volume['ephemeral']>['volumeClaimTemplate']>['metadata']>, path: string): Iterable<FieldError> {
-  yield* validateAnnotations(meta.annotations, `${path}.annotations`);
-  yield* validateLabels(meta.labels, `${path}.labels`);
-  for (const [field, value] of Object.entries(meta)) {
-    if (field !== 'annotations' && field !== 'labels' && value !== undefined && value !== null && value !== '') yield forbiddenField(`${path}.${field === 'uid' ? 'uID' : field}`, 'cannot be set');
-  }
 }
 
 function* csi({driver, nodePublishSecretRef: secret}: NonNullable<Volume['csi']>, path: string): Iterable<FieldError> {
@@ -96,7 +87,7 @@ const checks: {readonly [K in SourceName]: Check<K>} = {
   *ephemeral({volumeClaimTemplate: template}, path, {naming, podName}, {name}) {
     if (!template) yield required(`${path}.volumeClaimTemplate`);
     else {
-      yield* templateMeta(template.metadata ?? {}, `${path}.volumeClaimTemplate.metadata`);
+      yield* validateTemplateMeta(template.metadata, `${path}.volumeClaimTemplate.metadata`);
       yield* validateClaimSpec(template.spec, `${path}.volumeClaimTemplate.spec`, naming);
     }
     if (!podName || !name) return;

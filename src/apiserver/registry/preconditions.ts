@@ -1,0 +1,22 @@
+import {conflict, type ResourceRef} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Preconditions} from '#src/api/writer.js';
+import type {Resource} from './registry.js';
+
+/** Under which name the object is refused, and whether nothing is written: then the key is told without the prefix of the store. */
+interface Refusal {
+  readonly ref: ResourceRef;
+  readonly dryRun: boolean;
+}
+
+/** The uid and resourceVersion that a writer insists on must be those of the stored object. Throws 409 in the words of the original's store. */
+export const checkPreconditions = ({settings}: Resource, key: string, wanted: Preconditions, {metadata}: Readonly<KubeObject>, {ref, dryRun}: Refusal): void => {
+  const refuse = (field: string, given: string, found: string | undefined) =>
+    conflict(
+      ref,
+      metadata?.name ?? '',
+      `StorageError: invalid object, Code: 4, Key: ${dryRun ? key.slice(settings.prefix.length) : key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${field} in precondition: ${given}, ${field} in object meta: ${found}`,
+    );
+  if (wanted.uid && wanted.uid !== metadata?.uid) throw refuse('UID', wanted.uid, metadata?.uid);
+  if (wanted.resourceVersion && wanted.resourceVersion !== metadata?.resourceVersion) throw refuse('ResourceVersion', wanted.resourceVersion, metadata?.resourceVersion);
+};
