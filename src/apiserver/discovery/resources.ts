@@ -23,7 +23,7 @@ export interface DiscoveredResource extends DiscoveredAddress {
   readonly categories: readonly string[];
   readonly storageVersionHash: string | undefined;
   readonly subresources: readonly DiscoveredAddress[];
-  readonly deleteAnswers: 'object' | 'status';
+  readonly deleteResponse: 'object' | 'status';
   /** Of a custom resource. */
   readonly schema?: (() => DescribedSchema) | undefined;
 }
@@ -72,7 +72,7 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
     storageVersionHash: isHashOmitted ? undefined : storageHash(settings.naming, settings.storedKind(definition)),
     // The columns of custom resources keep the order of their definition.
     subresources: definition.custom ? endpoints : [...endpoints, ...actions, ...connects].sort(byName),
-    deleteAnswers: definition.deleteResponse === 'object' ? 'object' : 'status',
+    deleteResponse: definition.deleteResponse === 'object' ? 'object' : 'status',
     schema: definition.described,
   };
 };
